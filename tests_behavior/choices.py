@@ -19,7 +19,7 @@ ACTIONS, GREEDY = 1000, 0
 
 
 def _always_greedy(heads: Heads) -> None:
-    heads.fix_policy(np.eye(ACTIONS)[GREEDY].tolist(), [])
+    heads.fix_policy_output(np.eye(ACTIONS)[GREEDY].tolist(), [])
 
 
 def explored(
@@ -44,7 +44,7 @@ def explored(
         seed=shift_seed(0),
         prepare=_always_greedy,
     )
-    framework.train.minibatches(asked_for, environments, PLAIN)
+    framework.train.collect_minibatches(asked_for, environments, PLAIN)
     return np.stack(received[-steps // 2 :]).reshape(-1, 1).astype(int)
 
 

@@ -74,7 +74,7 @@ def _read(
     changes: frozenset[tuple[str, Any]],
 ) -> tuple[Minibatch, ...]:
     requested = request(framework, algorithm, make, environments, steps, prepare, **dict(changes))
-    return tuple(framework.train.minibatches(requested, environments, around))
+    return tuple(framework.train.collect_minibatches(requested, environments, around))
 
 
 def read(

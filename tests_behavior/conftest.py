@@ -36,8 +36,10 @@ def _is_nightly(file: str, framework: str, algorithm: str, stored_kind: str) -> 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark them, before ``-m "not nightly"`` leaves tests out; without that all run."""
     for item in items:
-        if item.path.parent == Path(__file__).parent and (framework := subjects.framework_of(item)):
-            params = subjects.parameters(item)
+        if item.path.parent == Path(__file__).parent and (
+            framework := subjects.get_framework_of_test(item)
+        ):
+            params = subjects.get_test_parameters(item)
             algorithm = params.get("algorithm", params.get("other", ""))
             kind = params.get("stored_kind", "")
             if _is_nightly(item.path.name, framework, algorithm, kind):

@@ -24,7 +24,7 @@ def touched_frameworks(checkout: Path) -> frozenset[str]:
     The commits are the last one and those that the upstream branch does not have. All frameworks
     where git cannot compare with the commit before.
     """
-    names = frozenset(frameworks.names())
+    names = frozenset(frameworks.list_framework_names())
     program = shutil.which("git")
     if program is None or not (checkout / ".git").exists():
         return names

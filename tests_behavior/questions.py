@@ -72,8 +72,10 @@ class Question:
 
 def load() -> Mapping[str, Question]:
     """Return the questions by id; UserError names file and key of a mistake."""
-    path = suite.baselines() / "behavior" / "questions.yaml"
-    questions: Mapping[str, Question] = datafiles.read_cached(path, Mapping[str, Question])
+    path = suite.locate_baselines() / "behavior" / "questions.yaml"
+    questions: Mapping[str, Question] = datafiles.read_data_file_cached(
+        path, Mapping[str, Question]
+    )
     return questions
 
 

@@ -69,7 +69,7 @@ class _Fixed:
         self._mean = mean
 
     def __call__(self, heads: Heads) -> None:
-        heads.fix_policy(self._mean.tolist(), DEVIATION.tolist())
+        heads.fix_policy_output(self._mean.tolist(), DEVIATION.tolist())
         self.heads = heads
 
 
@@ -104,7 +104,7 @@ def executed_with(framework: Adapter, algorithm: str, **changes: int) -> np.ndar
     number, total = environments(framework, algorithm), STEPS * ENVIRONMENTS
     asked_for = request(framework, algorithm, received, _Fixed(MEAN), number, STEPS)
     hyperparameters = {**asked_for.hyperparameters, **changes}
-    framework.train.minibatches(
+    framework.train.collect_minibatches(
         replace(asked_for, hyperparameters=hyperparameters, total_steps=total), number, PLAIN
     )
     return np.stack(received[-total:])

@@ -23,8 +23,8 @@ SHOOT = 2
 def _games(request: pytest.FixtureRequest) -> Iterator[None]:
     """The games are known, silent, and every test starts from the same random numbers."""
     framework = getattr(request.node, "callspec", None) and request.getfixturevalue("framework")
-    if framework and "atari" in framework.observe.absent():
-        pytest.skip(f"{framework} {framework.observe.absent()['atari']}")
+    if framework and "atari" in framework.observe.list_absent_details():
+        pytest.skip(f"{framework} {framework.observe.list_absent_details()['atari']}")
     import ale_py
 
     ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)

@@ -76,7 +76,7 @@ def count_training(framework: Adapter, algorithm: str, environments: int) -> Cou
     )
     handle = register_optimizer_step_pre_hook(note)
     try:
-        stored = framework.train.transitions(asked_for, environments)
+        stored = framework.train.collect_transitions(asked_for, environments)
     finally:
         handle.remove()
     return Counts(

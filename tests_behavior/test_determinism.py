@@ -51,10 +51,10 @@ def with_evaluations(framework: Adapter, algorithm: str) -> Mapping[str, np.ndar
     evaluated = []
 
     def evaluate(steps: int, policy: Policy) -> None:
-        evaluated.append((steps, evaluator.evaluate_returns(policy)))
+        evaluated.append((steps, evaluator.play_and_return_returns(policy)))
 
     trained = parameters(framework, algorithm, shift_seed(1), evaluate)
-    evaluator.close()
+    evaluator.close_environments()
     assert [steps for steps, _ in evaluated] == [16, 32]
     assert all(np.all(np.isfinite(returns)) for _, returns in evaluated)
     return trained

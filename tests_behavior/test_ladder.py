@@ -69,7 +69,7 @@ def climb(
     steps, seed = total_steps or options.total_steps, shift_seed(0)
     if algorithm in SEEDED:
         asked_for = SeededTraining(
-            algorithm, make, hyperparameters, steps, Seeds.all(seed), prepare=prepare
+            algorithm, make, hyperparameters, steps, Seeds.use_one_seed(seed), prepare=prepare
         )
         try:
             trained = framework.train.train_seeded(asked_for)

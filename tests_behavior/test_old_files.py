@@ -14,7 +14,7 @@ import pytest
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.inside import saved_files_worker
-from rlregress.model.loaded_files import describe_outcomes
+from rlregress.model.loaded_files import describe_outcomes_by_release
 from rlregress.upgrade.evidence import saved_store
 
 
@@ -28,11 +28,11 @@ def test_files_of_past_releases_do_the_same(
         UserError: a file of the store is damaged, which says nothing of the framework.
     """
     files = list(
-        saved_store.compare_files(framework, stored_kind, saved_files_worker.save_and_load)
+        saved_store.compare_stored_files(framework, stored_kind, saved_files_worker.save_and_load)
     )
-    evidence(old_files={"kind": stored_kind, "found": describe_outcomes(files)})
+    evidence(old_files={"kind": stored_kind, "found": describe_outcomes_by_release(files)})
     if failed := [file for file in files if file.failure]:
         kind = UserError if all(file.refused for file in failed) else AssertionError
-        raise kind(f"old files `{stored_kind}`: {'; '.join(describe_outcomes(failed))}")
+        raise kind(f"old files `{stored_kind}`: {'; '.join(describe_outcomes_by_release(failed))}")
     if all(file.skipped for file in files):
-        pytest.skip("; ".join(describe_outcomes(files)))
+        pytest.skip("; ".join(describe_outcomes_by_release(files)))

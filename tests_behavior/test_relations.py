@@ -54,7 +54,7 @@ def rows_of(framework: Adapter, algorithm: str, doubled: str = "") -> Minibatch:
     On-policy algorithms read two rollouts.
     """
     make = (lambda n: Doubled(Clock(n))) if "rewards" in doubled else Clock
-    prepare = (lambda heads: heads.scale_values(2.0)) if "values" in doubled else None
+    prepare = (lambda heads: heads.scale_value_outputs(2.0)) if "values" in doubled else None
     on_policy = is_on_policy(framework, algorithm)
     changes = {"gae_lambda": 0.9} if on_policy else {"learning_rate": 0.0}
     environments, steps = environments_of(framework, algorithm, ENVIRONMENTS), STEPS[on_policy]

@@ -94,7 +94,7 @@ def statistics(
     asked_for = request(framework, algorithm, make, environments, steps)
     asked_for = replace(asked_for, on_checkpoint=end)
     try:
-        observed = framework.train.running_statistics(asked_for, environments)
+        observed = framework.train.collect_running_statistics(asked_for, environments)
     except Unsupported as error:
         pytest.skip(str(error))
     return observed, trained

@@ -40,7 +40,7 @@ def collect(framework: Adapter, algorithm: str, make_env, warm_up: int = 0) -> T
     """Three segments of five steps from one environment; the same training is done once."""
     options = setting(framework.name, "segments", algorithm)
     changes = {"learning_starts": warm_up} if "learning_starts" in options.hyperparameters else {}
-    stored = framework.train.transitions(
+    stored = framework.train.collect_transitions(
         TrainingRequest(
             algorithm=algorithm,
             make_env=lambda: made_for(algorithm, make_env()),
@@ -50,7 +50,7 @@ def collect(framework: Adapter, algorithm: str, make_env, warm_up: int = 0) -> T
         ),
         1,
     )
-    return stored.join_segments(5)
+    return stored.join_short_segments(5)
 
 
 def steps(observations: np.ndarray | None) -> np.ndarray | None:

@@ -37,7 +37,7 @@ def collect(framework: Adapter, algorithm: str, make_env) -> Transitions:
         total_steps=15 * number,
         seed=shift_seed(0),
     )
-    return framework.train.transitions(request, number).join_segments(5)
+    return framework.train.collect_transitions(request, number).join_short_segments(5)
 
 
 @cache

@@ -15,7 +15,7 @@ import pytest
 from pydantic import Field
 
 from rlregress import datafiles, suite
-from rlregress.datafiles import one_of
+from rlregress.datafiles import expect_one_of
 from rlregress.errors import UserError, suggest_names
 from rlregress.frameworks.base import Adapter
 from rlregress.hyperparameters import read_hyperparameters
@@ -68,15 +68,15 @@ class _Entry:
     """
 
     total_steps: Annotated[int, Field(ge=0)] = 0
-    stores: tuple[Annotated[str, one_of(_STORED)], ...] = ()
-    reads: tuple[Annotated[str, one_of(_READ)], ...] = ()
+    stores: tuple[Annotated[str, expect_one_of(_STORED)], ...] = ()
+    reads: tuple[Annotated[str, expect_one_of(_READ)], ...] = ()
     value_in_last_reward: bool = False
     first_row_from_before_seeding: bool = False
     warm_up_is_stored: bool = True
     value_before_truncation: bool = False
     truncation_is_termination: bool = False
     reset_after_termination: bool = False
-    bounding: Annotated[str, one_of(("", "clip", "tanh"))] = ""
+    bounding: Annotated[str, expect_one_of(("", "clip", "tanh"))] = ""
     scaled: bool = False
     noise_in_half_widths: bool = False
     collections_before_updates: Annotated[int, Field(ge=0)] = 0
@@ -116,8 +116,8 @@ def _entry(table: Mapping[str, Any], key: str, place: str, kind: str) -> Any:
 
 def setting(framework: str, topic: str, algorithm: str) -> Setting:
     """Return the setting of ``baselines/behavior``; UserError names file and key of a mistake."""
-    path = suite.baselines() / "behavior" / f"{framework}.yaml"
-    topics = datafiles.read_cached(path, Mapping[str, Mapping[str, _Table]])
+    path = suite.locate_baselines() / "behavior" / f"{framework}.yaml"
+    topics = datafiles.read_data_file_cached(path, Mapping[str, Mapping[str, _Table]])
     algorithms = _entry(topics, topic, str(path), "topic")
     entry = dict(vars(_entry(algorithms, algorithm, f"{path}: {topic}", "algorithm")))
     changes = entry.pop("changes")

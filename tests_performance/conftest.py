@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from rlregress.inside.machine import cpu_name
+from rlregress.inside.machine import read_cpu_name
 from rlregress.pytest_plugin import is_xdist_worker, subjects
 from rlregress.training.budgets import load_budget
 from tests_behavior.every_commit import is_touched
@@ -29,7 +29,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """
     for item in items:
         # where no cell is trained, a value of pytest's stands for none
-        job = getattr(subjects.parameters(item).get("training"), "job", None)
+        job = getattr(subjects.get_test_parameters(item).get("training"), "job", None)
         if job and not load_budget(job.cell.budget).judged:
             cell = job.cell
             if (cell.framework, cell.algorithm) != _PIPELINE and not is_touched(cell.framework):
@@ -78,7 +78,7 @@ def _workers(request: pytest.FixtureRequest) -> None:
 
 def pytest_benchmark_generate_machine_info() -> dict[str, str]:
     """Return what a stored measurement says of its machine: not its name, nor its owner."""
-    return {"cpu": cpu_name(), "system": platform.system(), "machine": platform.machine()}
+    return {"cpu": read_cpu_name(), "system": platform.system(), "machine": platform.machine()}
 
 
 def pytest_benchmark_update_json(output_json: dict[str, Any]) -> None:

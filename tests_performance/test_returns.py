@@ -11,7 +11,7 @@ from rlregress.model.verdict import REGRESSED
 
 def test_replay(replayed_cell, evidence):
     """A stored run that is trained again here has its numbers, or fresh seeds are judged."""
-    replay = replayed_cell.replay()
+    replay = replayed_cell.replay_cell()
     evidence(replay=replay)
     if not replay.is_reproduced:
         pytest.skip(f"{replay.state}: {replay.reason}; fresh seeds are judged")
@@ -19,8 +19,8 @@ def test_replay(replayed_cell, evidence):
 
 def test_training(training, evidence):
     """A training of the cell ends, with finite parameters and finite returns."""
-    record = training.run()
-    evidence(record=training.summary(record))
+    record = training.train_or_read_record()
+    evidence(record=training.summarize_record(record))
     assert record["status"] == "finished", (
         f"{training.job.cell.id} seed {training.job.seed} failed: {record['failure']}"
     )
@@ -30,22 +30,25 @@ def test_training(training, evidence):
 
 def test_returns(judged_cell, evidence):
     """The new runs of the cell return no less than its stored runs, at the stated error rate."""
-    verdict = judged_cell.verdict()
-    further = {"diagnostics": judged_cell.diagnostics(), "not_judged": judged_cell.not_judged()}
+    verdict = judged_cell.judge_subject()
+    further = {
+        "diagnostics": judged_cell.judge_diagnostics(),
+        "not_judged": judged_cell.explain_not_judged(),
+    }
     evidence(verdict=verdict, **further)
     assert verdict.verdict != REGRESSED, f"{judged_cell.name}: {verdict.verdict}: {verdict.reason}"
 
 
 def test_group(judged_group, evidence):
     """The cells of an implementation, taken together, return no less than their stored runs."""
-    verdict = judged_group.verdict()
-    evidence(verdict=verdict, diagnostics=judged_group.diagnostics())
+    verdict = judged_group.judge_subject()
+    evidence(verdict=verdict, diagnostics=judged_group.judge_diagnostics())
     assert verdict.verdict != REGRESSED, f"{judged_group.name}: {verdict.verdict}: {verdict.reason}"
 
 
 def test_training_return(judged_training, evidence):
     """The training episodes, of a cell or of an implementation, return no less than the stored."""
-    verdict = judged_training.verdict()
+    verdict = judged_training.judge_subject()
     evidence(verdict=verdict)
     assert verdict.verdict != REGRESSED, (
         f"{judged_training.name}: {verdict.verdict}: {verdict.reason}"
@@ -54,7 +57,7 @@ def test_training_return(judged_training, evidence):
 
 def test_critic(judged_critic, evidence):
     """The critic, of a cell or of an implementation, is no further off than in the stored runs."""
-    verdict = judged_critic.verdict()
+    verdict = judged_critic.judge_subject()
     evidence(verdict=verdict)
     assert verdict.verdict != REGRESSED, (
         f"{judged_critic.name}: {verdict.verdict}: {verdict.reason}"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from rlregress.check.stored_throughput import (
-    current_conditions,
-    find_comparable,
-    judge_processes,
-    record_command,
+    describe_current_conditions,
+    find_comparable_throughput,
+    judge_measured_throughput,
+    make_record_command,
 )
 from rlregress.model.verdict import REGRESSED
 from rlregress.pytest_plugin import is_xdist_worker
@@ -44,7 +44,7 @@ def test_floor(framework, algorithm, throughput, benchmark, evidence, pytestconf
 
     benchmark.pedantic(measure_next, rounds=option("benchmark_min_rounds"))
     measured = [vars(process) for process in throughput]
-    benchmark.extra_info |= {**current_conditions(name, algorithm), "process": measured}
+    benchmark.extra_info |= {**describe_current_conditions(name, algorithm), "process": measured}
     evidence(throughput={"algorithm": algorithm, "processes": throughput})
     ratios = [process.ratio for process in throughput]
     assert max(ratios) < 1, f"{name} {algorithm} has the ratios {ratios} to the floor"
@@ -53,11 +53,13 @@ def test_floor(framework, algorithm, throughput, benchmark, evidence, pytestconf
 def test_throughput(framework, algorithm, throughput, evidence, pytestconfig):
     """Against its stored processes the training is no slower and needs no more memory."""
     name = framework.full_name
-    if find_comparable(name, algorithm) is None:
-        pytest.skip(f"no stored throughput of {name} {algorithm}: {record_command(name)}")
+    if find_comparable_throughput(name, algorithm) is None:
+        pytest.skip(f"no stored throughput of {name} {algorithm}: {make_record_command(name)}")
     if not throughput:
         pytest.skip(f"test_floor, which measures {name} {algorithm}, did not run")
-    verdicts = judge_processes(MEASURED, pytestconfig.getoption("--alpha"))[name, algorithm]
+    verdicts = judge_measured_throughput(MEASURED, pytestconfig.getoption("--alpha"))[
+        name, algorithm
+    ]
     evidence(throughput={"algorithm": algorithm, "verdicts": verdicts})
     worse = [
         f"{quantity}: {v.reason}" for quantity, v in verdicts.items() if v.verdict == REGRESSED

@@ -14,30 +14,30 @@ from rlregress import suite
 from rlregress.catalogue import documented_defaults, hyperparameter_names
 from rlregress.hyperparameters import read_hyperparameters
 
-SETS = sorted(path.stem for path in (suite.baselines() / "hyperparameters").glob("*.yaml"))
+SETS = sorted(path.stem for path in (suite.locate_baselines() / "hyperparameters").glob("*.yaml"))
 
 
 @cache
 def _names(framework):
     """Return the framework's names of hyperparameters; read once, as it takes a second."""
-    return framework.read.parameter_names()
+    return framework.read.list_parameter_names()
 
 
 def _check(framework, observed, part):
     """Assert that the values of every algorithm and scope are the documented ones."""
     __tracebackhide__ = True
-    documented = documented_defaults.load_documented(framework)
+    documented = documented_defaults.load_defaults_of_installed_version(framework)
     clauses = [
         f"{algorithm}, scope {scope}: {clause}"
         for algorithm, scope in sorted(set(observed) | set(documented))
-        for clause in documented_defaults.list_differences(
+        for clause in documented_defaults.list_differences_from_documented(
             observed.get((algorithm, scope), {}), part(documented.get((algorithm, scope)))
         )
     ]
     assert not clauses, (
         f"{framework.full_name} {framework.code.version()}: {'; '.join(clauses)}; if the change is "
         "intended, give the old table an until and add one to "
-        f"{documented_defaults.defaults_path(framework)}"
+        f"{documented_defaults.locate_documented_defaults(framework)}"
     )
 
 
@@ -55,7 +55,7 @@ def _spelled(values, without=()):
 @pytest.mark.usefixtures("suite_framework")
 def test_defaults_are_documented(framework):
     """A hyperparameter that nobody sets has the documented value (Tables 6 to 8)."""
-    _check(framework, framework.read.defaults(), lambda entry: entry.values if entry else {})
+    _check(framework, framework.read.read_defaults(), lambda entry: entry.values if entry else {})
 
 
 @pytest.mark.usefixtures("suite_framework")
@@ -71,7 +71,7 @@ def test_printed_names_are_right_or_recorded_as_wrong(framework):
     wrong = [
         f"{cell.table}, {cell.row}: '{cell.printed}' is "
         f"{'right' if cell.is_right(names) else 'wrong'}, recorded as the opposite"
-        for cell in hyperparameter_names.list_cells(framework.name)
+        for cell in hyperparameter_names.list_printed_names(framework.name)
         if cell.is_right(names) != cell.is_recorded_as_right(version)
     ]
     assert not wrong, f"{framework.full_name} {version}: {'; '.join(wrong)}"
@@ -81,7 +81,8 @@ def test_printed_names_are_right_or_recorded_as_wrong(framework):
 @pytest.mark.parametrize("name", SETS)
 def test_set_goes_there_and_back(framework, name):
     """A hyperparameter set in a framework's own names and numbers, and back, is the same set."""
-    for (algorithm, _), entry in documented_defaults.load_documented(framework).items():
+    entries = documented_defaults.load_defaults_of_installed_version(framework)
+    for (algorithm, _), entry in entries.items():
         # of an algorithm without cells there is no set, and its own values take the way
         values = read_hyperparameters(name).get(algorithm, entry.values)
         named = {key: value for key, value in values.items() if key in entry.names}
@@ -91,7 +92,7 @@ def test_set_goes_there_and_back(framework, name):
             if sum(entry.names[key] == own for name_, own in entry.names.items() if name_ in named)
             > 1
         }
-        back = entry.to_our_names(entry.to_framework(values))
+        back = entry.convert_to_our_names(entry.convert_to_framework_names(values))
         # a name that two hyperparameters share says both of them
         assert _spelled(back, {*shared, *(set(back) - set(named))}) == _spelled(named, shared)
 
@@ -99,8 +100,9 @@ def test_set_goes_there_and_back(framework, name):
 @pytest.mark.usefixtures("suite_framework")
 def test_set_of_a_framework_holds_its_defaults(framework):
     """The hyperparameter set of a framework holds its defaults, where its values are documented."""
-    defaults = framework.read.defaults()
-    for (algorithm, scope), entry in documented_defaults.load_documented(framework).items():
+    defaults = framework.read.read_defaults()
+    entries = documented_defaults.load_defaults_of_installed_version(framework)
+    for (algorithm, scope), entry in entries.items():
         if entry.set:
             sets = read_hyperparameters(framework.name)
             fixed = set(sets[algorithm]) - set(entry.names)
@@ -110,6 +112,6 @@ def test_set_of_a_framework_holds_its_defaults(framework):
 def test_agent_of_a_set_has_its_values(framework, algorithm):
     """An agent that is built with the framework's set has exactly these hyperparameters."""
     values = read_hyperparameters(framework.name)[algorithm]
-    applied = framework.read.applied(algorithm, values)
+    applied = framework.read.read_applied_hyperparameters(algorithm, values)
     assert set(applied) <= set(values)
     assert _spelled(applied) == _spelled({name: values[name] for name in applied})

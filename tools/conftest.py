@@ -114,4 +114,4 @@ def command(
 @pytest.fixture
 def uncollected_tests(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make a plan expect ten minutes of tests instead of collecting them in a process."""
-    monkeypatch.setattr(tier_progress, "seconds_of_tests", lambda _: 600.0)
+    monkeypatch.setattr(tier_progress, "estimate_seconds_of_tests", lambda _: 600.0)

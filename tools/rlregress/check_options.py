@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from rlregress.model.option import list_options, make_option
+from rlregress.model.option import list_options, make_option_field
 from rlregress.training.budgets import MAX_SEEDS
 
 
@@ -17,59 +17,59 @@ class CheckOptions:
         one_look: judge once, after the budget's number of runs.
     """
 
-    report: Path = make_option(
+    report: Path = make_option_field(
         Path("report"), "--report", "Of the report; default: report/.", metavar="FOLDER"
     )
-    budget: str = make_option(
+    budget: str = make_option_field(
         "short", "--budget", "Length of trainings: smoke, short or full.", metavar="NAME",
         pytest=True,
     )  # fmt: skip
-    frameworks: str | None = make_option(
+    frameworks: str | None = make_option_field(
         None, "--framework", "Default: the installed ones.", metavar="NAMES",
         completed_by="complete_frameworks", pytest=True,
     )  # fmt: skip
-    algorithms: str | None = make_option(
+    algorithms: str | None = make_option_field(
         None, "--algorithm", "Such as ppo,sac; default: all.", metavar="NAMES", pytest=True
     )
-    environments: str | None = make_option(
+    environments: str | None = make_option_field(
         None, "--environment", "Gymnasium ids; default: as --cells.", metavar="IDS", pytest=True
     )
-    cells: str = make_option(
+    cells: str = make_option_field(
         "default", "--cells", "default, all, a study, or ids such as '*-ppo-*'.",
         metavar="CELLS", completed_by="complete_cells", pytest=True,
     )  # fmt: skip
-    hyperparameters: str = make_option(
+    hyperparameters: str = make_option_field(
         "", "--hyperparameters", "Of baselines/hyperparameters; default: each its own.",
         metavar="SET", pytest=True,
     )  # fmt: skip
-    seeds: int = make_option(
+    seeds: int = make_option_field(
         0, "--seeds", "New runs of each cell, judged once; 0: as needed.", metavar="N", least=0,
         pytest=True,
     )  # fmt: skip
-    one_look: bool = make_option(
+    one_look: bool = make_option_field(
         False, "--single-look", "Judge once, after the budget's runs.", pytest=True
     )
-    alpha: float = make_option(
+    alpha: float = make_option_field(
         0.05, "--alpha", "Probability of a false alarm; 0.05.", metavar="P", pytest=True
     )
-    first_seed: int = make_option(
+    first_seed: int = make_option_field(
         MAX_SEEDS, "--first-seed", "Of new runs; others confirm an alarm.", metavar="SEED",
         pytest=True,
     )  # fmt: skip
-    fresh_seeds: bool = make_option(
+    fresh_seeds: bool = make_option_field(
         False, "--fresh-seeds", "Train new seeds; replay no stored run.", pytest=True
     )
-    replay_seed: int = make_option(
+    replay_seed: int = make_option_field(
         -1, "--replay-seed", "Stored seed to replay; default: another one each day.",
         metavar="SEED", least=-1, pytest=True,
     )  # fmt: skip
-    store: str = make_option(
+    store: str = make_option_field(
         "", "--store", "Of run records; default: runs/.", metavar="FOLDER", pytest=True
     )
-    workers: int = make_option(
+    workers: int = make_option_field(
         0, "--workers", "Processes; 0: one per core.", short="-n", metavar="N", least=0
     )
-    throughput: bool = make_option(False, "--throughput", "Judge speed and memory, too.")
+    throughput: bool = make_option_field(False, "--throughput", "Judge speed and memory, too.")
 
     @property
     def replays_first(self) -> bool:

@@ -57,28 +57,30 @@ _DOTTED = re.compile(
 def expect_value(expectation: str, fits: Callable[[Any], object]) -> AfterValidator:
     """Return an annotation: ``fits`` holds of the value, or the error states the expectation."""
 
-    def check(value: Any) -> Any:
+    def check_expectation(value: Any) -> Any:
         if not fits(value):
             raise PydanticCustomError("expected", "another", {"what": expectation})
         return value
 
-    return AfterValidator(check)
+    return AfterValidator(check_expectation)
 
 
-def one_of(choices_or_function: Collection[str] | Callable[[], Collection[str]]) -> AfterValidator:
+def expect_one_of(
+    choices_or_function: Collection[str] | Callable[[], Collection[str]],
+) -> AfterValidator:
     """Return an annotation: the text is one of the choices; otherwise the error names the nearest.
 
     Args:
         choices_or_function: the choices, or a function that lists them for each check.
     """
 
-    def check(value: str) -> str:
+    def check_choice(value: str) -> str:
         choices = choices_or_function() if callable(choices_or_function) else choices_or_function
         if value not in choices:
             raise PydanticCustomError("one_of", "one of", {"known": list(choices)})
         return value
 
-    return AfterValidator(check)
+    return AfterValidator(check_choice)
 
 
 def is_version(text: str) -> bool:
@@ -90,7 +92,7 @@ def is_version(text: str) -> bool:
     return True
 
 
-def _is_time(text: str) -> bool:
+def _is_iso_time(text: str) -> bool:
     try:
         datetime.strptime(text, TIME)
     except ValueError:
@@ -98,11 +100,11 @@ def _is_time(text: str) -> bool:
     return len(text) == _TIME_LENGTH
 
 
-def _is_plain(value: Any) -> bool:
+def _is_plain_data(value: Any) -> bool:
     if isinstance(value, dict):
-        return all(map(_is_plain, [*value, *value.values()]))
+        return all(map(_is_plain_data, [*value, *value.values()]))
     if isinstance(value, list):
-        return all(map(_is_plain, value))
+        return all(map(_is_plain_data, value))
     return not isinstance(value, str) or value.isprintable()
 
 
@@ -124,7 +126,7 @@ Release = Annotated[str, expect_value("a version as in '2.9.2'", is_version)]
 Pin = Annotated[str, expect_value("a requirement as in 'numpy==1.26.4'", _is_requirement)]
 #: The name of one file or folder, which cannot lead to another folder.
 Component = Annotated[
-    str, expect_value("one plain name of letters, digits and any of _.+@:=~-", files.is_component)
+    str, expect_value("one plain name of letters, digits and any of _.+@:=~-", files.is_plain_name)
 ]
 #: Text that stands in one line: without control characters.
 Line = Annotated[
@@ -134,7 +136,7 @@ Line = Annotated[
 ]
 #: A value of a hyperparameter.
 Value = Annotated[
-    Any, expect_value("numbers, text in one line, or lists and tables of them", _is_plain)
+    Any, expect_value("numbers, text in one line, or lists and tables of them", _is_plain_data)
 ]
 #: Whole numbers, from 0 or from 1, that a float holds exactly.
 Natural = Annotated[int, Field(ge=0, lt=1 << 53)]
@@ -142,7 +144,7 @@ Count = Annotated[int, Field(ge=1, lt=1 << 53)]
 #: A number that is neither infinite nor NaN.
 Number = Annotated[float, Field(allow_inf_nan=False)]
 #: A point in time, in UTC.
-Time = Annotated[str, expect_value("a time as in '2026-01-31T04:30:00Z'", _is_time)]
+Time = Annotated[str, expect_value("a time as in '2026-01-31T04:30:00Z'", _is_iso_time)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,7 +161,7 @@ class Range:
                 "the first version that the entry no longer holds for"
             )
 
-    def holds_for(self, version: str) -> bool:
+    def includes_version(self, version: str) -> bool:
         """Return whether the version lies in [since, until)."""
         requested = Version(version)
         return Version(self.since) <= requested and (
@@ -192,7 +194,7 @@ _UNKNOWN_KEYS = ("unexpected_keyword_argument", "extra_forbidden")
 _KEY_ERRORS = ("missing", *_UNKNOWN_KEYS)
 
 
-def read(path: Path, model: Any, remedy: str = "") -> Any:
+def read_data_file(path: Path, model: Any, remedy: str = "") -> Any:
     """Read a TOML, YAML, JSON or CSV file into an object of ``model``.
 
     Args:
@@ -204,60 +206,62 @@ def read(path: Path, model: Any, remedy: str = "") -> Any:
         UserError: the file is missing or damaged, or a value does not fit ``model``. It names the
             file, the table and the key, the found value and the expected one.
     """
-    return _parse_text(_read_text(path, remedy), _find_format(path), model, path, remedy)
+    return _parse_text_of_format(
+        _read_text(path, remedy), _find_format_of_file(path), model, path, remedy
+    )
 
 
 def read_json_line(text: str, model: Any, path: Path, remedy: str = "") -> Any:
-    """Read one line of a file with a JSON value in each line; see ``read``.
+    """Read one line of a file with a JSON value in each line; see ``read_data_file``.
 
     Args:
         path: of the file, for messages.
     """
-    return _parse_text(text, "JSON", model, path, remedy)
+    return _parse_text_of_format(text, "JSON", model, path, remedy)
 
 
-def _parse_text(text: str, kind: str, model: Any, path: Path, remedy: str) -> Any:
+def _parse_text_of_format(text: str, kind: str, model: Any, path: Path, remedy: str) -> Any:
     advice = f"; {remedy}" if remedy else ""
-    _check_digits(text, kind, path, advice)
+    _check_number_of_digits(text, kind, path, advice)
     if kind == "JSON" and text.count(",") < _MAX_VALUES["JSON"]:
         # fast: pydantic parses it. Text that it cannot parse is parsed below, for a clear message
-        adapter = _make_adapter(model, strict=True)
+        adapter = _make_type_adapter(model, strict=True)
         try:
             return adapter.validate_json(f"[{text}]")[0]
         except ValidationError as error:
             problems = error.errors(include_url=False)
         if text.strip() and all(problem["loc"][:1] == (0,) for problem in problems):
-            raise _make_error(problems, None, adapter, path, kind, advice)
+            raise _make_error_of_problems(problems, None, adapter, path, kind, advice)
     try:
         content = _PARSERS[kind](text)
     except (ValueError, csv.Error, yaml.YAMLError, RecursionError) as error:
         reason = " ".join(str(error).split())
         raise UserError(f"{path} is not valid {kind}: {reason}{advice}") from None
-    return validate(content, model, path, remedy, kind)
+    return validate_content(content, model, path, remedy, kind)
 
 
-def _check_digits(text: str, kind: str, path: Path, advice: str) -> None:
+def _check_number_of_digits(text: str, kind: str, path: Path, advice: str) -> None:
     if kind == "JSON" and _TOO_LARGE.search(text):
         raise UserError(
             f"{path} holds a whole number of more than 308 digits, expected fewer{advice}"
         )
 
 
-def validate(content: Any, model: Any, path: Path, remedy: str = "", kind: str = "") -> Any:
-    """Validate content that was read already, as ``read`` does.
+def validate_content(content: Any, model: Any, path: Path, remedy: str = "", kind: str = "") -> Any:
+    """Validate content that was read already, as ``read_data_file`` does.
 
     Args:
         path: its origin, for messages.
         kind: format of the file; empty: that of its name.
     """
-    kind, advice = kind or _find_format(path), f"; {remedy}" if remedy else ""
-    adapter = _make_adapter(model, strict=kind != "CSV")
+    kind, advice = kind or _find_format_of_file(path), f"; {remedy}" if remedy else ""
+    adapter = _make_type_adapter(model, strict=kind != "CSV")
     try:
         # as JSON: a list fills a tuple, and yet text in quotes is no number
         text = json.dumps([content], default=str)
         if kind == "JSON" and text.count(",") >= _MAX_VALUES["JSON"]:
             raise ValueError(_TOO_MANY)
-        _check_digits(text, kind, path, advice)
+        _check_number_of_digits(text, kind, path, advice)
         validated = adapter.validate_json(text)
     except (ValueError, RecursionError) as error:
         if not isinstance(error, ValidationError):
@@ -268,10 +272,10 @@ def validate(content: Any, model: Any, path: Path, remedy: str = "", kind: str =
             raise UserError(f"{path} is not valid {kind}: {problems[0]['msg']}{advice}") from None
     else:
         return validated[0]
-    raise _make_error(problems, content, adapter, path, kind, advice)
+    raise _make_error_of_problems(problems, content, adapter, path, kind, advice)
 
 
-def _make_error(
+def _make_error_of_problems(
     problems: list[ErrorDetails],
     content: Any,
     adapter: TypeAdapter[Any],
@@ -282,25 +286,25 @@ def _make_error(
     # a key that is misspelt is missing too: the spelling explains it
     first = next((error for error in problems if error["type"] in _UNKNOWN_KEYS), problems[0])
     return UserError(
-        f"{_describe_error(path, kind, content, first, _make_schema(adapter))}{advice}"
+        _describe_validation_error(path, kind, content, first, _make_json_schema(adapter)) + advice
     )
 
 
-def read_cached(path: Path, model: Any, remedy: str = "") -> Any:
-    """Read a file as ``read`` does, and cache the result until the file changes."""
+def read_data_file_cached(path: Path, model: Any, remedy: str = "") -> Any:
+    """Read a file as ``read_data_file`` does, and cache the result until the file changes."""
     mtime = 0
-    with suppress(OSError):  # ``read`` raises a clear error
+    with suppress(OSError):  # ``read_data_file`` raises a clear error
         mtime = path.stat().st_mtime_ns
-    return _read_once(path, mtime, model, remedy)
+    return _read_file_of_time(path, mtime, model, remedy)
 
 
 @cache
-def _read_once(path: Path, mtime: int, model: Any, remedy: str) -> Any:
+def _read_file_of_time(path: Path, mtime: int, model: Any, remedy: str) -> Any:
     del mtime  # a part of the key of the cache
-    return read(path, model, remedy)
+    return read_data_file(path, model, remedy)
 
 
-def list_files(folder: Path, pattern: str) -> list[Path]:
+def list_files_by_name(folder: Path, pattern: str) -> list[Path]:
     """List the files of a folder that match a pattern, by name; empty without the folder.
 
     Raises:
@@ -323,13 +327,13 @@ def list_toml_files(path: Path, content: str) -> list[Path]:
     Args:
         content: what they hold, for the message.
     """
-    files = list_files(Path(path), "*.toml")
+    files = list_files_by_name(Path(path), "*.toml")
     if not files:
         raise UserError(f"{path} holds no {content}; expected TOML files")
     return files
 
 
-def locate_tables(path: Path, name: str, count: int) -> list[str]:
+def list_places_of_tables(path: Path, name: str, count: int) -> list[str]:
     """Return the places of the ``count`` tables ``[[name]]`` of a TOML file, for messages."""
     header = re.compile(rf"^\s*\[\[\s*{name}\s*\]\]")
     rows = enumerate(_read_text(path).splitlines(), start=1)
@@ -413,7 +417,7 @@ _PARSERS: Mapping[str, Callable[[str], Any]] = {
 _STORE_ENDINGS = ("LEASE", "PROGRESS", "CHECKPOINT")
 
 
-def _find_format(path: Path) -> str:
+def _find_format_of_file(path: Path) -> str:
     """Return the format by the ending; other endings are TOML, as a third party may choose one."""
     ending = path.suffix[1:].upper()
     if ending in _STORE_ENDINGS:
@@ -424,18 +428,18 @@ def _find_format(path: Path) -> str:
 def _read_text(path: Path, remedy: str = "") -> str:
     try:
         # some editors write a byte order mark
-        content = files.read(path, _MAX_BYTES[_find_format(path)])
+        content = files.read_regular_file(path, _MAX_BYTES[_find_format_of_file(path)])
         return content.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         reason = f"byte {error.start} is not UTF-8"
     except OSError as error:
         reason = str(error.strerror)
-    remedy = remedy or f"expected a {_find_format(path)} file"
+    remedy = remedy or f"expected a {_find_format_of_file(path)} file"
     raise UserError(f"{path} cannot be read: {reason}; {remedy}")
 
 
 @cache
-def _make_adapter(model: Any, strict: bool) -> TypeAdapter[Any]:
+def _make_type_adapter(model: Any, strict: bool) -> TypeAdapter[Any]:
     if get_origin(model) in (tuple, list):
         # the first bad row is enough: the errors of 100 000 rows take a GiB
         model = Annotated[model, FailFast()]
@@ -444,11 +448,11 @@ def _make_adapter(model: Any, strict: bool) -> TypeAdapter[Any]:
 
 
 @cache
-def _make_schema(adapter: TypeAdapter[Any]) -> Mapping[str, Any]:
+def _make_json_schema(adapter: TypeAdapter[Any]) -> Mapping[str, Any]:
     return adapter.json_schema()
 
 
-def _describe_error(
+def _describe_validation_error(
     path: Path, file_format: str, content: Any, error: ErrorDetails, schema: Mapping[str, Any]
 ) -> str:
     """Describe an error of pydantic in a sentence, with the JSON schema of the model."""
@@ -465,7 +469,7 @@ def _describe_error(
         # a list of text with a bad entry is no list of tables
         if kind == "dataclass_type" or isinstance(tables[keys[1]], dict):
             name, number, *keys = keys
-            place = locate_tables(path, str(name), len(tables))[int(number)]
+            place = list_places_of_tables(path, str(name), len(tables))[int(number)]
     if kind == "value_error":  # __post_init__ raised it, of several keys together
         subject = f"{noun} '{_join_keys(keys)}': " if keys else ""
         # it may quote text of the file
@@ -490,7 +494,7 @@ def _describe_error(
     elif keys and isinstance(keys[-1], int):
         verb, keys = "holds", keys[:-1]
     subject = f"{place}: {noun} '{_join_keys(keys)}'" if keys else place
-    value = f"{subject} {verb} {_quote(error['input'])}"
+    value = f"{subject} {verb} {_quote_value(error['input'])}"
     if kind == "one_of":
         return f"{value}; {suggest_names(error['input'], context['known'])}"
     expectation = _EXPECTED[kind].format(**context) if kind in _EXPECTED else error["msg"]
@@ -538,7 +542,7 @@ def _list_alternatives(schema: Mapping[str, Any], part: Any) -> list[Mapping[str
     ]
 
 
-def _quote(value: Any) -> str:
+def _quote_value(value: Any) -> str:
     """Quote a value as a file has it, cut if it is long."""
     if isinstance(value, str):
         text = f"'{value}'" if value.isprintable() else repr(value)

@@ -23,12 +23,12 @@ class DamagedRecord(UserWarning):
 _usual_format = warnings.formatwarning
 
 
-def warn_in_words() -> None:
+def show_warnings_as_sentences() -> None:
     """Show a damaged record as its sentence, without the line of code that warns."""
-    warnings.formatwarning = _format_warning
+    warnings.formatwarning = _format_warning_as_sentence
 
 
-def _format_warning(
+def _format_warning_as_sentence(
     message: Warning | str,
     category: type[Warning],
     filename: str,
@@ -40,7 +40,7 @@ def _format_warning(
     return _usual_format(message, category, filename, lineno, line)
 
 
-def refuse_empty(arguments: Iterable[str], options: Container[str] | None = None) -> None:
+def refuse_empty_arguments(arguments: Iterable[str], options: Container[str] | None = None) -> None:
     """Reject a command line with an empty value, such as a variable of the shell that is not set.
 
     Args:

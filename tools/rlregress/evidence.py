@@ -14,7 +14,7 @@ from pydantic import ConfigDict
 
 from rlregress import datafiles
 from rlregress.datafiles import Component, Line, Natural, Number, Value, expect_value
-from rlregress.inside.run_record import write_atomically
+from rlregress.inside.run_record import write_text_atomically
 from rlregress.model.replay_result import Replay
 from rlregress.training import recorded_runs
 from rlregress.training.cell import Seed
@@ -30,22 +30,22 @@ JUDGED = ("cell", "group", "training", "critic")
 TIERS = {"tests_unit": "unit", "tests_behavior": "behavior", "tests_performance": "performance"}
 
 
-def to_plain(value: Any) -> Any:
+def convert_to_plain_data(value: Any) -> Any:
     """Return ``value`` as JSON: arrays are lists, dataclasses tables, NaN and infinity null."""
     if is_dataclass(value) and not isinstance(value, type):
         value = asdict(value)
     if isinstance(value, dict):
-        return {str(key): to_plain(inner) for key, inner in value.items()}
+        return {str(key): convert_to_plain_data(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [to_plain(inner) for inner in value]
+        return [convert_to_plain_data(inner) for inner in value]
     if isinstance(value, np.ndarray | np.generic):
-        return to_plain(value.tolist())
+        return convert_to_plain_data(value.tolist())
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
 
 
-def _parse_value(text: Any) -> Any:
+def _parse_value_of_option(text: Any) -> Any:
     try:
         return json.loads(text)
     except (TypeError, ValueError):
@@ -65,7 +65,7 @@ def find_tier(nodeid: str) -> str:
     return _split_tier(nodeid)[1]
 
 
-def build_entry(report: Any) -> dict[str, Any]:
+def build_entry_of_report(report: Any) -> dict[str, Any]:
     """Build the plain entry of one pytest report.
 
     Returns:
@@ -89,7 +89,7 @@ def build_entry(report: Any) -> dict[str, Any]:
         "outcome": "error" if stopped else report.outcome,
         "seconds": round(report.duration, 2),
         "message": message.removeprefix("AssertionError: "),
-        **{name: _parse_value(value) for name, value in report.user_properties},
+        **{name: _parse_value_of_option(value) for name, value in report.user_properties},
     }
 
 
@@ -104,7 +104,7 @@ def collect_verdicts(entries: list[dict[str, Any]]) -> dict[str, dict[str, Any]]
     return judged
 
 
-def collect_not_judged(entries: list[dict[str, Any]]) -> dict[str, dict[str, str]]:
+def collect_unjudged_quantities(entries: list[dict[str, Any]]) -> dict[str, dict[str, str]]:
     """Return cell -> secondary quantities that were not judged -> reason."""
     return {entry["cell"]: entry["not_judged"] for entry in entries if entry.get("not_judged")}
 
@@ -120,7 +120,7 @@ def list_reproduced_cells(entries: list[dict[str, Any]]) -> set[str]:
     return {cell for cell, replay in collect_replays(entries).items() if replay.is_reproduced}
 
 
-def collect_old_files(entries: list[dict[str, Any]]) -> dict[str, dict[str, list[str]]]:
+def collect_outcomes_of_old_files(entries: list[dict[str, Any]]) -> dict[str, dict[str, list[str]]]:
     """Return framework -> kind of file of past releases -> outcomes of loading it, as clauses."""
     outcomes: dict[str, dict[str, list[str]]] = {}
     for entry in sorted(entries, key=lambda entry: entry["test"]):
@@ -129,9 +129,11 @@ def collect_old_files(entries: list[dict[str, Any]]) -> dict[str, dict[str, list
     return outcomes
 
 
-def collect_not_loaded(entries: list[dict[str, Any]]) -> dict[str, dict[str, list[str]]]:
-    """Collect results as ``collect_old_files``, for kinds without a loadable file."""
-    return collect_old_files([entry for entry in entries if entry["outcome"] == "skipped"])
+def collect_kinds_not_loaded(entries: list[dict[str, Any]]) -> dict[str, dict[str, list[str]]]:
+    """Collect results as ``collect_outcomes_of_old_files``, for kinds without a loadable file."""
+    return collect_outcomes_of_old_files(
+        [entry for entry in entries if entry["outcome"] == "skipped"]
+    )
 
 
 def list_answered_details(entries: list[dict[str, Any]], framework: str) -> set[tuple[str, str]]:
@@ -179,12 +181,12 @@ def build_uncollected_entry(report: Any) -> dict[str, Any]:
     }
 
 
-def write(path: Path, entries: list[dict[str, Any]]) -> None:
+def write_evidence(path: Path, entries: list[dict[str, Any]]) -> None:
     """Write all entries, sorted by test."""
     path.parent.mkdir(parents=True, exist_ok=True)
     ordered = sorted(entries, key=lambda e: e["test"])
     text = json.dumps({"schema": SCHEMA, "tests": ordered}, indent=1, allow_nan=False)
-    write_atomically(path, text + "\n")
+    write_text_atomically(path, text + "\n")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -266,9 +268,9 @@ class _File:
     tests: tuple[_Entry, ...]
 
 
-def read(path: Path) -> list[dict[str, Any]]:
+def read_evidence_file(path: Path) -> list[dict[str, Any]]:
     """Read the entries of a file; UserError if it is missing or damaged."""
     remedy = "the tests did not finish, or another program has written the file; run them again"
-    content: dict[str, Any] = datafiles.read(path, Mapping[str, Any], remedy)
-    datafiles.validate(content, _File, path, remedy)
+    content: dict[str, Any] = datafiles.read_data_file(path, Mapping[str, Any], remedy)
+    datafiles.validate_content(content, _File, path, remedy)
     return content["tests"]

@@ -29,7 +29,7 @@ _KINDS = (
 )
 
 
-def is_component(text: object) -> bool:
+def is_plain_name(text: object) -> bool:
     """Return whether a value is a plain file or folder name."""
     return (
         isinstance(text, str)
@@ -38,7 +38,7 @@ def is_component(text: object) -> bool:
     )
 
 
-def absolute(path: str | Path) -> Path:
+def make_absolute_path(path: str | Path) -> Path:
     """Return the absolute path without links; a loop of links is no error and stays."""
     return Path(os.path.realpath(path))
 
@@ -50,24 +50,26 @@ def join_inside(root: Path, *names: str) -> Path:
         UserError: a name is not that of one file or folder, or a link leads out of ``root``.
     """
     for name in names:
-        if not is_component(name):
+        if not is_plain_name(name):
             raise UserError(
                 f"'{name}' cannot be the name of a file below {root}; expected letters, digits and "
                 "any of _.+@:=~-, with a letter, a digit or _ in front"
             )
     path = root.joinpath(*names)
-    _check_inside(root, path)
+    _check_path_is_inside(root, path)
     return path
 
 
-def _check_inside(root: Path, path: Path) -> None:
+def _check_path_is_inside(root: Path, path: Path) -> None:
     try:
         # writing replaces a link to a file, not the file behind it
         is_folder = os.path.isdir(path)
-        real = absolute(path) if is_folder else absolute(path.parent) / path.name
+        real = (
+            make_absolute_path(path) if is_folder else make_absolute_path(path.parent) / path.name
+        )
     except OSError as error:
         raise UserError(f"{path} cannot be used: {error.strerror}") from None
-    if absolute(root) not in real.parents:
+    if make_absolute_path(root) not in real.parents:
         raise _make_outside_error(root, path)
 
 
@@ -77,7 +79,7 @@ def _make_outside_error(root: Path, path: Path) -> UserError:
     )
 
 
-def remove(root: Path, path: Path) -> None:
+def remove_inside(root: Path, path: Path) -> None:
     """Remove a file, a link or a folder with all that is in it, if it is there.
 
     Nothing outside of ``root`` is removed, even if a folder is replaced by a link meanwhile: each
@@ -89,7 +91,7 @@ def remove(root: Path, path: Path) -> None:
     """
     *folders, name = path.relative_to(root).parts
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-    descriptor = os.open(absolute(root), flags)
+    descriptor = os.open(make_absolute_path(root), flags)
     try:
         for folder in folders:
             try:
@@ -111,12 +113,12 @@ def remove(root: Path, path: Path) -> None:
         os.close(descriptor)
 
 
-def is_shared(status: os.stat_result) -> bool:
+def is_group_writable(status: os.stat_result) -> bool:
     """Return whether a group of this user may write to a file or folder."""
     return status.st_gid in _list_own_groups() and bool(status.st_mode & stat.S_IWGRP)
 
 
-def describe_other_writers(
+def describe_possible_writers(
     status: os.stat_result, subject: str, shared: bool, sticky: bool = False
 ) -> str:
     """Describe who besides this user, root and own groups may have written something.
@@ -131,7 +133,7 @@ def describe_other_writers(
     """
     if status.st_mode & stat.S_IWOTH and not sticky:
         return f"everybody may write to {subject}"
-    if status.st_mode & stat.S_IWGRP and not is_shared(status):
+    if status.st_mode & stat.S_IWGRP and not is_group_writable(status):
         return f"the group {status.st_gid}, which is none of yours, may write to {subject}"
     if status.st_uid not in (os.getuid(), 0) and not (
         shared and status.st_gid in _list_own_groups()
@@ -144,7 +146,7 @@ def _list_own_groups() -> set[int]:
     return {os.getegid(), *os.getgroups()}
 
 
-def open_file(path: Path) -> BinaryIO:
+def open_regular_file(path: Path) -> BinaryIO:
     """Open a regular file to read it; never wait, as opening a pipe would.
 
     Raises:
@@ -154,14 +156,16 @@ def open_file(path: Path) -> BinaryIO:
     try:
         mode = os.fstat(number).st_mode
         if not stat.S_ISREG(mode):
-            raise OSError(errno.EINVAL, f"it is {_describe_kind(mode)}, not a file", str(path))
+            raise OSError(
+                errno.EINVAL, f"it is {_describe_kind_of_file(mode)}, not a file", str(path)
+            )
         return os.fdopen(number, "rb")
     except BaseException:
         os.close(number)
         raise
 
 
-def check_target(path: Path) -> None:
+def check_file_may_be_written(path: Path) -> None:
     """Check that a file may be written at a path; it may replace another file.
 
     Raises:
@@ -173,27 +177,27 @@ def check_target(path: Path) -> None:
         return
     if not stat.S_ISREG(mode):
         number = errno.EISDIR if stat.S_ISDIR(mode) else errno.EINVAL
-        raise OSError(number, f"it is {_describe_kind(mode)}, not a file", str(path))
+        raise OSError(number, f"it is {_describe_kind_of_file(mode)}, not a file", str(path))
 
 
-def _describe_kind(mode: int) -> str:
+def _describe_kind_of_file(mode: int) -> str:
     return next((name for fits, name in _KINDS if fits(mode)), "something else")
 
 
-def read(path: Path, largest: int = LARGEST_BYTES) -> bytes:
+def read_regular_file(path: Path, largest: int = LARGEST_BYTES) -> bytes:
     """Return the content of a file.
 
     Raises:
-        OSError: as ``open_file``, or it is larger than ``largest`` bytes.
+        OSError: as ``open_regular_file``, or it is larger than ``largest`` bytes.
     """
-    with open_file(path) as file:
+    with open_regular_file(path) as file:
         size = os.fstat(file.fileno()).st_size
         if size > largest:
             raise OSError(errno.EFBIG, f"it has {size} bytes, more than {largest}", str(path))
         return file.read(largest)
 
 
-def suggest_remedy(error: OSError, folder: Path) -> str:
+def suggest_remedy_of_os_error(error: OSError, folder: Path) -> str:
     """Suggest a remedy for an error of the operating system in a folder that is written to."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return f"make room in {folder}, or name another folder"

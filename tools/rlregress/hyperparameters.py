@@ -12,8 +12,8 @@ from rlregress.errors import UserError, suggest_names
 
 def list_hyperparameter_sets() -> list[str]:
     """List the names of all sets: those of frameworks, and those of papers."""
-    folder = suite.baselines() / "hyperparameters"
-    return [file.stem for file in datafiles.list_files(folder, "*.yaml")]
+    folder = suite.locate_baselines() / "hyperparameters"
+    return [file.stem for file in datafiles.list_files_by_name(folder, "*.yaml")]
 
 
 def read_hyperparameters(name: str) -> Mapping[str, Mapping[str, Any]]:
@@ -25,7 +25,8 @@ def read_hyperparameters(name: str) -> Mapping[str, Mapping[str, Any]]:
     names = list_hyperparameter_sets()
     if name not in names:
         raise UserError(f"unknown hyperparameter set '{name}'; {suggest_names(name, names)}")
-    sets: Mapping[str, Mapping[str, Any]] = datafiles.read_cached(
-        suite.baselines() / "hyperparameters" / f"{name}.yaml", Mapping[Line, Mapping[Line, Value]]
+    sets: Mapping[str, Mapping[str, Any]] = datafiles.read_data_file_cached(
+        suite.locate_baselines() / "hyperparameters" / f"{name}.yaml",
+        Mapping[Line, Mapping[Line, Value]],
     )
     return sets

@@ -17,7 +17,7 @@ class MissingPackage(UserError):
     """A package of an extra is not installed; the message has the line that installs it."""
 
 
-def is_installed(module: str) -> bool:
+def is_module_installed(module: str) -> bool:
     """Return whether a module can be found; it is not imported."""
     try:
         return importlib.util.find_spec(module) is not None
@@ -27,11 +27,13 @@ def is_installed(module: str) -> bool:
 
 def require_module(module: str) -> None:
     """Raise ``MissingPackage`` unless the module of an extra is installed."""
-    if not is_installed(module):
+    if not is_module_installed(module):
         raise MissingPackage(explain_installation(module))
 
 
-def describe_missing(error: BaseException | None, extras: Container[str] | None = None) -> str:
+def describe_missing_package(
+    error: BaseException | None, extras: Container[str] | None = None
+) -> str:
     """Describe the missing package that caused an error, as ``not_installed`` does; empty: none.
 
     It is read from the error and its causes: the name of a failed import, or the words in which a
@@ -51,7 +53,7 @@ def describe_missing(error: BaseException | None, extras: Container[str] | None 
             words = (module, NAMES.get(module, module).lower())
             requires = "install" in text and any(word in text for word in words)
             counts = extras is None or extra in extras
-            if (imports or requires) and counts and not is_installed(module):
+            if (imports or requires) and counts and not is_module_installed(module):
                 return explain_installation(module)
         context = None if error.__suppress_context__ else error.__context__
         error = error.__cause__ or context

@@ -47,7 +47,7 @@ class Durations:
     start: Seconds
     stages: Mapping[str, Seconds]
 
-    def seconds_of_test(self, tier: str) -> float:
+    def get_seconds_of_test(self, tier: str) -> float:
         """Return the stored seconds of a test of a tier."""
         return {"unit": self.unit, "behavior": self.behavior}[tier]
 
@@ -55,7 +55,9 @@ class Durations:
 @functools.cache
 def read_durations() -> Durations:
     """Read ``baselines/durations.toml``; UserError if it is damaged."""
-    durations: Durations = datafiles.read(suite.baselines() / "durations.toml", Durations)
+    durations: Durations = datafiles.read_data_file(
+        suite.locate_baselines() / "durations.toml", Durations
+    )
     return durations
 
 
@@ -89,7 +91,7 @@ class CommandStage:
             return None
         return seconds * self.size * self._rounds + durations.start * self.starts
 
-    def expected_seconds(self, slowness: float) -> float | None:
+    def estimate_stage_seconds(self, slowness: float) -> float | None:
         """Return seconds of the whole stage on a machine so many times slower; None: unknown."""
         if self.seconds is not None:
             return self.seconds * self.size * self._rounds
@@ -135,18 +137,18 @@ class Estimate:
         """Name of the present stage."""
         return self._stage.name
 
-    def expect(self, stages: Sequence[CommandStage]) -> None:
+    def expect_stages(self, stages: Sequence[CommandStage]) -> None:
         """Expect these stages, in this order, instead of the stages expected so far."""
         with self._lock:
             self._following = [stage for stage in stages if stage.parts]
             self._is_planned = True
 
-    def limit(self, seconds: float) -> None:
+    def limit_seconds(self, seconds: float) -> None:
         """Expect the command to end within this many seconds from now."""
         with self._lock:
             self._limit = time.monotonic() + seconds
 
-    def change(self, name: str, parts: float, size: float = 0.0) -> None:
+    def change_next_stage(self, name: str, parts: float, size: float = 0.0) -> None:
         """Expect so many parts of the next stage of this name, of a size; 0: as was expected."""
         with self._lock:
             names = [stage.name for stage in self._following]
@@ -155,12 +157,12 @@ class Estimate:
                 stage = self._following[number]
                 self._following[number] = replace(stage, parts=parts, size=size or stage.size)
 
-    def expect_left(self, parts: float) -> None:
+    def expect_parts_left(self, parts: float) -> None:
         """Change the expected number of further parts of the present stage."""
         with self._lock:
             self._stage = replace(self._stage, parts=self._done + parts)
 
-    def begin(self, name: str, parts: int = 0, size: float = 0.0) -> None:
+    def begin_stage(self, name: str, parts: int = 0, size: float = 0.0) -> None:
         """Begin a stage; stages that were expected before it count as over.
 
         Args:
@@ -168,7 +170,7 @@ class Estimate:
             size: duration of a part, see ``CommandStage``; 0: as expected.
         """
         with self._lock:
-            self._measured = self._measured_until(time.monotonic())
+            self._measured = self._sum_measured_and_stored_until(time.monotonic())
             names = [stage.name for stage in self._following]
             # a stage that was not expected runs as many parts at once as the one before it
             stage = CommandStage(name, at_once=self._stage.at_once)
@@ -178,7 +180,7 @@ class Estimate:
             stage = replace(stage, parts=parts or stage.parts, size=size or stage.size)
             self._enter_stage(stage, is_counted=parts > 0)
 
-    def done(self, count: int = 1, reused: bool = False) -> None:
+    def count_done_parts(self, count: int = 1, reused: bool = False) -> None:
         """Count finished parts.
 
         Args:
@@ -193,17 +195,19 @@ class Estimate:
             if self._done == count:
                 self._first, self._at_first = self._last, self._done
 
-    def seconds_left(self) -> float | None:
+    def estimate_seconds_left(self) -> float | None:
         """Estimate the seconds until the command ends; None: unknown."""
         with self._lock:
             now = time.monotonic()
-            stage_pace = self._pace_of_stage()
-            measured, stored = self._measured_until(now if stage_pace else self._stage_started)
+            stage_pace = self._measure_seconds_per_part()
+            measured, stored = self._sum_measured_and_stored_until(
+                now if stage_pace else self._stage_started
+            )
             if not self._is_planned and stage_pace is None:
                 return None
             slowness = (measured + self._prior[0]) / (stored + self._prior[1])
-            following = [stage.expected_seconds(slowness) for stage in self._following]
-            present = self._present_seconds_left(now, stage_pace, slowness)
+            following = [stage.estimate_stage_seconds(slowness) for stage in self._following]
+            present = self._estimate_seconds_left_of_stage(now, stage_pace, slowness)
             if present is None:
                 return None
             expected = [seconds for seconds in following if seconds is not None]
@@ -214,16 +218,16 @@ class Estimate:
                 return None
             return min(present + sum(expected), self._limit + _ENDING - now)
 
-    def _pace_of_stage(self) -> float | None:
+    def _measure_seconds_per_part(self) -> float | None:
         """Return the seconds between two parts of the present stage; None: too few are done."""
         if self._done < _WARM_UP_PARTS or not self._done - self._at_first:
             return None
         return (self._last - self._first) / (self._done - self._at_first)
 
-    def _measured_until(self, now: float) -> tuple[float, float]:
+    def _sum_measured_and_stored_until(self, now: float) -> tuple[float, float]:
         """Return measured and stored seconds until ``now``, the present stage included."""
         seconds, stored = self._measured
-        stage_seconds, pace = self._stage.stored, self._pace_of_stage()
+        stage_seconds, pace = self._stage.stored, self._measure_seconds_per_part()
         measured_here = self._stage.seconds is not None
         if stage_seconds is None or measured_here or not self._stage.is_measure:
             return self._measured
@@ -237,11 +241,11 @@ class Estimate:
             return self._measured
         return seconds + now - self._stage_started, stored + stage_seconds
 
-    def _present_seconds_left(
+    def _estimate_seconds_left_of_stage(
         self, now: float, stage_pace: float | None, slowness: float
     ) -> float | None:
         """Return the seconds that the present stage still takes; None: unknown."""
-        expected = self._stage.expected_seconds(slowness)
+        expected = self._stage.estimate_stage_seconds(slowness)
         pace = stage_pace
         if pace is None and expected is not None:
             pace = expected / self._stage.parts if self._stage.parts else 0.0
@@ -256,48 +260,48 @@ class Estimate:
         least = 0.0 if self._stage.is_measure or stage_pace else parts * pace / 2
         return max(parts * pace - since, since / 2, least) if parts > 0 else 0.0
 
-    def line(self) -> str:
+    def format_progress_line(self) -> str:
         """Return the stage, its parts, and the time that is left; "" before the first stage."""
         if not self.stage:
             return ""
         parts = f": {self._done:.0f} of {self._stage.parts:.0f}" if self._is_counted else ""
-        seconds = self.seconds_left()
+        seconds = self.estimate_seconds_left()
         if seconds is None:
-            return f"{self.stage}{parts}{',' if parts else ':'} {format_elapsed(self.started)}"
-        return f"{self.stage}{parts}{',' if parts else ':'} {format_seconds(seconds)} left"
+            return f"{self.stage}{parts}{',' if parts else ':'} {format_elapsed_time(self.started)}"
+        return f"{self.stage}{parts}{',' if parts else ':'} {format_rough_duration(seconds)} left"
 
 
 _estimate = Estimate()
 
 
-def expect(stages: Sequence[CommandStage]) -> None:
-    """Call ``Estimate.expect`` for the running command."""
-    _estimate.expect(stages)
+def expect_stages(stages: Sequence[CommandStage]) -> None:
+    """Call ``Estimate.expect_stages`` for the running command."""
+    _estimate.expect_stages(stages)
 
 
-def limit(seconds: float) -> None:
-    """Call ``Estimate.limit`` for the running command."""
-    _estimate.limit(seconds)
+def limit_seconds(seconds: float) -> None:
+    """Call ``Estimate.limit_seconds`` for the running command."""
+    _estimate.limit_seconds(seconds)
 
 
-def change(name: str, parts: float, size: float = 0.0) -> None:
-    """Call ``Estimate.change`` for the running command."""
-    _estimate.change(name, parts, size)
+def change_next_stage(name: str, parts: float, size: float = 0.0) -> None:
+    """Call ``Estimate.change_next_stage`` for the running command."""
+    _estimate.change_next_stage(name, parts, size)
 
 
-def expect_left(parts: float) -> None:
-    """Call ``Estimate.expect_left`` for the running command."""
-    _estimate.expect_left(parts)
+def expect_parts_left(parts: float) -> None:
+    """Call ``Estimate.expect_parts_left`` for the running command."""
+    _estimate.expect_parts_left(parts)
 
 
-def begin(name: str, parts: int = 0, size: float = 0.0) -> None:
-    """Call ``Estimate.begin`` for the running command."""
-    _estimate.begin(name, parts, size)
+def begin_stage(name: str, parts: int = 0, size: float = 0.0) -> None:
+    """Call ``Estimate.begin_stage`` for the running command."""
+    _estimate.begin_stage(name, parts, size)
 
 
-def done(count: int = 1, reused: bool = False) -> None:
-    """Call ``Estimate.done`` for the running command."""
-    _estimate.done(count, reused)
+def count_done_parts(count: int = 1, reused: bool = False) -> None:
+    """Call ``Estimate.count_done_parts`` for the running command."""
+    _estimate.count_done_parts(count, reused)
 
 
 @contextmanager
@@ -318,53 +322,53 @@ def show_progress(
     global _estimate
     outer, _estimate = _estimate, Estimate()
     estimate = _estimate
-    current = line or estimate.line
+    current = line or estimate.format_progress_line
     stream = stream or sys.stdout
     terminal = stream.isatty()
     last, named = time.monotonic(), ""
     lock, stop = threading.Lock(), threading.Event()
 
-    def clear() -> None:
+    def clear_progress_line() -> None:
         if terminal:
             stream.write("\r\x1b[K")
             stream.flush()
 
-    def pass_on(text: str) -> None:
+    def pass_on_text(text: str) -> None:
         nonlocal last
         with lock:
             last = time.monotonic()
-            clear()
+            clear_progress_line()
             say(text)
 
-    def watch() -> None:
+    def redraw_periodically() -> None:
         nonlocal named
         while not stop.wait(min(ON_TERMINAL, IN_LOG / 4)):
             text, silent = current(), time.monotonic() - last
             if terminal and text:
                 with lock:
-                    clear()
+                    clear_progress_line()
                     stream.write(text[: shutil.get_terminal_size().columns - 1])
                     stream.flush()
             elif text and (silent >= IN_LOG or (silent >= _QUIET and named != estimate.stage)):
                 named = estimate.stage
-                pass_on(text)
+                pass_on_text(text)
 
-    watching = threading.Thread(target=watch, daemon=True)
+    watching = threading.Thread(target=redraw_periodically, daemon=True)
     watching.start()
     try:
-        yield pass_on
+        yield pass_on_text
     finally:
         stop.set()
         watching.join()
-        clear()
+        clear_progress_line()
         _estimate = outer
 
 
-def format_elapsed(started: float) -> str:
+def format_elapsed_time(started: float) -> str:
     """Format the time since ``started``, a value of ``time.monotonic``."""
-    return f"{format_seconds(time.monotonic() - started)} so far"
+    return f"{format_rough_duration(time.monotonic() - started)} so far"
 
 
-def format_seconds(seconds: float) -> str:
+def format_rough_duration(seconds: float) -> str:
     """Format a rough duration, in seconds or minutes."""
     return f"about {seconds:.0f} s" if seconds < 100 else f"about {seconds / 60:.0f} min"

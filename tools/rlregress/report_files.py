@@ -9,7 +9,7 @@ from typing import Any
 
 from rlregress import evidence
 from rlregress.check import nightly_record
-from rlregress.inside.run_record import write_atomically
+from rlregress.inside.run_record import write_text_atomically
 from rlregress.model.check_result import CheckResult
 from rlregress.report import (
     check_findings,
@@ -21,7 +21,7 @@ from rlregress.report import (
 from rlregress.report.html import check_page
 
 
-def write_judged(
+def write_check_report(
     result: CheckResult, entries: Sequence[dict[str, Any]], folder: Path, top: Path
 ) -> str:
     """Write the page, ``summary.md``, and the files for other programs; return the page as text.
@@ -30,23 +30,31 @@ def write_judged(
         entries: the evidence.
         top: folder of the repository; paths in the files are relative to it.
     """
-    page = check_page.page(result)
-    text = markdown_page.format_page(page)
-    write_atomically(folder / "report.html", page.html())
-    verdict = evidence.to_plain(check_report.as_json(result))
-    verdict["night"] = nightly_record.build_record(result, entries)
-    write_atomically(folder / nightly_record.VERDICT_FILE, json.dumps(verdict, indent=1) + "\n")
-    brief = short_summary.lines(check_page.facts(result), check_page.cards(result), "report.html")
-    comment = ci_formats.make_comment(ci_formats.GATE, brief, text)
-    write_atomically(folder / "summary.md", comment)
-    findings = check_findings.list_findings(result, top)
-    write_atomically(
+    page = check_page.make_page_of_check(result)
+    text = markdown_page.format_page_as_markdown(page)
+    write_text_atomically(folder / "report.html", page.render_html())
+    verdict = evidence.convert_to_plain_data(check_report.convert_check_to_plain_data(result))
+    verdict["night"] = nightly_record.build_nightly_record(result, entries)
+    write_text_atomically(
+        folder / nightly_record.VERDICT_FILE, json.dumps(verdict, indent=1) + "\n"
+    )
+    brief = short_summary.make_summary_lines(
+        check_page.make_facts_of_check(result),
+        check_page.make_cards_of_check(result),
+        "report.html",
+    )
+    comment = ci_formats.make_pull_request_comment(ci_formats.GATE, brief, text)
+    write_text_atomically(folder / "summary.md", comment)
+    findings = check_findings.list_check_findings(result, top)
+    write_text_atomically(
         folder / "gate.sarif", json.dumps(ci_formats.build_sarif(findings), indent=1) + "\n"
     )
     return text
 
 
-def write(result: CheckResult, entries: Sequence[dict[str, Any]], folder: Path) -> None:
+def write_check_report_and_evidence(
+    result: CheckResult, entries: Sequence[dict[str, Any]], folder: Path
+) -> None:
     """Write the report and its evidence."""
-    evidence.write(folder / "evidence.json", list(entries))
-    write_judged(result, entries, folder, Path.cwd())
+    evidence.write_evidence(folder / "evidence.json", list(entries))
+    write_check_report(result, entries, folder, Path.cwd())

@@ -52,7 +52,7 @@ class Source(NamedTuple):
     functions: tuple[Function, ...]
     tests: tuple[Test, ...]
 
-    def function_at(self, line: int) -> str:
+    def name_function_at_line(self, line: int) -> str:
         """Return the qualified name of the innermost function at a line; else "<module>"."""
         inner = "<module>"
         for function in self.functions:
@@ -61,43 +61,43 @@ class Source(NamedTuple):
         return inner
 
 
-def parse(text: str | bytes) -> Source:
+def parse_source(text: str | bytes) -> Source:
     """Parse the functions and tests of a source text."""
     functions: list[Function] = []
     tests: list[Test] = []
 
-    def visit(node: ast.AST, outer: str) -> None:
+    def visit_node(node: ast.AST, outer: str) -> None:
         for child in ast.iter_child_nodes(node):
             name = outer
             if isinstance(child, (*_FUNCTIONS, ast.ClassDef)):
                 name = f"{outer}.{child.name}" if outer else child.name
             if isinstance(child, _FUNCTIONS):
-                functions.append(Function(name, first_line(child), child.end_lineno or 0))
+                functions.append(Function(name, get_first_line(child), child.end_lineno or 0))
             if isinstance(child, (ast.If, ast.While)):
                 last = child.test.end_lineno or child.lineno
-                body = first_line(child.body[0])
+                body = get_first_line(child.body[0])
                 # a branch on one line cannot be told from its condition by line numbers
                 if body > last:
                     tests.append(Test(child.lineno, last, body, ast.unparse(child.test)))
-            visit(child, name)
+            visit_node(child, name)
 
-    visit(ast.parse(text), "")
+    visit_node(ast.parse(text), "")
     return Source(tuple(functions), tuple(tests))
 
 
-def first_line(node: ast.AST) -> int:
+def get_first_line(node: ast.AST) -> int:
     """Return the first line of a statement, or of its first decorator."""
     lines = [decorator.lineno for decorator in getattr(node, "decorator_list", [])]
     return min([*lines, int(getattr(node, "lineno", 0))])
 
 
 @cache
-def parse_file(path: str) -> Source | None:
+def parse_source_file(path: str) -> Source | None:
     """Parse the functions and tests of a file; None if it cannot be read as Python."""
     try:
         # bytes: a source may have a byte order mark, or declare another encoding
         with open(path, "rb") as file:
-            return parse(file.read())
+            return parse_source(file.read())
     except (OSError, *UNREADABLE):
         return None
 
@@ -106,18 +106,18 @@ def parse_file(path: str) -> Source | None:
 _CODING = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 
 
-def find_coding(text: bytes) -> str:
+def find_declared_encoding(text: bytes) -> str:
     """Return the encoding that a source declares, else UTF-8."""
     # ``tokenize.detect_encoding`` rejects some sources that Python reads
     declared = (_CODING.match(line) for line in text.split(b"\n", 2)[:2])
     return next((match[1].decode() for match in declared if match), "utf-8")
 
 
-def read_text(path: str | Path) -> str:
+def read_source_text(path: str | Path) -> str:
     """Return the text of a source file, with replacements for undecodable bytes."""
     content = Path(path).read_bytes()
     try:
-        text = content.decode(find_coding(content), "replace")
+        text = content.decode(find_declared_encoding(content), "replace")
     except LookupError:  # an unknown encoding: Python cannot import the file either
         text = content.decode("utf-8", "replace")
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
@@ -142,12 +142,12 @@ def list_files_below(
                 yield from list_files_below(path, without, (*inside, real))
 
 
-def map_tests(source: Source) -> dict[int, Test]:
+def map_lines_to_tests(source: Source) -> dict[int, Test]:
     """Return line -> the test whose condition is on it."""
     return {line: test for test in source.tests for line in range(test.line, test.last + 1)}
 
 
-def replace_occurrence(text: str, old: str, new: str, occurrence: int = 0) -> str | None:
+def replace_one_occurrence(text: str, old: str, new: str, occurrence: int = 0) -> str | None:
     """Replace one occurrence in a text, counted from 1; 0: the only one.
 
     Returns:

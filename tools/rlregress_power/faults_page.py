@@ -104,7 +104,7 @@ def page(rows: Sequence[Row], summary: str, facts: Facts) -> str:
         Section("seen", "As expected", "", [table] if right and not own else []),
         Section("judged", "As expected", "", [_finding(row) for row in own]),
     ]
-    return pages.Page(facts, [card], sections).html()
+    return pages.Page(facts, [card], sections).render_html()
 
 
 def _describe_change(row: Row) -> str:
@@ -123,7 +123,7 @@ def _finding(row: Row) -> Finding:
         ]
         parts.append(SourcePair(Hunk(title=fault.file, groups=(tuple(pairs),)), _COLUMN_TITLES))
     if row.verdicts:
-        parts.append(returns_page.verdicts_table(row.result.verdicts))
+        parts.append(returns_page.make_table_of_verdicts(row.result.verdicts))
     parts.append(Quoted(row.text))
     return Finding(row.name, row.badge, (), (), parts)
 

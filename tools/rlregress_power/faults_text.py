@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from rlregress.model.detail_answers import variant_words
+from rlregress.model.detail_answers import describe_variant
 from rlregress.model.fault_results import (
     BEHAVIOR,
     DETAILS,
@@ -37,7 +37,7 @@ def _describe_probed(result: FaultResult) -> list[str]:
     else:
         word = "NOT AS EXPECTED"
         expected = ", ".join(sorted({*fault.turns, *fault.also}))
-        detection += f" (expected: {expected}; {fault.turns[0]}: {variant_words(fault.finds)})"
+        detection += f" (expected: {expected}; {fault.turns[0]}: {describe_variant(fault.finds)})"
     return [f"{fault.framework} {word:<16}{name}: {detection}"]
 
 
@@ -77,7 +77,7 @@ def _describe_judged(result: FaultResult) -> list[str]:
     if result.trouble:
         return [f"{'COULD NOT JUDGE':<16}{result.fault.title}: {result.trouble}"]
     word = "regressed" if result.regressed else "not regressed"
-    verdicts = words.verdict_lines(result.verdicts)
+    verdicts = words.format_verdicts(result.verdicts)
     return [
         f"{word:<16}{result.fault.title}: {describe_cost(result)}",
         *(f"    {line}" for line in verdicts),
@@ -107,7 +107,7 @@ def _describe_measured(result: FaultResult) -> list[str]:
     verdicts = {(fault.framework, fault.algorithm): {"verdicts": result.verdicts}}
     return [
         f"{word:<16}{fault.title}, by {', '.join(fault.turns)}",
-        *(f"    {line}" for line in throughput_text.verdict_lines(verdicts)),
+        *(f"    {line}" for line in throughput_text.format_throughput_verdicts(verdicts)),
     ]
 
 

@@ -20,11 +20,11 @@ from pydantic import Field
 
 import rlregress_power
 from rlregress import datafiles, suite
-from rlregress.datafiles import Text, one_of
+from rlregress.datafiles import Text, expect_one_of
 from rlregress.errors import UserError
 from rlregress.faults import mutation
 from rlregress.frameworks.base import Adapter
-from rlregress.inside.run_record import write_atomically
+from rlregress.inside.run_record import write_text_atomically
 from rlregress.model.fault_results import (
     GAP,
     KINDS,
@@ -40,7 +40,7 @@ from rlregress.model.fault_results import (
 class _Explained(Explained):
     framework: Text
     fault: Text
-    kind: Annotated[str, one_of(KINDS)]
+    kind: Annotated[str, expect_one_of(KINDS)]
     why: Text
 
 
@@ -55,7 +55,7 @@ class _Explanations:
 
 
 def _folder() -> Path:
-    return suite.data_of(rlregress_power, "faults")
+    return suite.locate_data_of_package(rlregress_power, "faults")
 
 
 def load_scope(framework: str) -> tuple[str, ...]:
@@ -65,7 +65,7 @@ def load_scope(framework: str) -> tuple[str, ...]:
         UserError: none are named for this framework.
     """
     path = _folder() / "generated.toml"
-    scopes: Mapping[str, _Scope] = datafiles.read(path, Mapping[str, _Scope])
+    scopes: Mapping[str, _Scope] = datafiles.read_data_file(path, Mapping[str, _Scope])
     if framework not in scopes:
         raise UserError(
             f"{path} names no files of {framework} to generate faults from; known: "
@@ -93,7 +93,7 @@ def draw_mutants(texts: Mapping[str, str], count: int, draw: int) -> tuple[list[
     places = [
         (file, function, edit)
         for file, text in sorted(texts.items())
-        for function, edit in mutation.list_edits(text)
+        for function, edit in mutation.list_edits_of_file(text)
     ]
     random.Random(draw).shuffle(places)
     mutants: list[Mutant] = []
@@ -114,7 +114,7 @@ def _dump_tree(text: str) -> str:
 def _list_files(adapter: Adapter) -> dict[str, Path]:
     patterns = load_scope(adapter.name)
     paths_by_name = {}
-    for folder in map(Path, adapter.code.folders()):
+    for folder in map(Path, adapter.code.list_folders()):
         for path in folder.rglob("*.py"):
             name = path.relative_to(folder.parent).as_posix()
             if any(fnmatchcase(name, pattern) for pattern in patterns):
@@ -175,7 +175,7 @@ def load_all_results() -> list[Drawn]:
 
 def _read(path: Path) -> Drawn:
     remedy = "remove the file and run rlregress selftest faults --tiers again"
-    content: Drawn = datafiles.read(path, Drawn, remedy)
+    content: Drawn = datafiles.read_data_file(path, Drawn, remedy)
     return content
 
 
@@ -183,7 +183,7 @@ def write_results(results: Drawn) -> None:
     """Write the results, replacing earlier ones."""
     path = results_path(results.framework, results.draw)
     path.parent.mkdir(exist_ok=True)
-    write_atomically(path, json.dumps(asdict(results), indent=1) + "\n")
+    write_text_atomically(path, json.dumps(asdict(results), indent=1) + "\n")
 
 
 def list_misses(draw: Drawn, explained: Mapping[tuple[str, str], Explained]) -> list[Outcome]:
@@ -198,7 +198,7 @@ def list_misses(draw: Drawn, explained: Mapping[tuple[str, str], Explained]) -> 
 
 def load_explanations() -> dict[tuple[str, str], Explained]:
     """Return (framework, fault) -> why no tier detects it, for reviewed faults."""
-    content: _Explanations = datafiles.read(_folder() / "explained.toml", _Explanations)
+    content: _Explanations = datafiles.read_data_file(_folder() / "explained.toml", _Explanations)
     return {
         (explanation.framework, explanation.fault): explanation for explanation in content.fault
     }

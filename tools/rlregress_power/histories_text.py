@@ -41,9 +41,9 @@ def _describe_counts(rows: Sequence[JudgedPair]) -> list[str]:
     total = sum(count_text.values())
     if not total:
         return ["No change in scope was judged."]
-    text = tables.markdown_head("changes in scope", "", "share")
+    text = tables.format_markdown_head("changes in scope", "", "share")
     text += [
-        tables.markdown_row(name, count_text[name], f"{count_text[name] / total:.0%}")
+        tables.format_markdown_row(name, count_text[name], f"{count_text[name] / total:.0%}")
         for name in OUTCOMES
     ]
     later = sum(change.later for row in rows for change in row.changes)

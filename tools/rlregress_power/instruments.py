@@ -34,9 +34,9 @@ from rlregress.model.fault_results import (
 from rlregress.model.recorded_traces import Comparison, Event, Trace
 from rlregress.model.verdict import REGRESSED
 from rlregress.trace import recording_processes
-from rlregress.trace.child_processes import last_message
+from rlregress.trace.child_processes import extract_last_message
 from rlregress.trace.recording_processes import Runtime
-from rlregress.trace.trace_comparison import compare
+from rlregress.trace.trace_comparison import compare_traces
 from rlregress.upgrade.versions.cached_folders import Say
 from rlregress_power import probe_server, replay_power, return_gates, traced_mutants
 
@@ -97,18 +97,18 @@ def _judge_by_traces(faults: Sequence[Fault], workers: int, say: Say) -> Iterato
 
 def _record_training(framework: str, algorithm: str, output: Path, runtime: Runtime) -> Trace:
     job = {"framework": framework, "training": algorithm, "seed": 0}
-    return recording_processes.record(job, output, runtime)
+    return recording_processes.record_trace(job, output, runtime)
 
 
 def _record_unchanged(framework: str, algorithm: str, folder: Path) -> Trace:
     output = folder / f"{framework}-{algorithm}.trace"
     recorded = _record_training(
-        framework, algorithm, output, recording_processes.current_runtime("installed")
+        framework, algorithm, output, recording_processes.make_current_runtime("installed")
     )
     if recorded.failure:
         raise UserError(
             f"the built-in training of {algorithm} ended in an error without any fault: "
-            f"{last_message(recorded.failure)}"
+            f"{extract_last_message(recorded.failure)}"
         )
     return recorded
 
@@ -120,7 +120,7 @@ def _trace_fault(fault: Fault, original: Trace, folder: Path) -> FaultResult:
         output = folder / f"{fault.framework}-{fault.name}.trace"
         changed = _record_training(fault.framework, fault.algorithm, output, runtime)
     output.unlink()
-    comparison = compare(original, changed)
+    comparison = compare_traces(original, changed)
     events = _first_events(comparison)
     diverged = comparison.verdict == "diverged"
     kind = comparison.first.kind if comparison.first is not None else ""
@@ -132,7 +132,7 @@ def _trace_fault(fault: Fault, original: Trace, folder: Path) -> FaultResult:
         in_place=diverged and bool(places & set(fault.turns)),
         named=_names_function(events, fault.file, _find_function(fault)),
         verdict=comparison.verdict,
-        failure=last_message(changed.failure) if changed.failure else "",
+        failure=extract_last_message(changed.failure) if changed.failure else "",
     )
 
 
@@ -155,7 +155,7 @@ def _find_function(fault: Fault) -> str:
     if place is None:
         return ""
     path, line = place
-    functions = source.parse(path.read_text(encoding="utf-8")).functions
+    functions = source.parse_source(path.read_text(encoding="utf-8")).functions
     around = [function for function in functions if function.first <= line <= function.last]
     inner = max(around, key=lambda function: function.first, default=None)
     return inner.name.rpartition(".")[2] if inner is not None else "<module>"
@@ -171,7 +171,7 @@ def _judge_by_scenarios(faults: Sequence[Fault], workers: int, say: Say) -> Iter
         }
         mutants_found = list(mutants.values())
         seeded = traced_mutants.trace_with_mutants(
-            frameworks.get(name), mutants_found, workers, say
+            frameworks.get_adapter(name), mutants_found, workers, say
         )
         by_fault = dict(zip(mutants, seeded, strict=True))
         yield from (_result_under_option(fault, by_fault.get(fault)) for fault in framework_faults)
@@ -179,14 +179,14 @@ def _judge_by_scenarios(faults: Sequence[Fault], workers: int, say: Say) -> Iter
 
 def _make_mutant(fault: Fault) -> Mutant | None:
     """Return the changed file; None if the fault fits no function of this version."""
-    path = frameworks.get(fault.framework).code.locate(fault.file)
+    path = frameworks.get_adapter(fault.framework).code.find_installed_path(fault.file)
     if path is None:
         return None
     text = path.read_text(encoding="utf-8")
-    changed = source.replace_occurrence(text, fault.old, fault.new, fault.occurrence)
+    changed = source.replace_one_occurrence(text, fault.old, fault.new, fault.occurrence)
     if changed is None:
         return None
-    if fault.function not in {function.name for function in source.parse(text).functions}:
+    if fault.function not in {function.name for function in source.parse_source(text).functions}:
         return None
     # the first differing line, because the fragment may begin above it
     same = next((n for n, (x, y) in enumerate(zip(text, changed, strict=False)) if x != y), 0)
@@ -228,7 +228,7 @@ def _judge_by_tests(faults: Sequence[Fault], workers: int, say: Say) -> Iterator
 def pytest_command(framework: str, paths: Sequence[str], *arguments: str) -> list[str]:
     """Return the arguments of Python that run tests of a framework."""
     return [
-        *suite.pytest_arguments(*paths), "-q", "-p", "no:cacheprovider", "-p", "no:xdist",
+        *suite.make_pytest_arguments(*paths), "-q", "-p", "no:cacheprovider", "-p", "no:xdist",
         "--framework", framework, *arguments,
     ]  # fmt: skip
 
@@ -247,7 +247,7 @@ def run_tests(
     with TemporaryDirectory(prefix="rlregress-behavior-") as folder:
         evidence = Path(folder) / "evidence.json"
         command = pytest_command(fault.framework, paths, *arguments, "--evidence", str(evidence))
-        completed = injection.run_injected(fault, command, patience)
+        completed = injection.run_python_with_fault(fault, command, patience)
         entries = json.loads(evidence.read_text("utf-8"))["tests"] if evidence.is_file() else None
     ran = completed.returncode in (0, 1) and entries
     output = completed.stdout + completed.stderr
@@ -288,14 +288,14 @@ def _judge_by_throughput(faults: Sequence[Fault], workers: int, say: Say) -> Ite
     for fault in faults:
         pair = fault.framework, fault.algorithm
         try:
-            if stored_throughput.find_comparable(*pair) is None:
+            if stored_throughput.find_comparable_throughput(*pair) is None:
                 raise UserError(
                     f"no throughput of {' '.join(pair)} is stored; measure it with: "
-                    f"{stored_throughput.record_command(fault.framework)}"
+                    f"{stored_throughput.make_record_command(fault.framework)}"
                 )
             with injection.inject_fault(fault) as environment:
-                measured = stored_throughput.measure_processes(*pair, environment)
-            judged = stored_throughput.judge_processes({pair: measured}, 0.05)[pair]
+                measured = stored_throughput.measure_throughput_of_processes(*pair, environment)
+            judged = stored_throughput.judge_measured_throughput({pair: measured}, 0.05)[pair]
             verdicts = {name: asdict(verdict) for name, verdict in judged.items()}
         except UserError as error:
             yield FaultResult(fault=fault, trouble=str(error))

@@ -81,8 +81,8 @@ def _shares_table(
     if len(results) > 1:
         rows.append(["all", "", "", *_shares_row("", results, explained)])
     return [
-        *tables.markdown_head(*head, numbers=len(head) - 1),
-        *(tables.markdown_row(*row) for row in rows),
+        *tables.format_markdown_head(*head, numbers=len(head) - 1),
+        *(tables.format_markdown_row(*row) for row in rows),
     ]
 
 
@@ -132,8 +132,8 @@ def _rows_by_operator(results: Sequence[Drawn]) -> Iterable[str]:
         ])  # fmt: skip
     head = ["operator", "faults", *(f"first detected by {tier}" for tier in TIERS), _RUN, _NOT_RUN]
     return [
-        *tables.markdown_head(*head, numbers=len(head) - 1),
-        *(tables.markdown_row(*row) for row in rows),
+        *tables.format_markdown_head(*head, numbers=len(head) - 1),
+        *(tables.format_markdown_row(*row) for row in rows),
     ]
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from rlregress.catalogue import registry
-from rlregress.catalogue.fingerprint import run_probe
+from rlregress.catalogue.fingerprint import run_and_judge_probe
 from rlregress.frameworks.base import Adapter
 
 #: (detail id, scope) of a probe
@@ -25,13 +25,13 @@ def measure_executed_lines(adapter: Adapter) -> ExecutedLines:
     """Run every probe once with its lines counted."""
     import coverage
 
-    folders = [f"{folder}/*" for folder in adapter.code.probed_folders()]
+    folders = [f"{folder}/*" for folder in adapter.code.list_probed_folders()]
     lines_counted = coverage.Coverage(data_file=None, include=folders, config_file=False)
     lines_counted.start()
     try:
-        for (id, scope), probe in adapter.observe.probes().items():
+        for (id, scope), probe in adapter.observe.list_probes().items():
             lines_counted.switch_context(f"{id} {scope}")
-            run_probe(registry.get(id), probe)
+            run_and_judge_probe(registry.get_detail(id), probe)
     finally:
         lines_counted.stop()
     data = lines_counted.get_data()

@@ -22,7 +22,7 @@ from typing import Any
 from rlregress.errors import UserError
 from rlregress.faults.injection import find_fault_line, inject_fault
 from rlregress.inside import process_tree
-from rlregress.model.detail_answers import variant_words
+from rlregress.model.detail_answers import describe_variant
 from rlregress.model.fault_results import Fault, FaultResult
 from rlregress.training import worker_launch
 
@@ -36,11 +36,11 @@ def probe_each_fault(
 ) -> Iterator[FaultResult]:
     """Yield the probes' result for each fault, in the order of completion."""
     measured = subprocess.run(
-        process_tree.supervise_command(
+        process_tree.make_supervised_command(
             [sys.executable, "-W", "ignore", "-m", _MODULE, "measure", framework]
         ),
         input=json.dumps([fault.__dict__ for fault in faults]),
-        env=worker_launch.worker_environment(),
+        env=worker_launch.make_worker_environment(),
         stdout=subprocess.PIPE,
         text=True,
         check=True,
@@ -48,8 +48,8 @@ def probe_each_fault(
     plan = json.loads(measured.stdout.splitlines()[-1])
     command = [sys.executable, "-W", "ignore", "-m", _MODULE, "serve", framework, str(workers)]
     serving = subprocess.Popen(
-        process_tree.supervise_command(command),
-        env=worker_launch.worker_environment(),
+        process_tree.make_supervised_command(command),
+        env=worker_launch.make_worker_environment(),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -91,7 +91,7 @@ def make_result(
         detected=detected,
         by={
             id: ", ".join(
-                f"{variant_words(variant)} [{scope}]" for scope, variant in scopes.items()
+                f"{describe_variant(variant)} [{scope}]" for scope, variant in scopes.items()
             )
             for id, scopes in sorted(changed.items())
             if id
@@ -112,7 +112,7 @@ def _print_plan(framework: str) -> None:
     from rlregress import frameworks
     from rlregress_power import probe_coverage
 
-    adapter = frameworks.get(framework)
+    adapter = frameworks.get_adapter(framework)
     executed = probe_coverage.measure_executed_lines(adapter)
     jobs = []
     for fields in json.load(sys.stdin):
@@ -125,7 +125,7 @@ def _print_plan(framework: str) -> None:
             )
         if probes is not None:
             named = {*fault.turns, *fault.also}
-            probes |= {probe for probe in adapter.observe.probes() if probe[0] in named}
+            probes |= {probe for probe in adapter.observe.list_probes() if probe[0] in named}
         jobs.append({"fault": fields, "probes": None if probes is None else sorted(probes)})
     plan = {"modules": probe_coverage.list_foreign_modules(adapter), "jobs": jobs}
     print(json.dumps(plan), flush=True)
@@ -208,18 +208,18 @@ def probe_faults(
     """Return the details that are not as documented, and the names of the probes that ran."""
     from rlregress import frameworks
     from rlregress.catalogue import registry
-    from rlregress.catalogue.fingerprint import run_probe
-    from rlregress.catalogue.implementation import load_documented
+    from rlregress.catalogue.fingerprint import run_and_judge_probe
+    from rlregress.catalogue.implementation import load_expectations_of_installed_version
 
-    adapter = frameworks.get(framework)
-    expectations = load_documented(adapter)
+    adapter = frameworks.get_adapter(framework)
+    expectations = load_expectations_of_installed_version(adapter)
     changed: dict[str, dict[str, str]] = {}
     names = []
-    for (id, scope), probe in adapter.observe.probes().items():
+    for (id, scope), probe in adapter.observe.list_probes().items():
         if probes is not None and (id, scope) not in probes:
             continue
         names.append(f"{id} {scope}")
-        probed = run_probe(registry.get(id), probe)
+        probed = run_and_judge_probe(registry.get_detail(id), probe)
         entry = expectations.get((id, scope))
         if entry is None or probed.variant != entry.variant:
             changed.setdefault(id, {})[scope] = probed.variant_or_reason

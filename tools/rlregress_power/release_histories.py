@@ -18,7 +18,7 @@ from typing import Any
 import rlregress_power
 from rlregress import datafiles, suite
 from rlregress.errors import UserError
-from rlregress.inside.run_record import write_atomically
+from rlregress.inside.run_record import write_text_atomically
 from rlregress.model.differences import INCOMPLETE, NEW_FAILS, OLD_FAILED
 from rlregress.model.verdict import COULD_NOT_JUDGE
 from rlregress.upgrade.differences import known_changes
@@ -46,7 +46,7 @@ class _Results:
 
 def results_path(framework: str) -> Path:
     """Return the path of a framework's results."""
-    return suite.data_of(rlregress_power, "histories") / f"{framework}.results.json"
+    return suite.locate_data_of_package(rlregress_power, "histories") / f"{framework}.results.json"
 
 
 def load_results(framework: str) -> tuple[JudgedPair, ...]:
@@ -55,7 +55,7 @@ def load_results(framework: str) -> tuple[JudgedPair, ...]:
     if not path.is_file():
         return ()
     remedy = "remove the file and run rlregress selftest histories again"
-    content: _Results = datafiles.read(path, _Results, remedy)
+    content: _Results = datafiles.read_data_file(path, _Results, remedy)
     return content.pairs
 
 
@@ -63,7 +63,7 @@ def judge_pairs(
     framework: str,
     judge: Judge,
     only: Sequence[str] = (),
-    say: cached_folders.Say = cached_folders.silent,
+    say: cached_folders.Say = cached_folders.ignore_message,
     further: bool = False,
 ) -> Iterator[JudgedPair]:
     """Judge every pair without a result, and store the result after each.
@@ -76,7 +76,7 @@ def judge_pairs(
     Raises:
         UserError: a release is not published, or, with ``further``, has no result.
     """
-    pairs = known_changes.pairs(framework)
+    pairs = known_changes.list_release_pairs(framework)
     releases = {pair.release for pair in pairs}
     for name in only:
         if name not in releases:
@@ -119,7 +119,7 @@ def _write_results(framework: str, rows: Sequence[JudgedPair]) -> None:
         if not change["later"]:
             del change["later"]
     text = json.dumps({"pairs": pairs}, indent=1)
-    write_atomically(results_path(framework), text + "\n")
+    write_text_atomically(results_path(framework), text + "\n")
 
 
 def make_judged_pair(pair: ReleasePair, data: Mapping[str, Any], seconds: float) -> JudgedPair:
@@ -130,7 +130,7 @@ def make_judged_pair(pair: ReleasePair, data: Mapping[str, Any], seconds: float)
         verdict=str(data["verdict"]),
         headline=str(data["headline"]),
         seconds=round(seconds, 1),
-        changes=tuple(_judge_change(change, data) for change in pair.in_scope),
+        changes=tuple(_judge_change(change, data) for change in pair.changes_to_flag),
     )
 
 
@@ -217,6 +217,6 @@ def _diverges(change: Change, framework_report: Mapping[str, Any]) -> bool:
     return any(
         set(detail["functions"]) & set(change.functions) for detail in framework_report["details"]
     ) or any(
-        trace["verdict"] != "equal" and change.concerns(name)
+        trace["verdict"] != "equal" and change.concerns_training(name)
         for name, trace in framework_report["traces"].items()
     )

@@ -21,7 +21,7 @@ from rlregress.errors import UserError
 from rlregress.faults import injection
 from rlregress.inside import child_environment, process_tree, run_record
 from rlregress.model.fault_results import Fault, FaultResult
-from rlregress.trace.child_processes import last_message
+from rlregress.trace.child_processes import extract_last_message
 from rlregress.training import worker_launch
 from rlregress.training.recorded_runs import RunResult
 from rlregress.upgrade.versions.cached_folders import Say
@@ -60,7 +60,8 @@ def draw_faults(framework: str, algorithm: str, count: int, seed: int) -> list[F
     """
     trail = _find_stored_run(framework, algorithm).run.trail
     files = {
-        file: frameworks.get(framework).code.locate(file) for file in (trail.lines if trail else ())
+        file: frameworks.get_adapter(framework).code.find_installed_path(file)
+        for file in (trail.lines if trail else ())
     }
     texts = {file: path.read_text("utf-8") for file, path in files.items() if path is not None}
     mutants, _ = generated_faults.draw_mutants(texts, count, seed)
@@ -76,7 +77,7 @@ def _find_stored_run(framework: str, algorithm: str) -> ReplayableRun:
     """Return the first seed of the first replay of an algorithm; UserError if none is stored."""
     selection = Selection("short", [framework], [algorithm], cells="all")
     for cell in cell_selection.choose_cells(selection):
-        if (recorded := replays.find_replayable(cell, 0)) is not None:
+        if (recorded := replays.find_replayable_run(cell, 0)) is not None:
             return recorded
     raise UserError(
         f"there is no stored replay of {framework} {algorithm}; record one with: rlregress "
@@ -88,8 +89,10 @@ def _find_stored_run(framework: str, algorithm: str) -> ReplayableRun:
 def _replay_without_fault(framework: str, algorithm: str) -> _Replayed:
     """Replay the installed code; UserError if its numbers differ from the record."""
     recorded = _find_stored_run(framework, algorithm)
-    content = _train_stored_run(recorded, worker_launch.worker_environment(), to_its_end=True)
-    if first := replays.describe_first_difference(recorded.run, RunResult.from_record(content)):
+    content = _train_stored_run(recorded, worker_launch.make_worker_environment(), to_its_end=True)
+    if first := replays.describe_first_difference(
+        recorded.run, RunResult.make_from_record(content)
+    ):
         raise UserError(f"without a fault, {recorded.job.title} differs from its record: {first}")
     return _Replayed(recorded, content["trail"]["executed"])
 
@@ -109,7 +112,7 @@ def _train_stored_run(
     with TemporaryDirectory(prefix="rlregress-replay-") as folder:
         job, checkpoint, record = (Path(folder) / name for name in ("job", "checkpoint", "record"))
         # without sources, because a worker would reject code that is not that of the job
-        content = {**recorded.job.as_dict(), "key": recorded.job.key, "sources": {}}
+        content = {**recorded.job.convert_to_plain_data(), "key": recorded.job.key, "sources": {}}
         job.write_text(json.dumps(content), "utf-8")
         expected = Path(folder) / "expected"
         trail = recorded.run.trail
@@ -120,13 +123,15 @@ def _train_stored_run(
             [sys.executable, "-m", replayed_run.__name__, *map(str, (job, checkpoint, record))],
             timeout=PATIENCE,
             cwd=folder,
-            env=child_environment.make_environment(variables, portable=True),
+            env=child_environment.make_environment_variables(variables, portable=True),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
         if not record.is_file():
-            raise UserError(last_message(completed.stderr or completed.stdout) or "no record")
-        return run_record.read(record)
+            raise UserError(
+                extract_last_message(completed.stderr or completed.stdout) or "no record"
+            )
+        return run_record.read_record_content(record)
 
 
 def _judge_fault(fault: Fault, replayed: _Replayed) -> FaultResult:
@@ -143,8 +148,10 @@ def _judge_fault(fault: Fault, replayed: _Replayed) -> FaultResult:
             content = _train_stored_run(replayed.recorded, environment)
         except (UserError, subprocess.TimeoutExpired) as error:
             return replace(result, detected=True, by={"replay": str(error)}, failure=str(error))
-    first = replays.describe_first_difference(replayed.recorded.run, RunResult.from_record(content))
-    failure = last_message(content["failure"]) if content["failure"] else ""
+    first = replays.describe_first_difference(
+        replayed.recorded.run, RunResult.make_from_record(content)
+    )
+    failure = extract_last_message(content["failure"]) if content["failure"] else ""
     if replayed_run.Differs.__name__ in failure:
         failure = ""
     return replace(

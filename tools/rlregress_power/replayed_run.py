@@ -30,14 +30,14 @@ class _Trail(trail.Trail):
             # recording lines takes time, and is not needed here
             self._executed = None
 
-    def _end_row(self, *args: Any) -> None:
-        super()._end_row(*args)
+    def _digest_after_step(self, *args: Any) -> None:
+        super()._digest_after_step(*args)
         if self._expected and self.rows and _drop_line(self.rows[-1]) not in self._expected:
             raise Differs
 
     def describe_trail(self) -> dict[str, Any]:
         """Return the digests, and the lines of each file that ran."""
-        return {**super().describe_trail(), "executed": self.executed_lines()}
+        return {**super().describe_trail(), "executed": self.list_executed_lines()}
 
 
 def _drop_line(row: str) -> str:

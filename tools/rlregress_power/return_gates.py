@@ -48,7 +48,7 @@ def judge_faults(
                 with TemporaryDirectory(prefix="rlregress-returns-") as folder:
                     options = _make_options(*pair, cells, workers, folder)
                     unfaulted[pair] = _train_first_seeds(
-                        options, worker_launch.worker_environment()
+                        options, worker_launch.make_worker_environment()
                     )
             with (
                 injection.inject_fault(fault) as environment,
@@ -76,7 +76,7 @@ def _judge_unchanged(
         with TemporaryDirectory(prefix="rlregress-returns-") as folder:
             options = _make_options(framework, algorithm, cells, workers, folder)
             options = replace(options, first_seed=first)
-            result = _judge_fault(none, options, worker_launch.worker_environment())
+            result = _judge_fault(none, options, worker_launch.make_worker_environment())
             yield replace(result, detected=not (result.regressed or result.trouble))
 
 
@@ -98,7 +98,7 @@ def _make_options(
 def _train_first_seeds(options: CheckOptions, environment: Mapping[str, str]) -> Outcomes:
     """Return the results of the first seed of each cell; their records stay in the store."""
     single_seed_options = replace(options, seeds=1, one_look=True)
-    entries = check_run.run_returns_only(sys.executable, single_seed_options, environment)
+    entries = check_run.run_tests_of_returns(sys.executable, single_seed_options, environment)
     if isinstance(entries, str):
         raise UserError(entries)
     records = [entry["record"] for entry in entries if "record" in entry]
@@ -108,7 +108,7 @@ def _train_first_seeds(options: CheckOptions, environment: Mapping[str, str]) ->
 def _judge_fault(
     fault: Fault, options: CheckOptions, environment: Mapping[str, str]
 ) -> FaultResult:
-    entries = check_run.run_returns_only(sys.executable, options, environment)
+    entries = check_run.run_tests_of_returns(sys.executable, options, environment)
     if isinstance(entries, str):
         return FaultResult(fault=fault, trouble=entries)
     broken = [str(entry["message"]).splitlines()[0] for entry in outcome.find_broken_tests(entries)]

@@ -73,10 +73,13 @@ def run_tiers(adapter: Adapter, count: int, draw: int, workers: int, say: Say) -
             "injected into functions only"
         )
     faults, place_count = generated_faults.draw_faults(adapter, count, draw)
-    earlier, tests = generated_faults.load_results(adapter.name, draw), state.tests_digest()
+    earlier, tests = (
+        generated_faults.load_results(adapter.name, draw),
+        state.digest_own_code_and_tests(),
+    )
     by_tier = {}
     if earlier is not None and (dict(earlier.versions), earlier.tests) == (
-        adapter.code.versions(),
+        adapter.code.map_package_versions(),
         tests,
     ):
         by_tier = {fault.name: fault for fault in earlier.faults}
@@ -88,7 +91,7 @@ def run_tiers(adapter: Adapter, count: int, draw: int, workers: int, say: Say) -
     def keep() -> Drawn:
         results = Drawn(
             framework=adapter.name,
-            versions=dict(adapter.code.versions()),
+            versions=dict(adapter.code.map_package_versions()),
             of=place_count,
             draw=draw,
             faults=tuple(outcomes[n] for n in sorted(outcomes)),
@@ -114,7 +117,7 @@ def probe_again(adapter: Adapter, workers: int, say: Say) -> list[Drawn]:
         UserError: no faults were drawn from the installed version.
     """
     suite.require_checkout("judging generated faults")
-    version = dict(adapter.code.versions())
+    version = dict(adapter.code.map_package_versions())
     draws = [draw for draw in generated_faults.load_all_results() if draw.framework == adapter.name]
     draws = [draw for draw in draws if dict(draw.versions) == version]
     if not draws:
@@ -158,7 +161,7 @@ def _run_tier(
     sound = {
         fault.file: path.read_text(encoding="utf-8")
         for fault in faults
-        if (path := adapter.code.locate(fault.file)) is not None
+        if (path := adapter.code.find_installed_path(fault.file)) is not None
     }
     seeds = {
         n: generated_faults.make_fault(fault, adapter.name, sound[fault.file], str(n))
@@ -177,7 +180,7 @@ def _run_tier(
             if tier not in outcome.said and (tier in (UNIT, TRACE) or not outcome.detected_by)
         }
         for number, answer, run in query(adapter, remaining, workers, say):
-            outcomes[number] = outcomes[number].add_result(tier, answer, run)
+            outcomes[number] = outcomes[number].add_result_of_tier(tier, answer, run)
             if tier == BEHAVIOR:  # takes longest
                 yield tier
         if tier != BEHAVIOR:
@@ -196,7 +199,7 @@ _Answer = tuple[int, str, bool]
 def _run_probes(
     adapter: Adapter, faults: Mapping[int, Fault], workers: int, say: Say
 ) -> list[_Answer]:
-    progress.begin("probing faults", len(faults))
+    progress.begin_stage("probing faults", len(faults))
     answers = []
     results = (
         probe_server.probe_each_fault(adapter.name, list(faults.values()), workers)
@@ -207,7 +210,7 @@ def _run_probes(
         last = result.trouble.splitlines()[-1:]
         detected = ", ".join(sorted(result.by) or last)
         answers.append((int(result.fault.name), detected, bool(result.executed) or bool(last)))
-        progress.done()
+        progress.count_done_parts()
     return answers
 
 
@@ -240,7 +243,7 @@ def _run_behavior_tests(
     if not faults:
         return
     executed = _measure_executed_lines(adapter)
-    progress.begin("giving faults to tests of behaviour", len(faults))
+    progress.begin_stage("giving faults to tests of behaviour", len(faults))
     with ThreadPoolExecutor(workers) as pool:
         jobs = [
             (number, pool.submit(_find_failing_test, fault, _find_test_files(fault, executed)))
@@ -248,7 +251,7 @@ def _run_behavior_tests(
         ]
         for number, job in jobs:
             answer = job.result()
-            progress.done()
+            progress.count_done_parts()
             yield (number, *answer)
 
 
@@ -263,11 +266,11 @@ def _measure_executed_lines(adapter: Adapter) -> _ExecutedLines:
             [sys.executable, *instruments.pytest_command(adapter.name, ["tests_behavior"])]
             + ["-p", behavior_coverage.__name__, "-m", "not nightly"],
             env={
-                **worker_launch.worker_environment(),
+                **worker_launch.make_worker_environment(),
                 behavior_coverage.OUTPUT: str(output),
-                behavior_coverage.FOLDERS: os.pathsep.join(adapter.code.folders()),
+                behavior_coverage.FOLDERS: os.pathsep.join(adapter.code.list_folders()),
             },
-            cwd=suite.workplace(),
+            cwd=suite.locate_workplace(),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )

@@ -18,8 +18,8 @@ from rlregress.frameworks.base import Adapter
 from rlregress.model.fault_results import Mutant, Seeded
 from rlregress.model.recorded_traces import Trace
 from rlregress.model.upgrade_result import Calls
-from rlregress.trace.recording_processes import current_runtime
-from rlregress.trace.trace_comparison import compare
+from rlregress.trace.recording_processes import make_current_runtime
+from rlregress.trace.trace_comparison import compare_traces
 from rlregress.upgrade.evidence import compared_trainings, direct_calls
 from rlregress.upgrade.evidence.compared_trainings import Training
 from rlregress.upgrade.evidence.runtimes import Runtimes
@@ -31,7 +31,7 @@ PATIENCE = 120
 _MISFIT = "Misfit"
 
 Record = Callable[[Sequence[Training]], Mapping[str, Trace]]
-#: calls the functions of the trainings' mutants directly; see ``direct_calls.call_mutated``.
+#: calls the mutants of trainings directly; see ``direct_calls.compare_calls_of_mutants``.
 Call = Callable[[Sequence[Training]], Mapping[str, Calls]]
 
 
@@ -49,7 +49,7 @@ def trace_with_mutants(
     Args:
         by_calls: call the functions of the faults directly instead of tracing them.
     """
-    installed = current_runtime("installed")
+    installed = make_current_runtime("installed")
     with (
         TemporaryDirectory(prefix="rlregress-faults-") as folder,
         Runtimes((installed, installed), (Path(folder), Path(folder)), workers) as runtimes,
@@ -57,13 +57,15 @@ def trace_with_mutants(
         trainings = {
             training.name: training for training in compared_trainings.list_trainings(adapter)
         }
-        recorded = runtimes.record_temporarily("new", list(trainings.values()), lines=True)
+        recorded = runtimes.record_without_storing("new", list(trainings.values()), lines=True)
         traces = {name: trace for name, trace in recorded.items() if not trace.failure}
         if not by_calls:
             return trace_faults(
-                faults, trainings, traces, partial(runtimes.record_temporarily, "new"), say
+                faults, trainings, traces, partial(runtimes.record_without_storing, "new"), say
             )
-        call = partial(direct_calls.call_mutated, runtimes, folders=adapter.code.folders())
+        call = partial(
+            direct_calls.compare_calls_of_mutants, runtimes, folders=adapter.code.list_folders()
+        )
         return call_functions(faults, trainings, traces, call)
 
 
@@ -100,7 +102,7 @@ def trace_faults(
             )
             for n, name in remaining
         ]
-        progress.begin("recording trainings with faults", len(jobs))
+        progress.begin_stage("recording trainings with faults", len(jobs))
         after = record(jobs)
         for (n, name), job in zip(remaining, jobs, strict=True):
             if not seeded[n].detected_by and not seeded[n].misfit:
@@ -124,7 +126,7 @@ def call_functions(
     numbers: dict[str, int] = {}
     jobs = []
     for n, result in enumerate(seeded):
-        for name in direct_calls.choose_trainings(result.trainings, traces):
+        for name in direct_calls.choose_shortest_trainings(result.trainings, traces):
             job = _name_job(trainings[name], n, mutant=_change_for_swap(result.fault))
             numbers[job.name] = n
             jobs.append(job)
@@ -146,7 +148,7 @@ def _note_trial(seeded: Seeded, name: str, before: Trace, after: Trace) -> Seede
         if _MISFIT in last:
             return replace(seeded, misfit=last)
         return replace(seeded, detected_by=name)
-    comparison = compare(before, after)
+    comparison = compare_traces(before, after)
     if comparison.verdict != "diverged":
         return seeded
     return replace(seeded, detected_by=name, comparison=comparison)
@@ -159,7 +161,7 @@ def _list_trainings_that_run(fault: Mutant, traces: Mapping[str, Trace]) -> list
     """
     own = [
         function
-        for function in source.parse(fault.text).functions
+        for function in source.parse_source(fault.text).functions
         if function.name == fault.function
     ]
     running = []

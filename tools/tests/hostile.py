@@ -44,7 +44,7 @@ CONTENTS = {
 
 KEY_OF = ("sb3", "ppo", "InvertedPendulum-v4", "sb3", "smoke")
 _RUN = Job(Cell(*KEY_OF), 0, Protocol(512, 256, 2), {"discount": 0.9}, {"torch": "2"}, {"m": "a"})
-(JOB,) = _RUN.with_seeds([1000])
+(JOB,) = _RUN.make_jobs_of_seeds([1000])
 
 
 def sealed(content: Any) -> bytes:
@@ -151,7 +151,8 @@ def _trace(content: Any) -> bytes:
 
 
 RECORD = {
-    "schema": run_record.SCHEMA, "job": {**JOB.as_dict(), "key": JOB.key}, "key": JOB.key,
+    "schema": run_record.SCHEMA, "job": {**JOB.convert_to_plain_data(), "key": JOB.key},
+    "key": JOB.key,
     "status": "finished", "failure": "", "curve": [[256, [1.0, 2.0]], [512, [1.0, None]]],
     "final_return": 1.5, "episode_returns": [1.0, 2.0], "steps": 512, "parameters_sha256": "0",
     "platform": {"cpu": "EPYC", "torch_threads": 1},
@@ -268,7 +269,8 @@ FORMATS = (
            "runs.jsonl", _READ_LIST),
     Format("line of a manifest",
            {"run": JOB.name, "group": JOB.cell.group, "seconds": 1.0,
-            "job": {**JOB.as_dict(), "key": JOB.key}}, _dump_line, "runs.jsonl", _READ_LIST),
+            "job": {**JOB.convert_to_plain_data(), "key": JOB.key}}, _dump_line, "runs.jsonl",
+            _READ_LIST),
     Format("night", {"night": NIGHTS[0]}, _json, "0/verdict.json", _READ_NIGHTS),
     Format("trace", TRACE, _trace, "run.trace", ("diff {file} {file}",)),
     Format("CSV", _CSV_ROWS, _csv, "runs.csv", ("study rank {file} --report {out}",)),

@@ -36,6 +36,6 @@ def run_pytest(
     variables: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Run pytest in a folder, the suite's if none is named, as the suite's commands do."""
-    environment = worker_launch.worker_environment() | dict(variables or {})
+    environment = worker_launch.make_worker_environment() | dict(variables or {})
     words = ("-m", "pytest", "-p", "no:cacheprovider", *words)
-    return run_python(*words, code=code, cwd=cwd or suite.root(), env=environment)
+    return run_python(*words, code=code, cwd=cwd or suite.find_suite_root(), env=environment)

@@ -36,7 +36,7 @@ class SmallAdapter(Adapter):
         """Its code, of the given version."""
         code = super().code
         if self._version:
-            code.versions = lambda: {self.framework.packages[0]: self._version}  # type: ignore[method-assign]
+            code.map_package_versions = lambda: {self.framework.packages[0]: self._version}  # type: ignore[method-assign]
         return code
 
     def _make_kind(self, kind: Any, **arguments: Any) -> Any:

@@ -16,8 +16,8 @@ import yaml
 
 from rlregress import suite
 
-ACTION = suite.root() / ".ci" / "gate" / "action.yml"
-RECIPES = suite.root() / "docs" / "ci.md"
+ACTION = suite.find_suite_root() / ".ci" / "gate" / "action.yml"
+RECIPES = suite.find_suite_root() / "docs" / "ci.md"
 
 #: in place of the platform's program: writes its arguments, and knows one comment if it is told so
 GH = """#!/bin/sh
@@ -53,7 +53,7 @@ def test_the_action_installs_its_own_repository(action):
     """The installed folder, seen from the action's place, is the top of this repository."""
     [step] = [step for step in action["runs"]["steps"] if "SOURCE" in step.get("env", {})]
     source = step["env"]["SOURCE"].replace("${{ github.action_path }}", str(ACTION.parent))
-    assert Path(source).resolve() == suite.root()
+    assert Path(source).resolve() == suite.find_suite_root()
 
 
 def _judge(
@@ -147,7 +147,7 @@ def test_recipes_use_what_the_action_takes(action):
 
 def test_recipes_name_every_extra():
     """The table has a row for each extra that a user installs, and the action installs some."""
-    text = (suite.root() / "pyproject.toml").read_text()
+    text = (suite.find_suite_root() / "pyproject.toml").read_text()
     extras = tomllib.loads(text)["project"]["optional-dependencies"].keys()
     section = RECIPES.read_text().partition("## What to install")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| (`.*?) \|", section, re.MULTILINE)
@@ -156,14 +156,14 @@ def test_recipes_name_every_extra():
 
 def test_the_container_has_all_files_of_a_wheel():
     """Every file that pyproject.toml builds a wheel from is copied into the image."""
-    project = tomllib.loads((suite.root() / "pyproject.toml").read_text())
+    project = tomllib.loads((suite.find_suite_root() / "pyproject.toml").read_text())
     wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]
     needed = {*wheel["only-include"], *wheel["force-include"], *project["project"]["license-files"]}
     needed |= {project["project"]["readme"]}
     copied = set()
-    for line in (suite.root() / ".ci" / "Containerfile").read_text().splitlines():
+    for line in (suite.find_suite_root() / ".ci" / "Containerfile").read_text().splitlines():
         match line.split():
             case ["COPY", *names, place] if place.startswith("/source"):
                 copied |= set(names)
     assert needed <= copied
-    assert all((suite.root() / name).exists() for name in copied)
+    assert all((suite.find_suite_root() / name).exists() for name in copied)

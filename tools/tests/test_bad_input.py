@@ -18,7 +18,7 @@ from rlregress.check import baseline_runs, cell_selection, check_run, recording
 from rlregress.cli import commands
 from rlregress.cli import trace as traces
 from rlregress.cli.parsing import Lazy
-from rlregress.errors import UserError, refuse_empty
+from rlregress.errors import UserError, refuse_empty_arguments
 from rlregress.inside.events import SCHEMA
 from rlregress.training.store import Store
 from rlregress.upgrade.versions import resolved
@@ -56,14 +56,14 @@ def copied_suite(tmp_path, monkeypatch):
     for name in ("tests_unit", "tests_behavior", "tests_performance"):
         (tmp_path / name).mkdir()
     (tmp_path / "baselines").mkdir()
-    for path in suite.baselines().iterdir():
+    for path in suite.locate_baselines().iterdir():
         if path.name == "returns":
             (tmp_path / "baselines" / path.name).mkdir()
             name = "sb3-ppo-Hopper-v4-short.toml"
             shutil.copy(path / name, tmp_path / "baselines" / path.name)
         else:
             (tmp_path / "baselines" / path.name).symlink_to(path)
-    monkeypatch.setattr(suite, "root", lambda: tmp_path)
+    monkeypatch.setattr(suite, "find_suite_root", lambda: tmp_path)
     return tmp_path
 
 
@@ -77,7 +77,7 @@ def stored():
 #: a command line -> what its one sentence says.
 WRONG: list[tuple[str | list[str], *tuple[str, ...]]] = [
     # names: beside the nearest or the known ones
-    ("check --framework sb33", "unknown framework 'sb33'", *frameworks.names()),
+    ("check --framework sb33", "unknown framework 'sb33'", *frameworks.list_framework_names()),
     ("plan --framework sb33", "unknown framework 'sb33'"),
     ("details --installed --framework sb33", "unknown framework 'sb33'"),
     ("check --budget shrt", "unknown budget 'shrt'", "did you mean 'short'?", "full"),
@@ -269,9 +269,9 @@ def test_a_recording_of_which_every_run_failed_stores_nothing(
 
     def failing(queue, store, workers, on_done):
         for job in queue:
-            store.put_record(job, {**content(job), **failed}, "attempt")
+            store.put_record_of_attempt(job, {**content(job), **failed}, "attempt")
 
-    monkeypatch.setattr(recording.worker_launch, "do_runs", failing)
+    monkeypatch.setattr(recording.worker_launch, "do_runs_in_order", failing)
     path = copied_suite / "baselines" / "returns" / "sb3-ppo-Hopper-v4-short.toml"
     before = path.read_text()
     code, out, error = command(
@@ -324,7 +324,7 @@ def test_missing_package(command, tmp_path, monkeypatch):
 def test_an_algorithm_without_returns_names_its_tests(command):
     """An algorithm without returns and without a trace says which tests ask it."""
     code, _, error = command("plan", "--framework", "cleanrl", "--algorithm", "dqn")
-    asked = frameworks.get("cleanrl").framework.behavior_only
+    asked = frameworks.get_adapter("cleanrl").framework.behavior_only
     text = "test tests_behavior --algorithm dqn" if asked else "known: ppo, sac"
     assert_one_sentence(code, error, "'dqn' of CleanRL", text)
 
@@ -334,11 +334,11 @@ def test_an_empty_value_is_an_error():
     for empty in ("", " ", "\t"):
         for words in (["--cells", empty], [f"--cells={empty}"], ["x", "--cells", empty, "x"]):
             with pytest.raises(UserError, match="^--cells is empty; expected a value"):
-                refuse_empty(words)
+                refuse_empty_arguments(words)
         for row in commands.ROWS:
             with pytest.raises(UserError, match="^an argument is empty; expected a value"):
                 Lazy(row).load_command().make_context(row.name, ["x", empty])
-    refuse_empty(["train.py", "--", "--name", ""])
+    refuse_empty_arguments(["train.py", "--", "--name", ""])
 
 
 @pytest.mark.parametrize(
@@ -346,7 +346,11 @@ def test_an_empty_value_is_an_error():
     [
         ("sac.critic_loss", "sac.critic_loss.scale", "ppo."),
         # a detail, and the beginning of others: it is shown in full
-        ("ppo.value_clip", registry.get("ppo.value_clip").question[:30], "ppo.value_clip.range"),
+        (
+            "ppo.value_clip",
+            registry.get_detail("ppo.value_clip").question[:30],
+            "ppo.value_clip.range",
+        ),
         # words that are no id are looked for in questions, sources and variants, in any case
         ("halved", "sac.critic_loss.scale", "atari."),
         ("HALVED", "sac.critic_loss.scale", "atari."),
@@ -411,7 +415,7 @@ def test_a_folder_is_no_file(command, tmp_path):
 def test_a_target_that_cannot_be_written(command, tmp_path, monkeypatch, arguments, message):
     """An unwritable target is an error before anything runs."""
     (tmp_path / "file").write_text("")
-    monkeypatch.setattr(traces, "record_twice", _not_to_be_called)
+    monkeypatch.setattr(traces, "record_trace_twice", _not_to_be_called)
     monkeypatch.setattr(check_run.subprocess, "Popen", _not_to_be_called)
     places = {"file": tmp_path / "file", "folder": tmp_path}
     code, _, error = command(*(part.format(**places) for part in arguments.split()))
@@ -426,7 +430,7 @@ def test_a_baseline_that_cannot_be_written(command, copied_suite, tmp_path, monk
     """A recording looks at the folder of stored runs before it trains."""
     shutil.rmtree(copied_suite / "baselines" / "returns")
     (copied_suite / "baselines" / "returns").write_text("")
-    monkeypatch.setattr(recording.worker_launch, "do_runs", _not_to_be_called)
+    monkeypatch.setattr(recording.worker_launch, "do_runs_in_order", _not_to_be_called)
     words = f"baseline record --framework sb3 {HOPPER} --store".split()
     code, _, error = command(*words, str(tmp_path / "runs"))
     assert_one_sentence(code, error, "stored runs cannot be written to")
@@ -436,7 +440,7 @@ def test_a_baseline_that_cannot_be_written(command, copied_suite, tmp_path, monk
 def test_a_plan_changes_no_file(command, stored, tmp_path, monkeypatch):
     """A plan names a damaged record, counts its run as not done, and leaves it where it is."""
     cell = stored.cell
-    monkeypatch.setattr(Store, "path", lambda self, job: self.folder / f"{job.seed}.json")
+    monkeypatch.setattr(Store, "locate_record", lambda self, job: self.folder / f"{job.seed}.json")
     (tmp_path / "1000.json").write_text("{")
     code, output, error = command("plan", "--cells", cell.id, "--store", str(tmp_path))
     assert (code, error) == (0, "")
@@ -543,7 +547,7 @@ def test_a_selection_that_leaves_no_test(options, message):
 def test_a_wrong_option_of_an_upgrade(command, tmp_path, monkeypatch, option, message):
     """A wrong threshold, file or name is named before a side is made."""
     monkeypatch.setattr(resolved, "resolve_versions", _not_to_be_called)
-    package = frameworks.get("sb3").framework.packages[0]
+    package = frameworks.get_adapter("sb3").framework.packages[0]
     words = ["upgrade", f"{package}==0.0.1", "installed", option, "nope"]
     code, _, error = command(*words, "--report", str(tmp_path))
     assert_one_sentence(code, error, message)

@@ -38,7 +38,7 @@ for words in json.loads(sys.stdin.read()):
 COMPLETED = {
     "rlregress up": (["upgrade"], []),
     "rlregress runs la": (["launch"], []),
-    "rlregress check --framework ": (sorted(frameworks.names()), ["numpy"]),
+    "rlregress check --framework ": (sorted(frameworks.list_framework_names()), ["numpy"]),
     "rlregress check --cells sb3-ppo-Ho": (["sb3-ppo-Hopper-v4-short"], ["numpy"]),
     "rlregress check --cells all,sb3-ppo-Ho": (["all,sb3-ppo-Hopper-v4-short"], ["numpy"]),
     "rlregress details sac.critic_loss.s": (["sac.critic_loss.scale"], ["numpy"]),
@@ -118,10 +118,12 @@ def test_a_plan_begins_with_minutes_and_what_it_would_detect(command, tmp_path):
 def test_a_report_repeats_the_options_of_an_upgrade(command, monkeypatch, words):
     """The command in a report is the one that was typed."""
     judged = []
-    monkeypatch.setattr(upgrade, "judge", lambda options, *_: judged.append(options) or 0)
+    monkeypatch.setattr(
+        upgrade, "judge_and_report_upgrade", lambda options, *_: judged.append(options) or 0
+    )
     command("upgrade", "a==1", "b", *words.split())
     typed = {*option.list_options(Options)} - {"report", "workers"}
-    assert option.format_arguments(judged[0], typed) == words.split()
+    assert option.format_options_as_arguments(judged[0], typed) == words.split()
 
 
 @pytest.mark.parametrize(
@@ -136,7 +138,9 @@ def test_a_report_repeats_the_options_of_an_upgrade(command, monkeypatch, words)
 def test_a_report_repeats_the_options_of_a_check(command, monkeypatch, words):
     """pytest takes them, too, but for the throughput."""
     judged = []
-    monkeypatch.setattr(check, "judge", lambda options, *_: judged.append(options) or 0)
+    monkeypatch.setattr(
+        check, "judge_and_report_check", lambda options, *_: judged.append(options) or 0
+    )
     command("check", *words.split())
     assert check_run.build_repeat_command(judged[0]) == f"rlregress check {words}"
     typed = [word for word in words.split() if word != "--throughput"]

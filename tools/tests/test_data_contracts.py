@@ -36,7 +36,7 @@ from . import hostile
 from .nightly import every
 
 #: functions of ``datafiles`` that are given a model, second.
-READERS = ("read", "read_cached", "validate", "read_json_line")
+READERS = ("read_data_file", "read_data_file_cached", "validate_content", "read_json_line")
 #: in the place of any value; of each key the ones that it refuses are tried
 WRONG = (
     "", "no such word", "a\nb", 0, -1, 0.5, 1e300, 1 << 60, True, math.nan, [], {}, [""], [7],
@@ -60,8 +60,9 @@ def _expressions(text: str) -> set[str]:
 def _build_models() -> dict[str, Any]:
     """Return the models that a function makes: "module expression" -> what it stands for."""
     return {
-        "faults.fault_tables _file_model(instrument)": {
-            instrument: fault_tables._file_model(instrument) for instrument in fault_tables._KEYS
+        "faults.fault_tables _make_model_of_fault_file(instrument)": {
+            instrument: fault_tables._make_model_of_fault_file(instrument)
+            for instrument in fault_tables._KEYS
         }
     }
 
@@ -73,13 +74,15 @@ def _find_models() -> dict[str, Any]:
         *((f"tools/{name}", "tools") for name in packages),
         ("tests_behavior", "."),
     ):
-        for path in sorted((suite.root() / package).rglob("*.py")):
-            if "tests" in path.relative_to(suite.root() / package).parts:
+        for path in sorted((suite.find_suite_root() / package).rglob("*.py")):
+            if "tests" in path.relative_to(suite.find_suite_root() / package).parts:
                 continue
             text = path.read_text(encoding="utf-8")
             if "datafiles." not in text:
                 continue
-            module = ".".join(path.relative_to(suite.root() / above).with_suffix("").parts)
+            module = ".".join(
+                path.relative_to(suite.find_suite_root() / above).with_suffix("").parts
+            )
             short = module.removeprefix("rlregress.")
             for expression in sorted(_expressions(text)):
                 name = f"{short} {expression}"
@@ -123,7 +126,7 @@ DUMPS: Mapping[str, Callable[[Any], str]] = {
 #: of what no committed file and no format of ``hostile`` is
 FURTHER: list[tuple[str, Any]] = [
     ("JSON", {"schema": 1, "runs": 1, "width": 999, "digest": "0" * 64}),
-    ("JSON", hostile.JOB.as_dict()),
+    ("JSON", hostile.JOB.convert_to_plain_data()),
     ("JSON", [dataclasses.asdict(Checkpoint(1, "ab", 1.0, 2.0))]),
     ("JSON", {"items": [["parameters", "float 0.5", "load", [0.5]]]}),
     ("JSON", hostile.EVIDENCE),
@@ -162,16 +165,20 @@ def _list_contents() -> list[tuple[str, Any]]:
     """Kind and content of what commands write, and of every committed file, small ones first."""
     # what is no text is read by NumPy without pickles, or after its digest was compared
     binary_suffixes = {".sha256", ".npz", ".gz"}
-    paths = [path for path in suite.baselines().rglob("*.*") if path.suffix not in binary_suffixes]
+    paths = [
+        path for path in suite.locate_baselines().rglob("*.*") if path.suffix not in binary_suffixes
+    ]
     paths.sort(key=lambda path: (path.stat().st_size, path))
-    kinds = [(datafiles._find_format(path), path.read_text(encoding="utf-8")) for path in paths]
+    kinds = [
+        (datafiles._find_format_of_file(path), path.read_text(encoding="utf-8")) for path in paths
+    ]
     committed = [(kind, datafiles._PARSERS[kind](text)) for kind, text in kinds]
     return [*FURTHER, *_format_samples(), *committed]
 
 
 @cache
 def _schema(model: Any) -> Mapping[str, Any]:
-    return datafiles._make_adapter(model, strict=True).json_schema()
+    return datafiles._make_type_adapter(model, strict=True).json_schema()
 
 
 def _tables(schema: Mapping[str, Any], content: Any) -> dict[str, tuple[Any, ...]]:
@@ -195,7 +202,7 @@ def _cut(content: Any) -> Any:
 
 def _is_sound(kind: str, content: Any, model: Any) -> bool:
     try:
-        datafiles.validate(content, model, Path("x"), kind=kind)
+        datafiles.validate_content(content, model, Path("x"), kind=kind)
     except (UserError, AttributeError):
         return False
     return True
@@ -230,7 +237,7 @@ def refusal(folder: Path, kind: str, text: str, model: Any) -> str:
     """Return the error message of a file, without its name; empty: there is none."""
     path = folder / f"some.{kind.lower()}"
     path.write_text(text, encoding="utf-8")
-    return _sentence(path, lambda: datafiles.read(path, model, REMEDY))
+    return _sentence(path, lambda: datafiles.read_data_file(path, model, REMEDY))
 
 
 def _sentence(path: Path, read: Callable[[], Any]) -> str:
@@ -320,7 +327,9 @@ def _list_messages(
             content = hostile.replaced(sample.content, place, value)
             if sample.kind != "CSV":
                 # to write and parse these takes most of the time, and ``check_keys`` does it
-                yield _sentence(path, partial(datafiles.validate, content, model, path, REMEDY))
+                yield _sentence(
+                    path, partial(datafiles.validate_content, content, model, path, REMEDY)
+                )
             else:
                 yield refusal(folder, sample.kind, DUMPS[sample.kind](content), model)
 
@@ -344,12 +353,12 @@ def expectations(folder: Path, model: Any, files: list[Sample]) -> Iterator[str]
 def check_round_trip(folder: Path, model: Any, files: list[Sample]) -> None:
     """A value can be written and read again, and is immutable."""
     for sample in files:
-        read = datafiles.validate(sample.content, model, Path("x"), kind=sample.kind)
-        adapter = datafiles._make_adapter(model, sample.kind != "CSV")
+        read = datafiles.validate_content(sample.content, model, Path("x"), kind=sample.kind)
+        adapter = datafiles._make_type_adapter(model, sample.kind != "CSV")
         dumped = adapter.dump_json((read,), by_alias=True, exclude_defaults=True)
         (content,) = json.loads(dumped)
         kind = "CSV" if sample.kind == "CSV" else "JSON"
-        assert datafiles.validate(content, model, Path("x"), kind=kind) == read
+        assert datafiles.validate_content(content, model, Path("x"), kind=kind) == read
         for kind in _classes(read):
             assert kind.__dataclass_params__.frozen, kind
 

@@ -12,7 +12,7 @@ import pytest
 from pydantic import AfterValidator, Field
 
 from rlregress import datafiles
-from rlregress.datafiles import Count, Number, Pin, Release, Text, expect_value, one_of
+from rlregress.datafiles import Count, Number, Pin, Release, Text, expect_one_of, expect_value
 from rlregress.errors import UserError, suggest_names
 
 
@@ -27,7 +27,7 @@ class Row:
     """A table of the files below."""
 
     id: Text
-    kind: Annotated[str, one_of(("fix", "feature"))] = "fix"
+    kind: Annotated[str, expect_one_of(("fix", "feature"))] = "fix"
     since: Release = "0"
     until: Release | None = None
     steps: Count = 1
@@ -59,7 +59,7 @@ def read(folder, text: str, name: str = "x.toml", model: Any = File, remedy: str
     """Return the content of a file with this text."""
     path = folder / name
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
-    return datafiles.read(path, model, remedy)
+    return datafiles.read_data_file(path, model, remedy)
 
 
 def refusal(folder, text: str, name: str = "x.toml") -> str:
@@ -179,22 +179,24 @@ def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path) -> None:
 def test_a_missing_file_is_named(tmp_path, name) -> None:
     """The message names the file and the expectation, also for a folder in its place."""
     with pytest.raises(UserError, match=f"{name} cannot be read: No such file.*expected a"):
-        datafiles.read(tmp_path / name, File)
+        datafiles.read_data_file(tmp_path / name, File)
     (tmp_path / name).mkdir()
     text = f"{name} cannot be read: it is a folder, not a file; expected a"
     with pytest.raises(UserError, match=text):
-        datafiles.read(tmp_path / name, File)
+        datafiles.read_data_file(tmp_path / name, File)
 
 
 def test_places_are_lines_unless_tables_are_written_inline(tmp_path) -> None:
     """A table of another name has no part in the count."""
     path = tmp_path / "x.toml"
     path.write_text("[[row]]\n[[other]]\n  [[ row ]]\n")
-    assert datafiles.locate_tables(path, "row", 2) == [
+    assert datafiles.list_places_of_tables(path, "row", 2) == [
         f"{path}, [[row]] at line {n}" for n in (1, 3)
     ]
     path.write_text("row = [{}, {}]\n")
-    assert datafiles.locate_tables(path, "row", 2) == [f"{path}, [[row]] {n}" for n in (1, 2)]
+    assert datafiles.list_places_of_tables(path, "row", 2) == [
+        f"{path}, [[row]] {n}" for n in (1, 2)
+    ]
 
 
 def test_an_empty_folder_is_named(tmp_path) -> None:
@@ -229,14 +231,14 @@ def test_a_file_that_is_remembered_is_read_anew_once_it_is_written(tmp_path):
     path = tmp_path / "some.toml"
     path.write_text("a = 1\n")
     os.utime(path, ns=(1, 1))
-    first = datafiles.read_cached(path, Mapping[str, int])
-    assert datafiles.read_cached(path, Mapping[str, int]) is first
+    first = datafiles.read_data_file_cached(path, Mapping[str, int])
+    assert datafiles.read_data_file_cached(path, Mapping[str, int]) is first
     path.write_text("a = 2\n")
     os.utime(path, ns=(2, 2))
-    assert datafiles.read_cached(path, Mapping[str, int]) == {"a": 2}
+    assert datafiles.read_data_file_cached(path, Mapping[str, int]) == {"a": 2}
     path.unlink()
     with pytest.raises(UserError, match=r"some\.toml"):
-        datafiles.read_cached(path, Mapping[str, int])
+        datafiles.read_data_file_cached(path, Mapping[str, int])
 
 
 #: between quotes that are none: they stand at the end of text in several lines
@@ -304,4 +306,4 @@ def test_a_number_that_no_float_can_be_is_refused(tmp_path) -> None:
     with pytest.raises(
         UserError, match="holds a whole number of more than 308 digits, expected fewer"
     ):
-        datafiles.read(path, dict[str, float])
+        datafiles.read_data_file(path, dict[str, float])

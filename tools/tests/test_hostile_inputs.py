@@ -40,7 +40,7 @@ SUITE_CASES = 150
 #: commands that say what of a store they cannot read, and end well.
 LENIENT = ("runs status",)
 _RAW = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]|^\s*::|##\w*\[", re.MULTILINE)
-PACKAGE = frameworks.get("sb3").framework.packages[0]
+PACKAGE = frameworks.get_adapter("sb3").framework.packages[0]
 
 
 def _started(*_arguments, **_named):
@@ -50,19 +50,19 @@ def _started(*_arguments, **_named):
 @pytest.fixture(autouse=True)
 def nothing_is_started(monkeypatch):
     """No training, no process and no environment of an upgrade."""
-    monkeypatch.setattr(worker_launch, "_train_with_retry", _started)
-    monkeypatch.setattr(recording.worker_launch, "do_runs", _started)
-    monkeypatch.setattr(traces, "record_twice", _started)
+    monkeypatch.setattr(worker_launch, "_train_until_recorded", _started)
+    monkeypatch.setattr(recording.worker_launch, "do_runs_in_order", _started)
+    monkeypatch.setattr(traces, "record_trace_twice", _started)
     monkeypatch.setattr(check_run.subprocess, "Popen", _started)
     monkeypatch.setattr(resolved, "resolve_versions", _started)
-    monkeypatch.setattr(fault_tables, "load", lambda *_: [])
+    monkeypatch.setattr(fault_tables, "load_faults", lambda *_: [])
 
 
 @pytest.fixture(autouse=True, scope="module")
 def commands_imported():
     """An import that an alarm interrupts would spoil all that comes after it."""
     for row in commands.ROWS:
-        row.load()
+        row.import_function()
 
 
 def _hangs(*_):
@@ -193,8 +193,8 @@ def sandbox(command, monkeypatch):
 @pytest.fixture
 def copied_sandbox(sandbox, monkeypatch):
     """Return the same, with a copy of the baselines."""
-    shutil.copytree(suite.baselines(), sandbox.inputs / "baselines")
-    monkeypatch.setattr(suite, "root", lambda: sandbox.inputs)
+    shutil.copytree(suite.locate_baselines(), sandbox.inputs / "baselines")
+    monkeypatch.setattr(suite, "find_suite_root", lambda: sandbox.inputs)
     return sandbox
 
 
@@ -202,7 +202,7 @@ def _add_sample(kind: hostile.Format) -> hostile.Format:
     """Return a format with its sample, of the suite's own files where it has none."""
     if kind.sample is not None:
         return kind
-    sample = tomllib.loads((suite.root() / kind.path).read_text())
+    sample = tomllib.loads((suite.find_suite_root() / kind.path).read_text())
     if "run" in sample:
         sample = {**sample, "run": sample["run"][:2], "seeds": 2}
     else:

@@ -26,14 +26,14 @@ MUJOCO = "the package 'MuJoCo' is not installed; install it with: pip install 'r
 
 
 def _extras() -> dict[str, list[str]]:
-    text = (suite.root() / "pyproject.toml").read_text(encoding="utf-8")
+    text = (suite.find_suite_root() / "pyproject.toml").read_text(encoding="utf-8")
     return tomllib.loads(text)["project"]["optional-dependencies"]
 
 
 @pytest.fixture
 def nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """No package of an extra is installed."""
-    monkeypatch.setattr(missing_packages, "is_installed", lambda module: False)
+    monkeypatch.setattr(missing_packages, "is_module_installed", lambda module: False)
 
 
 def test_every_package_is_in_its_extra():
@@ -62,32 +62,36 @@ def test_every_package_is_in_its_extra():
 @pytest.mark.usefixtures("nothing")
 def test_the_package_that_an_error_lacks(error, extra):
     """The import's name, or the words of the error or its cause, name the package."""
-    assert f"pip install 'rlregress[{extra}]'" in missing_packages.describe_missing(error)
+    assert f"pip install 'rlregress[{extra}]'" in missing_packages.describe_missing_package(error)
     outer = KeyError("the game")
     outer.__cause__ = error
-    assert missing_packages.describe_missing(outer) == missing_packages.describe_missing(error)
+    assert missing_packages.describe_missing_package(
+        outer
+    ) == missing_packages.describe_missing_package(error)
 
 
 @pytest.mark.usefixtures("nothing")
 def test_an_unrelated_error_names_no_package(monkeypatch):
     """It names a package without asking for it, or a module of no extra, or one that is there."""
-    assert not missing_packages.describe_missing(ValueError("the mujoco version is unknown"))
-    assert not missing_packages.describe_missing(
+    assert not missing_packages.describe_missing_package(
+        ValueError("the mujoco version is unknown")
+    )
+    assert not missing_packages.describe_missing_package(
         ModuleNotFoundError("No module named 'x'", name="x")
     )
-    assert not missing_packages.describe_missing(None)
-    monkeypatch.setattr(missing_packages, "is_installed", lambda module: True)
+    assert not missing_packages.describe_missing_package(None)
+    monkeypatch.setattr(missing_packages, "is_module_installed", lambda module: True)
     error = ModuleNotFoundError("No module named 'cv2'", name="cv2")
-    assert not missing_packages.describe_missing(error)
+    assert not missing_packages.describe_missing_package(error)
 
 
 @pytest.mark.usefixtures("nothing")
 def test_a_version_may_lack_a_package_that_it_required_before():
     """Only packages that this library installs on both sides are no matter of the framework."""
     error = ModuleNotFoundError("No module named 'matplotlib'", name="matplotlib")
-    assert missing_packages.describe_missing(error)
-    assert not missing_packages.describe_missing(error, IN_BOTH_VERSIONS)
-    assert missing_packages.describe_missing(
+    assert missing_packages.describe_missing_package(error)
+    assert not missing_packages.describe_missing_package(error, IN_BOTH_VERSIONS)
+    assert missing_packages.describe_missing_package(
         ModuleNotFoundError("", name="mujoco"), IN_BOTH_VERSIONS
     )
 
@@ -95,7 +99,9 @@ def test_a_version_may_lack_a_package_that_it_required_before():
 def test_both_versions_have_the_extras_that_are_installed_here(monkeypatch):
     """Both environments have the extras that are installed here, and no others."""
     assert "ale-py" in dependencies._read_declared_requirements()
-    monkeypatch.setattr(installed, "version", lambda name: None if name == "mujoco" else "1")
+    monkeypatch.setattr(
+        installed, "find_installed_version", lambda name: None if name == "mujoco" else "1"
+    )
     declared = dependencies._read_declared_requirements()
     assert "gymnasium" in declared
     assert "gymnasium[mujoco]" not in declared
@@ -107,7 +113,7 @@ def test_cells_whose_environment_lacks_its_package_are_not_trained():
     environments = ("Pendulum-v1", "InvertedPendulum-v4")
     selection = cell_selection.Selection("smoke", ("sb3",), ("td3",), environments)
     assert [cell.environment for cell in cell_selection.choose_cells(selection)] == ["Pendulum-v1"]
-    assert list(cell_selection.cells_without_package(selection).values()) == [MUJOCO]
+    assert list(cell_selection.find_cells_without_package(selection).values()) == [MUJOCO]
     with pytest.raises(MissingPackage, match="rlregress.mujoco"):
         cell_selection.choose_cells(cell_selection.Selection("smoke", ("sb3",), ("td3",)))
 
@@ -138,10 +144,12 @@ def test_tests_that_a_missing_package_prevents_are_listed(
         {**base, "test": "t::test_c", "outcome": "passed", "tier": "behavior"},
     ]  # fmt: skip
     to_probe = {"sb3": [("a", ""), ("b", "")]}
-    [judged] = outcome.build_outcomes(entries, trained=(), to_probe=to_probe, untrained=untrained)
+    [judged] = outcome.build_framework_outcomes(
+        entries, trained=(), to_probe=to_probe, untrained=untrained
+    )
     assert judged.verdict == verdict
     assert judged.details == (1 if about == "atari" else 2)
-    lines = words.describe_lacking(judged.lacking)
+    lines = words.describe_skipped_for_packages(judged.lacking)
     assert any(without in line and "not checked: 1 test" in line for line in lines)
     assert any(CELL.id in line for line in lines) == bool(untrained)
 
@@ -161,13 +169,13 @@ def test_tests_that_lack_a_package_are_skipped_with_the_line(tmp_path, trained):
     files = (*unit, "tests_behavior/test_atari_games.py", *trained)
     gone = {"modules": ["cv2", "ale_py", "mujoco"], "distributions": ["ale-py", "mujoco"]}
     path = os.pathsep.join([str(Path(hidden.__path__[0])), str(Path(suite.__file__).parents[2])])
-    words = [*suite.pytest_arguments(*files), "-q", "-rs", "-p", "no:cacheprovider"]
+    words = [*suite.make_pytest_arguments(*files), "-q", "-rs", "-p", "no:cacheprovider"]
     words += ["--framework", "sb3", "--rlregress-report", tmp_path]
     words += ["-k", "warp_frame or clip_reward or atari5 or different_frames or same_seed and td3"]
     # not as a process of this session
     variables = {name: v for name, v in os.environ.items() if not name.startswith("PYTEST_")}
     variables |= {"PYTHONPATH": path, "RLREGRESS_HIDDEN": json.dumps(gone)}
-    process = run_python(*words, cwd=suite.workplace(), env=variables)
+    process = run_python(*words, cwd=suite.locate_workplace(), env=variables)
     skipped = [line for line in process.stdout.splitlines() if line.startswith("SKIPPED")]
     for line in ("'OpenCV'", "'ale-py'"):
         assert any(line in skip and "pip install 'rlregress[" in skip for skip in skipped), (

@@ -33,10 +33,10 @@ def printed(monkeypatch):
         stream = io.StringIO()
         stream.isatty = lambda: terminal
         with progress.show_progress(lambda line: stream.write(f"{line}\n"), stream=stream) as say:
-            progress.begin("parts", 40)
+            progress.begin_stage("parts", 40)
             for number in range(40):
                 time.sleep(0.01)
-                progress.done()
+                progress.count_done_parts()
                 if number == 30:
                     say("a result")
         return stream.getvalue()
@@ -71,7 +71,7 @@ def test_a_silent_command_reports_its_stage(monkeypatch):
     monkeypatch.setattr(progress.sys.stdout, "isatty", lambda: False)
     text = []
     with progress.show_progress(text.append) as say:
-        progress.begin("unknown work")
+        progress.begin_stage("unknown work")
         time.sleep(0.25)
         for _ in range(5):
             say("a line")
@@ -84,7 +84,7 @@ def test_a_silent_command_reports_its_stage(monkeypatch):
 def expect(*stages):
     """Return an estimate that expects these stages."""
     estimate = Estimate()
-    estimate.expect(stages)
+    estimate.expect_stages(stages)
     return estimate
 
 
@@ -92,41 +92,41 @@ def test_later_stages_count_in_the_time_left(clock):
     """A stage of 4 s with a start of 2 s took 17 s, and 5 s as stored count as measured before."""
     last = CommandStage("three", 4, at_once=2, starts=0)
     estimate = expect(CommandStage("one", 4), CommandStage("two", 6), last)
-    estimate.begin("one")
+    estimate.begin_stage("one")
     clock[0] = 17.0
-    estimate.begin("two", 6)
-    assert estimate.seconds_left() == pytest.approx(2 * (6 + 2) + 2 * 2)
+    estimate.begin_stage("two", 6)
+    assert estimate.estimate_seconds_left() == pytest.approx(2 * (6 + 2) + 2 * 2)
     clock[0] = 22.0
-    assert estimate.seconds_left() == pytest.approx(2 * (6 + 2) + 2 * 2 - 5)
+    assert estimate.estimate_seconds_left() == pytest.approx(2 * (6 + 2) + 2 * 2 - 5)
 
 
 def test_later_stages_take_longer_on_a_busy_machine(clock, monkeypatch):
     """With three processes per core the estimate is three times as long, until it is measured."""
     monkeypatch.setattr(progress, "estimate_slowdown", lambda: 3.0)
     estimate = expect(CommandStage("one", 8), CommandStage("two", 8))
-    estimate.begin("one")
-    assert estimate.seconds_left() == pytest.approx(3 * (8 + 2) * 2)
+    estimate.begin_stage("one")
+    assert estimate.estimate_seconds_left() == pytest.approx(3 * (8 + 2) * 2)
     clock[0] = 15.0
-    estimate.begin("two")
-    assert estimate.seconds_left() == pytest.approx(2 * (8 + 2))
+    estimate.begin_stage("two")
+    assert estimate.estimate_seconds_left() == pytest.approx(2 * (8 + 2))
 
 
 def test_no_more_time_is_left_than_the_command_may_take(clock):
     """Ten seconds for the judgement follow the limit; then no time is predicted."""
     estimate = expect(CommandStage("one", 100))
-    estimate.limit(30.0)
-    estimate.begin("one")
+    estimate.limit_seconds(30.0)
+    estimate.begin_stage("one")
     clock[0] = 10.0
-    assert estimate.seconds_left() == pytest.approx(20.0 + 10.0)
+    assert estimate.estimate_seconds_left() == pytest.approx(20.0 + 10.0)
     clock[0] = 40.0
-    assert estimate.line() == "one: about 40 s so far"
+    assert estimate.format_progress_line() == "one: about 40 s so far"
 
 
 def test_no_time_is_left_unknown_silently(clock):
     """Without stored seconds the line reports the time so far."""
     estimate = expect(CommandStage("one"), CommandStage("unknown"))
-    estimate.begin("one")
+    estimate.begin_stage("one")
     clock[0] = 10.0
-    assert estimate.line() == "one: about 10 s so far"
-    estimate.begin("unknown")
-    assert estimate.seconds_left() is None
+    assert estimate.format_progress_line() == "one: about 10 s so far"
+    estimate.begin_stage("unknown")
+    assert estimate.estimate_seconds_left() is None

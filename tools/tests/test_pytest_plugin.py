@@ -26,10 +26,12 @@ from tools.tests.small_adapters import SmallAdapter
 
 #: a framework with a probe for every detail, in two scopes
 PROBES = {
-    (id, scope): (lambda inputs: None) for id in registry.ids() for scope in ("library", "script")
+    (id, scope): (lambda inputs: None)
+    for id in registry.list_detail_ids()
+    for scope in ("library", "script")
 }
 ADAPTER = SmallAdapter(
-    {"probes": lambda: PROBES}, version="1.0", algorithms=("ppo", "sac", "td3"),
+    {"list_probes": lambda: PROBES}, version="1.0", algorithms=("ppo", "sac", "td3"),
     behavior_only=("dqn",), expectations=Path(__file__).parent / "nothing-is-documented",
 )  # fmt: skip
 
@@ -57,7 +59,7 @@ class Item:
 
 
 def _make_detail_item(id, marked=False):
-    implementation = Implementation(ADAPTER, registry.get(id), "library", None)
+    implementation = Implementation(ADAPTER, registry.get_detail(id), "library", None)
     return Item(f"{'specification' if marked else 'detail'} {id}", marked=marked,
                 implementation=implementation)  # fmt: skip
 
@@ -136,9 +138,9 @@ def test_a_test_is_marked_with_its_subjects():
     """Markers are its framework, its algorithm or family, and slow if it trains."""
 
     def marks(item):
-        return subjects.list_marks(item, subjects.list_selectable_names())
+        return subjects.list_marks_of_test(item, subjects.list_selectable_names())
 
-    sb3 = frameworks.get("sb3")
+    sb3 = frameworks.get_adapter("sb3")
     assert marks(_make_detail_item("gae.truncation")) == {"gae"}
     assert marks(_make_claim_item("sac.discount")) == {"sac"}
     behaves = {"framework": sb3, "algorithm": "td3"}
@@ -157,8 +159,8 @@ def _implementations(*markers):
 
 
 def _undocumented(adapter, *ids):
-    probes = adapter.observe.probes()
-    return [Implementation(adapter, registry.get(id), scope, None) for id, scope in probes]
+    probes = adapter.observe.list_probes()
+    return [Implementation(adapter, registry.get_detail(id), scope, None) for id, scope in probes]
 
 
 def test_a_test_without_a_detail_asks_every_detail(monkeypatch):
@@ -183,7 +185,7 @@ def test_details_are_selected_by_id_or_its_beginning():
     ids = requested_names.find_detail_ids(["sac.critic_loss", "gae.value_target"])
     losses = {f"sac.critic_loss.{name}" for name in ("distance", "reduction", "scale")}
     assert ids == {"gae.value_target", *losses}
-    sac = {detail.id for detail in registry.all_details() if detail.family == "sac"}
+    sac = {detail.id for detail in registry.list_details() if detail.family == "sac"}
     assert requested_names.find_detail_ids(["sac"]) == sac
     # ppo.value_clip has details below it, and is one itself
     assert "ppo.value_clip" in requested_names.find_detail_ids(["ppo.value_clip"])
@@ -209,7 +211,7 @@ def test_a_detail_that_does_not_exist_is_an_error(name, message):
 
 def test_a_test_that_asserts_nothing_is_an_error():
     """Asking alone proves nothing; once something was asserted, the test stands."""
-    implementation = Implementation(ADAPTER, registry.get("sac.actor_loss"), "library", None)
+    implementation = Implementation(ADAPTER, registry.get_detail("sac.actor_loss"), "library", None)
     item = Item("asks", implementation=implementation)
 
     def call():
@@ -229,7 +231,7 @@ def test_the_folder_of_formulas_asks_every_detail():
     """Every detail is a test of ``tests_unit``, in every scope: a file that goes is missed here."""
     process = run_pytest("tests_unit", "--collect-only", "-q", "--framework", "sb3")
     collected = set(re.findall(r"test_detail\[(.*)\]$", process.stdout, re.MULTILINE))
-    probes = requested_names.list_probes(frameworks.get("sb3"))
+    probes = requested_names.list_details_to_probe(frameworks.get_adapter("sb3"))
     assert {f"{id}-sb3-{scope}" for id, scope in probes} - collected == set()
 
 
@@ -239,13 +241,15 @@ def test_a_bare_pytest_writes_the_report_of_a_check(tmp_path):
     options = "tests_unit/test_sac.py -q --detail sac.critic_loss.scale --framework sb3"
     markers = ("-m", "sac and sb3 and not slow")
     run = run_pytest(*options.split(), *markers, "--rlregress-report", tmp_path / "report")
-    total = len({id for id, _ in requested_names.list_probes(frameworks.get("sb3"))})
+    total = len(
+        {id for id, _ in requested_names.list_details_to_probe(frameworks.get_adapter("sb3"))}
+    )
     assert f"verdict sb3: could not judge ({total - 1} of {total} details were not" in run.stdout
     verdict = json.loads((tmp_path / "report" / "verdict.json").read_text())
     assert verdict["exit_code"] == 2
     assert verdict["unjudged"] == ["tests of sb3 behavior"]
     assert verdict["frameworks"]["sb3"]["tests"].keys() == {"unit"}
-    [test] = evidence.read(tmp_path / "report" / "evidence.json")
+    [test] = evidence.read_evidence_file(tmp_path / "report" / "evidence.json")
     assert test["detail"] == "sac.critic_loss.scale"
     assert (tmp_path / "report" / "summary.md").read_text().startswith("<!-- rlregress gate -->")
 
@@ -264,17 +268,19 @@ def test_a_test_has_one_name_wherever_it_lies(nodeid):
 
 def _list_lines(answers, **options):
     config = _config(**options)
-    config.stash[pytest_plugin._ADAPTERS] = [frameworks.get("sb3")]
+    config.stash[pytest_plugin._ADAPTERS] = [frameworks.get_adapter("sb3")]
     common = {"framework": "sb3", "scope": "library", "found": "half"}
     return list(
-        pytest_plugin._describe_details(config, [{**common, "detail": id} for id in answers])
+        pytest_plugin._describe_checked_details(
+            config, [{**common, "detail": id} for id in answers]
+        )
     )
 
 
 def test_a_session_reports_how_many_details_it_checked():
     """A session reports how many details it checked, and the options that left out the others."""
-    family = [id for id in registry.ids() if id.startswith("sac.critic_loss.")]
-    total = len(frameworks.get("sb3").observe.probes())
+    family = [id for id in registry.list_detail_ids() if id.startswith("sac.critic_loss.")]
+    total = len(frameworks.get_adapter("sb3").observe.list_probes())
     for name, value in (("detail", "sac.critic_loss"), ("keyword", "critic"), ("markexpr", "sac")):
         [line] = _list_lines(family, **{name: value})
         option = {"detail": "--detail", "keyword": "-k", "markexpr": "-m"}[name]
@@ -291,7 +297,7 @@ def test_failures_are_folded_by_detail_with_the_code_that_decides_it():
     """The message names the file of the faulty copy, once for all tests of the detail."""
     [fault] = fault_tables.select_faults(DETAILS, ["sb3"], ["sac_critic_loss_not_halved"])
     only = ["--framework", "sb3", "--detail", "sac.critic_loss", "-p", "no:cacheprovider"]
-    process = injection.run_injected(fault, ["-m", "pytest", "tests_unit", *only])
+    process = injection.run_python_with_fault(fault, ["-m", "pytest", "tests_unit", *only])
     header, _, output = process.stdout.partition("rootdir")
     folder = re.search(r"^sb3: stable-baselines3 [\d.]+, .*\((.*)\)$", header, re.MULTILINE)[1]
     _, _, folded = output.partition("failed tests are about 1 detail:\n")
@@ -313,7 +319,7 @@ def test_torch_gets_one_thread_unless_the_user_says_otherwise(tmp_path, variable
         "import os\n"
         f"def test_threads():\n    assert os.environ.get('OMP_NUM_THREADS') == {used!r}\n"
     )
-    mine = worker_launch.worker_environment(pinned=False)
+    mine = worker_launch.make_worker_environment(pinned=False)
     outside = {name: value for name, value in mine.items() if name != "OMP_NUM_THREADS"}
     words = ("-m", "pytest", "-q", "-p", "rlregress.pytest_plugin", "-p", "no:cacheprovider")
     words = (*words, "--rootdir", tmp_path, *options, asking)
@@ -362,6 +368,6 @@ def test_a_replay_is_expected_to_be_reproduced_unless_torch_has_moved(torch, tmp
     monkeypatch.setitem(replay.job.versions, "torch", torch)
     monkeypatch.setitem(replay.stored.versions, "torch", "2.13.0+cpu")
     config = SimpleNamespace(stash={pytest_plugin._COLLECTED: [], pytest_plugin._SESSION: session})
-    _, most, seconds, _ = pytest_plugin._state_of_trainings(config)
+    _, most, seconds, _ = pytest_plugin._count_state_of_trainings(config)
     assert most == session.max_runs
     assert (seconds > 2 * replay.run.time.cpu_seconds + 5) == (torch == "2.0.0")

@@ -27,7 +27,7 @@ class Agent:
 
 def test_functions_are_named_by_their_class_and_outer_function():
     """Methods carry their class, inner functions their outer one; decorators belong to them."""
-    parsed = source.parse(TEXT).functions
+    parsed = source.parse_source(TEXT).functions
     assert [(f.name, f.first, f.last) for f in parsed] == [
         ("Agent.rate", 3, 7), ("Agent.rate.inner", 5, 6), ("Agent.step", 9, 16)
     ]  # fmt: skip
@@ -35,15 +35,15 @@ def test_functions_are_named_by_their_class_and_outer_function():
 
 def test_the_innermost_function_of_a_line_is_found():
     """A line outside of functions belongs to the module."""
-    parsed = source.parse(TEXT)
-    assert [parsed.function_at(line) for line in (2, 4, 6, 16)] == [
+    parsed = source.parse_source(TEXT)
+    assert [parsed.name_function_at_line(line) for line in (2, 4, 6, 16)] == [
         "<module>", "Agent.rate", "Agent.rate.inner", "Agent.step"
     ]  # fmt: skip
 
 
 def test_a_test_on_one_line_with_its_body_is_left_out():
     """No step from line to line tells which way it went."""
-    (only,) = source.parse(TEXT).tests
+    (only,) = source.parse_source(TEXT).tests
     assert (only.line, only.last, only.body, only.text) == (10, 12, 14, "x > 0 and x < 9")
 
 
@@ -51,7 +51,7 @@ def test_a_file_that_is_no_python_has_no_functions(tmp_path):
     """A file with a syntax error gives no functions, and no error."""
     path = tmp_path / "x.py"
     path.write_text("def (:")
-    assert source.parse_file(str(path)) is None
+    assert source.parse_source_file(str(path)) is None
 
 
 @pytest.mark.parametrize(
@@ -61,4 +61,4 @@ def test_a_file_is_read_in_its_own_coding(coding, heading, tmp_path):
     """Neither a mark of the byte order nor a declared coding hides the functions."""
     path = tmp_path / "x.py"
     path.write_text(heading + TEXT, encoding=coding)
-    assert source.parse_file(str(path)) == source.parse(heading + TEXT)
+    assert source.parse_source_file(str(path)) == source.parse_source(heading + TEXT)

@@ -147,7 +147,7 @@ def test_processes_with_other_caches_share_a_server():
 def test_each_variable_of_a_child_process_has_its_own_server():
     """No process gets a torch that was loaded with another value of a variable that we set."""
     with mock.patch.dict(os.environ, clear=True):
-        environ = child_environment.make_environment(compiled=False, portable=True)
+        environ = child_environment.make_environment_variables(compiled=False, portable=True)
     environ["NPY_DISABLE_CPU_FEATURES"] = "AVX512F"
     key = warm._key(environ)
     # a child reads where its temporary files are when it writes the first

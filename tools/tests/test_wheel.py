@@ -53,11 +53,13 @@ def _in_git() -> list[str]:
     """Return files of the checkout that git has or would take."""
     process = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
-        cwd=suite.root(), capture_output=True, text=True, check=False,
+        cwd=suite.find_suite_root(), capture_output=True, text=True, check=False,
     )  # fmt: skip
     if process.returncode:
         pytest.skip("this is no clone: nothing says which files belong to the project")
-    return [name for name in process.stdout.splitlines() if (suite.root() / name).is_file()]
+    return [
+        name for name in process.stdout.splitlines() if (suite.find_suite_root() / name).is_file()
+    ]
 
 
 def test_a_wheel_takes_all_tests_and_data():
@@ -67,7 +69,7 @@ def test_a_wheel_takes_all_tests_and_data():
     foreign = re.compile("|".join(OWN_DATA.values()))
     names = [name for name in files if name.startswith(SUITE_FILES) and not foreign.match(name)]
     expected |= {f"rlregress/suite/{name}" for name in names}
-    assert _in_wheel(suite.root()) == expected
+    assert _in_wheel(suite.find_suite_root()) == expected
 
 
 @pytest.mark.parametrize("package", OWN_DATA)
@@ -77,13 +79,15 @@ def test_a_further_package_takes_its_code_and_the_data_that_it_alone_reads(packa
     code = [name for name in files if name.startswith(folder) and name.endswith(".py")]
     expected = {name.removeprefix("tools/") for name in code if "/tests/" not in name}
     expected |= {f"{package}/{name}" for name in files if re.match(OWN_DATA[package], name)}
-    assert _in_wheel(suite.root() / folder) == expected
+    assert _in_wheel(suite.find_suite_root() / folder) == expected
 
 
 def test_versions_of_all_packages_are_one():
     """A further package uses functions of the core that no version promises."""
     for package in OWN_DATA:
-        text = (suite.root() / "tools" / package / "pyproject.toml").read_text(encoding="utf-8")
+        text = (suite.find_suite_root() / "tools" / package / "pyproject.toml").read_text(
+            encoding="utf-8"
+        )
         project = tomllib.loads(text)["project"]
         assert project["version"] == __version__
         assert project["dependencies"] == [f"rlregress=={__version__}"]
@@ -94,9 +98,9 @@ _WITH_ENTRY_POINTS = """
 import sys
 from importlib.metadata import EntryPoint
 from rlregress.probing import installed_metadata
-find, given = installed_metadata.entry_points, eval(sys.argv.pop(1))
+find, given = installed_metadata.map_entry_points, eval(sys.argv.pop(1))
 points = {name: EntryPoint(name, value, "rlregress.commands") for name, value in given.items()}
-installed_metadata.entry_points = lambda group: (
+installed_metadata.map_entry_points = lambda group: (
     points if group == "rlregress.commands" else find(group))
 import rlregress_studies, rlregress_power
 from rlregress import cli
@@ -167,9 +171,11 @@ def _python(code: str, path: Path | str, cache: Path, cwd: Path) -> str:
 
 def test_another_environment_has_only_the_library(site, tmp_path):
     """Packages beside the wheel are not on the path of a side; its baselines are found."""
-    cache, say = tmp_path / "cache", "print(suite.library())"
+    cache, say = tmp_path / "cache", "print(suite.locate_library_alone())"
     library = _python(say, site, cache, tmp_path)
-    code = "import importlib.util as i; print(i.find_spec('beside') is None, suite.baselines())"
+    code = (
+        "import importlib.util as i; print(i.find_spec('beside') is None, suite.locate_baselines())"
+    )
     baselines = site / "rlregress" / "suite" / "baselines"
     assert _python(code, library, cache, tmp_path) == f"True {baselines}"
     assert _python(code, site, cache, tmp_path) == f"False {baselines}"
@@ -185,7 +191,7 @@ def test_an_installed_wheel_is_not_written_to(site, tmp_path):
     def text(code: str) -> str:
         return _python(code, site, tmp_path / "cache", tmp_path / "here")
 
-    assert text("print(suite.workplace())") == str(tmp_path / "here")
+    assert text("print(suite.locate_workplace())") == str(tmp_path / "here")
     sentence = "recording writes into a checkout of rlregress, and this was installed from a "
     assert text("suite.require_checkout('recording')").startswith(sentence)
 
@@ -193,7 +199,7 @@ def test_an_installed_wheel_is_not_written_to(site, tmp_path):
 def test_a_cache_that_cannot_be_written_is_one_sentence(site, tmp_path):
     """The link to the library lies in the cache; its variable is named."""
     (tmp_path / "file").write_text("")
-    text = _python("suite.library()", site, tmp_path / "file", tmp_path)
+    text = _python("suite.locate_library_alone()", site, tmp_path / "file", tmp_path)
     assert text.startswith(f"the cache {tmp_path / 'file'} cannot be written: ")
     assert text.endswith(suite.CACHE_VARIABLE)
 
@@ -209,7 +215,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     # what these import from PYTHONPATH here is no part of what is tested
     tools = {"PYTHONPATH": os.environ.get("PYTHONPATH", "")}
     build = [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", folder]
-    _call(build, suite.root(), tools)
+    _call(build, suite.find_suite_root(), tools)
     [source] = folder.glob("*.tar.gz")
     _call([*PIP, "wheel", "--no-deps", "--no-build-isolation", "-w", folder, source], folder, tools)
     [wheel] = folder.glob("*.whl")
@@ -263,7 +269,7 @@ def test_further_packages_work_from_wheels(environment, tmp_path):
     tools = {"PYTHONPATH": os.environ.get("PYTHONPATH", "")}
     for package in OWN_DATA:
         build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path]
-        _call(build, suite.root() / "tools" / package, tools)
+        _call(build, suite.find_suite_root() / "tools" / package, tools)
     wheels = sorted(tmp_path.glob("*.whl"))
     _call([*PIP, "--python", python, "install", "--no-deps", "--no-index", *wheels], tmp_path)
     try:
@@ -320,7 +326,7 @@ def test_an_upgrade_is_judged_from_a_wheel(environment, tmp_path):
 
 
 def _extras() -> list[str]:
-    text = (suite.root() / "pyproject.toml").read_text(encoding="utf-8")
+    text = (suite.find_suite_root() / "pyproject.toml").read_text(encoding="utf-8")
     declared = tomllib.loads(text)["project"]["optional-dependencies"]
     return ["", *(name for name in declared if name not in ("dev", "site"))]
 
@@ -334,7 +340,7 @@ def test_an_extra_is_enough(built, tmp_path, extra):
     named = f"rlregress[{extra}] @ {built.as_uri()}"
     install = ["pip", "install", "--python", str(virtual_environment / "bin" / "python"), named]
     try:
-        installer.run([*install, "-c", str(suite.root() / "constraints.txt")], named)
+        installer.run_uv([*install, "-c", str(suite.find_suite_root() / "constraints.txt")], named)
     except installer.Unreachable as error:
         pytest.skip(f"an installation takes a package index: {error}")
     program = virtual_environment / "bin" / "rlregress"

@@ -13,7 +13,7 @@ from split_pages import Pages
 from rlregress import frameworks, suite
 from rlregress.catalogue import expectations, registry
 from rlregress.catalogue.expectations import Expectation
-from rlregress.catalogue.implementation import expectations_path
+from rlregress.catalogue.implementation import locate_expectations
 from rlregress.catalogue.registry import Detail
 from rlregress.check.comparison import list_documented_variants
 from rlregress.errors import UserError
@@ -37,7 +37,7 @@ from rlregress_power import histories_text, release_histories
 
 def _list_adapters() -> list[Adapter]:
     """List the adapters that this repository has expectations of."""
-    adapters = map(frameworks.get, frameworks.names())
+    adapters = map(frameworks.get_adapter, frameworks.list_framework_names())
     return [adapter for adapter in adapters if adapter.framework.expectations is None]
 
 
@@ -60,7 +60,11 @@ def _escape(text: str) -> str:
 
 
 def _tabulate(head: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
-    yield from (*tables.markdown_head(*head), *(tables.markdown_row(*row) for row in rows), "")
+    yield from (
+        *tables.format_markdown_head(*head),
+        *(tables.format_markdown_row(*row) for row in rows),
+        "",
+    )
 
 
 def _to_anchor(id: str) -> str:
@@ -70,12 +74,16 @@ def _to_anchor(id: str) -> str:
 def build_comparison() -> str:
     """Compare all installed frameworks by their documented variants."""
     names = {adapter.name for adapter in _list_adapters()}
-    installed = [adapter for adapter in frameworks.installed() if adapter.name in names]
+    installed = [
+        adapter for adapter in frameworks.list_installed_adapters() if adapter.name in names
+    ]
     documented = list_documented_variants({a.full_name: a.code.version() for a in installed})
-    facts = Facts(comparison_page.title(documented), "", 0.0, "", "")
+    facts = Facts(comparison_page.format_comparison_title(documented), "", 0.0, "", "")
     basis = "What is documented of these versions; `pytest tests_unit` asserts it."
     return harmless.escape_markdown(
-        markdown_page.format_page(comparison_page.page(documented, facts, basis))
+        markdown_page.format_page_as_markdown(
+            comparison_page.make_page_of_comparison(documented, facts, basis)
+        )
     )
 
 
@@ -90,7 +98,7 @@ def build_claims() -> str:
 
 def build_behavior() -> str:
     """Return the answers to the questions of ``tests_behavior``."""
-    sys.path.insert(0, str(suite.root()))
+    sys.path.insert(0, str(suite.find_suite_root()))
     from tests_behavior import questions
 
     return questions.page()
@@ -100,15 +108,17 @@ def build_details() -> Pages:
     """Return a page for each family of details: questions, and the variants that are documented."""
     documented = {
         adapter.name: [
-            e for e in expectations.load_expectations(expectations_path(adapter)) if e.until is None
+            e
+            for e in expectations.load_expectations(locate_expectations(adapter))
+            if e.until is None
         ]
         for adapter in _list_adapters()
     }
-    families = list(dict.fromkeys(detail.family for detail in registry.all_details()))
+    families = list(dict.fromkeys(detail.family for detail in registry.list_details()))
     pages: Pages = {}
     rows = []
     for family in families:
-        members = registry.family_details(family)
+        members = registry.list_details_of_family(family)
         variants = sum(len(detail.variants) for detail in members)
         rows.append((f"[{family}](details/{family}.md)", len(members), variants))
         text = "\n".join(_format_family(family, members, documented))
@@ -192,8 +202,8 @@ def build_histories() -> Pages:
     pages: Pages = {}
     for name in known_changes.list_frameworks():
         title, pairs, judged = (
-            frameworks.get(name).framework.title,
-            known_changes.pairs(name),
+            frameworks.get_adapter(name).framework.title,
+            known_changes.list_release_pairs(name),
             release_histories.load_results(name),
         )
         lines = histories_text.history_table(title, len(pairs), judged)
@@ -224,7 +234,7 @@ def build_histories() -> Pages:
                         outcomes[change.id].outcome if change.id in outcomes else "out of scope",
                         _mark_code(outcomes[change.id].by) if change.id in outcomes else "",
                     )
-                    for change in known_changes.load(name)
+                    for change in known_changes.load_changes(name)
                 ),
             ),
         ]
@@ -256,7 +266,7 @@ def build_faults() -> Pages:
         *_tabulate(
             ("detected by", *titles, "command"),
             (
-                (kind, *(len(fault_tables.load(name, [n])) for n in titles), command)
+                (kind, *(len(fault_tables.load_faults(name, [n])) for n in titles), command)
                 for name, (kind, command) in injected.items()
             ),
         ),
@@ -327,6 +337,6 @@ def _format_faults(name: str) -> Iterator[str]:
             tuple(columns),
             (
                 tuple(column(fault) for column in columns.values())
-                for fault in fault_tables.load(instrument, [name])
+                for fault in fault_tables.load_faults(instrument, [name])
             ),
         )

@@ -28,10 +28,10 @@ from tianshou.utils import LazyLogger
 from tianshou.utils.net.common import Net
 from tianshou.utils.torch_utils import policy_within_training_step
 
-from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, nothing
+from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, do_nothing
 from rlregress.probing.driven import ScriptedEnvs, fill_parameters
-from rlregress.probing.layers import make_constant
-from rlregress.probing.recorded_update import differentiated
+from rlregress.probing.layers import make_output_constant
+from rlregress.probing.recorded_update import record_differentiated_losses
 from rlregress.probing.scripted import Scripted
 
 #: an interval that the documentation of DQN calls typical; 0, its default, is no target network
@@ -48,7 +48,7 @@ class LibraryDriver:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._envs = ScriptedEnvs(settings, discrete=settings.actions)
-        self._venv = DummyVectorEnv([self._envs.environment] * settings.environments)
+        self._venv = DummyVectorEnv([self._envs.make_environment] * settings.environments)
         self._filled = False
         self._make()
 
@@ -84,19 +84,19 @@ class LibraryDriver:
     def set_values(self, online: Sequence[float], target: Sequence[float]) -> None:
         """Make the last layers constant."""
         for network, values in zip(self._networks(), (online, target), strict=False):
-            make_constant(network, values)
+            make_output_constant(network, values)
 
-    def fill(self, online: float, target: float) -> None:
+    def fill_parameters(self, online: float, target: float) -> None:
         """Set all parameters."""
         for network, number in zip(self._networks(), (online, target), strict=False):
             fill_parameters(network.parameters(), number)
 
-    def target_parameter(self) -> float:
+    def read_target_parameter(self) -> float:
         """The first one."""
         _, target = self._networks()
         return float(next(target.parameters()).detach().flatten()[0])
 
-    def loss(self, online: Sequence[float], target: Sequence[float]) -> float:
+    def compute_loss(self, online: Sequence[float], target: Sequence[float]) -> float:
         """What ``update`` differentiates, of transitions that ``Collector`` has collected."""
         size = self._settings.batch_size
         if not self._filled:
@@ -105,12 +105,13 @@ class LibraryDriver:
             self._collector.collect(n_step=size)
             self._filled = True
         self.set_values(online, target)
-        with policy_within_training_step(self._algorithm.policy), differentiated() as losses:
+        within_step = policy_within_training_step(self._algorithm.policy)
+        with within_step, record_differentiated_losses() as losses:
             self._algorithm.update(buffer=self._collector.buffer, sample_size=size)
         (loss,) = losses
         return loss
 
-    def act(self, values: Sequence[float], deterministic: bool) -> int | None:
+    def choose_action(self, values: Sequence[float], deterministic: bool) -> int | None:
         """``compute_action``, or what ``Collector`` does in a step of a training."""
         self.set_values(values, values)
         with _draws(self._settings.draw):
@@ -125,10 +126,10 @@ class LibraryDriver:
             self._collector.collect(n_step=self._settings.environments)
         return [int(environment.received[-1]) for environment in self._envs.environments]
 
-    def run(self, begin: Look = nothing, between: Look = nothing) -> LoopRecord:
+    def run_loop(self, begin: Look = do_nothing, between: Look = do_nothing) -> LoopRecord:
         """``run`` of ``OffPolicyTrainer``."""
         with _draws(self._settings.draw):
-            return self._envs.record(self._train, begin, between)
+            return self._envs.record_training(self._train, begin, between)
 
     def _train(self) -> None:
         settings = self._settings
@@ -213,11 +214,11 @@ class TrainerDriver(LibraryDriver):
             self._trainer.params.epoch_num_steps -= config.start_timesteps
         self._trainer.run()
 
-    def act(self, values: Sequence[float], deterministic: bool) -> int | None:
+    def choose_action(self, values: Sequence[float], deterministic: bool) -> int | None:
         """An action after a training: of the training, or of the test that follows it."""
         self.set_values(values, values)
-        self.run()
-        return super().act(values, deterministic)
+        self.run_loop()
+        return super().choose_action(values, deterministic)
 
     def _without_chance(self) -> int:
         self._test_collector.reset()

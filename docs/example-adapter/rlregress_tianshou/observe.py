@@ -36,7 +36,7 @@ _OF_TRAINER = ("dqn.epsilon.schedule", "dqn.learning_starts")
 _OF_BOTH = ("dqn.target.double", "dqn.loss.kind", "dqn.epsilon.deterministic")
 
 
-def probes() -> Mapping[tuple[str, str], Probe]:
+def list_probes() -> Mapping[tuple[str, str], Probe]:
     """(detail id, scope) -> probe."""
     of_library = {
         (id, "library"): partial(measure, LibraryDriver)

@@ -1,8 +1,9 @@
 """The searches, without input or output. The check of a version is a function.
 
-``find_first_new`` searches a history as ``git bisect`` does, ``find_every_change`` repeats it, and
-``find_smallest_set`` searches a set of packages (delta debugging: Zeller and Hildebrandt, 2002,
-"Simplifying and isolating failure-inducing input").
+``find_first_new_version`` searches a history as ``git bisect`` does,
+``find_every_step_that_changes`` repeats it, and ``find_smallest_differing_set`` searches a set of
+packages (delta debugging: Zeller and Hildebrandt, 2002, "Simplifying and isolating
+failure-inducing input").
 """
 
 from __future__ import annotations
@@ -28,17 +29,17 @@ class Step:
     new: int
     between: tuple[int, ...] = ()
 
-    def shift_by(self, by: int) -> Step:
+    def shift_step_by(self, by: int) -> Step:
         """Return the same step in a list that begins this many versions earlier."""
         return Step(self.old + by, self.new + by, tuple(n + by for n in self.between))
 
 
-def link_versions(count: int) -> list[tuple[int, ...]]:
+def link_versions_in_line(count: int) -> list[tuple[int, ...]]:
     """Return the parents of versions that follow each other."""
     return [(number - 1,) if number else () for number in range(count)]
 
 
-def find_first_new(parents: Sequence[Sequence[int]], check: Callable[[int], str]) -> Step:
+def find_first_new_version(parents: Sequence[Sequence[int]], check: Callable[[int], str]) -> Step:
     """Return where a history changed from old to new.
 
     Args:
@@ -85,7 +86,7 @@ def _list_set_bits(mask: int) -> Iterator[int]:
         mask ^= lowest
 
 
-def find_every_change(count: int, after: Callable[[int], Step | None]) -> Iterator[Step]:
+def find_every_step_that_changes(count: int, after: Callable[[int], Step | None]) -> Iterator[Step]:
     """Yield all steps of a list of versions, one after the other.
 
     A change that was taken back before the last version is not found.
@@ -100,7 +101,7 @@ def find_every_change(count: int, after: Callable[[int], Step | None]) -> Iterat
         low = step.new
 
 
-def find_smallest_set(
+def find_smallest_differing_set(
     names: Sequence[str], check: Callable[[frozenset[str]], str]
 ) -> tuple[str, ...]:
     """Find a set of names that makes the difference and of which none can be left out.

@@ -21,7 +21,7 @@ from rlregress.model.upgrade_result import (
     Culprits,
     FrameworkResult,
     ScriptResult,
-    group_details,
+    group_details_by_functions,
 )
 from rlregress.upgrade import cascade
 from rlregress.upgrade.culprits import attribution
@@ -39,7 +39,7 @@ _LISTED = 20
 _LINES = 24
 
 
-def explain_step(
+def explain_changing_step(
     step: ChangedAt,
     symptom: Symptom,
     versions: tuple[Checked, Checked],
@@ -54,17 +54,17 @@ def explain_step(
         UserError: a version cannot be made or checked again.
     """
     if symptom.traced:
-        explained, functions = _explain_trace(step, symptom, versions)
+        explained, functions = _explain_step_by_trace(step, symptom, versions)
         explains = bool(explained.culprit)
     else:
-        pieces, explains = _explain_by_code(symptom, versions, adapters)
+        pieces, explains = _explain_step_by_code(symptom, versions, adapters)
         explained, functions = step, _sort_nearest_first(pieces, step, symptom, adapters)
     listed = [*dict.fromkeys(functions)][:_LISTED]
     return replace(
         explained,
         functions=tuple(
             ChangedFunction(place=str(function), lines=tuple(_format_differing_lines(hunk)))
-            for function, hunk in attribution.pair_lines(listed, {}).items()
+            for function, hunk in attribution.collect_differing_lines(listed, {}).items()
         ),
         explains=explains,
         changelog=tuple(
@@ -84,7 +84,7 @@ def _format_differing_lines(hunk: Hunk) -> list[str]:
     return [*lines[:_LINES], *([f"... and {left_out} more lines"] if left_out else [])]
 
 
-def _explain_trace(
+def _explain_step_by_trace(
     step: ChangedAt, symptom: Symptom, versions: tuple[Checked, Checked]
 ) -> tuple[ChangedAt, list[Changed]]:
     """Return the first difference of traces, and the functions whose reversal removes it."""
@@ -99,7 +99,7 @@ def _explain_trace(
                 returns=False,
                 files=False,
             ),
-            _requested_versions(versions),
+            _get_requested_versions(versions),
         )
     parts: list[FrameworkResult | ScriptResult] = list(result.frameworks)
     parts += [result.script] if result.script is not None else []
@@ -129,37 +129,41 @@ def _describe_sole_culprits(all_culprits: Iterable[Culprits]) -> tuple[str, ...]
     )
 
 
-def _explain_by_code(
+def _explain_step_by_code(
     symptom: Symptom, versions: tuple[Checked, Checked], adapters: Sequence[Adapter]
 ) -> tuple[list[Changed], bool]:
     """Return functions that differ and explain a symptom without trace; else all, with a note."""
-    requested_versions = _requested_versions(versions)
+    requested_versions = _get_requested_versions(versions)
     pair = resolved.resolve_pair(
-        *requested_versions, affected.packages(*requested_versions), adapters
+        *requested_versions, affected.list_packages_pinned_apart(*requested_versions), adapters
     )
     prepared = prepared_versions.prepare_versions(pair)
     pieces = [p for p in inventory.list_differences(pair, *prepared).pieces if p.how != WORDING]
     near: list[Changed] = []
     if symptom.details:
-        details = [registry.get(id) for id in symptom.details]
+        details = [registry.get_detail(id) for id in symptom.details]
         changed: list[ChangedDetail] = []
         for prints in _fingerprint_both(versions, adapters, details):
             changed += version_fingerprints.compare_fingerprints(*prints).changed
-        near = [f for finding in group_details(changed, pieces) for f in finding.functions]
+        near = [
+            f for finding in group_details_by_functions(changed, pieces) for f in finding.functions
+        ]
     elif " " in symptom.name:
-        near = _explain_default(symptom.name, pieces, _fingerprint_both(versions, adapters))
+        near = _find_definition_of_default(
+            symptom.name, pieces, _fingerprint_both(versions, adapters)
+        )
     elif symptom.name:
         folders = [
             inventory.find_module(version, symptom.name.partition(".")[0]) for version in prepared
         ]
         paths: set[str] = set()
         for folder in [folder for folder in folders if folder is not None]:
-            paths |= public_names.read(folder).paths_of(symptom.name)
+            paths |= public_names.read_package(folder).list_paths_of_definition(symptom.name)
         near = _select_defining_pieces(paths, pieces)
     return (near, True) if near else ([p for p in pieces if p.counts], False)
 
 
-def _requested_versions(
+def _get_requested_versions(
     versions: tuple[Checked, Checked],
 ) -> tuple[RequestedVersion, RequestedVersion]:
     old, new = versions
@@ -171,10 +175,12 @@ def _fingerprint_both(
 ) -> Iterator[tuple[Fingerprint, Fingerprint]]:
     """Return the fingerprints of both versions, for each framework."""
     old, new = versions
-    return ((old.fingerprint(a, details), new.fingerprint(a, details)) for a in adapters)
+    return (
+        (old.fingerprint_details(a, details), new.fingerprint_details(a, details)) for a in adapters
+    )
 
 
-def _explain_default(
+def _find_definition_of_default(
     full_name: str, pieces: Sequence[Changed], prints: Iterable[tuple[Fingerprint, Fingerprint]]
 ) -> list[Changed]:
     """Return the definition of a parameter whose default changes like the searched one."""
@@ -200,7 +206,7 @@ def _explain_default(
         if algorithm in piece.file
         and any(
             parameter in line
-            for hunk in attribution.pair_lines([piece], {}).values()
+            for hunk in attribution.collect_differing_lines([piece], {}).values()
             for line in _format_differing_lines(hunk)
         )
     ]
@@ -225,9 +231,9 @@ def _sort_nearest_first(
         for function in change.functions
     }
     own = {adapter.framework.modules[0] for adapter in adapters} | {step.package.replace("-", "_")}
-    families = [registry.get(id).family for id in symptom.details]
+    families = [registry.get_detail(id).family for id in symptom.details]
 
-    def distance(function: Changed) -> tuple[bool, ...]:
+    def measure_distance(function: Changed) -> tuple[bool, ...]:
         setup = function.name.rpartition(".")[2].startswith("__")
         return (
             f"{function.file} {function.name}" not in known_functions,
@@ -236,7 +242,7 @@ def _sort_nearest_first(
             bool(families) and setup,
         )
 
-    return sorted(functions, key=distance)
+    return sorted(functions, key=measure_distance)
 
 
 def _find_known_changes(step: ChangedAt, adapters: Sequence[Adapter]) -> list[Change]:
@@ -246,9 +252,9 @@ def _find_known_changes(step: ChangedAt, adapters: Sequence[Adapter]) -> list[Ch
         for adapter in adapters
         if step.package in adapter.framework.packages
         and adapter.name in known_changes.list_frameworks()
-        for change in known_changes.load(adapter.name)
+        for change in known_changes.load_changes(adapter.name)
     ]
-    return [change for change in changes if _is_within(step, change.release)]
+    return [change for change in changes if _is_release_within_step(step, change.release)]
 
 
 def _list_changelog_entries(
@@ -265,7 +271,7 @@ def _list_changelog_entries(
     return [text for _, text in sorted(entries, key=lambda row: row[0])]
 
 
-def _is_within(step: ChangedAt, release: str) -> bool:
+def _is_release_within_step(step: ChangedAt, release: str) -> bool:
     try:
         low, high = sorted((Version(step.old), Version(step.new)))
         return low < Version(release) <= high

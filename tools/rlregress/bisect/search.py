@@ -127,15 +127,15 @@ class Search:
         ends = []
         for which, candidate in (("OLD", old), ("NEW", new)):
             self.skipped.pop(candidate.text, None)
-            value = self.value(candidate)
+            value = self.measure_value(candidate)
             if value is None:
                 reason = self.skipped[candidate.text]
                 raise UserError(f"{which}, {candidate.text}, cannot be checked: {reason}")
-            self.check_repeats(candidate)
+            self.check_version_repeats(candidate)
             ends.append(value)
         return ends
 
-    def check_repeats(self, candidate: Candidate) -> None:
+    def check_version_repeats(self, candidate: Candidate) -> None:
         """Measure a version once more if the user's own code runs.
 
         Raises:
@@ -153,7 +153,7 @@ class Search:
         try:
             value = self.symptom.value(second, self._old_end)
         finally:
-            self.remove_files(checked)
+            self.remove_files_of_version(checked)
         before = self.values[candidate.text]
         if value != before:
             answers = [", ".join(sorted(scope_values.values())) for scope_values in (before, value)]
@@ -162,16 +162,16 @@ class Search:
                 f"expected the same {self.symptom.title} each time"
             )
 
-    def remove_files(self, checked: Checked) -> None:
+    def remove_files_of_version(self, checked: Checked) -> None:
         """Remove the files of a measured version; the ends stay."""
         if checked.folder in [end.folder for end in self._ends.values()]:
             return
         shutil.rmtree(checked.own, ignore_errors=True)
-        checkout = self._checkout_folder(checked.resolved.requested)
+        checkout = self._find_checkout_folder(checked.resolved.requested)
         if checkout is not None:
             shutil.rmtree(checkout, ignore_errors=True)
 
-    def _checkout_folder(self, version: RequestedVersion) -> Path | None:
+    def _find_checkout_folder(self, version: RequestedVersion) -> Path | None:
         """Return the folder of a commit that this search wrote; its name identifies it."""
         checkouts = self.own / "revisions"
         if version.tree is None or checkouts not in version.tree.parents:
@@ -193,7 +193,7 @@ class Search:
             for scope in sorted(self.values[other_end].keys() - self.values[end].keys())
         ]
 
-    def describe_errors(self, end: str) -> str:
+    def describe_errors_of_ends(self, end: str) -> str:
         """Return the errors of the ends."""
         return self.symptom.why(self._ends[end])
 
@@ -201,25 +201,25 @@ class Search:
         new = self.values[list(self._ends)[1]]
         return any(new[scope] != text for scope, text in self._asked.items())
 
-    def value(self, candidate: Candidate) -> Value | None:
+    def measure_value(self, candidate: Candidate) -> Value | None:
         """Return the value of a version; None if it cannot be checked."""
         name = candidate.text
         if name not in self.values and name not in self.skipped:
             try:
                 self.values[name] = self._measure_candidate(candidate)
                 self.checked.add(name)
-                self.say(f"{name}: {self.describe_value(name)}")
+                self.say(f"{name}: {self.describe_value_of_version(name)}")
             except installer.Unreachable:
                 raise
             except UserError as error:
                 self.skipped[name] = str(error)
                 self.say(f"{name}: skipped, {error}")
-            progress.done()
+            progress.count_done_parts()
         return self.values.get(name)
 
     def compare_with_old_end(self, candidate: Candidate) -> str:
         """Return whether a version equals the old end, in everything that both ends answer."""
-        value = self.value(candidate)
+        value = self.measure_value(candidate)
         if value is None:
             return SKIPPED
         if any(value.get(scope, text) != text for scope, text in self._asked.items()):
@@ -230,7 +230,7 @@ class Search:
             return SKIPPED
         return OLD
 
-    def describe_value(self, name: str) -> str:
+    def describe_value_of_version(self, name: str) -> str:
         """Describe the measured value of a version, for scopes that differ from the old end."""
         value = self.values[name]
         compared = {s: text for s, text in value.items() if s in self._asked} or dict(value)
@@ -267,15 +267,21 @@ class Search:
         try:
             return self.symptom.value(checked, self._old_end)
         finally:
-            self.remove_files(checked)
+            self.remove_files_of_version(checked)
 
     def add_shared_packages(self, version: RequestedVersion) -> RequestedVersion:
         """Add the packages that both ends share to a version."""
-        return version.with_pins(self.shared) if self.shared and version.requirements else version
+        return (
+            version.add_pins_of_base(self.shared)
+            if self.shared and version.requirements
+            else version
+        )
 
     def _resolve_version(self, version: RequestedVersion) -> ResolvedVersion:
         nothing = RequestedVersion("installed")
-        return resolved.resolve_versions(nothing, version, self.adapters, cached_folders.silent)[1]
+        return resolved.resolve_versions(
+            nothing, version, self.adapters, cached_folders.ignore_message
+        )[1]
 
     @property
     def _old_end(self) -> Checked:
@@ -284,33 +290,35 @@ class Search:
     @cached_property
     def _inputs_of_all_versions(self) -> list[str]:
         """Return the inputs of every measurement of this search, independent of the version."""
-        ours = state.own_digest("bisect", "upgrade", "training", "check")
-        return [ours, state.machine(), self.symptom.key]
+        ours = state.digest_own_code("bisect", "upgrade", "training", "check")
+        return [ours, state.describe_machine_for_recordings(), self.symptom.key]
 
     @cached_property
     def _installed_base(self) -> list[str]:
         """Return the installed base of versions that are overlays."""
-        digests = [str(sorted(state.digest_files(adapter).items())) for adapter in self.adapters]
-        return [*installed.pins(), *digests]
+        digests = [
+            str(sorted(state.digest_framework_files(adapter).items())) for adapter in self.adapters
+        ]
+        return [*installed.list_installed_pins(), *digests]
 
     def prepare_version(self, version: RequestedVersion) -> Checked:
-        """Prepare a version for measurement; see ``remove_files``."""
+        """Prepare a version for measurement; see ``remove_files_of_version``."""
         resolved_version = self._resolve_version(version)
         parts = [*self._list_inputs(resolved_version), *self._inputs_of_all_versions]
-        folder = cached_folders.cache() / "versions" / state.recordings_key(parts)
+        folder = cached_folders.locate_cache() / "versions" / state.name_recordings_folder(parts)
         folder.mkdir(parents=True, exist_ok=True)
         self._folders.add(folder)
         return Checked(resolved_version, self.adapters, self.own / uuid4().hex, folder)
 
     def _list_inputs(self, version: ResolvedVersion) -> list[str]:
         """Return the inputs that determine a version before it exists, without pin names."""
-        checkout = self._checkout_folder(version.requested)
+        checkout = self._find_checkout_folder(version.requested)
         files = [checkout.name] if checkout is not None else []
         if version.versions is None:
             prepared = prepared_versions.prepare_version(version, self.adapters)
-            return [state.digest_state(prepared, self.adapters), *files]
+            return [state.digest_version_state(prepared, self.adapters), *files]
         return [
-            interpreters.installation_tag(version.requested.python),
+            interpreters.make_installation_tag(version.requested.python),
             *files,
             *sorted(version.versions.rows.values()),
             *version.versions.tools,
@@ -329,7 +337,7 @@ def _start_search(
 
     One that is interrupted, or that finds no network, goes on with what it has kept.
     """
-    with cached_folders.scratch("bisect") as own:
+    with cached_folders.make_temporary_folder("bisect") as own:
         search = Search(symptom, adapters, say, own, shared)
         try:
             yield search
@@ -341,7 +349,7 @@ def _start_search(
         search.forget_measurements()
 
 
-def search_releases(
+def search_changing_release(
     symptom: Symptom,
     ends: tuple[RequestedVersion, RequestedVersion],
     adapters: Sequence[Adapter],
@@ -356,20 +364,20 @@ def search_releases(
     Raises:
         UserError: an end cannot be checked, or there is nothing between them.
     """
-    old, new, unsearched = versions.list_pins(*ends)
+    old, new, unsearched = versions.list_pins_of_ends(*ends)
     differing = _list_differing_packages(ends, old, new, unsearched)
     python = ends[1].python
-    _expect_checks(2, _RELEASES)
+    _expect_checks_of_halving(2, _RELEASES)
 
     def make_candidate(pins: Pins) -> Candidate:
         # the packages that stay are named once, with the ends
         text = " ".join(f"{n}=={v}" for n, v in sorted(pins.items()) if n in differing)
-        return Candidate(text, lambda: versions.request_pins(pins, python))
+        return Candidate(text, lambda: versions.request_version_of_pins(pins, python))
 
     shared = _list_shared_packages(old, new, python, adapters, say)
     with _start_search(symptom, adapters, say, shared) as search:
         differ = search.measure_ends(make_candidate(old), make_candidate(new))
-        result = _make_result(
+        result = _make_result_of_ends(
             search, ends[0].text, ends[1].text, make_candidate(old), make_candidate(new)
         )
         result = replace(result, unsearched=(*unsearched, *result.unsearched))
@@ -377,29 +385,33 @@ def search_releases(
         if not differ:
             return result
 
-        def answer_with_new(names: frozenset[str]) -> str:
+        def check_with_new_packages(names: frozenset[str]) -> str:
             tried = make_candidate({**old, **{n: new[n] for n in names}})
             return search.compare_with_old_end(tried)
 
-        needed = bisection.find_smallest_set(differing, answer_with_new)
+        needed = bisection.find_smallest_differing_set(differing, check_with_new_packages)
         pins = {**old, **{name: new[name] for name in needed}}
         steps: list[ChangedAt] = []
         count = 0
         for package in needed:
-            dates = versions.dates_by_release(package)
-            releases = versions.releases(package, old[package], new[package], dates, python)
+            dates = versions.map_releases_to_dates(package)
+            releases = versions.list_releases_between(
+                package, old[package], new[package], dates, python
+            )
             row = [make_candidate({**pins, package: release}) for release in releases]
             count += len(row)
-            _expect_checks(0, len(row))
-            first = row[0] if search.value(row[0]) else make_candidate(old)
+            _expect_checks_of_halving(0, len(row))
+            first = row[0] if search.measure_value(row[0]) else make_candidate(old)
             if search.measure_ends(first, row[-1]):
-                for step in _find_steps(search, row, finds_all):
-                    change = _explain_step(search, row, step, releases, package)
+                for step in _find_changing_steps(search, row, finds_all):
+                    change = _explain_found_step(search, row, step, releases, package)
                     steps.append(_add_dates(change, dates))
                 if steps and not finds_all:
                     # the next package is searched beside the release that was found of this one
                     pins[package] = steps[-1].new
-        return _finish_result(search, replace(result, steps=tuple(steps), together=needed), count)
+        return _add_unanswered_to_result(
+            search, replace(result, steps=tuple(steps), together=needed), count
+        )
 
 
 def _list_differing_packages(
@@ -422,10 +434,10 @@ def _add_dates(change: ChangedAt, dates: Mapping[str, str]) -> ChangedAt:
     return replace(change, date=dates.get(change.old if back else change.new, ""), back=back)
 
 
-def _expect_checks(ends: int, count: int) -> None:
+def _expect_checks_of_halving(ends: int, count: int) -> None:
     """Tell the progress display how many versions halving will check, down to one step."""
-    progress.begin("checking versions", ends + round(math.log2(max(count - 1, 1))))
-    progress.expect([progress.CommandStage(_EXPLAINING, starts=0)])
+    progress.begin_stage("checking versions", ends + round(math.log2(max(count - 1, 1))))
+    progress.expect_stages([progress.CommandStage(_EXPLAINING, starts=0)])
 
 
 def _check_environments(
@@ -438,7 +450,7 @@ def _check_environments(
         if end.environment is None:
             continue
         own = Candidate(f"{end.text} as it is", partial(replace, end))
-        if search.value(own) != search.value(built):
+        if search.measure_value(own) != search.measure_value(built):
             answer = search.skipped.get(own.text, "it answers otherwise")
             raise UserError(
                 f"{end.text} differs from a new installation of the same versions: {answer}; no "
@@ -450,7 +462,9 @@ def _list_shared_packages(
     old: Pins, new: Pins, python: str, adapters: Sequence[Adapter], say: cached_folders.Say
 ) -> tuple[str, ...]:
     """Return the packages that both ends have in one version. All versions between use them."""
-    old_request, new_request = (versions.request_pins(pins, python) for pins in (old, new))
+    old_request, new_request = (
+        versions.request_version_of_pins(pins, python) for pins in (old, new)
+    )
     pair = resolved.resolve_versions(old_request, new_request, adapters, say)
     rows = [dict(version.versions.rows) if version.versions else {} for version in pair]
     differing = [
@@ -468,21 +482,23 @@ def _list_shared_packages(
     )
 
 
-def _find_steps(search: Search, row: Sequence[Candidate], finds_all: bool) -> Iterator[Step]:
+def _find_changing_steps(
+    search: Search, row: Sequence[Candidate], finds_all: bool
+) -> Iterator[Step]:
     """Yield where a list with differing ends changes: once, or every time."""
 
-    def find_step_after(low: int) -> Step | None:
+    def find_next_step(low: int) -> Step | None:
         if low and not search.measure_ends(row[low], row[-1]):
             return None
-        return _find_first_step(
-            search, row[low:], bisection.link_versions(len(row) - low)
-        ).shift_by(low)
+        return _find_first_changing_step(
+            search, row[low:], bisection.link_versions_in_line(len(row) - low)
+        ).shift_step_by(low)
 
-    steps = bisection.find_every_change(len(row), find_step_after)
+    steps = bisection.find_every_step_that_changes(len(row), find_next_step)
     return steps if finds_all else islice(steps, 1)
 
 
-def search_commits(
+def search_changing_commit(
     symptom: Symptom,
     repository: Path,
     ends: tuple[str, str],
@@ -505,7 +521,7 @@ def search_commits(
     if old == new:
         raise UserError(f"'{ends[0]}' and '{ends[1]}' are the same commit, {old[:10]}")
     with _start_search(symptom, adapters, say) as search:
-        candidate = partial(_commit, search, repository, pins, python)
+        candidate = partial(_make_commit_candidate, search, repository, pins, python)
         count, merged = 0, ""
         result: Bisected | None = None
         while True:
@@ -515,15 +531,15 @@ def search_commits(
             numbers = {name: number for number, (name, _) in enumerate(history)}
             row = [candidate(name) for name, _ in history]
             count += len(row)
-            _expect_checks(2, len(row))
+            _expect_checks_of_halving(2, len(row))
             differ = search.measure_ends(row[0], row[-1])
             if result is None:
-                result = _make_result(search, *ends, row[0], row[-1])
-                empty = revisions.describe_unfilled(repository, new)
+                result = _make_result_of_ends(search, *ends, row[0], row[-1])
+                empty = revisions.describe_files_without_content(repository, new)
                 result = replace(result, unsearched=(*result.unsearched, *empty))
             if not differ:
                 return result
-            step = _find_first_step(
+            step = _find_first_changing_step(
                 search, row, [[numbers[p] for p in parents] for _, parents in history]
             )
             if step.between or first_parent:
@@ -535,30 +551,30 @@ def search_commits(
             if branch_ends is None:
                 break
             old, new = branch_ends
-        change = _explain_step(search, row, step)
+        change = _explain_found_step(search, row, step)
         (old_name, _), (new_name, date) = (
             revisions.describe_commit(repository, history[n][0]) for n in (step.old, step.new)
         )
         change = replace(change, old=old_name, new=new_name, date=date, merged=merged)
-        return _finish_result(search, replace(result, steps=(change,)), count)
+        return _add_unanswered_to_result(search, replace(result, steps=(change,)), count)
 
 
-def _commit(
+def _make_commit_candidate(
     search: Search, repository: Path, pins: Sequence[str], python: str, name: str
 ) -> Candidate:
     """Return a commit, which is written to a folder of the search when it is checked."""
 
-    def request() -> RequestedVersion:
-        tree = revisions.checkout(repository, name, search.own)
+    def request_version() -> RequestedVersion:
+        tree = revisions.check_out_commit(repository, name, search.own)
         return RequestedVersion(name[:10], tuple(pins), tree=tree, python=python)
 
-    return Candidate(name[:10], request)
+    return Candidate(name[:10], request_version)
 
 
-def _find_first_step(
+def _find_first_changing_step(
     search: Search, row: Sequence[Candidate], parents: Sequence[Sequence[int]]
 ) -> bisection.Step:
-    return bisection.find_first_new(
+    return bisection.find_first_new_version(
         parents, lambda number: search.compare_with_old_end(row[number])
     )
 
@@ -577,7 +593,7 @@ def _find_merged_branch(
         The commit where that branch left and its last one, between which to search; or nothing,
         and in words what is known.
     """
-    for tip in revisions.parents(repository, merge):
+    for tip in revisions.list_parents(repository, merge):
         if tip in old_commits or search.compare_with_old_end(candidate(tip)) != NEW:
             continue
         fork = revisions.find_last_common_commit(repository, tip, next(iter(old_commits)))
@@ -587,18 +603,23 @@ def _find_merged_branch(
     return None, ""
 
 
-def _make_result(search: Search, old: str, new: str, first: Candidate, last: Candidate) -> Bisected:
+def _make_result_of_ends(
+    search: Search, old: str, new: str, first: Candidate, last: Candidate
+) -> Bisected:
     """Return the result after checking both ends."""
     return Bisected(
         symptom=search.symptom.title,
         ends=(old, new),
-        values=(search.describe_value(first.text), search.describe_value(last.text)),
+        values=(
+            search.describe_value_of_version(first.text),
+            search.describe_value_of_version(last.text),
+        ),
         unsearched=tuple(search.describe_unanswered()),
-        why=search.describe_errors(last.text),
+        why=search.describe_errors_of_ends(last.text),
     )
 
 
-def _finish_result(search: Search, result: Bisected, candidates: int) -> Bisected:
+def _add_unanswered_to_result(search: Search, result: Bisected, candidates: int) -> Bisected:
     checked = len(search.checked - search.skipped.keys())
     return replace(
         result,
@@ -609,7 +630,7 @@ def _finish_result(search: Search, result: Bisected, candidates: int) -> Bisecte
     )
 
 
-def _explain_step(
+def _explain_found_step(
     search: Search,
     row: Sequence[Candidate],
     step: Step,
@@ -628,21 +649,23 @@ def _explain_step(
         new=names[step.new],
         # of a merge, the parent may be known to be old without having been checked
         values=(
-            search.describe_value(old.text) if old.text in search.values else "as the old version",
-            search.describe_value(new.text),
+            search.describe_value_of_version(old.text)
+            if old.text in search.values
+            else "as the old version",
+            search.describe_value_of_version(new.text),
         ),
         between=tuple(between),
     )
     for candidate in (old, new):
         if candidate.text in search.values:
-            search.check_repeats(candidate)
+            search.check_version_repeats(candidate)
     stands = [search.apart.get(end.text, "") for end in (old, new)]
     if stands[0] != stands[1]:
         rows = [text or "what both ends share" for text in stands]
         apart = f"the old one was checked with {rows[0]}, the new one with {rows[1]}"
         change = replace(change, apart=f"{apart}: what differs may be of that")
     search.say(f"explaining {change.old} -> {change.new}")
-    progress.begin(_EXPLAINING)
+    progress.begin_stage(_EXPLAINING)
     requested_versions = [candidate.requested() for candidate in (old, new)]
     if not {old.text, new.text} & search.apart.keys():
         requested_versions = [search.add_shared_packages(version) for version in requested_versions]
@@ -651,9 +674,11 @@ def _explain_step(
         search.prepare_version(requested_versions[1]),
     )
     try:
-        return explanation.explain_step(change, search.symptom, neighbours, search.adapters)
+        return explanation.explain_changing_step(
+            change, search.symptom, neighbours, search.adapters
+        )
     except UserError as error:
         return replace(change, unexplained=str(error))
     finally:
         for version in neighbours:
-            search.remove_files(version)
+            search.remove_files_of_version(version)

@@ -22,13 +22,13 @@ from rlregress.catalogue.registry import Detail
 from rlregress.errors import UserError, suggest_names
 from rlregress.frameworks.base import Adapter
 from rlregress.inside import process_tree
-from rlregress.inside.run_record import write_atomically
+from rlregress.inside.run_record import write_text_atomically
 from rlregress.model import explain
 from rlregress.model.recorded_traces import NotTraced, Trace
 from rlregress.model.upgrade_result import ABSENT
 from rlregress.trace import trace_reader
-from rlregress.trace.child_processes import last_message
-from rlregress.trace.trace_comparison import mark_unsteady
+from rlregress.trace.child_processes import extract_last_message
+from rlregress.trace.trace_comparison import mark_unsteady_parts
 from rlregress.upgrade.differences import inventory, public_names
 from rlregress.upgrade.evidence import compared_trainings, runtimes, version_fingerprints
 from rlregress.upgrade.evidence.compared_trainings import Training
@@ -71,10 +71,10 @@ class Checked:
     def prepared(self) -> PreparedVersion:
         """Its environment."""
         return prepared_versions.prepare_version(
-            self.resolved, self.adapters, cached_folders.silent, self.own
+            self.resolved, self.adapters, cached_folders.ignore_message, self.own
         )
 
-    def measure_once(self, name: str, measure: Callable[[PreparedVersion], Any]) -> Any:
+    def measure_or_read(self, name: str, measure: Callable[[PreparedVersion], Any]) -> Any:
         """Return a stored measurement, or measure now and store it as plain data."""
         digest = hashlib.sha256(name.encode()).hexdigest()[:16]
         path = self.folder / f"{digest}.json"
@@ -82,38 +82,40 @@ class Checked:
             return json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             measured_value = measure(self.prepared)
-            write_atomically(path, json.dumps(measured_value))
+            write_text_atomically(path, json.dumps(measured_value))
             return measured_value
 
-    def fingerprint(self, adapter: Adapter, details: Sequence[Detail] = ()) -> Fingerprint:
+    def fingerprint_details(self, adapter: Adapter, details: Sequence[Detail] = ()) -> Fingerprint:
         """Return its variants of some details, and its defaults."""
 
-        def measured(prepared: PreparedVersion) -> Mapping[str, Any]:
+        def probe_version(prepared: PreparedVersion) -> Mapping[str, Any]:
             with TemporaryDirectory(prefix="rlregress-bisect-") as folder:
                 path = Path(folder) / "answers.json"
-                return version_fingerprints.probe_version(prepared.runtime, path, adapter, details)
+                return version_fingerprints.probe_details_on_version(
+                    prepared.runtime, path, adapter, details
+                )
 
         ids = " ".join(detail.id for detail in details)
-        return version_fingerprints.judge_answers(
-            self.measure_once(f"{adapter.full_name} answers {ids}", measured)
+        return version_fingerprints.judge_raw_answers(
+            self.measure_or_read(f"{adapter.full_name} answers {ids}", probe_version)
         )
 
-    def trace(self, training: Training) -> Trace:
+    def record_or_read_trace(self, training: Training) -> Trace:
         """Return a trace that was recorded before, or record one."""
         try:
-            return trace_reader.load(runtimes.trace_path(training, self.folder))
+            return trace_reader.load_trace(runtimes.locate_trace(training, self.folder))
         except UserError:
-            return runtimes.load_or_record([training], self.prepared.runtime, self.folder)[
+            return runtimes.load_or_record_traces([training], self.prepared.runtime, self.folder)[
                 training.name
             ]
 
-    def steady_trace(self, training: Training) -> Trace:
+    def select_steady_trace(self, training: Training) -> Trace:
         """Return the trace without written output that changes on repetition."""
         with TemporaryDirectory(prefix="rlregress-again-") as folder:
-            second = runtimes.load_or_record([training], self.prepared.runtime, Path(folder))[
-                training.name
-            ]
-        return mark_unsteady(self.trace(training), second)
+            second = runtimes.load_or_record_traces(
+                [training], self.prepared.runtime, Path(folder)
+            )[training.name]
+        return mark_unsteady_parts(self.record_or_read_trace(training), second)
 
 
 @dataclass(frozen=True)
@@ -150,18 +152,18 @@ class Symptom:
         return bool(self.algorithm) or self.script is not None
 
 
-def detail(adapter: Adapter, id: str) -> Symptom:
+def make_symptom_of_detail(adapter: Adapter, id: str) -> Symptom:
     """Return the symptom of a detail: its variant in every scope.
 
     Raises:
         UserError: there is no such detail.
     """
-    detail_entry = registry.get(id)
+    detail_entry = registry.get_detail(id)
 
-    def value(checked: Checked, _: Checked) -> Value:
+    def find_variants(checked: Checked, _: Checked) -> Value:
         answers = {
             scope: scope_answer
-            for (_, scope), scope_answer in checked.fingerprint(
+            for (_, scope), scope_answer in checked.fingerprint_details(
                 adapter, [detail_entry]
             ).found.items()
         }
@@ -180,13 +182,13 @@ def detail(adapter: Adapter, id: str) -> Symptom:
             )
         return words
 
-    return Symptom(f"detail {id}", value, details=(id,), name=id)
+    return Symptom(f"detail {id}", find_variants, details=(id,), name=id)
 
 
-def _check_algorithm(adapter: Adapter, owner: str, default_name: str) -> None:
+def _check_algorithm_exists(adapter: Adapter, owner: str, default_name: str) -> None:
     """Raise UserError for an algorithm that no version can have, before any version is made."""
     try:
-        default_algorithms = [algorithm for algorithm, _ in adapter.read.other_defaults()]
+        default_algorithms = [algorithm for algorithm, _ in adapter.read.read_other_defaults()]
     except Exception:  # foreign code of a framework that need not be installed here
         return
     algorithms = [
@@ -202,7 +204,7 @@ def _check_algorithm(adapter: Adapter, owner: str, default_name: str) -> None:
         )
 
 
-def default(adapter: Adapter, name: str) -> Symptom:
+def make_symptom_of_default(adapter: Adapter, name: str) -> Symptom:
     """Return the symptom of a default: of a hyperparameter, "td3 minibatch_size", or a parameter.
 
     A parameter is named by its function, "stable_baselines3.td3.td3.TD3 batch_size", or that of a
@@ -215,10 +217,10 @@ def default(adapter: Adapter, name: str) -> Symptom:
             f"--default is '{name}', expected an algorithm or a function, and a parameter of it, "
             "such as 'td3 minibatch_size'"
         )
-    _check_algorithm(adapter, owner, name)
+    _check_algorithm_exists(adapter, owner, name)
 
-    def value(checked: Checked, _: Checked) -> Value:
-        answered = checked.fingerprint(adapter)
+    def find_default(checked: Checked, _: Checked) -> Value:
+        answered = checked.fingerprint_details(adapter)
         defaults, unread = {**answered.defaults, **answered.signatures}, answered.unread
         values = {
             key.partition(" ")[2]: parameters.get(parameter, NOT_THERE)
@@ -237,14 +239,14 @@ def default(adapter: Adapter, name: str) -> Symptom:
             } or values
         return values or {"": NOT_THERE}
 
-    def candidate_names(checked: Checked) -> set[str]:
-        answered = checked.fingerprint(adapter)
+    def list_candidate_names(checked: Checked) -> set[str]:
+        answered = checked.fingerprint_details(adapter)
         rows = [*answered.defaults.items(), *answered.signatures.items()]
         return {
             f"{key.partition(' ')[0]} {name}" for key, parameters in rows for name in parameters
         }
 
-    return Symptom(f"default of {name}", value, candidate_names, name=name)
+    return Symptom(f"default of {name}", find_default, list_candidate_names, name=name)
 
 
 def _is_class_of(path: str, owner: str) -> bool:
@@ -256,20 +258,20 @@ def _is_class_of(path: str, owner: str) -> bool:
     return class_name == imported and path.startswith(f"{package}.")
 
 
-def public_name(name: str) -> Symptom:
+def make_symptom_of_public_name(name: str) -> Symptom:
     """Return the symptom of a public name: its existence, kind and signature."""
     package = name.partition(".")[0]
 
-    def read(checked: Checked) -> public_names.Package:
+    def read_package(checked: Checked) -> public_names.Package:
         folder = inventory.find_module(checked.prepared, package)
         if folder is None:
             raise Unchecked(f"it has no package {package}")
         return _tree(folder)
 
-    def value(checked: Checked, base: Checked) -> Value:
-        def measured(_: PreparedVersion) -> str:
-            old, new = read(base), read(checked)
-            rows = [tree.signatures(name) for tree in (old, new)]
+    def find_signature(checked: Checked, base: Checked) -> Value:
+        def describe_signature(_: PreparedVersion) -> str:
+            old, new = read_package(base), read_package(checked)
+            rows = [tree.list_signatures(name) for tree in (old, new)]
             for tree, signatures in zip((old, new), rows, strict=True):
                 unread = sorted(what for what in tree.unread if what == name or not signatures)
                 if unread:
@@ -282,16 +284,21 @@ def public_name(name: str) -> Symptom:
                        if rows[0].get(own) != text}  # fmt: skip
             return "; ".join(sorted([*gone, *changed])) or "there"
 
-        return {"": checked.measure_once(f"name {name} {base.folder.name}", measured)}
+        return {"": checked.measure_or_read(f"name {name} {base.folder.name}", describe_signature)}
 
-    return Symptom(f"public name {name}", value, lambda checked: read(checked).names, name=name)
+    return Symptom(
+        f"public name {name}",
+        find_signature,
+        lambda checked: read_package(checked).names,
+        name=name,
+    )
 
 
 #: the old end is compared with one version after the other.
-_tree = lru_cache(maxsize=2)(public_names.read)
+_tree = lru_cache(maxsize=2)(public_names.read_package)
 
 
-def trace(adapter: Adapter, algorithm: str, scenario: str = "") -> Symptom:
+def make_symptom_of_trace(adapter: Adapter, algorithm: str, scenario: str = "") -> Symptom:
     """Return the symptom of a built-in training: whether its trace equals that of the old end.
 
     Raises:
@@ -303,48 +310,48 @@ def trace(adapter: Adapter, algorithm: str, scenario: str = "") -> Symptom:
         raise UserError(
             f"there is no built-in training '{title}'; {suggest_names(title, trainings)}"
         )
-    measured = _make_symptom_of_training(trainings[title])
+    measured = _make_value_of_training(trainings[title])
     return Symptom(f"trace of {title}", measured, algorithm=algorithm, scenario=scenario)
 
 
-def script(job: Mapping[str, Any], imports: Mapping[str, Sequence[str]]) -> Symptom:
+def make_symptom_of_script(job: Mapping[str, Any], imports: Mapping[str, Sequence[str]]) -> Symptom:
     """Return the symptom of a user's script: whether its trace equals that of the old end."""
     training = compared_trainings.make_script_training(job, imports)
     title = f"trace of {training.name}"
     return Symptom(
-        title, _make_symptom_of_training(training), script=job, key=training.key, foreign=True
+        title, _make_value_of_training(training), script=job, key=training.key, foreign=True
     )
 
 
-def _make_symptom_of_training(training: Training) -> Callable[[Checked, Checked], Value]:
-    def value(checked: Checked, base: Checked) -> Value:
-        old, new = base.trace(training), checked.trace(training)
-        compared = compared_trainings.compare_once(training.name, old, new)
+def _make_value_of_training(training: Training) -> Callable[[Checked, Checked], Value]:
+    def compare_with_old_end(checked: Checked, base: Checked) -> Value:
+        old, new = base.record_or_read_trace(training), checked.record_or_read_trace(training)
+        compared = compared_trainings.compare_recorded_training(training.name, old, new)
         if isinstance(compared, NotTraced):
             raise Unchecked("; ".join(dict.fromkeys(compared.reasons.values())))
         if compared.trains_the_same:
-            old, new = base.steady_trace(training), checked.steady_trace(training)
-            compared = compared_trainings.compare_with_ends(old, new)
+            old, new = base.select_steady_trace(training), checked.select_steady_trace(training)
+            compared = compared_trainings.compare_traces_and_their_ends(old, new)
         if compared.first is None:
             return {"": compared.verdict}
         first = explain.describe_divergence(compared.first)[0].removeprefix("first difference ")
         return {"": f"{compared.verdict}: {first}"}
 
-    return value
+    return compare_with_old_end
 
 
-def command(text: str) -> Symptom:
+def make_symptom_of_command(text: str) -> Symptom:
     """Return the symptom of a command: its exit code (125: not checked), with the version's Python.
 
     Raises:
         UserError: its quotes do not close, or it needs a shell.
     """
-    words = _split_command(text)
+    words = _split_command_into_words(text)
 
-    def measured(prepared: PreparedVersion) -> list[Any]:
-        _check_not_hidden(words, prepared)
+    def run_command(prepared: PreparedVersion) -> list[Any]:
+        _check_version_is_not_hidden(words, prepared)
         runtime = prepared.runtime
-        ours = runtime.environment()
+        ours = runtime.make_environment_variables()
         # as the user runs it, but for the version
         variables = {**os.environ, **runtime.variables, "PYTHONPATH": ours["PYTHONPATH"]}
         variables["PYTHONDONTWRITEBYTECODE"] = "1"
@@ -362,12 +369,14 @@ def command(text: str) -> Symptom:
             errors="replace",
         )
         complaint = (
-            last_message(completed.stderr or completed.stdout) if completed.returncode else ""
+            extract_last_message(completed.stderr or completed.stdout)
+            if completed.returncode
+            else ""
         )
         return [completed.returncode, complaint]
 
-    def value(checked: Checked, _: Checked) -> Value:
-        code, complaint = checked.measure_once("command", measured)
+    def find_exit_code(checked: Checked, _: Checked) -> Value:
+        code, complaint = checked.measure_or_read("command", run_command)
         if code < 0:
             raise Unchecked(f"the command was ended by signal {-code}")
         if code == _SKIP:
@@ -376,14 +385,16 @@ def command(text: str) -> Symptom:
             raise Unchecked(f"the command could not be run: exit code {code}, {complaint}")
         return {"": f"exit code {code}"}
 
-    def why(checked: Checked) -> str:
-        return str(checked.measure_once("command", measured)[1])
+    def explain_exit_code(checked: Checked) -> str:
+        return str(checked.measure_or_read("command", run_command)[1])
 
     key = f"{text}\n{Path.cwd()}"
-    return Symptom(f"exit code of {text}", value, key=key, foreign=True, why=why)
+    return Symptom(
+        f"exit code of {text}", find_exit_code, key=key, foreign=True, why=explain_exit_code
+    )
 
 
-def _split_command(text: str) -> list[str]:
+def _split_command_into_words(text: str) -> list[str]:
     """Return the words of a command; raise UserError if it cannot be run as it is."""
     try:
         words = shlex.split(text)
@@ -403,13 +414,17 @@ def _split_command(text: str) -> list[str]:
     return words
 
 
-def _check_not_hidden(words: Sequence[str], prepared: PreparedVersion) -> None:
+def _check_version_is_not_hidden(words: Sequence[str], prepared: PreparedVersion) -> None:
     """Raise UserError if Python would import something else before the version."""
     tree = prepared.requested.tree
     if tree is None:
         modules = {name.replace("-", "_") for name in prepared.requested.packages}
     else:
-        modules = {name for root in working_tree.roots(tree) for name in working_tree.modules(root)}
+        modules = {
+            name
+            for root in working_tree.list_package_roots(tree)
+            for name in working_tree.list_modules_in_folder(root)
+        }
     places = {Path.cwd()}
     for word in words:
         with suppress(OSError):

@@ -17,17 +17,17 @@ from packaging.utils import (
 from packaging.version import InvalidVersion, Version
 
 from rlregress.errors import UserError
-from rlregress.inside.run_record import write_atomically
+from rlregress.inside.run_record import write_text_atomically
 from rlregress.upgrade.versions import cached_folders, installed, installer, interpreters, revisions
 from rlregress.upgrade.versions.requested import INSTALLED, RequestedVersion
-from rlregress.upgrade.versions.version_resolution import versions_by_name
+from rlregress.upgrade.versions.version_resolution import map_versions_by_name
 
 #: the form in which an index says when a file was uploaded (PEP 691, PEP 700).
 _JSON = "application/vnd.pypi.simple.v1+json"
 Pins = Mapping[str, str]
 
 
-def list_pins(old: RequestedVersion, new: RequestedVersion) -> tuple[Pins, Pins, list[str]]:
+def list_pins_of_ends(old: RequestedVersion, new: RequestedVersion) -> tuple[Pins, Pins, list[str]]:
     """Return package -> version for both ends; unpinned packages have the installed version.
 
     Also names, in words, what only one of them has, and what is no release: it is not searched.
@@ -49,13 +49,13 @@ def list_pins(old: RequestedVersion, new: RequestedVersion) -> tuple[Pins, Pins,
         missing = (
             [] if version.environment or version.python else sorted(opposite.keys() - mine.keys())
         )
-        installed_versions = {name: installed.version(name) for name in missing}
+        installed_versions = {name: installed.find_installed_version(name) for name in missing}
         pins_of_ends.append({**{name: v for name, v in installed_versions.items() if v}, **mine})
     both = pins_of_ends[0].keys() & pins_of_ends[1].keys()
     for name in both:
         # one that does not say which build it is may be that of the other end
         builds = {end_pins[name] for end_pins in pins_of_ends}
-        if {installed.public(version) for version in builds} < builds:
+        if {installed.strip_local_version(version) for version in builds} < builds:
             pins_of_ends = [{**end_pins, name: max(builds, key=len)} for end_pins in pins_of_ends]
     unpinned = [
         f"{name}=={pins_of_ends[n][name]}, which {'OLD' if n == 0 else 'NEW'} alone has"
@@ -63,34 +63,40 @@ def list_pins(old: RequestedVersion, new: RequestedVersion) -> tuple[Pins, Pins,
         for name in sorted(pins_of_ends[n].keys() - both)
     ]
     for version in (old, new):
-        rows = [row for row in version.requirements if not versions_by_name([row]) or "[" in row]
+        rows = [
+            row for row in version.requirements if not map_versions_by_name([row]) or "[" in row
+        ]
         unpinned += [f"{row}, which is no release alone" for row in rows]
     return {n: pins_of_ends[0][n] for n in both}, {n: pins_of_ends[1][n] for n in both}, unpinned
 
 
 def _list_environment_pins(version: RequestedVersion) -> dict[str, str]:
     if version.environment is not None:
-        versions_there = interpreters.versions(str(version.environment / "bin" / "python"))
+        versions_there = interpreters.map_interpreter_versions(
+            str(version.environment / "bin" / "python")
+        )
         tools = {"pip", "setuptools", "wheel", "rlregress"}
-        installed_here = {n: installed.version(n) or "" for n in versions_there}
+        installed_here = {n: installed.find_installed_version(n) or "" for n in versions_there}
         return {
             # a build that is no release's, such as +cpu, may be on no index
-            n: v if "+" in installed_here[n] else installed.public(v)
+            n: v if "+" in installed_here[n] else installed.strip_local_version(v)
             for n, v in versions_there.items()
             if n not in tools
         }
     if version.text == INSTALLED:
         return {}
-    return versions_by_name(version.requirements)
+    return map_versions_by_name(version.requirements)
 
 
-def request_pins(requested_pins: Pins, python: str = "") -> RequestedVersion:
+def request_version_of_pins(requested_pins: Pins, python: str = "") -> RequestedVersion:
     """Return the version that some pins make."""
     rows = tuple(f"{name}=={version}" for name, version in sorted(requested_pins.items()))
     return RequestedVersion(" ".join(rows), rows, python=python)
 
 
-def releases(package: str, old: str, new: str, dated: Iterable[str], python: str = "") -> list[str]:
+def list_releases_between(
+    package: str, old: str, new: str, dated: Iterable[str], python: str = ""
+) -> list[str]:
     """Return published releases of a package from OLD to NEW, in that order.
 
     Both ends are among them, and those that were yanked since or have no build for this Python.
@@ -104,20 +110,21 @@ def releases(package: str, old: str, new: str, dated: Iterable[str], python: str
         Unreachable: there is no network, and no list of this package was kept.
     """
     path = (
-        cached_folders.cache()
+        cached_folders.locate_cache()
         / "releases"
-        / f"{package}{python and '-' + interpreters.installation_tag(python)}.json"
+        / f"{package}{python and '-' + interpreters.make_installation_tag(python)}.json"
     )
-    published = installer.list_versions(package, interpreters.version(python))
+    published = installer.list_published_versions(package, interpreters.find_python_version(python))
     if published:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, json.dumps(published))
+        write_text_atomically(path, json.dumps(published))
     elif path.is_file():
         published = json.loads(path.read_text(encoding="utf-8"))
     else:
         raise installer.Unreachable(
             f"the releases of {package} cannot be listed: the package index cannot be reached or "
-            f"does not have it, and no list is in the cache {cached_folders.cache()}; try again "
+            f"does not have it, and no list is in the cache {cached_folders.locate_cache()}; try "
+            "again "
             "with a network"
         )
     low, high = sorted((_parse_version(package, old), _parse_version(package, new)))
@@ -137,15 +144,15 @@ def releases(package: str, old: str, new: str, dated: Iterable[str], python: str
     return rows if rows[0] == old else rows[::-1]
 
 
-def dates_by_release(package: str) -> dict[str, str]:
+def map_releases_to_dates(package: str) -> dict[str, str]:
     """Return release -> the day of its publication; empty if the index does not name it."""
-    path = cached_folders.cache() / "releases" / f"{package}.dates.json"
-    request = Request(f"{installer.index()}/{package}/", headers={"Accept": _JSON})
+    path = cached_folders.locate_cache() / "releases" / f"{package}.dates.json"
+    request = Request(f"{installer.get_index_address()}/{package}/", headers={"Accept": _JSON})
     with suppress(OSError, ValueError):
         with urlopen(request, timeout=20) as answer:
             published = json.load(answer)
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, json.dumps(published))
+        write_text_atomically(path, json.dumps(published))
     try:
         files = json.loads(path.read_text(encoding="utf-8"))["files"]
     except (OSError, ValueError, KeyError):

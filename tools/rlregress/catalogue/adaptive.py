@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from rlregress.catalogue.registry import Detail, Formula, Inputs, always, make_detail
+from rlregress.catalogue.registry import Detail, Formula, Inputs, make_constant_formula, make_detail
 from rlregress.formulas import gaussians, schedules
 
 _SCHULMAN = "Schulman et al. 2017, section 4 (adaptive KL)"
@@ -15,32 +15,34 @@ _OFTEN = """An adaptive learning rate is asked for, with target ``target``, wher
     default. Nothing moves: advantages are 0, returns are the values, entropy has no weight. """
 
 
-def _by_default(target: float) -> Formula:
-    return lambda i: schedules.adaptive(i["divergences"], target, 1.5, 2.0)
+def _make_formula_of_default_target(target: float) -> Formula:
+    return lambda i: schedules.compute_adaptive_rate_factors(i["divergences"], target, 1.5, 2.0)
 
 
-def _reached(low: float, high: float) -> Formula:
-    def formula(i: Inputs) -> np.ndarray:
-        far = 1.5 ** i["updates"]
-        ends = i["learning_rate"] / far, i["learning_rate"] * far
+def _make_formula_of_bounds(low: float, high: float) -> Formula:
+    def compute_expected_value(inputs: Inputs) -> np.ndarray:
+        far = 1.5 ** inputs["updates"]
+        ends = inputs["learning_rate"] / far, inputs["learning_rate"] * far
         return np.log10([max(low, ends[0]), min(high, ends[1])])
 
-    return formula
+    return compute_expected_value
 
 
-def _exceeded(reduced: Callable[[np.ndarray], float], reverse: bool) -> Formula:
+def _make_formula_of_exceeded_targets(
+    reduced: Callable[[np.ndarray], float], reverse: bool
+) -> Formula:
     """Return whether each doubled target is exceeded by a divergence reduced over the samples."""
 
-    def formula(i: Inputs) -> np.ndarray:
-        old = np.stack([i["old_means"], i["old_deviations"]])
+    def compute_expected_value(inputs: Inputs) -> np.ndarray:
+        old = np.stack([inputs["old_means"], inputs["old_deviations"]])
         new = np.array([[0.0], [1.0]])
-        samples = gaussians.divergence(*((new, old) if reverse else (old, new)))
-        return np.asarray(reduced(samples) > 2.0 * i["targets"], np.float64)
+        samples = gaussians.compute_kl_divergence(*((new, old) if reverse else (old, new)))
+        return np.asarray(reduced(samples) > 2.0 * inputs["targets"], np.float64)
 
-    return formula
+    return compute_expected_value
 
 
-def _rates(*powers: int) -> Formula:
+def _make_formula_of_powers(*powers: int) -> Formula:
     return lambda i: 1.5 ** -np.array(powers, dtype=np.float64)
 
 
@@ -54,10 +56,10 @@ DETAILS: tuple[Detail, ...] = (
         (_RUDIN, "documentation of each framework"),
         {"divergences": [0.03, 0.015, 0.004], "learning_rate": 1e-3},
         {
-            "0.01": ("it does, with target 0.01", _by_default(0.01)),
-            "0.02": ("it does, with target 0.02", _by_default(0.02)),
-            "0.005": ("it does, with target 0.005", _by_default(0.005)),
-            "off": ("it stays what it is", always(1.0, 1.0, 1.0)),
+            "0.01": ("it does, with target 0.01", _make_formula_of_default_target(0.01)),
+            "0.02": ("it does, with target 0.02", _make_formula_of_default_target(0.02)),
+            "0.005": ("it does, with target 0.005", _make_formula_of_default_target(0.005)),
+            "off": ("it stays what it is", make_constant_formula(1.0, 1.0, 1.0)),
         },
         consequence="""A learning rate that was tuned is gone after a few updates in one version,
         and stays in the other.""",
@@ -72,12 +74,12 @@ DETAILS: tuple[Detail, ...] = (
         (_RUDIN,),
         {"updates": 24, "learning_rate": 1e-3, "target": 0.01},
         {
-            "1e-5_1e-2": ("1e-5 and 1e-2", _reached(1e-5, 1e-2)),
-            "1e-6_1e-2": ("1e-6 and 1e-2", _reached(1e-6, 1e-2)),
-            "1e-5_1e-1": ("1e-5 and 1e-1", _reached(1e-5, 1e-1)),
-            "1e-5_none": ("1e-5, none above", _reached(1e-5, np.inf)),
-            "none_1e-2": ("none below, 1e-2", _reached(0.0, 1e-2)),
-            "none": ("none", _reached(0.0, np.inf)),
+            "1e-5_1e-2": ("1e-5 and 1e-2", _make_formula_of_bounds(1e-5, 1e-2)),
+            "1e-6_1e-2": ("1e-6 and 1e-2", _make_formula_of_bounds(1e-6, 1e-2)),
+            "1e-5_1e-1": ("1e-5 and 1e-1", _make_formula_of_bounds(1e-5, 1e-1)),
+            "1e-5_none": ("1e-5, none above", _make_formula_of_bounds(1e-5, np.inf)),
+            "none_1e-2": ("none below, 1e-2", _make_formula_of_bounds(0.0, 1e-2)),
+            "none": ("none", _make_formula_of_bounds(0.0, np.inf)),
         },
         consequence="""Without a bound a policy that hardly moves gets steps that break it, or one
         that moves far gets none any more.""",
@@ -96,12 +98,27 @@ DETAILS: tuple[Detail, ...] = (
             "targets": [0.08, 0.175, 0.3, 0.525, 0.725],
         },
         {
-            "mean": ("the mean of KL(old, new) over the samples", _exceeded(np.mean, False)),
-            "sum": ("the sum of KL(old, new)", _exceeded(np.sum, False)),
-            "largest": ("the largest KL(old, new)", _exceeded(np.max, False)),
-            "reversed": ("the mean of KL(new, old)", _exceeded(np.mean, True)),
-            "least": ("the smallest KL(old, new)", _exceeded(np.min, False)),
-            "estimate": ("one that is estimated from the ratios", always(*[0.0] * 5)),
+            "mean": (
+                "the mean of KL(old, new) over the samples",
+                _make_formula_of_exceeded_targets(np.mean, False),
+            ),
+            "sum": ("the sum of KL(old, new)", _make_formula_of_exceeded_targets(np.sum, False)),
+            "largest": (
+                "the largest KL(old, new)",
+                _make_formula_of_exceeded_targets(np.max, False),
+            ),
+            "reversed": (
+                "the mean of KL(new, old)",
+                _make_formula_of_exceeded_targets(np.mean, True),
+            ),
+            "least": (
+                "the smallest KL(old, new)",
+                _make_formula_of_exceeded_targets(np.min, False),
+            ),
+            "estimate": (
+                "one that is estimated from the ratios",
+                make_constant_formula(*[0.0] * 5),
+            ),
         },
         consequence="""The same target allows steps of another size: the largest divergence, or a
         sum over a minibatch, stops a policy that its mean lets go on.""",
@@ -115,10 +132,16 @@ DETAILS: tuple[Detail, ...] = (
         (_RUDIN,),
         {"minibatches": 2, "learning_rate": 1e-3, "target": 0.01},
         {
-            "before_step": ("that of the minibatch that diverges", _rates(1, 2, 3, 4)),
-            "after_step": ("the next one", _rates(0, 1, 2, 3)),
-            "before_rollout": ("all of the rollout that diverges", _rates(1, 1, 2, 2)),
-            "after_rollout": ("those of the next rollout", _rates(0, 0, 1, 1)),
+            "before_step": (
+                "that of the minibatch that diverges",
+                _make_formula_of_powers(1, 2, 3, 4),
+            ),
+            "after_step": ("the next one", _make_formula_of_powers(0, 1, 2, 3)),
+            "before_rollout": (
+                "all of the rollout that diverges",
+                _make_formula_of_powers(1, 1, 2, 2),
+            ),
+            "after_rollout": ("those of the next rollout", _make_formula_of_powers(0, 0, 1, 1)),
         },
         consequence="""With twenty minibatches in a rollout the rate can move by 1.5^20 within one
         update, or not at all.""",
@@ -132,8 +155,11 @@ DETAILS: tuple[Detail, ...] = (
         (_RUDIN,),
         {"learning_rate": 1e-3, "target": 0.01},
         {
-            "kept": ("it stays: a divergence of 0 is none", always(1.0)),
-            "raised": ("it is multiplied by 1.5: the divergence is below the band", _rates(-1)),
+            "kept": ("it stays: a divergence of 0 is none", make_constant_formula(1.0)),
+            "raised": (
+                "it is multiplied by 1.5: the divergence is below the band",
+                _make_formula_of_powers(-1),
+            ),
         },
         consequence="""The first minibatch of every rollout is one by an unchanged policy: it raises
         the rate each time, or does not count.""",
@@ -166,8 +192,8 @@ DETAILS: tuple[Detail, ...] = (
         ("documentation of each framework",),
         {"parameter": -4.0},
         {
-            "bounded_1e-6": ("it counts as 1e-6", always(0.0, -6.0)),
-            "error": ("the training ends with an error", always(1.0, 0.0)),
+            "bounded_1e-6": ("it counts as 1e-6", make_constant_formula(0.0, -6.0)),
+            "error": ("the training ends with an error", make_constant_formula(1.0, 0.0)),
             "mirrored": (
                 "its sign does not count",
                 lambda i: [0.0, round(np.log10(-i["parameter"]))],

@@ -13,14 +13,14 @@ _UPDATE = """One update with four directions, of which ``count`` are used. The r
 _INPUTS = {"plus": [10.0, 4.0, 3.0, 1.0], "minus": [-8.0, 5.0, -9.0, 6.0], "count": 2}
 
 
-def _used_returns(i: Inputs) -> np.ndarray:
+def _select_used_returns(inputs: Inputs) -> np.ndarray:
     """Return the returns of the directions that are used, [2 count]."""
-    best_directions = ars.best_directions(i["plus"], i["minus"], i["count"])
-    return np.concatenate([i["plus"][best_directions], i["minus"][best_directions]])
+    best_directions = ars.select_best_directions(inputs["plus"], inputs["minus"], inputs["count"])
+    return np.concatenate([inputs["plus"][best_directions], inputs["minus"][best_directions]])
 
 
-def _step(deviation: Formula) -> Formula:
-    return lambda i: ars.step_factor(i["learning_rate"], i["count"], deviation(i))
+def _make_step_formula(deviation: Formula) -> Formula:
+    return lambda i: ars.compute_step_factor(i["learning_rate"], i["count"], deviation(i))
 
 
 DETAILS = (
@@ -33,19 +33,19 @@ DETAILS = (
         {
             "better_return": (
                 "those with the largest better return of their two",
-                lambda i: ars.best_directions(i["plus"], i["minus"], i["count"]),
+                lambda i: ars.select_best_directions(i["plus"], i["minus"], i["count"]),
             ),
             "plus": (
                 "those with the largest return along them",
-                lambda i: ars.is_largest(i["plus"], i["count"]),
+                lambda i: ars.select_largest_scores(i["plus"], i["count"]),
             ),
             "mean": (
                 "those with the largest mean of their two returns",
-                lambda i: ars.is_largest(i["plus"] + i["minus"], i["count"]),
+                lambda i: ars.select_largest_scores(i["plus"] + i["minus"], i["count"]),
             ),
             "difference": (
                 "those whose two returns differ most",
-                lambda i: ars.is_largest(np.abs(i["plus"] - i["minus"]), i["count"]),
+                lambda i: ars.select_largest_scores(np.abs(i["plus"] - i["minus"]), i["count"]),
             ),
             "all": ("all", lambda i: np.ones(len(i["plus"]))),
         },
@@ -69,21 +69,21 @@ DETAILS = (
         {
             "used": (
                 "the standard deviation of the returns of the used directions, over their number",
-                _step(lambda i: np.std(_used_returns(i))),
+                _make_step_formula(lambda i: np.std(_select_used_returns(i))),
             ),
             "used_sample": (
                 "the standard deviation of the returns of the used directions, over one less",
-                _step(lambda i: np.std(_used_returns(i), ddof=1)),
+                _make_step_formula(lambda i: np.std(_select_used_returns(i), ddof=1)),
             ),
             "every": (
                 "the standard deviation of all returns",
-                _step(lambda i: np.std([i["plus"], i["minus"]])),
+                _make_step_formula(lambda i: np.std([i["plus"], i["minus"]])),
             ),
             "every_sample": (
                 "the standard deviation of all returns, over one less",
-                _step(lambda i: np.std([i["plus"], i["minus"]], ddof=1)),
+                _make_step_formula(lambda i: np.std([i["plus"], i["minus"]], ddof=1)),
             ),
-            "none": ("nothing", _step(lambda i: 1.0)),
+            "none": ("nothing", _make_step_formula(lambda i: 1.0)),
         },
         consequence="""The size of a step depends on the scale of the rewards, or on directions that
         it does not go.""",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rlregress.catalogue import atari_frames, atari_networks, atari_traps
-from rlregress.catalogue.registry import Detail, always, make_detail
+from rlregress.catalogue.registry import Detail, make_constant_formula, make_detail
 
 _SOURCE = "The 32 details of PPO, Atari"
 
@@ -23,16 +23,22 @@ DETAILS: tuple[Detail, ...] = (
         (f"{_SOURCE} 1", "Mnih et al. 2015"),
         {"actions": 4},
         {
-            "one_to_maximum": ("1 to 30 times action 0", always(1, 30, 1)),
-            "zero_to_maximum": ("0 to 30 times action 0", always(0, 30, 1)),
-            "one_to_below_maximum": ("1 to 29 times action 0", always(1, 29, 1)),
-            "zero_to_below_maximum": ("0 to 29 times action 0", always(0, 29, 1)),
-            "always_maximum": ("30 times action 0", always(30, 30, 1)),
-            "one_to_maximum_random": ("1 to 30 random actions", always(1, 30, 0)),
-            "one_to_below_maximum_random": ("1 to 29 random actions", always(1, 29, 0)),
-            "zero_to_below_maximum_random": ("0 to 29 random actions", always(0, 29, 0)),
-            "always_maximum_random": ("30 random actions", always(30, 30, 0)),
-            "absent": ("the game starts at its first frame", always(0, 0, 1)),
+            "one_to_maximum": ("1 to 30 times action 0", make_constant_formula(1, 30, 1)),
+            "zero_to_maximum": ("0 to 30 times action 0", make_constant_formula(0, 30, 1)),
+            "one_to_below_maximum": ("1 to 29 times action 0", make_constant_formula(1, 29, 1)),
+            "zero_to_below_maximum": ("0 to 29 times action 0", make_constant_formula(0, 29, 1)),
+            "always_maximum": ("30 times action 0", make_constant_formula(30, 30, 1)),
+            "one_to_maximum_random": ("1 to 30 random actions", make_constant_formula(1, 30, 0)),
+            "one_to_below_maximum_random": (
+                "1 to 29 random actions",
+                make_constant_formula(1, 29, 0),
+            ),
+            "zero_to_below_maximum_random": (
+                "0 to 29 random actions",
+                make_constant_formula(0, 29, 0),
+            ),
+            "always_maximum_random": ("30 random actions", make_constant_formula(30, 30, 0)),
+            "absent": ("the game starts at its first frame", make_constant_formula(0, 0, 1)),
         },
         consequence="The agent starts from other states: without waiting always from the same "
         "one, with random actions from ones that a waiting player never reaches.",
@@ -47,14 +53,26 @@ DETAILS: tuple[Detail, ...] = (
         (f"{_SOURCE} 2",),
         {"actions": 4},
         {
-            "fire_and_second": ("actions 1 and 2, if there is FIRE", always(2, 1, 2, 0)),
-            "fire": ("action 1, if there is FIRE", always(1, 1, -1, 0)),
-            "fire_twice": ("action 1 twice, if there is FIRE", always(2, 1, 1, 0)),
-            "fire_and_noop": ("actions 1 and 0, if there is FIRE", always(2, 1, 0, 0)),
-            "noop_and_second": ("actions 0 and 2, if there is FIRE", always(2, 0, 2, 0)),
-            "second": ("action 2, if there is FIRE", always(1, 2, -1, 0)),
-            "always": ("actions 1 and 2 in every game", always(2, 1, 2, 2)),
-            "absent": ("no action: the agent has to press FIRE", always(0, -1, -1, 0)),
+            "fire_and_second": (
+                "actions 1 and 2, if there is FIRE",
+                make_constant_formula(2, 1, 2, 0),
+            ),
+            "fire": ("action 1, if there is FIRE", make_constant_formula(1, 1, -1, 0)),
+            "fire_twice": ("action 1 twice, if there is FIRE", make_constant_formula(2, 1, 1, 0)),
+            "fire_and_noop": (
+                "actions 1 and 0, if there is FIRE",
+                make_constant_formula(2, 1, 0, 0),
+            ),
+            "noop_and_second": (
+                "actions 0 and 2, if there is FIRE",
+                make_constant_formula(2, 0, 2, 0),
+            ),
+            "second": ("action 2, if there is FIRE", make_constant_formula(1, 2, -1, 0)),
+            "always": ("actions 1 and 2 in every game", make_constant_formula(2, 1, 2, 2)),
+            "absent": (
+                "no action: the agent has to press FIRE",
+                make_constant_formula(0, -1, -1, 0),
+            ),
         },
         consequence="Without it an agent that does not press FIRE sees a game that stands still "
         "until its time is up, and early training learns that nothing matters.",
@@ -74,37 +92,37 @@ DETAILS: tuple[Detail, ...] = (
         {
             "end_then_noop": (
                 "the episode ends unless it was the last life; action 0 instead of a reset",
-                always(1, 1, 0, 0, 1, 0),
+                make_constant_formula(1, 1, 0, 0, 1, 0),
             ),
             "end_then_noop_last_life_too": (
                 "the episode ends, at the last life too; action 0 instead of a reset",
-                always(1, 1, 1, 0, 1, 0),
+                make_constant_formula(1, 1, 1, 0, 1, 0),
             ),
             "end_then_other_action": (
                 "the episode ends; action 1 instead of a reset",
-                always(1, 1, 0, 0, 1, 1),
+                make_constant_formula(1, 1, 0, 0, 1, 1),
             ),
             "end_then_nothing": (
                 "the episode ends; the game goes on without an action",
-                always(1, 1, 0, 0, 0, -1),
+                make_constant_formula(1, 1, 0, 0, 0, -1),
             ),
             "end_then_new_game": (
                 "the episode ends and a new game starts",
-                always(1, 1, 0, 1, 0, -1),
+                make_constant_formula(1, 1, 0, 1, 0, -1),
             ),
             "flag": (
                 "a flag of its own is set, at the last life too; the episode goes on",
-                always(0, 1, 1, 0, 0, -1),
+                make_constant_formula(0, 1, 1, 0, 0, -1),
             ),
             "flag_unless_last_life": (
                 "a flag of its own is set unless it was the last life; the episode goes on",
-                always(0, 1, 0, 0, 0, -1),
+                make_constant_formula(0, 1, 0, 0, 0, -1),
             ),
             "last_life_only": (
                 "only the loss of the last life ends the episode or sets a flag",
-                always(0, 0, 1, 0, 0, -1),
+                make_constant_formula(0, 0, 1, 0, 0, -1),
             ),
-            "absent": ("lives are not looked at", always(0, 0, 0, 0, 0, -1)),
+            "absent": ("lives are not looked at", make_constant_formula(0, 0, 0, 0, 0, -1)),
         },
         consequence="Values that stop at a lost life make the agent careful with lives and let "
         "episodes start in the middle of a game; values that run on do not.",
@@ -145,39 +163,48 @@ DETAILS: tuple[Detail, ...] = (
         {
             "waiting_inside": (
                 "from inside: waiting, frame skip, lives, FIRE, clipping; logged is the whole game",
-                always(5, 4, 1, 11),
+                make_constant_formula(5, 4, 1, 11),
             ),
             "clipped_game_logged": (
                 "the same, but clipped rewards are logged",
-                always(5, 4, 1, 2),
+                make_constant_formula(5, 4, 1, 2),
             ),
             "clipped_frames_logged": (
                 "the same, but the rewards of single frames are clipped before they are logged",
-                always(5, 4, 1, 5),
+                make_constant_formula(5, 4, 1, 5),
             ),
-            "life_logged": ("the same, but the return of one life is logged", always(5, 4, 1, 3)),
+            "life_logged": (
+                "the same, but the return of one life is logged",
+                make_constant_formula(5, 4, 1, 3),
+            ),
             "clipped_life_logged": (
                 "the same, but the clipped return of one life is logged",
-                always(5, 4, 1, 1),
+                make_constant_formula(5, 4, 1, 1),
             ),
             "clipping_inside": (
                 "rewards are clipped frame by frame, before the skip adds them",
-                always(5, 4, 4, 11),
+                make_constant_formula(5, 4, 4, 11),
             ),
-            "no_clipping": ("nothing clips the sum over the skipped frames", always(5, 4, 8, 11)),
+            "no_clipping": (
+                "nothing clips the sum over the skipped frames",
+                make_constant_formula(5, 4, 8, 11),
+            ),
             "waiting_outside": (
                 "waiting stands outside of the frame skip",
-                always(20, 4, 1, 11),
+                make_constant_formula(20, 4, 1, 11),
             ),
-            "fire_inside": ("FIRE stands inside of the frame skip", always(5, 1, 1, 11)),
-            "no_fire": ("as first, without FIRE", always(5, 0, 1, 11)),
+            "fire_inside": (
+                "FIRE stands inside of the frame skip",
+                make_constant_formula(5, 1, 1, 11),
+            ),
+            "no_fire": ("as first, without FIRE", make_constant_formula(5, 0, 1, 11)),
             "waiting_outside_no_fire": (
                 "waiting stands outside of the frame skip; nothing presses FIRE",
-                always(20, 0, 1, 11),
+                make_constant_formula(20, 0, 1, 11),
             ),
             "clipped_game_logged_no_fire": (
                 "the same, and clipped rewards are logged",
-                always(20, 0, 1, 2),
+                make_constant_formula(20, 0, 1, 2),
             ),
         },
         consequence="The number of frames that pass before the agent acts, what one step rewards "

@@ -17,13 +17,13 @@ _COLOURS = np.array([[239, 221, 124], *[[222, 119, 229]] * 4], dtype=np.float64)
 _PICTURE = np.broadcast_to(np.tile(_COLOURS, (42, 1))[:, None, :], (210, 160, 3))
 
 
-def _max_and_skip() -> Detail:
-    def observed(
+def _make_max_and_skip_detail() -> Detail:
+    def make_formula(
         frames: int, reward: Callable[[Any], float], pixel: Callable[[Any], float]
     ) -> Formula:
         return lambda i: [frames, reward(i["rewards"]), pixel(i["pixels"])]
 
-    def last_two(pixels: Any) -> float:
+    def compute_maximum_of_last_two(pixels: Any) -> float:
         return np.max(pixels[-2:])
 
     return make_detail(
@@ -38,39 +38,39 @@ def _max_and_skip() -> Detail:
         {
             "maximum_of_last_two": (
                 "4 frames, sum of rewards, maximum of the last two frames",
-                observed(4, np.sum, last_two),
+                make_formula(4, np.sum, compute_maximum_of_last_two),
             ),
             "last_frame": (
                 "4 frames, sum of rewards, the last frame",
-                observed(4, np.sum, lambda pixels: pixels[-1]),
+                make_formula(4, np.sum, lambda pixels: pixels[-1]),
             ),
             "maximum_of_all": (
                 "4 frames, sum of rewards, maximum of all frames",
-                observed(4, np.sum, np.max),
+                make_formula(4, np.sum, np.max),
             ),
             "first_frame": (
                 "4 frames, sum of rewards, the first frame",
-                observed(4, np.sum, lambda pixels: pixels[0]),
+                make_formula(4, np.sum, lambda pixels: pixels[0]),
             ),
             "mean_of_last_two": (
                 "4 frames, sum of rewards, mean of the last two frames",
-                observed(4, np.sum, lambda pixels: np.mean(pixels[-2:])),
+                make_formula(4, np.sum, lambda pixels: np.mean(pixels[-2:])),
             ),
             "last_reward": (
                 "4 frames, the last reward, maximum of the last two frames",
-                observed(4, lambda rewards: rewards[-1], last_two),
+                make_formula(4, lambda rewards: rewards[-1], compute_maximum_of_last_two),
             ),
             "mean_reward": (
                 "4 frames, mean of rewards, maximum of the last two frames",
-                observed(4, np.mean, last_two),
+                make_formula(4, np.mean, compute_maximum_of_last_two),
             ),
             "three_frames": (
                 "3 frames, sum of rewards, the last frame",
-                observed(3, lambda rewards: np.sum(rewards[:3]), lambda pixels: pixels[2]),
+                make_formula(3, lambda rewards: np.sum(rewards[:3]), lambda pixels: pixels[2]),
             ),
             "absent": (
                 "one frame for one action",
-                observed(1, lambda rewards: rewards[0], lambda pixels: pixels[0]),
+                make_formula(1, lambda rewards: rewards[0], lambda pixels: pixels[0]),
             ),
         },
         consequence="Objects that the console draws in every other frame only, as it does with "
@@ -78,14 +78,16 @@ def _max_and_skip() -> Detail:
     )
 
 
-def _frame_warp() -> Detail:
-    def rows(picture: np.ndarray, i: Inputs) -> np.ndarray:
-        row, column = int(i["row"]), int(i["column"])
+def _make_frame_warp_detail() -> Detail:
+    def list_shape_and_pixels(picture: np.ndarray, inputs: Inputs) -> np.ndarray:
+        row, column = int(inputs["row"]), int(inputs["column"])
         pixels = [picture[row, column], picture[row + 1, column]]
         return np.array([*picture.shape[:2], *np.ravel(pixels)[:2]], dtype=np.float64)
 
-    def warped(weights: atari.Weights, **how: Any) -> Formula:
-        return lambda i: rows(atari.warp(i["picture"], weights, **how), i)
+    def make_formula(weights: atari.Weights, **how: Any) -> Formula:
+        return lambda i: list_shape_and_pixels(
+            atari.warp_frame_to_grey(i["picture"], weights, **how), i
+        )
 
     return make_detail(
         "atari.warp_frame",
@@ -99,45 +101,61 @@ def _frame_warp() -> Detail:
         {
             "grey_then_area": (
                 "grey by BT.601, then means of areas, both rounded",
-                warped(atari.area),
+                make_formula(atari.make_area_weights),
             ),
             "area_then_grey": (
                 "means of areas, then grey by BT.601, both rounded",
-                warped(atari.area, grey_first=False),
+                make_formula(atari.make_area_weights, grey_first=False),
             ),
             "area_then_grey_bt709": (
                 "means of areas, rounded, then grey by BT.709, cut off to whole numbers",
-                warped(atari.area, grey=atari.BT709, grey_first=False, grey_rounding=np.floor),
+                make_formula(
+                    atari.make_area_weights,
+                    grey=atari.BT709,
+                    grey_first=False,
+                    grey_rounding=np.floor,
+                ),
             ),
             "grey_then_antialiased": (
                 "grey by BT.601 (sum 0.9999), then bilinear with antialiasing, unrounded",
-                warped(atari.antialiased, grey=(0.2989, 0.587, 0.114), rounding=atari.unrounded),
+                make_formula(
+                    atari.make_antialiased_weights,
+                    grey=(0.2989, 0.587, 0.114),
+                    rounding=atari.return_unrounded,
+                ),
             ),
             "grey_then_bilinear": (
                 "grey by BT.601, then bilinear without antialiasing, both rounded",
-                warped(atari.bilinear),
+                make_formula(atari.make_bilinear_weights),
             ),
             "grey_then_bilinear_exact": (
                 "grey by BT.601 (sum 0.9999), then bilinear without antialiasing, unrounded",
-                warped(atari.bilinear, grey=(0.2989, 0.587, 0.114), rounding=atari.unrounded),
+                make_formula(
+                    atari.make_bilinear_weights,
+                    grey=(0.2989, 0.587, 0.114),
+                    rounding=atari.return_unrounded,
+                ),
             ),
             "grey_then_nearest": (
                 "grey by BT.601, then the nearest pixel",
-                warped(atari.nearest),
+                make_formula(atari.make_nearest_weights),
             ),
             "grey_of_bgr_then_area": (
                 "grey by BT.601 with red and blue exchanged, then means of areas",
-                warped(atari.area, grey=atari.BT601[::-1]),
+                make_formula(atari.make_area_weights, grey=atari.BT601[::-1]),
             ),
             "mean_grey_then_area": (
                 "the mean of the colours, then means of areas",
-                warped(atari.area, grey=(1 / 3, 1 / 3, 1 / 3)),
+                make_formula(atari.make_area_weights, grey=(1 / 3, 1 / 3, 1 / 3)),
             ),
             "size_96": (
                 "grey by BT.601, then means of areas, 96 by 96",
-                warped(atari.area, size=96),
+                make_formula(atari.make_area_weights, size=96),
             ),
-            "absent": ("frames stay as they are", lambda i: rows(i["picture"][..., :1], i)),
+            "absent": (
+                "frames stay as they are",
+                lambda i: list_shape_and_pixels(i["picture"][..., :1], i),
+            ),
         },
         consequence="The same game looks different pixel by pixel: networks trained on one "
         "picture are slightly off on the other, and curves are not comparable bit by bit.",
@@ -145,8 +163,8 @@ def _frame_warp() -> Detail:
     )
 
 
-def _frame_stack() -> Detail:
-    def stacks(*rows: tuple[float, ...]) -> Formula:
+def _make_frame_stack_detail() -> Detail:
+    def make_formula(*rows: tuple[float, ...]) -> Formula:
         # colours as they are with the first pixel of the inputs, 10
         return lambda i: np.array(rows, dtype=np.float64).reshape(-1)
 
@@ -163,38 +181,38 @@ def _frame_stack() -> Detail:
         (f"{_SOURCE} 6", "Mnih et al. 2015"),
         {"first_pixel": 10.0},
         {
-            "zeros": ("4 frames, zeros before the first", stacks(zeros, later, zeros)),
+            "zeros": ("4 frames, zeros before the first", make_formula(zeros, later, zeros)),
             "first_repeated": (
                 "4 frames, the first one repeated",
-                stacks(repeated, later_repeated, repeated),
+                make_formula(repeated, later_repeated, repeated),
             ),
             "zeros_then_not_cleared": (
                 "4 frames, zeros before the first game only; the end of a game is not stacked",
-                stacks(zeros, later, (10, 11, 12, 10)),
+                make_formula(zeros, later, (10, 11, 12, 10)),
             ),
             "first_repeated_then_not_cleared": (
                 "4 frames, the first one repeated before the first game only",
-                stacks(repeated, later_repeated, (11, 12, 13, 10)),
+                make_formula(repeated, later_repeated, (11, 12, 13, 10)),
             ),
             "zeros_newest_first": (
                 "4 frames, the newest in front",
-                stacks(zeros[::-1], later[::-1], zeros[::-1]),
+                make_formula(zeros[::-1], later[::-1], zeros[::-1]),
             ),
             "first_repeated_newest_first": (
                 "4 frames, the newest in front, the first one repeated",
-                stacks(repeated, later_repeated[::-1], repeated),
+                make_formula(repeated, later_repeated[::-1], repeated),
             ),
             "three_frames_zeros": (
                 "3 frames, zeros before the first",
-                stacks((-1, 0, 0, 10), (-1, 10, 11, 12), (-1, 0, 0, 10)),
+                make_formula((-1, 0, 0, 10), (-1, 10, 11, 12), (-1, 0, 0, 10)),
             ),
             "three_frames_repeated": (
                 "3 frames, the first one repeated",
-                stacks((-1, 10, 10, 10), (-1, 10, 11, 12), (-1, 10, 10, 10)),
+                make_formula((-1, 10, 10, 10), (-1, 10, 11, 12), (-1, 10, 10, 10)),
             ),
             "absent": (
                 "single frames",
-                stacks((-1, -1, -1, 10), (-1, -1, -1, 12), (-1, -1, -1, 10)),
+                make_formula((-1, -1, -1, 10), (-1, -1, -1, 12), (-1, -1, -1, 10)),
             ),
         },
         consequence="The first steps of an episode look different (black frames, or a scene at "
@@ -203,4 +221,8 @@ def _frame_stack() -> Detail:
     )
 
 
-DETAILS: tuple[Detail, ...] = (_max_and_skip(), _frame_warp(), _frame_stack())
+DETAILS: tuple[Detail, ...] = (
+    _make_max_and_skip_detail(),
+    _make_frame_warp_detail(),
+    _make_frame_stack_detail(),
+)

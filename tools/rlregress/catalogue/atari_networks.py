@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rlregress.catalogue.registry import Detail, Formula, always, make_detail
+from rlregress.catalogue.registry import Detail, Formula, make_constant_formula, make_detail
 
 _SOURCE = "The 32 details of PPO, Atari"
 
@@ -19,7 +19,7 @@ _HIDDEN = 3136 * 512 + 512
 _POLICY_HEAD, _VALUE_HEAD = 512 * 4 + 4, 512 + 1
 
 
-def _standardised(observations: np.ndarray) -> np.ndarray:
+def _standardise_last_of_two_and_three(observations: np.ndarray) -> np.ndarray:
     """Scale the last of two and of three observations by their mean and deviation, [2]."""
     standardised = []
     for number in (2, 3):
@@ -29,8 +29,8 @@ def _standardised(observations: np.ndarray) -> np.ndarray:
     return np.array(standardised)
 
 
-def _image_scaling() -> Detail:
-    def twice(numbers: np.ndarray) -> np.ndarray:
+def _make_image_scaling_detail() -> Detail:
+    def repeat_for_both_networks(numbers: np.ndarray) -> np.ndarray:
         return np.repeat(numbers, 2)
 
     return make_detail(
@@ -43,7 +43,7 @@ def _image_scaling() -> Detail:
         (f"{_SOURCE} 8",),
         {"pixels": [51.0, 255.0]},
         {
-            "to_one": ("divided by 255", lambda i: twice(i["pixels"] / 255.0)),
+            "to_one": ("divided by 255", lambda i: repeat_for_both_networks(i["pixels"] / 255.0)),
             "to_one_policy_only": (
                 "divided by 255 for the policy, not for the value",
                 lambda i: np.stack([i["pixels"] / 255.0, i["pixels"]], axis=1).reshape(-1),
@@ -52,24 +52,29 @@ def _image_scaling() -> Detail:
                 "divided by 255 for the value, not for the policy",
                 lambda i: np.stack([i["pixels"], i["pixels"] / 255.0], axis=1).reshape(-1),
             ),
-            "divided_by_256": ("divided by 256", lambda i: twice(i["pixels"] / 256.0)),
+            "divided_by_256": (
+                "divided by 256",
+                lambda i: repeat_for_both_networks(i["pixels"] / 256.0),
+            ),
             "centred": (
                 "divided by 255, less 0.5",
-                lambda i: twice(i["pixels"] / 255.0 - 0.5),
+                lambda i: repeat_for_both_networks(i["pixels"] / 255.0 - 0.5),
             ),
             "minus_one_to_one": (
                 "scaled to [-1, 1]",
-                lambda i: twice(i["pixels"] / 127.5 - 1.0),
+                lambda i: repeat_for_both_networks(i["pixels"] / 127.5 - 1.0),
             ),
             "twice": (
                 "divided by 255 twice",
-                lambda i: twice(i["pixels"] / 255.0**2),
+                lambda i: repeat_for_both_networks(i["pixels"] / 255.0**2),
             ),
             "standardised": (
                 "minus a running mean, divided by a running standard deviation, pixel by pixel",
-                lambda i: twice(_standardised(i["pixels"][[0, 0, 1]])),
+                lambda i: repeat_for_both_networks(
+                    _standardise_last_of_two_and_three(i["pixels"][[0, 0, 1]])
+                ),
             ),
-            "absent": ("0 to 255", lambda i: twice(i["pixels"])),
+            "absent": ("0 to 255", lambda i: repeat_for_both_networks(i["pixels"])),
         },
         consequence="With pixels up to 255 the first update moves the policy by far more than the "
         "clip range is meant to allow; with running statistics the input drifts during training.",
@@ -79,11 +84,11 @@ def _image_scaling() -> Detail:
     )
 
 
-def _activation() -> Detail:
+def _make_activation_detail() -> Detail:
     below, above = _BELOW, _ABOVE
 
-    def hidden_ranges(smallest: float, largest: float, *outputs: float) -> Formula:
-        return always(*([smallest, largest] * 4), *outputs)
+    def make_formula(smallest: float, largest: float, *outputs: float) -> Formula:
+        return make_constant_formula(*([smallest, largest] * 4), *outputs)
 
     linear = (above - below, below)
     return make_detail(
@@ -99,40 +104,40 @@ def _activation() -> Detail:
         {
             "relu_hidden": (
                 "ReLU behind hidden layers, none behind the outputs",
-                hidden_ranges(0.0, above, *linear),
+                make_formula(0.0, above, *linear),
             ),
             "relu_everywhere": (
                 "ReLU behind hidden layers and outputs",
-                hidden_ranges(0.0, above, above, 0.0),
+                make_formula(0.0, above, above, 0.0),
             ),
             "relu_not_behind_512": (
                 "ReLU behind the convolutions only",
-                always(*([0.0, above] * 3), below, above, *linear),
+                make_constant_formula(*([0.0, above] * 3), below, above, *linear),
             ),
             "tanh_hidden": (
                 "tanh behind hidden layers",
-                hidden_ranges(np.tanh(below), np.tanh(above), *linear),
+                make_formula(np.tanh(below), np.tanh(above), *linear),
             ),
             "elu_hidden": (
                 "ELU behind hidden layers",
-                hidden_ranges(np.expm1(below), above, *linear),
+                make_formula(np.expm1(below), above, *linear),
             ),
             "leaky_relu_hidden": (
                 "leaky ReLU (0.01) behind hidden layers",
-                hidden_ranges(0.01 * below, above, *linear),
+                make_formula(0.01 * below, above, *linear),
             ),
             "tanh_behind_512": (
                 "ReLU behind the convolutions, tanh behind the hidden layer",
-                always(*([0.0, above] * 3), np.tanh(below), np.tanh(above), *linear),
+                make_constant_formula(*([0.0, above] * 3), np.tanh(below), np.tanh(above), *linear),
             ),
-            "absent": ("no activation", hidden_ranges(below, above, *linear)),
+            "absent": ("no activation", make_formula(below, above, *linear)),
         },
         consequence="A ReLU behind the outputs could give neither a negative value nor a logit "
         "below zero, and would stop learning where it is zero.",
     )
 
 
-def _shared_trunk() -> Detail:
+def _make_shared_trunk_detail() -> Detail:
     trunk = _CONVOLUTIONS + _HIDDEN
     policy, value = _POLICY_HEAD, _VALUE_HEAD
     return make_detail(
@@ -144,19 +149,19 @@ def _shared_trunk() -> Detail:
         (f"{_SOURCE} 10", "thesis, section 3.4.1"),
         {"pixel": 100.0},
         {
-            "shared": ("all hidden layers", always(trunk, policy, value)),
+            "shared": ("all hidden layers", make_constant_formula(trunk, policy, value)),
             "convolutions_shared": (
                 "the convolutions only",
-                always(_CONVOLUTIONS, _HIDDEN + policy, _HIDDEN + value),
+                make_constant_formula(_CONVOLUTIONS, _HIDDEN + policy, _HIDDEN + value),
             ),
-            "separate": ("none", always(0, trunk + policy, trunk + value)),
+            "separate": ("none", make_constant_formula(0, trunk + policy, trunk + value)),
             "value_detached": (
                 "all, but the value does not train them",
-                always(0, trunk + policy, value),
+                make_constant_formula(0, trunk + policy, value),
             ),
             "policy_detached": (
                 "all, but the policy does not train them",
-                always(0, policy, trunk + value),
+                make_constant_formula(0, policy, trunk + value),
             ),
         },
         consequence="In a shared trunk the value coefficient decides how strongly value errors "
@@ -164,7 +169,7 @@ def _shared_trunk() -> Detail:
     )
 
 
-def _networks() -> Detail:
+def _make_networks_detail() -> Detail:
     return make_detail(
         "atari.networks",
         "Which layers look at the frames?",
@@ -176,23 +181,23 @@ def _networks() -> Detail:
         {
             "nature": (
                 "32 8x8 stride 4, 64 4x4 stride 2, 64 3x3 stride 1, 512 units",
-                always(32, 8, 4, 64, 4, 2, 64, 3, 1, 512),
+                make_constant_formula(32, 8, 4, 64, 4, 2, 64, 3, 1, 512),
             ),
             "nature_256": (
                 "the same with 256 units",
-                always(32, 8, 4, 64, 4, 2, 64, 3, 1, 256),
+                make_constant_formula(32, 8, 4, 64, 4, 2, 64, 3, 1, 256),
             ),
             "nature_32": (
                 "the same with 32 channels in the last convolution",
-                always(32, 8, 4, 64, 4, 2, 32, 3, 1, 512),
+                make_constant_formula(32, 8, 4, 64, 4, 2, 32, 3, 1, 512),
             ),
             "nips": (
                 "16 8x8 stride 4, 32 4x4 stride 2, 256 units",
-                always(16, 8, 4, 32, 4, 2, -1, -1, -1, 256),
+                make_constant_formula(16, 8, 4, 32, 4, 2, -1, -1, -1, 256),
             ),
             "small_kernels": (
                 "three of 32 3x3 stride 1, 512 units",
-                always(32, 3, 1, 32, 3, 1, 32, 3, 1, 512),
+                make_constant_formula(32, 3, 1, 32, 3, 1, 32, 3, 1, 512),
             ),
         },
         consequence="Returns on Atari depend strongly on the network; scores of different ones "
@@ -201,4 +206,9 @@ def _networks() -> Detail:
     )
 
 
-DETAILS: tuple[Detail, ...] = (_image_scaling(), _activation(), _shared_trunk(), _networks())
+DETAILS: tuple[Detail, ...] = (
+    _make_image_scaling_detail(),
+    _make_activation_detail(),
+    _make_shared_trunk_detail(),
+    _make_networks_detail(),
+)

@@ -6,18 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from rlregress.catalogue.registry import Detail, Formula, Inputs, always, make_detail
+from rlregress.catalogue.registry import Detail, Formula, Inputs, make_constant_formula, make_detail
 
 _SOURCE = "The 32 details of PPO, Atari"
 
 
-def _loss_key() -> Detail:
-    def advantage(i: Inputs, cut: bool) -> float:
-        following = 0.0 if cut else i["discount"] * i["next_value"]
-        return i["reward"] + following - i["value"]
+def _make_loss_key_detail() -> Detail:
+    def compute_advantage(inputs: Inputs, cut: bool) -> float:
+        following = 0.0 if cut else inputs["discount"] * inputs["next_value"]
+        return inputs["reward"] + following - inputs["value"]
 
-    def both(default: bool, registered: bool) -> Formula:
-        return lambda i: [advantage(i, default), advantage(i, registered)]
+    def make_formula(default: bool, registered: bool) -> Formula:
+        return lambda i: [compute_advantage(i, default), compute_advantage(i, registered)]
 
     return make_detail(
         "atari.episodic_life.loss_key",
@@ -29,30 +29,36 @@ def _loss_key() -> Detail:
         (f"{_SOURCE} 3",),
         {"value": 1.0, "next_value": 2.0, "reward": 0.5, "discount": 0.9},
         {
-            "announced_only": ("only if it was announced", both(False, True)),
-            "always": ("always", both(True, True)),
-            "never": ("never", both(False, False)),
+            "announced_only": ("only if it was announced", make_formula(False, True)),
+            "always": ("always", make_formula(True, True)),
+            "never": ("never", make_formula(False, False)),
         },
         consequence="The transform alone changes nothing in a training: values run on through "
         "lost lives as if there was no such transform.",
     )
 
 
-def _end_within_skip() -> tuple[Detail, Detail]:
+def _make_end_within_skip_details() -> tuple[Detail, Detail]:
     inputs = {"rewards": [1.0, 2.0, 4.0, 8.0], "ends_in": 2}
     observed = """One action that would be repeated four times, rewards ``rewards``, one in each
         frame; the game ends in frame ``ends_in`` and does not say so again. Observed, [3]: frames
         that the game receives, the reward, 1 if the episode has ended for the agent."""
 
-    def until(frames: int, rewards: Any, done: float) -> Formula:
+    def make_formula(frames: int, rewards: Any, done: float) -> Formula:
         return lambda i: [frames, np.sum(np.asarray(i["rewards"])[rewards]), done]
 
     variants: dict[str, tuple[str, Formula]] = {
-        "stops": ("nothing after the end", until(2, slice(0, 2), 1)),
-        "plays_on": ("the end is lost, what follows is added", until(4, slice(0, 4), 0)),
-        "plays_on_and_ends": ("what follows is added; the end is kept", until(4, slice(0, 4), 1)),
-        "stops_late": ("one frame after the end", until(3, slice(0, 3), 0)),
-        "end_reward_lost": ("without the reward of the last frame", until(2, slice(0, 1), 1)),
+        "stops": ("nothing after the end", make_formula(2, slice(0, 2), 1)),
+        "plays_on": ("the end is lost, what follows is added", make_formula(4, slice(0, 4), 0)),
+        "plays_on_and_ends": (
+            "what follows is added; the end is kept",
+            make_formula(4, slice(0, 4), 1),
+        ),
+        "stops_late": ("one frame after the end", make_formula(3, slice(0, 3), 0)),
+        "end_reward_lost": (
+            "without the reward of the last frame",
+            make_formula(2, slice(0, 1), 1),
+        ),
     }
     consequence = (
         "Rewards from beyond the end are credited, and an end that is not passed on lets values "
@@ -80,8 +86,8 @@ def _end_within_skip() -> tuple[Detail, Detail]:
     )
 
 
-def _stale_at_end() -> Detail:
-    def pixel(choose: Any) -> Formula:
+def _make_stale_at_end_detail() -> Detail:
+    def make_formula(choose: Any) -> Formula:
         return lambda i: [choose(np.asarray(i["before"]), np.asarray(i["at_end"]))]
 
     return make_detail(
@@ -95,14 +101,14 @@ def _stale_at_end() -> Detail:
         {
             "frames_of_last_action": (
                 "the maximum of the last two frames of the action before",
-                pixel(lambda before, end: np.max(before[-2:])),
+                make_formula(lambda before, end: np.max(before[-2:])),
             ),
-            "last_frame": ("the last frame of the game", pixel(lambda before, end: end[-1])),
+            "last_frame": ("the last frame of the game", make_formula(lambda before, end: end[-1])),
             "maximum_of_last_two": (
                 "the maximum of the last two frames of the game",
-                pixel(lambda before, end: np.max(end)),
+                make_formula(lambda before, end: np.max(end)),
             ),
-            "black": ("nothing", pixel(lambda before, end: 0.0)),
+            "black": ("nothing", make_formula(lambda before, end: 0.0)),
         },
         consequence="The terminal observation is a picture from before the end: whoever bootstraps "
         "from it, or stores it, gets the value of another state.",
@@ -121,10 +127,13 @@ DETAILS: tuple[Detail, ...] = (
         {
             "end_of_ended_game": (
                 "the last frame of the ended game; a new one has been started",
-                always(12, 0),
+                make_constant_formula(12, 0),
             ),
-            "new_game": ("the first frame of a new game", always(10, 0)),
-            "ended_game": ("the last frame of the ended game, which is played on", always(12, 2)),
+            "new_game": ("the first frame of a new game", make_constant_formula(10, 0)),
+            "ended_game": (
+                "the last frame of the ended game, which is played on",
+                make_constant_formula(12, 2),
+            ),
         },
         consequence="The first action of an episode is chosen for a picture of a game that is "
         "over, and is stored with it.",
@@ -138,14 +147,17 @@ DETAILS: tuple[Detail, ...] = (
         (f"{_SOURCE} 3",),
         {"first_pixel": 10.0},
         {
-            "new_game": ("a new game is started and shown", always(1, 10)),
-            "ended_game": ("the ended game is played on", always(0, 12)),
-            "end_of_ended_game": ("a new game is started, the ended one shown", always(1, 12)),
+            "new_game": ("a new game is started and shown", make_constant_formula(1, 10)),
+            "ended_game": ("the ended game is played on", make_constant_formula(0, 12)),
+            "end_of_ended_game": (
+                "a new game is started, the ended one shown",
+                make_constant_formula(1, 12),
+            ),
         },
         consequence="The agent acts in a game that is over, which gives wrong transitions or an "
         "error of the environment.",
     ),
-    _loss_key(),
-    *_end_within_skip(),
-    _stale_at_end(),
+    _make_loss_key_detail(),
+    *_make_end_within_skip_details(),
+    _make_stale_at_end_detail(),
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rlregress.catalogue.measured import measured_detail
+from rlregress.catalogue.measured import make_measured_detail
 from rlregress.catalogue.registry import Detail, Formula, Inputs, make_detail
 from rlregress.formulas import critics
 
@@ -23,17 +23,19 @@ TARGET_OBSERVED = """y is the number that the critics regress towards, in reward
     target method. """
 
 
-def _critic_loss_terminal(i: Inputs, key: str, count: int | None = None, **options: Any) -> float:
-    q = np.asarray(i[key])[:count]
-    tiled = np.repeat(q[:, None], int(i["batch_size"]), axis=1)
-    return critics.critic_loss(tiled, np.full(tiled.shape[1], i["reward"]), **options)
+def _compute_critic_loss_of_terminal_steps(
+    inputs: Inputs, key: str, count: int | None = None, **options: Any
+) -> float:
+    q = np.asarray(inputs[key])[:count]
+    tiled = np.repeat(q[:, None], int(inputs["batch_size"]), axis=1)
+    return critics.compute_critic_loss(tiled, np.full(tiled.shape[1], inputs["reward"]), **options)
 
 
-def scale(id: str, sources: tuple[str, ...]) -> Detail:
+def make_scale_detail(id: str, sources: tuple[str, ...]) -> Detail:
     """Build the detail: the factor before the critic loss."""
 
-    def loss(**options: Any) -> Formula:
-        return lambda i: _critic_loss_terminal(i, "q_values", **options)
+    def make_loss_formula(**options: Any) -> Formula:
+        return lambda i: _compute_critic_loss_of_terminal_steps(i, "q_values", **options)
 
     return make_detail(
         id,
@@ -48,17 +50,17 @@ def scale(id: str, sources: tuple[str, ...]) -> Detail:
         {
             "half": (
                 "1/2 of the sum over networks of the mean squared error",
-                loss(factor=0.5),
+                make_loss_formula(factor=0.5),
             ),
-            "none": ("sum over networks of the mean squared error", loss()),
+            "none": ("sum over networks of the mean squared error", make_loss_formula()),
             "quarter": (
                 "1/4 of the sum: halved and averaged over networks",
-                loss(factor=0.25),
+                make_loss_formula(factor=0.25),
             ),
-            "batch_sum": ("summed, not averaged, over the batch", loss(samples="sum")),
+            "batch_sum": ("summed, not averaged, over the batch", make_loss_formula(samples="sum")),
             "double": (
                 "twice the sum: one network or loss counted twice",
-                loss(factor=2.0),
+                make_loss_formula(factor=2.0),
             ),
         },
         consequence="""The critics' gradients differ by a constant factor: Adam hides most of it,
@@ -66,13 +68,13 @@ def scale(id: str, sources: tuple[str, ...]) -> Detail:
     )
 
 
-def reduction(id: str, sources: tuple[str, ...]) -> Detail:
+def make_reduction_detail(id: str, sources: tuple[str, ...]) -> Detail:
     """Build the detail: how the losses of several Q networks become one."""
 
-    def ratio(networks: str) -> Formula:
+    def make_ratio_formula(networks: str) -> Formula:
         return lambda i: (
-            _critic_loss_terminal(i, "q_values", networks=networks)
-            / _critic_loss_terminal(i, "q_values", 2, networks=networks)
+            _compute_critic_loss_of_terminal_steps(i, "q_values", networks=networks)
+            / _compute_critic_loss_of_terminal_steps(i, "q_values", 2, networks=networks)
         )
 
     return make_detail(
@@ -87,9 +89,9 @@ def reduction(id: str, sources: tuple[str, ...]) -> Detail:
         sources,
         {"q_values": [2.0, 2.5, 3.5], "reward": 0.5, "batch_size": _BATCH, "discount": 0.9},
         {
-            "sum": ("sum over networks", ratio("sum")),
-            "mean": ("mean over networks", ratio("mean")),
-            "max": ("largest over networks", ratio("max")),
+            "sum": ("sum over networks", make_ratio_formula("sum")),
+            "mean": ("mean over networks", make_ratio_formula("mean")),
+            "max": ("largest over networks", make_ratio_formula("max")),
             "two_only": ("two networks by name: a third one does not enter", lambda i: 1.0),
         },
         consequence="""With more than one critic the gradients differ by the number of networks,
@@ -97,15 +99,15 @@ def reduction(id: str, sources: tuple[str, ...]) -> Detail:
     )
 
 
-def distance(id: str, sources: tuple[str, ...]) -> Detail:
+def make_distance_detail(id: str, sources: tuple[str, ...]) -> Detail:
     """Build the detail: the distance between Q and the target in the critic loss."""
 
-    def ratios(name: str) -> Formula:
-        def formula(i: Inputs) -> np.ndarray:
-            loss = critics.DISTANCES[name](np.asarray(i["errors"]))
+    def make_ratios_formula(name: str) -> Formula:
+        def compute_ratios(inputs: Inputs) -> np.ndarray:
+            loss = critics.DISTANCES[name](np.asarray(inputs["errors"]))
             return loss[1:] / loss[0]
 
-        return formula
+        return compute_ratios
 
     return make_detail(
         id,
@@ -117,23 +119,23 @@ def distance(id: str, sources: tuple[str, ...]) -> Detail:
         sources,
         {"errors": [0.5, 2.0, 4.0], "reward": 0.5, "batch_size": _BATCH, "discount": 0.9},
         {
-            "squared": ("squared error", ratios("squared")),
-            "smooth_l1": ("Huber's distance with threshold 1", ratios("smooth_l1")),
-            "absolute": ("absolute error", ratios("absolute")),
+            "squared": ("squared error", make_ratios_formula("squared")),
+            "smooth_l1": ("Huber's distance with threshold 1", make_ratios_formula("smooth_l1")),
+            "absolute": ("absolute error", make_ratios_formula("absolute")),
         },
         consequence="""Large errors pull linearly instead of quadratically, so that outliers and
         early training weigh less.""",
     )
 
 
-def target_minimum(
+def make_target_minimum_detail(
     id: str, sources: tuple[str, ...], extra: str, inputs: Mapping[str, Any]
 ) -> Detail:
     """Build the detail: how several target networks become one value (``extra``: their inputs)."""
 
-    def over(reduction: str) -> Formula:
+    def make_target_formula(reduction: str) -> Formula:
         return lambda i: (
-            i["reward"] + i["discount"] * critics.over_networks(i["target_q"].T, reduction)
+            i["reward"] + i["discount"] * critics.reduce_over_networks(i["target_q"].T, reduction)
         )
 
     return make_detail(
@@ -151,11 +153,11 @@ def target_minimum(
         | {"batch_size": _BATCH}
         | dict(inputs),
         {
-            "min": ("pessimistic: the smaller of the two", over("min")),
-            "first": ("the first network", over("first")),
-            "second": ("the second network", over("second")),
-            "mean": ("mean of the two", over("mean")),
-            "max": ("the larger of the two", over("max")),
+            "min": ("pessimistic: the smaller of the two", make_target_formula("min")),
+            "first": ("the first network", make_target_formula("first")),
+            "second": ("the second network", make_target_formula("second")),
+            "mean": ("mean of the two", make_target_formula("mean")),
+            "max": ("the larger of the two", make_target_formula("max")),
         },
         consequence="Anything but the minimum gives up the remedy against overestimated values.",
     )
@@ -185,15 +187,15 @@ BOOTSTRAP_MASKS = {
 }
 
 
-def masked_target(i: Inputs, next_value: float, mask: str) -> np.ndarray:
+def compute_masked_target(inputs: Inputs, next_value: float, mask: str) -> np.ndarray:
     """Return the targets of the three cases of BOOTSTRAP_INPUTS, [3]."""
-    terminated = np.asarray(i["terminated"])
-    return critics.td_target(
-        np.full(terminated.shape, i["reward"]),
+    terminated = np.asarray(inputs["terminated"])
+    return critics.compute_td_target(
+        np.full(terminated.shape, inputs["reward"]),
         np.full(terminated.shape, next_value),
-        float(i["discount"]),
+        float(inputs["discount"]),
         terminated,
-        np.asarray(i["truncated"]),
+        np.asarray(inputs["truncated"]),
         mask,
     )
 
@@ -207,7 +209,7 @@ FILLED_CRITICS = _FILLED + "the two Q networks. "
 FILLED_ALL = _FILLED + "the two Q networks, and the policy. "
 
 
-def polyak(
+def make_soft_update_detail(
     id: str, sources: tuple[str, ...], filled: str, inputs: Mapping[str, Any], count: int
 ) -> Detail:
     """Build the detail: direction and coefficient of the soft update of each target."""
@@ -224,19 +226,21 @@ def polyak(
         {
             "towards_source": (
                 "target <- (1 - tau) target + tau source, tau 0.005",
-                lambda i: critics.polyak(i["source"], i["target"], i["tau"]),
+                lambda i: critics.update_target_softly(i["source"], i["target"], i["tau"]),
             ),
             "flipped": (
                 "target <- tau target + (1 - tau) source, tau 0.005",
-                lambda i: critics.polyak_flipped(i["source"], i["target"], i["tau"]),
+                lambda i: critics.update_target_with_flipped_tau(
+                    i["source"], i["target"], i["tau"]
+                ),
             ),
             "tau_0.001": (
                 "towards the source, tau 0.001",
-                lambda i: critics.polyak(i["source"], i["target"], 0.001),
+                lambda i: critics.update_target_softly(i["source"], i["target"], 0.001),
             ),
             "tau_0.01": (
                 "towards the source, tau 0.01",
-                lambda i: critics.polyak(i["source"], i["target"], 0.01),
+                lambda i: critics.update_target_softly(i["source"], i["target"], 0.01),
             ),
             "copy": ("target <- source", lambda i: i["source"]),
             "not_updated": ("the target does not move", lambda i: i["target"]),
@@ -246,13 +250,13 @@ def polyak(
     )
 
 
-def measured_terminal(id: str, measurement: Callable[..., np.ndarray], source: str) -> Detail:
+def make_terminal_detail(id: str, measurement: Callable[..., np.ndarray], source: str) -> Detail:
     """Build the detail: termination and truncation in the target of an agent that acts."""
 
-    def with_mask(mask: str) -> Formula:
-        return lambda i: masked_target(i, i["target_q"], mask)
+    def make_masked_target_formula(mask: str) -> Formula:
+        return lambda i: compute_masked_target(i, i["target_q"], mask)
 
-    return measured_detail(
+    return make_measured_detail(
         id,
         measurement,
         "Does a truncated step bootstrap from the next value, and a terminated one not?",
@@ -264,7 +268,10 @@ def measured_terminal(id: str, measurement: Callable[..., np.ndarray], source: s
             "reward": 0.25,
             "discount": 0.5,
         },
-        {name: (meaning, with_mask(mask)) for name, (meaning, mask) in BOOTSTRAP_MASKS.items()},
+        {
+            name: (meaning, make_masked_target_formula(mask))
+            for name, (meaning, mask) in BOOTSTRAP_MASKS.items()
+        },
         """Values near a time limit are wrong by everything that would have followed: the agent
         learns to fear the limit.""",
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rlregress.catalogue.registry import Detail, Formula, Inputs, always, make_detail
+from rlregress.catalogue.registry import Detail, Formula, Inputs, make_constant_formula, make_detail
 
 _BHATT = "Bhatt et al. 2024"
 _DOCUMENTED = "documentation of each framework"
@@ -17,30 +17,33 @@ _TRANSITION = {"current": 1.0, "next": 4.0, "batch_size": 64}
 _RUNNING = {"mean": 3.0, "variance": 4.0}
 
 
-def _standard(i: Inputs, number: float) -> float:
+def _normalise_by_running_statistics(inputs: Inputs, number: float) -> float:
     """Normalise a number with the running statistics."""
-    return float((number - i["mean"]) / np.sqrt(i["variance"]))
+    return float((number - inputs["mean"]) / np.sqrt(inputs["variance"]))
 
 
-def _joint(i: Inputs) -> tuple[float, float]:
+def _normalise_by_joint_statistics(inputs: Inputs) -> tuple[float, float]:
     """Normalise both observations with the statistics of both together."""
-    away = (i["next"] - i["current"]) / 2.0
+    away = (inputs["next"] - inputs["current"]) / 2.0
     return -away / abs(away), away / abs(away)
 
 
-def _acting(normalised: Formula, moved_share: float) -> Formula:
+def _make_formula_of_acting(normalised: Formula, moved_share: float) -> Formula:
     return lambda i: (normalised(i), normalised(i), moved_share)
 
 
-def _in_update(**by_running: bool) -> Formula:
+def _make_formula_of_update(**by_running: bool) -> Formula:
     """Return a formula: next action, policy and critic, each normalised as told.
 
     The others are normalised with those of the batch, half of which is ``current`` and half
     ``other``: the larger number becomes 1; the next observation is constant, and becomes 0.
     """
 
-    def formula(i: Inputs) -> np.ndarray:
-        next_one, larger = _standard(i, i["next"]), _standard(i, i["other"])
+    def compute_inputs_of_networks(inputs: Inputs) -> np.ndarray:
+        next_one, larger = (
+            _normalise_by_running_statistics(inputs, inputs["next"]),
+            _normalise_by_running_statistics(inputs, inputs["other"]),
+        )
         return np.array(
             [
                 next_one if by_running["next_action"] else 0.0,
@@ -49,23 +52,25 @@ def _in_update(**by_running: bool) -> Formula:
             ]
         )
 
-    return formula
+    return compute_inputs_of_networks
 
 
-def _unbiased(i: Inputs) -> float:
-    return float(i["away"] ** 2 * i["batch_size"] / (i["batch_size"] - 1.0))
+def _compute_unbiased_variance(inputs: Inputs) -> float:
+    return float(inputs["away"] ** 2 * inputs["batch_size"] / (inputs["batch_size"] - 1.0))
 
 
-def _biased(i: Inputs) -> float:
-    return float(i["away"] ** 2)
+def _compute_biased_variance(inputs: Inputs) -> float:
+    return float(inputs["away"] ** 2)
 
 
-def _variance_for_deviation(share: float) -> Callable[[Inputs], float]:
+def _make_variance_formula_for_deviation(share: float) -> Callable[[Inputs], float]:
     """Return the new variance whose running average is the square of that of deviations."""
-    return lambda i: ((1.0 + share * (_unbiased(i) ** 0.5 - 1.0)) ** 2 - 1.0) / share + 1.0
+    return lambda i: (
+        ((1.0 + share * (_compute_unbiased_variance(i) ** 0.5 - 1.0)) ** 2 - 1.0) / share + 1.0
+    )
 
 
-def _running_statistics(share: float, variance: Callable[[Inputs], float]) -> Formula:
+def _make_running_statistics_formula(share: float, variance: Callable[[Inputs], float]) -> Formula:
     """Return the statistics of both networks after a share of the way from 0 and 1 to
     the batch's.
     """
@@ -85,8 +90,11 @@ DETAILS: tuple[Detail, ...] = (
         (f"{_BHATT}, figure 3",),
         _TRANSITION,
         {
-            "joint": ("those of both together, in one forward pass", _joint),
-            "separate": ("each its own", always(0.0, 0.0)),
+            "joint": (
+                "those of both together, in one forward pass",
+                _normalise_by_joint_statistics,
+            ),
+            "separate": ("each its own", make_constant_formula(0.0, 0.0)),
             "running": ("the running ones", lambda i: (i["current"], i["next"])),
             "next_running": (
                 "the current pairs their own, the next ones the running ones",
@@ -109,19 +117,25 @@ DETAILS: tuple[Detail, ...] = (
         ("Ioffe 2017, algorithm 1 (alpha)", _DOCUMENTED),
         {"batch_mean": 100.0, "away": 100.0, "batch_size": 4},
         {
-            "hundredth": ("a hundredth, of the unbiased one", _running_statistics(0.01, _unbiased)),
+            "hundredth": (
+                "a hundredth, of the unbiased one",
+                _make_running_statistics_formula(0.01, _compute_unbiased_variance),
+            ),
             "hundredth_biased": (
                 "a hundredth, of the biased one",
-                _running_statistics(0.01, _biased),
+                _make_running_statistics_formula(0.01, _compute_biased_variance),
             ),
             "hundredth_of_deviation": (
                 "a hundredth, of the square root of the unbiased one",
-                _running_statistics(0.01, _variance_for_deviation(0.01)),
+                _make_running_statistics_formula(0.01, _make_variance_formula_for_deviation(0.01)),
             ),
-            "tenth": ("a tenth, of the unbiased one", _running_statistics(0.1, _unbiased)),
+            "tenth": (
+                "a tenth, of the unbiased one",
+                _make_running_statistics_formula(0.1, _compute_unbiased_variance),
+            ),
             "mean_alone": (
                 "a hundredth, of the mean alone",
-                _running_statistics(0.01, lambda i: 1.0),
+                _make_running_statistics_formula(0.01, lambda i: 1.0),
             ),
         },
         scales=(1.0, 100.0, 1.0, 100.0),
@@ -164,15 +178,30 @@ DETAILS: tuple[Detail, ...] = (
         (_BHATT, "Ioffe 2017, section 3 (r_max, d_max)"),
         {"far": 100.0, "deviation": 2.0, "batch_size": 64},
         {
-            "3_5_after_100000": ("r_max 3, d_max 5, after 100000", always(3.0, 5.0, 1e5)),
-            "3_5_after_10000": ("r_max 3, d_max 5, after 10000", always(3.0, 5.0, 1e4)),
-            "3_5_at_once": ("r_max 3, d_max 5, from the first", always(3.0, 5.0, 0.0)),
+            "3_5_after_100000": (
+                "r_max 3, d_max 5, after 100000",
+                make_constant_formula(3.0, 5.0, 1e5),
+            ),
+            "3_5_after_10000": (
+                "r_max 3, d_max 5, after 10000",
+                make_constant_formula(3.0, 5.0, 1e4),
+            ),
+            "3_5_at_once": (
+                "r_max 3, d_max 5, from the first",
+                make_constant_formula(3.0, 5.0, 0.0),
+            ),
             "no_limits": (
                 "none, after 100000: the running statistics",
                 lambda i: (i["far"], i["far"], 1e5),
             ),
-            "2_5_after_100000": ("r_max 2, d_max 5, after 100000", always(2.0, 5.0, 1e5)),
-            "3_3_after_100000": ("r_max 3, d_max 3, after 100000", always(3.0, 3.0, 1e5)),
+            "2_5_after_100000": (
+                "r_max 2, d_max 5, after 100000",
+                make_constant_formula(2.0, 5.0, 1e5),
+            ),
+            "3_3_after_100000": (
+                "r_max 3, d_max 3, after 100000",
+                make_constant_formula(3.0, 3.0, 1e5),
+            ),
         },
         tolerance=1e-3,
         scales=(3.0, 5.0, 1e5),
@@ -191,14 +220,21 @@ DETAILS: tuple[Detail, ...] = (
         {
             "running": (
                 "the running ones, which stay",
-                _acting(lambda i: _standard(i, i["current"]), 0.0),
+                _make_formula_of_acting(
+                    lambda i: _normalise_by_running_statistics(i, i["current"]), 0.0
+                ),
             ),
             "running_moving": (
                 "the running ones, which move",
-                _acting(lambda i: _standard(i, i["current"]), 1.0),
+                _make_formula_of_acting(
+                    lambda i: _normalise_by_running_statistics(i, i["current"]), 1.0
+                ),
             ),
-            "none": ("none", _acting(lambda i: i["current"], 0.0)),
-            "of_its_batch": ("those of the observations it acts on", always(0.0, 0.0, 1.0)),
+            "none": ("none", _make_formula_of_acting(lambda i: i["current"], 0.0)),
+            "of_its_batch": (
+                "those of the observations it acts on",
+                make_constant_formula(0.0, 0.0, 1.0),
+            ),
         },
         tolerance=1e-3,
         scales=(1.0, 1.0, 1.0),
@@ -218,19 +254,19 @@ DETAILS: tuple[Detail, ...] = (
         {
             "policy_of_its_batch": (
                 "of the batch for the policy as it learns, else the running ones",
-                _in_update(next_action=True, policy=False, critic=True),
+                _make_formula_of_update(next_action=True, policy=False, critic=True),
             ),
             "running": (
                 "the running ones, always",
-                _in_update(next_action=True, policy=True, critic=True),
+                _make_formula_of_update(next_action=True, policy=True, critic=True),
             ),
             "next_action_too": (
                 "of the batch for the policy and for the next actions",
-                _in_update(next_action=False, policy=False, critic=True),
+                _make_formula_of_update(next_action=False, policy=False, critic=True),
             ),
             "critic_too": (
                 "of the batch for the policy and the critics in its loss",
-                _in_update(next_action=True, policy=False, critic=False),
+                _make_formula_of_update(next_action=True, policy=False, critic=False),
             ),
         },
         tolerance=0.012,
@@ -246,13 +282,13 @@ DETAILS: tuple[Detail, ...] = (
         (_BHATT, _DOCUMENTED),
         {"steps": 24, "batch_size": 8},
         {
-            "three": ("3 with one of both", always(3.0, 3.0)),
+            "three": ("3 with one of both", make_constant_formula(3.0, 3.0)),
             "three_temperature_each": (
                 "3 with one of the policy, and one of the temperature with each",
-                always(3.0, 1.0),
+                make_constant_formula(3.0, 1.0),
             ),
-            "two": ("2 with one of both", always(2.0, 2.0)),
-            "one": ("one of each", always(1.0, 1.0)),
+            "two": ("2 with one of both", make_constant_formula(2.0, 2.0)),
+            "one": ("one of each", make_constant_formula(1.0, 1.0)),
         },
         consequence="A policy that learns more often climbs values that are not settled.",
     ),
@@ -263,9 +299,12 @@ DETAILS: tuple[Detail, ...] = (
         (_BHATT, _DOCUMENTED),
         {},
         {
-            "half_of_networks": ("0.5 for the networks alone", always(0.5, 0.5, 0.9)),
-            "half": ("0.5", always(0.5, 0.5, 0.5)),
-            "torch_default": ("0.9", always(0.9, 0.9, 0.9)),
+            "half_of_networks": (
+                "0.5 for the networks alone",
+                make_constant_formula(0.5, 0.5, 0.9),
+            ),
+            "half": ("0.5", make_constant_formula(0.5, 0.5, 0.5)),
+            "torch_default": ("0.9", make_constant_formula(0.9, 0.9, 0.9)),
         },
         consequence="A longer memory of gradients makes critics without targets less stable.",
     ),
@@ -279,19 +318,19 @@ DETAILS: tuple[Detail, ...] = (
         {
             "1024_normalised_before_each": (
                 "256 and 1024, before every layer and, in the policy, before its heads",
-                always(256.0, 256.0, 1024.0, 1024.0, 3.0, 3.0),
+                make_constant_formula(256.0, 256.0, 1024.0, 1024.0, 3.0, 3.0),
             ),
             "2048_normalised_before_each": (
                 "256 and 2048, before every layer",
-                always(256.0, 256.0, 2048.0, 2048.0, 3.0, 3.0),
+                make_constant_formula(256.0, 256.0, 2048.0, 2048.0, 3.0, 3.0),
             ),
             "256_normalised_before_each": (
                 "256 and 256, before every layer",
-                always(256.0, 256.0, 256.0, 256.0, 3.0, 3.0),
+                make_constant_formula(256.0, 256.0, 256.0, 256.0, 3.0, 3.0),
             ),
             "1024_critics_alone": (
                 "256 and 1024, in the critics alone",
-                always(256.0, 256.0, 1024.0, 1024.0, 0.0, 3.0),
+                make_constant_formula(256.0, 256.0, 1024.0, 1024.0, 0.0, 3.0),
             ),
         },
         consequence="""The paper's returns are those of critics of 2048: narrower ones learn less

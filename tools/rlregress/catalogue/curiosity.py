@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rlregress.catalogue.registry import Detail, Formula, Inputs, always, make_detail
+from rlregress.catalogue.registry import Detail, Formula, Inputs, make_constant_formula, make_detail
 from rlregress.formulas import ppo
 
 _BURDA = "Burda et al. 2018, section 2.3"
@@ -13,16 +13,16 @@ _EMBEDDED = """The fixed network says ``fixed`` of every state, the trained one 
 _VECTORS = {"fixed": [3.0, 0.0, 0.0], "predicted": [0.0, 4.0, 12.0]}
 
 
-def _errors(i: Inputs) -> np.ndarray:
-    return np.asarray(i["fixed"] - i["predicted"])
+def _compute_prediction_errors(inputs: Inputs) -> np.ndarray:
+    return np.asarray(inputs["fixed"] - inputs["predicted"])
 
 
-def _clipped(bound: float) -> Formula:
-    def formula(i: Inputs) -> float:
-        (gradient,) = ppo.clip_joint_norm([np.full(1, i["raw_norm"])], bound)
-        return min(float(gradient[0]), float(i["cap"]))
+def _make_clipped_norm_formula(bound: float) -> Formula:
+    def compute_clipped_norm(inputs: Inputs) -> float:
+        (gradient,) = ppo.clip_gradients_by_joint_norm([np.full(1, inputs["raw_norm"])], bound)
+        return min(float(gradient[0]), float(inputs["cap"]))
 
-    return formula
+    return compute_clipped_norm
 
 
 DETAILS: tuple[Detail, ...] = (
@@ -35,11 +35,20 @@ DETAILS: tuple[Detail, ...] = (
         (_BURDA, _SCHWARKE),
         _VECTORS,
         {
-            "norm": ("the Euclidean norm", lambda i: np.linalg.norm(_errors(i))),
-            "mean_squared": ("the mean squared error", lambda i: np.mean(_errors(i) ** 2)),
-            "sum_squared": ("the squared error", lambda i: np.sum(_errors(i) ** 2)),
-            "half_squared": ("half of it", lambda i: np.sum(_errors(i) ** 2) / 2.0),
-            "none": ("there is none", always(0.0)),
+            "norm": ("the Euclidean norm", lambda i: np.linalg.norm(_compute_prediction_errors(i))),
+            "mean_squared": (
+                "the mean squared error",
+                lambda i: np.mean(_compute_prediction_errors(i) ** 2),
+            ),
+            "sum_squared": (
+                "the squared error",
+                lambda i: np.sum(_compute_prediction_errors(i) ** 2),
+            ),
+            "half_squared": (
+                "half of it",
+                lambda i: np.sum(_compute_prediction_errors(i) ** 2) / 2.0,
+            ),
+            "none": ("there is none", make_constant_formula(0.0)),
         },
         consequence="""A squared error fades faster than its root where states become known: the
         same weight makes another bonus.""",
@@ -71,7 +80,7 @@ DETAILS: tuple[Detail, ...] = (
         (_BURDA, "documentation of each framework"),
         {"states": [200.0, 300.0, -100.0, 400.0, 50.0, 600.0], "error": 2.0, "factor": 10.0},
         {
-            "follow": ("they do", always(1.0, 1.0, 1.0)),
+            "follow": ("they do", make_constant_formula(1.0, 1.0, 1.0)),
             "states_fixed": (
                 "those of rewards alone",
                 lambda i: [i["factor"], i["factor"], 1.0],
@@ -95,10 +104,19 @@ DETAILS: tuple[Detail, ...] = (
         (_BURDA,),
         _VECTORS,
         {
-            "mean_squared": ("the mean squared error", lambda i: np.mean(_errors(i) ** 2)),
-            "sum_squared": ("the squared error", lambda i: np.sum(_errors(i) ** 2)),
-            "half_squared": ("half of it", lambda i: np.sum(_errors(i) ** 2) / 2.0),
-            "norm": ("the Euclidean norm", lambda i: np.linalg.norm(_errors(i))),
+            "mean_squared": (
+                "the mean squared error",
+                lambda i: np.mean(_compute_prediction_errors(i) ** 2),
+            ),
+            "sum_squared": (
+                "the squared error",
+                lambda i: np.sum(_compute_prediction_errors(i) ** 2),
+            ),
+            "half_squared": (
+                "half of it",
+                lambda i: np.sum(_compute_prediction_errors(i) ** 2) / 2.0,
+            ),
+            "norm": ("the Euclidean norm", lambda i: np.linalg.norm(_compute_prediction_errors(i))),
         },
         consequence="The bonus of a state fades sooner or later.",
     ),
@@ -110,9 +128,9 @@ DETAILS: tuple[Detail, ...] = (
         ("documentation of each framework",),
         {"raw_norm": 100.0, "cap": 3.0},
         {
-            "none": ("not clipped", _clipped(np.inf)),
-            "1": ("to a norm of 1", _clipped(1.0)),
-            "0.5": ("to a norm of 0.5", _clipped(0.5)),
+            "none": ("not clipped", _make_clipped_norm_formula(np.inf)),
+            "1": ("to a norm of 1", _make_clipped_norm_formula(1.0)),
+            "0.5": ("to a norm of 0.5", _make_clipped_norm_formula(0.5)),
         },
         consequence="One state that is far from all others can spoil the bonus of all of them.",
     ),

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from rlregress.catalogue import critics
-from rlregress.catalogue.measured import measured_detail
-from rlregress.catalogue.registry import Detail, Formula, Inputs, always
+from rlregress.catalogue.measured import make_measured_detail
+from rlregress.catalogue.registry import Detail, Formula, Inputs, make_constant_formula
 from rlregress.formulas import action_transforms, td3
 from rlregress.formulas import critics as distances
 from rlregress.measurements import ddpg as measured
@@ -23,28 +23,28 @@ _ALGORITHM = "Lillicrap et al. 2016, algorithm 1"
 _SETTINGS = "Lillicrap et al. 2016, section 7 (experiment details)"
 
 
-def _target_action() -> Detail:
-    smoothing = td3.clipped_gaussian_std(0.2, 0.5)
+def _make_target_action_detail() -> Detail:
+    smoothing = td3.compute_clipped_gaussian_std(0.2, 0.5)
 
-    def formula_for(policy: str, noise: float = 0.0) -> Formula:
+    def make_formula(policy: str, noise: float = 0.0) -> Formula:
         return lambda i: [np.tanh(i[policy]), noise]
 
-    return measured_detail(
+    return make_measured_detail(
         "ddpg.target.action",
-        measured.target_action,
+        measured.measure_target_action,
         "Which policy does the next action come from, and is noise added to it?",
         (_ALGORITHM, "Fujimoto et al. 2018, equation 14 (noise)"),
         {"online": -1.0, "target": 0.25, "samples": 200},
         {
-            "target_policy": ("the target policy, without noise", formula_for("target")),
-            "online_policy": ("the policy itself, without noise", formula_for("online")),
+            "target_policy": ("the target policy, without noise", make_formula("target")),
+            "online_policy": ("the policy itself, without noise", make_formula("online")),
             "target_policy_smoothed": (
                 "the target policy, with the noise of TD3",
-                formula_for("target", smoothing),
+                make_formula("target", smoothing),
             ),
             "online_policy_smoothed": (
                 "the policy itself, with the noise of TD3",
-                formula_for("online", smoothing),
+                make_formula("online", smoothing),
             ),
         },
         """Without a target policy the targets follow every step of the policy; with noise the
@@ -56,84 +56,86 @@ def _target_action() -> Detail:
     )
 
 
-def _critic_loss() -> Detail:
-    def formula_for(distance: str, factor: Callable[[Inputs], float] = lambda i: 1.0) -> Formula:
+def _make_critic_loss_detail() -> Detail:
+    def make_formula(distance: str, factor: Callable[[Inputs], float] = lambda i: 1.0) -> Formula:
         return lambda i: factor(i) * distances.DISTANCES[distance](i["errors"])
 
-    return measured_detail(
+    return make_measured_detail(
         "ddpg.loss.values",
-        measured.critic_loss,
+        measured.measure_critic_loss,
         "Which distance between prediction and target is minimised?",
         (_ALGORITHM, "documentation of each framework"),
         {"errors": [0.5, 2.0, 4.0], "reward": 0.25, "batch_size": 4},
         {
-            "squared": ("e^2", formula_for("squared")),
-            "half_squared": ("e^2 / 2", formula_for("squared", lambda i: 0.5)),
+            "squared": ("e^2", make_formula("squared")),
+            "half_squared": ("e^2 / 2", make_formula("squared", lambda i: 0.5)),
             "double_squared": (
                 "e^2 of each of two networks",
-                formula_for("squared", lambda i: 2.0),
+                make_formula("squared", lambda i: 2.0),
             ),
-            "huber": ("Huber's with threshold 1", formula_for("smooth_l1")),
-            "absolute": ("|e|", formula_for("absolute")),
+            "huber": ("Huber's with threshold 1", make_formula("smooth_l1")),
+            "absolute": ("|e|", make_formula("absolute")),
             "squared_batch_sum": (
                 "e^2, summed over the batch",
-                formula_for("squared", lambda i: i["batch_size"]),
+                make_formula("squared", lambda i: i["batch_size"]),
             ),
         },
         """Large errors pull with their size or all alike: the same learning rate is another.""",
     )
 
 
-def _actor_loss() -> Detail:
-    def times(sign: float, network: str) -> Formula:
+def _make_actor_loss_detail() -> Detail:
+    def make_formula(sign: float, network: str) -> Formula:
         return lambda i: sign * i[network]
 
-    return measured_detail(
+    return make_measured_detail(
         "ddpg.loss.policy",
-        measured.actor_loss,
+        measured.measure_actor_loss,
         "What does the policy climb?",
         ("Lillicrap et al. 2016, equation 6", _ALGORITHM),
         {"online": 3.0, "target": -1.0},
         {
-            "values": ("the Q network: the loss is minus its mean", times(-1.0, "online")),
-            "target_values": ("the target Q network", times(-1.0, "target")),
-            "descends": ("it descends the Q network", times(1.0, "online")),
+            "values": ("the Q network: the loss is minus its mean", make_formula(-1.0, "online")),
+            "target_values": ("the target Q network", make_formula(-1.0, "target")),
+            "descends": ("it descends the Q network", make_formula(1.0, "online")),
         },
         """A policy that climbs the target follows values that are old; one that descends learns to
         be as bad as it can.""",
     )
 
 
-def _noise() -> Detail:
-    def explore(formula: Callable[..., Any], clip: bool = True) -> Formula:
+def _make_exploration_noise_detail() -> Detail:
+    def make_formula(formula: Callable[..., Any], clip: bool = True) -> Formula:
         return lambda i: formula(np.tanh(i["pre_tanh"]), i["noise"], i["low"], i["high"], clip)
 
-    return measured_detail(
+    return make_measured_detail(
         "ddpg.exploration.noise",
-        measured.exploration_noise,
+        measured.measure_exploration_noise,
         "In which units is exploration noise added, and is the action clipped after it?",
         ("Lillicrap et al. 2016, equation 7", "documentation of each framework"),
         {"low": -2.0, "high": 6.0, "pre_tanh": 0.5, "noise": [0.25, 5.0]},
         {
             "scaled": (
                 "added in [-1, 1], clipped, unscaled",
-                explore(action_transforms.explore_scaled),
+                make_formula(action_transforms.add_noise_before_unscaling),
             ),
             "environment": (
                 "added in the environment's units, clipped",
-                explore(action_transforms.explore_environment),
+                make_formula(action_transforms.add_noise_after_unscaling),
             ),
             "unclipped_scaled": (
                 "added in [-1, 1], not clipped",
-                explore(action_transforms.explore_scaled, False),
+                make_formula(action_transforms.add_noise_before_unscaling, False),
             ),
             "unclipped_environment": (
                 "added in the environment's units, not clipped",
-                explore(action_transforms.explore_environment, False),
+                make_formula(action_transforms.add_noise_after_unscaling, False),
             ),
             "none": (
                 "no noise is added",
-                lambda i: [action_transforms.tanh_unscale(i["pre_tanh"], i["low"], i["high"])] * 2,
+                lambda i: (
+                    [action_transforms.squash_and_unscale(i["pre_tanh"], i["low"], i["high"])] * 2
+                ),
             ),
         },
         "The same number explores another share of the action range.",
@@ -141,20 +143,26 @@ def _noise() -> Detail:
     )
 
 
-def _starts() -> Detail:
-    def later(count: int) -> Formula:
+def _make_learning_starts_detail() -> Detail:
+    def make_formula(count: int) -> Formula:
         return lambda i: [i["starts"], i["starts"] + count]
 
-    return measured_detail(
+    return make_measured_detail(
         "ddpg.learning_starts",
-        measured.learning_starts,
+        measured.measure_learning_starts,
         "How long are actions random, and after which step is the first update?",
         ("documentation of each framework",),
         {"starts": 10, "steps": 24},
         {
-            "at_start": ("as many as asked, and the first update after the last", later(0)),
-            "one_step_later": ("as many as asked, the first update one step later", later(1)),
-            "two_steps_later": ("as many as asked, the first update two steps later", later(2)),
+            "at_start": ("as many as asked, and the first update after the last", make_formula(0)),
+            "one_step_later": (
+                "as many as asked, the first update one step later",
+                make_formula(1),
+            ),
+            "two_steps_later": (
+                "as many as asked, the first update two steps later",
+                make_formula(2),
+            ),
             "updates_from_first_step": (
                 "random as long as asked, updates from the first step",
                 lambda i: [i["starts"], 1.0],
@@ -169,10 +177,10 @@ def _starts() -> Detail:
     )
 
 
-def _warmup() -> Detail:
-    return measured_detail(
+def _make_warmup_detail() -> Detail:
+    return make_measured_detail(
         "ddpg.warmup.draw",
-        measured.warmup_draw,
+        measured.measure_new_draws_of_warmup,
         "Is each random action of the warm-up a new one?",
         ("documentation of each framework",),
         {"starts": 10, "steps": 24},
@@ -190,68 +198,85 @@ def _warmup() -> Detail:
 
 
 DETAILS: tuple[Detail, ...] = (
-    measured_detail(
+    make_measured_detail(
         "ddpg.networks",
-        measured.networks,
+        measured.measure_number_of_networks,
         "How many Q networks are there by default?",
         (_ALGORITHM, "Fujimoto et al. 2018, section 4.2 (two)"),
         {"dimensions": 1},
         {
-            "one": ("one, with one target", always(1.0, 1.0)),
-            "two": ("two, as TD3 has", always(2.0, 2.0)),
-            "no_target": ("one, without a target network", always(1.0, 0.0)),
+            "one": ("one, with one target", make_constant_formula(1.0, 1.0)),
+            "two": ("two, as TD3 has", make_constant_formula(2.0, 2.0)),
+            "no_target": ("one, without a target network", make_constant_formula(1.0, 0.0)),
         },
         """With two networks and their minimum the algorithm is TD3 without its delay, whose values
         are lower.""",
     ),
-    _target_action(),
-    critics.measured_terminal("ddpg.target.terminal", measured.target_terminal, _ALGORITHM),
-    _critic_loss(),
-    _actor_loss(),
-    measured_detail(
+    _make_target_action_detail(),
+    critics.make_terminal_detail(
+        "ddpg.target.terminal", measured.measure_target_terminal, _ALGORITHM
+    ),
+    _make_critic_loss_detail(),
+    _make_actor_loss_detail(),
+    make_measured_detail(
         "ddpg.policy_delay",
-        measured.policy_delay,
+        measured.measure_policy_delay,
         "How often are policy and targets updated by default?",
         (_ALGORITHM, "Fujimoto et al. 2018, section 5.2 (delayed)"),
         {"steps": 24},
         {
-            "every_update": ("at every update of the Q network", always(1.0, 1.0)),
-            "every_second": ("both at every second one, as TD3", always(0.5, 0.5)),
-            "policy_every_second": ("the policy at every second one", always(0.5, 1.0)),
-            "targets_every_second": ("the targets at every second one", always(1.0, 0.5)),
+            "every_update": ("at every update of the Q network", make_constant_formula(1.0, 1.0)),
+            "every_second": ("both at every second one, as TD3", make_constant_formula(0.5, 0.5)),
+            "policy_every_second": (
+                "the policy at every second one",
+                make_constant_formula(0.5, 1.0),
+            ),
+            "targets_every_second": (
+                "the targets at every second one",
+                make_constant_formula(1.0, 0.5),
+            ),
         },
         """A delayed policy and delayed targets are half of what makes TD3 of it.""",
     ),
-    measured_detail(
+    make_measured_detail(
         "ddpg.target_update.share",
-        measured.target_share,
+        measured.measure_target_share,
         "By which fraction do the targets follow?",
         (_ALGORITHM, _SETTINGS + ": 0.001"),
         {"steps": 12, "tau": 0.005},
         {
-            "0.005": ("0.005, of both", always(0.005, 0.005)),
-            "0.005_values_only": ("0.005; there is no target policy", always(0.005, -1.0)),
-            "0.001": ("0.001, of both", always(0.001, 0.001)),
-            "0.01": ("0.01, of both", always(0.01, 0.01)),
-            "policy_stands": ("0.005, and the target policy never moves", always(0.005, 0.0)),
-            "flipped": ("0.995, the fraction that should have been kept", always(0.995, 0.995)),
-            "copy": ("both are copied", always(1.0, 1.0)),
-            "not_updated": ("they do not move", always(0.0, 0.0)),
+            "0.005": ("0.005, of both", make_constant_formula(0.005, 0.005)),
+            "0.005_values_only": (
+                "0.005; there is no target policy",
+                make_constant_formula(0.005, -1.0),
+            ),
+            "0.001": ("0.001, of both", make_constant_formula(0.001, 0.001)),
+            "0.01": ("0.01, of both", make_constant_formula(0.01, 0.01)),
+            "policy_stands": (
+                "0.005, and the target policy never moves",
+                make_constant_formula(0.005, 0.0),
+            ),
+            "flipped": (
+                "0.995, the fraction that should have been kept",
+                make_constant_formula(0.995, 0.995),
+            ),
+            "copy": ("both are copied", make_constant_formula(1.0, 1.0)),
+            "not_updated": ("they do not move", make_constant_formula(0.0, 0.0)),
         },
         """A target that moves five times as fast learns faster, and is less stable.""",
         scales=(1.0, 1.0),
     ),
-    _noise(),
-    measured_detail(
+    _make_exploration_noise_detail(),
+    make_measured_detail(
         "ddpg.exploration.default",
-        measured.exploration_default,
+        measured.measure_default_exploration_noise,
         "Is exploration noise on by default, and how large is it?",
         (_SETTINGS + ": an Ornstein-Uhlenbeck process with sigma 0.2",),
         {"samples": 60},
         {
-            "none": ("there is none", always(SILENT)),
-            "tenth": ("a standard deviation of 0.1", always(math.log2(0.1))),
-            "fifth": ("a standard deviation of 0.2", always(math.log2(0.2))),
+            "none": ("there is none", make_constant_formula(SILENT)),
+            "tenth": ("a standard deviation of 0.1", make_constant_formula(math.log2(0.1))),
+            "fifth": ("a standard deviation of 0.2", make_constant_formula(math.log2(0.2))),
         },
         """Without noise a deterministic policy never tries anything else after the warm-up, and
         learns from its own habits alone.""",
@@ -260,19 +285,19 @@ DETAILS: tuple[Detail, ...] = (
         margin=1.2,
         scales=(1.0,),
     ),
-    _starts(),
-    _warmup(),
-    measured_detail(
+    _make_learning_starts_detail(),
+    _make_warmup_detail(),
+    make_measured_detail(
         "ddpg.gradient.clip",
-        measured.gradient_clip,
+        measured.measure_clipped_gradient_norm,
         "To which norm are gradients clipped by default before the optimiser sees them?",
         ("documentation of each framework",),
         {"value": 100.0},
         {
-            "none": ("they are not", always(0.0)),
-            "ten": ("to 10", always(0.1)),
-            "one": ("to 1", always(1.0)),
-            "half": ("to 0.5", always(2.0)),
+            "none": ("they are not", make_constant_formula(0.0)),
+            "ten": ("to 10", make_constant_formula(0.1)),
+            "one": ("to 1", make_constant_formula(1.0)),
+            "half": ("to 0.5", make_constant_formula(2.0)),
         },
         """Clipping bounds the damage of one bad batch, and slows while errors are large.""",
         tolerance=1e-3,

@@ -11,15 +11,15 @@ _ROSS = "Ross et al. 2011, algorithm 3.1 (DAgger)"
 _DOCUMENTED = "documentation of each framework"
 
 
-def _distance(name: str) -> Formula:
-    def ratios(i: Inputs) -> np.ndarray:
-        loss = critics.DISTANCES[name](np.asarray(i["errors"]))
+def _make_ratios_formula(name: str) -> Formula:
+    def compute_ratios(inputs: Inputs) -> np.ndarray:
+        loss = critics.DISTANCES[name](np.asarray(inputs["errors"]))
         return np.asarray(loss[1:] / loss[0])
 
-    return ratios
+    return compute_ratios
 
 
-def _steps(*counts: int) -> Formula:
+def _make_formula_of_update_counts(*counts: int) -> Formula:
     return lambda i: counts
 
 
@@ -49,9 +49,9 @@ DETAILS: tuple[Detail, ...] = (
         (_DOCUMENTED,),
         {"errors": [0.5, 2.0, 4.0]},
         {
-            "squared": ("squared error", _distance("squared")),
-            "smooth_l1": ("Huber's distance with threshold 1", _distance("smooth_l1")),
-            "absolute": ("absolute error", _distance("absolute")),
+            "squared": ("squared error", _make_ratios_formula("squared")),
+            "smooth_l1": ("Huber's distance with threshold 1", _make_ratios_formula("smooth_l1")),
+            "absolute": ("absolute error", _make_ratios_formula("absolute")),
         },
         consequence="""Large differences dominate what is learnt, or count no more than others.""",
     ),
@@ -78,9 +78,9 @@ DETAILS: tuple[Detail, ...] = (
         (_DOCUMENTED,),
         {"rollout": 5, "length": 2},
         {
-            "dropped": ("they train nothing", _steps(2, 2)),
-            "carried": ("they count for the next rollout", _steps(2, 3)),
-            "shorter": ("they make a shorter window", _steps(3, 3)),
+            "dropped": ("they train nothing", _make_formula_of_update_counts(2, 2)),
+            "carried": ("they count for the next rollout", _make_formula_of_update_counts(2, 3)),
+            "shorter": ("they make a shorter window", _make_formula_of_update_counts(3, 3)),
         },
         consequence="""The last steps of every rollout are collected for nothing, always the same
         ones.""",

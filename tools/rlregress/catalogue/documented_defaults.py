@@ -22,7 +22,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator
 
 from rlregress import datafiles, suite
-from rlregress.datafiles import Range, Text, one_of
+from rlregress.datafiles import Range, Text, expect_one_of
 from rlregress.frameworks.base import Adapter
 
 Hyperparameters = Mapping[str, Any]
@@ -42,7 +42,7 @@ TRANSFORMS: Mapping[
 }
 
 
-def _replace_none(values: Hyperparameters) -> Hyperparameters:
+def _replace_none_by_null(values: Hyperparameters) -> Hyperparameters:
     """Replace "none" by None, because TOML has no null."""
     return {name: None if value == "none" else value for name, value in values.items()}
 
@@ -55,12 +55,16 @@ class Defaults(Range):
     scope: Text
     source: Text
     note: str = ""
-    values: Annotated[Hyperparameters, AfterValidator(_replace_none)] = field(default_factory=dict)
+    values: Annotated[Hyperparameters, AfterValidator(_replace_none_by_null)] = field(
+        default_factory=dict
+    )
     names: Mapping[str, Text] = field(default_factory=dict)
-    transforms: Mapping[str, Annotated[str, one_of(TRANSFORMS)]] = field(default_factory=dict)
+    transforms: Mapping[str, Annotated[str, expect_one_of(TRANSFORMS)]] = field(
+        default_factory=dict
+    )
     set: bool = False
 
-    def to_framework(self, values: Hyperparameters) -> dict[str, Any]:
+    def convert_to_framework_names(self, values: Hyperparameters) -> dict[str, Any]:
         """Return hyperparameters in the framework's names with its own numbers.
 
         Hyperparameters without a name in the framework are left out. If two share a name, the last
@@ -74,7 +78,7 @@ class Defaults(Range):
             if name in values
         }
 
-    def to_our_names(self, values: Hyperparameters) -> dict[str, Any]:
+    def convert_to_our_names(self, values: Hyperparameters) -> dict[str, Any]:
         """Return hyperparameters of the framework in our names with our numbers."""
         named = {name: values[theirs] for name, theirs in self.names.items() if theirs in values}
         for name, transform in self.transforms.items():
@@ -88,25 +92,27 @@ class _File:
     defaults: tuple[Defaults, ...]
 
 
-def load_defaults(path: Path) -> tuple[Defaults, ...]:
+def load_documented_defaults(path: Path) -> tuple[Defaults, ...]:
     """Load the entries of a file.
 
     Raises:
         UserError: the file is missing or damaged; names file, entry and key.
     """
-    content: _File = datafiles.read(path, _File)
+    content: _File = datafiles.read_data_file(path, _File)
     return content.defaults
 
 
-def defaults_path(adapter: Adapter) -> Path:
+def locate_documented_defaults(adapter: Adapter) -> Path:
     """Return the file of a framework."""
-    return suite.baselines() / "defaults" / f"{adapter.name}.toml"
+    return suite.locate_baselines() / "defaults" / f"{adapter.name}.toml"
 
 
-def load_documented(adapter: Adapter) -> dict[tuple[str, str], Defaults]:
+def load_defaults_of_installed_version(adapter: Adapter) -> dict[tuple[str, str], Defaults]:
     """Return the entry of every (algorithm, scope) for the installed version."""
-    entries = load_defaults(defaults_path(adapter))
-    return {(e.algorithm, e.scope): e for e in entries if e.holds_for(adapter.code.version())}
+    entries = load_documented_defaults(locate_documented_defaults(adapter))
+    return {
+        (e.algorithm, e.scope): e for e in entries if e.includes_version(adapter.code.version())
+    }
 
 
 def format_value(value: Any) -> str:
@@ -120,7 +126,9 @@ def format_value(value: Any) -> str:
     return f"{float(value):.12g}"
 
 
-def list_differences(values: Hyperparameters, documented: Hyperparameters) -> list[str]:
+def list_differences_from_documented(
+    values: Hyperparameters, documented: Hyperparameters
+) -> list[str]:
     """Return "name: value (documented: value)" of hyperparameters that differ, by name."""
     clauses = []
     for name in sorted(set(values) | set(documented)):

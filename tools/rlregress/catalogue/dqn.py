@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from rlregress.catalogue import critics
-from rlregress.catalogue.measured import measured_detail
-from rlregress.catalogue.registry import Detail, Formula, Inputs, always
+from rlregress.catalogue.measured import make_measured_detail
+from rlregress.catalogue.registry import Detail, Formula, Inputs, make_constant_formula
 from rlregress.formulas import critics as distances
 from rlregress.formulas import dqn
 from rlregress.measurements import dqn as measured
@@ -21,55 +21,68 @@ _MNIH = "Mnih et al. 2015, algorithm 1"
 _SETTINGS = "Mnih et al. 2015, extended data table 1"
 
 
-def _double() -> Detail:
-    def y(chooser: str, valued: str) -> Formula:
+def _make_double_q_detail() -> Detail:
+    def make_target_formula(chooser: str, valued: str) -> Formula:
         return lambda i: (
-            i["reward"] + i["discount"] * dqn.next_value(i["online"], i["target"], chooser, valued)
+            i["reward"]
+            + i["discount"] * dqn.compute_next_value(i["online"], i["target"], chooser, valued)
         )
 
-    def over_target(reduction: Callable[..., Any]) -> Formula:
+    def make_formula_of_target_network(reduction: Callable[..., Any]) -> Formula:
         return lambda i: i["reward"] + i["discount"] * reduction(i["target"])
 
-    return measured_detail(
+    return make_measured_detail(
         "dqn.target.double",
-        measured.target_double,
+        measured.measure_double_q_target,
         "Which network chooses the next action, and which one values it?",
         ("Mnih et al. 2015, equation 2", "van Hasselt et al. 2016, equations 3 and 4"),
         {"online": [-0.5, 0.5, 0.4], "target": [0.1, 0.25, 0.6], "reward": 0.1, "discount": 0.5},
         {
-            "max_target": ("the target network does both: plain DQN", y("target", "target")),
+            "max_target": (
+                "the target network does both: plain DQN",
+                make_target_formula("target", "target"),
+            ),
             "double": (
                 "the Q network chooses, the target network values: double DQN",
-                y("online", "target"),
+                make_target_formula("online", "target"),
             ),
             "double_reversed": (
                 "the target network chooses, the Q network values",
-                y("target", "online"),
+                make_target_formula("target", "online"),
             ),
-            "max_online": ("the Q network does both: no target network", y("online", "online")),
-            "mean_target": ("the mean over the target network's values", over_target(np.mean)),
-            "min_target": ("the smallest value of the target network", over_target(np.min)),
+            "max_online": (
+                "the Q network does both: no target network",
+                make_target_formula("online", "online"),
+            ),
+            "mean_target": (
+                "the mean over the target network's values",
+                make_formula_of_target_network(np.mean),
+            ),
+            "min_target": (
+                "the smallest value of the target network",
+                make_formula_of_target_network(np.min),
+            ),
         },
         """The maximum of noisy values is too large; double Q-learning takes most of that away, so
         values, and where they are wrong the policy, differ.""",
     )
 
 
-def _ties() -> Detail:
-    def make_target(count: Callable[[Inputs], float]) -> Formula:
+def _make_tied_actions_detail() -> Detail:
+    def make_target_formula(count: Callable[[Inputs], float]) -> Formula:
         return lambda i: i["reward"] + i["discount"] * count(i) * np.max(i["target"])
 
-    return measured_detail(
+    return make_measured_detail(
         "dqn.target.ties",
-        measured.target_ties,
+        measured.measure_target_of_tied_actions,
         "Where several actions are the best in the next state, what is it worth?",
         ("Mnih et al. 2015, equation 2",),
         {"target": [0.1, 0.3, 0.3], "reward": 0.05, "discount": 0.5},
         {
-            "one_of_them": ("as much as one of them", make_target(lambda i: 1.0)),
+            "one_of_them": ("as much as one of them", make_target_formula(lambda i: 1.0)),
             "sum_of_them": (
                 "as much as all of them together",
-                make_target(lambda i: float(np.sum(i["target"] == np.max(i["target"])))),
+                make_target_formula(lambda i: float(np.sum(i["target"] == np.max(i["target"])))),
             ),
         },
         """Values that are equal to the bit, of a network whose last hidden layer is dead or whose
@@ -77,13 +90,13 @@ def _ties() -> Detail:
     )
 
 
-def _loss() -> Detail:
-    def formula_for(distance: str, factor: Callable[[Inputs], float] = lambda i: 1.0) -> Formula:
+def _make_loss_detail() -> Detail:
+    def make_formula(distance: str, factor: Callable[[Inputs], float] = lambda i: 1.0) -> Formula:
         return lambda i: factor(i) * distances.DISTANCES[distance](i["errors"])
 
-    return measured_detail(
+    return make_measured_detail(
         "dqn.loss.kind",
-        measured.loss_kind,
+        measured.measure_loss_kind,
         "Which distance between prediction and target is minimised?",
         (
             "Mnih et al. 2015, equation 3 (squared), methods (error clipped to [-1, 1])",
@@ -93,18 +106,18 @@ def _loss() -> Detail:
         {
             "huber": (
                 "Huber's with threshold 1: e^2 / 2 within 1, |e| - 1/2",
-                formula_for("smooth_l1"),
+                make_formula("smooth_l1"),
             ),
-            "squared": ("e^2", formula_for("squared")),
-            "half_squared": ("e^2 / 2", formula_for("squared", lambda i: 0.5)),
-            "absolute": ("|e|", formula_for("absolute")),
+            "squared": ("e^2", make_formula("squared")),
+            "half_squared": ("e^2 / 2", make_formula("squared", lambda i: 0.5)),
+            "absolute": ("|e|", make_formula("absolute")),
             "huber_batch_sum": (
                 "Huber's, summed over the batch",
-                formula_for("smooth_l1", lambda i: i["batch_size"]),
+                make_formula("smooth_l1", lambda i: i["batch_size"]),
             ),
             "squared_batch_sum": (
                 "e^2, summed over the batch",
-                formula_for("squared", lambda i: i["batch_size"]),
+                make_formula("squared", lambda i: i["batch_size"]),
             ),
         },
         """Large errors pull with their size or all alike: with rewards that are not clipped the
@@ -112,72 +125,76 @@ def _loss() -> Detail:
     )
 
 
-def _interval_with_several_environments() -> Detail:
-    def transitions(value: Callable[[Inputs], float]) -> Formula:
+def _make_interval_with_several_environments_detail() -> Detail:
+    def make_formula(value: Callable[[Inputs], float]) -> Formula:
         return lambda i: [i["environments"], value(i)]
 
-    return measured_detail(
+    return make_measured_detail(
         "dqn.target_update.environments",
-        measured.target_update_environments,
+        measured.measure_target_update_interval_of_several_environments,
         "With several environments, after how many transitions is the target network updated?",
         (_SETTINGS, "documentation of each framework"),
         {"environments": 3, "every": 6, "interval": 12, "steps": 450},
         {
             "transitions": (
                 "as many as are asked for, over all environments",
-                transitions(lambda i: i["interval"]),
+                make_formula(lambda i: i["interval"]),
             ),
             "vector_steps": (
                 "a step of all environments counts once",
-                transitions(lambda i: i["interval"] * i["environments"]),
+                make_formula(lambda i: i["interval"] * i["environments"]),
             ),
             "updates": (
                 "updates count, and each comes after as many transitions as are asked for",
-                transitions(lambda i: i["interval"] * i["every"]),
+                make_formula(lambda i: i["interval"] * i["every"]),
             ),
             "updates_and_one": (
                 "as before, one update more than is asked for",
-                transitions(lambda i: (i["interval"] + 1) * i["every"]),
+                make_formula(lambda i: (i["interval"] + 1) * i["every"]),
             ),
             "updates_of_vector_steps": (
                 "updates count, and each comes after as many steps of all environments",
-                transitions(lambda i: i["interval"] * i["every"] * i["environments"]),
+                make_formula(lambda i: i["interval"] * i["every"] * i["environments"]),
             ),
             "every_vector_step": (
                 "it moves at every step of all environments",
-                transitions(lambda i: i["environments"]),
+                make_formula(lambda i: i["environments"]),
             ),
             "one_environment": (
                 "there can be one environment only",
                 lambda i: [1.0, i["interval"]],
             ),
-            "never": ("it does not move", transitions(lambda i: 0.0)),
+            "never": ("it does not move", make_formula(lambda i: 0.0)),
         },
         """Whoever adds environments also changes how long the target stands still, unless the
         framework takes it into account.""",
     )
 
 
-def _schedule() -> Detail:
-    def linear(late: int = 0) -> Formula:
-        def steps(i: Inputs) -> np.ndarray:
-            count = int(i["steps"])
-            epsilon = dqn.linear_epsilon(i["first"], i["last"], i["falls"], count, late)
-            return dqn.random_steps(epsilon, i["draws"])
+def _make_epsilon_schedule_detail() -> Detail:
+    def make_linear_schedule_formula(late: int = 0) -> Formula:
+        def compute_random_steps(inputs: Inputs) -> np.ndarray:
+            count = int(inputs["steps"])
+            epsilon = dqn.compute_linear_epsilon(
+                inputs["first"], inputs["last"], inputs["falls"], count, late
+            )
+            return dqn.count_random_steps(epsilon, inputs["draws"])
 
-        return steps
+        return compute_random_steps
 
-    def first_greedy(i: Inputs) -> np.ndarray:
-        count = int(i["steps"])
-        epsilon = dqn.linear_epsilon(i["first"], i["last"], i["falls"], count)
-        return dqn.random_steps(epsilon[1:], i["draws"])
+    def compute_random_steps_after_greedy_first(inputs: Inputs) -> np.ndarray:
+        count = int(inputs["steps"])
+        epsilon = dqn.compute_linear_epsilon(
+            inputs["first"], inputs["last"], inputs["falls"], count
+        )
+        return dqn.count_random_steps(epsilon[1:], inputs["draws"])
 
-    def constant(name: str) -> Formula:
-        return lambda i: dqn.random_steps(np.full(int(i["steps"]), i[name]), i["draws"])
+    def make_constant_schedule_formula(name: str) -> Formula:
+        return lambda i: dqn.count_random_steps(np.full(int(i["steps"]), i[name]), i["draws"])
 
-    return measured_detail(
+    return make_measured_detail(
         "dqn.epsilon.schedule",
-        measured.epsilon_schedule,
+        measured.measure_epsilon_schedule,
         "How does epsilon fall from its first to its last value?",
         ("Mnih et al. 2015, methods, Training details",),
         {
@@ -188,22 +205,39 @@ def _schedule() -> Detail:
             "draws": [0.95, 0.85, 0.52, 0.15, 0.05],
         },
         {
-            "linear": ("linearly from the first step on, and stays at the last value", linear()),
-            "linear_one_ahead": ("linearly, one step ahead of the count", linear(-1)),
-            "linear_one_late": ("linearly, one step behind the count", linear(1)),
+            "linear": (
+                "linearly from the first step on, and stays at the last value",
+                make_linear_schedule_formula(),
+            ),
+            "linear_one_ahead": (
+                "linearly, one step ahead of the count",
+                make_linear_schedule_formula(-1),
+            ),
+            "linear_one_late": (
+                "linearly, one step behind the count",
+                make_linear_schedule_formula(1),
+            ),
             "linear_first_greedy": (
                 "linearly, but the very first action is greedy",
-                first_greedy,
+                compute_random_steps_after_greedy_first,
             ),
             "exponential": (
                 "exponentially towards the last value, of which it is never",
-                lambda i: dqn.random_steps(
-                    dqn.exponential_epsilon(i["first"], i["last"], i["falls"], int(i["steps"])),
+                lambda i: dqn.count_random_steps(
+                    dqn.compute_exponential_epsilon(
+                        i["first"], i["last"], i["falls"], int(i["steps"])
+                    ),
                     i["draws"],
                 ),
             ),
-            "stays_first": ("not at all: it stays at the first value", constant("first")),
-            "stays_last": ("not at all: it is at the last value at once", constant("last")),
+            "stays_first": (
+                "not at all: it stays at the first value",
+                make_constant_schedule_formula("first"),
+            ),
+            "stays_last": (
+                "not at all: it is at the last value at once",
+                make_constant_schedule_formula("last"),
+            ),
             "never_random": ("there are no random actions", lambda i: 0.0 * i["draws"]),
         },
         """How long, and how much, an agent tries at random decides what its buffer holds; a
@@ -211,43 +245,43 @@ def _schedule() -> Detail:
     )
 
 
-def _starts() -> Detail:
-    def share_found(random: Callable[[Inputs], float], later: int) -> Formula:
+def _make_learning_starts_detail() -> Detail:
+    def make_formula(random: Callable[[Inputs], float], later: int) -> Formula:
         return lambda i: [random(i), i["starts"] + later]
 
-    def as_asked(i: Inputs) -> float:
-        return i["starts"]
+    def get_requested_steps(inputs: Inputs) -> float:
+        return inputs["starts"]
 
-    def never(i: Inputs) -> float:
+    def return_no_steps(inputs: Inputs) -> float:
         return 0.0
 
-    return measured_detail(
+    return make_measured_detail(
         "dqn.learning_starts",
-        measured.learning_starts,
+        measured.measure_learning_starts,
         "How long are actions random, and after which step is the first update?",
         (_SETTINGS + " (replay start size)",),
         {"starts": 10, "steps": 24},
         {
             "at_start": (
                 "as many as asked, and the first update after the last of them",
-                share_found(as_asked, 0),
+                make_formula(get_requested_steps, 0),
             ),
             "one_step_later": (
                 "as many as asked, the first update one step later (compared with >)",
-                share_found(as_asked, 1),
+                make_formula(get_requested_steps, 1),
             ),
             "only_epsilon": (
                 "none but those of epsilon, the first update after as many steps as asked",
-                share_found(never, 0),
+                make_formula(return_no_steps, 0),
             ),
             "only_epsilon_one_step_later": (
                 "none but those of epsilon, the first update one step later",
-                share_found(never, 1),
+                make_formula(return_no_steps, 1),
             ),
             "only_epsilon_two_steps_later": (
                 "none but those of epsilon, the first update two steps later (counted from 0, "
                 "compared with >)",
-                share_found(never, 2),
+                make_formula(return_no_steps, 2),
             ),
             "updates_from_first_step": (
                 "random as long as asked, updates from the first step",
@@ -259,11 +293,11 @@ def _starts() -> Detail:
     )
 
 
-def _frequency() -> Detail:
-    def spacing(value: Callable[[Inputs], float]) -> Formula:
+def _make_train_frequency_detail() -> Detail:
+    def make_formula(value: Callable[[Inputs], float]) -> Formula:
         return lambda i: [i["every"], i["environments"], value(i)]
 
-    return measured_detail(
+    return make_measured_detail(
         "dqn.train_frequency",
         measured.train_frequency,
         "With several environments, after how many transitions comes the next update?",
@@ -272,9 +306,9 @@ def _frequency() -> Detail:
         {
             "vector_steps": (
                 "a step of all environments counts once: n times as many transitions",
-                spacing(lambda i: i["every"] * i["environments"]),
+                make_formula(lambda i: i["every"] * i["environments"]),
             ),
-            "transitions": ("as many as with one environment", spacing(lambda i: i["every"])),
+            "transitions": ("as many as with one environment", make_formula(lambda i: i["every"])),
             "one_environment": (
                 "there can be one environment only",
                 lambda i: [i["every"], 1.0, i["every"]],
@@ -290,22 +324,22 @@ def _frequency() -> Detail:
 
 
 DETAILS: tuple[Detail, ...] = (
-    _double(),
-    _ties(),
-    critics.measured_terminal("dqn.target.terminal", measured.target_terminal, _MNIH),
-    _loss(),
-    measured_detail(
+    _make_double_q_detail(),
+    _make_tied_actions_detail(),
+    critics.make_terminal_detail("dqn.target.terminal", measured.measure_target_terminal, _MNIH),
+    _make_loss_detail(),
+    make_measured_detail(
         "dqn.gradient.clip",
-        measured.gradient_clip,
+        measured.measure_clipped_gradient_norm,
         "To which norm are gradients clipped by default before the optimiser sees them?",
         ("Wang et al. 2016, section 4.2 (10)", "documentation of each framework"),
         {"weight": 100.0},
         {
-            "none": ("they are not", always(0.0)),
-            "ten": ("to 10", always(0.1)),
-            "one": ("to 1", always(1.0)),
-            "half": ("to 0.5", always(2.0)),
-            "forty": ("to 40", always(0.025)),
+            "none": ("they are not", make_constant_formula(0.0)),
+            "ten": ("to 10", make_constant_formula(0.1)),
+            "one": ("to 1", make_constant_formula(1.0)),
+            "half": ("to 0.5", make_constant_formula(2.0)),
+            "forty": ("to 40", make_constant_formula(0.025)),
         },
         """Clipping bounds the damage of one bad batch; without it a distance that grows without
         bound needs a smaller learning rate.""",
@@ -313,9 +347,9 @@ DETAILS: tuple[Detail, ...] = (
         margin=4.0,
         scales=(1.0,),
     ),
-    measured_detail(
+    make_measured_detail(
         "dqn.target_update.interval",
-        measured.target_update_interval,
+        measured.measure_target_update_interval,
         "What does the interval between two updates of the target network count?",
         (_MNIH, _SETTINGS),
         {"every": 2, "interval": 4, "steps": 32},
@@ -333,41 +367,53 @@ DETAILS: tuple[Detail, ...] = (
         """The same number holds the target still for another time: four times as long where
         updates are counted and one is made every four steps.""",
     ),
-    _interval_with_several_environments(),
-    measured_detail(
+    _make_interval_with_several_environments_detail(),
+    make_measured_detail(
         "dqn.target_update.share",
-        measured.target_update_share,
+        measured.measure_target_update_share,
         "Is the target network copied as a whole by default, or moved by a fraction?",
         (_MNIH, "Lillicrap et al. 2016, algorithm 1 (a fraction)"),
         {"interval": 4, "steps": 24},
         {
-            "copy": ("it is copied", always(1.0)),
-            "0.005": ("by a fraction of 0.005", always(0.005)),
-            "0.01": ("by a fraction of 0.01", always(0.01)),
-            "0.001": ("by a fraction of 0.001", always(0.001)),
-            "flipped": ("by 0.995, the fraction that should have been kept", always(0.995)),
-            "not_updated": ("it does not move", always(0.0)),
+            "copy": ("it is copied", make_constant_formula(1.0)),
+            "0.005": ("by a fraction of 0.005", make_constant_formula(0.005)),
+            "0.01": ("by a fraction of 0.01", make_constant_formula(0.01)),
+            "0.001": ("by a fraction of 0.001", make_constant_formula(0.001)),
+            "flipped": (
+                "by 0.995, the fraction that should have been kept",
+                make_constant_formula(0.995),
+            ),
+            "not_updated": ("it does not move", make_constant_formula(0.0)),
         },
         """A target that is copied stands still for thousands of steps and then jumps; one that is
         moved never stands still.""",
         scales=(1.0,),
     ),
-    _schedule(),
-    measured_detail(
+    _make_epsilon_schedule_detail(),
+    make_measured_detail(
         "dqn.epsilon.deterministic",
-        measured.epsilon_deterministic,
+        measured.measure_deterministic_exploration,
         "Is an action that is asked for without chance free of epsilon?",
         ("Mnih et al. 2015, methods, Evaluation procedure (epsilon 0.05)",),
         {"epsilon": 0.5},
         {
-            "greedy": ("yes: it is the best one", always(1.0, 0.0)),
-            "explores": ("no: it is random with probability epsilon", always(1.0, 1.0)),
-            "no_evaluation": ("nothing can be asked for without epsilon", always(1.0, -1.0)),
-            "never_random": ("nothing is random, in training either", always(0.0, 0.0)),
+            "greedy": ("yes: it is the best one", make_constant_formula(1.0, 0.0)),
+            "explores": (
+                "no: it is random with probability epsilon",
+                make_constant_formula(1.0, 1.0),
+            ),
+            "no_evaluation": (
+                "nothing can be asked for without epsilon",
+                make_constant_formula(1.0, -1.0),
+            ),
+            "never_random": (
+                "nothing is random, in training either",
+                make_constant_formula(0.0, 0.0),
+            ),
         },
         """A policy that is evaluated with random actions returns less than it could: numbers of
         two frameworks are of two policies.""",
     ),
-    _starts(),
-    _frequency(),
+    _make_learning_starts_detail(),
+    _make_train_frequency_detail(),
 )

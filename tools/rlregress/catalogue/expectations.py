@@ -20,14 +20,14 @@ from packaging.version import InvalidVersion, Version
 
 from rlregress import datafiles
 from rlregress.catalogue import registry
-from rlregress.datafiles import Range, Text, expect_value, one_of
+from rlregress.datafiles import Range, Text, expect_one_of, expect_value
 from rlregress.errors import UserError, suggest_names
 
 #: (detail id, scope)
 DetailScope = tuple[str, str]
 
 
-def _is_code(text: str) -> bool:
+def _is_python_expression(text: str) -> bool:
     file, separator, fragment = text.partition(": ")
     return bool(file.strip() and separator and fragment.strip())
 
@@ -36,7 +36,7 @@ def _is_code(text: str) -> bool:
 class _Entry(Range):
     """One entry: the variant of a detail in one scope and a range of versions."""
 
-    id: Annotated[str, one_of(registry.ids)]
+    id: Annotated[str, expect_one_of(registry.list_detail_ids)]
     scope: Text
     variant: Text
     source: Text
@@ -46,13 +46,14 @@ class _Entry(Range):
     code: Annotated[
         str,
         expect_value(
-            "the file and a fragment of its line as in 'package/file.py: fragment'", _is_code
+            "the file and a fragment of its line as in 'package/file.py: fragment'",
+            _is_python_expression,
         ),
     ] = ""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        variants = registry.get(self.id).variants
+        variants = registry.get_detail(self.id).variants
         if self.variant not in variants:
             raise ValueError(
                 f"key 'variant': '{self.id}' has no variant '{self.variant}'; "
@@ -88,18 +89,18 @@ def load_expectations(path: Path) -> tuple[Expectation, ...]:
     """
     path = Path(path)
     files = datafiles.list_toml_files(path, "expectations") if path.is_dir() else [path]
-    entries = tuple(entry for file in files for entry in _load_file(file))
-    _check_overlap(entries)
+    entries = tuple(entry for file in files for entry in _load_expectations_of_file(file))
+    _check_versions_do_not_overlap(entries)
     return entries
 
 
-def _load_file(path: Path) -> list[Expectation]:
-    rows = datafiles.read_cached(path, _File).detail
-    places = datafiles.locate_tables(path, "detail", len(rows))
+def _load_expectations_of_file(path: Path) -> list[Expectation]:
+    rows = datafiles.read_data_file_cached(path, _File).detail
+    places = datafiles.list_places_of_tables(path, "detail", len(rows))
     return [Expectation(**vars(row), where=place) for row, place in zip(rows, places, strict=True)]
 
 
-def _check_overlap(entries: Iterable[Expectation]) -> None:
+def _check_versions_do_not_overlap(entries: Iterable[Expectation]) -> None:
     by_cell: dict[DetailScope, list[Expectation]] = {}
     for entry in entries:
         for earlier in by_cell.setdefault(entry.cell, []):
@@ -125,10 +126,10 @@ def filter_by_version(
         Version(version)
     except InvalidVersion:
         raise UserError(f"'{version}' is not a version; expected one as in '2.9.2'") from None
-    return {entry.cell: entry for entry in entries if entry.holds_for(version)}
+    return {entry.cell: entry for entry in entries if entry.includes_version(version)}
 
 
-def list_stale(
+def list_stale_expectations(
     entries: Collection[Expectation], probed: Collection[DetailScope], version: str
 ) -> dict[Expectation, str]:
     """List the entries that no longer apply, each with the reason.
@@ -153,7 +154,7 @@ def list_stale(
     return reasons
 
 
-def list_undocumented(
+def list_undocumented_probes(
     entries: Iterable[Expectation], probed: Iterable[DetailScope], version: str
 ) -> tuple[DetailScope, ...]:
     """List the probed (detail, scope) pairs without documentation at this version, sorted."""

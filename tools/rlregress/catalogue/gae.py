@@ -32,98 +32,102 @@ _FEED = """One environment, T = 8 steps, arrays [8]: at step t the reward is rew
     values[t] and the value network the identity. No normalisation of advantages. """
 
 
-def _advantages(i: Inputs, **changed: Any) -> np.ndarray:
-    arguments = {key: i[key] for key in _INPUTS}
-    return gae.advantages(**(arguments | changed))
+def _compute_advantages(inputs: Inputs, **changed: Any) -> np.ndarray:
+    arguments = {key: inputs[key] for key in _INPUTS}
+    return gae.compute_advantages(**(arguments | changed))
 
 
-def _done(i: Inputs) -> np.ndarray:
-    return np.maximum(i["terminated"], i["truncated"])
+def _combine_ends(inputs: Inputs) -> np.ndarray:
+    return np.maximum(inputs["terminated"], inputs["truncated"])
 
 
-def _following(i: Inputs) -> np.ndarray:
+def _shift_values_of_segment(inputs: Inputs) -> np.ndarray:
     """Return V of the next observation in the segment; after an end, of the reset observation."""
-    return np.append(np.asarray(i["values"])[1:], np.asarray(i["next_values"])[-1])
+    return np.append(np.asarray(inputs["values"])[1:], np.asarray(inputs["next_values"])[-1])
 
 
-def _at_truncation(i: Inputs, values: np.ndarray) -> np.ndarray:
-    return np.where(np.asarray(i["truncated"]) > 0, values, i["next_values"])
+def _replace_values_at_truncation(inputs: Inputs, values: np.ndarray) -> np.ndarray:
+    return np.where(np.asarray(inputs["truncated"]) > 0, values, inputs["next_values"])
 
 
-def _drop_truncated(i: Inputs) -> np.ndarray:
+def _make_rewards_without_truncated_error(inputs: Inputs) -> np.ndarray:
     """Return rewards such that delta is 0 at the truncated step."""
-    delta_zero = np.asarray(i["values"]) - i["discount"] * np.asarray(i["next_values"])
-    return np.where(np.asarray(i["truncated"]) > 0, delta_zero, i["rewards"])
+    delta_zero = np.asarray(inputs["values"]) - inputs["discount"] * np.asarray(
+        inputs["next_values"]
+    )
+    return np.where(np.asarray(inputs["truncated"]) > 0, delta_zero, inputs["rewards"])
 
 
-def _last_masked(i: Inputs) -> np.ndarray:
-    bootstraps = 1.0 - np.asarray(i["terminated"])
+def _mask_last_bootstrap(inputs: Inputs) -> np.ndarray:
+    bootstraps = 1.0 - np.asarray(inputs["terminated"])
     bootstraps[-1] = 0.0
     return bootstraps
 
 
-def _value_targets(i: Inputs) -> np.ndarray:
-    return _advantages(i) + i["values"]
+def _compute_value_targets(inputs: Inputs) -> np.ndarray:
+    return _compute_advantages(inputs) + inputs["values"]
 
 
 #: what may enter an advantage where an episode ends
 _AT_ENDS: Mapping[str, tuple[str, Formula]] = {
     "bootstrap_truncation": (
         "V of the true next observation at truncations, nothing at terminations",
-        _advantages,
+        _compute_advantages,
     ),
     "truncation_is_terminal": (
         "a truncation counts as a termination",
-        lambda i: _advantages(i, bootstraps=1.0 - _done(i)),
+        lambda i: _compute_advantages(i, bootstraps=1.0 - _combine_ends(i)),
     ),
     "bootstrap_everything": (
         "terminations are bootstrapped too",
-        lambda i: _advantages(i, bootstraps=np.ones(8)),
+        lambda i: _compute_advantages(i, bootstraps=np.ones(8)),
     ),
     "chain_not_cut": (
         "the lambda chain runs through a truncation into the next episode",
-        lambda i: _advantages(i, continues=1.0 - np.asarray(i["terminated"])),
+        lambda i: _compute_advantages(i, continues=1.0 - np.asarray(i["terminated"])),
     ),
     "chain_never_cut": (
         "the lambda chain runs through every end",
-        lambda i: _advantages(i, continues=np.ones(8)),
+        lambda i: _compute_advantages(i, continues=np.ones(8)),
     ),
     "current_value_at_truncation": (
         "V of the current observation at truncations",
-        lambda i: _advantages(i, next_values=_at_truncation(i, i["values"])),
+        lambda i: _compute_advantages(i, next_values=_replace_values_at_truncation(i, i["values"])),
     ),
     "reset_value_at_truncation": (
         "V of the reset observation at truncations",
-        lambda i: _advantages(i, next_values=_at_truncation(i, _following(i))),
+        lambda i: _compute_advantages(
+            i, next_values=_replace_values_at_truncation(i, _shift_values_of_segment(i))
+        ),
     ),
     "truncation_ignored": (
         "a truncation is no end: V of the reset observation, and the chain runs on",
-        lambda i: _advantages(
+        lambda i: _compute_advantages(
             i,
-            next_values=_at_truncation(i, _following(i)),
+            next_values=_replace_values_at_truncation(i, _shift_values_of_segment(i)),
             continues=1.0 - np.asarray(i["terminated"]),
         ),
     ),
     "truncated_step_dropped": (
         "delta is 0 at truncations",
-        lambda i: _advantages(i, rewards=_drop_truncated(i)),
+        lambda i: _compute_advantages(i, rewards=_make_rewards_without_truncated_error(i)),
     ),
     "end_not_bootstrapped": (
         "the last step of the segment counts as terminal",
-        lambda i: _advantages(i, bootstraps=_last_masked(i)),
+        lambda i: _compute_advantages(i, bootstraps=_mask_last_bootstrap(i)),
     ),
-    "lambda_one": ("lambda is ignored: 1", lambda i: _advantages(i, trace=1.0)),
-    "lambda_zero": ("lambda is ignored: 0", lambda i: _advantages(i, trace=0.0)),
+    "lambda_one": ("lambda is ignored: 1", lambda i: _compute_advantages(i, trace=1.0)),
+    "lambda_zero": ("lambda is ignored: 0", lambda i: _compute_advantages(i, trace=0.0)),
     "chain_not_discounted": (
         "the chain decays with lambda, not with gamma lambda",
-        lambda i: _advantages(i, trace=i["trace"] / i["discount"]),
+        lambda i: _compute_advantages(i, trace=i["trace"] / i["discount"]),
     ),
     "current_value_chain_not_cut": (
         "gamma V of the current observation is added to a truncated reward, and no end is seen",
-        lambda i: _advantages(
+        lambda i: _compute_advantages(
             i,
             rewards=i["rewards"] + i["discount"] * i["truncated"] * i["values"],
-            next_values=_at_truncation(i, _following(i)),
+            next_values=_replace_values_at_truncation(i, _shift_values_of_segment(i)),
             continues=1.0 - np.asarray(i["terminated"]),
         ),
     ),
@@ -165,28 +169,33 @@ DETAILS: tuple[Detail, ...] = (
         ("thesis, section 3.4.1", "Schulman et al. 2015"),
         _INPUTS,
         {
-            "lambda_return": ("advantage plus value", _value_targets),
+            "lambda_return": ("advantage plus value", _compute_value_targets),
             "one_step": (
                 "r + gamma V(s')",
-                lambda i: _advantages(i, trace=0.0) + i["values"],
+                lambda i: _compute_advantages(i, trace=0.0) + i["values"],
             ),
             "monte_carlo": (
                 "the discounted return, bootstrapped where the episode is cut",
-                lambda i: _advantages(i, trace=1.0) + i["values"],
+                lambda i: _compute_advantages(i, trace=1.0) + i["values"],
             ),
             "truncation_is_terminal": (
                 "advantage plus value, truncations counted as terminations",
-                lambda i: _advantages(i, bootstraps=1.0 - _done(i)) + i["values"],
+                lambda i: _compute_advantages(i, bootstraps=1.0 - _combine_ends(i)) + i["values"],
             ),
             "current_value_at_truncation": (
                 "advantage plus value, V of the current observation at truncations",
-                lambda i: _advantages(i, next_values=_at_truncation(i, i["values"])) + i["values"],
+                lambda i: (
+                    _compute_advantages(
+                        i, next_values=_replace_values_at_truncation(i, i["values"])
+                    )
+                    + i["values"]
+                ),
             ),
             "truncation_ignored": (
                 "advantage plus value, a truncation being no end",
                 lambda i: _AT_ENDS["truncation_ignored"][1](i) + i["values"],
             ),
-            "advantage": ("the advantage alone", _advantages),
+            "advantage": ("the advantage alone", _compute_advantages),
         },
         consequence="The value network learns another quantity, with more bias or more variance.",
     ),

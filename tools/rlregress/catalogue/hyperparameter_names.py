@@ -99,27 +99,27 @@ class _Corrections:
 
 
 def _read_printed_rows() -> Sequence[Mapping[str, str]]:
-    path = suite.baselines() / "paper" / "thesis_hyperparameters.csv"
-    rows: Sequence[Mapping[str, str]] = datafiles.read_cached(path, tuple[_Row, ...])
+    path = suite.locate_baselines() / "paper" / "thesis_hyperparameters.csv"
+    rows: Sequence[Mapping[str, str]] = datafiles.read_data_file_cached(path, tuple[_Row, ...])
     return rows
 
 
-def thesis_hyperparameters(algorithm: str) -> frozenset[str]:
+def list_hyperparameters_of_thesis(algorithm: str) -> frozenset[str]:
     """Return the hyperparameters with a row in the tables; UserError if their file is damaged."""
     return frozenset(
         row["hyperparameter"] for row in _read_printed_rows() if row["algorithm"] == algorithm
     )
 
 
-def list_cells(framework: str) -> Iterator[PrintedName]:
+def list_printed_names(framework: str) -> Iterator[PrintedName]:
     """Yield the cells about a framework; none if the thesis does not treat it.
 
     Raises:
         UserError: one of the two files is missing or damaged, or a table lacks rows.
     """
-    path = suite.baselines() / "paper" / "thesis_hyperparameters.csv"
+    path = suite.locate_baselines() / "paper" / "thesis_hyperparameters.csv"
     rows = _read_printed_rows()
-    corrections: _Corrections = datafiles.read(path.with_suffix(".toml"), _Corrections)
+    corrections: _Corrections = datafiles.read_data_file(path.with_suffix(".toml"), _Corrections)
     wrong = {(entry.algorithm, entry.row, entry.framework): entry for entry in corrections.wrong}
     for algorithm, printed_rows in _ROWS.items():
         found_rows = sum(row["algorithm"] == algorithm for row in rows)
@@ -132,7 +132,7 @@ def list_cells(framework: str) -> Iterator[PrintedName]:
         printed = row.get(framework)
         if printed is None or "*" in printed:  # a footnote in place of a name
             continue
-        if printed == NONE and _is_printed_elsewhere(rows, number, framework):
+        if printed == NONE and _is_printed_in_another_row(rows, number, framework):
             continue
         correction = wrong.get((row["algorithm"], row["row"], framework))
         yield PrintedName(
@@ -147,7 +147,9 @@ def list_cells(framework: str) -> Iterator[PrintedName]:
         )
 
 
-def _is_printed_elsewhere(rows: Sequence[Mapping[str, str]], number: int, framework: str) -> bool:
+def _is_printed_in_another_row(
+    rows: Sequence[Mapping[str, str]], number: int, framework: str
+) -> bool:
     """Return whether another row names the same hyperparameter (as a count, say)."""
     requested = (rows[number]["algorithm"], rows[number]["hyperparameter"])
     return any(

@@ -15,18 +15,18 @@ import numpy as np
 from rlregress import suite
 from rlregress.catalogue import expectations, registry
 from rlregress.catalogue.expectations import Expectation
-from rlregress.catalogue.fingerprint import run_probe
+from rlregress.catalogue.fingerprint import run_and_judge_probe
 from rlregress.catalogue.judge import (
     Judgement,
+    compute_scaled_error,
+    format_deviation_report,
     format_inputs,
-    format_report,
     format_vector,
-    judge_among,
-    scaled_error,
+    judge_against_stated_variants,
 )
 from rlregress.errors import UserError, suggest_names
 from rlregress.missing_packages import MissingPackage
-from rlregress.model.detail_answers import variant_words
+from rlregress.model.detail_answers import describe_variant
 
 if TYPE_CHECKING:
     from rlregress.frameworks.base import Adapter
@@ -39,7 +39,7 @@ AdapterKey = tuple[type, str, str, str | None]
 _JUDGED: dict[tuple[AdapterKey, str, str], Judgement] = {}
 
 
-def adapter_key(adapter: Adapter) -> AdapterKey:
+def make_adapter_key(adapter: Adapter) -> AdapterKey:
     """Return kind, copy and version of an adapter, and its checkout if one is named."""
     checkout = os.environ.get(adapter.framework.checkout)
     return type(adapter), adapter.full_name, adapter.code.version(), checkout
@@ -62,7 +62,7 @@ class _RecordedInputs(Mapping[str, Any]):
         return len(self._inputs)
 
 
-def _find_read_inputs(detail: registry.Detail) -> set[str]:
+def _find_inputs_read_by_formulas(detail: registry.Detail) -> set[str]:
     read: set[str] = set()
     for variant in detail.variants.values():
         variant.formula(_RecordedInputs(detail.inputs, read))
@@ -104,14 +104,14 @@ class Implementation:
         Computed once per process: tests, claims and comparisons share it.
         """
         adapter = self.adapter
-        key = (adapter_key(adapter), self.detail.id, self.scope)
+        key = (make_adapter_key(adapter), self.detail.id, self.scope)
         if key not in _JUDGED:
-            _JUDGED[key] = run_probe(self.detail, self._probe)
+            _JUDGED[key] = run_and_judge_probe(self.detail, self._probe)
         return _JUDGED[key]
 
     @property
     def _probe(self) -> Probe:
-        return self.adapter.observe.probes()[self.detail.id, self.scope]
+        return self.adapter.observe.list_probes()[self.detail.id, self.scope]
 
     def probe(self, /, **inputs: Any) -> Judgement:
         """Return the answer of the framework's real code to these inputs.
@@ -131,15 +131,19 @@ class Implementation:
             return replace(self.judgement, inputs=replaced)
         detail, probe = self._replace_inputs(replaced), self._probe
         read: set[str] = set()
-        answer = run_probe(detail, lambda inputs: probe(_RecordedInputs(inputs, read)))
+        answer = run_and_judge_probe(detail, lambda inputs: probe(_RecordedInputs(inputs, read)))
         if answer.observed is not None:
             reader = f"the probe of {self.adapter.full_name}, scope {self.scope},"
-            self._check_read(changed, read, reader)
+            self._check_changed_inputs_are_read(changed, read, reader)
             # an unread input would make the changed test as strong as the unchanged one
-            self._check_read(changed, _find_read_inputs(detail), "the catalogue's formulas")
+            self._check_changed_inputs_are_read(
+                changed, _find_inputs_read_by_formulas(detail), "the catalogue's formulas"
+            )
         return replace(answer, inputs=replaced)
 
-    def _check_read(self, changed: Sequence[str], read: set[str], reader: str) -> None:
+    def _check_changed_inputs_are_read(
+        self, changed: Sequence[str], read: set[str], reader: str
+    ) -> None:
         """Raise UserError if a changed input is not read: the test would not check its claim."""
         for name in changed:
             if name not in read:
@@ -203,8 +207,8 @@ class Implementation:
             )
         documented = self._require_expectation(answer)
         probe_inputs = self._replace_inputs(answer.inputs)
-        numbers = self._check_stated_numbers(answer, variants, probe_inputs.error_scales())
-        judged = judge_among(probe_inputs, answer, numbers)
+        numbers = self._check_stated_numbers(answer, variants, probe_inputs.make_error_scales())
+        judged = judge_against_stated_variants(probe_inputs, answer, numbers)
         self.judgements.append(judged)
         if judged.variant != documented.variant:
             # a variant of the catalogue that the test does not state is named too
@@ -227,7 +231,7 @@ class Implementation:
             )
         if self.documented is None:
             raise AssertionError(
-                f"{self.detail.id}: {variant_words(answer.variant_or_reason)} (documented: "
+                f"{self.detail.id}: {describe_variant(answer.variant_or_reason)} (documented: "
                 f"nothing for {self.adapter.name} {self.version}, scope {self.scope}); "
                 f"add an entry to baselines/details/{self.adapter.name}/"
             )
@@ -245,14 +249,14 @@ class Implementation:
             vector = np.atleast_1d(np.asarray(value, dtype=np.float64))
             right = expected[name]
             if vector.shape != right.shape or not (
-                scaled_error(vector, right, scales) <= self.detail.tolerance
+                compute_scaled_error(vector, right, scales) <= self.detail.tolerance
             ):
                 raise UserError(
                     f"{id}: the test states {format_vector(vector)} for '{name}', but the "
                     f"catalogue's formula gives {format_vector(right)}"
                 )
             numbers[name] = vector
-        for variant, since in self._known_variants():
+        for variant, since in self._list_documented_variants():
             if variant not in numbers:
                 if self.adapter.framework.expectations is None:
                     raise UserError(
@@ -264,49 +268,55 @@ class Implementation:
                 numbers[variant] = expected[variant]
         return numbers
 
-    def _known_variants(self) -> list[tuple[str, str]]:
+    def _list_documented_variants(self) -> list[tuple[str, str]]:
         """Return every documented variant, at any version, with its first version."""
         cell = (self.detail.id, self.scope)
-        return [(e.variant, e.since) for e in load_all_documented(self.adapter) if e.cell == cell]
+        return [(e.variant, e.since) for e in load_all_expectations(self.adapter) if e.cell == cell]
 
     def _format_report(self, judgement: Judgement, documented: Expectation) -> str:
-        return format_report(self.detail, judgement, documented, self.adapter.name, self.version)
+        return format_deviation_report(
+            self.detail, judgement, documented, self.adapter.name, self.version
+        )
 
 
 @cache
-def _load_cached(path: Path) -> tuple[Expectation, ...]:
+def _load_expectations_once(path: Path) -> tuple[Expectation, ...]:
     return expectations.load_expectations(path)
 
 
 @cache
-def _load_for_version(path: Path, version: str) -> Mapping[expectations.DetailScope, Expectation]:
-    return MappingProxyType(expectations.filter_by_version(_load_cached(path), version))
+def _load_expectations_of_version(
+    path: Path, version: str
+) -> Mapping[expectations.DetailScope, Expectation]:
+    return MappingProxyType(expectations.filter_by_version(_load_expectations_once(path), version))
 
 
-def expectations_path(adapter: Adapter) -> Path:
+def locate_expectations(adapter: Adapter) -> Path:
     """Return the file or folder of a framework's expectations."""
-    return adapter.framework.expectations or suite.baselines() / "details" / adapter.name
+    return adapter.framework.expectations or suite.locate_baselines() / "details" / adapter.name
 
 
-def load_all_documented(adapter: Adapter) -> tuple[Expectation, ...]:
+def load_all_expectations(adapter: Adapter) -> tuple[Expectation, ...]:
     """Return all expectations of a framework, at any version."""
-    return _load_cached(expectations_path(adapter))
+    return _load_expectations_once(locate_expectations(adapter))
 
 
-def load_documented(adapter: Adapter) -> Mapping[expectations.DetailScope, Expectation]:
+def load_expectations_of_installed_version(
+    adapter: Adapter,
+) -> Mapping[expectations.DetailScope, Expectation]:
     """Return the expectations for the installed version; UserError if the file does not fit."""
-    return _load_for_version(expectations_path(adapter), adapter.code.version())
+    return _load_expectations_of_version(locate_expectations(adapter), adapter.code.version())
 
 
-def load_absent(adapter: Adapter) -> Mapping[str, str]:
+def load_reasons_of_absent_details(adapter: Adapter) -> Mapping[str, str]:
     """Return the details that a framework declares absent: detail id -> the reason.
 
     A declared family stands for its details without a probe.
     """
-    declared = adapter.observe.absent()
-    probed = {id for id, _ in adapter.observe.probes()}
-    reasons = {id: declared[id] for id in registry.ids() if id in declared}
-    for detail in registry.all_details():
+    declared = adapter.observe.list_absent_details()
+    probed = {id for id, _ in adapter.observe.list_probes()}
+    reasons = {id: declared[id] for id in registry.list_detail_ids() if id in declared}
+    for detail in registry.list_details():
         if detail.family in declared and detail.id not in probed:
             reasons.setdefault(detail.id, declared[detail.family])
     return reasons
@@ -314,12 +324,14 @@ def load_absent(adapter: Adapter) -> Mapping[str, str]:
 
 def list_implementations(adapter: Adapter, *detail_ids: str) -> list[Implementation]:
     """List the implementations of details that ``adapter`` probes, one per scope."""
-    expectations_by_cell = load_documented(adapter)
+    expectations_by_cell = load_expectations_of_installed_version(adapter)
     scopes: dict[str, list[str]] = {}
-    for id, scope in adapter.observe.probes():
+    for id, scope in adapter.observe.list_probes():
         scopes.setdefault(id, []).append(scope)
     return [
-        Implementation(adapter, registry.get(id), scope, expectations_by_cell.get((id, scope)))
+        Implementation(
+            adapter, registry.get_detail(id), scope, expectations_by_cell.get((id, scope))
+        )
         for id in detail_ids
         for scope in sorted(scopes.get(id, ()))
     ]

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from rlregress.catalogue.registry import Detail
-from rlregress.model.detail_answers import variant_words
+from rlregress.model.detail_answers import describe_variant
 
 
 class Documented(Protocol):
@@ -61,7 +61,7 @@ class Judgement:
         return self.reason if self.variant is None else self.variant
 
 
-def scaled_error(observed: np.ndarray, expected: np.ndarray, scales: np.ndarray) -> float:
+def compute_scaled_error(observed: np.ndarray, expected: np.ndarray, scales: np.ndarray) -> float:
     """Return the largest over components of |observed - expected| / scale; all [k]."""
     return float(np.max(np.abs(observed - expected) / scales))
 
@@ -77,31 +77,33 @@ def judge_observation(detail: Detail, observed: object) -> Judgement:
         A judgement with variant None and the reason if the observation is no float vector of the
         right shape, contains a number that is not finite, or matches no variant or several.
     """
-    expected = detail.expected()
+    expected = detail.compute_expected_vectors()
 
-    def build_undecided(reason: str, vector: np.ndarray | None) -> Judgement:
+    def make_undecided_judgement(reason: str, vector: np.ndarray | None) -> Judgement:
         return Judgement(detail.id, None, reason, {}, expected, vector)
 
     try:
         vector = np.atleast_1d(np.asarray(observed, dtype=np.float64))
     except (TypeError, ValueError):
-        return build_undecided(f"not a float vector: {observed!r}", None)
+        return make_undecided_judgement(f"not a float vector: {observed!r}", None)
     shape = next(iter(expected.values())).shape
     if vector.shape != shape:
-        return build_undecided(f"wrong shape: {list(vector.shape)}, expected {list(shape)}", vector)
+        return make_undecided_judgement(
+            f"wrong shape: {list(vector.shape)}, expected {list(shape)}", vector
+        )
     if not np.all(np.isfinite(vector)):
-        return build_undecided(f"not finite: {format_vector(vector)}", vector)
+        return make_undecided_judgement(f"not finite: {format_vector(vector)}", vector)
 
     # only now: a vector of another shape or with nan has no distance
-    distances = _distances(vector, expected, detail.error_scales())
+    distances = _compute_distances(vector, expected, detail.make_error_scales())
     variant, reason = _choose_variant(detail, distances)
     return Judgement(detail.id, variant, reason, distances, expected, vector)
 
 
-def _distances(
+def _compute_distances(
     observed: np.ndarray, expected: Mapping[str, np.ndarray], scales: np.ndarray
 ) -> dict[str, float]:
-    return {name: scaled_error(observed, e, scales) for name, e in expected.items()}
+    return {name: compute_scaled_error(observed, e, scales) for name, e in expected.items()}
 
 
 def _choose_variant(detail: Detail, distances: Mapping[str, float]) -> tuple[str | None, str]:
@@ -115,12 +117,17 @@ def _choose_variant(detail: Detail, distances: Mapping[str, float]) -> tuple[str
     # a variant just outside the tolerance makes the match ambiguous
     near = [n for n, d in distances.items() if n not in matching and d < limit]
     if near:
-        match = variant_words(matching[0])
-        return None, f"{match} matches, but {', '.join(map(variant_words, near))} is not far away"
+        match = describe_variant(matching[0])
+        return (
+            None,
+            f"{match} matches, but {', '.join(map(describe_variant, near))} is not far away",
+        )
     return matching[0], ""
 
 
-def judge_among(detail: Detail, answer: Judgement, stated: Mapping[str, np.ndarray]) -> Judgement:
+def judge_against_stated_variants(
+    detail: Detail, answer: Judgement, stated: Mapping[str, np.ndarray]
+) -> Judgement:
     """Judge the same observation against the stated numbers of some variants only.
 
     Args:
@@ -133,7 +140,7 @@ def judge_among(detail: Detail, answer: Judgement, stated: Mapping[str, np.ndarr
     """
     if answer.observed is None or not answer.distances:
         return answer
-    distances = _distances(answer.observed, stated, detail.error_scales())
+    distances = _compute_distances(answer.observed, stated, detail.make_error_scales())
     variant, reason = _choose_variant(detail, distances)
     return replace(answer, variant=variant, reason=reason, distances=distances, expected=stated)
 
@@ -149,13 +156,13 @@ def format_inputs(inputs: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} = {value}" for name, value in plain.items())
 
 
-def _format_ratio(observed: np.ndarray, expected: np.ndarray) -> str:
+def _format_ratio_to_expected(observed: np.ndarray, expected: np.ndarray) -> str:
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = observed / expected
     return "[" + ", ".join(f"{x:.4g}" if np.isfinite(x) else "-" for x in ratio) + "]"
 
 
-def format_entry(detail: str, scope: str, variant: str, version: str) -> str:
+def format_expectation_entry(detail: str, scope: str, variant: str, version: str) -> str:
     """Format the table of an expectations file that records ``variant`` from ``version`` on."""
     return (
         f'[[detail]]\nid = "{detail}"\nscope = "{scope}"\nvariant = "{variant}"\n'
@@ -163,7 +170,7 @@ def format_entry(detail: str, scope: str, variant: str, version: str) -> str:
     )
 
 
-def format_report(
+def format_deviation_report(
     detail: Detail, judgement: Judgement, documented: Documented, framework: str, version: str
 ) -> str:
     """Format the failure text of a detail that is not as documented.
@@ -184,14 +191,14 @@ def format_report(
     if is_stale:
         link = f" ({documented.upstream})" if documented.upstream else ""
         headline = [
-            f"{detail.id}: {variant_words(judgement.variant_or_reason)}; the known deviation "
+            f"{detail.id}: {describe_variant(judgement.variant_or_reason)}; the known deviation "
             f"'{documented.variant}' is gone: the record is stale",
             f"  it says since {documented.since}: {documented.deviation}{link}",
         ]
     else:
         headline = [
-            f"{detail.id}: {variant_words(judgement.variant_or_reason)} "
-            f"(documented: {variant_words(documented.variant)}, since {documented.since})"
+            f"{detail.id}: {describe_variant(judgement.variant_or_reason)} "
+            f"(documented: {describe_variant(documented.variant)}, since {documented.since})"
         ]
     lines = [
         *headline,
@@ -204,7 +211,7 @@ def format_report(
     if observed is not None:
         lines.append(f"  observed: {format_vector(observed)}")
     expected_vector = judgement.expected.get(documented.variant)
-    documented_words = variant_words(documented.variant)
+    documented_words = describe_variant(documented.variant)
     if expected_vector is not None:
         meaning = detail.variants[documented.variant].meaning
         lines.append(
@@ -213,11 +220,13 @@ def format_report(
     if judgement.variant is not None:
         meaning = detail.variants[judgement.variant].meaning
         expected = judgement.expected[judgement.variant]
-        found_words = variant_words(judgement.variant)
+        found_words = describe_variant(judgement.variant)
         lines.append(f"  expected of {found_words}: {format_vector(expected)} ({meaning})")
     elif judgement.distances:
         nearest = sorted(judgement.distances.items(), key=lambda pair: pair[1])[:3]
-        nearest_text = ", ".join(f"{variant_words(name)} ({error:.3g})" for name, error in nearest)
+        nearest_text = ", ".join(
+            f"{describe_variant(name)} ({error:.3g})" for name, error in nearest
+        )
         lines.append(
             f"  nearest variants by error (tolerance {detail.tolerance:g}): {nearest_text}"
         )
@@ -226,13 +235,13 @@ def format_report(
         and expected_vector is not None
         and observed.shape == expected_vector.shape
     ):
-        ratio = _format_ratio(observed, expected_vector)
+        ratio = _format_ratio_to_expected(observed, expected_vector)
         lines.append(f"  observed / expected of {documented_words}: {ratio}")
     if judgement.variant is not None:
         occasion = "To bring the record up to date" if is_stale else "If the change is intended"
         lines += [
             f'{occasion}, set until = "{version}", or the first release that does so, in the entry '
             f"of '{documented.variant}' in baselines/details/{framework}/, and add:",
-            format_entry(detail.id, documented.scope, judgement.variant, version),
+            format_expectation_entry(detail.id, documented.scope, judgement.variant, version),
         ]
     return "\n".join(lines)

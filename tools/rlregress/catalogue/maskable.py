@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rlregress.catalogue.registry import Detail, Inputs, always, make_detail
+from rlregress.catalogue.registry import Detail, Inputs, make_constant_formula, make_detail
 from rlregress.formulas import maskable
 
 _HUANG = "Huang and Ontanon 2022, section 4"
@@ -13,12 +13,12 @@ _POLICY = """The logits of three actions are ``logits`` in every state; a mask a
 _INPUTS = {"logits": [0.0, 1.0, 2.0], "allowed": [1.0, 1.0, 0.0]}
 
 
-def _masked(i: Inputs) -> np.ndarray:
-    return maskable.probabilities(i["logits"], i["allowed"])
+def _compute_masked_probabilities(inputs: Inputs) -> np.ndarray:
+    return maskable.compute_masked_softmax(inputs["logits"], inputs["allowed"])
 
 
-def _unmasked(i: Inputs) -> np.ndarray:
-    return maskable.probabilities(i["logits"], np.ones(len(i["logits"])))
+def _compute_unmasked_probabilities(inputs: Inputs) -> np.ndarray:
+    return maskable.compute_masked_softmax(inputs["logits"], np.ones(len(inputs["logits"])))
 
 
 DETAILS: tuple[Detail, ...] = (
@@ -34,20 +34,27 @@ DETAILS: tuple[Detail, ...] = (
         {
             "renormalised": (
                 "0 where the mask forbids, a softmax over the others",
-                lambda i: (*_masked(i), *_masked(i), *_unmasked(i)),
+                lambda i: (
+                    *_compute_masked_probabilities(i),
+                    *_compute_masked_probabilities(i),
+                    *_compute_unmasked_probabilities(i),
+                ),
             ),
             "zeroed": (
                 "0 where the mask forbids, the others as without a mask",
                 lambda i: (
-                    *(_unmasked(i) * i["allowed"]),
-                    *(_unmasked(i) * i["allowed"]),
-                    *_unmasked(i),
+                    *(_compute_unmasked_probabilities(i) * i["allowed"]),
+                    *(_compute_unmasked_probabilities(i) * i["allowed"]),
+                    *_compute_unmasked_probabilities(i),
                 ),
             ),
-            "unmasked": ("the same as without a mask", lambda i: (*_unmasked(i),) * 3),
+            "unmasked": (
+                "the same as without a mask",
+                lambda i: (*_compute_unmasked_probabilities(i),) * 3,
+            ),
             "stays": (
                 "0 where the mask forbids, a softmax over the others, also without it",
-                lambda i: (*_masked(i),) * 3,
+                lambda i: (*_compute_masked_probabilities(i),) * 3,
             ),
         },
         consequence="""Actions that are not allowed are tried, or log-probabilities of the others
@@ -62,12 +69,17 @@ DETAILS: tuple[Detail, ...] = (
         {
             "allowed": (
                 "over those that the mask allows",
-                lambda i: maskable.entropy(_masked(i)),
+                lambda i: maskable.compute_entropy(_compute_masked_probabilities(i)),
             ),
-            "all": ("over all, as without a mask", lambda i: maskable.entropy(_unmasked(i))),
+            "all": (
+                "over all, as without a mask",
+                lambda i: maskable.compute_entropy(_compute_unmasked_probabilities(i)),
+            ),
             "allowed_unmasked": (
                 "over those that the mask allows, with their probabilities without it",
-                lambda i: maskable.entropy(_unmasked(i) * i["allowed"]),
+                lambda i: maskable.compute_entropy(
+                    _compute_unmasked_probabilities(i) * i["allowed"]
+                ),
             ),
         },
         consequence="""An entropy over all actions pushes logits about that the mask hides, and is
@@ -83,9 +95,9 @@ DETAILS: tuple[Detail, ...] = (
         (_HUANG,),
         {"logit": 1.0},
         {
-            "both": ("both", always(0.0, 0.0)),
-            "rollout": ("the rollout alone", always(0.0, 1.0)),
-            "neither": ("neither", always(1.0, 1.0)),
+            "both": ("both", make_constant_formula(0.0, 0.0)),
+            "rollout": ("the rollout alone", make_constant_formula(0.0, 1.0)),
+            "neither": ("neither", make_constant_formula(1.0, 1.0)),
         },
         consequence="""Ratios of an update without the masks of its rollout are those of two
         distributions: the clip bounds something else.""",
@@ -100,13 +112,13 @@ DETAILS: tuple[Detail, ...] = (
         ("documentation of each framework",),
         _INPUTS,
         {
-            "both": ("in both", always(1.0, 2.0, 1.0)),
+            "both": ("in both", make_constant_formula(1.0, 2.0, 1.0)),
             "predict_alone": (
                 "where it is handed over, not in an evaluation",
-                always(1.0, 2.0, 2.0),
+                make_constant_formula(1.0, 2.0, 2.0),
             ),
-            "evaluation_alone": ("in an evaluation alone", always(2.0, 2.0, 1.0)),
-            "neither": ("in neither", always(2.0, 2.0, 2.0)),
+            "evaluation_alone": ("in an evaluation alone", make_constant_formula(2.0, 2.0, 1.0)),
+            "neither": ("in neither", make_constant_formula(2.0, 2.0, 2.0)),
         },
         consequence="""A policy is evaluated with actions that it never learnt about: returns are of
         another policy than the one that is trained.""",

@@ -10,7 +10,7 @@ import numpy as np
 from rlregress.catalogue.registry import Detail, Formula, make_detail
 
 
-def measured_detail(
+def make_measured_detail(
     id: str,
     measurement: Callable[..., np.ndarray],
     question: str,

@@ -28,31 +28,42 @@ _OBSERVED_ROWS = [0, 1, 2, 50, 199]
 _LOOSE = 2e-3
 
 
-def _x(i: Inputs) -> np.ndarray:
-    return np.asarray(i["observations"], dtype=np.float64)
+def _get_observations(inputs: Inputs) -> np.ndarray:
+    return np.asarray(inputs["observations"], dtype=np.float64)
 
 
-def _standard(i: Inputs) -> np.ndarray:
-    return formulas.standardise(_x(i), formulas.cumulative(_x(i)))
+def _standardise(inputs: Inputs) -> np.ndarray:
+    return formulas.standardise_by_statistics(
+        _get_observations(inputs), formulas.compute_cumulative_statistics(_get_observations(inputs))
+    )
 
 
-def _previous(i: Inputs) -> np.ndarray:
-    return formulas.standardise(_x(i), formulas.lagged(formulas.cumulative(_x(i))))
+def _standardise_by_previous_statistics(inputs: Inputs) -> np.ndarray:
+    return formulas.standardise_by_statistics(
+        _get_observations(inputs),
+        formulas.delay_statistics_by_one(
+            formulas.compute_cumulative_statistics(_get_observations(inputs))
+        ),
+    )
 
 
-def _before_update(i: Inputs) -> np.ndarray:
+def _standardise_before_update(inputs: Inputs) -> np.ndarray:
     # no prior: a young variance is 0
-    moments = formulas.lagged(formulas.cumulative(_x(i), 0.0))
-    return formulas.standardise(_x(i), moments, epsilon=0.0, std_epsilon=1e-2)
+    moments = formulas.delay_statistics_by_one(
+        formulas.compute_cumulative_statistics(_get_observations(inputs), 0.0)
+    )
+    return formulas.standardise_by_statistics(
+        _get_observations(inputs), moments, epsilon=0.0, std_epsilon=1e-2
+    )
 
 
-def _observation() -> Detail:
-    def after_reset(formula: Formula) -> Formula:
+def _make_observation_detail() -> Detail:
+    def drop_first_value(formula: Formula) -> Formula:
         return lambda i: formula(i)[1:]
 
-    def by_variance(i: Inputs) -> np.ndarray:
-        moments = formulas.cumulative(_x(i))
-        return (_x(i) - moments.mean) / (moments.variance + 1e-8)
+    def divide_by_variance(inputs: Inputs) -> np.ndarray:
+        moments = formulas.compute_cumulative_statistics(_get_observations(inputs))
+        return (_get_observations(inputs) - moments.mean) / (moments.variance + 1e-8)
 
     return make_detail(
         "normalisation.observation",
@@ -65,34 +76,47 @@ def _observation() -> Detail:
         {
             "standard_deviation": (
                 "centred, divided by the standard deviation, after the statistics' update",
-                after_reset(_standard),
+                drop_first_value(_standardise),
             ),
-            "variance": ("centred, divided by the variance", after_reset(by_variance)),
+            "variance": ("centred, divided by the variance", drop_first_value(divide_by_variance)),
             "not_centred": (
                 "divided by the standard deviation",
-                after_reset(lambda i: formulas.scale(_x(i), formulas.cumulative(_x(i)))),
+                drop_first_value(
+                    lambda i: formulas.divide_by_deviation(
+                        _get_observations(i),
+                        formulas.compute_cumulative_statistics(_get_observations(i)),
+                    )
+                ),
             ),
             "not_scaled": (
                 "centred",
-                after_reset(lambda i: _x(i) - formulas.cumulative(_x(i)).mean),
+                drop_first_value(
+                    lambda i: (
+                        _get_observations(i)
+                        - formulas.compute_cumulative_statistics(_get_observations(i)).mean
+                    )
+                ),
             ),
             "previous_statistics": (
                 "standardised with the statistics before their update",
-                after_reset(_previous),
+                drop_first_value(_standardise_by_previous_statistics),
             ),
             "before_update": (
                 "the same, without a prior, 1e-2 added to the standard deviation",
-                after_reset(_before_update),
+                drop_first_value(_standardise_before_update),
             ),
             "reset_not_counted": (
                 "standardised, but the observations of resets do not enter the statistics",
-                lambda i: formulas.standardise(_x(i)[1:], formulas.cumulative(_x(i)[1:])),
+                lambda i: formulas.standardise_by_statistics(
+                    _get_observations(i)[1:],
+                    formulas.compute_cumulative_statistics(_get_observations(i)[1:]),
+                ),
             ),
             "rescaled": (
                 "mapped to [0, 1] with the running range",
-                after_reset(lambda i: formulas.running_range(_x(i))),
+                drop_first_value(lambda i: formulas.scale_to_running_range(_get_observations(i))),
             ),
-            "absent": ("nothing", lambda i: _x(i)[1:]),
+            "absent": ("nothing", lambda i: _get_observations(i)[1:]),
         },
         tolerance=_LOOSE,
         consequence="""Networks see inputs of another size, so that learning rates and initial
@@ -100,14 +124,16 @@ def _observation() -> Detail:
     )
 
 
-def _epsilon() -> Detail:
-    def last(statistics: Running, **options: float) -> Formula:
-        def formula(i: Inputs) -> np.ndarray:
-            x = np.append(np.zeros(int(i["still"])), i["last"])
+def _make_epsilon_detail() -> Detail:
+    def make_formula(statistics: Running, **options: float) -> Formula:
+        def standardise_last(inputs: Inputs) -> np.ndarray:
+            x = np.append(np.zeros(int(inputs["still"])), inputs["last"])
             moments = statistics(x)
-            return formulas.standardise(x[-1], moments.at(-1), **options)
+            return formulas.standardise_by_statistics(
+                x[-1], moments.select_statistics_at(-1), **options
+            )
 
-        return formula
+        return standardise_last
 
     return make_detail(
         "normalisation.observation.epsilon",
@@ -118,30 +144,45 @@ def _epsilon() -> Detail:
         (_WRAPPERS,),
         {"still": 100, "last": 1e-3},
         {
-            "inside_1e-8": ("1e-8 is added to the variance", last(formulas.cumulative)),
+            "inside_1e-8": (
+                "1e-8 is added to the variance",
+                make_formula(formulas.compute_cumulative_statistics),
+            ),
             "inside_1e-5": (
                 "1e-5 is added to the variance",
-                last(formulas.cumulative, epsilon=1e-5),
+                make_formula(formulas.compute_cumulative_statistics, epsilon=1e-5),
             ),
             "negligible": (
                 "nothing, or something that is small beside the standard deviation",
-                last(formulas.cumulative, epsilon=0.0),
+                make_formula(formulas.compute_cumulative_statistics, epsilon=0.0),
             ),
             "inside_1e-8_no_prior": (
                 "1e-8 is added to a variance that starts without a prior",
-                last(lambda x: formulas.cumulative(x, 0.0)),
+                make_formula(lambda x: formulas.compute_cumulative_statistics(x, 0.0)),
             ),
             "variance_floor_1e-4": (
                 "the variance is at least 1e-4, the standard deviation 0.01",
-                last(lambda x: formulas.decayed(x, 0.9999), epsilon=0.0, least_variance=1e-4),
+                make_formula(
+                    lambda x: formulas.compute_decayed_statistics(x, 0.9999),
+                    epsilon=0.0,
+                    least_variance=1e-4,
+                ),
             ),
             "variance_floor_1e-2": (
                 "the variance is at least 1e-2, the standard deviation 0.1",
-                last(lambda x: formulas.decayed(x, 0.99999), epsilon=0.0, least_variance=1e-2),
+                make_formula(
+                    lambda x: formulas.compute_decayed_statistics(x, 0.99999),
+                    epsilon=0.0,
+                    least_variance=1e-2,
+                ),
             ),
             "deviation_floor_1e-4": (
                 "the standard deviation is at least 1e-4",
-                last(lambda x: formulas.decayed(x, 0.9999), epsilon=0.0, least_deviation=1e-4),
+                make_formula(
+                    lambda x: formulas.compute_decayed_statistics(x, 0.9999),
+                    epsilon=0.0,
+                    least_deviation=1e-4,
+                ),
             ),
         },
         consequence="""A component of the observation that hardly moves reaches the networks at its
@@ -149,9 +190,9 @@ def _epsilon() -> Detail:
     )
 
 
-def _clip() -> Detail:
-    def limited(low: float, high: float) -> Formula:
-        return lambda i: np.clip(_standard(i)[-2:], low, high)
+def _make_clip_detail() -> Detail:
+    def make_clipped_formula(low: float, high: float) -> Formula:
+        return lambda i: np.clip(_standardise(i)[-2:], low, high)
 
     return make_detail(
         "normalisation.observation.clip",
@@ -160,15 +201,15 @@ def _clip() -> Detail:
         (_PPO_2, _WRAPPERS, _TRICKS),
         {"observations": _OUTLIERS},
         {
-            "ten": ("[-10, 10]", limited(-10.0, 10.0)),
-            "five": ("[-5, 5]", limited(-5.0, 5.0)),
-            "upper_only": ("at most 10, no lower limit", limited(-np.inf, 10.0)),
-            "none": ("not clipped", limited(-np.inf, np.inf)),
+            "ten": ("[-10, 10]", make_clipped_formula(-10.0, 10.0)),
+            "five": ("[-5, 5]", make_clipped_formula(-5.0, 5.0)),
+            "upper_only": ("at most 10, no lower limit", make_clipped_formula(-np.inf, 10.0)),
+            "none": ("not clipped", make_clipped_formula(-np.inf, np.inf)),
             "none_before_update": (
                 "not clipped, and not in the statistics that it is normalised with",
-                lambda i: _before_update(i)[-2:],
+                lambda i: _standardise_before_update(i)[-2:],
             ),
-            "absent": ("not even normalised", lambda i: _x(i)[-2:]),
+            "absent": ("not even normalised", lambda i: _get_observations(i)[-2:]),
         },
         tolerance=0.02,
         margin=4.0,
@@ -178,17 +219,17 @@ def _clip() -> Detail:
     )
 
 
-def _statistics() -> Detail:
-    def formula_for(statistics: Running) -> Formula:
-        def formula(i: Inputs) -> np.ndarray:
+def _make_statistics_detail() -> Detail:
+    def make_formula(statistics: Running) -> Formula:
+        def standardise_observed_rows(inputs: Inputs) -> np.ndarray:
             # a floor matters for the first observation only, whose variance may be 0: then its
             # distance from the mean is 0 too, or nearly so
-            moments = statistics(_x(i))
-            return formulas.standardise(_x(i), moments, epsilon=0.0, least_variance=1e-12)[
-                _OBSERVED_ROWS
-            ]
+            moments = statistics(_get_observations(inputs))
+            return formulas.standardise_by_statistics(
+                _get_observations(inputs), moments, epsilon=0.0, least_variance=1e-12
+            )[_OBSERVED_ROWS]
 
-        return formula
+        return standardise_observed_rows
 
     # a policy that improves: halfway the observations move by three standard deviations
     drift = [3.0 * np.sin(0.7 * t) + (5.0 if t >= 100 else -5.0) for t in range(200)]
@@ -201,29 +242,44 @@ def _statistics() -> Detail:
         {
             "cumulative_prior": (
                 "all the same, next to 1e-4 samples of mean 0 and variance 1",
-                formula_for(formulas.cumulative),
+                make_formula(formulas.compute_cumulative_statistics),
             ),
-            "cumulative": ("all the same", formula_for(lambda x: formulas.cumulative(x, 0.0))),
+            "cumulative": (
+                "all the same",
+                make_formula(lambda x: formulas.compute_cumulative_statistics(x, 0.0)),
+            ),
             "cumulative_sample": (
                 "all the same; the sample variance",
-                formula_for(lambda x: formulas.cumulative(x, 0.0, freedom=1)),
+                make_formula(lambda x: formulas.compute_cumulative_statistics(x, 0.0, freedom=1)),
             ),
             "cumulative_unit_prior": (
                 "all the same, next to one sample of mean 0 and variance 1",
-                formula_for(lambda x: formulas.cumulative(x, 1.0)),
+                make_formula(lambda x: formulas.compute_cumulative_statistics(x, 1.0)),
             ),
             "decay_0.99999": (
                 "0.99999 per step",
-                formula_for(lambda x: formulas.decayed(x, 0.99999)),
+                make_formula(lambda x: formulas.compute_decayed_statistics(x, 0.99999)),
             ),
-            "decay_0.9999": ("0.9999 per step", formula_for(lambda x: formulas.decayed(x, 0.9999))),
-            "decay_0.999": ("0.999 per step", formula_for(lambda x: formulas.decayed(x, 0.999))),
-            "decay_0.99": ("0.99 per step", formula_for(lambda x: formulas.decayed(x, 0.99))),
+            "decay_0.9999": (
+                "0.9999 per step",
+                make_formula(lambda x: formulas.compute_decayed_statistics(x, 0.9999)),
+            ),
+            "decay_0.999": (
+                "0.999 per step",
+                make_formula(lambda x: formulas.compute_decayed_statistics(x, 0.999)),
+            ),
+            "decay_0.99": (
+                "0.99 per step",
+                make_formula(lambda x: formulas.compute_decayed_statistics(x, 0.99)),
+            ),
             "uncorrected_0.9999": (
                 "0.9999 per step, the variance not corrected for the start at 0",
-                formula_for(lambda x: formulas.uncorrected(x, 0.9999)),
+                make_formula(lambda x: formulas.compute_uncorrected_statistics(x, 0.9999)),
             ),
-            "absent": ("no statistics: the observation itself", lambda i: _x(i)[_OBSERVED_ROWS]),
+            "absent": (
+                "no statistics: the observation itself",
+                lambda i: _get_observations(i)[_OBSERVED_ROWS],
+            ),
         },
         scales=(1.0, 1.0, 1.0, 1.0, 1.0),
         consequence="""The same observation has another value late in training: statistics that
@@ -231,10 +287,10 @@ def _statistics() -> Detail:
     )
 
 
-def _clip_order() -> Detail:
-    def clipped_first(i: Inputs) -> np.ndarray:
-        x = np.clip(_x(i), -10.0, 10.0)
-        return formulas.standardise(x, formulas.cumulative(x))[1:]
+def _make_clip_order_detail() -> Detail:
+    def clip_then_standardise(inputs: Inputs) -> np.ndarray:
+        x = np.clip(_get_observations(inputs), -10.0, 10.0)
+        return formulas.standardise_by_statistics(x, formulas.compute_cumulative_statistics(x))[1:]
 
     return make_detail(
         "normalisation.order",
@@ -245,10 +301,13 @@ def _clip_order() -> Detail:
         (_PPO_2, _WRAPPERS),
         {"observations": [100.0, 130.0, 90.0, 110.0, 150.0]},
         {
-            "normalised_first": ("normalised, then clipped", lambda i: _standard(i)[1:]),
-            "clipped_first": ("clipped, then normalised", clipped_first),
-            "not_normalised": ("clipped only", lambda i: np.clip(_x(i), -10.0, 10.0)[1:]),
-            "absent": ("neither", lambda i: _x(i)[1:]),
+            "normalised_first": ("normalised, then clipped", lambda i: _standardise(i)[1:]),
+            "clipped_first": ("clipped, then normalised", clip_then_standardise),
+            "not_normalised": (
+                "clipped only",
+                lambda i: np.clip(_get_observations(i), -10.0, 10.0)[1:],
+            ),
+            "absent": ("neither", lambda i: _get_observations(i)[1:]),
         },
         tolerance=5e-3,
         scales=(2.0, 2.0, 2.0, 2.0),
@@ -257,4 +316,10 @@ def _clip_order() -> Detail:
     )
 
 
-DETAILS: tuple[Detail, ...] = (_observation(), _epsilon(), _clip(), _statistics(), _clip_order())
+DETAILS: tuple[Detail, ...] = (
+    _make_observation_detail(),
+    _make_epsilon_detail(),
+    _make_clip_detail(),
+    _make_statistics_detail(),
+    _make_clip_order_detail(),
+)

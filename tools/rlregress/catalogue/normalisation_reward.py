@@ -19,27 +19,35 @@ _DISCOUNT = 0.99
 _LOOSE = 2e-3
 
 
-def _r(i: Inputs) -> np.ndarray:
-    return np.asarray(i["rewards"], dtype=np.float64)
+def _get_rewards(inputs: Inputs) -> np.ndarray:
+    return np.asarray(inputs["rewards"], dtype=np.float64)
 
 
-def _by_return(rewards: np.ndarray, discount: float = _DISCOUNT, **ends: np.ndarray) -> np.ndarray:
-    totals = formulas.rolling_return(rewards, discount, **ends)
-    return formulas.scale(rewards, formulas.cumulative(totals))
+def _scale_by_return(
+    rewards: np.ndarray, discount: float = _DISCOUNT, **ends: np.ndarray
+) -> np.ndarray:
+    totals = formulas.compute_rolling_return(rewards, discount, **ends)
+    return formulas.divide_by_deviation(rewards, formulas.compute_cumulative_statistics(totals))
 
 
-def _standardised(i: Inputs) -> np.ndarray:
-    return formulas.standardise(_r(i), formulas.cumulative(_r(i), 0.0), least_variance=1e-4)
+def _standardise_rewards(inputs: Inputs) -> np.ndarray:
+    return formulas.standardise_by_statistics(
+        _get_rewards(inputs),
+        formulas.compute_cumulative_statistics(_get_rewards(inputs), 0.0),
+        least_variance=1e-4,
+    )
 
 
-def _later(formula: Formula) -> Formula:
+def _drop_first_value(formula: Formula) -> Formula:
     return lambda i: formula(i)[1:]
 
 
-def _reward() -> Detail:
-    def centred(i: Inputs) -> np.ndarray:
-        moments = formulas.cumulative(formulas.rolling_return(_r(i), _DISCOUNT))
-        return formulas.standardise(_r(i), moments)
+def _make_reward_detail() -> Detail:
+    def standardise_by_return(inputs: Inputs) -> np.ndarray:
+        moments = formulas.compute_cumulative_statistics(
+            formulas.compute_rolling_return(_get_rewards(inputs), _DISCOUNT)
+        )
+        return formulas.standardise_by_statistics(_get_rewards(inputs), moments)
 
     return make_detail(
         "normalisation.reward",
@@ -53,36 +61,45 @@ def _reward() -> Detail:
         {
             "return_deviation": (
                 "divided by the standard deviation of the rolling discounted return",
-                _later(lambda i: _by_return(_r(i))),
+                _drop_first_value(lambda i: _scale_by_return(_get_rewards(i))),
             ),
             "return_standardised": (
                 "less the mean of the rolling discounted return, divided by its deviation",
-                _later(centred),
+                _drop_first_value(standardise_by_return),
             ),
             "return_variance": (
                 "divided by the variance of the rolling discounted return",
-                _later(
+                _drop_first_value(
                     lambda i: (
-                        _r(i)
-                        / formulas.cumulative(formulas.rolling_return(_r(i), _DISCOUNT)).variance
+                        _get_rewards(i)
+                        / formulas.compute_cumulative_statistics(
+                            formulas.compute_rolling_return(_get_rewards(i), _DISCOUNT)
+                        ).variance
                     )
                 ),
             ),
             "reward_deviation": (
                 "divided by the standard deviation of the rewards",
-                _later(lambda i: formulas.scale(_r(i), formulas.cumulative(_r(i)))),
+                _drop_first_value(
+                    lambda i: formulas.divide_by_deviation(
+                        _get_rewards(i), formulas.compute_cumulative_statistics(_get_rewards(i))
+                    )
+                ),
             ),
             "reward_standardised": (
                 "less the mean of the rewards, divided by their standard deviation",
-                _later(_standardised),
+                _drop_first_value(_standardise_rewards),
             ),
             "reward_standardised_sample": (
                 "less the mean of the rewards, divided by their sample deviation (decay 0.999)",
-                _later(
-                    lambda i: formulas.standardise(_r(i), formulas.decayed(_r(i), 0.999, freedom=1))
+                _drop_first_value(
+                    lambda i: formulas.standardise_by_statistics(
+                        _get_rewards(i),
+                        formulas.compute_decayed_statistics(_get_rewards(i), 0.999, freedom=1),
+                    )
                 ),
             ),
-            "absent": ("nothing", _later(_r)),
+            "absent": ("nothing", _drop_first_value(_get_rewards)),
         },
         tolerance=_LOOSE,
         consequence="""Losses, value targets and the size of gradients differ in scale; where
@@ -90,12 +107,14 @@ def _reward() -> Detail:
     )
 
 
-def _return_reset() -> Detail:
-    def ends(i: Inputs) -> tuple[np.ndarray, np.ndarray]:
-        return np.asarray(i["terminated"]), np.asarray(i["truncated"])
+def _make_return_reset_detail() -> Detail:
+    def get_both_ends(inputs: Inputs) -> tuple[np.ndarray, np.ndarray]:
+        return np.asarray(inputs["terminated"]), np.asarray(inputs["truncated"])
 
-    def dropped_after(i: Inputs) -> np.ndarray:
-        return _by_return(_r(i), keep_after=1.0 - np.maximum(*ends(i)))
+    def scale_by_return_dropped_after_end(inputs: Inputs) -> np.ndarray:
+        return _scale_by_return(
+            _get_rewards(inputs), keep_after=1.0 - np.maximum(*get_both_ends(inputs))
+        )
 
     return make_detail(
         "normalisation.reward.reset",
@@ -112,29 +131,41 @@ def _return_reset() -> Detail:
         {
             "dropped_after_every_end": (
                 "0 after the last reward of an episode has been scaled",
-                _later(dropped_after),
+                _drop_first_value(scale_by_return_dropped_after_end),
             ),
             "dropped_before_terminal_reward": (
                 "dropped before a terminal reward is added, which stays; kept at truncations",
-                _later(lambda i: _by_return(_r(i), keep_before=1.0 - ends(i)[0])),
+                _drop_first_value(
+                    lambda i: _scale_by_return(
+                        _get_rewards(i), keep_before=1.0 - get_both_ends(i)[0]
+                    )
+                ),
             ),
             "dropped_before_every_last_reward": (
                 "dropped before the last reward of an episode is added, which stays",
-                _later(lambda i: _by_return(_r(i), keep_before=1.0 - np.maximum(*ends(i)))),
+                _drop_first_value(
+                    lambda i: _scale_by_return(
+                        _get_rewards(i), keep_before=1.0 - np.maximum(*get_both_ends(i))
+                    )
+                ),
             ),
             "dropped_after_terminations": (
                 "0 after a termination, kept at truncations",
-                _later(lambda i: _by_return(_r(i), keep_after=1.0 - ends(i)[0])),
+                _drop_first_value(
+                    lambda i: _scale_by_return(
+                        _get_rewards(i), keep_after=1.0 - get_both_ends(i)[0]
+                    )
+                ),
             ),
             "never_dropped": (
                 "goes on through every end",
-                _later(lambda i: _by_return(_r(i))),
+                _drop_first_value(lambda i: _scale_by_return(_get_rewards(i))),
             ),
             "no_return": (
                 "there is none: the reward itself is standardised",
-                _later(_standardised),
+                _drop_first_value(_standardise_rewards),
             ),
-            "absent": ("there is none: the reward is not scaled", _later(_r)),
+            "absent": ("there is none: the reward is not scaled", _drop_first_value(_get_rewards)),
         },
         tolerance=_LOOSE,
         consequence="""In short episodes the scale of all rewards differs, and a reward is scaled by
@@ -142,9 +173,9 @@ def _return_reset() -> Detail:
     )
 
 
-def _reward_clip() -> Detail:
-    def limited(low: float, high: float) -> Formula:
-        return lambda i: np.clip(_by_return(_r(i))[-2:], low, high)
+def _make_reward_clip_detail() -> Detail:
+    def make_clipped_formula(low: float, high: float) -> Formula:
+        return lambda i: np.clip(_scale_by_return(_get_rewards(i))[-2:], low, high)
 
     return make_detail(
         "normalisation.reward.clip",
@@ -154,15 +185,15 @@ def _reward_clip() -> Detail:
         (_PPO_4, _WRAPPERS, _TRICKS),
         {"rewards": [*([1.0, -1.0] * 125), 1000.0, -1000.0]},
         {
-            "ten": ("[-10, 10]", limited(-10.0, 10.0)),
-            "five": ("[-5, 5]", limited(-5.0, 5.0)),
-            "one": ("[-1, 1]", limited(-1.0, 1.0)),
-            "none": ("not clipped", limited(-np.inf, np.inf)),
+            "ten": ("[-10, 10]", make_clipped_formula(-10.0, 10.0)),
+            "five": ("[-5, 5]", make_clipped_formula(-5.0, 5.0)),
+            "one": ("[-1, 1]", make_clipped_formula(-1.0, 1.0)),
+            "none": ("not clipped", make_clipped_formula(-np.inf, np.inf)),
             "standardised_none": (
                 "not clipped: less the mean, divided by the deviation of the rewards",
-                lambda i: _standardised(i)[-2:],
+                lambda i: _standardise_rewards(i)[-2:],
             ),
-            "absent": ("not even normalised", lambda i: _r(i)[-2:]),
+            "absent": ("not even normalised", lambda i: _get_rewards(i)[-2:]),
         },
         tolerance=0.02,
         margin=4.0,
@@ -171,8 +202,8 @@ def _reward_clip() -> Detail:
     )
 
 
-def _episode_return() -> Detail:
-    def last(formula: Formula) -> Formula:
+def _make_episode_return_detail() -> Detail:
+    def make_sum_formula(formula: Formula) -> Formula:
         return lambda i: np.sum(formula(i))
 
     return make_detail(
@@ -185,25 +216,28 @@ def _episode_return() -> Detail:
         (_WRAPPERS,),
         {"rewards": [1.0, 2.0, 3.0, 5.0]},
         {
-            "raw": ("the sum of the environment's rewards", last(_r)),
+            "raw": ("the sum of the environment's rewards", make_sum_formula(_get_rewards)),
             "raw_discounted": (
                 "their discounted sum",
-                lambda i: formulas.rolling_return(_r(i)[::-1], _DISCOUNT)[-1],
+                lambda i: formulas.compute_rolling_return(_get_rewards(i)[::-1], _DISCOUNT)[-1],
             ),
             "scaled": (
                 "the sum of the rewards that the agent is given",
-                last(lambda i: np.clip(_by_return(_r(i)), -10.0, 10.0)),
+                make_sum_formula(lambda i: np.clip(_scale_by_return(_get_rewards(i)), -10.0, 10.0)),
             ),
-            "standardised": ("the sum of the standardised rewards", last(_standardised)),
+            "standardised": (
+                "the sum of the standardised rewards",
+                make_sum_formula(_standardise_rewards),
+            ),
         },
         consequence="Learning curves of the two are not in the same unit.",
     )
 
 
 DETAILS: tuple[Detail, ...] = (
-    _reward(),
-    _return_reset(),
-    _reward_clip(),
+    _make_reward_detail(),
+    _make_return_reset_detail(),
+    _make_reward_clip_detail(),
     make_detail(
         "normalisation.reward.first",
         "What becomes of the very first reward of a training?",
@@ -216,10 +250,13 @@ DETAILS: tuple[Detail, ...] = (
                 lambda i: 10.0,
             ),
             "five": ("the limit, 5", lambda i: 5.0),
-            "unlimited": ("r / sqrt(1e-4 (1 + r^2))", lambda i: _by_return(_r(i))[0]),
+            "unlimited": (
+                "r / sqrt(1e-4 (1 + r^2))",
+                lambda i: _scale_by_return(_get_rewards(i))[0],
+            ),
             "unit": ("r / |r|", lambda i: 1.0),
             "zero": ("0: the mean is the reward itself", lambda i: 0.0),
-            "absent": ("itself", lambda i: _r(i)[0]),
+            "absent": ("itself", lambda i: _get_rewards(i)[0]),
         },
         scales=(10.0,),
         tolerance=1e-3,
@@ -238,15 +275,18 @@ DETAILS: tuple[Detail, ...] = (
         {
             "own": (
                 "0.99, whatever the algorithm's is",
-                _later(lambda i: _by_return(_r(i))),
+                _drop_first_value(lambda i: _scale_by_return(_get_rewards(i))),
             ),
             "algorithm": (
                 "with the algorithm's",
-                _later(lambda i: _by_return(_r(i), i["discount"])),
+                _drop_first_value(lambda i: _scale_by_return(_get_rewards(i), i["discount"])),
             ),
-            "none": ("with none: 1", _later(lambda i: _by_return(_r(i), 1.0))),
-            "no_return": ("there is no return", _later(_standardised)),
-            "absent": ("rewards are not scaled", _later(_r)),
+            "none": (
+                "with none: 1",
+                _drop_first_value(lambda i: _scale_by_return(_get_rewards(i), 1.0)),
+            ),
+            "no_return": ("there is no return", _drop_first_value(_standardise_rewards)),
+            "absent": ("rewards are not scaled", _drop_first_value(_get_rewards)),
         },
         tolerance=5e-4,
         margin=10.0,
@@ -254,5 +294,5 @@ DETAILS: tuple[Detail, ...] = (
         consequence="""Somebody who changes the discount factor changes the scale of rewards in one
         implementation and not in the other.""",
     ),
-    _episode_return(),
+    _make_episode_return_detail(),
 )

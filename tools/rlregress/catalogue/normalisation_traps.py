@@ -16,20 +16,20 @@ _WRAPPERS = "thesis, appendix C.1"
 _PPO_1 = "The 32 details of PPO, MuJoCo 1"
 
 
-def _x(i: Inputs) -> np.ndarray:
-    return np.asarray(i["observations"], dtype=np.float64)
+def _get_observations(inputs: Inputs) -> np.ndarray:
+    return np.asarray(inputs["observations"], dtype=np.float64)
 
 
-def _standard(x: np.ndarray) -> np.ndarray:
-    return formulas.standardise(x, formulas.cumulative(x))
+def _standardise(x: np.ndarray) -> np.ndarray:
+    return formulas.standardise_by_statistics(x, formulas.compute_cumulative_statistics(x))
 
 
-def _terminal_statistics() -> Detail:
-    def formula(i: Inputs) -> np.ndarray:
-        return _standard(_x(i))[-3:]
+def _make_terminal_statistics_detail() -> Detail:
+    def standardise_last_three(inputs: Inputs) -> np.ndarray:
+        return _standardise(_get_observations(inputs))[-3:]
 
-    def ignored(i: Inputs) -> np.ndarray:
-        return _standard(np.delete(_x(i), int(i["terminal"])))[-3:]
+    def standardise_without_terminal(inputs: Inputs) -> np.ndarray:
+        return _standardise(np.delete(_get_observations(inputs), int(inputs["terminal"])))[-3:]
 
     return make_detail(
         "normalisation.terminal_observation.statistics",
@@ -41,9 +41,9 @@ def _terminal_statistics() -> Detail:
         (_PPO_1,),
         {"observations": [0.0, 1.0, 40.0, 0.5, 2.0, -1.0], "terminal": 2},
         {
-            "counted": ("as any other", formula),
-            "ignored": ("it never does; that of the reset does", ignored),
-            "absent": ("there are no statistics", lambda i: _x(i)[-3:]),
+            "counted": ("as any other", standardise_last_three),
+            "ignored": ("it never does; that of the reset does", standardise_without_terminal),
+            "absent": ("there are no statistics", lambda i: _get_observations(i)[-3:]),
         },
         tolerance=2e-3,
         consequence="""Where episodes end in rare states, such as a fall, exactly these are
@@ -51,18 +51,20 @@ def _terminal_statistics() -> Detail:
     )
 
 
-def _terminal_observation() -> Detail:
-    def stored(limit: float) -> Formula:
-        def formula(i: Inputs) -> float:
+def _make_terminal_observation_detail() -> Detail:
+    def make_formula(limit: float) -> Formula:
+        def compute_stored_observation(inputs: Inputs) -> float:
             # normalised, clipped and brought back with the statistics of what was seen, in which
             # the reset's observation stands in the place of the terminal one
-            x = _x(i)
-            mean, variance = formulas.cumulative(np.append(x[:-1], x[0])).at(-1)
+            x = _get_observations(inputs)
+            mean, variance = formulas.compute_cumulative_statistics(
+                np.append(x[:-1], x[0])
+            ).select_statistics_at(-1)
             deviation = np.sqrt(variance + 1e-8)
             normalised = np.clip((x[-1] - mean) / deviation, -limit, limit)
             return normalised * deviation + mean
 
-        return formula
+        return compute_stored_observation
 
     return make_detail(
         "normalisation.terminal_observation",
@@ -75,30 +77,34 @@ def _terminal_observation() -> Detail:
         ("thesis, footnote 4",),
         {"observations": [0.0, 1.0, -1.0, 1000.0]},
         {
-            "true": ("the environment's", lambda i: _x(i)[-1]),
+            "true": ("the environment's", lambda i: _get_observations(i)[-1]),
             "clipped": (
                 "the mean plus ten standard deviations: it was clipped and brought back",
-                stored(10.0),
+                make_formula(10.0),
             ),
-            "reset": ("that of the reset", lambda i: _x(i)[0]),
+            "reset": ("that of the reset", lambda i: _get_observations(i)[0]),
         },
         consequence="""The critic learns of a terminal state that does not exist; where the last
         step is a truncation, it bootstraps from it.""",
     )
 
 
-def _replay_normalisation() -> Detail:
-    def at(statistics_of: int) -> Formula:
-        def formula(i: Inputs) -> np.ndarray:
-            x = _x(i)
-            mean, variance = formulas.cumulative(x, 0.0).at(statistics_of)
+def _make_replay_normalisation_detail() -> Detail:
+    def make_formula(statistics_of: int) -> Formula:
+        def standardise_replayed(inputs: Inputs) -> np.ndarray:
+            x = _get_observations(inputs)
+            mean, variance = formulas.compute_cumulative_statistics(x, 0.0).select_statistics_at(
+                statistics_of
+            )
             return (x[1:3] - mean) / np.sqrt(variance)
 
-        return formula
+        return standardise_replayed
 
-    def collected(i: Inputs) -> np.ndarray:
-        x = _x(i)
-        return formulas.standardise(x, formulas.cumulative(x, 0.0), least_variance=1e-4)[1:3]
+    def standardise_when_collected(inputs: Inputs) -> np.ndarray:
+        x = _get_observations(inputs)
+        return formulas.standardise_by_statistics(
+            x, formulas.compute_cumulative_statistics(x, 0.0), least_variance=1e-4
+        )[1:3]
 
     return make_detail(
         "normalisation.replay",
@@ -110,9 +116,12 @@ def _replay_normalisation() -> Detail:
         ("A Bag of Tricks, Observation Normalization and Clipping",),
         {"observations": [1.0, 2.0, 3.5, 9.0, -4.0, 12.0]},
         {
-            "when_sampled": ("when it is sampled, with the statistics of that moment", at(-1)),
-            "when_collected": ("when it is collected", collected),
-            "never": ("never", lambda i: _x(i)[1:3]),
+            "when_sampled": (
+                "when it is sampled, with the statistics of that moment",
+                make_formula(-1),
+            ),
+            "when_collected": ("when it is collected", standardise_when_collected),
+            "never": ("never", lambda i: _get_observations(i)[1:3]),
         },
         tolerance=2e-3,
         consequence="""Old transitions keep the scale of their day in one implementation and follow
@@ -120,13 +129,13 @@ def _replay_normalisation() -> Detail:
     )
 
 
-def _early_scale() -> Detail:
-    def last(statistics: Running) -> Formula:
-        def formula(i: Inputs) -> np.ndarray:
-            x = _offset(i)
-            return formulas.standardise(x, statistics(x))[-2:]
+def _make_early_scale_detail() -> Detail:
+    def make_formula(statistics: Running) -> Formula:
+        def standardise_last_two(inputs: Inputs) -> np.ndarray:
+            x = _make_alternating_observations(inputs)
+            return formulas.standardise_by_statistics(x, statistics(x))[-2:]
 
-        return formula
+        return standardise_last_two
 
     return make_detail(
         "normalisation.observation.early_scale",
@@ -138,13 +147,16 @@ def _early_scale() -> Detail:
         (_PPO_1, _WRAPPERS),
         {"count": 60, "offset": 10.0, "spread": 1.0},
         {
-            "spread": ("their standard deviation", last(formulas.cumulative)),
+            "spread": (
+                "their standard deviation",
+                make_formula(formulas.compute_cumulative_statistics),
+            ),
             "distance": (
                 "nearly the root of their mean square: E[x]^2 is subtracted before it is "
                 "corrected for an average that starts at 0",
-                last(lambda x: formulas.uncorrected(x, 0.9999)),
+                make_formula(lambda x: formulas.compute_uncorrected_statistics(x, 0.9999)),
             ),
-            "absent": ("there is no scale", lambda i: _offset(i)[-2:]),
+            "absent": ("there is no scale", lambda i: _make_alternating_observations(i)[-2:]),
         },
         tolerance=2e-3,
         scales=(1.0, 1.0),
@@ -153,19 +165,19 @@ def _early_scale() -> Detail:
     )
 
 
-def _offset(i: Inputs) -> np.ndarray:
-    signs = np.where(np.arange(int(i["count"])) % 2, -1.0, 1.0)
-    return i["offset"] + i["spread"] * signs
+def _make_alternating_observations(inputs: Inputs) -> np.ndarray:
+    signs = np.where(np.arange(int(inputs["count"])) % 2, -1.0, 1.0)
+    return inputs["offset"] + inputs["spread"] * signs
 
 
-def _large_offset() -> Detail:
-    def normalised(statistics: Running) -> Formula:
-        def formula(i: Inputs) -> np.ndarray:
-            x = _offset(i)
-            late = np.abs(formulas.standardise(x, statistics(x))[-50:])
+def _make_large_offset_detail() -> Detail:
+    def make_formula(statistics: Running) -> Formula:
+        def compute_flags_of_late_values(inputs: Inputs) -> np.ndarray:
+            x = _make_alternating_observations(inputs)
+            late = np.abs(formulas.standardise_by_statistics(x, statistics(x))[-50:])
             return np.array([0.0, float(np.max(late) > 3.0), float(np.max(late) < 0.5)])
 
-        return formula
+        return compute_flags_of_late_values
 
     return make_detail(
         "normalisation.observation.large_offset",
@@ -179,10 +191,13 @@ def _large_offset() -> Detail:
         (_PPO_1,),
         {"count": 60, "offset": 1000.0, "spread": 0.1},
         {
-            "standardised": ("yes", normalised(lambda x: formulas.cumulative(x, 0.0))),
+            "standardised": (
+                "yes",
+                make_formula(lambda x: formulas.compute_cumulative_statistics(x, 0.0)),
+            ),
             "shrunk_by_prior": (
                 "finite but too small: the prior of mean 0 widens the variance at first",
-                normalised(formulas.cumulative),
+                make_formula(formulas.compute_cumulative_statistics),
             ),
             "blown_up": ("finite but far too large", lambda i: np.array([0.0, 1.0, 0.0])),
             "not_a_number": (
@@ -194,17 +209,17 @@ def _large_offset() -> Detail:
     )
 
 
-def _shared_statistics() -> Detail:
-    def pair(formula: Callable[[np.ndarray], np.ndarray]) -> Formula:
+def _make_shared_statistics_detail() -> Detail:
+    def make_formula(formula: Callable[[np.ndarray], np.ndarray]) -> Formula:
         return lambda i: formula(np.stack([i["first"], i["second"]]))
 
-    def separate(x: np.ndarray) -> np.ndarray:
-        return np.concatenate([_standard(row)[1:] for row in x])
+    def standardise_separately(x: np.ndarray) -> np.ndarray:
+        return np.concatenate([_standardise(row)[1:] for row in x])
 
-    def shared(x: np.ndarray) -> np.ndarray:
-        statistics = formulas.cumulative(x.T.reshape(-1))
-        pooled = statistics.at(slice(1, None, 2))
-        return np.concatenate([formulas.standardise(row, pooled)[1:] for row in x])
+    def standardise_together(x: np.ndarray) -> np.ndarray:
+        statistics = formulas.compute_cumulative_statistics(x.T.reshape(-1))
+        pooled = statistics.select_statistics_at(slice(1, None, 2))
+        return np.concatenate([formulas.standardise_by_statistics(row, pooled)[1:] for row in x])
 
     return make_detail(
         "normalisation.environments",
@@ -217,9 +232,9 @@ def _shared_statistics() -> Detail:
         (_PPO_1,),
         {"first": [1.0, 2.0, 0.0, 3.0], "second": [10.0, 14.0, 9.0, 11.0]},
         {
-            "shared": ("they do", pair(shared)),
-            "separate": ("each has its own", pair(separate)),
-            "absent": ("there are none", pair(lambda x: x[:, 1:].reshape(-1))),
+            "shared": ("they do", make_formula(standardise_together)),
+            "separate": ("each has its own", make_formula(standardise_separately)),
+            "absent": ("there are none", make_formula(lambda x: x[:, 1:].reshape(-1))),
         },
         tolerance=2e-3,
         consequence="""The same state has another normalised value in each environment, and the
@@ -227,8 +242,8 @@ def _shared_statistics() -> Detail:
     )
 
 
-def _epsilon_with_fixed_statistics() -> Detail:
-    def divided(divisor: Formula) -> Formula:
+def _make_epsilon_with_fixed_statistics_detail() -> Detail:
+    def make_formula(divisor: Formula) -> Formula:
         return lambda i: np.log10(i["distance"] / divisor(i))
 
     return make_detail(
@@ -240,18 +255,18 @@ def _epsilon_with_fixed_statistics() -> Detail:
         ("A Bag of Tricks, Observation Normalization and Clipping",),
         {"deviation": 1e-7, "distance": 1e-4},
         {
-            "none": ("nothing", divided(lambda i: i["deviation"])),
+            "none": ("nothing", make_formula(lambda i: i["deviation"])),
             "inside_1e-8": (
                 "1e-8 is added to the variance",
-                divided(lambda i: np.sqrt(i["deviation"] ** 2 + 1e-8)),
+                make_formula(lambda i: np.sqrt(i["deviation"] ** 2 + 1e-8)),
             ),
             "added_1e-8": (
                 "1e-8 is added to the deviation",
-                divided(lambda i: i["deviation"] + 1e-8),
+                make_formula(lambda i: i["deviation"] + 1e-8),
             ),
-            "added_1e-2": ("1e-2 is added to it", divided(lambda i: i["deviation"] + 1e-2)),
-            "added_1e-3": ("1e-3 is added to it", divided(lambda i: i["deviation"] + 1e-3)),
-            "floor_1e-6": ("the deviation is at least 1e-6", divided(lambda i: 1e-6)),
+            "added_1e-2": ("1e-2 is added to it", make_formula(lambda i: i["deviation"] + 1e-2)),
+            "added_1e-3": ("1e-3 is added to it", make_formula(lambda i: i["deviation"] + 1e-3)),
+            "floor_1e-6": ("the deviation is at least 1e-6", make_formula(lambda i: 1e-6)),
         },
         consequence="""A component of the observation that never moved in the data for the
         statistics is divided by zero.""",
@@ -260,13 +275,13 @@ def _epsilon_with_fixed_statistics() -> Detail:
 
 
 DETAILS: tuple[Detail, ...] = (
-    _terminal_statistics(),
-    _terminal_observation(),
-    _replay_normalisation(),
-    _early_scale(),
-    _large_offset(),
-    _shared_statistics(),
-    _epsilon_with_fixed_statistics(),
+    _make_terminal_statistics_detail(),
+    _make_terminal_observation_detail(),
+    _make_replay_normalisation_detail(),
+    _make_early_scale_detail(),
+    _make_large_offset_detail(),
+    _make_shared_statistics_detail(),
+    _make_epsilon_with_fixed_statistics_detail(),
     make_detail(
         "normalisation.reward_clip.one_sided",
         "Can rewards be clipped on one side only?",

@@ -13,33 +13,39 @@ _NOTE = "A Bag of Tricks, the note on replaying trained policies"
 _SPREAD = [1.0, -1.0] * 65
 
 
-def _column(i: Inputs, name: str) -> np.ndarray:
-    return np.asarray(i[name], dtype=np.float64)
+def _get_input_as_array(inputs: Inputs, name: str) -> np.ndarray:
+    return np.asarray(inputs[name], dtype=np.float64)
 
 
-def _default_wrappers() -> Detail:
-    def formula_for(observation: Formula, reward: Formula) -> Formula:
+def _make_default_wrappers_detail() -> Detail:
+    def make_formula(observation: Formula, reward: Formula) -> Formula:
         return lambda i: np.concatenate([observation(i)[[3, -1]], reward(i)[[3, -1]]])
 
-    def raw(name: str) -> Formula:
-        return lambda i: _column(i, name)
+    def make_raw_formula(name: str) -> Formula:
+        return lambda i: _get_input_as_array(i, name)
 
-    def normalised(limit: float) -> Formula:
-        def formula(i: Inputs) -> np.ndarray:
+    def make_normalised_formula(limit: float) -> Formula:
+        def compute_normalised_observations(inputs: Inputs) -> np.ndarray:
             # the observation of the reset, 0, is part of the statistics
-            x = np.append(0.0, _column(i, "observations"))
-            standardised = formulas.standardise(x, formulas.cumulative(x))
+            x = np.append(0.0, _get_input_as_array(inputs, "observations"))
+            standardised = formulas.standardise_by_statistics(
+                x, formulas.compute_cumulative_statistics(x)
+            )
             return np.clip(standardised[1:], -limit, limit)
 
-        return formula
+        return compute_normalised_observations
 
-    def scaled(limit: float) -> Formula:
-        def formula(i: Inputs) -> np.ndarray:
-            r = _column(i, "rewards")
-            totals = formulas.rolling_return(r, 0.99)
-            return np.clip(formulas.scale(r, formulas.cumulative(totals)), -limit, limit)
+    def make_scaled_formula(limit: float) -> Formula:
+        def compute_scaled_rewards(inputs: Inputs) -> np.ndarray:
+            r = _get_input_as_array(inputs, "rewards")
+            totals = formulas.compute_rolling_return(r, 0.99)
+            return np.clip(
+                formulas.divide_by_deviation(r, formulas.compute_cumulative_statistics(totals)),
+                -limit,
+                limit,
+            )
 
-        return formula
+        return compute_scaled_rewards
 
     return make_detail(
         "normalisation.default",
@@ -51,26 +57,29 @@ def _default_wrappers() -> Detail:
         (_SETUP, _WRAPPERS),
         {"observations": [*_SPREAD, 1000.0], "rewards": [*_SPREAD, 1000.0]},
         {
-            "none": ("none", formula_for(raw("observations"), raw("rewards"))),
+            "none": (
+                "none",
+                make_formula(make_raw_formula("observations"), make_raw_formula("rewards")),
+            ),
             "observations_and_rewards": (
                 "observations and rewards normalised and clipped to [-10, 10]",
-                formula_for(normalised(10.0), scaled(10.0)),
+                make_formula(make_normalised_formula(10.0), make_scaled_formula(10.0)),
             ),
             "observations": (
                 "observations normalised and clipped to [-10, 10]",
-                formula_for(normalised(10.0), raw("rewards")),
+                make_formula(make_normalised_formula(10.0), make_raw_formula("rewards")),
             ),
             "observations_and_rewards_unclipped": (
                 "observations and rewards normalised",
-                formula_for(normalised(np.inf), scaled(np.inf)),
+                make_formula(make_normalised_formula(np.inf), make_scaled_formula(np.inf)),
             ),
             "observations_unclipped": (
                 "observations normalised",
-                formula_for(normalised(np.inf), raw("rewards")),
+                make_formula(make_normalised_formula(np.inf), make_raw_formula("rewards")),
             ),
             "rewards": (
                 "rewards scaled and clipped to [-10, 10]",
-                formula_for(raw("observations"), scaled(10.0)),
+                make_formula(make_raw_formula("observations"), make_scaled_formula(10.0)),
             ),
         },
         tolerance=0.02,
@@ -81,20 +90,22 @@ def _default_wrappers() -> Detail:
     )
 
 
-def _default_off_policy() -> Detail:
-    def normalised(i: Inputs) -> np.ndarray:
-        x = np.append(0.0, _column(i, "observations"))
-        return formulas.standardise(x, formulas.cumulative(x))[1:]
+def _make_off_policy_wrappers_detail() -> Detail:
+    def compute_normalised_observations(inputs: Inputs) -> np.ndarray:
+        x = np.append(0.0, _get_input_as_array(inputs, "observations"))
+        return formulas.standardise_by_statistics(x, formulas.compute_cumulative_statistics(x))[1:]
 
-    def both(observation: Formula, reward: Formula) -> Formula:
+    def make_formula(observation: Formula, reward: Formula) -> Formula:
         return lambda i: np.concatenate([observation(i)[2:], reward(i)[2:]])
 
-    def raw(name: str) -> Formula:
-        return lambda i: _column(i, name)
+    def make_raw_formula(name: str) -> Formula:
+        return lambda i: _get_input_as_array(i, name)
 
-    def scaled(i: Inputs) -> np.ndarray:
-        r = _column(i, "rewards")
-        return formulas.scale(r, formulas.cumulative(formulas.rolling_return(r, 0.99)))
+    def compute_scaled_rewards(inputs: Inputs) -> np.ndarray:
+        r = _get_input_as_array(inputs, "rewards")
+        return formulas.divide_by_deviation(
+            r, formulas.compute_cumulative_statistics(formulas.compute_rolling_return(r, 0.99))
+        )
 
     return make_detail(
         "normalisation.default.off_policy",
@@ -106,12 +117,21 @@ def _default_off_policy() -> Detail:
         (_SETUP, _WRAPPERS),
         {"observations": [3.0, -20.0, 4.0, 30.0], "rewards": [2.0, 20.0, -1.0, 30.0]},
         {
-            "none": ("none", both(raw("observations"), raw("rewards"))),
-            "observations": ("observations normalised", both(normalised, raw("rewards"))),
-            "rewards": ("rewards scaled", both(raw("observations"), scaled)),
+            "none": (
+                "none",
+                make_formula(make_raw_formula("observations"), make_raw_formula("rewards")),
+            ),
+            "observations": (
+                "observations normalised",
+                make_formula(compute_normalised_observations, make_raw_formula("rewards")),
+            ),
+            "rewards": (
+                "rewards scaled",
+                make_formula(make_raw_formula("observations"), compute_scaled_rewards),
+            ),
             "observations_and_rewards": (
                 "observations normalised and rewards scaled",
-                both(normalised, scaled),
+                make_formula(compute_normalised_observations, compute_scaled_rewards),
             ),
         },
         tolerance=2e-3,
@@ -123,15 +143,18 @@ _TRAINING = [2.0, 3.0, -1.0, 4.0, 0.5, 6.0]
 _EVALUATION = [9.0, 12.0, 8.0]
 
 
-def _observed_in_evaluation(i: Inputs, trained: bool, moving: bool) -> np.ndarray:
-    training, evaluation = _column(i, "training"), _column(i, "evaluation")
+def _compute_observations_in_evaluation(inputs: Inputs, trained: bool, moving: bool) -> np.ndarray:
+    training, evaluation = (
+        _get_input_as_array(inputs, "training"),
+        _get_input_as_array(inputs, "evaluation"),
+    )
     if not moving:
-        moments = formulas.cumulative(training)
+        moments = formulas.compute_cumulative_statistics(training)
         frozen = formulas.Statistics(*(np.full(len(evaluation), column[-1]) for column in moments))
-        return formulas.standardise(evaluation, frozen)
+        return formulas.standardise_by_statistics(evaluation, frozen)
     stream = np.concatenate([training, evaluation]) if trained else evaluation
-    values = formulas.standardise(
-        stream, formulas.cumulative(stream), epsilon=0.0, least_variance=1e-6
+    values = formulas.standardise_by_statistics(
+        stream, formulas.compute_cumulative_statistics(stream), epsilon=0.0, least_variance=1e-6
     )
     return values[len(stream) - len(evaluation) :]
 
@@ -142,21 +165,21 @@ _OBSERVED = "Observed, [3]: what the agent is given for ``evaluation``, the firs
 _EVALUATIONS = {
     "training_frozen": (
         "the statistics of the training, which stay as they are",
-        lambda i: _observed_in_evaluation(i, trained=True, moving=False),
+        lambda i: _compute_observations_in_evaluation(i, trained=True, moving=False),
     ),
     "training_moving": (
         "the statistics of the training, which evaluation goes on to change",
-        lambda i: _observed_in_evaluation(i, trained=True, moving=True),
+        lambda i: _compute_observations_in_evaluation(i, trained=True, moving=True),
     ),
     "fresh_moving": (
         "new statistics, which begin with the evaluation",
-        lambda i: _observed_in_evaluation(i, trained=False, moving=True),
+        lambda i: _compute_observations_in_evaluation(i, trained=False, moving=True),
     ),
-    "none": ("the observation itself", lambda i: _column(i, "evaluation")),
+    "none": ("the observation itself", lambda i: _get_input_as_array(i, "evaluation")),
 }
 
 
-def _evaluation() -> list[Detail]:
+def _make_evaluation_details() -> list[Detail]:
     return [
         make_detail(
             "normalisation.evaluation",
@@ -220,4 +243,8 @@ def _evaluation() -> list[Detail]:
     ]
 
 
-DETAILS: tuple[Detail, ...] = (_default_wrappers(), _default_off_policy(), *_evaluation())
+DETAILS: tuple[Detail, ...] = (
+    _make_default_wrappers_detail(),
+    _make_off_policy_wrappers_detail(),
+    *_make_evaluation_details(),
+)

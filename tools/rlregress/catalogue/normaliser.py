@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rlregress.catalogue.registry import Detail, Formula, Inputs, always, make_detail
+from rlregress.catalogue.registry import Detail, Formula, Inputs, make_constant_formula, make_detail
 from rlregress.formulas import normaliser
 
 _COMPONENT = "The framework's component that agents put before or behind their networks, alone. "
@@ -12,44 +12,46 @@ _DOCUMENTED = ("documentation of each framework",)
 _MERGED = ("Chan et al. 1982", *_DOCUMENTED)
 
 
-def _batches(prior: normaliser.Statistics, freedom: int) -> Formula:
-    def numbers(i: Inputs) -> list[float]:
-        first = prior.merge(i["first"], freedom)
-        second = first.merge(i["second"], freedom)
-        return [float(running.standardise(i["number"])) for running in (first, second)]
+def _make_formula_of_merged_batches(prior: normaliser.Statistics, freedom: int) -> Formula:
+    def standardise_after_each_batch(inputs: Inputs) -> list[float]:
+        first = prior.merge_batch(inputs["first"], freedom)
+        second = first.merge_batch(inputs["second"], freedom)
+        return [float(running.standardise(inputs["number"])) for running in (first, second)]
 
-    return numbers
+    return standardise_after_each_batch
 
 
-def _averaged(by_size: bool) -> Formula:
+def _make_formula_of_averaged_moments(by_size: bool) -> Formula:
     """Return a formula with the averages of the batches' means and variances."""
 
-    def numbers(i: Inputs) -> np.ndarray:
-        batches = [i["first"], i["second"]]
+    def standardise_by_averages(inputs: Inputs) -> np.ndarray:
+        batches = [inputs["first"], inputs["second"]]
         moments = np.array([(batch.mean(), batch.var()) for batch in batches])
         weights = [len(batch) if by_size else 1 for batch in batches]
         mean, variance = np.stack([moments[0], np.average(moments, axis=0, weights=weights)]).T
-        return np.asarray((i["number"] - mean) / np.sqrt(variance))
+        return np.asarray((inputs["number"] - mean) / np.sqrt(variance))
 
-    return numbers
+    return standardise_by_averages
 
 
-def _targets(values_move: bool, same: bool) -> Formula:
+def _make_formula_of_value_and_returns(values_move: bool, same: bool) -> Formula:
     """Return a formula of value and returns, for each order of updating and scaling."""
 
-    def numbers(i: Inputs) -> np.ndarray:
-        values = np.full(len(i["rewards"]), i["value"])
-        before = normaliser.prior(1.0)
-        first = before.merge(values, 1) if values_move else before
-        both = first.merge(i["rewards"], 1)
+    def standardise_value_and_returns(inputs: Inputs) -> np.ndarray:
+        values = np.full(len(inputs["rewards"]), inputs["value"])
+        before = normaliser.make_prior_statistics(1.0)
+        first = before.merge_batch(values, 1) if values_move else before
+        both = first.merge_batch(inputs["rewards"], 1)
         value_statistics = both if same else first
-        return np.append(value_statistics.standardise(i["value"]), both.standardise(i["rewards"]))
+        return np.append(
+            value_statistics.standardise(inputs["value"]), both.standardise(inputs["rewards"])
+        )
 
-    return numbers
+    return standardise_value_and_returns
 
 
-def _untouched(i: Inputs) -> np.ndarray:
-    return np.append(i["value"], i["rewards"])
+def _get_value_and_rewards(inputs: Inputs) -> np.ndarray:
+    return np.append(inputs["value"], inputs["rewards"])
 
 
 _PRIORS = {
@@ -70,16 +72,22 @@ DETAILS: tuple[Detail, ...] = (
         _MERGED,
         {"first": [22.0, 23.0, 19.0, 24.0], "second": [20.5, 26.0], "number": 25.0},
         {
-            f"{name}{suffix}": (meaning + further, _batches(normaliser.prior(rows), freedom))
+            f"{name}{suffix}": (
+                meaning + further,
+                _make_formula_of_merged_batches(normaliser.make_prior_statistics(rows), freedom),
+            )
             for name, (meaning, rows) in _PRIORS.items()
             for freedom, suffix, further in ((0, "", ""), (1, "_sample_variance", _SAMPLE))
         }
         | {
             "variances_averaged": (
                 "variances are averaged: what lies between the batches is lost",
-                _averaged(True),
+                _make_formula_of_averaged_moments(True),
             ),
-            "equal_weights": ("batches count the same, whatever their size", _averaged(False)),
+            "equal_weights": (
+                "batches count the same, whatever their size",
+                _make_formula_of_averaged_moments(False),
+            ),
         },
         consequence="""The same data are scaled differently: more so the smaller the batches are,
         at the begin of a training, and where observations drift from rollout to rollout.""",
@@ -93,10 +101,10 @@ DETAILS: tuple[Detail, ...] = (
         _DOCUMENTED,
         {"number": 2.0},
         {
-            "finite": ("yes", always(1.0)),
+            "finite": ("yes", make_constant_formula(1.0)),
             "not_a_number": (
                 "no: a row has no sample variance, and nothing is a number any more",
-                always(0.0),
+                make_constant_formula(0.0),
             ),
         },
         consequence="""One minibatch of one row, such as the remainder of a rollout, and every
@@ -111,10 +119,10 @@ DETAILS: tuple[Detail, ...] = (
         _DOCUMENTED,
         {"limit": 4, "size": 3},
         {
-            "reached": ("with the batch that reaches it", always(0.5)),
-            "not_exceeded": ("before a batch that would exceed it", always(0.0)),
-            "exact": ("within a batch", always(0.25)),
-            "never": ("never", always(1.0)),
+            "reached": ("with the batch that reaches it", make_constant_formula(0.5)),
+            "not_exceeded": ("before a batch that would exceed it", make_constant_formula(0.0)),
+            "exact": ("within a batch", make_constant_formula(0.25)),
+            "never": ("never", make_constant_formula(1.0)),
         },
         consequence="""Statistics that freeze too early belong to the first, clumsy policies.""",
     ),
@@ -127,10 +135,16 @@ DETAILS: tuple[Detail, ...] = (
         _DOCUMENTED,
         {"deviation": 2.0, "numbers": [3.0, 30.0]},
         {
-            "clipped_5": ("no: beyond 5 deviations it is clipped first", always(6.0, 10.0)),
-            "clipped_10": ("no: beyond 10 deviations it is clipped first", always(6.0, 20.0)),
-            "any": ("yes", always(6.0, 60.0)),
-            "not_scaled_back": ("nothing is scaled back", always(3.0, 30.0)),
+            "clipped_5": (
+                "no: beyond 5 deviations it is clipped first",
+                make_constant_formula(6.0, 10.0),
+            ),
+            "clipped_10": (
+                "no: beyond 10 deviations it is clipped first",
+                make_constant_formula(6.0, 20.0),
+            ),
+            "any": ("yes", make_constant_formula(6.0, 60.0)),
+            "not_scaled_back": ("nothing is scaled back", make_constant_formula(3.0, 30.0)),
         },
         tolerance=1e-6,
         consequence="""Values beyond the bound cannot be said, whatever the network says: advantages
@@ -148,17 +162,17 @@ DETAILS: tuple[Detail, ...] = (
         {
             "one_after_the_other": (
                 "old values with statistics of old values, targets with those of both",
-                _targets(True, False),
+                _make_formula_of_value_and_returns(True, False),
             ),
             "both_together": (
                 "both with statistics of old values and targets",
-                _targets(True, True),
+                _make_formula_of_value_and_returns(True, True),
             ),
             "targets_alone": (
                 "old values with the statistics of before, targets with those of targets",
-                _targets(False, False),
+                _make_formula_of_value_and_returns(False, False),
             ),
-            "not_scaled": ("neither is scaled", _untouched),
+            "not_scaled": ("neither is scaled", _get_value_and_rewards),
         },
         consequence="""Values that are clipped around old values on another scale are held where
         nobody wanted them.""",
@@ -172,12 +186,12 @@ DETAILS: tuple[Detail, ...] = (
         ("Schulman et al. 2017, equation 6",),
         {"steps": 8},
         {
-            "one": ("it is: the update sees what the rollout saw", always(0.0, 0.0)),
+            "one": ("it is: the update sees what the rollout saw", make_constant_formula(0.0, 0.0)),
             "moved": (
                 "no: statistics moved in the rollout, or in the update",
-                always(1.0, 1.0),
+                make_constant_formula(1.0, 1.0),
             ),
-            "moved_later": ("not after the first rollout", always(0.0, 1.0)),
+            "moved_later": ("not after the first rollout", make_constant_formula(0.0, 1.0)),
         },
         consequence="""The clip acts on a policy that has not moved: gradients of some samples are
         lost, and those of others belong to another policy.""",
@@ -198,9 +212,15 @@ DETAILS: tuple[Detail, ...] = (
             "offset": 1000.0,
         },
         {
-            "own": ("they are, as those of the policy", always(1.0, 0.0)),
-            "as_observed": ("they are not scaled, or their statistics stay", always(0.0, 1.0)),
-            "others": ("with statistics of others, or of another time", always(0.0, 0.0)),
+            "own": ("they are, as those of the policy", make_constant_formula(1.0, 0.0)),
+            "as_observed": (
+                "they are not scaled, or their statistics stay",
+                make_constant_formula(0.0, 1.0),
+            ),
+            "others": (
+                "with statistics of others, or of another time",
+                make_constant_formula(0.0, 0.0),
+            ),
         },
         consequence="""The value network reads numbers of a size that it cannot learn from, while
         the policy's inputs look right.""",
@@ -215,10 +235,10 @@ DETAILS: tuple[Detail, ...] = (
         {
             "twice": (
                 "twice, with its observation and its next one, each time it is sampled",
-                always(2.0),
+                make_constant_formula(2.0),
             ),
-            "once": ("once, each time it is sampled", always(1.0)),
-            "when_collected": ("never: it did when it was collected", always(0.0)),
+            "once": ("once, each time it is sampled", make_constant_formula(1.0)),
+            "when_collected": ("never: it did when it was collected", make_constant_formula(0.0)),
         },
         consequence="""Old transitions are counted again and again, so that the statistics are those
         of the replay buffer's past.""",

@@ -17,11 +17,11 @@ LOOP = """The framework's own training loop, with small networks, on an environm
 COUNTS = {"collected_at_once": 4, "batch_size": 3}
 
 
-def learning_starts(id: str, sources: tuple[str, ...]) -> Detail:
+def make_learning_starts_detail(id: str, sources: tuple[str, ...]) -> Detail:
     """Build the detail: how long actions are random, and when updates start."""
 
-    def whole_batches(i: Inputs) -> float:
-        return loops.whole_batches(i["starts"], i["collected_at_once"])
+    def count_steps_of_whole_batches(inputs: Inputs) -> float:
+        return loops.round_up_to_whole_batches(inputs["starts"], inputs["collected_at_once"])
 
     return make_detail(
         id,
@@ -49,11 +49,14 @@ def learning_starts(id: str, sources: tuple[str, ...]) -> Detail:
             ),
             "whole_batches": (
                 "both at the end of the collected batch in which the number is reached",
-                lambda i: [whole_batches(i)] * 2,
+                lambda i: [count_steps_of_whole_batches(i)] * 2,
             ),
             "whole_batches_one_later": (
                 "random until that end, the first update after one more batch",
-                lambda i: [whole_batches(i), whole_batches(i) + i["collected_at_once"]],
+                lambda i: [
+                    count_steps_of_whole_batches(i),
+                    count_steps_of_whole_batches(i) + i["collected_at_once"],
+                ],
             ),
             "from_first_minibatch": (
                 "random for one step less than asked, updates as soon as the buffer holds more "
@@ -79,7 +82,7 @@ def learning_starts(id: str, sources: tuple[str, ...]) -> Detail:
     )
 
 
-def update_ratio(
+def make_update_ratio_detail(
     id: str, counted: str, count: int, sources: tuple[str, ...], further: dict[str, Formula]
 ) -> Detail:
     """Build the detail: updates per environment step, by default and as requested."""
@@ -90,7 +93,7 @@ def update_ratio(
         ),
     }
 
-    def rates(default: float, fewer: float, further: float) -> Formula:
+    def make_rates_formula(default: float, fewer: float, further: float) -> Formula:
         return lambda i: np.repeat([default, fewer, further], count)
 
     return make_detail(
@@ -108,13 +111,25 @@ def update_ratio(
         {
             "one_to_one_settable": (
                 "one a step by default, fewer and more can be asked for",
-                rates(1.0, 0.5, 2.0),
+                make_rates_formula(1.0, 0.5, 2.0),
             ),
-            "one_to_one_fixed": ("one a step whatever is asked for", rates(1.0, 1.0, 1.0)),
-            "one_to_one_fewer": ("one a step, only fewer can be asked for", rates(1.0, 0.5, 1.0)),
-            "one_to_one_more": ("one a step, only more can be asked for", rates(1.0, 1.0, 2.0)),
-            "halved_settable": (meanings["halved_settable"], rates(0.5, 0.25, 1.0)),
-            "doubled_settable": ("two a step by default, settable", rates(2.0, 1.0, 4.0)),
+            "one_to_one_fixed": (
+                "one a step whatever is asked for",
+                make_rates_formula(1.0, 1.0, 1.0),
+            ),
+            "one_to_one_fewer": (
+                "one a step, only fewer can be asked for",
+                make_rates_formula(1.0, 0.5, 1.0),
+            ),
+            "one_to_one_more": (
+                "one a step, only more can be asked for",
+                make_rates_formula(1.0, 1.0, 2.0),
+            ),
+            "halved_settable": (meanings["halved_settable"], make_rates_formula(0.5, 0.25, 1.0)),
+            "doubled_settable": (
+                "two a step by default, settable",
+                make_rates_formula(2.0, 1.0, 4.0),
+            ),
             **{name: (meanings[name], formula) for name, formula in further.items()},
         },
         consequence="""The number of updates per environment step is the largest lever on sample
@@ -122,7 +137,7 @@ def update_ratio(
     )
 
 
-def vectorisation(id: str, sources: tuple[str, ...]) -> Detail:
+def make_vectorisation_detail(id: str, sources: tuple[str, ...]) -> Detail:
     """Return the detail about the number of steps with several environments."""
     return make_detail(
         id,

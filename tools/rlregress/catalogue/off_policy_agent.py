@@ -11,10 +11,10 @@ from rlregress.formulas import loops
 _RELU, _TANH, _LEAKY = [0.0, 0.5], [-np.tanh(0.5), np.tanh(0.5)], [-0.005, 0.5]
 
 
-def networks(id: str, sources: tuple[str, ...]) -> Detail:
+def make_networks_detail(id: str, sources: tuple[str, ...]) -> Detail:
     """Build the detail: widths, activation and sharing of the networks."""
 
-    def describe_networks(
+    def make_networks_formula(
         policy: tuple[int, ...],
         critic: tuple[int, ...],
         activation: list[float],
@@ -28,8 +28,8 @@ def networks(id: str, sources: tuple[str, ...]) -> Detail:
         ]
         return lambda i: [*ends, critics, *activation, shared]
 
-    def both(*widths: int, activation: list[float] = _RELU) -> Formula:
-        return describe_networks(widths, widths, activation)
+    def make_formula_of_same_widths(*widths: int, activation: list[float] = _RELU) -> Formula:
+        return make_networks_formula(widths, widths, activation)
 
     return make_detail(
         id,
@@ -46,36 +46,48 @@ def networks(id: str, sources: tuple[str, ...]) -> Detail:
         {
             "as_set": (
                 "sizes and activation are those that the settings file gives",
-                both(24, 8, activation=_TANH),
+                make_formula_of_same_widths(24, 8, activation=_TANH),
             ),
             "sizes_as_set_relu": (
                 "the sizes are those that the settings file gives, always relu",
-                both(24, 8),
+                make_formula_of_same_widths(24, 8),
             ),
-            "relu_256_256": ("two of 256, relu", both(256, 256)),
-            "relu_256_128": ("256 and 128, relu", both(256, 128)),
-            "relu_400_300": ("400 and 300, relu", both(400, 300)),
-            "relu_64_64": ("two of 64, relu", both(64, 64)),
-            "tanh_64_64": ("two of 64, tanh", both(64, 64, activation=_TANH)),
-            "tanh_256_256": ("two of 256, tanh", both(256, 256, activation=_TANH)),
-            "tanh_400_300": ("400 and 300, tanh", both(400, 300, activation=_TANH)),
-            "leaky_relu_256_256": ("two of 256, leaky relu", both(256, 256, activation=_LEAKY)),
-            "relu_256": ("one of 256, relu", both(256)),
+            "relu_256_256": ("two of 256, relu", make_formula_of_same_widths(256, 256)),
+            "relu_256_128": ("256 and 128, relu", make_formula_of_same_widths(256, 128)),
+            "relu_400_300": ("400 and 300, relu", make_formula_of_same_widths(400, 300)),
+            "relu_64_64": ("two of 64, relu", make_formula_of_same_widths(64, 64)),
+            "tanh_64_64": (
+                "two of 64, tanh",
+                make_formula_of_same_widths(64, 64, activation=_TANH),
+            ),
+            "tanh_256_256": (
+                "two of 256, tanh",
+                make_formula_of_same_widths(256, 256, activation=_TANH),
+            ),
+            "tanh_400_300": (
+                "400 and 300, tanh",
+                make_formula_of_same_widths(400, 300, activation=_TANH),
+            ),
+            "leaky_relu_256_256": (
+                "two of 256, leaky relu",
+                make_formula_of_same_widths(256, 256, activation=_LEAKY),
+            ),
+            "relu_256": ("one of 256, relu", make_formula_of_same_widths(256)),
             "one_q_network": (
                 "two of 256, one Q network",
-                describe_networks((256,) * 2, (256,) * 2, _RELU, 1),
+                make_networks_formula((256,) * 2, (256,) * 2, _RELU, 1),
             ),
             "relu_256_256_shared": (
                 "two of 256, relu, shared by policy and Q networks",
-                describe_networks((256, 256), (256, 256), _RELU, shared=1.0),
+                make_networks_formula((256, 256), (256, 256), _RELU, shared=1.0),
             ),
             "relu_400_300_shared": (
                 "400 and 300, relu, shared by policy and Q networks",
-                describe_networks((400, 300), (400, 300), _RELU, shared=1.0),
+                make_networks_formula((400, 300), (400, 300), _RELU, shared=1.0),
             ),
             "relu_256_256_critics_400_300": (
                 "policy of 256 and 256, Q networks of 400 and 300, relu",
-                describe_networks((256, 256), (400, 300), _RELU),
+                make_networks_formula((256, 256), (400, 300), _RELU),
             ),
         },
         consequence="""Capacity and activation change what can be learned and how fast a step is: a
@@ -83,10 +95,10 @@ def networks(id: str, sources: tuple[str, ...]) -> Detail:
     )
 
 
-def gradient_clip(id: str, sources: tuple[str, ...]) -> Detail:
+def make_gradient_clip_detail(id: str, sources: tuple[str, ...]) -> Detail:
     """Build the detail: norms that reach the optimisers."""
 
-    def inverse(critics: float, policy: float) -> Formula:
+    def make_formula(critics: float, policy: float) -> Formula:
         return lambda i: [critics, policy]
 
     return make_detail(
@@ -100,13 +112,13 @@ def gradient_clip(id: str, sources: tuple[str, ...]) -> Detail:
         sources,
         {"factor": 1e6, "batch_size": 5},
         {
-            "none": ("no", inverse(0.0, 0.0)),
-            "half_each": ("each to a norm of 0.5", inverse(2.0, 2.0)),
-            "half_critics": ("those of the Q networks to 0.5", inverse(2.0, 0.0)),
-            "half_policy": ("those of the policy to 0.5", inverse(0.0, 2.0)),
-            "one_each": ("each to a norm of 1", inverse(1.0, 1.0)),
-            "one_critics": ("those of the Q networks to 1", inverse(1.0, 0.0)),
-            "ten_each": ("each to a norm of 10", inverse(0.1, 0.1)),
+            "none": ("no", make_formula(0.0, 0.0)),
+            "half_each": ("each to a norm of 0.5", make_formula(2.0, 2.0)),
+            "half_critics": ("those of the Q networks to 0.5", make_formula(2.0, 0.0)),
+            "half_policy": ("those of the policy to 0.5", make_formula(0.0, 2.0)),
+            "one_each": ("each to a norm of 1", make_formula(1.0, 1.0)),
+            "one_critics": ("those of the Q networks to 1", make_formula(1.0, 0.0)),
+            "ten_each": ("each to a norm of 10", make_formula(0.1, 0.1)),
         },
         tolerance=1e-3,
         consequence="""Clipping bounds the damage of one bad batch and slows learning while errors
@@ -114,10 +126,10 @@ def gradient_clip(id: str, sources: tuple[str, ...]) -> Detail:
     )
 
 
-def adam_epsilon(id: str, roles: str, count: int, sources: tuple[str, ...]) -> Detail:
+def make_adam_epsilon_detail(id: str, roles: str, count: int, sources: tuple[str, ...]) -> Detail:
     """Build the detail: the constant in the denominator of Adam."""
 
-    def powers(*exponents: float) -> Formula:
+    def make_formula(*exponents: float) -> Formula:
         return lambda i: exponents[:count]
 
     return make_detail(
@@ -130,20 +142,23 @@ def adam_epsilon(id: str, roles: str, count: int, sources: tuple[str, ...]) -> D
         sources,
         {"documented": 1e-4},
         {
-            "torch_default": ("1e-8, the default of PyTorch", powers(-8.0, -8.0, -8.0)),
-            "1e-5": ("1e-5, as PPO has it", powers(-5.0, -5.0, -5.0)),
-            "1e-7": ("1e-7, the default of Keras", powers(-7.0, -7.0, -7.0)),
-            "setting": ("the setting, for all", powers(-4.0, -4.0, -4.0)),
-            "setting_without_policy": ("the setting, not for the policy", powers(-4.0, -8.0, -8.0)),
+            "torch_default": ("1e-8, the default of PyTorch", make_formula(-8.0, -8.0, -8.0)),
+            "1e-5": ("1e-5, as PPO has it", make_formula(-5.0, -5.0, -5.0)),
+            "1e-7": ("1e-7, the default of Keras", make_formula(-7.0, -7.0, -7.0)),
+            "setting": ("the setting, for all", make_formula(-4.0, -4.0, -4.0)),
+            "setting_without_policy": (
+                "the setting, not for the policy",
+                make_formula(-4.0, -8.0, -8.0),
+            ),
             "setting_without_critics": (
                 "the setting, not for the critics",
-                powers(-8.0, -4.0, -8.0),
+                make_formula(-8.0, -4.0, -8.0),
             ),
             **(
                 {
                     "setting_without_temperature": (
                         "the setting for Q networks and policy, 1e-8 for the temperature",
-                        powers(-4.0, -4.0, -8.0),
+                        make_formula(-4.0, -4.0, -8.0),
                     )
                 }
                 if count > 2
@@ -155,7 +170,7 @@ def adam_epsilon(id: str, roles: str, count: int, sources: tuple[str, ...]) -> D
     )
 
 
-def initialisation() -> Detail:
+def make_initialisation_detail() -> Detail:
     """Build the detail: the distribution of the first weights."""
     return make_detail(
         "sac.networks.initialisation",
@@ -169,28 +184,31 @@ def initialisation() -> Detail:
         {
             "torch_default": (
                 "U(-1/sqrt(n), 1/sqrt(n)) for weights and biases",
-                lambda i: loops.uniform_layer(1.0, 1.0),
+                lambda i: loops.compute_statistics_of_uniform_layer(1.0, 1.0),
             ),
             "xavier_zero_bias": (
                 "Xavier uniform, biases 0",
-                lambda i: loops.uniform_layer(np.sqrt(3.0), 0.0),
+                lambda i: loops.compute_statistics_of_uniform_layer(np.sqrt(3.0), 0.0),
             ),
             "xavier": (
                 "Xavier uniform, biases as PyTorch makes them",
-                lambda i: loops.uniform_layer(np.sqrt(3.0), 1.0),
+                lambda i: loops.compute_statistics_of_uniform_layer(np.sqrt(3.0), 1.0),
             ),
             "kaiming_zero_bias": (
                 "Kaiming uniform for relu, biases 0",
-                lambda i: loops.uniform_layer(np.sqrt(6.0), 0.0),
+                lambda i: loops.compute_statistics_of_uniform_layer(np.sqrt(6.0), 0.0),
             ),
-            "orthogonal": ("orthogonal, biases 0", lambda i: loops.orthogonal_layer(1.0)),
+            "orthogonal": (
+                "orthogonal, biases 0",
+                lambda i: loops.compute_statistics_of_orthogonal_layer(1.0),
+            ),
             "orthogonal_relu": (
                 "orthogonal with gain sqrt 2, biases 0",
-                lambda i: loops.orthogonal_layer(np.sqrt(2.0)),
+                lambda i: loops.compute_statistics_of_orthogonal_layer(np.sqrt(2.0)),
             ),
             "torch_default_zero_bias": (
                 "U(-1/sqrt(n), 1/sqrt(n)), biases 0",
-                lambda i: loops.uniform_layer(1.0, 0.0),
+                lambda i: loops.compute_statistics_of_uniform_layer(1.0, 0.0),
             ),
         },
         # the largest of 256 biases is within 3 % of its bound with probability 0.9996

@@ -11,15 +11,15 @@ from rlregress.catalogue import critics
 from rlregress.catalogue.registry import Detail, Formula, Inputs, make_detail
 
 
-def _blend_by(fraction: float) -> Formula:
-    def formula(i: Inputs) -> np.ndarray:
-        source, target = np.asarray(i["source"]), np.asarray(i["target"])
+def _make_blend_formula(fraction: float) -> Formula:
+    def compute_blended_parameters(inputs: Inputs) -> np.ndarray:
+        source, target = np.asarray(inputs["source"]), np.asarray(inputs["target"])
         return (1.0 - fraction) * target + fraction * source
 
-    return formula
+    return compute_blended_parameters
 
 
-def _coefficient(id: str, filled: str, inputs: Mapping[str, Any], count: int) -> Detail:
+def _make_soft_update_detail(id: str, filled: str, inputs: Mapping[str, Any], count: int) -> Detail:
     return make_detail(
         id,
         "Which share does the coefficient of the target update mean?",
@@ -34,9 +34,12 @@ def _coefficient(id: str, filled: str, inputs: Mapping[str, Any], count: int) ->
         ),
         {**inputs, "coefficient": 0.2},
         {
-            "share_of_source": ("the share that comes from the trained network", _blend_by(0.2)),
-            "share_kept": ("the share that the target network keeps", _blend_by(0.8)),
-            "ignored": ("0.005 whatever is set", _blend_by(0.005)),
+            "share_of_source": (
+                "the share that comes from the trained network",
+                _make_blend_formula(0.2),
+            ),
+            "share_kept": ("the share that the target network keeps", _make_blend_formula(0.8)),
+            "ignored": ("0.005 whatever is set", _make_blend_formula(0.005)),
         },
         consequence="""The same number makes targets that crawl or targets that jump: 0.005 in the
         one meaning is 0.995 in the other.""",
@@ -44,10 +47,12 @@ def _coefficient(id: str, filled: str, inputs: Mapping[str, Any], count: int) ->
 
 
 DETAILS: tuple[Detail, ...] = (
-    _coefficient(
+    _make_soft_update_detail(
         "sac.target_update.parameter", critics.FILLED_CRITICS, critics.TARGETS_OF_CRITICS, 2
     ),
-    _coefficient("td3.target_update.parameter", critics.FILLED_ALL, critics.TARGETS_OF_ALL, 3),
+    _make_soft_update_detail(
+        "td3.target_update.parameter", critics.FILLED_ALL, critics.TARGETS_OF_ALL, 3
+    ),
     make_detail(
         "td3.target_noise.parameter",
         "Do standard deviation and bound of the target noise arrive where the user sets them?",

@@ -14,8 +14,8 @@ from rlregress.formulas import action_transforms, loops, ppo
 _NO_NORMALISATION = "Advantages are not normalised (the option is switched off). "
 
 
-def _policy_loss() -> Detail:
-    def formula_for(formula: Callable[..., Any], sign: float = 1.0) -> Formula:
+def _make_policy_loss_detail() -> Detail:
+    def make_formula(formula: Callable[..., Any], sign: float = 1.0) -> Formula:
         return lambda i: sign * formula(i["ratios"], i["advantages"], i["clip_range"])
 
     return make_detail(
@@ -33,20 +33,26 @@ def _policy_loss() -> Detail:
             "clip_range": 0.2,
         },
         {
-            "pessimistic": ("-mean of min(r A, clip(r) A)", formula_for(ppo.loss_pessimistic)),
-            "no_clip": ("-mean of r A", formula_for(ppo.loss_no_clip)),
+            "pessimistic": (
+                "-mean of min(r A, clip(r) A)",
+                make_formula(ppo.compute_pessimistic_loss),
+            ),
+            "no_clip": ("-mean of r A", make_formula(ppo.compute_loss_without_clip)),
             "clip_without_minimum": (
                 "-mean of clip(r) A",
-                formula_for(ppo.loss_clip_without_minimum),
+                make_formula(ppo.compute_loss_without_minimum),
             ),
             "mean_ratio": (
                 "ratio averaged first (equations 8, 9)",
-                formula_for(ppo.loss_mean_ratio),
+                make_formula(ppo.compute_loss_of_mean_ratio),
             ),
-            "optimistic": ("-mean of max(r A, clip(r) A)", formula_for(ppo.loss_optimistic)),
+            "optimistic": (
+                "-mean of max(r A, clip(r) A)",
+                make_formula(ppo.compute_optimistic_loss),
+            ),
             "ascent": (
                 "the pessimistic loss with the sign flipped",
-                formula_for(ppo.loss_pessimistic, -1),
+                make_formula(ppo.compute_pessimistic_loss, -1),
             ),
         },
         consequence="""Without the pessimistic clip the policy can leave the trust region in one
@@ -54,16 +60,22 @@ def _policy_loss() -> Detail:
     )
 
 
-def _advantage_normalisation() -> list[Detail]:
-    def one_sided(i: Inputs, advantages: np.ndarray) -> float:
-        return ppo.loss_pessimistic(np.full(len(advantages), i["ratio"]), advantages, 0.2)
+def _make_advantage_normalisation_details() -> list[Detail]:
+    def compute_pessimistic_loss(inputs: Inputs, advantages: np.ndarray) -> float:
+        return ppo.compute_pessimistic_loss(
+            np.full(len(advantages), inputs["ratio"]), advantages, 0.2
+        )
 
-    def per_minibatch(**options: Any) -> Formula:
+    def make_per_minibatch_formula(**options: Any) -> Formula:
         # Any two distinct numbers normalise to the same pair, so one split stands for all.
-        return lambda i: one_sided(i, ppo.normalise(i["advantages"][:2], **options))
+        return lambda i: compute_pessimistic_loss(
+            i, ppo.normalise_advantages(i["advantages"][:2], **options)
+        )
 
-    def per_batch(**options: Any) -> Formula:
-        return lambda i: one_sided(i, ppo.normalise(i["advantages"], **options))
+    def make_per_batch_formula(**options: Any) -> Formula:
+        return lambda i: compute_pessimistic_loss(
+            i, ppo.normalise_advantages(i["advantages"], **options)
+        )
 
     feed = """Every stored log-probability is the current one minus log(``ratio``), so that every
         ratio is ``ratio``; clip range 0.2; learning rate 0 or no step between minibatches. """
@@ -79,11 +91,20 @@ def _advantage_normalisation() -> list[Detail]:
             ("thesis, equation 3", "thesis, section 5.1", "The 32 details of PPO, general, 3"),
             {"advantages": [1.0, 2.0, 3.0, 10.0], "ratio": 2.0, "minibatch_size": 2},
             {
-                "minibatch_ddof1": ("per minibatch, divisor n - 1", per_minibatch(ddof=1)),
-                "minibatch_ddof0": ("per minibatch, divisor n", per_minibatch(ddof=0)),
-                "batch_ddof1": ("over the whole rollout, divisor n - 1", per_batch(ddof=1)),
-                "batch_ddof0": ("over the whole rollout, divisor n", per_batch(ddof=0)),
-                "off": ("not normalised", lambda i: one_sided(i, i["advantages"])),
+                "minibatch_ddof1": (
+                    "per minibatch, divisor n - 1",
+                    make_per_minibatch_formula(ddof=1),
+                ),
+                "minibatch_ddof0": ("per minibatch, divisor n", make_per_minibatch_formula(ddof=0)),
+                "batch_ddof1": (
+                    "over the whole rollout, divisor n - 1",
+                    make_per_batch_formula(ddof=1),
+                ),
+                "batch_ddof0": (
+                    "over the whole rollout, divisor n",
+                    make_per_batch_formula(ddof=0),
+                ),
+                "off": ("not normalised", lambda i: compute_pessimistic_loss(i, i["advantages"])),
             },
             consequence="""Gradients scale with the reward where it is off; over the whole batch
             instead of the minibatch the same sample gets another weight.""",
@@ -98,11 +119,11 @@ def _advantage_normalisation() -> list[Detail]:
             ("thesis, equation 3",),
             {"advantages": [-1e-8, 1e-8], "ratio": 2.0},
             {
-                "added_1e-8": ("std + 1e-8", per_batch(std_epsilon=1e-8)),
-                "added_1e-5": ("std + 1e-5", per_batch(std_epsilon=1e-5)),
-                "clamped_1e-6": ("max(std, 1e-6)", per_batch(minimum=1e-6)),
-                "clamped_1e-4": ("max(std, 1e-4)", per_batch(minimum=1e-4)),
-                "none": ("std alone", per_batch()),
+                "added_1e-8": ("std + 1e-8", make_per_batch_formula(std_epsilon=1e-8)),
+                "added_1e-5": ("std + 1e-5", make_per_batch_formula(std_epsilon=1e-5)),
+                "clamped_1e-6": ("max(std, 1e-6)", make_per_batch_formula(minimum=1e-6)),
+                "clamped_1e-4": ("max(std, 1e-4)", make_per_batch_formula(minimum=1e-4)),
+                "none": ("std alone", make_per_batch_formula()),
             },
             tolerance=1e-6,
             consequence="""Matters where advantages are nearly equal: sparse rewards are amplified
@@ -111,11 +132,11 @@ def _advantage_normalisation() -> list[Detail]:
     ]
 
 
-def _initialisation() -> Detail:
+def _make_initialisation_detail() -> Detail:
     root2 = float(np.sqrt(2.0))
 
-    def gains(policy: list[float], value: list[float]) -> Formula:
-        return lambda i: loops.orthogonal_singular_values(np.array(policy + value))
+    def make_formula(policy: list[float], value: list[float]) -> Formula:
+        return lambda i: loops.compute_statistics_of_orthogonal_networks(np.array(policy + value))
 
     return make_detail(
         "ppo.initialisation",
@@ -135,40 +156,42 @@ def _initialisation() -> Detail:
         {
             "policy_0.01_value_1": (
                 "orthogonal: hidden sqrt 2, policy last 0.01, value last 1",
-                gains([root2, root2, 0.01], [root2, root2, 1.0]),
+                make_formula([root2, root2, 0.01], [root2, root2, 1.0]),
             ),
             "policy_1_value_0.01": (
                 "orthogonal: hidden sqrt 2, policy last 1, value last 0.01 (Box 1 as printed)",
-                gains([root2, root2, 1.0], [root2, root2, 0.01]),
+                make_formula([root2, root2, 1.0], [root2, root2, 0.01]),
             ),
             "all_policy_1_all_value_0.01": (
                 "orthogonal: every policy layer 1, every value layer 0.01",
-                gains([1.0] * 3, [0.01] * 3),
+                make_formula([1.0] * 3, [0.01] * 3),
             ),
             "torch_default": (
                 "no layer orthogonal: uniform up to 1 / sqrt(inputs), biases too (PyTorch's own)",
                 lambda i: -np.ones(13),
             ),
-            "all_sqrt2": ("orthogonal: sqrt 2 everywhere", gains([root2] * 3, [root2] * 3)),
-            "all_1": ("orthogonal: 1 everywhere", gains([1.0] * 3, [1.0] * 3)),
+            "all_sqrt2": ("orthogonal: sqrt 2 everywhere", make_formula([root2] * 3, [root2] * 3)),
+            "all_1": ("orthogonal: 1 everywhere", make_formula([1.0] * 3, [1.0] * 3)),
         },
         consequence="""First actions are nearly the mean or spread out, and first values nearly zero
         or not: early learning differs.""",
     )
 
 
-def _action_bounding() -> Detail:
-    def pair(executed: Formula, stored: Formula) -> Formula:
+def _make_action_bounding_detail() -> Detail:
+    def make_pair_formula(executed: Formula, stored: Formula) -> Formula:
         return lambda i: np.concatenate([executed(i), stored(i)])
 
-    def raw(i: Inputs) -> np.ndarray:
-        return np.asarray(i["samples"])
+    def get_samples(inputs: Inputs) -> np.ndarray:
+        return np.asarray(inputs["samples"])
 
-    def clipped(i: Inputs) -> np.ndarray:
-        return action_transforms.hard_clip(i["samples"], i["low"], i["high"])
+    def clip_samples(inputs: Inputs) -> np.ndarray:
+        return action_transforms.clip_to_bounds(inputs["samples"], inputs["low"], inputs["high"])
 
-    def squashed(i: Inputs) -> np.ndarray:
-        return action_transforms.tanh_unscale(i["samples"], i["low"], i["high"])
+    def squash_samples(inputs: Inputs) -> np.ndarray:
+        return action_transforms.squash_and_unscale(
+            inputs["samples"], inputs["low"], inputs["high"]
+        )
 
     return make_detail(
         "ppo.action.bounding",
@@ -181,11 +204,23 @@ def _action_bounding() -> Detail:
         ("thesis, Box 2", "The 32 details of PPO, MuJoCo, 8"),
         {"low": -2.0, "high": 6.0, "samples": [9.0, -5.0, 0.5]},
         {
-            "clip_stored_raw": ("hard clip, stored unclipped", pair(clipped, raw)),
-            "clip_stored_clipped": ("hard clip, stored clipped", pair(clipped, clipped)),
-            "tanh_unscale": ("unscale(tanh(x)), stored as executed", pair(squashed, squashed)),
-            "tanh_unscale_stored_raw": ("unscale(tanh(x)), stored as x", pair(squashed, raw)),
-            "none": ("not bounded", pair(raw, raw)),
+            "clip_stored_raw": (
+                "hard clip, stored unclipped",
+                make_pair_formula(clip_samples, get_samples),
+            ),
+            "clip_stored_clipped": (
+                "hard clip, stored clipped",
+                make_pair_formula(clip_samples, clip_samples),
+            ),
+            "tanh_unscale": (
+                "unscale(tanh(x)), stored as executed",
+                make_pair_formula(squash_samples, squash_samples),
+            ),
+            "tanh_unscale_stored_raw": (
+                "unscale(tanh(x)), stored as x",
+                make_pair_formula(squash_samples, get_samples),
+            ),
+            "none": ("not bounded", make_pair_formula(get_samples, get_samples)),
         },
         tolerance=1e-4,
         margin=10.0,
@@ -194,8 +229,8 @@ def _action_bounding() -> Detail:
     )
 
 
-def _entropy() -> list[Detail]:
-    def gradient(sign: float) -> Formula:
+def _make_entropy_details() -> list[Detail]:
+    def make_gradient_formula(sign: float) -> Formula:
         return lambda i: sign * i["coefficient"]
 
     return [
@@ -211,9 +246,9 @@ def _entropy() -> list[Detail]:
             ("thesis, section 3.4.1", "The 32 details of PPO, general, 5"),
             {"coefficient": 0.25},
             {
-                "bonus": ("-coefficient * entropy in the loss", gradient(-1.0)),
-                "penalty": ("+coefficient * entropy in the loss", gradient(1.0)),
-                "none": ("no entropy term", gradient(0.0)),
+                "bonus": ("-coefficient * entropy in the loss", make_gradient_formula(-1.0)),
+                "penalty": ("+coefficient * entropy in the loss", make_gradient_formula(1.0)),
+                "none": ("no entropy term", make_gradient_formula(0.0)),
             },
             consequence="A penalty in place of a bonus makes the policy deterministic at once.",
         ),
@@ -233,15 +268,17 @@ def _entropy() -> list[Detail]:
     ]
 
 
-def _optimiser() -> list[Detail]:
-    def norm_after(max_norm: float, apart: bool) -> Formula:
-        def formula(i: Inputs) -> float:
-            gradient = [np.full(1, i["raw_norm"])]
-            once = ppo.clip_joint_norm(gradient, max_norm)
-            clipped = once * 2 if apart else ppo.clip_joint_norm(gradient * 2, max_norm)
-            return min(float(np.sqrt(sum(np.sum(g**2) for g in clipped))), float(i["cap"]))
+def _make_optimiser_details() -> list[Detail]:
+    def make_clipped_norm_formula(max_norm: float, apart: bool) -> Formula:
+        def compute_clipped_norm(inputs: Inputs) -> float:
+            gradient = [np.full(1, inputs["raw_norm"])]
+            once = ppo.clip_gradients_by_joint_norm(gradient, max_norm)
+            clipped = (
+                once * 2 if apart else ppo.clip_gradients_by_joint_norm(gradient * 2, max_norm)
+            )
+            return min(float(np.sqrt(sum(np.sum(g**2) for g in clipped))), float(inputs["cap"]))
 
-        return formula
+        return compute_clipped_norm
 
     return [
         make_detail(
@@ -254,11 +291,23 @@ def _optimiser() -> list[Detail]:
             ("thesis, section 5.1, Gradient clipping", "The 32 details of PPO, general, 8"),
             {"raw_norm": 100.0, "cap": 3.0},
             {
-                "joint_0.5": ("one norm over all parameters, 0.5", norm_after(0.5, False)),
-                "separate_0.5": ("policy and value apart, 0.5 each", norm_after(0.5, True)),
-                "joint_1": ("one norm over all parameters, 1", norm_after(1.0, False)),
-                "separate_1": ("policy and value apart, 1 each", norm_after(1.0, True)),
-                "none": ("not clipped", norm_after(np.inf, False)),
+                "joint_0.5": (
+                    "one norm over all parameters, 0.5",
+                    make_clipped_norm_formula(0.5, False),
+                ),
+                "separate_0.5": (
+                    "policy and value apart, 0.5 each",
+                    make_clipped_norm_formula(0.5, True),
+                ),
+                "joint_1": (
+                    "one norm over all parameters, 1",
+                    make_clipped_norm_formula(1.0, False),
+                ),
+                "separate_1": (
+                    "policy and value apart, 1 each",
+                    make_clipped_norm_formula(1.0, True),
+                ),
+                "none": ("not clipped", make_clipped_norm_formula(np.inf, False)),
             },
             consequence="One bad minibatch can move the networks far, or not.",
         ),
@@ -280,11 +329,11 @@ def _optimiser() -> list[Detail]:
 
 
 DETAILS: tuple[Detail, ...] = (
-    _policy_loss(),
-    *_advantage_normalisation(),
-    *ppo_value.value_loss(),
-    _initialisation(),
-    _action_bounding(),
-    *_entropy(),
-    *_optimiser(),
+    _make_policy_loss_detail(),
+    *_make_advantage_normalisation_details(),
+    *ppo_value.make_value_loss_details(),
+    _make_initialisation_detail(),
+    _make_action_bounding_detail(),
+    *_make_entropy_details(),
+    *_make_optimiser_details(),
 )

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import numpy as np
 
-from rlregress.catalogue.registry import Detail, Formula, Inputs, always, make_detail
+from rlregress.catalogue.registry import Detail, Formula, Inputs, make_constant_formula, make_detail
 from rlregress.formulas import schedules
 
 
-def early_stop() -> list[Detail]:
+def make_early_stop_details() -> list[Detail]:
     """Build the details: default and effect of a threshold, and the estimate compared with it."""
 
-    def updates(estimator: str, factor: float, place: str) -> Formula:
-        def formula(i: Inputs) -> np.ndarray:
-            updates: list[int] = []
-            for ratio in np.asarray(i["ratios"]):
+    def make_updates_formula(estimator: str, factor: float, place: str) -> Formula:
+        def count_updates(inputs: Inputs) -> np.ndarray:
+            make_updates_formula: list[int] = []
+            for ratio in np.asarray(inputs["ratios"]):
                 estimate = schedules.estimate_kl(np.array([ratio]), estimator)
-                exceeded = estimate > factor * i["target"]
-                shape = int(i["epochs"]), int(i["minibatches"])
-                updates += schedules.stopped_updates(exceeded, *shape, place)
-            return np.array(updates)
+                exceeded = estimate > factor * inputs["target"]
+                shape = int(inputs["epochs"]), int(inputs["minibatches"])
+                make_updates_formula += schedules.count_updates_until_early_stop(
+                    exceeded, *shape, place
+                )
+            return np.array(make_updates_formula)
 
-        return formula
+        return count_updates
 
     feed = """A rollout of 4 samples, ``epochs`` epochs of ``minibatches`` minibatches, nothing
         moves (learning rate 0), and every sample has the same ratio of new to old probability, """
@@ -37,10 +39,10 @@ def early_stop() -> list[Detail]:
             sources,
             shape | {"ratio": 0.01},
             {
-                "off": ("all epochs are done", always(4)),
-                "before_step": ("stopped before the first step", always(0)),
-                "after_step": ("stopped after the first step", always(1)),
-                "after_epoch": ("stopped after the first epoch", always(2)),
+                "off": ("all epochs are done", make_constant_formula(4)),
+                "before_step": ("stopped before the first step", make_constant_formula(0)),
+                "after_step": ("stopped after the first step", make_constant_formula(1)),
+                "after_epoch": ("stopped after the first epoch", make_constant_formula(2)),
             },
             consequence="""Where early stopping is on, the number of epochs is an upper limit, and
             a training may make far fewer steps of the optimiser than its settings say.""",
@@ -57,40 +59,46 @@ def early_stop() -> list[Detail]:
             # of 1.5 times the target one is closely below, and one closely above
             shape | {"ratios": [0.88, 0.8, 0.6, 0.56, 0.52, 0.4, 1.6, 2.5], "target": 0.1},
             {
-                "absent": ("there is no threshold to set", updates("k3", 1.0, "never")),
+                "absent": (
+                    "there is no threshold to set",
+                    make_updates_formula("k3", 1.0, "never"),
+                ),
                 "k3_1.5_before_step": (
                     "before the step, mean of r - 1 - log r above 1.5 times the target; all "
                     "remaining epochs are skipped",
-                    updates("k3", 1.5, "before_step"),
+                    make_updates_formula("k3", 1.5, "before_step"),
                 ),
                 "k3_1.5_before_step_this_epoch": (
                     "the same, but the next epoch begins as usual",
-                    updates("k3", 1.5, "before_step_this_epoch"),
+                    make_updates_formula("k3", 1.5, "before_step_this_epoch"),
                 ),
-                "k3_1.5_after_step": ("the same after the step", updates("k3", 1.5, "after_step")),
+                "k3_1.5_after_step": (
+                    "the same after the step",
+                    make_updates_formula("k3", 1.5, "after_step"),
+                ),
                 "k3_before_step": (
                     "before the step, mean of r - 1 - log r above the target",
-                    updates("k3", 1.0, "before_step"),
+                    make_updates_formula("k3", 1.0, "before_step"),
                 ),
                 "k3_before_step_this_epoch": (
                     "the same, but the next epoch begins as usual",
-                    updates("k3", 1.0, "before_step_this_epoch"),
+                    make_updates_formula("k3", 1.0, "before_step_this_epoch"),
                 ),
                 "k3_after_epoch": (
                     "after an epoch, mean of r - 1 - log r of its last minibatch above the target",
-                    updates("k3", 1.0, "after_epoch"),
+                    make_updates_formula("k3", 1.0, "after_epoch"),
                 ),
                 "k3_1.5_after_epoch": (
                     "after an epoch, above 1.5 times the target",
-                    updates("k3", 1.5, "after_epoch"),
+                    make_updates_formula("k3", 1.5, "after_epoch"),
                 ),
                 "k1_after_epoch": (
                     "after an epoch, mean of -log r of its last minibatch above the target",
-                    updates("k1", 1.0, "after_epoch"),
+                    make_updates_formula("k1", 1.0, "after_epoch"),
                 ),
                 "k1_1.5_before_step": (
                     "before the step, mean of -log r above 1.5 times the target (spinningup)",
-                    updates("k1", 1.5, "before_step"),
+                    make_updates_formula("k1", 1.5, "before_step"),
                 ),
             },
             consequence="""The same threshold stops at other divergences and keeps other steps: an

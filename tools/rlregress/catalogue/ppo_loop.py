@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rlregress.catalogue import ppo_early_stop
-from rlregress.catalogue.registry import Detail, Formula, Inputs, always, make_detail
+from rlregress.catalogue.registry import Detail, Formula, Inputs, make_constant_formula, make_detail
 
 
-def _minibatches() -> list[Detail]:
+def _make_minibatches_details() -> list[Detail]:
     sources = ("thesis, section 3.2, Minibatches", "The 32 details of PPO, General 7")
     return [
         make_detail(
@@ -25,22 +25,28 @@ def _minibatches() -> list[Detail]:
             {
                 "permutation": (
                     "every sample once, the last minibatch may be smaller",
-                    always(3, 3, 3, 2, 1, 1),
+                    make_constant_formula(3, 3, 3, 2, 1, 1),
                 ),
                 "permutation_last_dropped": (
                     "without replacement, what does not fill a minibatch is not used",
-                    always(3, 3, 3, 0, 1, 0),
+                    make_constant_formula(3, 3, 3, 0, 1, 0),
                 ),
                 "equal_parts": (
                     "as many as asked, sizes as equal as possible",
-                    always(4, 4, 3, 0, 1, 1),
+                    make_constant_formula(4, 4, 3, 0, 1, 1),
                 ),
-                "with_replacement": ("drawn with replacement", always(3, 3, 3, 2, 2, 0)),
+                "with_replacement": (
+                    "drawn with replacement",
+                    make_constant_formula(3, 3, 3, 2, 2, 0),
+                ),
                 "with_replacement_last_dropped": (
                     "drawn with replacement, only whole minibatches",
-                    always(3, 3, 3, 0, 2, 0),
+                    make_constant_formula(3, 3, 3, 0, 2, 0),
                 ),
-                "whole_rollout": ("one minibatch of everything", always(11, 0, 0, 0, 1, 1)),
+                "whole_rollout": (
+                    "one minibatch of everything",
+                    make_constant_formula(11, 0, 0, 0, 1, 1),
+                ),
             },
             consequence="""Samples that are left out or drawn twice make the update use other data
             than was collected, and a small last minibatch takes a full step on few samples.""",
@@ -53,9 +59,15 @@ def _minibatches() -> list[Detail]:
             sources,
             {"rollout_steps": 11, "minibatch_size": 3, "minibatches": 3},
             {
-                "goes_on": ("every rollout gives a last, smaller minibatch", always(8)),
-                "last_dropped": ("only whole minibatches are used", always(6)),
-                "error": ("it stops with an error after the first rollout", always(4)),
+                "goes_on": (
+                    "every rollout gives a last, smaller minibatch",
+                    make_constant_formula(8),
+                ),
+                "last_dropped": ("only whole minibatches are used", make_constant_formula(6)),
+                "error": (
+                    "it stops with an error after the first rollout",
+                    make_constant_formula(4),
+                ),
             },
             consequence="""A training that was started with such a setting is lost at the end of
             its first rollout.""",
@@ -71,8 +83,14 @@ def _minibatches() -> list[Detail]:
             ("thesis, section 5.1, Minibatch selection", "thesis, Table 6"),
             {"rollout_steps": [4.0, 8.0], "minibatch_size": 2, "minibatches": 2},
             {
-                "size": ("the size; a longer rollout gives more minibatches", always(1, 2)),
-                "number": ("the number; a longer rollout gives larger ones", always(2, 1)),
+                "size": (
+                    "the size; a longer rollout gives more minibatches",
+                    make_constant_formula(1, 2),
+                ),
+                "number": (
+                    "the number; a longer rollout gives larger ones",
+                    make_constant_formula(2, 1),
+                ),
             },
             consequence="""Who doubles the number of environments doubles the steps of the
             optimiser in one implementation and the size of the minibatches in the other.""",
@@ -87,10 +105,13 @@ def _minibatches() -> list[Detail]:
             ("thesis, section 3.2, Minibatches", "The 32 details of PPO, General 7"),
             {"rollout_steps": 8, "epochs": 2, "minibatch_size": 4, "minibatches": 2},
             {
-                "each_epoch": ("a new permutation for each epoch", always(0, 0)),
-                "once": ("one permutation for all epochs", always(0, 1)),
-                "never": ("in the order of collection", always(1, 1)),
-                "after_the_first": ("the first epoch is in the order of collection", always(1, 0)),
+                "each_epoch": ("a new permutation for each epoch", make_constant_formula(0, 0)),
+                "once": ("one permutation for all epochs", make_constant_formula(0, 1)),
+                "never": ("in the order of collection", make_constant_formula(1, 1)),
+                "after_the_first": (
+                    "the first epoch is in the order of collection",
+                    make_constant_formula(1, 0),
+                ),
             },
             consequence="""Minibatches that stay the same over all epochs, or hold neighbouring
             steps only, make updates with more correlated samples.""",
@@ -98,19 +119,19 @@ def _minibatches() -> list[Detail]:
     ]
 
 
-def _normalised_by_ends(numbers: ArrayLike) -> list[float]:
+def _scale_between_first_and_last(numbers: ArrayLike) -> list[float]:
     """Map numbers linearly, such that the last becomes 0 and the first 1."""
     array = np.array(numbers, dtype=np.float64)
     return ((array - array[-1]) / (array[0] - array[-1])).tolist()
 
 
-def _recomputed_advantages() -> list[Detail]:
-    def rollout(i: Inputs) -> list[float]:
-        return _normalised_by_ends(np.cumsum(np.asarray(i["rewards"])[::-1])[::-1])
+def _make_recomputed_advantages_details() -> list[Detail]:
+    def compute_rollout_advantages(inputs: Inputs) -> list[float]:
+        return _scale_between_first_and_last(np.cumsum(np.asarray(inputs["rewards"])[::-1])[::-1])
 
-    def minibatch(i: Inputs) -> list[float]:
-        pairs = np.asarray(i["rewards"]).reshape(-1, 2)
-        return _normalised_by_ends(np.cumsum(pairs[:, ::-1], axis=1)[:, ::-1].ravel())
+    def compute_minibatch_advantages(inputs: Inputs) -> list[float]:
+        pairs = np.asarray(inputs["rewards"]).reshape(-1, 2)
+        return _scale_between_first_and_last(np.cumsum(pairs[:, ::-1], axis=1)[:, ::-1].ravel())
 
     return [
         make_detail(
@@ -123,10 +144,10 @@ def _recomputed_advantages() -> list[Detail]:
             ("thesis, section 5.1, Minibatch selection", "Andrychowicz et al. 2020"),
             {"rewards": [1.0, 5.0, 2.0, 8.0]},
             {
-                "once": ("once per rollout", always(0, 0)),
+                "once": ("once per rollout", make_constant_formula(0, 0)),
                 "each_epoch": (
                     "anew for each epoch, with the value network as it is",
-                    always(1, 1),
+                    make_constant_formula(1, 1),
                 ),
             },
             consequence="""Recomputed advantages follow the value network that is being trained:
@@ -142,8 +163,8 @@ def _recomputed_advantages() -> list[Detail]:
             {"advantage": 3.0},
             {
                 "not_normalised": ("the advantage as it is", lambda i: [1.0, -i["advantage"]]),
-                "not_a_number": ("0 / 0", always(0.0, 0.0)),
-                "zero": ("0, as the difference from the mean", always(1.0, 0.0)),
+                "not_a_number": ("0 / 0", make_constant_formula(0.0, 0.0)),
+                "zero": ("0, as the difference from the mean", make_constant_formula(1.0, 0.0)),
             },
             consequence="""Where a rollout leaves one sample for its last minibatch, a single step
             turns all parameters into not-a-number and ends the training.""",
@@ -163,19 +184,19 @@ def _recomputed_advantages() -> list[Detail]:
             {
                 "rollout_and_minibatch": (
                     "advantages over the rollout, ratios with the policy at the minibatch's turn",
-                    lambda i: [*rollout(i), 0.0, 1.0],
+                    lambda i: [*compute_rollout_advantages(i), 0.0, 1.0],
                 ),
                 "both_rollout": (
                     "ratios with the policy from before the first step",
-                    lambda i: [*rollout(i), 0.0, 0.0],
+                    lambda i: [*compute_rollout_advantages(i), 0.0, 0.0],
                 ),
                 "both_minibatch": (
                     "advantages over pairs of steps",
-                    lambda i: [*minibatch(i), 0.0, 1.0],
+                    lambda i: [*compute_minibatch_advantages(i), 0.0, 1.0],
                 ),
                 "one_step": (
                     "advantages of one step",
-                    lambda i: [*_normalised_by_ends(i["rewards"]), 0.0, 1.0],
+                    lambda i: [*_scale_between_first_and_last(i["rewards"]), 0.0, 1.0],
                 ),
             },
             consequence="""Advantages over a minibatch lose what happened outside of it, and ratios
@@ -184,7 +205,7 @@ def _recomputed_advantages() -> list[Detail]:
     ]
 
 
-def _iteration_count() -> list[Detail]:
+def _make_iteration_count_details() -> list[Detail]:
     return [
         make_detail(
             "ppo.iterations",
@@ -195,10 +216,16 @@ def _iteration_count() -> list[Detail]:
             ("thesis, appendix C.2",),
             {"total_steps": 10, "rollout_steps": 4},
             {
-                "whole_rollouts_more": ("the last rollout is completed", always(12, 3)),
-                "remainder_dropped": ("only whole rollouts that fit", always(8, 2)),
-                "exact": ("the last rollout is cut", always(10, 3)),
-                "remainder_unused": ("collected, but not used for an update", always(10, 2)),
+                "whole_rollouts_more": (
+                    "the last rollout is completed",
+                    make_constant_formula(12, 3),
+                ),
+                "remainder_dropped": ("only whole rollouts that fit", make_constant_formula(8, 2)),
+                "exact": ("the last rollout is cut", make_constant_formula(10, 3)),
+                "remainder_unused": (
+                    "collected, but not used for an update",
+                    make_constant_formula(10, 2),
+                ),
             },
             consequence="""Two trainings of equal length on paper differ by up to one rollout of
             experience and one round of updates.""",
@@ -212,8 +239,11 @@ def _iteration_count() -> list[Detail]:
             ("thesis, appendix C.2", "The 32 details of PPO, General 10"),
             {"total_steps": 8, "environments": 2, "rollout_steps": 2},
             {
-                "all_environments": ("those of all environments", always(8, 4)),
-                "per_environment": ("steps of the vectorised environment", always(16, 8)),
+                "all_environments": ("those of all environments", make_constant_formula(8, 4)),
+                "per_environment": (
+                    "steps of the vectorised environment",
+                    make_constant_formula(16, 8),
+                ),
             },
             consequence="""With n environments one training sees n times the experience of the
             other at the same number of steps.""",
@@ -227,20 +257,26 @@ def _iteration_count() -> list[Detail]:
             ("The 32 details of PPO, Auxiliary 2",),
             {"environments": 2},
             {
-                "absent": ("one process, one backward pass", always(1, 1)),
-                "one_process_each": ("as many processes as environments", always(2, 1)),
-                "accumulated": ("one process, a backward pass for each environment", always(1, 2)),
+                "absent": ("one process, one backward pass", make_constant_formula(1, 1)),
+                "one_process_each": (
+                    "as many processes as environments",
+                    make_constant_formula(2, 1),
+                ),
+                "accumulated": (
+                    "one process, a backward pass for each environment",
+                    make_constant_formula(1, 2),
+                ),
             },
             consequence="""Averaging gradients of several processes multiplies the size of a
             minibatch, so that equal settings make other updates.""",
         ),
-        _segments(),
+        _make_segments_detail(),
     ]
 
 
-def _segments() -> Detail:
-    def observed(segments: list[int], terminal: int) -> Formula:
-        return always(*segments, terminal)
+def _make_segments_detail() -> Detail:
+    def make_formula(segments: list[int], terminal: int) -> Formula:
+        return make_constant_formula(*segments, terminal)
 
     going_on = [0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6]
     return make_detail(
@@ -255,18 +291,18 @@ def _segments() -> Detail:
         {
             "going_on": (
                 "fixed-length segments across episodes; the terminal observation is nowhere",
-                observed(going_on, 0),
+                make_formula(going_on, 0),
             ),
             "going_on_with_terminal": (
                 "the same; the terminal observation is kept as the next one of its step",
-                observed(going_on, 1),
+                make_formula(going_on, 1),
             ),
             "going_on_through_reset": (
                 "the step from the terminal observation to the reset is stored as one more",
-                observed([*range(9), *range(6)], 1),
+                make_formula([*range(9), *range(6)], 1),
             ),
-            "reset_each_rollout": ("every rollout begins anew", observed([*range(5)] * 3, 0)),
-            "never_reset": ("the time limit is ignored", observed([*range(15)], 1)),
+            "reset_each_rollout": ("every rollout begins anew", make_formula([*range(5)] * 3, 0)),
+            "never_reset": ("the time limit is ignored", make_formula([*range(15)], 1)),
         },
         consequence="""Rollouts that begin anew never see late states of an episode; a stored step
         from a terminal observation teaches a transition that does not exist.""",
@@ -274,8 +310,8 @@ def _segments() -> Detail:
 
 
 DETAILS: tuple[Detail, ...] = (
-    *_minibatches(),
-    *ppo_early_stop.early_stop(),
-    *_recomputed_advantages(),
-    *_iteration_count(),
+    *_make_minibatches_details(),
+    *ppo_early_stop.make_early_stop_details(),
+    *_make_recomputed_advantages_details(),
+    *_make_iteration_count_details(),
 )

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from rlregress.catalogue.registry import Detail, Formula, Inputs, always, make_detail
+from rlregress.catalogue.registry import Detail, Formula, Inputs, make_constant_formula, make_detail
 from rlregress.formulas import action_transforms
 
 
-def _networks() -> list[Detail]:
-    def network(widths: list[float], shared: float, activation: Formula) -> Formula:
+def _make_networks_details() -> list[Detail]:
+    def make_formula(widths: list[float], shared: float, activation: Formula) -> Formula:
         return lambda i: np.concatenate([widths, widths, [shared], activation(i)])
 
-    def tanh(i: Inputs) -> np.ndarray:
-        return np.tanh(i["fed"])
+    def compute_tanh_outputs(inputs: Inputs) -> np.ndarray:
+        return np.tanh(inputs["fed"])
 
-    def relu(i: Inputs) -> np.ndarray:
-        return np.maximum(i["fed"], 0.0)
+    def compute_relu_outputs(inputs: Inputs) -> np.ndarray:
+        return np.maximum(inputs["fed"], 0.0)
 
-    def elu(i: Inputs) -> np.ndarray:
-        fed = np.asarray(i["fed"])
+    def compute_elu_outputs(inputs: Inputs) -> np.ndarray:
+        fed = np.asarray(inputs["fed"])
         return np.where(fed > 0, fed, np.expm1(fed))
 
     small, large = [64.0, 64.0, 0.0], [256.0, 256.0, 0.0]
@@ -39,19 +39,37 @@ def _networks() -> list[Detail]:
             ),
             {"fed": [-1.0, 2.0]},
             {
-                "tanh_64_64": ("64 and 64 units, tanh, apart", network(small, 0.0, tanh)),
-                "tanh_64_64_shared": ("the same, shared", network(small, 1.0, tanh)),
-                "relu_64_64": ("64 and 64 units, ReLU, apart", network(small, 0.0, relu)),
-                "tanh_256_256": ("256 and 256 units, tanh, apart", network(large, 0.0, tanh)),
-                "relu_256_256": ("256 and 256 units, ReLU, apart", network(large, 0.0, relu)),
+                "tanh_64_64": (
+                    "64 and 64 units, tanh, apart",
+                    make_formula(small, 0.0, compute_tanh_outputs),
+                ),
+                "tanh_64_64_shared": (
+                    "the same, shared",
+                    make_formula(small, 1.0, compute_tanh_outputs),
+                ),
+                "relu_64_64": (
+                    "64 and 64 units, ReLU, apart",
+                    make_formula(small, 0.0, compute_relu_outputs),
+                ),
+                "tanh_256_256": (
+                    "256 and 256 units, tanh, apart",
+                    make_formula(large, 0.0, compute_tanh_outputs),
+                ),
+                "relu_256_256": (
+                    "256 and 256 units, ReLU, apart",
+                    make_formula(large, 0.0, compute_relu_outputs),
+                ),
                 "tanh_32_32_32": (
                     "three layers of 32 units, tanh, apart",
-                    network([32.0] * 3, 0.0, tanh),
+                    make_formula([32.0] * 3, 0.0, compute_tanh_outputs),
                 ),
-                "elu_64_64": ("64 and 64 units, ELU, apart", network(small, 0.0, elu)),
+                "elu_64_64": (
+                    "64 and 64 units, ELU, apart",
+                    make_formula(small, 0.0, compute_elu_outputs),
+                ),
                 "elu_256_256_256": (
                     "three layers of 256 units, ELU, apart",
-                    network([256.0] * 3, 0.0, elu),
+                    make_formula([256.0] * 3, 0.0, compute_elu_outputs),
                 ),
             },
             consequence="""Returns of policies of different size, or with layers that the value
@@ -67,9 +85,18 @@ def _networks() -> list[Detail]:
             ("The 32 details of PPO, MuJoCo 5",),
             {"observation": 2.0},
             {
-                "independent_0": ("one trained number for all states, from 0", always(0.0, 0.0)),
-                "independent_-0.5": ("one number for all states, from -0.5", always(-0.5, 0.0)),
-                "dependent_0": ("an output of the network, 0 without bias", always(0.0, 1.0)),
+                "independent_0": (
+                    "one trained number for all states, from 0",
+                    make_constant_formula(0.0, 0.0),
+                ),
+                "independent_-0.5": (
+                    "one number for all states, from -0.5",
+                    make_constant_formula(-0.5, 0.0),
+                ),
+                "dependent_0": (
+                    "an output of the network, 0 without bias",
+                    make_constant_formula(0.0, 1.0),
+                ),
                 "dependent_softplus": (
                     "log softplus of an output of the network",
                     lambda i: np.array([np.log(np.log(2.0)), 1.0]),
@@ -89,19 +116,23 @@ def _networks() -> list[Detail]:
             {
                 "clipped_mean": (
                     "clip(mean)",
-                    lambda i: action_transforms.hard_clip(i["means"], i["low"], i["high"]),
+                    lambda i: action_transforms.clip_to_bounds(i["means"], i["low"], i["high"]),
                 ),
                 "tanh_of_mean": (
                     "unscale(tanh(mean))",
-                    lambda i: action_transforms.tanh_unscale(i["means"], i["low"], i["high"]),
+                    lambda i: action_transforms.squash_and_unscale(i["means"], i["low"], i["high"]),
                 ),
                 "mean_of_tanh": (
                     "mean of unscale(tanh(x))",
-                    lambda i: _mean(i, action_transforms.tanh_unscale),
+                    lambda i: _compute_mean_of_bounded_gaussian(
+                        i, action_transforms.squash_and_unscale
+                    ),
                 ),
                 "mean_of_clipped": (
                     "mean of clip(x)",
-                    lambda i: _mean(i, action_transforms.hard_clip),
+                    lambda i: _compute_mean_of_bounded_gaussian(
+                        i, action_transforms.clip_to_bounds
+                    ),
                 ),
                 "unscaled_clip": (
                     "unscale(clip(mean, -1, 1))",
@@ -120,26 +151,26 @@ def _networks() -> list[Detail]:
     ]
 
 
-def _mean(i: Inputs, bound: object) -> np.ndarray:
+def _compute_mean_of_bounded_gaussian(inputs: Inputs, bound: object) -> np.ndarray:
     """Return E[bound(x)] for x ~ N(mean, scale^2), by a sum over a fine grid."""
     grid = np.linspace(-8.0, 8.0, 20001)
     weights = np.exp(-0.5 * grid**2)
     weights /= weights.sum()
     return np.array(
         [
-            np.sum(weights * bound(mean + i["scale"] * grid, i["low"], i["high"]))  # type: ignore[operator]
-            for mean in np.asarray(i["means"])
+            np.sum(weights * bound(mean + inputs["scale"] * grid, inputs["low"], inputs["high"]))  # type: ignore[operator]
+            for mean in np.asarray(inputs["means"])
         ]
     )
 
 
-def _loss() -> list[Detail]:
-    def clip_term(value_range: str) -> Formula:
-        def formula(i: Inputs) -> float:
-            clipped = i["old_value"] + i[value_range]
-            return float(((i["return"] - clipped) / (i["return"] - i["value"])) ** 2)
+def _make_loss_details() -> list[Detail]:
+    def make_clipped_loss_formula(value_range: str) -> Formula:
+        def compute_clipped_loss_ratio(inputs: Inputs) -> float:
+            clipped = inputs["old_value"] + inputs[value_range]
+            return float(((inputs["return"] - clipped) / (inputs["return"] - inputs["value"])) ** 2)
 
-        return formula
+        return compute_clipped_loss_ratio
 
     return [
         make_detail(
@@ -159,9 +190,12 @@ def _loss() -> list[Detail]:
                 "return": 10.0,
             },
             {
-                "own": ("a parameter of its own", clip_term("value_clip_range")),
-                "policy": ("the policy's clip range", clip_term("policy_clip_range")),
-                "none": ("not clipped", always(1.0)),
+                "own": ("a parameter of its own", make_clipped_loss_formula("value_clip_range")),
+                "policy": (
+                    "the policy's clip range",
+                    make_clipped_loss_formula("policy_clip_range"),
+                ),
+                "none": ("not clipped", make_constant_formula(1.0)),
             },
             consequence="""The value's range is in units of returns, the policy's is not: with one
             number for both, rescaled rewards change how fast values may move.""",
@@ -182,15 +216,18 @@ def _loss() -> list[Detail]:
                 "clip_range": 0.2,
             },
             {
-                "none_outside": ("no gradient outside the range", always(0.0, 0.0, 1.0)),
+                "none_outside": (
+                    "no gradient outside the range",
+                    make_constant_formula(0.0, 0.0, 1.0),
+                ),
                 "if_it_overshot": (
                     "a gradient outside the range where the value went past the return",
-                    always(1.0, 0.0, 1.0),
+                    make_constant_formula(1.0, 0.0, 1.0),
                 ),
-                "always": ("as without clipping", always(1.0, 1.0, 1.0)),
+                "always": ("as without clipping", make_constant_formula(1.0, 1.0, 1.0)),
                 "if_it_falls_short": (
                     "a gradient outside the range where the value is on its way to the return",
-                    always(0.0, 1.0, 1.0),
+                    make_constant_formula(0.0, 1.0, 1.0),
                 ),
             },
             consequence="""A value that left the range in the wrong direction stays wrong for the
@@ -208,14 +245,20 @@ def _loss() -> list[Detail]:
             ("The 32 details of PPO, General 5", "thesis, section 3.4.1"),
             {"coefficient": 0.25},
             {
-                "policy_value_entropy": ("L_pi + c1 L_V - c2 H", always(-1.0, 1.0, -1.0)),
+                "policy_value_entropy": (
+                    "L_pi + c1 L_V - c2 H",
+                    make_constant_formula(-1.0, 1.0, -1.0),
+                ),
                 "minus_policy_loss": (
                     "-L_pi + c1 L_V - c2 H, with L_pi negated already (thesis as printed)",
-                    always(1.0, 1.0, -1.0),
+                    make_constant_formula(1.0, 1.0, -1.0),
                 ),
-                "entropy_added": ("L_pi + c1 L_V + c2 H", always(-1.0, 1.0, 1.0)),
-                "value_subtracted": ("L_pi - c1 L_V - c2 H", always(-1.0, -1.0, -1.0)),
-                "no_entropy": ("L_pi + c1 L_V", always(-1.0, 1.0, 0.0)),
+                "entropy_added": ("L_pi + c1 L_V + c2 H", make_constant_formula(-1.0, 1.0, 1.0)),
+                "value_subtracted": (
+                    "L_pi - c1 L_V - c2 H",
+                    make_constant_formula(-1.0, -1.0, -1.0),
+                ),
+                "no_entropy": ("L_pi + c1 L_V", make_constant_formula(-1.0, 1.0, 0.0)),
             },
             consequence="""With a wrong sign the training moves away from what that term is for:
             towards bad actions, wrong values or less exploration.""",
@@ -223,4 +266,4 @@ def _loss() -> list[Detail]:
     ]
 
 
-DETAILS: tuple[Detail, ...] = (*_networks(), *_loss())
+DETAILS: tuple[Detail, ...] = (*_make_networks_details(), *_make_loss_details())

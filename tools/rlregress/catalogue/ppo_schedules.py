@@ -16,36 +16,36 @@ _SHAPE = {"rollouts": 3, "rollout_steps": 4, "minibatches": 2}
 _EACH = "at each step of the optimiser, in order, divided by the value asked for."
 
 
-def _over_training(schedule: Callable[..., np.ndarray], *options: float) -> Formula:
+def _make_schedule_formula(schedule: Callable[..., np.ndarray], *options: float) -> Formula:
     return lambda i: schedule(int(i["rollouts"]), int(i["minibatches"]), *options)
 
 
-def _linear() -> dict[str, tuple[str, Formula]]:
+def _make_linear_variants() -> dict[str, tuple[str, Formula]]:
     return {
         "by_rollout": (
             "1 - k/K at rollout k = 0, 1, .. of K: from the full value to 1/K of it",
-            _over_training(schedules.linear_by_rollout),
+            _make_schedule_formula(schedules.make_linear_schedule_by_rollout),
         ),
         "by_rollout_after_collection": (
             "1 - (k+1)/K: the rollout just collected counts as done, so that the first update "
             "is below the full value and the last one is at 0",
-            _over_training(schedules.linear_by_rollout, 1.0),
+            _make_schedule_formula(schedules.make_linear_schedule_by_rollout, 1.0),
         ),
         "by_rollout_to_zero": (
             "from the full value at the first rollout to 0 at the last",
-            _over_training(schedules.linear_by_rollout_to_zero),
+            _make_schedule_formula(schedules.make_linear_schedule_to_zero),
         ),
         "by_update": (
             "1 - u/U at step u of the optimiser, of U: it falls within a rollout too",
-            _over_training(schedules.linear_by_update),
+            _make_schedule_formula(schedules.make_linear_schedule_by_update),
         ),
     }
 
 
-_CONSTANT = _over_training(schedules.constant)
+_CONSTANT = _make_schedule_formula(schedules.make_constant_schedule)
 
 
-def _learning_rate() -> list[Detail]:
+def _make_learning_rate_details() -> list[Detail]:
     sources = ("The 32 details of PPO, General 6", "thesis, section 5.1, Hyperparameter annealing")
     return [
         make_detail(
@@ -57,7 +57,7 @@ def _learning_rate() -> list[Detail]:
             + _EACH,
             sources,
             _SHAPE | {"learning_rate": 1e-3},
-            {"constant": ("no schedule", _CONSTANT)} | _linear(),
+            {"constant": ("no schedule", _CONSTANT)} | _make_linear_variants(),
             consequence="""With the same initial learning rate one implementation takes steps half
             as large on average, and ends with a policy that no longer moves.""",
         ),
@@ -70,7 +70,7 @@ def _learning_rate() -> list[Detail]:
             + _EACH,
             sources + ("Bag of tricks, Learning Rate Scheduling",),
             _SHAPE | {"learning_rate": 1e-3},
-            {"absent": ("there is no schedule to ask for", _CONSTANT)} | _linear(),
+            {"absent": ("there is no schedule to ask for", _CONSTANT)} | _make_linear_variants(),
             consequence="""Equal settings give different learning rates at every update; where the
             schedule ends at 0 the last rollout is collected in vain.""",
         ),
@@ -86,13 +86,13 @@ def _learning_rate() -> list[Detail]:
             {
                 "remainder_dropped": (
                     "1/K of K whole rollouts",
-                    lambda i: 1.0 / _whole_rollouts(i),
+                    lambda i: 1.0 / _count_whole_rollouts(i),
                 ),
                 "stops_at_zero": ("0", lambda i: 0.0),
                 "negative": (
                     "below 0 by what was collected beyond the steps asked for",
                     lambda i: (
-                        1.0 - (_whole_rollouts(i) + 1) * i["rollout_steps"] / i["total_steps"]
+                        1.0 - (_count_whole_rollouts(i) + 1) * i["rollout_steps"] / i["total_steps"]
                     ),
                 ),
                 "constant": ("there is no schedule", lambda i: 1.0),
@@ -100,17 +100,19 @@ def _learning_rate() -> list[Detail]:
             consequence="""With a negative learning rate the last update climbs up the loss: the
             policy that is kept at the end of the training is the spoiled one.""",
         ),
-        _adaptive_learning_rate(),
+        _make_adaptive_learning_rate_detail(),
     ]
 
 
-def _whole_rollouts(i: Inputs) -> float:
-    return float(i["total_steps"] // i["rollout_steps"])
+def _count_whole_rollouts(inputs: Inputs) -> float:
+    return float(inputs["total_steps"] // inputs["rollout_steps"])
 
 
-def _adaptive_learning_rate() -> Detail:
-    def rates(factor: float, band: float, up: bool = True) -> Formula:
-        return lambda i: schedules.adaptive(i["divergences"], i["target"], factor, band, up)
+def _make_adaptive_learning_rate_detail() -> Detail:
+    def make_rates_formula(factor: float, band: float, up: bool = True) -> Formula:
+        return lambda i: schedules.compute_adaptive_rate_factors(
+            i["divergences"], i["target"], factor, band, up
+        )
 
     return make_detail(
         "ppo.learning_rate.adaptive",
@@ -130,19 +132,25 @@ def _adaptive_learning_rate() -> Detail:
             "absent": ("the divergence has no influence", lambda i: np.ones(4)),
             "factor_1.5_band_2": (
                 "divided by 1.5 above twice the target, multiplied below half of it",
-                rates(1.5, 2.0),
+                make_rates_formula(1.5, 2.0),
             ),
-            "factor_1.5_no_band": ("by 1.5 above or below the target", rates(1.5, 1.0)),
-            "factor_2_band_2": ("by 2 outside half and twice the target", rates(2.0, 2.0)),
-            "only_down": ("never multiplied", rates(1.5, 2.0, False)),
-            "inverted": ("multiplied where it should be divided", rates(1 / 1.5, 2.0)),
+            "factor_1.5_no_band": (
+                "by 1.5 above or below the target",
+                make_rates_formula(1.5, 1.0),
+            ),
+            "factor_2_band_2": (
+                "by 2 outside half and twice the target",
+                make_rates_formula(2.0, 2.0),
+            ),
+            "only_down": ("never multiplied", make_rates_formula(1.5, 2.0, False)),
+            "inverted": ("multiplied where it should be divided", make_rates_formula(1 / 1.5, 2.0)),
         },
         consequence="""An adaptive learning rate makes the initial one nearly meaningless; without
         it a policy that moves too far in one update goes on at the same pace.""",
     )
 
 
-def _clip_range() -> list[Detail]:
+def _make_clip_range_details() -> list[Detail]:
     feed = """Every sample has advantage 1 and ratio 2, advantages are not normalised, value loss
         and entropy have no weight, so that the policy loss is -(1 + clip range). """
     sources = (
@@ -150,10 +158,10 @@ def _clip_range() -> list[Detail]:
         "thesis, section 5.1, Hyperparameter annealing",
     )
 
-    def twice(formula: Formula) -> Formula:
+    def repeat_values_twice(formula: Formula) -> Formula:
         return lambda i: np.tile(np.asarray(formula(i)), 2)
 
-    linear = _linear()
+    linear = _make_linear_variants()
     return [
         make_detail(
             "ppo.clip_range.schedule",
@@ -181,8 +189,11 @@ def _clip_range() -> list[Detail]:
             + _EACH,
             sources,
             _SHAPE | {"clip_range": 0.2},
-            {"absent": ("there is no schedule to ask for", twice(_CONSTANT))}
-            | {name: (meaning, twice(formula)) for name, (meaning, formula) in linear.items()}
+            {"absent": ("there is no schedule to ask for", repeat_values_twice(_CONSTANT))}
+            | {
+                name: (meaning, repeat_values_twice(formula))
+                for name, (meaning, formula) in linear.items()
+            }
             | {
                 "by_update_if_learning_rate_too": (
                     "1 - u/U, but only where the learning rate has a schedule too",
@@ -199,7 +210,7 @@ def _clip_range() -> list[Detail]:
     ]
 
 
-def _entropy() -> Detail:
+def _make_entropy_detail() -> Detail:
     return make_detail(
         "ppo.entropy.schedule",
         "Can the entropy coefficient be made to fall linearly?",
@@ -212,13 +223,13 @@ def _entropy() -> Detail:
         + _EACH,
         ("Bag of tricks, Entropy Decay",),
         _SHAPE | {"coefficient": 0.25},
-        {"absent": ("there is no schedule to ask for", _CONSTANT)} | _linear(),
+        {"absent": ("there is no schedule to ask for", _CONSTANT)} | _make_linear_variants(),
         consequence="""Exploration cannot be bought for the beginning of a training only: the
         policy is pushed towards randomness to the end, or not at all.""",
     )
 
 
-def _adam_epsilon() -> Detail:
+def _make_adam_epsilon_detail() -> Detail:
     return make_detail(
         "ppo.adam.epsilon.custom",
         "Does Adam's epsilon stay what it is by default if another option of Adam is set?",
@@ -235,4 +246,9 @@ def _adam_epsilon() -> Detail:
     )
 
 
-DETAILS: tuple[Detail, ...] = (*_learning_rate(), *_clip_range(), _entropy(), _adam_epsilon())
+DETAILS: tuple[Detail, ...] = (
+    *_make_learning_rate_details(),
+    *_make_clip_range_details(),
+    _make_entropy_detail(),
+    _make_adam_epsilon_detail(),
+)

@@ -8,39 +8,39 @@ from rlregress.catalogue.registry import Detail, Formula, Inputs, make_detail
 from rlregress.formulas import critics, ppo
 
 
-def value_loss() -> list[Detail]:
+def make_value_loss_details() -> list[Detail]:
     """Build the details: factor, coefficient, distance and clipping of the value loss."""
 
-    def scale(factor: float, samples: str = "mean") -> Formula:
-        return lambda i: critics.critic_loss(
+    def make_scale_formula(factor: float, samples: str = "mean") -> Formula:
+        return lambda i: critics.compute_critic_loss(
             np.full((1, int(i["batch_size"])), i["value"]),
             np.full(int(i["batch_size"]), i["return"]),
             factor=factor,
             samples=samples,
         )
 
-    def distance(name: str) -> Formula:
-        def ratios(i: Inputs) -> np.ndarray:
-            loss = critics.DISTANCES[name](np.asarray(i["errors"]))
+    def make_distance_formula(name: str) -> Formula:
+        def compute_ratios(inputs: Inputs) -> np.ndarray:
+            loss = critics.DISTANCES[name](np.asarray(inputs["errors"]))
             return loss[1:] / loss[0]
 
-        return ratios
+        return compute_ratios
 
-    def clip(name: str) -> Formula:
-        def formula(i: Inputs) -> np.ndarray:
+    def make_clip_formula(name: str) -> Formula:
+        def compute_clipped_losses(inputs: Inputs) -> np.ndarray:
             losses = [
-                ppo.value_loss(
-                    np.full(2, i["value"]),
-                    i["old_values"][k],
-                    i["returns"][k],
-                    i["clip_range"],
+                ppo.compute_value_loss(
+                    np.full(2, inputs["value"]),
+                    inputs["old_values"][k],
+                    inputs["returns"][k],
+                    inputs["clip_range"],
                     name,
                 )
                 for k in range(3)
             ]
             return np.array([losses[0] / losses[2], losses[1] / losses[2]])
 
-        return formula
+        return compute_clipped_losses
 
     clip_feed = """Three minibatches k of 2 samples: V(s) = ``value`` for every state now, stored
         old value old_values[k, j], return returns[k, j] of sample j; squared distance where there
@@ -55,13 +55,16 @@ def value_loss() -> list[Detail]:
         "clip_range": 0.2,
     }
     clip_variants = {
-        "off": ("(V - R)^2", clip("off")),
-        "forced": ("(V_clipped - R)^2 alone", clip("forced")),
-        "elementwise_max": ("mean of the larger of both, per sample", clip("elementwise_max")),
-        "max_of_sums": ("the larger of both means", clip("max_of_sums")),
+        "off": ("(V - R)^2", make_clip_formula("off")),
+        "forced": ("(V_clipped - R)^2 alone", make_clip_formula("forced")),
+        "elementwise_max": (
+            "mean of the larger of both, per sample",
+            make_clip_formula("elementwise_max"),
+        ),
+        "max_of_sums": ("the larger of both means", make_clip_formula("max_of_sums")),
         "thesis_box3": (
             "the larger of the means of (V_clipped - V)^2 and (V - R)^2, as printed",
-            clip("thesis_box3"),
+            make_clip_formula("thesis_box3"),
         ),
     }
     clip_sources = ("thesis, Box 3 and equation 27", "The 32 details of PPO, general, 4")
@@ -76,10 +79,10 @@ def value_loss() -> list[Detail]:
             ("thesis, equation 10 and Box 3",),
             {"value": 3.0, "return": 5.0, "batch_size": 8},
             {
-                "none": ("mean squared error", scale(1.0)),
-                "half": ("half of the mean squared error", scale(0.5)),
-                "quarter": ("a quarter: halved twice", scale(0.25)),
-                "batch_sum": ("summed over the minibatch", scale(1.0, "sum")),
+                "none": ("mean squared error", make_scale_formula(1.0)),
+                "half": ("half of the mean squared error", make_scale_formula(0.5)),
+                "quarter": ("a quarter: halved twice", make_scale_formula(0.25)),
+                "batch_sum": ("summed over the minibatch", make_scale_formula(1.0, "sum")),
             },
             consequence="""The value loss weighs differently against the policy loss under the same
             coefficient.""",
@@ -109,9 +112,12 @@ def value_loss() -> list[Detail]:
             ("thesis, equation 10",),
             {"errors": [0.5, 2.0, 4.0], "return": 1.0, "batch_size": 8},
             {
-                "squared": ("squared error", distance("squared")),
-                "smooth_l1": ("Huber's distance with threshold 1", distance("smooth_l1")),
-                "absolute": ("absolute error", distance("absolute")),
+                "squared": ("squared error", make_distance_formula("squared")),
+                "smooth_l1": (
+                    "Huber's distance with threshold 1",
+                    make_distance_formula("smooth_l1"),
+                ),
+                "absolute": ("absolute error", make_distance_formula("absolute")),
             },
             consequence="""Large value errors pull linearly instead of quadratically: returns of
             large scale are learned more slowly.""",

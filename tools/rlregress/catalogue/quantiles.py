@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from rlregress.catalogue.measured import measured_detail
-from rlregress.catalogue.registry import Detail, Formula, Inputs, always, make_detail
+from rlregress.catalogue.measured import make_measured_detail
+from rlregress.catalogue.registry import Detail, Formula, Inputs, make_constant_formula, make_detail
 from rlregress.formulas import quantiles
 from rlregress.measurements import quantiles as measured
 
@@ -26,27 +26,27 @@ _TABLE = [
 ]
 
 
-def _distance(id: str, paper: str) -> Detail:
-    def formula_for(threshold: float, factor: float = 0.5) -> Formula:
-        return lambda i: factor * quantiles.huber(i["errors"], threshold)
+def _make_distance_detail(id: str, paper: str) -> Detail:
+    def make_formula(threshold: float, factor: float = 0.5) -> Formula:
+        return lambda i: factor * quantiles.compute_huber(i["errors"], threshold)
 
-    return measured_detail(
+    return make_measured_detail(
         id,
-        measured.loss_distance,
+        measured.measure_loss_distance,
         "Which distance between a quantile and its target is minimised?",
         (paper, f"{_DABNEY}, equation 9"),
         {"errors": [0.4, 2.0, 5.0]},
         {
-            "huber": ("Huber's with threshold 1, times the fraction", formula_for(1.0)),
-            "huber_half": ("Huber's with threshold 0.5, times the fraction", formula_for(0.5)),
-            "squared": ("e^2 / 2, times the fraction", formula_for(np.inf)),
+            "huber": ("Huber's with threshold 1, times the fraction", make_formula(1.0)),
+            "huber_half": ("Huber's with threshold 0.5, times the fraction", make_formula(0.5)),
+            "squared": ("e^2 / 2, times the fraction", make_formula(np.inf)),
             "absolute": (
                 "|e|, times the fraction: threshold 0",
                 lambda i: 0.5 * np.abs(i["errors"]),
             ),
             "huber_unweighted": (
                 "Huber's with threshold 1, without the fraction",
-                formula_for(1.0, 1.0),
+                make_formula(1.0, 1.0),
             ),
         },
         """Another threshold, or none, makes quantiles of it that are more, or less, like
@@ -54,59 +54,73 @@ def _distance(id: str, paper: str) -> Detail:
     )
 
 
-def _fractions(id: str, paper: str) -> Detail:
-    def shares(weights: Callable[[int], np.ndarray]) -> Formula:
-        def formula(i: Inputs) -> np.ndarray:
-            fractions = weights(int(i["quantiles"]))
+def _make_fractions_detail(id: str, paper: str) -> Detail:
+    def make_shares_formula(weights: Callable[[int], np.ndarray]) -> Formula:
+        def compute_shares(inputs: Inputs) -> np.ndarray:
+            fractions = weights(int(inputs["quantiles"]))
             return fractions / fractions.sum()
 
-        return formula
+        return compute_shares
 
-    def at(place: float) -> Formula:
-        return shares(lambda n: quantiles.weight(quantiles.fractions(n, place), np.ones(n)))
+    def make_formula_of_place(place: float) -> Formula:
+        return make_shares_formula(
+            lambda n: quantiles.compute_quantile_weight(
+                quantiles.compute_quantile_fractions(n, place), np.ones(n)
+            )
+        )
 
-    return measured_detail(
+    return make_measured_detail(
         id,
-        measured.loss_fractions,
+        measured.measure_loss_fractions,
         "Which fraction does each quantile stand for?",
         (paper, f"{_DABNEY}, lemma 2"),
         {"quantiles": 4, "error": 0.5},
         {
-            "midpoints": ("the midpoint of its interval: (k + 1/2) / n", at(0.5)),
-            "upper": ("the upper end of its interval: (k + 1) / n", at(1.0)),
-            "lower": ("the lower end of its interval: k / n", at(0.0)),
+            "midpoints": (
+                "the midpoint of its interval: (k + 1/2) / n",
+                make_formula_of_place(0.5),
+            ),
+            "upper": ("the upper end of its interval: (k + 1) / n", make_formula_of_place(1.0)),
+            "lower": ("the lower end of its interval: k / n", make_formula_of_place(0.0)),
             "flipped": (
                 "one minus the midpoint: targets below and above are exchanged",
-                shares(lambda n: quantiles.weight(quantiles.fractions(n), -np.ones(n))),
+                make_shares_formula(
+                    lambda n: quantiles.compute_quantile_weight(
+                        quantiles.compute_quantile_fractions(n), -np.ones(n)
+                    )
+                ),
             ),
-            "equal": ("none: all weigh the same", shares(np.ones)),
+            "equal": ("none: all weigh the same", make_shares_formula(np.ones)),
         },
         """Quantiles off the midpoints are a biased picture of the distribution, and so is their
         mean, by which actions are chosen.""",
     )
 
 
-def _reduction(id: str, paper: str) -> Detail:
-    def growth(of_quantiles: Callable[[int], int], summed: bool = False) -> Formula:
+def _make_reduction_detail(id: str, paper: str) -> Detail:
+    def make_formula(of_quantiles: Callable[[int], int], summed: bool = False) -> Formula:
         return lambda i: [of_quantiles(int(i["quantiles"])), i["batch_size"] if summed else 1]
 
-    return measured_detail(
+    return make_measured_detail(
         id,
-        measured.loss_reduction,
+        measured.measure_loss_reduction,
         "Is the loss summed or averaged over the quantiles, and over the minibatch?",
         (paper,),
         {"quantiles": 4, "error": 0.5, "batch_size": 8},
         {
-            "sum": ("summed over the quantiles, a mean over the targets", growth(lambda n: n)),
-            "mean": ("a mean over all pairs of quantile and target", growth(lambda n: 1)),
-            "sum_of_pairs": ("summed over all pairs", growth(lambda n: n * n)),
+            "sum": (
+                "summed over the quantiles, a mean over the targets",
+                make_formula(lambda n: n),
+            ),
+            "mean": ("a mean over all pairs of quantile and target", make_formula(lambda n: 1)),
+            "sum_of_pairs": ("summed over all pairs", make_formula(lambda n: n * n)),
             "sum_batch_sum": (
                 "summed over the quantiles and over the minibatch",
-                growth(lambda n: n, summed=True),
+                make_formula(lambda n: n, summed=True),
             ),
             "mean_batch_sum": (
                 "a mean over all pairs, summed over the minibatch",
-                growth(lambda n: 1, summed=True),
+                make_formula(lambda n: 1, summed=True),
             ),
         },
         """The number of quantiles, or the size of a minibatch, is then a factor of the gradient: it
@@ -114,16 +128,18 @@ def _reduction(id: str, paper: str) -> Detail:
     )
 
 
-def _target_action() -> Detail:
-    def mean_of(action: Callable[[Inputs], int]) -> Formula:
+def _make_target_action_detail() -> Detail:
+    def make_formula_of_action(action: Callable[[Inputs], int]) -> Formula:
         return lambda i: i["reward"] + i["discount"] * np.mean(i["target"][:, action(i)])
 
-    def by(statistic: Callable[..., Any]) -> Formula:
-        return mean_of(lambda i: quantiles.greedy_action(i["target"], statistic))
+    def make_formula_of_statistic(statistic: Callable[..., Any]) -> Formula:
+        return make_formula_of_action(
+            lambda i: quantiles.choose_greedy_action(i["target"], statistic)
+        )
 
-    return measured_detail(
+    return make_measured_detail(
         "qrdqn.target.action",
-        measured.target_action,
+        measured.measure_target_action,
         "Which next action is the target the distribution of, and which network chooses it?",
         (f"{_DABNEY}, algorithm 1", "van Hasselt et al. 2016, equation 4"),
         {
@@ -133,13 +149,25 @@ def _target_action() -> Detail:
             "discount": 0.5,
         },
         {
-            "mean": ("the one with the best mean, by the target network", by(np.mean)),
-            "median": ("the one with the best median, by the target network", by(np.median)),
-            "maximum": ("the one with the largest maximum, by the target network", by(np.max)),
-            "minimum": ("the one with the largest minimum, by the target network", by(np.min)),
+            "mean": (
+                "the one with the best mean, by the target network",
+                make_formula_of_statistic(np.mean),
+            ),
+            "median": (
+                "the one with the best median, by the target network",
+                make_formula_of_statistic(np.median),
+            ),
+            "maximum": (
+                "the one with the largest maximum, by the target network",
+                make_formula_of_statistic(np.max),
+            ),
+            "minimum": (
+                "the one with the largest minimum, by the target network",
+                make_formula_of_statistic(np.min),
+            ),
             "double": (
                 "the one with the best mean, by the Q network: double Q-learning",
-                mean_of(lambda i: int(np.argmax(i["online"]))),
+                make_formula_of_action(lambda i: int(np.argmax(i["online"]))),
             ),
             "each_quantile": (
                 "each quantile has its own best action",
@@ -150,30 +178,32 @@ def _target_action() -> Detail:
     )
 
 
-def _greedy_action() -> Detail:
-    def by(statistic: Callable[..., Any]) -> Formula:
-        return lambda i: float(quantiles.greedy_action(i["values"], statistic))
+def _make_greedy_action_detail() -> Detail:
+    def make_formula_of_statistic(statistic: Callable[..., Any]) -> Formula:
+        return lambda i: float(quantiles.choose_greedy_action(i["values"], statistic))
 
-    return measured_detail(
+    return make_measured_detail(
         "qrdqn.policy.action",
-        measured.greedy_action,
+        measured.measure_greedy_action,
         "By what is an action chosen?",
         (f"{_DABNEY}, algorithm 1",),
         {"values": _TABLE},
         {
-            "mean": ("by the mean of its quantiles", by(np.mean)),
-            "median": ("by their median", by(np.median)),
-            "maximum": ("by their maximum", by(np.max)),
-            "minimum": ("by their minimum", by(np.min)),
+            "mean": ("by the mean of its quantiles", make_formula_of_statistic(np.mean)),
+            "median": ("by their median", make_formula_of_statistic(np.median)),
+            "maximum": ("by their maximum", make_formula_of_statistic(np.max)),
+            "minimum": ("by their minimum", make_formula_of_statistic(np.min)),
         },
         "A policy that goes by anything but the mean seeks or avoids risk.",
     )
 
 
-def _kept_detail() -> Detail:
-    def remaining(**options: Any) -> Formula:
-        def formula(i: Inputs) -> list[float]:
-            quantiles_left = quantiles.trim(i["quantiles"], int(i["dropped"]), **options)
+def _make_kept_quantiles_detail() -> Detail:
+    def make_formula_of_kept(**options: Any) -> Formula:
+        def summarise_kept_quantiles(inputs: Inputs) -> list[float]:
+            quantiles_left = quantiles.drop_largest_quantiles(
+                inputs["quantiles"], int(inputs["dropped"]), **options
+            )
             return [
                 len(quantiles_left),
                 quantiles_left[0],
@@ -181,10 +211,10 @@ def _kept_detail() -> Detail:
                 float(np.mean(quantiles_left)),
             ]
 
-        return formula
+        return summarise_kept_quantiles
 
-    def without_one(i: Inputs) -> list[float]:
-        quantiles_left = np.sort(np.ravel(i["quantiles"]))[: -int(i["dropped"])]
+    def summarise_without_largest(inputs: Inputs) -> list[float]:
+        quantiles_left = np.sort(np.ravel(inputs["quantiles"]))[: -int(inputs["dropped"])]
         return [
             len(quantiles_left),
             quantiles_left[0],
@@ -192,8 +222,8 @@ def _kept_detail() -> Detail:
             float(np.mean(quantiles_left)),
         ]
 
-    def none(i: Inputs) -> list[float]:
-        quantiles_left = i["quantiles"]
+    def summarise_all_quantiles(inputs: Inputs) -> list[float]:
+        quantiles_left = inputs["quantiles"]
         return [
             quantiles_left.size,
             np.min(quantiles_left),
@@ -213,24 +243,30 @@ def _kept_detail() -> Detail:
         # neither quantiles nor networks are in order
         {"quantiles": [[7.0, 5.0, 11.0], [1.0, 0.5, 2.0]], "dropped": 1, "discount": 0.5},
         {
-            "top_of_all": ("the largest of all networks together", remaining()),
-            "top_of_each": ("the largest of each network", remaining(pooled=False)),
-            "bottom_of_all": ("the smallest of all networks together", remaining(top=False)),
-            "bottom_of_each": ("the smallest of each network", remaining(pooled=False, top=False)),
-            "top_once": ("of all networks together as many as for one", without_one),
-            "none": ("none", none),
+            "top_of_all": ("the largest of all networks together", make_formula_of_kept()),
+            "top_of_each": ("the largest of each network", make_formula_of_kept(pooled=False)),
+            "bottom_of_all": (
+                "the smallest of all networks together",
+                make_formula_of_kept(top=False),
+            ),
+            "bottom_of_each": (
+                "the smallest of each network",
+                make_formula_of_kept(pooled=False, top=False),
+            ),
+            "top_once": ("of all networks together as many as for one", summarise_without_largest),
+            "none": ("none", summarise_all_quantiles),
         },
         consequence="""The largest quantiles are what overestimation comes from: what is left out,
         and from which end, decides whether values are too large or too small.""",
     )
 
 
-def _actor_loss() -> Detail:
-    def over(remaining: Callable[[Inputs], np.ndarray]) -> Formula:
+def _make_actor_loss_detail() -> Detail:
+    def make_loss_formula(remaining: Callable[[Inputs], np.ndarray]) -> Formula:
         return lambda i: -float(np.mean(remaining(i)))
 
-    def truncated(i: Inputs) -> np.ndarray:
-        return quantiles.trim(i["quantiles"], int(i["dropped"]))
+    def select_kept_quantiles(inputs: Inputs) -> np.ndarray:
+        return quantiles.drop_largest_quantiles(inputs["quantiles"], int(inputs["dropped"]))
 
     return make_detail(
         "tqc.actor_loss.quantiles",
@@ -241,13 +277,19 @@ def _actor_loss() -> Detail:
         (f"{_KUZNETSOV}, algorithm 1; section 3, Loss functions",),
         {"quantiles": [[7.0, 5.0, 11.0], [1.0, 0.5, 2.0]], "dropped": 1},
         {
-            "all": ("all of all networks", over(lambda i: i["quantiles"])),
-            "truncated": ("those that targets are made of", over(truncated)),
+            "all": ("all of all networks", make_loss_formula(lambda i: i["quantiles"])),
+            "truncated": (
+                "those that targets are made of",
+                make_loss_formula(select_kept_quantiles),
+            ),
             "lowest_network": (
                 "all of the network with the lowest mean",
                 lambda i: -float(np.min(np.mean(i["quantiles"], axis=1))),
             ),
-            "first_network": ("all of the first network", over(lambda i: i["quantiles"][0])),
+            "first_network": (
+                "all of the first network",
+                make_loss_formula(lambda i: i["quantiles"][0]),
+            ),
         },
         consequence="""The policy climbs another estimate of the value; targets alone have to be
         truncated to hold overestimation back.""",
@@ -255,11 +297,11 @@ def _actor_loss() -> Detail:
 
 
 DETAILS: tuple[Detail, ...] = (
-    _distance("qrdqn.loss.distance", f"{_DABNEY}, equation 10"),
-    _fractions("qrdqn.loss.fractions", f"{_DABNEY}, equation 10"),
-    _reduction("qrdqn.loss.reduction", f"{_DABNEY}, algorithm 1"),
-    _target_action(),
-    _greedy_action(),
+    _make_distance_detail("qrdqn.loss.distance", f"{_DABNEY}, equation 10"),
+    _make_fractions_detail("qrdqn.loss.fractions", f"{_DABNEY}, equation 10"),
+    _make_reduction_detail("qrdqn.loss.reduction", f"{_DABNEY}, algorithm 1"),
+    _make_target_action_detail(),
+    _make_greedy_action_detail(),
     make_detail(
         "qrdqn.quantiles.default",
         "How many quantiles stand for a value by default?",
@@ -267,10 +309,10 @@ DETAILS: tuple[Detail, ...] = (
         (f"{_DABNEY}, section on Atari",),
         {},
         {
-            "200": ("200", always(200.0)),
-            "51": ("51", always(51.0)),
-            "50": ("50", always(50.0)),
-            "32": ("32", always(32.0)),
+            "200": ("200", make_constant_formula(200.0)),
+            "51": ("51", make_constant_formula(51.0)),
+            "50": ("50", make_constant_formula(50.0)),
+            "32": ("32", make_constant_formula(32.0)),
         },
         consequence="""Fewer quantiles are a coarser distribution; a loss that is summed over them
         has smaller gradients.""",
@@ -287,31 +329,34 @@ DETAILS: tuple[Detail, ...] = (
                 "0.01 / size of a minibatch",
                 lambda i: np.log10([0.01 / 32, 0.01 / i["batch_size"]]),
             ),
-            "of_paper": ("0.01 / 32, whatever the minibatch", always(*np.log10([0.01 / 32] * 2))),
-            "torch_default": ("1e-8, as PyTorch has it", always(-8.0, -8.0)),
-            "1e-5": ("1e-5", always(-5.0, -5.0)),
+            "of_paper": (
+                "0.01 / 32, whatever the minibatch",
+                make_constant_formula(*np.log10([0.01 / 32] * 2)),
+            ),
+            "torch_default": ("1e-8, as PyTorch has it", make_constant_formula(-8.0, -8.0)),
+            "1e-5": ("1e-5", make_constant_formula(-5.0, -5.0)),
         },
         consequence="""An epsilon as large as the root of the mean squared gradient makes steps
         smaller where gradients are small: it acts as another learning rate.""",
     ),
-    _distance("tqc.critic_loss.distance", f"{_KUZNETSOV}, section 3, Loss functions"),
-    _fractions("tqc.critic_loss.fractions", f"{_KUZNETSOV}, section 3, Loss functions"),
-    _reduction("tqc.critic_loss.reduction", f"{_KUZNETSOV}, section 3, Loss functions"),
-    measured_detail(
+    _make_distance_detail("tqc.critic_loss.distance", f"{_KUZNETSOV}, section 3, Loss functions"),
+    _make_fractions_detail("tqc.critic_loss.fractions", f"{_KUZNETSOV}, section 3, Loss functions"),
+    _make_reduction_detail("tqc.critic_loss.reduction", f"{_KUZNETSOV}, section 3, Loss functions"),
+    make_measured_detail(
         "tqc.critic_loss.networks",
-        measured.loss_networks,
+        measured.measure_loss_of_several_networks,
         "Is the loss of the critics summed or averaged over the networks?",
         (f"{_KUZNETSOV}, section 3, Loss functions",),
         {"error": 0.5, "networks": 3},
         {
-            "mean": ("a mean over the networks", always(1.0)),
+            "mean": ("a mean over the networks", make_constant_formula(1.0)),
             "sum": ("summed over the networks", lambda i: i["networks"]),
         },
         """Summed, more networks are larger gradients of a shared feature extractor, and of the
         norm where gradients are clipped.""",
     ),
-    _kept_detail(),
-    _actor_loss(),
+    _make_kept_quantiles_detail(),
+    _make_actor_loss_detail(),
     make_detail(
         "tqc.quantiles.default",
         "How many networks and quantiles are there by default, and how many are left out?",
@@ -320,11 +365,17 @@ DETAILS: tuple[Detail, ...] = (
         (f"{_KUZNETSOV}, appendix on hyperparameters (5, 25, 2 for most environments)",),
         {},
         {
-            "five_networks": ("5 networks of 25 quantiles, 2 left out", always(5.0, 25.0, 2.0)),
-            "two_networks": ("2 networks of 25 quantiles, 2 left out", always(2.0, 25.0, 2.0)),
+            "five_networks": (
+                "5 networks of 25 quantiles, 2 left out",
+                make_constant_formula(5.0, 25.0, 2.0),
+            ),
+            "two_networks": (
+                "2 networks of 25 quantiles, 2 left out",
+                make_constant_formula(2.0, 25.0, 2.0),
+            ),
             "two_networks_untruncated": (
                 "2 networks of 25 quantiles, none left out",
-                always(2.0, 25.0, 0.0),
+                make_constant_formula(2.0, 25.0, 0.0),
             ),
         },
         consequence="""Fewer networks are faster, and their quantiles spread less: the same number

@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import numpy as np
 
-from rlregress.catalogue.registry import Detail, Formula, Inputs, always, make_detail
+from rlregress.catalogue.registry import Detail, Formula, Inputs, make_constant_formula, make_detail
 
 _SOURCES = ("documentation of each framework", "The 32 details of PPO, LSTM 1 to 5")
 _MEMORY = """Policy and value network have recurrent layers, two each where there may be two. """
 
 
-def _padded(policy: bool = False, value: bool = False, statistics: bool = False) -> Formula:
+def _make_formula_of_covered_steps(
+    policy: bool = False, value: bool = False, statistics: bool = False
+) -> Formula:
     """Return a formula: how many steps each mean covers, padding counted where told."""
 
-    def numbers(i: Inputs) -> list[float]:
+    def count_covered_steps(inputs: Inputs) -> list[float]:
         # three sequences: one is whole, the other has an end in it
-        rows = {False: 2 * int(i["rollout"]), True: 3 * int(i["rollout"])}
+        rows = {False: 2 * int(inputs["rollout"]), True: 3 * int(inputs["rollout"])}
         advantages = np.zeros(rows[statistics])
-        advantages[0] = i["advantage"]
+        advantages[0] = inputs["advantage"]
         scaled = (advantages - advantages.mean()) / advantages.std(ddof=1)
-        weighted_sum = scaled[: rows[False]].sum() + (i["ratio"] - 1.0) * scaled[0]
+        weighted_sum = scaled[: rows[False]].sum() + (inputs["ratio"] - 1.0) * scaled[0]
         means = [float(rows[is_counted]) for is_counted in (policy, value, False)]
         return [*means, float(rows[False] * weighted_sum / rows[policy])]
 
-    return numbers
+    return count_covered_steps
 
 
 DETAILS: tuple[Detail, ...] = (
@@ -40,14 +42,17 @@ DETAILS: tuple[Detail, ...] = (
         {
             "reset_at_ends": (
                 "begun anew at the end of an episode alone",
-                always(1.0, 0.0, 1.0, 0.0),
+                make_constant_formula(1.0, 0.0, 1.0, 0.0),
             ),
-            "never_reset": ("never begun anew", always(0.0, 0.0, 0.0, 0.0)),
-            "reset_at_rollouts": ("begun anew with a rollout alone", always(0.0, 1.0, 0.0, 1.0)),
-            "reset_at_both": ("begun anew at both", always(1.0, 1.0, 1.0, 1.0)),
+            "never_reset": ("never begun anew", make_constant_formula(0.0, 0.0, 0.0, 0.0)),
+            "reset_at_rollouts": (
+                "begun anew with a rollout alone",
+                make_constant_formula(0.0, 1.0, 0.0, 1.0),
+            ),
+            "reset_at_both": ("begun anew at both", make_constant_formula(1.0, 1.0, 1.0, 1.0)),
             "critic_never_reset": (
                 "begun anew at the end of an episode; that of the value network never",
-                always(1.0, 0.0, 0.0, 0.0),
+                make_constant_formula(1.0, 0.0, 0.0, 0.0),
             ),
         },
         consequence="""A memory of the episode before is noise, and one that is lost within an
@@ -66,31 +71,31 @@ DETAILS: tuple[Detail, ...] = (
         _SOURCES,
         {"episodes": [5, 6, 7], "rollout": 8},
         {
-            "as_collected": ("both", always(0.0, 0.0, 0.0, 0.0)),
+            "as_collected": ("both", make_constant_formula(0.0, 0.0, 0.0, 0.0)),
             "zeros": (
                 "sequences begin with others, such as zeros, whatever the rollout did",
-                always(1.0, 0.0, 1.0, 0.0),
+                make_constant_formula(1.0, 0.0, 1.0, 0.0),
             ),
             "through_ends": (
                 "with the rollout's, which go on through ends",
-                always(0.0, 1.0, 0.0, 1.0),
+                make_constant_formula(0.0, 1.0, 0.0, 1.0),
             ),
-            "otherwise": ("neither", always(1.0, 1.0, 1.0, 1.0)),
+            "otherwise": ("neither", make_constant_formula(1.0, 1.0, 1.0, 1.0)),
             "policy_zeros": (
                 "both for the value network; those of the policy begin with others",
-                always(1.0, 0.0, 0.0, 0.0),
+                make_constant_formula(1.0, 0.0, 0.0, 0.0),
             ),
             "policy_otherwise": (
                 "both for the value network, neither for the policy",
-                always(1.0, 1.0, 0.0, 0.0),
+                make_constant_formula(1.0, 1.0, 0.0, 0.0),
             ),
             "critic_zeros": (
                 "both for the policy; those of the value network begin with others",
-                always(0.0, 0.0, 1.0, 0.0),
+                make_constant_formula(0.0, 0.0, 1.0, 0.0),
             ),
             "critic_otherwise": (
                 "both for the policy, neither for the value network",
-                always(0.0, 0.0, 1.0, 1.0),
+                make_constant_formula(0.0, 0.0, 1.0, 1.0),
             ),
         },
         consequence="""Ratios of a policy that has not moved are not 1: the clip takes gradients
@@ -110,22 +115,28 @@ DETAILS: tuple[Detail, ...] = (
         {
             "in_order_last_dropped": (
                 "whole environments in their order; those that are left over are never used",
-                always(2.0, 4.0, 1.0, 1.0),
+                make_constant_formula(2.0, 4.0, 1.0, 1.0),
             ),
-            "in_order": ("whole environments in their order", always(2.0, 5.0, 1.0, 1.0)),
+            "in_order": (
+                "whole environments in their order",
+                make_constant_formula(2.0, 5.0, 1.0, 1.0),
+            ),
             "permutation_last_dropped": (
                 "whole environments, drawn anew in each epoch; what is left over is not used",
-                always(2.0, 4.0, 0.0, 0.0),
+                make_constant_formula(2.0, 4.0, 0.0, 0.0),
             ),
-            "permutation": ("whole environments, drawn anew", always(2.0, 5.0, 0.0, 0.0)),
+            "permutation": (
+                "whole environments, drawn anew",
+                make_constant_formula(2.0, 5.0, 0.0, 0.0),
+            ),
             "rotated_cut": (
                 "steps in their order from one that is drawn anew in each epoch, cut where a "
                 "minibatch is full",
-                always(2.5, 5.0, 0.0, 0.0),
+                make_constant_formula(2.5, 5.0, 0.0, 0.0),
             ),
             "in_order_cut": (
                 "steps in their order, cut where a minibatch is full",
-                always(2.5, 5.0, 1.0, 1.0),
+                make_constant_formula(2.5, 5.0, 1.0, 1.0),
             ),
         },
         consequence="""Environments that are left over are simulated for nothing, and minibatches
@@ -145,11 +156,20 @@ DETAILS: tuple[Detail, ...] = (
         _SOURCES,
         {"episode": 3, "rollout": 8, "advantage": 24.0, "ratio": 1.1},
         {
-            "left_out": ("they do not", _padded()),
-            "counted": ("they do", _padded(True, True, True)),
-            "counted_by_policy": ("that of the policy alone", _padded(policy=True)),
-            "counted_by_critic": ("that of the value alone", _padded(value=True)),
-            "counted_in_statistics": ("the scale of advantages", _padded(statistics=True)),
+            "left_out": ("they do not", _make_formula_of_covered_steps()),
+            "counted": ("they do", _make_formula_of_covered_steps(True, True, True)),
+            "counted_by_policy": (
+                "that of the policy alone",
+                _make_formula_of_covered_steps(policy=True),
+            ),
+            "counted_by_critic": (
+                "that of the value alone",
+                _make_formula_of_covered_steps(value=True),
+            ),
+            "counted_in_statistics": (
+                "the scale of advantages",
+                _make_formula_of_covered_steps(statistics=True),
+            ),
         },
         # means of float32 numbers that cancel
         tolerance=1e-4,
@@ -166,10 +186,16 @@ DETAILS: tuple[Detail, ...] = (
         _SOURCES,
         {"episode": 3, "rollout": 8, "target": 1e-3},
         {
-            "left_out": ("they do not", always(0.0, 0.0, 1.0)),
-            "counted": ("they do, and stop the update", always(1.0, 1.0 / 3.0, 0.0)),
-            "counted_as_clipped": ("only in the share that is clipped", always(0.0, 1 / 3, 1.0)),
-            "counted_in_divergence": ("only in the divergence", always(1.0, 0.0, 0.0)),
+            "left_out": ("they do not", make_constant_formula(0.0, 0.0, 1.0)),
+            "counted": ("they do, and stop the update", make_constant_formula(1.0, 1.0 / 3.0, 0.0)),
+            "counted_as_clipped": (
+                "only in the share that is clipped",
+                make_constant_formula(0.0, 1 / 3, 1.0),
+            ),
+            "counted_in_divergence": (
+                "only in the divergence",
+                make_constant_formula(1.0, 0.0, 0.0),
+            ),
         },
         consequence="""Updates stop early where episodes are short, whatever the policy did; curves
         show a policy that moves where it stands still.""",
@@ -188,20 +214,26 @@ DETAILS: tuple[Detail, ...] = (
         _SOURCES,
         {"episode": 3, "rollout": 8, "beside": 2},
         {
-            "carried": ("with that of the steps before, at both", always(1.0, 0.0, 1.0, 0.0, 0.0)),
-            "zeros": ("with zeros, at both", always(0.0, 1.0, 0.0, 1.0, 0.0)),
-            "zeros_at_truncations": ("with zeros at truncations", always(0.0, 1.0, 1.0, 0.0, 0.0)),
+            "carried": (
+                "with that of the steps before, at both",
+                make_constant_formula(1.0, 0.0, 1.0, 0.0, 0.0),
+            ),
+            "zeros": ("with zeros, at both", make_constant_formula(0.0, 1.0, 0.0, 1.0, 0.0)),
+            "zeros_at_truncations": (
+                "with zeros at truncations",
+                make_constant_formula(0.0, 1.0, 1.0, 0.0, 0.0),
+            ),
             "zeros_at_ends": (
                 "with zeros at the end of a rollout",
-                always(1.0, 0.0, 0.0, 1.0, 0.0),
+                make_constant_formula(1.0, 0.0, 0.0, 1.0, 0.0),
             ),
             "value_before": (
                 "with that of the steps before; at truncations it is the value before the step",
-                always(0.0, 0.0, 1.0, 0.0, 1.0),
+                make_constant_formula(0.0, 0.0, 1.0, 0.0, 1.0),
             ),
             "value_before_moved": (
                 "the same, and the value at the end of a rollout moves the memory of the next one",
-                always(0.0, 0.0, 0.0, 0.0, 1.0),
+                make_constant_formula(0.0, 0.0, 0.0, 0.0, 1.0),
             ),
         },
         consequence="""The value is that of an observation without its history: advantages before it
@@ -216,9 +248,9 @@ DETAILS: tuple[Detail, ...] = (
         _SOURCES,
         {"rollout": 4},
         {
-            "own": ("yes", always(1.0, 0.0)),
-            "shared": ("it shares that of the policy", always(1.0, 1.0)),
-            "none": ("it has none", always(0.0, 0.0)),
+            "own": ("yes", make_constant_formula(1.0, 0.0)),
+            "shared": ("it shares that of the policy", make_constant_formula(1.0, 1.0)),
+            "none": ("it has none", make_constant_formula(0.0, 0.0)),
         },
         consequence="""A value network without memory cannot tell histories apart; one that shares
         the policy's changes with it.""",
@@ -237,22 +269,25 @@ DETAILS: tuple[Detail, ...] = (
         {
             "carried_and_reset": (
                 "handed over, begun anew with an episode",
-                always(1.0, 0.0, 0.0, 1.0, 0.0),
+                make_constant_formula(1.0, 0.0, 0.0, 1.0, 0.0),
             ),
-            "never_reset": ("handed over, never begun anew", always(1.0, 1.0, 0.0, 1.0, 1.0)),
+            "never_reset": (
+                "handed over, never begun anew",
+                make_constant_formula(1.0, 1.0, 0.0, 1.0, 1.0),
+            ),
             "evaluation_not_reset": (
                 "handed over, begun anew by users alone",
-                always(1.0, 0.0, 0.0, 1.0, 1.0),
+                make_constant_formula(1.0, 0.0, 0.0, 1.0, 1.0),
             ),
             "evaluation_forgets": (
                 "handed over by users alone",
-                always(1.0, 0.0, 0.0, 0.0, 0.0),
+                make_constant_formula(1.0, 0.0, 0.0, 0.0, 0.0),
             ),
             "evaluation_fails": (
                 "handed over by users; an evaluation ends in an error",
-                always(1.0, 0.0, 0.0, -1.0, -1.0),
+                make_constant_formula(1.0, 0.0, 0.0, -1.0, -1.0),
             ),
-            "forgotten": ("no", always(0.0, 0.0, 0.0, 0.0, 0.0)),
+            "forgotten": ("no", make_constant_formula(0.0, 0.0, 0.0, 0.0, 0.0)),
         },
         consequence="""A policy with memory is evaluated as one without, or with that of the episode
         before: returns are of another policy.""",

@@ -86,8 +86,8 @@ class Detail(Entry):
     """One implementation detail, with the data to judge an answer.
 
     Attributes:
-        tolerance: largest scaled error (see ``judge.scaled_error``) of a match. The default comes
-            from float32; a stochastic detail states its own, for its number of samples.
+        tolerance: largest scaled error (see ``judge.compute_scaled_error``) of a match. The default
+            comes from float32; a stochastic detail states its own, for its number of samples.
         margin: other variants have to be this many tolerances away.
         scales: the unit of the error of each component, [k]; empty: the largest absolute
             expectation of any variant (1 where all expect 0).
@@ -98,14 +98,14 @@ class Detail(Entry):
     margin: float = MARGIN
     scales: tuple[float, ...] = ()
 
-    def error_scales(self) -> np.ndarray:
+    def make_error_scales(self) -> np.ndarray:
         """Return the unit of the error of each component, float64 [k]."""
         if self.scales:
             return np.array(self.scales, dtype=np.float64)
-        largest = np.max(np.abs(np.stack(list(self.expected().values()))), axis=0)
+        largest = np.max(np.abs(np.stack(list(self.compute_expected_vectors().values()))), axis=0)
         return np.where(largest > 0.0, largest, 1.0)
 
-    def expected(self) -> dict[str, np.ndarray]:
+    def compute_expected_vectors(self) -> dict[str, np.ndarray]:
         """Return the expected vector of every variant, float64 [k]."""
         return {
             name: np.atleast_1d(np.asarray(variant.formula(self.inputs), dtype=np.float64))
@@ -120,7 +120,7 @@ class Detail(Entry):
         }
 
 
-def always(*numbers: float) -> Formula:
+def make_constant_formula(*numbers: float) -> Formula:
     """Return a formula whose numbers do not depend on the inputs."""
     return lambda i: numbers
 
@@ -168,7 +168,7 @@ def make_detail(
 
 
 @cache
-def _load_by_id() -> Mapping[str, Detail]:
+def _load_details_by_id() -> Mapping[str, Detail]:
     details: dict[str, Detail] = {}
     for module in MODULES:
         for detail in importlib.import_module(f"rlregress.catalogue.{module}").DETAILS:
@@ -178,39 +178,41 @@ def _load_by_id() -> Mapping[str, Detail]:
     return MappingProxyType(details)
 
 
-def ids() -> Collection[str]:
+def list_detail_ids() -> Collection[str]:
     """Return the id of every entry."""
-    return _load_by_id().keys()
+    return _load_details_by_id().keys()
 
 
-def all_details() -> tuple[Detail, ...]:
+def list_details() -> tuple[Detail, ...]:
     """Return every entry, family by family."""
-    return tuple(_load_by_id().values())
+    return tuple(_load_details_by_id().values())
 
 
-def family_details(name: str) -> tuple[Detail, ...]:
+def list_details_of_family(name: str) -> tuple[Detail, ...]:
     """Return the entries whose ids begin with ``name`` and a point."""
-    return tuple(detail for detail in all_details() if detail.id.startswith(f"{name}."))
+    return tuple(detail for detail in list_details() if detail.id.startswith(f"{name}."))
 
 
 def search_details(words: str) -> tuple[Detail, ...]:
     """Return the entries that contain ``words``, ignoring case; none for an empty string."""
     needle = words.casefold()
-    return tuple(d for d in all_details() if needle and needle in _searchable_text(d).casefold())
+    return tuple(
+        d for d in list_details() if needle and needle in _join_text_of_detail(d).casefold()
+    )
 
 
-def _searchable_text(detail: Detail) -> str:
+def _join_text_of_detail(detail: Detail) -> str:
     variants = (text for v in detail.variants.values() for text in (v.name, v.meaning))
     texts = (detail.id, detail.question, detail.consequence, *detail.sources, *variants)
     return "\n".join(texts)
 
 
-def get(id: str) -> Detail:
+def get_detail(id: str) -> Detail:
     """Return the entry called ``id``; UserError with the nearest names if there is none."""
     try:
-        return _load_by_id()[id]
+        return _load_details_by_id()[id]
     except KeyError:
         raise UserError(
-            f"unknown detail '{id}'; {suggest_names(id, _load_by_id())} "
+            f"unknown detail '{id}'; {suggest_names(id, _load_details_by_id())} "
             "(rlregress details lists the families)"
         ) from None

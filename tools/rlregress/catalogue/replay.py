@@ -6,9 +6,9 @@ from rlregress.catalogue import replay_nstep
 from rlregress.catalogue.registry import Detail, Inputs, make_detail
 
 
-def _whole_batches(i: Inputs) -> int:
+def _count_steps_of_whole_batches(inputs: Inputs) -> int:
     """Return the steps after which the warm-up is over if they come in batches."""
-    return int(-(-i["warmup"] // i["batch"]) * i["batch"])
+    return int(-(-inputs["warmup"] // inputs["batch"]) * inputs["batch"])
 
 
 DETAILS: tuple[Detail, ...] = (
@@ -48,11 +48,11 @@ DETAILS: tuple[Detail, ...] = (
             "stored": ("all of them", lambda i: [i["steps"]] * 2),
             "thrown_away": (
                 "no: what was collected before updates begin is never stored",
-                lambda i: [i["steps"] - _whole_batches(i) + i["batch"]] * 2,
+                lambda i: [i["steps"] - _count_steps_of_whole_batches(i) + i["batch"]] * 2,
             ),
             "thrown_away_all": (
                 "no, and the batch in which updates begin is not stored either",
-                lambda i: [i["steps"] - _whole_batches(i)] * 2,
+                lambda i: [i["steps"] - _count_steps_of_whole_batches(i)] * 2,
             ),
         },
         consequence="""Without the warm-up the first updates see one small batch of the untrained

@@ -18,39 +18,44 @@ _FEED = """One environment, 6 steps in a row are collected and stored; step t ea
     framework's n-step returns are switched on with ``n`` steps and ``discount``. """
 
 
-def _sum(i: Inputs, count: int) -> float:
-    return float(np.sum(i["discount"] ** np.arange(count) * i["rewards"][:count]))
+def _sum_discounted_rewards(inputs: Inputs, count: int) -> float:
+    return float(np.sum(inputs["discount"] ** np.arange(count) * inputs["rewards"][:count]))
 
 
-def _targets(i: Inputs, steps: list[int], **changed: Any) -> list[float]:
+def _compute_nstep_targets(inputs: Inputs, steps: list[int], **changed: Any) -> list[float]:
     arrays = ("rewards", "next_values", "terminated", "truncated", "n", "discount")
-    arguments = {key: i[key] for key in arrays} | changed
-    return [nstep.target(step=step, **arguments) for step in steps]
+    arguments = {key: inputs[key] for key in arrays} | changed
+    return [nstep.compute_nstep_target(step=step, **arguments) for step in steps]
 
 
-def _early(**changed: Any) -> Formula:
-    return lambda i: _targets(i, [0, 1, 2], **changed)
+def _make_formula_of_first_steps(**changed: Any) -> Formula:
+    return lambda i: _compute_nstep_targets(i, [0, 1, 2], **changed)
 
 
-def _newest(**changed: Any) -> Formula:
-    return lambda i: _targets(i, [4, 5], **changed)
+def _make_formula_of_newest_steps(**changed: Any) -> Formula:
+    return lambda i: _compute_nstep_targets(i, [4, 5], **changed)
 
 
-def _newest_and_oldest(i: Inputs) -> list[float]:
+def _compute_targets_around_ring(inputs: Inputs) -> list[float]:
     """Return targets of windows that continue in a ring: step 5 is followed by step 2."""
     order = {4: [4, 5, 2], 5: [5, 2, 3]}
     ring = {
-        step: {key: i[key][slots] for key in ("rewards", "next_values", "terminated", "truncated")}
+        step: {
+            key: inputs[key][slots] for key in ("rewards", "next_values", "terminated", "truncated")
+        }
         for step, slots in order.items()
     }
-    return [nstep.target(step=0, n=i["n"], discount=i["discount"], **ring[step]) for step in (4, 5)]
+    return [
+        nstep.compute_nstep_target(step=0, n=inputs["n"], discount=inputs["discount"], **ring[step])
+        for step in (4, 5)
+    ]
 
 
-def _full_discount(i: Inputs) -> list[float]:
+def _compute_targets_with_full_discount(inputs: Inputs) -> list[float]:
     """Return targets of shortened windows whose value has the discount of a full one."""
-    factor = i["discount"] ** i["n"]
-    value = i["next_values"][5]
-    short = _targets(i, [4, 5], next_values=np.zeros(6))
+    factor = inputs["discount"] ** inputs["n"]
+    value = inputs["next_values"][5]
+    short = _compute_nstep_targets(inputs, [4, 5], next_values=np.zeros(6))
     return [y + factor * value for y in short]
 
 
@@ -60,8 +65,8 @@ _ENDING = """Step 2 ends an episode. Step t leads to an observation of value nex
 _NEXT_VALUES = [3.0, 7.0, 5.0, 11.0, 13.0, 17.0]
 
 
-def _first_only(i: Inputs) -> list[float]:
-    return [_targets(i, [0])[0], 0.0, 0.0]
+def _compute_target_of_first_step(inputs: Inputs) -> list[float]:
+    return [_compute_nstep_targets(inputs, [0])[0], 0.0, 0.0]
 
 
 DETAILS: tuple[Detail, ...] = (
@@ -78,28 +83,28 @@ DETAILS: tuple[Detail, ...] = (
         {
             "n_rewards": (
                 "n discounted rewards, then the observation n steps on",
-                lambda i: [_sum(i, 3), 3.0],
+                lambda i: [_sum_discounted_rewards(i, 3), 3.0],
             ),
             "n_plus_one": (
                 "n + 1 rewards, then the observation n + 1 steps on",
-                lambda i: [_sum(i, 4), 4.0],
+                lambda i: [_sum_discounted_rewards(i, 4), 4.0],
             ),
             "n_minus_one": (
                 "n - 1 rewards, then the observation n - 1 steps on",
-                lambda i: [_sum(i, 2), 2.0],
+                lambda i: [_sum_discounted_rewards(i, 2), 2.0],
             ),
-            "one_step": ("n is ignored", lambda i: [_sum(i, 1), 1.0]),
+            "one_step": ("n is ignored", lambda i: [_sum_discounted_rewards(i, 1), 1.0]),
             "undiscounted": (
                 "the rewards are summed without discount",
                 lambda i: [np.sum(i["rewards"][:3]), 3.0],
             ),
             "discounted_once_more": (
                 "the first reward is discounted already",
-                lambda i: [i["discount"] * _sum(i, 3), 3.0],
+                lambda i: [i["discount"] * _sum_discounted_rewards(i, 3), 3.0],
             ),
             "own_next_observation": (
                 "n rewards, but the observation one step on",
-                lambda i: [_sum(i, 3), 1.0],
+                lambda i: [_sum_discounted_rewards(i, 3), 1.0],
             ),
         },
         tolerance=1e-4,
@@ -132,31 +137,34 @@ DETAILS: tuple[Detail, ...] = (
         ("thesis, section 3.4.1", _SUTTON),
         _STREAM | {"next_values": _NEXT_VALUES, "terminated": _THIRD, "truncated": [0.0] * 6},
         {
-            "masked": ("yes: rewards up to the termination, no value", _early()),
+            "masked": (
+                "yes: rewards up to the termination, no value",
+                _make_formula_of_first_steps(),
+            ),
             "unmasked": (
                 "only of the step that terminates itself: the steps before it bootstrap from the "
                 "value of the terminal observation",
-                _early(masked_by="own"),
+                _make_formula_of_first_steps(masked_by="own"),
             ),
             "never_masked": (
                 "no: every one bootstraps from the terminal observation",
-                _early(masked_by="none"),
+                _make_formula_of_first_steps(masked_by="none"),
             ),
             "runs_on": (
                 "windows run on into the next episode",
-                _early(masked_by="last", crosses_ends=True),
+                _make_formula_of_first_steps(masked_by="last", crosses_ends=True),
             ),
             "runs_on_masked": (
                 "windows run on into the next episode, without its value",
-                _early(masked_by="any", crosses_ends=True),
+                _make_formula_of_first_steps(masked_by="any", crosses_ends=True),
             ),
             "one_step": (
                 "the targets are one-step targets, whatever n is",
-                _early(n=1),
+                _make_formula_of_first_steps(n=1),
             ),
             "late_steps_dropped": (
                 "yes, and the last n - 1 steps of an episode are not stored at all",
-                _first_only,
+                _compute_target_of_first_step,
             ),
         },
         consequence="""Where a termination is not masked, the critic learns to expect value after
@@ -171,20 +179,23 @@ DETAILS: tuple[Detail, ...] = (
         {
             "bootstrap": (
                 "a shorter window that bootstraps from the true last observation",
-                _early(),
+                _make_formula_of_first_steps(),
             ),
             "terminal": (
                 "a truncation counts as a termination",
-                lambda i: _targets(i, [0, 1, 2], terminated=i["truncated"]),
+                lambda i: _compute_nstep_targets(i, [0, 1, 2], terminated=i["truncated"]),
             ),
-            "runs_on": ("windows run on into the next episode", _early(crosses_ends=True)),
+            "runs_on": (
+                "windows run on into the next episode",
+                _make_formula_of_first_steps(crosses_ends=True),
+            ),
             "one_step": (
                 "the targets are one-step targets, whatever n is",
-                _early(n=1),
+                _make_formula_of_first_steps(n=1),
             ),
             "late_steps_dropped": (
                 "bootstraps, and the last n - 1 steps of an episode are not stored at all",
-                _first_only,
+                _compute_target_of_first_step,
             ),
         },
         consequence="""A truncation that counts as an end teaches that the time limit is a cliff; a
@@ -201,14 +212,23 @@ DETAILS: tuple[Detail, ...] = (
         (_SUTTON, "docstring of NStepReplayBuffer"),
         _STREAM | _NO_ENDS | {"next_values": _NEXT_VALUES, "capacity": 4},
         {
-            "shortened": ("a shorter window, discounted as often as it is long", _newest()),
-            "full_discount": ("a shorter window, discounted n times", _full_discount),
+            "shortened": (
+                "a shorter window, discounted as often as it is long",
+                _make_formula_of_newest_steps(),
+            ),
+            "full_discount": (
+                "a shorter window, discounted n times",
+                _compute_targets_with_full_discount,
+            ),
             "terminal": (
                 "the rewards that there are, no value",
-                lambda i: _targets(i, [4, 5], next_values=np.zeros(6)),
+                lambda i: _compute_nstep_targets(i, [4, 5], next_values=np.zeros(6)),
             ),
-            "reads_oldest": ("the window runs on into the oldest steps", _newest_and_oldest),
-            "one_step": ("a one-step target, whatever n is", _newest(n=1)),
+            "reads_oldest": (
+                "the window runs on into the oldest steps",
+                _compute_targets_around_ring,
+            ),
+            "one_step": ("a one-step target, whatever n is", _make_formula_of_newest_steps(n=1)),
             "not_stored": ("they are stored once their window is complete", lambda i: [0.0, 0.0]),
         },
         consequence="""A window that runs on into the oldest steps of the buffer adds rewards that
@@ -223,8 +243,11 @@ DETAILS: tuple[Detail, ...] = (
         ("docstring of OffPolicyAlgorithm (replay_buffer_class)",),
         _STREAM,
         {
-            "kept": ("n rewards", lambda i: _sum(i, 3)),
-            "ignored": ("one reward: n is ignored, or there is none", lambda i: _sum(i, 1)),
+            "kept": ("n rewards", lambda i: _sum_discounted_rewards(i, 3)),
+            "ignored": (
+                "one reward: n is ignored, or there is none",
+                lambda i: _sum_discounted_rewards(i, 1),
+            ),
         },
         consequence="Who passes a buffer class gets one-step targets while the settings say n.",
     ),

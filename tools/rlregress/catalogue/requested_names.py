@@ -7,12 +7,12 @@ from collections.abc import Collection, Sequence
 from rlregress import frameworks
 from rlregress.catalogue import registry
 from rlregress.catalogue.expectations import DetailScope
-from rlregress.catalogue.implementation import load_documented
+from rlregress.catalogue.implementation import load_expectations_of_installed_version
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 
 
-def split_names(option: str, value: str | None) -> list[str]:
+def split_comma_separated_names(option: str, value: str | None) -> list[str]:
     """Split a comma-separated option; empty if it was not given.
 
     Raises:
@@ -29,26 +29,29 @@ def split_names(option: str, value: str | None) -> list[str]:
 def find_adapters(names: Sequence[str]) -> list[Adapter]:
     """Return the named adapters, all installed; without names, all installed ones."""
     if names:
-        adapters = [frameworks.get(name) for name in names]
+        adapters = [frameworks.get_adapter(name) for name in names]
         for adapter in adapters:
-            adapter.code.versions()
+            adapter.code.map_package_versions()
         return adapters
-    adapters = frameworks.installed()
+    adapters = frameworks.list_installed_adapters()
     if not adapters:
         raise UserError(
             "no framework is installed; install one of: "
-            + ", ".join(frameworks.get(name).framework.packages[0] for name in frameworks.names())
+            + ", ".join(
+                frameworks.get_adapter(name).framework.packages[0]
+                for name in frameworks.list_framework_names()
+            )
             + "; all of them with: pip install 'rlregress[all]'"
         )
     return adapters
 
 
-def describe_not_installed(names: Sequence[str]) -> list[str]:
+def describe_frameworks_not_installed(names: Sequence[str]) -> list[str]:
     """Describe the frameworks that are not installed, if none is named."""
     sentences = []
-    for name in () if names else frameworks.names():
+    for name in () if names else frameworks.list_framework_names():
         try:
-            frameworks.get(name).code.versions()
+            frameworks.get_adapter(name).code.map_package_versions()
         except UserError as error:
             sentences.append(str(error))
     return sentences
@@ -62,39 +65,45 @@ def find_detail_ids(names: Sequence[str]) -> frozenset[str]:
     """
     ids: set[str] = set()
     for name in names:
-        ids_below = {id for id in registry.ids() if f"{id}.".startswith(f"{name}.")}
-        ids |= ids_below or {registry.get(name).id}
+        ids_below = {id for id in registry.list_detail_ids() if f"{id}.".startswith(f"{name}.")}
+        ids |= ids_below or {registry.get_detail(name).id}
     return frozenset(ids)
 
 
 def list_algorithms() -> frozenset[str]:
     """Return the algorithms of all known frameworks."""
     return frozenset(
-        a for name in frameworks.names() for a in frameworks.get(name).framework.algorithms
+        a
+        for name in frameworks.list_framework_names()
+        for a in frameworks.get_adapter(name).framework.algorithms
     )
 
 
-def list_behavior_only() -> frozenset[str]:
+def list_algorithms_without_returns() -> frozenset[str]:
     """Return the algorithms that are only tested for behaviour, over all known frameworks."""
     return frozenset(
-        a for name in frameworks.names() for a in frameworks.get(name).framework.behavior_only
+        a
+        for name in frameworks.list_framework_names()
+        for a in frameworks.get_adapter(name).framework.behavior_only
     )
 
 
-def excluded_families(names: Sequence[str]) -> frozenset[str]:
+def list_families_excluded_by_algorithms(names: Sequence[str]) -> frozenset[str]:
     """Return the families of details that ``--algorithm`` excludes."""
-    other_algorithms = (list_algorithms() | list_behavior_only()) - set(names)
-    return exclusive_families(other_algorithms) if names else frozenset()
+    other_algorithms = (list_algorithms() | list_algorithms_without_returns()) - set(names)
+    return list_families_of_these_algorithms(other_algorithms) if names else frozenset()
 
 
-def exclusive_families(names: Collection[str]) -> frozenset[str]:
+def list_families_of_these_algorithms(names: Collection[str]) -> frozenset[str]:
     """Return the families of details that only these algorithms use."""
     return frozenset(
         [*names, *(family for family, users in registry.USERS.items() if users <= set(names))]
     )
 
 
-def list_probes(adapter: Adapter, algorithms: Sequence[str] = ()) -> frozenset[DetailScope]:
+def list_details_to_probe(
+    adapter: Adapter, algorithms: Sequence[str] = ()
+) -> frozenset[DetailScope]:
     """Return every (detail, scope) that the tests must probe on the installed version.
 
     These are the documented ones: an undocumented probe fails its test. So only the processes that
@@ -106,13 +115,15 @@ def list_probes(adapter: Adapter, algorithms: Sequence[str] = ()) -> frozenset[D
     Raises:
         UserError: the expectations of the framework cannot be read.
     """
-    excluded = excluded_families(algorithms)
+    excluded = list_families_excluded_by_algorithms(algorithms)
     return frozenset(
-        cell for cell in load_documented(adapter) if cell[0].partition(".")[0] not in excluded
+        cell
+        for cell in load_expectations_of_installed_version(adapter)
+        if cell[0].partition(".")[0] not in excluded
     )
 
 
-def describe_not_probed(
+def describe_unanswered_details(
     requested: Collection[DetailScope], answered: Collection[DetailScope]
 ) -> tuple[str, ...]:
     """Describe the details without an answer in some scope, sorted, with these scopes."""

@@ -16,28 +16,28 @@ _POLICY = """The policy reports log-probability ``log_prob`` for every action th
 _SOFT = {"log_prob": -1.7, "temperature": 0.3}
 
 
-def _entropy(form: Callable[..., float]) -> Formula:
+def _make_formula_of_soft_target(form: Callable[..., float]) -> Formula:
     return lambda i: form(
         i["reward"], i["target_q"], i["log_prob"], i["temperature"], i["discount"]
     )
 
 
-def _soft_value(i: Inputs) -> float:
-    return i["target_q"] - i["temperature"] * i["log_prob"]
+def _compute_soft_value(inputs: Inputs) -> float:
+    return inputs["target_q"] - inputs["temperature"] * inputs["log_prob"]
 
 
-def _target_bootstrap() -> Detail:
-    def with_mask(mask: str) -> Formula:
-        return lambda i: critics.masked_target(i, _soft_value(i), mask)
+def _make_target_bootstrap_detail() -> Detail:
+    def make_masked_target_formula(mask: str) -> Formula:
+        return lambda i: critics.compute_masked_target(i, _compute_soft_value(i), mask)
 
     variants = {
-        name: (meaning, with_mask(mask))
+        name: (meaning, make_masked_target_formula(mask))
         for name, (meaning, mask) in critics.BOOTSTRAP_MASKS.items()
     }
     variants["entropy_not_masked"] = (
         "a termination stops the value but not the entropy term",
         lambda i: (
-            critics.masked_target(i, i["target_q"], "terminated")
+            critics.compute_masked_target(i, i["target_q"], "terminated")
             - i["discount"] * i["temperature"] * i["log_prob"]
         ),
     )
@@ -53,20 +53,25 @@ def _target_bootstrap() -> Detail:
     )
 
 
-def _temperature_loss() -> Detail:
-    def loss_and_gradient(form: str, sign: float = 1.0, entropy_sign: float = 1.0) -> Formula:
-        def formula(i: Inputs) -> np.ndarray:
+def _make_temperature_loss_detail() -> Detail:
+    def make_loss_and_gradient_formula(
+        form: str, sign: float = 1.0, entropy_sign: float = 1.0
+    ) -> Formula:
+        def compute_loss_and_gradient(inputs: Inputs) -> np.ndarray:
             arguments = (
-                float(np.log(i["temperature"])),
-                np.array([i["log_prob"]]),
-                entropy_sign * float(i["target_entropy"]),
+                float(np.log(inputs["temperature"])),
+                np.array([inputs["log_prob"]]),
+                entropy_sign * float(inputs["target_entropy"]),
                 form,
             )
             return sign * np.array(
-                [sac.temperature_loss(*arguments), sac.temperature_gradient(*arguments)]
+                [
+                    sac.compute_temperature_loss(*arguments),
+                    sac.compute_temperature_gradient(*arguments),
+                ]
             )
 
-        return formula
+        return compute_loss_and_gradient
 
     return make_detail(
         "sac.temperature.loss",
@@ -79,28 +84,37 @@ def _temperature_loss() -> Detail:
         ("thesis, Box 7", "Haarnoja et al. 2019, equation 18"),
         {"temperature": 0.1, "target_entropy": -1.0, "log_prob": 2.5},
         {
-            "log_alpha": ("mean of -log alpha (log pi + H)", loss_and_gradient("log_alpha")),
-            "alpha": ("mean of -alpha (log pi + H)", loss_and_gradient("alpha")),
+            "log_alpha": (
+                "mean of -log alpha (log pi + H)",
+                make_loss_and_gradient_formula("log_alpha"),
+            ),
+            "alpha": ("mean of -alpha (log pi + H)", make_loss_and_gradient_formula("alpha")),
             "log_alpha_ascent": (
                 "log alpha with the sign flipped",
-                loss_and_gradient("log_alpha", -1),
+                make_loss_and_gradient_formula("log_alpha", -1),
             ),
-            "alpha_ascent": ("alpha with the sign flipped", loss_and_gradient("alpha", -1)),
+            "alpha_ascent": (
+                "alpha with the sign flipped",
+                make_loss_and_gradient_formula("alpha", -1),
+            ),
             "log_alpha_entropy_flipped": (
                 "log alpha with H subtracted",
-                loss_and_gradient("log_alpha", 1, -1),
+                make_loss_and_gradient_formula("log_alpha", 1, -1),
             ),
-            "alpha_entropy_flipped": ("alpha with H subtracted", loss_and_gradient("alpha", 1, -1)),
+            "alpha_entropy_flipped": (
+                "alpha with H subtracted",
+                make_loss_and_gradient_formula("alpha", 1, -1),
+            ),
         },
         consequence="""The gradient of the temperature differs by the factor alpha: small
         temperatures adapt more slowly, large ones faster.""",
     )
 
 
-def _actor_loss() -> Detail:
-    def loss(reduction: str, temperature_sign: float = 1.0) -> Formula:
+def _make_actor_loss_detail() -> Detail:
+    def make_loss_formula(reduction: str, temperature_sign: float = 1.0) -> Formula:
         return lambda i: [
-            sac.actor_loss(
+            sac.compute_actor_loss(
                 np.asarray(q)[:, None],
                 np.array([i["log_prob"]]),
                 temperature_sign * float(i["temperature"]),
@@ -120,22 +134,27 @@ def _actor_loss() -> Detail:
         ("thesis, equation 25", "Haarnoja et al. 2019, equation 7"),
         {"q_values": [[4.0, 1.0], [1.0, 4.0]], "batch_size": 8} | _SOFT,
         {
-            "min": ("alpha log pi - min over networks", loss("min")),
-            "first": ("alpha log pi - first network", loss("first")),
-            "second": ("alpha log pi - second network", loss("second")),
-            "mean": ("alpha log pi - mean over networks", loss("mean")),
-            "max": ("alpha log pi - max over networks", loss("max")),
-            "no_entropy": ("-min over networks, no entropy term", loss("min", 0.0)),
-            "entropy_flipped": ("-alpha log pi - min over networks", loss("min", -1.0)),
+            "min": ("alpha log pi - min over networks", make_loss_formula("min")),
+            "first": ("alpha log pi - first network", make_loss_formula("first")),
+            "second": ("alpha log pi - second network", make_loss_formula("second")),
+            "mean": ("alpha log pi - mean over networks", make_loss_formula("mean")),
+            "max": ("alpha log pi - max over networks", make_loss_formula("max")),
+            "no_entropy": ("-min over networks, no entropy term", make_loss_formula("min", 0.0)),
+            "entropy_flipped": (
+                "-alpha log pi - min over networks",
+                make_loss_formula("min", -1.0),
+            ),
         },
         consequence="""The policy climbs a different estimate of the value: any other than the
         minimum follows overestimation.""",
     )
 
 
-def _replay_action() -> Detail:
-    def executed(i: Inputs) -> np.ndarray:
-        return action_transforms.tanh_unscale(i["pre_tanh"], i["low"], i["high"])
+def _make_replay_action_detail() -> Detail:
+    def compute_executed_action(inputs: Inputs) -> np.ndarray:
+        return action_transforms.squash_and_unscale(
+            inputs["pre_tanh"], inputs["low"], inputs["high"]
+        )
 
     return make_detail(
         "sac.replay.action",
@@ -148,9 +167,18 @@ def _replay_action() -> Detail:
         ("thesis, Box 5", "thesis, section 5.3, Action selection"),
         {"low": -2.0, "high": 6.0, "pre_tanh": 0.5},
         {
-            "scaled": ("stored in [-1, 1]", lambda i: [executed(i), np.tanh(i["pre_tanh"])]),
-            "environment": ("stored as executed", lambda i: [executed(i), executed(i)]),
-            "pre_tanh": ("stored before the tanh", lambda i: [executed(i), i["pre_tanh"]]),
+            "scaled": (
+                "stored in [-1, 1]",
+                lambda i: [compute_executed_action(i), np.tanh(i["pre_tanh"])],
+            ),
+            "environment": (
+                "stored as executed",
+                lambda i: [compute_executed_action(i), compute_executed_action(i)],
+            ),
+            "pre_tanh": (
+                "stored before the tanh",
+                lambda i: [compute_executed_action(i), i["pre_tanh"]],
+            ),
             "never_unscaled": (
                 "the environment receives the tanh itself",
                 lambda i: [np.tanh(i["pre_tanh"])] * 2,
@@ -165,9 +193,9 @@ def _replay_action() -> Detail:
 _CRITIC_LOSS = ("thesis, Box 6", "thesis, equation 24")
 
 DETAILS: tuple[Detail, ...] = (
-    critics.scale("sac.critic_loss.scale", _CRITIC_LOSS),
-    critics.reduction("sac.critic_loss.reduction", _CRITIC_LOSS),
-    critics.distance("sac.critic_loss.distance", _CRITIC_LOSS),
+    critics.make_scale_detail("sac.critic_loss.scale", _CRITIC_LOSS),
+    critics.make_reduction_detail("sac.critic_loss.reduction", _CRITIC_LOSS),
+    critics.make_distance_detail("sac.critic_loss.distance", _CRITIC_LOSS),
     make_detail(
         "sac.target.entropy",
         "Is the entropy term of the target inside the discount?",
@@ -181,16 +209,16 @@ DETAILS: tuple[Detail, ...] = (
         {
             "inside_discount": (
                 "r + gamma (Q - alpha log pi)",
-                _entropy(sac.target_entropy_inside),
+                _make_formula_of_soft_target(sac.compute_target_with_entropy_inside),
             ),
             "outside_discount": (
                 "r + gamma Q - alpha log pi",
-                _entropy(sac.target_entropy_outside),
+                _make_formula_of_soft_target(sac.compute_target_with_entropy_outside),
             ),
             "none": ("r + gamma Q", lambda i: i["reward"] + i["discount"] * i["target_q"]),
             "flipped": (
                 "r + gamma (Q + alpha log pi)",
-                lambda i: sac.target_entropy_inside(
+                lambda i: sac.compute_target_with_entropy_inside(
                     i["reward"], i["target_q"], -i["log_prob"], i["temperature"], i["discount"]
                 ),
             ),
@@ -198,14 +226,14 @@ DETAILS: tuple[Detail, ...] = (
         consequence="""Entropy outside the discount adds a bonus of the wrong size to every value,
         also where an episode terminates.""",
     ),
-    critics.target_minimum(
+    critics.make_target_minimum_detail(
         "sac.target.minimum",
         ("thesis, equation 23", "Fujimoto et al. 2018"),
         "The policy reports log-probability 0 for every action, so that no entropy enters. ",
         {"log_prob": 0.0},
     ),
-    _target_bootstrap(),
-    _temperature_loss(),
+    _make_target_bootstrap_detail(),
+    _make_temperature_loss_detail(),
     make_detail(
         "sac.temperature.target_entropy",
         "Which target entropy is the default?",
@@ -222,11 +250,11 @@ DETAILS: tuple[Detail, ...] = (
         },
         consequence="The policy settles at another randomness, in returns and in exploration.",
     ),
-    sac_policy.log_std(),
-    *sac_policy.log_prob(),
-    _replay_action(),
-    _actor_loss(),
-    critics.polyak(
+    sac_policy.make_log_std_detail(),
+    *sac_policy.make_log_prob_details(),
+    _make_replay_action_detail(),
+    _make_actor_loss_detail(),
+    critics.make_soft_update_detail(
         "sac.target_update.polyak",
         ("thesis, section 3.2", "thesis, section 5.3, Target network updating"),
         critics.FILLED_CRITICS,

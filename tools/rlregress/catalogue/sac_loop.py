@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from rlregress.catalogue import off_policy, off_policy_agent
-from rlregress.catalogue.registry import Detail, Formula, Inputs, always, make_detail
+from rlregress.catalogue.registry import Detail, Formula, Inputs, make_constant_formula, make_detail
 from rlregress.formulas import loops
 
 _DELAY = "thesis, section 5.3, Updating delay"
 _MODEL = "Haarnoja et al. 2019, appendix D"
 
 
-def _temperature_rate() -> Detail:
-    def rate(expected_rate: str | float, remaining: float = 1.0) -> Formula:
+def _make_temperature_rate_detail() -> Detail:
+    def make_rate_formula(expected_rate: str | float, remaining: float = 1.0) -> Formula:
         return lambda i: [
             np.log10(i[expected_rate] if isinstance(expected_rate, str) else expected_rate),
             remaining,
@@ -42,15 +42,21 @@ def _temperature_rate() -> Detail:
             "collected_at_once": 4,
         },
         {
-            "policy_rate": ("the policy's, constant", rate("policy_rate")),
-            "critic_rate": ("that of the Q networks, constant", rate("critic_rate")),
-            "own_3e-4": ("its own, 3e-4, constant", rate(3e-4)),
-            "own_1e-3": ("its own, 1e-3, constant", rate(1e-3)),
-            "annealed_from_1": ("annealed linearly from 1.0", rate(1.0, 0.0)),
-            "constant_1": ("1.0, constant", rate(1.0)),
-            "policy_rate_annealed": ("the policy's, annealed to 0", rate("policy_rate", 0.0)),
-            "critic_rate_annealed": ("that of the Q networks, annealed", rate("critic_rate", 0.0)),
-            "own_3e-4_annealed": ("3e-4, annealed to 0", rate(3e-4, 0.0)),
+            "policy_rate": ("the policy's, constant", make_rate_formula("policy_rate")),
+            "critic_rate": ("that of the Q networks, constant", make_rate_formula("critic_rate")),
+            "own_3e-4": ("its own, 3e-4, constant", make_rate_formula(3e-4)),
+            "own_1e-3": ("its own, 1e-3, constant", make_rate_formula(1e-3)),
+            "annealed_from_1": ("annealed linearly from 1.0", make_rate_formula(1.0, 0.0)),
+            "constant_1": ("1.0, constant", make_rate_formula(1.0)),
+            "policy_rate_annealed": (
+                "the policy's, annealed to 0",
+                make_rate_formula("policy_rate", 0.0),
+            ),
+            "critic_rate_annealed": (
+                "that of the Q networks, annealed",
+                make_rate_formula("critic_rate", 0.0),
+            ),
+            "own_3e-4_annealed": ("3e-4, annealed to 0", make_rate_formula(3e-4, 0.0)),
         },
         # the first update of an annealed rate may come a step after the start
         tolerance=0.06,
@@ -61,8 +67,8 @@ def _temperature_rate() -> Detail:
     )
 
 
-def _update_schedule() -> Detail:
-    def counts(
+def _make_update_schedule_detail() -> Detail:
+    def make_counts_formula(
         critic: float, policy: float, temperature: float, target: float, burst: float
     ) -> Formula:
         return lambda i: [*(i["counted"] * np.array([critic, policy, temperature, target])), burst]
@@ -79,30 +85,39 @@ def _update_schedule() -> Detail:
         (_DELAY, "Haarnoja et al. 2019, algorithm 1"),
         {"starts": 10, "steps": 20, "counted": 8} | off_policy.COUNTS,
         {
-            "one_of_each": ("one of each per step", counts(1, 1, 1, 1, 1)),
+            "one_of_each": ("one of each per step", make_counts_formula(1, 1, 1, 1, 1)),
             "pairs": (
                 "one of each per step on average: after every second update of the Q networks two "
                 "of policy and temperature on the same batch",
-                counts(1, 1, 1, 1, 2),
+                make_counts_formula(1, 1, 1, 1, 2),
             ),
             "policy_delayed": (
                 "policy and temperature every second step",
-                counts(1, 0.5, 0.5, 1, 1),
+                make_counts_formula(1, 0.5, 0.5, 1, 1),
             ),
             "policy_and_target_delayed": (
                 "policy, temperature and target networks every second step",
-                counts(1, 0.5, 0.5, 0.5, 1),
+                make_counts_formula(1, 0.5, 0.5, 0.5, 1),
             ),
             "all_every_second_step": (
                 "one of each every second step",
-                counts(0.5, 0.5, 0.5, 0.5, 1),
+                make_counts_formula(0.5, 0.5, 0.5, 0.5, 1),
             ),
-            "target_delayed": ("target networks every second step", counts(1, 1, 1, 0.5, 1)),
-            "temperature_delayed": ("temperature every second step", counts(1, 1, 0.5, 1, 1)),
-            "temperature_fixed": ("the temperature is not trained", counts(1, 1, 0, 1, 1)),
+            "target_delayed": (
+                "target networks every second step",
+                make_counts_formula(1, 1, 1, 0.5, 1),
+            ),
+            "temperature_delayed": (
+                "temperature every second step",
+                make_counts_formula(1, 1, 0.5, 1, 1),
+            ),
+            "temperature_fixed": (
+                "the temperature is not trained",
+                make_counts_formula(1, 1, 0, 1, 1),
+            ),
             "pairs_temperature_once": (
                 "as pairs, the temperature once per pair",
-                counts(1, 1, 0.5, 1, 2),
+                make_counts_formula(1, 1, 0.5, 1, 2),
             ),
         },
         consequence="""Fewer updates of the policy per update of the Q networks make a slower and
@@ -110,8 +125,8 @@ def _update_schedule() -> Detail:
     )
 
 
-def _reward_scaling() -> Detail:
-    def stored_and_target(stored: float, target: float) -> Formula:
+def _make_reward_scaling_detail() -> Detail:
+    def make_stored_and_target_formula(stored: float, target: float) -> Formula:
         return lambda i: [stored * i["reward"], target * i["reward"]]
 
     return make_detail(
@@ -123,25 +138,30 @@ def _reward_scaling() -> Detail:
         ("thesis, section 6.1, Table 8", "Haarnoja et al. 2018, section 5"),
         {"reward": 3.0, "batch_size": 5},
         {
-            "none": ("no", stored_and_target(1.0, 1.0)),
-            "five": ("by 5, when it is used", stored_and_target(1.0, 5.0)),
-            "five_stored": ("by 5, when it is stored", stored_and_target(5.0, 5.0)),
-            "tenth": ("by 0.1, when it is used", stored_and_target(1.0, 0.1)),
-            "tenth_stored": ("by 0.1, when it is stored", stored_and_target(0.1, 0.1)),
+            "none": ("no", make_stored_and_target_formula(1.0, 1.0)),
+            "five": ("by 5, when it is used", make_stored_and_target_formula(1.0, 5.0)),
+            "five_stored": ("by 5, when it is stored", make_stored_and_target_formula(5.0, 5.0)),
+            "tenth": ("by 0.1, when it is used", make_stored_and_target_formula(1.0, 0.1)),
+            "tenth_stored": ("by 0.1, when it is stored", make_stored_and_target_formula(0.1, 0.1)),
             "sign_stored": ("only its sign is stored", lambda i: [1.0, 1.0]),
-            "centred": ("the mean is subtracted when it is used", stored_and_target(1.0, 0.0)),
+            "centred": (
+                "the mean is subtracted when it is used",
+                make_stored_and_target_formula(1.0, 0.0),
+            ),
         },
         consequence="""With a fixed temperature the scale of the rewards decides between exploring
         and exploiting; with a trained one it shifts the balance at the start.""",
     )
 
 
-def _target_interval() -> Detail:
-    def target_changes(offset: int = 0, interval: int | None = None) -> Formula:
-        def formula(i: Inputs) -> np.ndarray:
-            return loops.at_interval(int(i["updates"]), interval or int(i["interval"]), offset)
+def _make_target_interval_detail() -> Detail:
+    def make_target_changes_formula(offset: int = 0, interval: int | None = None) -> Formula:
+        def compute_target_changes(inputs: Inputs) -> np.ndarray:
+            return loops.mark_multiples_of_interval(
+                int(inputs["updates"]), interval or int(inputs["interval"]), offset
+            )
 
-        return formula
+        return compute_target_changes
 
     return make_detail(
         "sac.target_update.interval",
@@ -155,10 +175,13 @@ def _target_interval() -> Detail:
         # 0.4.8 of CleanRL updates from the step after the third: a multiple of the interval
         {"interval": 3, "updates": 6, "batch_size": 3, "collected_at_once": 6},
         {
-            "every_update": ("no: they move at every update", target_changes(interval=1)),
-            "at_multiples": ("they move at the updates 3 and 6", target_changes()),
-            "from_first": ("they move at the updates 1 and 4", target_changes(2)),
-            "from_second": ("they move at the updates 2 and 5", target_changes(1)),
+            "every_update": (
+                "no: they move at every update",
+                make_target_changes_formula(interval=1),
+            ),
+            "at_multiples": ("they move at the updates 3 and 6", make_target_changes_formula()),
+            "from_first": ("they move at the updates 1 and 4", make_target_changes_formula(2)),
+            "from_second": ("they move at the updates 2 and 5", make_target_changes_formula(1)),
             "never": ("they do not move in that time", lambda i: np.zeros(int(i["updates"]))),
         },
         consequence="""Whoever slows the target networks down to stabilise training gets the same
@@ -189,34 +212,34 @@ DETAILS: tuple[Detail, ...] = (
         {
             "critic_first": (
                 "the policy's loss sees the updated Q networks, both losses the old temperature",
-                always(1.0, 0.0, 0.0),
+                make_constant_formula(1.0, 0.0, 0.0),
             ),
             "joint": (
                 "all losses are computed with the parameters of before the update",
-                always(0.0, 0.0, 0.0),
+                make_constant_formula(0.0, 0.0, 0.0),
             ),
             "critic_temperature_policy": (
                 "Q networks, then temperature, then policy, each with what has been updated",
-                always(1.0, 0.0, 1.0),
+                make_constant_formula(1.0, 0.0, 1.0),
             ),
             "temperature_critic_policy": (
                 "temperature, then Q networks, then policy, each with what has been updated",
-                always(1.0, 1.0, 1.0),
+                make_constant_formula(1.0, 1.0, 1.0),
             ),
             "temperature_first": (
                 "the temperature first, Q networks and policy with the old Q networks",
-                always(0.0, 1.0, 1.0),
+                make_constant_formula(0.0, 1.0, 1.0),
             ),
             "fresh_temperature_in_target": (
                 "the new temperature in the target only, the policy sees the updated Q networks",
-                always(1.0, 1.0, 0.0),
+                make_constant_formula(1.0, 1.0, 0.0),
             ),
         },
         consequence="""In a joint step the policy follows Q networks that are one update old; a
         temperature that is one update old only matters while it changes fast.""",
     ),
-    _update_schedule(),
-    off_policy.update_ratio(
+    _make_update_schedule_detail(),
+    off_policy.make_update_ratio_detail(
         "sac.update_ratio",
         "updates of the Q networks, then of the policy,",
         2,
@@ -225,11 +248,11 @@ DETAILS: tuple[Detail, ...] = (
             "policy_every_second_step": lambda i: [1.0, 0.5, 1.0, 0.25, 1.0, 1.0],
         },
     ),
-    off_policy.learning_starts("sac.learning_starts", (_DELAY, "thesis, Table 8")),
-    off_policy.vectorisation(
+    off_policy.make_learning_starts_detail("sac.learning_starts", (_DELAY, "thesis, Table 8")),
+    off_policy.make_vectorisation_detail(
         "sac.vectorisation", ("thesis, section 5.3, Vectorization", "thesis, appendix C.2")
     ),
-    _temperature_rate(),
+    _make_temperature_rate_detail(),
     make_detail(
         "sac.temperature.initial",
         "From which temperature does automatic tuning start, and can that be set?",
@@ -252,14 +275,14 @@ DETAILS: tuple[Detail, ...] = (
         consequence="""A start that is ignored makes a sweep over the temperature a sweep over
         nothing; a start five times higher explores longer.""",
     ),
-    _target_interval(),
-    _reward_scaling(),
-    off_policy_agent.networks("sac.networks", ("thesis, Table 8", _MODEL)),
-    off_policy_agent.initialisation(),
-    off_policy_agent.gradient_clip(
+    _make_target_interval_detail(),
+    _make_reward_scaling_detail(),
+    off_policy_agent.make_networks_detail("sac.networks", ("thesis, Table 8", _MODEL)),
+    off_policy_agent.make_initialisation_detail(),
+    off_policy_agent.make_gradient_clip_detail(
         "sac.gradient_clip", ("001, general detail 8", "thesis, section 5.3")
     ),
-    off_policy_agent.adam_epsilon(
+    off_policy_agent.make_adam_epsilon_detail(
         "sac.adam.epsilon",
         "of the Q networks, of the policy, of the temperature",
         3,

@@ -8,7 +8,7 @@ from rlregress.catalogue.registry import Detail, make_detail
 from rlregress.formulas import sac
 
 
-def log_std() -> Detail:
+def make_log_std_detail() -> Detail:
     """Build the detail: bounds of the log standard deviation."""
     return make_detail(
         "sac.log_std.bounds",
@@ -20,30 +20,36 @@ def log_std() -> Detail:
         ("thesis, Box 5", "Haarnoja et al. 2018"),
         {"head_outputs": [-30.0, -3.0, 0.0, 1.5, 30.0]},
         {
-            "clamp": ("clipped to [-20, 2]", lambda i: sac.log_std_clamp(i["head_outputs"])),
+            "clamp": ("clipped to [-20, 2]", lambda i: sac.clamp_log_std(i["head_outputs"])),
             "clamp_-5_2": (
                 "clipped to [-5, 2]",
-                lambda i: sac.log_std_clamp(i["head_outputs"], -5.0, 2.0),
+                lambda i: sac.clamp_log_std(i["head_outputs"], -5.0, 2.0),
             ),
             "tanh_rescale": (
                 "tanh, rescaled to [-5, 2]",
-                lambda i: sac.log_std_tanh_rescale(i["head_outputs"]),
+                lambda i: sac.rescale_log_std_by_tanh(i["head_outputs"]),
             ),
             "tanh_rescale_-20_2": (
                 "tanh, rescaled to [-20, 2]",
-                lambda i: sac.log_std_tanh_rescale(i["head_outputs"], -20.0, 2.0),
+                lambda i: sac.rescale_log_std_by_tanh(i["head_outputs"], -20.0, 2.0),
             ),
             "softplus_floor": (
                 "sigma = softplus(x + b) + 0.01 with sigma(0) = 1, no upper bound",
-                lambda i: sac.log_std_softplus(i["head_outputs"], bias_for_one=True, floor=0.01),
+                lambda i: sac.compute_log_std_by_softplus(
+                    i["head_outputs"], bias_for_one=True, floor=0.01
+                ),
             ),
             "softplus_floor_0.1": (
                 "sigma = softplus(x + b) + 0.1 with sigma(0) = 1, no upper bound",
-                lambda i: sac.log_std_softplus(i["head_outputs"], bias_for_one=True, floor=0.1),
+                lambda i: sac.compute_log_std_by_softplus(
+                    i["head_outputs"], bias_for_one=True, floor=0.1
+                ),
             ),
             "softplus_clamped": (
                 "sigma = max(softplus(x), 1e-4), no upper bound (as printed in Box 5)",
-                lambda i: sac.log_std_softplus(i["head_outputs"], bias_for_one=False, floor=0.0),
+                lambda i: sac.compute_log_std_by_softplus(
+                    i["head_outputs"], bias_for_one=False, floor=0.0
+                ),
             ),
             "unbounded": ("log sigma = x", lambda i: i["head_outputs"]),
         },
@@ -52,7 +58,7 @@ def log_std() -> Detail:
     )
 
 
-def log_prob() -> list[Detail]:
+def make_log_prob_details() -> list[Detail]:
     """Build the detail: correction for the tanh, and for the scale of the action space."""
     return [
         make_detail(
@@ -67,23 +73,26 @@ def log_prob() -> list[Detail]:
             ("thesis, Box 5", "Haarnoja et al. 2018, appendix C"),
             {"pre_tanh": [0.0, 0.5, -2.0, 10.0]},
             {
-                "exact": ("log(1 - tanh^2)", lambda i: sac.tanh_correction_exact(i["pre_tanh"])),
+                "exact": (
+                    "log(1 - tanh^2)",
+                    lambda i: sac.compute_exact_tanh_correction(i["pre_tanh"]),
+                ),
                 "epsilon_inside": (
                     "log(1 - tanh^2 + 1e-6)",
-                    lambda i: sac.tanh_correction_epsilon_inside(i["pre_tanh"]),
+                    lambda i: sac.compute_tanh_correction_epsilon_inside(i["pre_tanh"]),
                 ),
                 "epsilon_outside": (
                     "log(1 - tanh^2) + 1e-6",
-                    lambda i: sac.tanh_correction_epsilon_outside(i["pre_tanh"]),
+                    lambda i: sac.compute_tanh_correction_epsilon_outside(i["pre_tanh"]),
                 ),
                 "epsilon_outside_negative": (
                     "log(1 - tanh^2) - 1e-6 (Box 5 as printed)",
-                    lambda i: sac.tanh_correction_epsilon_outside(i["pre_tanh"], -1e-6),
+                    lambda i: sac.compute_tanh_correction_epsilon_outside(i["pre_tanh"], -1e-6),
                 ),
                 "none": ("no correction", lambda i: np.zeros(4)),
                 "flipped": (
                     "the correction added in the place of subtracted",
-                    lambda i: -sac.tanh_correction_exact(i["pre_tanh"]),
+                    lambda i: -sac.compute_exact_tanh_correction(i["pre_tanh"]),
                 ),
             },
             # In units of the largest expectation; 1e-10 at x = 0, which float64 resolves.
@@ -103,16 +112,16 @@ def log_prob() -> list[Detail]:
             {
                 "included": (
                     "minus the sum of log((high - low) / 2)",
-                    lambda i: sac.log_prob_scale_term(i["low"], i["high"]),
+                    lambda i: sac.compute_log_prob_of_unscaling(i["low"], i["high"]),
                 ),
                 "excluded": ("density of the action in [-1, 1]", lambda i: 0.0),
                 "full_range": (
                     "minus the sum of log(high - low)",
-                    lambda i: sac.log_prob_scale_term(2 * i["low"], 2 * i["high"]),
+                    lambda i: sac.compute_log_prob_of_unscaling(2 * i["low"], 2 * i["high"]),
                 ),
                 "flipped": (
                     "plus the sum of log((high - low) / 2)",
-                    lambda i: -sac.log_prob_scale_term(i["low"], i["high"]),
+                    lambda i: -sac.compute_log_prob_of_unscaling(i["low"], i["high"]),
                 ),
             },
             consequence="""Entropies differ by a constant per action dimension: the same target

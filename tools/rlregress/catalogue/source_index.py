@@ -40,7 +40,7 @@ class _Index:
     item: tuple[_Item, ...] = ()
 
 
-def load_index(folder: Path) -> tuple[Item, ...]:
+def load_source_index(folder: Path) -> tuple[Item, ...]:
     """Load the items of all files of a folder.
 
     Raises:
@@ -49,8 +49,8 @@ def load_index(folder: Path) -> tuple[Item, ...]:
     """
     items: dict[str, Item] = {}
     for path in datafiles.list_toml_files(folder, "index of what a source names"):
-        index: _Index = datafiles.read(path, _Index)
-        places = datafiles.locate_tables(path, "item", len(index.item))
+        index: _Index = datafiles.read_data_file(path, _Index)
+        places = datafiles.list_places_of_tables(path, "item", len(index.item))
         for item, place in zip(index.item, places, strict=True):
             if item.id in items:
                 raise UserError(f"{place}: the id '{item.id}' is taken; give every item its own")
@@ -58,7 +58,7 @@ def load_index(folder: Path) -> tuple[Item, ...]:
     return tuple(items.values())
 
 
-def list_unanswered(
+def list_unanswered_items(
     items: Iterable[Item], answered: Collection[str], beginnings: tuple[str, ...]
 ) -> list[str]:
     """List ``item: detail`` for each unanswered detail of the items with these beginnings."""

@@ -11,19 +11,22 @@ _MIRRORED = """A mirror changes the sign of observation and action. The mean of 
     observation plus ``bias``, its deviation 1. """
 
 
-def _gap(i: Inputs) -> float:
+def _compute_gap_to_mirrored_mean(inputs: Inputs) -> float:
     """Return the mean of a mirrored observation minus the mirrored mean of the observation."""
-    return 2.0 * float(i["bias"])
+    return 2.0 * float(inputs["bias"])
 
 
-def _loss(value: float, slope: float) -> Formula:
-    return lambda i: [value * _gap(i) ** 2, slope * 2.0 * _gap(i)]
+def _make_formula_of_loss_and_slope(value: float, slope: float) -> Formula:
+    return lambda i: [
+        value * _compute_gap_to_mirrored_mean(i) ** 2,
+        slope * 2.0 * _compute_gap_to_mirrored_mean(i),
+    ]
 
 
-def _mirrored_ratio(i: Inputs) -> float:
+def _compute_mirrored_ratio(inputs: Inputs) -> float:
     """Return the ratio: mirrored action in its mirrored state over original in its own."""
-    action, mean = i["action"], i["observation"]
-    squares = (action - mean - i["bias"]) ** 2 - (-action + mean - i["bias"]) ** 2
+    action, mean = inputs["action"], inputs["observation"]
+    squares = (action - mean - inputs["bias"]) ** 2 - (-action + mean - inputs["bias"]) ** 2
     return float(np.exp(0.5 * squares))
 
 
@@ -41,11 +44,14 @@ DETAILS: tuple[Detail, ...] = (
             "target_fixed": (
                 "squared distance of the mean of the mirrored state to the mirrored mean, which is "
                 "a constant",
-                _loss(1.0, 1.0),
+                _make_formula_of_loss_and_slope(1.0, 1.0),
             ),
-            "both_trained": ("the same, where both have a gradient", _loss(1.0, 2.0)),
-            "half": ("half of it", _loss(0.5, 0.5)),
-            "logged": ("nothing: it is only reported", _loss(0.0, 0.0)),
+            "both_trained": (
+                "the same, where both have a gradient",
+                _make_formula_of_loss_and_slope(1.0, 2.0),
+            ),
+            "half": ("half of it", _make_formula_of_loss_and_slope(0.5, 0.5)),
+            "logged": ("nothing: it is only reported", _make_formula_of_loss_and_slope(0.0, 0.0)),
         },
         consequence="""With a gradient through both the policy is pulled towards its mirror image
         twice as strongly under the same weight.""",
@@ -71,16 +77,16 @@ DETAILS: tuple[Detail, ...] = (
         {
             "original": (
                 "with the probability of the original action, and with its values",
-                lambda i: [0.5 * (1.0 + _mirrored_ratio(i)), 1.0],
+                lambda i: [0.5 * (1.0 + _compute_mirrored_ratio(i)), 1.0],
             ),
             "own": ("with their own: their ratio is 1", lambda i: [1.0, 1.0]),
             "alone": (
                 "with those of the original, which is left out",
-                lambda i: [_mirrored_ratio(i), 1.0],
+                lambda i: [_compute_mirrored_ratio(i), 1.0],
             ),
             "summed": (
                 "with those of the original; the loss is a sum of both",
-                lambda i: [1.0 + _mirrored_ratio(i), 2.0],
+                lambda i: [1.0 + _compute_mirrored_ratio(i), 2.0],
             ),
         },
         consequence="""Mirrored samples pull a policy that is not symmetric, or leave it where it

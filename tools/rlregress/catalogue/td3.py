@@ -20,9 +20,11 @@ _SMOOTHED = """The target policy is constant at the squashed action ``squashed``
 _EACH_DRAWN = """Where one draw serves a whole batch, ``samples`` draws are made instead. """
 
 
-def _target_noise_law() -> Detail:
-    def clipped(divisor: float, sigma: float = 0.2, bound: float = 0.5) -> Formula:
-        return lambda i: td3.noise_statistics(sigma / divisor, bound / divisor)
+def _make_target_noise_law_detail() -> Detail:
+    def make_clipped_noise_formula(
+        divisor: float, sigma: float = 0.2, bound: float = 0.5
+    ) -> Formula:
+        return lambda i: td3.compute_clipped_noise_statistics(sigma / divisor, bound / divisor)
 
     return make_detail(
         "td3.target_noise.law",
@@ -35,19 +37,31 @@ def _target_noise_law() -> Detail:
         ("thesis, equation 18", "thesis, section 5.2, Action selection", "Fujimoto et al. 2018"),
         {"squashed": 0.0, "low": -2.0, "high": 6.0, "samples": 100_000, "seed": 0},
         {
-            "scaled": ("clip(N(0, 0.2^2), 0.5) in half-ranges of the bounds", clipped(1.0)),
-            "environment": ("clip(N(0, 0.2^2), 0.5) in the environment's units", clipped(4.0)),
-            "unclipped_scaled": ("not clipped, in half-ranges", clipped(1.0, 0.2, np.inf)),
+            "scaled": (
+                "clip(N(0, 0.2^2), 0.5) in half-ranges of the bounds",
+                make_clipped_noise_formula(1.0),
+            ),
+            "environment": (
+                "clip(N(0, 0.2^2), 0.5) in the environment's units",
+                make_clipped_noise_formula(4.0),
+            ),
+            "unclipped_scaled": (
+                "not clipped, in half-ranges",
+                make_clipped_noise_formula(1.0, 0.2, np.inf),
+            ),
             "unclipped_environment": (
                 "not clipped, in the environment's units",
-                clipped(4.0, 0.2, np.inf),
+                make_clipped_noise_formula(4.0, 0.2, np.inf),
             ),
-            "unit_sigma_scaled": ("sigma 1, clipped at 0.5, in half-ranges", clipped(1.0, 1.0)),
+            "unit_sigma_scaled": (
+                "sigma 1, clipped at 0.5, in half-ranges",
+                make_clipped_noise_formula(1.0, 1.0),
+            ),
             "unit_sigma_environment": (
                 "sigma 1, clipped at 0.5, in the environment's units",
-                clipped(4.0, 1.0),
+                make_clipped_noise_formula(4.0, 1.0),
             ),
-            "none": ("no noise", clipped(1.0, 0.0)),
+            "none": ("no noise", make_clipped_noise_formula(1.0, 0.0)),
         },
         # Standard errors at this sample size: 0.0005 of the root mean square, 0.85 % of the
         # quantile of unclipped noise. The tolerance is at least four of each.
@@ -58,9 +72,9 @@ def _target_noise_law() -> Detail:
     )
 
 
-def _target_bootstrap() -> Detail:
-    def with_mask(mask: str) -> Formula:
-        return lambda i: critics.masked_target(i, i["target_q"], mask)
+def _make_target_bootstrap_detail() -> Detail:
+    def make_masked_target_formula(mask: str) -> Formula:
+        return lambda i: critics.compute_masked_target(i, i["target_q"], mask)
 
     return make_detail(
         "td3.target.bootstrap",
@@ -69,7 +83,7 @@ def _target_bootstrap() -> Detail:
         ("thesis, equation 19", "thesis, section 5.2, Truncation", "Pardo et al. 2018"),
         critics.BOOTSTRAP_INPUTS,
         {
-            name: (meaning, with_mask(mask))
+            name: (meaning, make_masked_target_formula(mask))
             for name, (meaning, mask) in critics.BOOTSTRAP_MASKS.items()
         },
         consequence="""Values near a time limit are wrong by everything that would have followed:
@@ -77,10 +91,11 @@ def _target_bootstrap() -> Detail:
     )
 
 
-def _actor_loss() -> Detail:
-    def loss(reduction: str) -> Formula:
+def _make_actor_loss_detail() -> Detail:
+    def make_loss_formula(reduction: str) -> Formula:
         return lambda i: [
-            td3.actor_loss(np.asarray(q)[:, None], reduction) for q in np.asarray(i["q_values"])
+            td3.compute_actor_loss(np.asarray(q)[:, None], reduction)
+            for q in np.asarray(i["q_values"])
         ]
 
     return make_detail(
@@ -93,19 +108,22 @@ def _actor_loss() -> Detail:
         ("thesis, equation 16", "Fujimoto et al. 2018, algorithm 1"),
         {"q_values": [[4.0, 1.0], [1.0, 4.0]], "batch_size": 8},
         {
-            "first": ("-mean of the first network", loss("first")),
-            "second": ("-mean of the second network", loss("second")),
-            "min": ("-mean of the smaller of the two", loss("min")),
-            "mean": ("-mean over networks", loss("mean")),
-            "max": ("-mean of the larger of the two", loss("max")),
-            "ascent": ("+mean of the first network", lambda i: -np.array(loss("first")(i))),
+            "first": ("-mean of the first network", make_loss_formula("first")),
+            "second": ("-mean of the second network", make_loss_formula("second")),
+            "min": ("-mean of the smaller of the two", make_loss_formula("min")),
+            "mean": ("-mean over networks", make_loss_formula("mean")),
+            "max": ("-mean of the larger of the two", make_loss_formula("max")),
+            "ascent": (
+                "+mean of the first network",
+                lambda i: -np.array(make_loss_formula("first")(i)),
+            ),
         },
         consequence="The policy climbs another estimate of the value than the paper's.",
     )
 
 
-def _action_bounding() -> Detail:
-    def formula_for(formula: Callable[..., Any]) -> Formula:
+def _make_action_bounding_detail() -> Detail:
+    def make_formula(formula: Callable[..., Any]) -> Formula:
         return lambda i: formula(i["pre_activation"], i["low"], i["high"])
 
     return make_detail(
@@ -117,18 +135,21 @@ def _action_bounding() -> Detail:
         ("thesis, Box 4", "Fujimoto et al. 2018, appendix"),
         {"low": -2.0, "high": 6.0, "pre_activation": [0.5, -3.0, 10.0]},
         {
-            "tanh_unscale": ("unscale(tanh(x))", formula_for(action_transforms.tanh_unscale)),
-            "hard_clip": ("clip(x, low, high)", formula_for(action_transforms.hard_clip)),
+            "tanh_unscale": (
+                "unscale(tanh(x))",
+                make_formula(action_transforms.squash_and_unscale),
+            ),
+            "hard_clip": ("clip(x, low, high)", make_formula(action_transforms.clip_to_bounds)),
             "clip_unscale": (
                 "unscale(clip(x, -1, 1))",
-                lambda i: action_transforms.unscale(
+                lambda i: action_transforms.unscale_action_to_bounds(
                     np.clip(i["pre_activation"], -1, 1), i["low"], i["high"]
                 ),
             ),
             "tanh_only": ("tanh(x), never unscaled", lambda i: np.tanh(i["pre_activation"])),
             "centre_inside_tanh": (
                 "the centre of the bounds is added before the tanh as well",
-                formula_for(action_transforms.centre_inside_tanh),
+                make_formula(action_transforms.squash_with_centre_inside),
             ),
             "none": ("x itself", lambda i: i["pre_activation"]),
         },
@@ -137,8 +158,8 @@ def _action_bounding() -> Detail:
     )
 
 
-def _exploration_noise() -> Detail:
-    def explore(formula: Callable[..., Any], clip: bool = True) -> Formula:
+def _make_exploration_noise_detail() -> Detail:
+    def make_formula(formula: Callable[..., Any], clip: bool = True) -> Formula:
         return lambda i: formula(np.tanh(i["pre_tanh"]), i["noise"], i["low"], i["high"], clip)
 
     return make_detail(
@@ -154,44 +175,46 @@ def _exploration_noise() -> Detail:
         {
             "scaled": (
                 "added in [-1, 1], clipped, unscaled",
-                explore(action_transforms.explore_scaled),
+                make_formula(action_transforms.add_noise_before_unscaling),
             ),
             "environment": (
                 "added in the environment's units, clipped",
-                explore(action_transforms.explore_environment),
+                make_formula(action_transforms.add_noise_after_unscaling),
             ),
             "unclipped_scaled": (
                 "added in [-1, 1], not clipped",
-                explore(action_transforms.explore_scaled, False),
+                make_formula(action_transforms.add_noise_before_unscaling, False),
             ),
             "unclipped_environment": (
                 "added in the environment's units, not clipped",
-                explore(action_transforms.explore_environment, False),
+                make_formula(action_transforms.add_noise_after_unscaling, False),
             ),
             "tanh_only_upper_bound": (
                 "added to a tanh that is never unscaled, in multiples of the upper bound, clipped",
-                lambda i: action_transforms.hard_clip(
+                lambda i: action_transforms.clip_to_bounds(
                     np.tanh(i["pre_tanh"]) + i["high"] * np.asarray(i["noise"]), i["low"], i["high"]
                 ),
             ),
             "none": (
                 "no noise is added",
-                lambda i: [action_transforms.tanh_unscale(i["pre_tanh"], i["low"], i["high"])] * 2,
+                lambda i: (
+                    [action_transforms.squash_and_unscale(i["pre_tanh"], i["low"], i["high"])] * 2
+                ),
             ),
         },
         consequence="The same number explores another share of the action range.",
     )
 
 
-def _policy_delay() -> Detail:
-    def moves(actor: tuple[int, int], targets: tuple[int, int]) -> Formula:
-        def formula(i: Inputs) -> np.ndarray:
-            n = int(i["updates"])
+def _make_policy_delay_detail() -> Detail:
+    def make_formula(actor: tuple[int, int], targets: tuple[int, int]) -> Formula:
+        def list_updates_of_policy_and_targets(inputs: Inputs) -> np.ndarray:
+            n = int(inputs["updates"])
             return np.concatenate(
-                [td3.delayed_updates(n, *actor), td3.delayed_updates(n, *targets)]
+                [td3.mark_delayed_updates(n, *actor), td3.mark_delayed_updates(n, *targets)]
             )
 
-        return formula
+        return list_updates_of_policy_and_targets
 
     return make_detail(
         "td3.policy_delay",
@@ -203,15 +226,21 @@ def _policy_delay() -> Detail:
         ("thesis, algorithm 2", "thesis, section 5.2, Update delay", "Fujimoto et al. 2018"),
         {"delay": 2, "updates": 6},
         {
-            "delayed_together": ("both at 2, 4, 6", moves((2, 0), (2, 0))),
-            "delayed_together_from_first": ("both at 1, 3, 5", moves((2, 1), (2, 1))),
-            "targets_every_update": ("policy at 2, 4, 6, targets always", moves((2, 0), (1, 0))),
+            "delayed_together": ("both at 2, 4, 6", make_formula((2, 0), (2, 0))),
+            "delayed_together_from_first": ("both at 1, 3, 5", make_formula((2, 1), (2, 1))),
+            "targets_every_update": (
+                "policy at 2, 4, 6, targets always",
+                make_formula((2, 0), (1, 0)),
+            ),
             "targets_every_update_policy_from_first": (
                 "policy at 1, 3, 5, targets always",
-                moves((2, 1), (1, 0)),
+                make_formula((2, 1), (1, 0)),
             ),
-            "policy_every_update": ("policy always, targets at 2, 4, 6", moves((1, 0), (2, 0))),
-            "not_delayed": ("both always", moves((1, 0), (1, 0))),
+            "policy_every_update": (
+                "policy always, targets at 2, 4, 6",
+                make_formula((1, 0), (2, 0)),
+            ),
+            "not_delayed": ("both always", make_formula((1, 0), (1, 0))),
         },
         consequence="""Target networks and policy move more or less often per update of the critics
         than a tuned delay assumes.""",
@@ -221,17 +250,17 @@ def _policy_delay() -> Detail:
 _CRITIC_LOSS = ("thesis, section 3.4.2", "Fujimoto et al. 2018, algorithm 1")
 
 DETAILS: tuple[Detail, ...] = (
-    critics.scale("td3.critic_loss.scale", _CRITIC_LOSS),
-    critics.reduction("td3.critic_loss.reduction", _CRITIC_LOSS),
-    critics.distance("td3.critic_loss.distance", _CRITIC_LOSS),
-    critics.target_minimum(
+    critics.make_scale_detail("td3.critic_loss.scale", _CRITIC_LOSS),
+    critics.make_reduction_detail("td3.critic_loss.reduction", _CRITIC_LOSS),
+    critics.make_distance_detail("td3.critic_loss.distance", _CRITIC_LOSS),
+    critics.make_target_minimum_detail(
         "td3.target.minimum",
         ("thesis, equations 15 and 19", "Fujimoto et al. 2018"),
         "The smoothing noise is 0, or the target networks ignore the action. ",
         {},
     ),
-    _target_bootstrap(),
-    _target_noise_law(),
+    _make_target_bootstrap_detail(),
+    _make_target_noise_law_detail(),
     make_detail(
         "td3.target_noise.bounds",
         "Is the smoothed target action clipped to the bounds of its own dimension?",
@@ -273,11 +302,11 @@ DETAILS: tuple[Detail, ...] = (
         consequence="""A noise shared by the whole batch does not average out: targets of one update
         are all shifted alike.""",
     ),
-    _action_bounding(),
-    _exploration_noise(),
-    _actor_loss(),
-    _policy_delay(),
-    critics.polyak(
+    _make_action_bounding_detail(),
+    _make_exploration_noise_detail(),
+    _make_actor_loss_detail(),
+    _make_policy_delay_detail(),
+    critics.make_soft_update_detail(
         "td3.target_update.polyak",
         ("thesis, section 3.2", "thesis, section 5.2, Target network updating"),
         critics.FILLED_ALL,

@@ -17,9 +17,11 @@ _ACTION = "thesis, section 5.2, Action selection"
 _MODEL = "thesis, section 5.2, Model definition"
 
 
-def _replay_action() -> Detail:
-    def executed(i: Inputs) -> Any:
-        return action_transforms.tanh_unscale(i["pre_tanh"], i["low"], i["high"])
+def _make_replay_action_detail() -> Detail:
+    def compute_executed_action(inputs: Inputs) -> Any:
+        return action_transforms.squash_and_unscale(
+            inputs["pre_tanh"], inputs["low"], inputs["high"]
+        )
 
     return make_detail(
         "td3.replay.action",
@@ -31,9 +33,18 @@ def _replay_action() -> Detail:
         ("thesis, Box 4", _ACTION),
         {"low": -2.0, "high": 6.0, "pre_tanh": 0.5, "batch_size": 5},
         {
-            "scaled": ("stored in [-1, 1]", lambda i: [executed(i), np.tanh(i["pre_tanh"])]),
-            "environment": ("stored as executed", lambda i: [executed(i), executed(i)]),
-            "pre_tanh": ("stored before the tanh", lambda i: [executed(i), i["pre_tanh"]]),
+            "scaled": (
+                "stored in [-1, 1]",
+                lambda i: [compute_executed_action(i), np.tanh(i["pre_tanh"])],
+            ),
+            "environment": (
+                "stored as executed",
+                lambda i: [compute_executed_action(i), compute_executed_action(i)],
+            ),
+            "pre_tanh": (
+                "stored before the tanh",
+                lambda i: [compute_executed_action(i), i["pre_tanh"]],
+            ),
             "never_unscaled": (
                 "the environment receives the tanh itself",
                 lambda i: [np.tanh(i["pre_tanh"])] * 2,
@@ -45,8 +56,8 @@ def _replay_action() -> Detail:
     )
 
 
-def _exploration_default() -> Detail:
-    def spread(sigma: float) -> Formula:
+def _make_exploration_default_detail() -> Detail:
+    def make_formula(sigma: float) -> Formula:
         return lambda i: math.log2(sigma)
 
     return make_detail(
@@ -60,12 +71,12 @@ def _exploration_default() -> Detail:
         {"samples": 60, "batch_size": 5},
         {
             "none": ("there is none", lambda i: SILENT),
-            "tenth": ("a standard deviation of 0.1", spread(0.1)),
-            "fifth": ("a standard deviation of 0.2", spread(0.2)),
+            "tenth": ("a standard deviation of 0.1", make_formula(0.1)),
+            "fifth": ("a standard deviation of 0.2", make_formula(0.2)),
             "unit": (
                 "a standard deviation of 1, clipped to the bounds",
                 # E[min(z^2, 1)] for a standard normal z is 0.5161
-                spread(0.7184),
+                make_formula(0.7184),
             ),
         },
         # the logarithm of 60 normal numbers' spread has a standard error of 0.13: 3.4 of them
@@ -78,15 +89,15 @@ def _exploration_default() -> Detail:
 
 
 DETAILS: tuple[Detail, ...] = (
-    off_policy.update_ratio(
+    off_policy.make_update_ratio_detail(
         "td3.update_ratio", "updates of the Q networks", 1, (_DELAY, "thesis, Table 7"), {}
     ),
-    off_policy.learning_starts("td3.learning_starts", (_DELAY, "thesis, Table 7")),
-    off_policy.vectorisation(
+    off_policy.make_learning_starts_detail("td3.learning_starts", (_DELAY, "thesis, Table 7")),
+    off_policy.make_vectorisation_detail(
         "td3.vectorisation", ("thesis, section 5.2, Vectorization", "thesis, appendix C.2")
     ),
-    _replay_action(),
-    _exploration_default(),
+    _make_replay_action_detail(),
+    _make_exploration_default_detail(),
     make_detail(
         "td3.exploration.environments",
         "Does every parallel environment get exploration noise of its own?",
@@ -130,11 +141,11 @@ DETAILS: tuple[Detail, ...] = (
         consequence="""Clipped noise on uniform actions heaps the first transitions on the bounds,
         and correlated noise makes the warm-up correlated.""",
     ),
-    off_policy_agent.networks("td3.networks", (_MODEL, "thesis, Table 7")),
-    off_policy_agent.gradient_clip(
+    off_policy_agent.make_networks_detail("td3.networks", (_MODEL, "thesis, Table 7")),
+    off_policy_agent.make_gradient_clip_detail(
         "td3.gradient_clip", ("001, general detail 8", "Fujimoto et al. 2018")
     ),
-    off_policy_agent.adam_epsilon(
+    off_policy_agent.make_adam_epsilon_detail(
         "td3.adam.epsilon",
         "of the Q networks, of the policy",
         2,

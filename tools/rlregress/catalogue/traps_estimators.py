@@ -10,16 +10,22 @@ from rlregress.formulas import gae
 _STEP = {"reward": 1.0, "value": 2.0, "next_value": 5.0, "discount": 0.9}
 
 
-def _td_errors(i: Inputs) -> np.ndarray:
-    zeros = np.zeros(len(i["rewards"]))
-    return gae.advantages(
-        i["rewards"], i["values"], i["next_values"], zeros, zeros, i["discount"], 0.0
+def _compute_td_errors(inputs: Inputs) -> np.ndarray:
+    zeros = np.zeros(len(inputs["rewards"]))
+    return gae.compute_advantages(
+        inputs["rewards"],
+        inputs["values"],
+        inputs["next_values"],
+        zeros,
+        zeros,
+        inputs["discount"],
+        0.0,
     )
 
 
-def _masked_normalisation() -> Detail:
-    def last(i: Inputs, ddof: int) -> float:
-        a = np.asarray(i["advantages"])
+def _make_masked_normalisation_detail() -> Detail:
+    def normalise_last_advantage(inputs: Inputs, ddof: int) -> float:
+        a = np.asarray(inputs["advantages"])
         return float((a[-1] - a.mean()) / a.std(ddof=ddof))
 
     return make_detail(
@@ -33,15 +39,15 @@ def _masked_normalisation() -> Detail:
         {
             "same_unbiased": (
                 "yes: the unbiased standard deviation in both",
-                lambda i: [last(i, 1), last(i, 1)],
+                lambda i: [normalise_last_advantage(i, 1), normalise_last_advantage(i, 1)],
             ),
             "same_biased": (
                 "yes: the biased standard deviation in both",
-                lambda i: [last(i, 0), last(i, 0)],
+                lambda i: [normalise_last_advantage(i, 0), normalise_last_advantage(i, 0)],
             ),
             "biased_with_mask": (
                 "no: unbiased without a mask, biased with one",
-                lambda i: [last(i, 1), last(i, 0)],
+                lambda i: [normalise_last_advantage(i, 1), normalise_last_advantage(i, 0)],
             ),
         },
         tolerance=1e-4,
@@ -65,7 +71,7 @@ DETAILS: tuple[Detail, ...] = (
             "discount": 0.9,
         },
         {
-            "td_errors": ("yes", lambda i: [0.0, *_td_errors(i)]),
+            "td_errors": ("yes", lambda i: [0.0, *_compute_td_errors(i)]),
             "error": ("an error is raised", lambda i: [1.0, 0.0, 0.0, 0.0]),
             "rewards_minus_values": (
                 "the next value is lost too",
@@ -129,5 +135,5 @@ DETAILS: tuple[Detail, ...] = (
         consequence="""Recomputed values change the advantages from epoch to epoch and cost another
         pass of the network; values that a user has stored are silently overwritten.""",
     ),
-    _masked_normalisation(),
+    _make_masked_normalisation_detail(),
 )

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from rlregress.catalogue.registry import Detail, Inputs, always, make_detail
+from rlregress.catalogue.registry import Detail, Inputs, make_constant_formula, make_detail
 
 _BOUNDS = {"low": -2.0, "high": 6.0}
 
 
-def _shifted(i: Inputs) -> float:
-    centre, half = 0.5 * (i["low"] + i["high"]), 0.5 * (i["high"] - i["low"])
+def _compute_shifted_centre(inputs: Inputs) -> float:
+    centre, half = 0.5 * (inputs["low"] + inputs["high"]), 0.5 * (inputs["high"] - inputs["low"])
     return float(centre + half * np.tanh(centre))
 
 
-def _centre(id: str, which: str, description: str) -> Detail:
+def _make_centre_of_actions_detail(id: str, which: str, description: str) -> Detail:
     return make_detail(
         id,
         f"Does {which} play the middle of asymmetric action bounds for an output of 0?",
@@ -26,7 +26,7 @@ def _centre(id: str, which: str, description: str) -> Detail:
             "middle": ("yes", lambda i: 0.5 * (i["low"] + i["high"])),
             "shifted": (
                 "no: the middle is added before the tanh, which saturates near a bound",
-                _shifted,
+                _compute_shifted_centre,
             ),
             "zero": ("no: 0, the bounds are not used", lambda i: 0.0),
             "low": ("no: the lower bound", lambda i: i["low"]),
@@ -36,10 +36,10 @@ def _centre(id: str, which: str, description: str) -> Detail:
     )
 
 
-def _exploration_draw() -> Detail:
-    def mixed(i: Inputs) -> float:
-        n = i["environments"]
-        return float(1.0 - i["epsilon"] ** n - (1.0 - i["epsilon"]) ** n)
+def _make_exploration_draw_detail() -> Detail:
+    def compute_probability_of_mixed_steps(inputs: Inputs) -> float:
+        n = inputs["environments"]
+        return float(1.0 - inputs["epsilon"] ** n - (1.0 - inputs["epsilon"]) ** n)
 
     return make_detail(
         "dqn.exploration.draw",
@@ -51,7 +51,7 @@ def _exploration_draw() -> Detail:
         ("Mnih et al. 2015, methods",),
         {"environments": 8, "actions": 5000, "epsilon": 0.5, "calls": 200, "seed": 0},
         {
-            "each": ("yes", mixed),
+            "each": ("yes", compute_probability_of_mixed_steps),
             "shared": ("no: one draw for all of them", lambda i: 0.0),
         },
         # P(mixed) = 0.992 has a standard deviation of 0.006, P(random = greedy) is 0.0016 a call
@@ -62,13 +62,13 @@ def _exploration_draw() -> Detail:
 
 
 DETAILS: tuple[Detail, ...] = (
-    _centre(
+    _make_centre_of_actions_detail(
         "policy.centre.deterministic",
         "a deterministic tanh policy",
         "The last layer of the actor gives 0; where there is a module that maps it to the bounds "
         "as a distribution, that one is used.",
     ),
-    _centre(
+    _make_centre_of_actions_detail(
         "policy.centre.gaussian",
         "the mode of a tanh Gaussian policy",
         "The location before the tanh is 0; where there is a switch that also bounds the location, "
@@ -123,10 +123,13 @@ DETAILS: tuple[Detail, ...] = (
         ("documentation of each framework",),
         {"steps": 4},
         {
-            "same": ("yes", always(1.0, 1.0, 1.0)),
-            "never_reset": ("not after a reset", always(1.0, 1.0, 0.0)),
-            "forgets": ("in the first step of an episode alone", always(1.0, 0.0, 1.0)),
-            "differs": ("no", always(0.0, 0.0, 0.0)),
+            "same": ("yes", make_constant_formula(1.0, 1.0, 1.0)),
+            "never_reset": ("not after a reset", make_constant_formula(1.0, 1.0, 0.0)),
+            "forgets": (
+                "in the first step of an episode alone",
+                make_constant_formula(1.0, 0.0, 1.0),
+            ),
+            "differs": ("no", make_constant_formula(0.0, 0.0, 0.0)),
         },
         consequence="""What runs on the robot is not what was trained.""",
     ),
@@ -161,5 +164,5 @@ DETAILS: tuple[Detail, ...] = (
         },
         consequence="The minimum over more networks underestimates more, and training costs more.",
     ),
-    _exploration_draw(),
+    _make_exploration_draw_detail(),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rlregress.catalogue.registry import Detail, always, make_detail
+from rlregress.catalogue.registry import Detail, make_constant_formula, make_detail
 
 DETAILS: tuple[Detail, ...] = (
     make_detail(
@@ -146,7 +146,7 @@ DETAILS: tuple[Detail, ...] = (
             "targets": [2.0, 7.0, 1.0, 8.0, 3.0, 18.0, 28.0, 5.0],
         },
         {
-            "all": ("over all minibatches of all epochs", always(1.0, 1.0)),
+            "all": ("over all minibatches of all epochs", make_constant_formula(1.0, 1.0)),
             "summed": ("they are summed", lambda i: [i["epochs"] * i["minibatches"]] * 2),
             "some_summed": (
                 "some of them are summed",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rlregress.catalogue.registry import Detail, Formula, Inputs, always, make_detail
+from rlregress.catalogue.registry import Detail, Formula, Inputs, make_constant_formula, make_detail
 from rlregress.formulas import trpo
 
 _SCHULMAN = "Schulman et al. 2015"
@@ -13,17 +13,19 @@ _GAUSSIAN = """The policy is a Gaussian whose mean and log deviation are one par
 _UP_AND_DOWN = "on the actions 1 and -1 with advantages 1 and -1, which moves the mean alone. "
 
 
-def _damped(damping: float) -> Formula:
-    return lambda i: trpo.damped_divergence(damping)
+def _make_damped_divergence_formula(damping: float) -> Formula:
+    return lambda i: trpo.compute_damped_divergence(damping)
 
 
-def _natural(i: Inputs) -> float:
-    mean, log_std = np.linalg.solve(trpo.fisher(), trpo.gradient(float(i["action"])))
+def _compute_natural_direction(inputs: Inputs) -> float:
+    mean, log_std = np.linalg.solve(
+        trpo.compute_fisher_information(), trpo.compute_log_prob_gradient(float(inputs["action"]))
+    )
     return float(log_std / mean)
 
 
-def _plain(i: Inputs) -> float:
-    mean, log_std = trpo.gradient(float(i["action"]))
+def _compute_plain_direction(inputs: Inputs) -> float:
+    mean, log_std = trpo.compute_log_prob_gradient(float(inputs["action"]))
     return float(log_std / mean)
 
 
@@ -38,10 +40,10 @@ DETAILS: tuple[Detail, ...] = (
         (f"{_SCHULMAN}, parameters of the experiments (0.01)",),
         {"bound": 0.04},
         {
-            "0.01": ("0.01", always(0.01)),
-            "0.001": ("0.001", always(0.001)),
-            "0.02": ("0.02", always(0.02)),
-            "0.05": ("0.05", always(0.05)),
+            "0.01": ("0.01", make_constant_formula(0.01)),
+            "0.001": ("0.001", make_constant_formula(0.001)),
+            "0.02": ("0.02", make_constant_formula(0.02)),
+            "0.05": ("0.05", make_constant_formula(0.05)),
         },
         tolerance=1e-3,
         consequence="It is the step size of the policy: a larger one learns faster, less surely.",
@@ -56,9 +58,9 @@ DETAILS: tuple[Detail, ...] = (
         (f"{_SCHULMAN}, appendix C",),
         {"bound": 0.04},
         {
-            "0.1": ("0.1", _damped(0.1)),
-            "0.01": ("0.01", _damped(0.01)),
-            "none": ("none", _damped(0.0)),
+            "0.1": ("0.1", _make_damped_divergence_formula(0.1)),
+            "0.01": ("0.01", _make_damped_divergence_formula(0.01)),
+            "none": ("none", _make_damped_divergence_formula(0.0)),
         },
         tolerance=2e-4,
         consequence="""Damping shortens steps where the policy is flat; without it directions that
@@ -79,19 +81,28 @@ DETAILS: tuple[Detail, ...] = (
             "advantages": [[1.0, 1.0, -1.0, -1.0], [1.0, 1.0, 1.0, 1.0]],
         },
         {
-            "shrinks_0.8": ("by 0.8, until bound and improvement hold", always(0.8, 0.64)),
-            "shrinks_0.5": ("by 0.5, until bound and improvement hold", always(0.5, 0.5)),
+            "shrinks_0.8": (
+                "by 0.8, until bound and improvement hold",
+                make_constant_formula(0.8, 0.64),
+            ),
+            "shrinks_0.5": (
+                "by 0.5, until bound and improvement hold",
+                make_constant_formula(0.5, 0.5),
+            ),
             "shrinks_0.5_half_expected": (
                 "by 0.5, until the bound on KL(old, new) and half of the expected improvement hold",
-                always(1.0, 0.25),
+                make_constant_formula(1.0, 0.25),
             ),
             "shrinks_0.5_wrong_divergence": (
                 "the same with a divergence in which old and new log deviation are exchanged",
-                always(1.0, 0.0625),
+                make_constant_formula(1.0, 0.0625),
             ),
-            "bound_alone": ("by 0.8, until the bound holds", always(0.8, 1.0)),
-            "improvement_alone": ("by 0.8, until the objective improves", always(1.0, 0.64)),
-            "none": ("by nothing: every step is taken", always(1.0, 1.0)),
+            "bound_alone": ("by 0.8, until the bound holds", make_constant_formula(0.8, 1.0)),
+            "improvement_alone": (
+                "by 0.8, until the objective improves",
+                make_constant_formula(1.0, 0.64),
+            ),
+            "none": ("by nothing: every step is taken", make_constant_formula(1.0, 1.0)),
         },
         tolerance=2e-3,
         consequence="""Without one of both a step can leave the trust region, or make the policy
@@ -108,21 +119,21 @@ DETAILS: tuple[Detail, ...] = (
         (f"{_SCHULMAN}, appendix C",),
         {"bound": 0.04, "action": 0.96},
         {
-            "any": ("any, of steps that are shortened by 0.8", always(0.8**5)),
+            "any": ("any, of steps that are shortened by 0.8", make_constant_formula(0.8**5)),
             "half_compounded": (
                 "half of a promise that every shortening so far has made smaller by its own factor",
-                always(0.25),
+                make_constant_formula(0.25),
             ),
             "half_proportional": (
                 "half of what the gradient promises of the shortened step",
-                always(0.125),
+                make_constant_formula(0.125),
             ),
             "wrong_divergence": (
                 "a step is taken where a divergence with exchanged log deviations is below the "
                 "bound, which is later",
-                always(0.0625),
+                make_constant_formula(0.0625),
             ),
-            "none": ("none: every step is taken", always(1.0)),
+            "none": ("none: every step is taken", make_constant_formula(1.0)),
         },
         tolerance=2e-3,
         consequence="""A line search that expects too little of a shortened step takes steps that
@@ -137,8 +148,11 @@ DETAILS: tuple[Detail, ...] = (
         (f"{_SCHULMAN}, appendix C",),
         {"action": 2.0},
         {
-            "natural": ("yes: the inverse Fisher matrix times the gradient", _natural),
-            "gradient": ("no: the gradient itself", _plain),
+            "natural": (
+                "yes: the inverse Fisher matrix times the gradient",
+                _compute_natural_direction,
+            ),
+            "gradient": ("no: the gradient itself", _compute_plain_direction),
         },
         tolerance=1e-3,
         consequence="""Along the plain gradient the same bound allows less improvement, and depends
@@ -152,11 +166,11 @@ DETAILS: tuple[Detail, ...] = (
         ("documentation of each framework",),
         {"batch_size": 8},
         {
-            "ten": ("10", always(10.0)),
-            "eight": ("8", always(8.0)),
-            "five": ("5", always(5.0)),
-            "eighty": ("80", always(80.0)),
-            "one": ("1", always(1.0)),
+            "ten": ("10", make_constant_formula(10.0)),
+            "eight": ("8", make_constant_formula(8.0)),
+            "five": ("5", make_constant_formula(5.0)),
+            "eighty": ("80", make_constant_formula(80.0)),
+            "one": ("1", make_constant_formula(1.0)),
         },
         consequence="A value network that trains less lags behind the policy, as do advantages.",
     ),

@@ -18,7 +18,7 @@ import tomli_w
 from pydantic import Field
 
 from rlregress import datafiles, suite
-from rlregress.datafiles import Line, Number, Value, expect_value, one_of
+from rlregress.datafiles import Line, Number, Value, expect_one_of, expect_value
 from rlregress.errors import UserError
 from rlregress.inside import machine, run_record
 from rlregress.inside.diagnostics import DIAGNOSTICS
@@ -50,18 +50,18 @@ class StoredRun(RunResult):
 
     seed: Annotated[int, Field(ge=0, lt=FIRST_NEW_SEED)]
     diagnostics: (
-        Mapping[Annotated[str, one_of(tuple(quantities.DIAGNOSTICS))], Number | None] | None
+        Mapping[Annotated[str, expect_one_of(tuple(quantities.DIAGNOSTICS))], Number | None] | None
     ) = None
     sources: Mapping[str, str] = field(default_factory=dict)
 
 
-def read_numbers(run_record: Mapping[str, Any]) -> dict[Quantity, float]:
+def read_judged_numbers(run_record: Mapping[str, Any]) -> dict[Quantity, float]:
     """Return every number that a record can be judged by; nan where it has none."""
-    run = RunResult.from_record(run_record)
-    return {quantity: run.number(quantity) for quantity in (RETURNS, *quantities.SECONDARY)}
+    run = RunResult.make_from_record(run_record)
+    return {quantity: run.get_value_of(quantity) for quantity in (RETURNS, *quantities.SECONDARY)}
 
 
-def secondary_quantities(algorithm: str) -> tuple[Quantity, ...]:
+def list_secondary_quantities(algorithm: str) -> tuple[Quantity, ...]:
     """Return the quantities besides returns by which runs of an algorithm can be judged."""
     return (TRAINING, CRITIC, *(quantities.DIAGNOSTICS[name] for name in DIAGNOSTICS[algorithm]))
 
@@ -102,14 +102,14 @@ class Baseline:
         returns = (run.final_return for run in self.runs if run.status == FINISHED)
         return [value for value in returns if value is not None]
 
-    def numbers(self, quantity: Quantity) -> list[float]:
+    def list_values_of_quantity(self, quantity: Quantity) -> list[float]:
         """Return the values of a quantity, by seed; nan for runs that failed or have none."""
         if quantity is RETURNS:
             # a final return that is None cannot be told from a failed run
             return self.returns + [math.nan] * self.failed
-        return [run.number(quantity) for run in self.runs]
+        return [run.get_value_of(quantity) for run in self.runs]
 
-    def exclusion_reason(self, quantity: Quantity) -> str:
+    def explain_exclusion(self, quantity: Quantity) -> str:
         """Explain why new runs cannot be compared with these by a quantity; empty if they can.
 
         Args:
@@ -120,16 +120,17 @@ class Baseline:
             return ""
         if not all(run.has_value_of(quantity) for run in finished):
             return "its stored runs are older and lack it; record them again"
-        numbers = [run.number(quantity) for run in finished]
+        numbers = [run.get_value_of(quantity) for run in finished]
         if not any(map(math.isnan, numbers)):
             if not finished:
                 return "all of its stored runs failed"
-            is_too_far = quantity.largest_loss(numbers) < Rules().must_detect
+            is_too_far = quantity.compute_largest_loss(numbers) < Rules().must_detect
             return "the errors of its stored critics exceed the counted range" if is_too_far else ""
+        runs = _describe_runs_without_number(numbers)
         if quantity is CRITIC:
-            return f"the returns of {_describe_missing(numbers)} do not vary from state to state"
+            return f"the returns of {runs} do not vary from state to state"
         if not all(map(math.isnan, numbers)):
-            return f"it is missing in {_describe_missing(numbers)}"
+            return f"it is missing in {runs}"
         return "its framework does not expose it"
 
     @property
@@ -144,28 +145,28 @@ class Baseline:
         return float(seconds[len(seconds) // 2])
 
 
-def _describe_missing(numbers: Sequence[float]) -> str:
+def _describe_runs_without_number(numbers: Sequence[float]) -> str:
     """Describe the stored runs that have no number."""
     count = sum(map(math.isnan, numbers))
     return f"{count} of {len(numbers)} stored runs" if count < len(numbers) else "its stored runs"
 
 
-def returns_folder() -> Path:
+def locate_returns_folder() -> Path:
     """Return the folder of the stored runs."""
-    return suite.baselines() / "returns"
+    return suite.locate_baselines() / "returns"
 
 
-def baseline_path(cell: Cell) -> Path:
+def locate_baseline(cell: Cell) -> Path:
     """Return the file of a cell, whether it exists or not."""
     replayed = load_budget(cell.budget).arithmetic == PORTABLE
     return (
-        returns_folder().with_name("replays") if replayed else returns_folder()
+        locate_returns_folder().with_name("replays") if replayed else locate_returns_folder()
     ) / f"{cell.id}.toml"
 
 
 def load_baseline(path: Path) -> Baseline:
     """Read and validate a file. UserError names file, place and expectation."""
-    stored: Baseline = datafiles.read_cached(path, Baseline, remedy=_RERECORD)
+    stored: Baseline = datafiles.read_data_file_cached(path, Baseline, remedy=_RERECORD)
     if path.stem != stored.cell.id:
         raise UserError(
             f"{path} holds the cell {stored.cell.id}; expected the cell of the file name"
@@ -175,24 +176,24 @@ def load_baseline(path: Path) -> Baseline:
 
 def find_baseline(cell: Cell, protocol: Protocol) -> Baseline | None:
     """Return the stored runs of ``cell``, or None; UserError if their protocol differs."""
-    path = baseline_path(cell)
+    path = locate_baseline(cell)
     if not path.exists():
         return None
     stored = load_baseline(path)
-    check_protocol(stored, protocol)
+    check_same_protocol(stored, protocol)
     return stored
 
 
-def check_protocol(stored: Baseline, protocol: Protocol) -> None:
+def check_same_protocol(stored: Baseline, protocol: Protocol) -> None:
     """Raise UserError if the runs were made with another protocol."""
     if stored.protocol != protocol:
         raise UserError(
-            f"{baseline_path(stored.cell)} was recorded with another budget: found "
+            f"{locate_baseline(stored.cell)} was recorded with another budget: found "
             f"{asdict(stored.protocol)}, expected {asdict(protocol)}; {_RERECORD}"
         )
 
 
-def suggest_recording(cell: Cell) -> str:
+def suggest_recording_of_cell(cell: Cell) -> str:
     """Suggest in one sentence how to record a cell without stored runs."""
     key_fields = {**asdict(cell), "budget": ""}
     other_budgets = sorted(
@@ -210,14 +211,14 @@ def suggest_recording(cell: Cell) -> str:
     )
 
 
-def _replace_null(hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
+def _replace_null_by_none(hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
     """Write switched-off values as ``none``, because TOML has no null."""
     return {name: "none" if value is None else value for name, value in hyperparameters.items()}
 
 
-def check_hyperparameters(stored: Baseline, current: Mapping[str, Any]) -> None:
+def check_same_hyperparameters(stored: Baseline, current: Mapping[str, Any]) -> None:
     """Raise UserError if the runs were recorded with other hyperparameters."""
-    expected = _replace_null(current)
+    expected = _replace_null_by_none(current)
     differing = sorted(
         f"{name} ({stored.hyperparameters.get(name)}, now {expected.get(name)})"
         for name in set(expected) | set(stored.hyperparameters)
@@ -225,12 +226,12 @@ def check_hyperparameters(stored: Baseline, current: Mapping[str, Any]) -> None:
     )
     if differing:
         raise UserError(
-            f"{baseline_path(stored.cell)} was recorded with other hyperparameters: "
+            f"{locate_baseline(stored.cell)} was recorded with other hyperparameters: "
             f"{', '.join(differing)}; {_RERECORD}"
         )
 
 
-def seconds_per_step(cell: Cell, baselines: Sequence[Baseline]) -> float:
+def estimate_seconds_per_step(cell: Cell, baselines: Sequence[Baseline]) -> float:
     """Return CPU seconds per environment step, the mean over the most similar stored runs; else 0.
 
     Most similar are those of the cell; else of its environment and hyperparameters at another
@@ -250,22 +251,26 @@ def seconds_per_step(cell: Cell, baselines: Sequence[Baseline]) -> float:
 
 def load_all_baselines() -> list[Baseline]:
     """Load all stored cells, ordered by id."""
-    return [load_baseline(path) for path in datafiles.list_files(returns_folder(), "*.toml")]
+    return [
+        load_baseline(path)
+        for path in datafiles.list_files_by_name(locate_returns_folder(), "*.toml")
+    ]
 
 
-def _framework_sources(sources: Mapping[str, str]) -> dict[str, str]:
+def _select_framework_sources(sources: Mapping[str, str]) -> dict[str, str]:
     """Return the digests of the code under test, without the suite's own."""
     return {name: digest for name, digest in sources.items() if not name.startswith(_SUITE_PREFIX)}
 
 
-def _list_differences(stored: Baseline, job: Job) -> list[str]:
+def _list_differences_from_job(stored: Baseline, job: Job) -> list[str]:
     """List how stored runs were done differently from a job."""
     same = {
         f"{dict(stored.versions)}, here {dict(job.versions)}": stored.versions == job.versions,
-        "other code of the framework": _framework_sources(stored.sources)
-        == _framework_sources(job.sources),
+        "other code of the framework": _select_framework_sources(stored.sources)
+        == _select_framework_sources(job.sources),
         "another protocol": stored.protocol == job.protocol,
-        "other hyperparameters": stored.hyperparameters == _replace_null(job.hyperparameters),
+        "other hyperparameters": stored.hyperparameters
+        == _replace_null_by_none(job.hyperparameters),
         "another arithmetic": stored.arithmetic == job.arithmetic,
     }
     return [difference for difference, is_same in same.items() if not is_same]
@@ -278,12 +283,12 @@ def find_reusable_runs_by_seed(jobs: Sequence[Job]) -> dict[int, StoredRun]:
     hyperparameters, and have every number that runs have now. The suite's own code may have
     differed: ``sources`` records it.
     """
-    path, job = baseline_path(jobs[0].cell), jobs[0]
+    path, job = locate_baseline(jobs[0].cell), jobs[0]
     if not path.exists():
         return {}
     stored = load_baseline(path)
-    secondary = secondary_quantities(job.cell.algorithm)
-    seeds = set() if _list_differences(stored, job) else {job.seed for job in jobs}
+    secondary = list_secondary_quantities(job.cell.algorithm)
+    seeds = set() if _list_differences_from_job(stored, job) else {job.seed for job in jobs}
     return {
         run.seed: replace(run, sources=run.sources or stored.sources)
         for run in stored.runs
@@ -302,28 +307,29 @@ def _drop_empty_values(table: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def check_machine(cell: Cell, earlier: Mapping[int, StoredRun]) -> None:
+def check_same_machine(cell: Cell, earlier: Mapping[int, StoredRun]) -> None:
     """Raise UserError if earlier runs come from another processor or Python than this one."""
     if not earlier:
         return
-    stored_platform, path = load_baseline(baseline_path(cell)).platform, baseline_path(cell)
-    local_platform = {"cpu": machine.cpu_name(), "python": platform.python_version()}
+    stored_platform, path = load_baseline(locate_baseline(cell)).platform, locate_baseline(cell)
+    local_platform = {"cpu": machine.read_cpu_name(), "python": platform.python_version()}
     for name, value in local_platform.items():
         if stored_platform.get(name, value) != value:
             raise UserError(
-                f"{path} holds {len(earlier)} runs of {machine.format_machine(stored_platform)}, "
-                f"and this is {machine.format_machine(local_platform)}; continue on that machine, "
+                f"{path} holds {len(earlier)} runs of "
+                f"{machine.format_machine_in_words(stored_platform)}, and this is "
+                f"{machine.format_machine_in_words(local_platform)}; continue on that machine, "
                 "or give --replace to do all of them here"
             )
 
 
-def check_replaceable(jobs: Sequence[Job]) -> None:
+def check_no_runs_are_lost(jobs: Sequence[Job]) -> None:
     """Raise UserError if stored runs with other seeds or settings than ``jobs`` would be lost."""
-    path = baseline_path(jobs[0].cell)
+    path = locate_baseline(jobs[0].cell)
     if not path.exists():
         return
     stored = load_baseline(path)
-    differences = _list_differences(stored, jobs[0])
+    differences = _list_differences_from_job(stored, jobs[0])
     lost_seeds = sorted({run.seed for run in stored.runs} - {job.seed for job in jobs})
     if lost_seeds:
         differences.append(f"seeds that were not requested: {', '.join(map(str, lost_seeds))}")
@@ -342,7 +348,7 @@ def write_baseline(
     """Write the stored runs of one cell from the records of ``jobs``, by seed.
 
     Args:
-        earlier: result of ``find_reusable_runs_by_seed``, after ``check_machine``.
+        earlier: result of ``find_reusable_runs_by_seed``, after ``check_same_machine``.
 
     Raises:
         UserError: the runs were not made on one kind of machine with one set of versions.
@@ -355,10 +361,11 @@ def write_baseline(
                 f"the runs of {jobs[0].cell.id} come from different machines or versions: "
                 f"{machines[0]} and {platform_of_run}; record all of them on one machine"
             )
-    common = pairs[0][0].as_dict()
+    common = pairs[0][0].convert_to_plain_data()
     del common["seed"]
     runs = [
-        StoredRun(seed=job.seed, **vars(RunResult.from_record(record))) for job, record in pairs
+        StoredRun(seed=job.seed, **vars(RunResult.make_from_record(record)))
+        for job, record in pairs
     ]
     runs += [
         replace(run, sources={} if run.sources == common["sources"] else run.sources)
@@ -373,12 +380,12 @@ def write_baseline(
     content = {
         "schema": run_record.SCHEMA,
         **common,
-        "hyperparameters": _replace_null(common["hyperparameters"]),
+        "hyperparameters": _replace_null_by_none(common["hyperparameters"]),
         "platform": machines[0],
         "seeds": len(runs),
         "run": [_drop_empty_values(table) for table in tables],
     }
-    path = baseline_path(pairs[0][0].cell)
+    path = locate_baseline(pairs[0][0].cell)
     path.parent.mkdir(parents=True, exist_ok=True)
-    run_record.write_atomically(path, tomli_w.dumps(content))
+    run_record.write_text_atomically(path, tomli_w.dumps(content))
     return path

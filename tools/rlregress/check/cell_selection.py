@@ -43,8 +43,8 @@ class Selection:
     hyperparameters: str = ""
 
 
-def _select_by_environment(selection: Selection, environments: Sequence[str]) -> list[Cell]:
-    adapters = _trainable_adapters(selection)
+def _select_cells_of_environments(selection: Selection, environments: Sequence[str]) -> list[Cell]:
+    adapters = _list_trainable_adapters(selection)
     cells = []
     for adapter in adapters:
         name = adapter.name
@@ -52,17 +52,17 @@ def _select_by_environment(selection: Selection, environments: Sequence[str]) ->
             for environment in environments:
                 hyperparameters = selection.hyperparameters or name
                 cell = Cell(name, algorithm, environment, hyperparameters, selection.budget)
-                # left out later, and reported by ``cells_without_package``
+                # left out later, and reported by ``find_cells_without_package``
                 with suppress(MissingPackage):
-                    job_plan.check_cell(cell)
+                    job_plan.check_cell_can_be_trained(cell)
                 cells.append(cell)
     return cells
 
 
 def _select_study_cells(selection: Selection, table: str) -> list[Cell]:
-    adapters = _trainable_adapters(selection)
+    adapters = _list_trainable_adapters(selection)
     framework_names = {adapter.name for adapter in adapters}
-    study_cells = [Cell(*key, selection.budget) for key in published.load_table(table)]
+    study_cells = [Cell(*key, selection.budget) for key in published.load_published_bands(table)]
     cells = [
         cell
         for cell in study_cells
@@ -90,37 +90,37 @@ class _File:
     studies: Mapping[str, Text] = field(default_factory=dict)
 
 
-def _load_cell_file() -> _File:
-    content: _File = datafiles.read(suite.baselines() / "gate.toml", _File)
+def _load_file_of_cells() -> _File:
+    content: _File = datafiles.read_data_file(suite.locate_baselines() / "gate.toml", _File)
     return content
 
 
-def default_budget(cells: str) -> str:
+def choose_default_budget(cells: str) -> str:
     """Return the budget if no option names one: a study has the budget of its published table."""
-    return "full" if is_study(cells) else "short"
+    return "full" if are_cells_of_study(cells) else "short"
 
 
-def is_study(cells: str) -> bool:
+def are_cells_of_study(cells: str) -> bool:
     """Return whether cells are those of a published table."""
-    return cells in _load_cell_file().studies
+    return cells in _load_file_of_cells().studies
 
 
-def study_table(name: str) -> str:
+def name_table_of_study(name: str) -> str:
     """Return the published table of a study; UserError if there is no such study."""
-    studies = _load_cell_file().studies
+    studies = _load_file_of_cells().studies
     if name not in studies:
         raise UserError(f"unknown study '{name}'; {suggest_names(name, studies)}")
     return studies[name]
 
 
-def _exclusion_reasons(cells: Sequence[Cell]) -> dict[Cell, UserError]:
+def _explain_excluded_cells(cells: Sequence[Cell]) -> dict[Cell, UserError]:
     """Return for each cell that cannot be trained here the reason in one sentence."""
     reasons = {}
     for cell in dict.fromkeys(cells):
         try:
             requested_names.find_adapters([cell.framework])
-            job_plan.check_cell(cell)
-            if reason := job_plan.explain_exclusion(cell):
+            job_plan.check_cell_can_be_trained(cell)
+            if reason := job_plan.explain_excluded_cell(cell):
                 reasons[cell] = UserError(reason)
         except UserError as error:
             reasons[cell] = error
@@ -130,29 +130,29 @@ def _exclusion_reasons(cells: Sequence[Cell]) -> dict[Cell, UserError]:
 def choose_cells(selection: Selection) -> list[Cell]:
     """Return the cells of a session, each checked; UserError for a name that does not exist.
 
-    Cells that cannot be trained here are left out, see ``describe_exclusions``; UserError if none
-    remains.
+    Cells that cannot be trained here are left out, see ``describe_excluded_cells``; UserError if
+    none remains.
     """
-    requested = _requested_cells(selection)
+    requested = _list_requested_cells(selection)
     for cell in requested:
-        if not files.is_component(cell.id):
-            path = suite.baselines() / "hyperparameters" / f"{cell.hyperparameters}.yaml"
+        if not files.is_plain_name(cell.id):
+            path = suite.locate_baselines() / "hyperparameters" / f"{cell.hyperparameters}.yaml"
             raise UserError(
                 f"{cell.id!r} cannot be the name of a folder of runs; expected up to 200 letters, "
                 f"digits and any of _.+@:=~-: rename {str(path)!r}"
             )
-    exclusions = _exclusion_reasons(requested)
+    exclusions = _explain_excluded_cells(requested)
     # a session without cells would pass silently
     if len(exclusions) == len(requested):
         raise exclusions[requested[0]]
     return [cell for cell in requested if cell not in exclusions]
 
 
-def describe_exclusions(selection: Selection) -> list[str]:
+def describe_excluded_cells(selection: Selection) -> list[str]:
     """List the excluded cells with reasons: a line for each framework, algorithm and set."""
     counts = Counter(
         (cell.framework, cell.algorithm, cell.hyperparameters, str(reason))
-        for cell, reason in _exclusion_reasons(_requested_cells(selection)).items()
+        for cell, reason in _explain_excluded_cells(_list_requested_cells(selection)).items()
     )
     return [
         f"{framework}-{algorithm} with the hyperparameters of {name} (cells: {number}): {text}"
@@ -160,19 +160,19 @@ def describe_exclusions(selection: Selection) -> list[str]:
     ]
 
 
-def cells_without_package(selection: Selection) -> dict[Cell, str]:
+def find_cells_without_package(selection: Selection) -> dict[Cell, str]:
     """Return the cells that need a missing package, with a sentence that names it.
 
     They were requested and cannot be trained, so their verdict is unknown.
     """
     return {
         cell: str(reason)
-        for cell, reason in _exclusion_reasons(_requested_cells(selection)).items()
+        for cell, reason in _explain_excluded_cells(_list_requested_cells(selection)).items()
         if isinstance(reason, MissingPackage)
     }
 
 
-def _requested_cells(selection: Selection) -> list[Cell]:
+def _list_requested_cells(selection: Selection) -> list[Cell]:
     return list(
         dict.fromkeys(_select_by_environment_or_study(selection) or _select_stored_cells(selection))
     )
@@ -186,8 +186,8 @@ def _select_by_environment_or_study(selection: Selection) -> list[Cell]:
     if selection.environments:
         if selection.cells != "default":
             raise UserError("--cells and --environment both select cells; give one of them")
-        return _select_by_environment(selection, selection.environments)
-    studies = _load_cell_file().studies
+        return _select_cells_of_environments(selection, selection.environments)
+    studies = _load_file_of_cells().studies
     if selection.cells in studies:
         return _select_study_cells(selection, studies[selection.cells])
     if not session_budget.judged:
@@ -196,16 +196,16 @@ def _select_by_environment_or_study(selection: Selection) -> list[Cell]:
                 f"--cells chooses among stored runs, and budget '{selection.budget}' is not judged "
                 "against any; give --budget short or full, or choose with --environment"
             )
-        return _select_by_environment(selection, [SMOKE_ENVIRONMENT])
+        return _select_cells_of_environments(selection, [SMOKE_ENVIRONMENT])
     return []
 
 
-def _trainable_adapters(selection: Selection) -> Sequence[Adapter]:
+def _list_trainable_adapters(selection: Selection) -> Sequence[Adapter]:
     """Return the requested frameworks; UserError if none is trained for returns."""
     requested = requested_names.find_adapters(selection.frameworks)
     # trainings take the copy that has the plain name
     adapters = [adapter for adapter in requested if not adapter.label]
-    check_algorithms(adapters, selection.algorithms)
+    check_algorithms_are_trained(adapters, selection.algorithms)
     if not any(adapter.framework.algorithms for adapter in adapters):
         names = [adapter.full_name for adapter in requested]
         raise UserError(
@@ -216,18 +216,18 @@ def _trainable_adapters(selection: Selection) -> Sequence[Adapter]:
     return adapters
 
 
-def check_algorithms(adapters: Sequence[Adapter], algorithms: Sequence[str]) -> None:
+def check_algorithms_are_trained(adapters: Sequence[Adapter], algorithms: Sequence[str]) -> None:
     """Raise UserError for an algorithm that none of the frameworks trains for returns."""
     trained = sorted({name for adapter in adapters for name in adapter.framework.algorithms})
     for algorithm in algorithms:
         if algorithm not in trained:
-            raise UserError(job_plan.describe_untrained(algorithm, adapters, trained))
+            raise UserError(job_plan.explain_why_not_trained(algorithm, adapters, trained))
 
 
 def _select_stored_cells(selection: Selection) -> list[Cell]:
     """Return stored cells, and those of the published table of the budget."""
     session_budget = load_budget(selection.budget)
-    adapters = _trainable_adapters(selection)
+    adapters = _list_trainable_adapters(selection)
     installed = {adapter.name for adapter in adapters}
     recorded = {
         baseline.cell.id: baseline.cell
@@ -236,7 +236,7 @@ def _select_stored_cells(selection: Selection) -> list[Cell]:
     }
     stored = dict(recorded)
     if session_budget.published:
-        for key in published.load_table(session_budget.published):
+        for key in published.load_published_bands(session_budget.published):
             cell = Cell(*key, selection.budget)
             set_name = selection.hyperparameters or cell.framework
             if cell.hyperparameters == set_name and cell.framework in installed:
@@ -244,16 +244,19 @@ def _select_stored_cells(selection: Selection) -> list[Cell]:
     if not stored:
         raise UserError(
             f"there are no stored runs of budget '{selection.budget}' in "
-            f"{baseline_runs.returns_folder()}; record some with: rlregress baseline record"
+            f"{baseline_runs.locate_returns_folder()}; record some with: rlregress baseline record"
         )
     if selection.cells == "all":
         ids = list(stored)
     elif selection.cells == "default":
-        ids = [id for id in _load_cell_file().default.cells if id.endswith(f"-{selection.budget}")]
+        ids = [
+            id for id in _load_file_of_cells().default.cells if id.endswith(f"-{selection.budget}")
+        ]
         for id in ids:
             if id not in stored:
                 raise UserError(
-                    f"{suite.baselines() / 'gate.toml'} names the cell '{id}', which has no stored "
+                    f"{suite.locate_baselines() / 'gate.toml'} names the cell '{id}', which has "
+                    "no stored "
                     "runs; record it or take it out"
                 )
         ids += [
@@ -263,15 +266,16 @@ def _select_stored_cells(selection: Selection) -> list[Cell]:
         ]
         if not ids:
             raise UserError(
-                f"{suite.baselines() / 'gate.toml'} names no cells of budget '{selection.budget}'; "
+                f"{suite.locate_baselines() / 'gate.toml'} names no cells of budget "
+                f"'{selection.budget}'; "
                 "name some with --cells (all, or patterns of ids) or with --environment"
             )
     else:
-        patterns = requested_names.split_names("--cells", selection.cells)
+        patterns = requested_names.split_comma_separated_names("--cells", selection.cells)
         for pattern in patterns:
             if not fnmatch.filter(stored, pattern):
                 suggestion = suggest_names(
-                    pattern, _filter_by_framework(stored, installed) or stored
+                    pattern, _filter_cells_by_framework(stored, installed) or stored
                 )
                 raise UserError(f"no stored cell matches '{pattern}'; {suggestion}")
         ids = [id for id in stored if any(fnmatch.fnmatch(id, pattern) for pattern in patterns)]
@@ -284,7 +288,7 @@ def _select_stored_cells(selection: Selection) -> list[Cell]:
     ]
     if not cells:
         stored_names = (
-            ", ".join(_filter_by_framework(stored, installed)) or "none of these frameworks"
+            ", ".join(_filter_cells_by_framework(stored, installed)) or "none of these frameworks"
         )
         origin = "default" if selection.cells == "default" else "stored"
         raise UserError(
@@ -296,5 +300,5 @@ def _select_stored_cells(selection: Selection) -> list[Cell]:
     return cells
 
 
-def _filter_by_framework(cells: Mapping[str, Cell], names: Container[str]) -> list[str]:
+def _filter_cells_by_framework(cells: Mapping[str, Cell], names: Container[str]) -> list[str]:
     return [id for id, cell in cells.items() if cell.framework in names]

@@ -32,10 +32,10 @@ from rlregress.check_options import PYTEST, CheckOptions
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.inside import identity, process_tree
-from rlregress.inside.run_record import check_writable
+from rlregress.inside.run_record import check_folder_is_writable
 from rlregress.missing_packages import MissingPackage
 from rlregress.model.check_result import CheckResult, ReportData
-from rlregress.model.option import format_arguments, list_options
+from rlregress.model.option import format_options_as_arguments, list_options
 from rlregress.trace import child_processes
 from rlregress.training import worker_launch
 from rlregress.training.cell import Cell
@@ -51,13 +51,13 @@ TIERS = ("tests_unit", "tests_behavior", "tests_performance")
 THROUGHPUT = stored_throughput.TESTS
 
 
-def build_selection(options: CheckOptions) -> Selection:
+def build_cell_selection(options: CheckOptions) -> Selection:
     """Return the cells that the options select."""
     return Selection(
         options.budget,
-        requested_names.split_names("--framework", options.frameworks),
-        requested_names.split_names("--algorithm", options.algorithms),
-        requested_names.split_names("--environment", options.environments),
+        requested_names.split_comma_separated_names("--framework", options.frameworks),
+        requested_names.split_comma_separated_names("--algorithm", options.algorithms),
+        requested_names.split_comma_separated_names("--environment", options.environments),
         options.cells,
         options.hyperparameters,
     )
@@ -66,17 +66,17 @@ def build_selection(options: CheckOptions) -> Selection:
 def open_check_session(options: CheckOptions) -> Session:
     """Open the session of the options: trainings are checked, nothing is started."""
     return Session(
-        build_selection(options),
+        build_cell_selection(options),
         options.seeds,
         options.store,
         options.alpha,
         options.first_seed,
         one_look=options.one_look,
-        replay_seed=replay_seed(options),
+        replay_seed=choose_replay_seed(options),
     )
 
 
-def replay_seed(options: CheckOptions) -> int | None:
+def choose_replay_seed(options: CheckOptions) -> int | None:
     """Return the seed of the replayed stored runs; -1: today's; None: no replays."""
     return options.replay_seed if options.replays_first else None
 
@@ -86,19 +86,25 @@ def build_pytest_command(
 ) -> list[str]:
     """Return the pytest command of a check. Users can run it themselves."""
     workers = options.workers or os.cpu_count() or 1
-    command = [python, *suite.pytest_arguments(*tiers), "-q", "-p", "no:cacheprovider"]
-    command += ["--ignore", suite.test_path(THROUGHPUT)]
+    command = [python, *suite.make_pytest_arguments(*tiers), "-q", "-p", "no:cacheprovider"]
+    command += ["--ignore", suite.make_test_path(THROUGHPUT)]
     command += ["--progress", "-o", "console_output_style=classic"]
     command += ["-n", str(workers), "--budget", options.budget]
-    command += format_arguments(options, PYTEST - {"budget"})
+    command += format_options_as_arguments(options, PYTEST - {"budget"})
     command += ["--junitxml", str(options.junit), "--evidence", str(options.evidence)]
     return command
 
 
 def build_throughput_command(options: CheckOptions) -> list[str]:
     """Return the command that measures throughput. Users can run it themselves."""
-    command = [sys.executable, *suite.pytest_arguments(THROUGHPUT), "-q", "-p", "no:cacheprovider"]
-    command += format_arguments(options, {"alpha", "frameworks", "algorithms"})
+    command = [
+        sys.executable,
+        *suite.make_pytest_arguments(THROUGHPUT),
+        "-q",
+        "-p",
+        "no:cacheprovider",
+    ]
+    command += format_options_as_arguments(options, {"alpha", "frameworks", "algorithms"})
     command += ["--junitxml", str(options.report / "throughput.xml")]
     return [*command, "--evidence", str(options.throughput_evidence)]
 
@@ -111,7 +117,7 @@ def build_repeat_command(options: CheckOptions, name: str = "check") -> str:
     """
     # the folder of the report and the number of processes do not change the verdict
     repeated_options = list_options(CheckOptions).keys() - {"budget", "report", "workers"}
-    words = ["--budget", options.budget, *format_arguments(options, repeated_options)]
+    words = ["--budget", options.budget, *format_options_as_arguments(options, repeated_options)]
     return shlex.join(["rlregress", *name.split(), *words])
 
 
@@ -125,7 +131,7 @@ def replace_report_folder(options: CheckOptions) -> Iterator[CheckOptions]:
     Raises:
         UserError: the report cannot be written to its folder.
     """
-    check_writable(options.report, "the report")
+    check_folder_is_writable(options.report, "the report")
     with TemporaryDirectory(prefix=".new-", dir=options.report) as folder:
         new_options = replace(options, report=Path(folder))
         yield new_options
@@ -141,9 +147,9 @@ def replace_report_folder(options: CheckOptions) -> Iterator[CheckOptions]:
             raise UserError(f"the report cannot be written to {options.report}: {error}") from None
 
 
-def remove_report(options: CheckOptions) -> None:
+def remove_earlier_report(options: CheckOptions) -> None:
     """Remove an earlier report, so that no file of it is taken for a new one."""
-    check_writable(options.report, "the report")
+    check_folder_is_writable(options.report, "the report")
     try:
         for name in REPORT_FILES:
             (options.report / name).unlink(missing_ok=True)
@@ -151,7 +157,7 @@ def remove_report(options: CheckOptions) -> None:
         raise UserError(f"the report cannot be written to {options.report}: {error}") from None
 
 
-def run_check(options: CheckOptions) -> None:
+def run_session_and_throughput(options: CheckOptions) -> None:
     """Run the session, then throughput if requested; UserError if pytest itself failed.
 
     Failed tests are no error here: the evidence names them.
@@ -165,9 +171,9 @@ def _run_pytest(command: list[str]) -> None:
     # Pytest's own processes run the probes with one thread each, like the trainings. They form a
     # separate process group, so that an interrupt reaches them once: from here.
     process = subprocess.Popen(
-        process_tree.supervise_command(command),
-        cwd=suite.workplace(),
-        env=worker_launch.worker_environment(),
+        process_tree.make_supervised_command(command),
+        cwd=suite.locate_workplace(),
+        env=worker_launch.make_worker_environment(),
         process_group=0,
     )
     try:
@@ -187,7 +193,7 @@ def _run_pytest(command: list[str]) -> None:
         )
 
 
-def run_returns_only(
+def run_tests_of_returns(
     python: str, options: CheckOptions, environment: Mapping[str, str]
 ) -> list[dict[str, Any]] | str:
     """Run the tests of returns with another interpreter; return their evidence.
@@ -204,68 +210,71 @@ def run_returns_only(
     Raises:
         OutOfTime: they were ended at the deadline of the command.
     """
-    remove_report(options)
+    remove_earlier_report(options)
     completed = child_processes.run_command(
         build_pytest_command(options, python, TIERS[-1:]),
-        {**environment, **suite.safe_path()},
-        suite.workplace(),
+        {**environment, **suite.make_safe_path_variable()},
+        suite.locate_workplace(),
     )
     try:
-        return evidence.read(options.evidence)
+        return evidence.read_evidence_file(options.evidence)
     except UserError:
         return (
             "the trainings did not run: "
-            f"{child_processes.last_message(completed.stderr or completed.stdout)}"
+            f"{child_processes.extract_last_message(completed.stderr or completed.stdout)}"
         )
 
 
 def read_evidence(options: CheckOptions) -> list[dict[str, Any]]:
     """Return the evidence of a check with throughput; UserError if a file is incomplete."""
-    entries = evidence.read(options.evidence)
-    return entries + (evidence.read(options.throughput_evidence) if options.throughput else [])
+    entries = evidence.read_evidence_file(options.evidence)
+    return entries + (
+        evidence.read_evidence_file(options.throughput_evidence) if options.throughput else []
+    )
 
 
-def judge_check(options: CheckOptions, report_line: Callable[[str], None]) -> CheckResult:
+def run_and_judge_check(options: CheckOptions, report_line: Callable[[str], None]) -> CheckResult:
     """Check, run and judge.
 
     Raises:
         UserError: the request cannot be judged, or pytest could not run.
     """
-    started, date = time.monotonic(), report_data.format_time()
+    started, date = time.monotonic(), report_data.format_time_with_offset()
     info = SessionInfo(options.alpha, options.budget, date, build_repeat_command(options))
     # errors of the request are reported before anything is started
-    selection = build_selection(options)
+    selection = build_cell_selection(options)
     frameworks, algorithms = selection.frameworks, selection.algorithms
-    lacking = cell_selection.cells_without_package(selection)
+    lacking = cell_selection.find_cells_without_package(selection)
     try:
         session: Session | None = open_check_session(options)
     except MissingPackage:
         session = None
     adapters = requested_names.find_adapters(frameworks)
     to_probe = {
-        adapter.full_name: requested_names.list_probes(adapter, algorithms) for adapter in adapters
+        adapter.full_name: requested_names.list_details_to_probe(adapter, algorithms)
+        for adapter in adapters
     }
     if options.throughput:
-        stored_throughput.check_files(adapters, algorithms)
-    for sentence in requested_names.describe_not_installed(frameworks):
+        stored_throughput.check_throughput_files(adapters, algorithms)
+    for sentence in requested_names.describe_frameworks_not_installed(frameworks):
         report_line(f"not checked: {sentence}")
     if session is None:
         report_line("check: no runs, because a package that they need is not installed")
     else:
-        check_writable(session.store.folder, "run records")
-        report_line(f"check: {session.describe()}")
+        check_folder_is_writable(session.store.folder, "run records")
+        report_line(f"check: {session.describe_session()}")
         if session.replays:
             seeds = sorted({replay.run.seed for replay in session.replays.values()})
             report_line(
                 f"check: stored seed {', '.join(map(str, seeds))} of {len(session.replays)} cells "
                 "is replayed first; a cell with its numbers needs no fresh seeds"
             )
-    for exclusion in cell_selection.describe_exclusions(selection):
+    for exclusion in cell_selection.describe_excluded_cells(selection):
         report_line(f"left out: {exclusion}")
-    run_check(options)
+    run_session_and_throughput(options)
     entries = read_evidence(options)
     seconds = time.monotonic() - started
-    return build_result(adapters, session, entries, to_probe, info, seconds, lacking)
+    return judge_evidence_of_session(adapters, session, entries, to_probe, info, seconds, lacking)
 
 
 @dataclass(frozen=True)
@@ -274,7 +283,7 @@ class SessionInfo:
 
     Attributes:
         alpha: probability of a false alarm.
-        date: start, in the format of ``report_data.format_time``.
+        date: start, in the format of ``report_data.format_time_with_offset``.
         command: the command that repeats it.
     """
 
@@ -284,7 +293,7 @@ class SessionInfo:
     command: str
 
 
-def build_result(
+def judge_evidence_of_session(
     adapters: Sequence[Adapter],
     session: Session | None,
     entries: list[dict[str, Any]],
@@ -300,13 +309,17 @@ def build_result(
         entries: its evidence.
         to_probe: full name of a framework -> every (detail, scope) to be probed.
         seconds: of wall-clock time.
-        lacking: see ``cell_selection.cells_without_package``.
+        lacking: see ``cell_selection.find_cells_without_package``.
     """
     trained = {cell.framework for cell in session.cells} if session else set()
-    outcomes = outcome.build_outcomes(entries, trained, to_probe, lacking)
-    fresh_session = session and session.without_cells(evidence.list_reproduced_cells(entries))
+    outcomes = outcome.build_framework_outcomes(entries, trained, to_probe, lacking)
+    fresh_session = session and session.drop_reproduced_cells(
+        evidence.list_reproduced_cells(entries)
+    )
     unjudged = (
-        outcome.find_unjudged(fresh_session.verdict_names(), entries) if fresh_session else []
+        outcome.find_unjudged_names(fresh_session.list_names_to_judge(), entries)
+        if fresh_session
+        else []
     )
     unjudged += [
         f"tests of {framework_outcome.framework} {tier}"
@@ -317,13 +330,20 @@ def build_result(
         outcomes=outcomes,
         broken=outcome.find_broken_tests(entries),
         unjudged=unjudged,
-        versions={adapter.full_name: identity.versions(adapter) for adapter in adapters},
-        sources={adapter.full_name: identity.digest_sources(adapter) for adapter in adapters},
-        copies={adapter.full_name: identity.find_changed_copies(adapter) for adapter in adapters},
+        versions={
+            adapter.full_name: identity.map_package_versions(adapter) for adapter in adapters
+        },
+        sources={
+            adapter.full_name: identity.digest_tested_sources(adapter) for adapter in adapters
+        },
+        copies={
+            adapter.full_name: identity.find_modules_outside_distribution(adapter)
+            for adapter in adapters
+        },
         alpha=info.alpha,
         budget=info.budget,
         seconds=round(seconds, 1),
-        exit_code=outcome.exit_code(outcomes, entries, unjudged),
+        exit_code=outcome.compute_exit_code(outcomes, entries, unjudged),
         notes=describe_other_machines(fresh_session) if fresh_session else (),
         report_data=_build_report_data(info, session, adapters, to_probe, entries),
     )
@@ -340,7 +360,9 @@ def _build_report_data(
     trained = session.cells if session is not None and session.judged else ()
     for name, cells in to_probe.items():
         judged = [cell for cell in trained if cell.framework == name]
-        coverage[name] = report_data.algorithm_coverage({id for id, _ in cells}, algorithms, judged)
+        coverage[name] = report_data.summarize_algorithm_coverage(
+            {id for id, _ in cells}, algorithms, judged
+        )
     failures = [entry for entry in entries if entry["outcome"] == "failed"]
     bands = {cell.id: band for cell, band in session.bands.items()} if session else {}
     return ReportData(
@@ -348,7 +370,7 @@ def _build_report_data(
         command=info.command,
         machine=report_data.describe_machine(),
         coverage=coverage,
-        runs=report_data.collect_runs(entries, bands),
-        deviations=report_data.collect_deviations(failures, adapters),
+        runs=report_data.collect_runs_by_cell(entries, bands),
+        deviations=report_data.collect_deviating_details(failures, adapters),
         files=report_data.diff_changed_copies(adapters),
     )

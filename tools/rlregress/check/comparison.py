@@ -7,14 +7,16 @@ from collections.abc import Collection, Mapping, Sequence
 from rlregress import suite
 from rlregress.catalogue import expectations, registry
 from rlregress.catalogue.implementation import list_implementations
-from rlregress.catalogue.implementation import load_absent as absent_from
+from rlregress.catalogue.implementation import load_reasons_of_absent_details as absent_from
 from rlregress.errors import UserError
 from rlregress.faults.places import find_deciding_line
 from rlregress.frameworks.base import Adapter
 from rlregress.model.detail_answers import Comparison, FoundVariant, Row
 
 
-def _find_variants(adapter: Adapter, detail: registry.Detail) -> tuple[FoundVariant, ...]:
+def _find_variants_of_adapter(
+    adapter: Adapter, detail: registry.Detail
+) -> tuple[FoundVariant, ...]:
     answers = []
     for implementation in list_implementations(adapter, detail.id):
         variant = implementation.judgement.variant
@@ -61,10 +63,10 @@ def compare_adapters(
     check_distinct_adapters(adapters)
     rows = []
     absent_details = {a.full_name: absent_from(a) for a in adapters}
-    for detail in registry.all_details():
+    for detail in registry.list_details():
         if detail.family in skipped_families or (detail_ids and detail.id not in detail_ids):
             continue
-        answers = {a.full_name: _find_variants(a, detail) for a in adapters}
+        answers = {a.full_name: _find_variants_of_adapter(a, detail) for a in adapters}
         absent = {
             a: reasons[detail.id] for a, reasons in absent_details.items() if detail.id in reasons
         }
@@ -83,7 +85,7 @@ def list_documented_variants(versions: Mapping[str, str]) -> Comparison:
     Args:
         versions: name of a framework, or of a copy as in name@version -> version of its package.
     """
-    folder = suite.baselines() / "details"
+    folder = suite.locate_baselines() / "details"
     documented_entries = {
         name: expectations.filter_by_version(
             expectations.load_expectations(folder / name.partition("@")[0]), version
@@ -91,7 +93,7 @@ def list_documented_variants(versions: Mapping[str, str]) -> Comparison:
         for name, version in versions.items()
     }
     rows = []
-    for detail in registry.all_details():
+    for detail in registry.list_details():
         answers = {
             name: tuple(
                 FoundVariant(

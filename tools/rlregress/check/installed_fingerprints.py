@@ -10,7 +10,7 @@ from rlregress.catalogue.implementation import list_implementations
 from rlregress.frameworks.base import Adapter
 
 
-def collect_fingerprint(
+def collect_variants_of_details(
     adapters: Sequence[Adapter], detail_ids: frozenset[str] = frozenset()
 ) -> dict[str, Any]:
     """Probe all details, or only those in ``detail_ids``.
@@ -20,7 +20,7 @@ def collect_fingerprint(
         ``found``, ``documented``, ``observed``.
     """
     details: dict[str, Any] = {}
-    for detail in registry.all_details():
+    for detail in registry.list_details():
         if detail_ids and detail.id not in detail_ids:
             continue
         for adapter in adapters:
@@ -36,12 +36,12 @@ def collect_fingerprint(
                     else None,
                 }
     return {
-        "versions": {a.full_name: dict(a.code.versions()) for a in adapters},
+        "versions": {a.full_name: dict(a.code.map_package_versions()) for a in adapters},
         "details": details,
     }
 
 
-def list_undocumented(fingerprint: dict[str, Any]) -> list[str]:
+def list_undocumented_variants(fingerprint: dict[str, Any]) -> list[str]:
     """List ``detail framework scope`` of probed variants that are not the documented ones."""
     return [
         f"{id} {framework} {scope}"

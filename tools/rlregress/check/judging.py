@@ -11,22 +11,28 @@ import numpy as np
 from rlregress.check import baseline_runs, published
 from rlregress.check.session import Session
 from rlregress.model.cells import Band, Verdict
-from rlregress.model.quantities import ONE_SIDED, RETURNS, SECONDARY, Quantity, shares
+from rlregress.model.quantities import (
+    ONE_SIDED,
+    RETURNS,
+    SECONDARY,
+    Quantity,
+    compute_shares_of_error,
+)
 from rlregress.progress import read_durations
 from rlregress.training.budgets import load_budget
 from rlregress.training.cell import Cell, Job
 from rlregress.verdicts.bands import BandSample, judge_bands
-from rlregress.verdicts.ceiling import is_at_ceiling
+from rlregress.verdicts.ceiling import are_returns_at_ceiling
 from rlregress.verdicts.looks import Looks
-from rlregress.verdicts.power import expect_runs_if_unchanged, smallest_group_drop
-from rlregress.verdicts.rules import CellSample, Rules, visible_drop
-from rlregress.verdicts.sequential import Course, build_verdicts, take_looks
+from rlregress.verdicts.power import estimate_runs_if_unchanged, estimate_smallest_group_drop
+from rlregress.verdicts.rules import CellSample, Rules, compute_visible_drop
+from rlregress.verdicts.sequential import Course, build_verdicts_of_course, take_possible_looks
 
 #: the quantities by which runs are judged
 JUDGED_QUANTITIES = (RETURNS, *SECONDARY)
 
 
-def train_and_judge(session: Session) -> dict[str, Verdict]:
+def train_and_judge_session(session: Session) -> dict[str, Verdict]:
     """Return the verdicts on all cells and groups by name; do or await missing runs.
 
     Cells with stored runs and cells with published bands are two families; where both occur, each
@@ -34,73 +40,76 @@ def train_and_judge(session: Session) -> dict[str, Verdict]:
     """
     verdicts: dict[str, Verdict] = {}
     if session.stored:
-        course = current_course(session)
+        course = judge_present_runs(session)
         # each look decides which cells need further runs
         while course.needed:
-            session.help_or_wait(_missing_jobs(session, course))
-            course = current_course(session)
-        cell_verdicts = build_verdicts(course)
+            session.run_job_or_wait(_list_missing_jobs(session, course))
+            course = judge_present_runs(session)
+        cell_verdicts = build_verdicts_of_course(course)
         verdicts.update(cell_verdicts.cells)
         verdicts.update(cell_verdicts.groups)
     # a published band is judged once, by all runs
     if session.bands:
         table = load_budget(session.cells[0].budget).published
-        returns = {cell: _await_returns(session, cell) for cell in session.bands}
+        returns = {cell: _await_returns_of_cell(session, cell) for cell in session.bands}
         samples = build_band_samples(returns, session.bands, table)
         verdicts.update(judge_bands(samples, alpha=session.family_alpha))
     return verdicts
 
 
-def train_earlier_looks_or_explain(session: Session, job: Job) -> str:
+def train_earlier_looks_or_explain_skip(session: Session, job: Job) -> str:
     """Explain why a run is not needed because its cell is decided; empty if it is needed.
 
     Earlier looks must be over first: their missing runs are done or awaited.
     """
     if job.cell not in session.cells:
         return f"not needed: a replay of {job.cell.id} has the stored numbers"
-    look = session.looks.find_look(session.run_index(job))
+    look = session.looks.find_look_of_run(session.find_index_of_run(job))
     # every cell has a first look, and a published band takes all runs
     if look == 0 or job.cell not in session.stored:
         return ""
     while True:
-        course = current_course(session)
+        course = judge_present_runs(session)
         if course.look >= look or not course.needed:
             break
-        session.help_or_wait(_missing_jobs(session, course))
+        session.run_job_or_wait(_list_missing_jobs(session, course))
     name = job.cell.id
     names = [
-        quantity.named(name)
+        quantity.make_verdict_name(name)
         for quantity in JUDGED_QUANTITIES
-        if job.cell in session.cells_judged_by(quantity)
+        if job.cell in session.list_cells_judged_by(quantity)
     ]
     # the training or the critic of a cell may need runs that its returns do not need
-    looks_taken = max(map(course.count_looks, names))
+    looks_taken = max(map(course.count_looks_taken, names))
     if looks_taken > look or course.undecided.intersection(names):
         return ""
     seeds = session.looks.run_counts[looks_taken - 1]
     return f"not needed: {name} was decided at look {looks_taken}, with {seeds} new runs"
 
 
-def current_course(session: Session) -> Course:
+def judge_present_runs(session: Session) -> Course:
     """Return the decisions that the present runs allow. They are cached until runs are added."""
     # a look takes seconds, and every test of a run asks for the course; runs are only ever added
     done = tuple(len(session.read_returns(cell)) for cell in session.stored)
     if session not in _COURSES or _COURSES[session][0] != done:
         worst = find_worst_returns()
         samples = {
-            quantity.named(cell.id): CellSample(
-                stored=session.stored[cell].numbers(quantity),
+            quantity.make_verdict_name(cell.id): CellSample(
+                stored=session.stored[cell].list_values_of_quantity(quantity),
                 new=session.read_numbers(cell, quantity),
-                group=quantity.named(cell.group),
+                group=quantity.make_verdict_name(cell.group),
                 # a crash must cost at least as much as the worst training ever recorded there
                 worst=worst.get(cell.environment),
                 quantity=quantity,
             )
             for quantity in JUDGED_QUANTITIES
-            for cell in session.cells_judged_by(quantity)
+            for cell in session.list_cells_judged_by(quantity)
         }
         looks = dict.fromkeys(samples, session.looks)
-        _COURSES[session] = done, take_looks(samples, looks, Rules(alpha=session.family_alpha))
+        _COURSES[session] = (
+            done,
+            take_possible_looks(samples, looks, Rules(alpha=session.family_alpha)),
+        )
     return _COURSES[session][1]
 
 
@@ -108,25 +117,27 @@ def current_course(session: Session) -> Course:
 _COURSES: WeakKeyDictionary[Session, tuple[tuple[int, ...], Course]] = WeakKeyDictionary()
 
 
-def _missing_jobs(session: Session, course: Course) -> list[Job]:
+def _list_missing_jobs(session: Session, course: Course) -> list[Job]:
     """Return the runs that the next look waits for."""
     return [
         job
         for cell in session.stored
-        for job in session.cell_jobs(cell)[: needed_runs(course, cell)]
+        for job in session.list_jobs_of_cell(cell)[: count_needed_runs(course, cell)]
         if session.store.find_record(job) is None
     ]
 
 
-def needed_runs(course: Course, cell: Cell) -> int:
+def count_needed_runs(course: Course, cell: Cell) -> int:
     """Return the number of runs of a cell that the next look waits for, over all quantities."""
-    return max(course.needed.get(quantity.named(cell.id), 0) for quantity in JUDGED_QUANTITIES)
+    return max(
+        course.needed.get(quantity.make_verdict_name(cell.id), 0) for quantity in JUDGED_QUANTITIES
+    )
 
 
-def _await_returns(session: Session, cell: Cell) -> list[float]:
+def _await_returns_of_cell(session: Session, cell: Cell) -> list[float]:
     """Return the final returns of all new runs of a cell; do or await missing ones."""
     while len(values := session.read_returns(cell)) < session.looks.max_runs:
-        session.help_or_wait(session.undone_jobs(cell))
+        session.run_job_or_wait(session.list_undone_jobs(cell))
     return values
 
 
@@ -141,14 +152,16 @@ def find_worst_returns() -> dict[str, float]:
     return worst
 
 
-def replace_failed(returns: Mapping[Cell, Sequence[float]], table: str) -> dict[Cell, list[float]]:
+def replace_failed_runs(
+    returns: Mapping[Cell, Sequence[float]], table: str
+) -> dict[Cell, list[float]]:
     """Replace failed runs (nan) by the worst return of their environment.
 
     It is the worst among all stored runs, the means of a published table, and these runs.
     """
     worst = find_worst_returns()
     returns_by_environment = [
-        (key[2], band.mean) for key, band in published.load_table(table).items()
+        (key[2], band.mean) for key, band in published.load_published_bands(table).items()
     ]
     returns_by_environment += [
         (cell.environment, value)
@@ -170,30 +183,34 @@ def build_band_samples(
     """Return the runs with the published bands of their cells, by cell id.
 
     Args:
-        returns: final returns of each cell, nan for failed runs (``replace_failed``).
+        returns: final returns of each cell, nan for failed runs (``replace_failed_runs``).
         table: name of the published table.
     """
     return {
-        cell.id: BandSample(bands[cell], cell_returns, published.count_below_ceiling(cell, table))
-        for cell, cell_returns in replace_failed(returns, table).items()
+        cell.id: BandSample(
+            bands[cell], cell_returns, published.count_runs_below_ceiling(cell, table)
+        )
+        for cell, cell_returns in replace_failed_runs(returns, table).items()
     }
 
 
-def smallest_visible_drop(
+def compute_smallest_visible_drop(
     session: Session, cell: Cell, looks: Looks, quantity: Quantity = RETURNS
 ) -> float | None:
     """Return the smallest drop that is detected with 80 % power, as a share; None if none is.
 
     It depends only on the stored runs and the numbers of seeds, so it is known in advance.
     """
-    if cell not in session.testable_cells(quantity, looks):
+    if cell not in session.list_testable_cells(quantity, looks):
         return None
-    stored = _finite_stored_numbers(session, cell, quantity)
-    drop = visible_drop(stored, looks, *count_family(session, quantity, looks), quantity)
-    return None if drop is None else drop / quantity.scale(stored)
+    stored = _list_finite_stored_numbers(session, cell, quantity)
+    drop = compute_visible_drop(
+        stored, looks, *count_family_and_share_of_error(session, quantity, looks), quantity
+    )
+    return None if drop is None else drop / quantity.compute_scale(stored)
 
 
-def smallest_common_drop(
+def compute_smallest_common_drop(
     session: Session, group: str, looks: Looks, quantity: Quantity = RETURNS
 ) -> float | None:
     """Return the smallest share lost by all cells of a group that is detected; None if none is.
@@ -201,49 +218,57 @@ def smallest_common_drop(
     Args:
         group: its name by this quantity.
     """
-    members = _group_samples(session, group, looks, quantity)
+    members = _list_samples_of_group(session, group, looks, quantity)
     if len(members) < 2:
         return None
-    drop = smallest_group_drop(
+    drop = estimate_smallest_group_drop(
         [len(values) for values in members],
         looks,
-        _relative_sds(members, quantity),
-        *count_family(session, quantity, looks),
+        _list_relative_deviations(members, quantity),
+        *count_family_and_share_of_error(session, quantity, looks),
         floor=Rules.floor,
-        ceilings=[is_at_ceiling(values) for values in members],
+        ceilings=[are_returns_at_ceiling(values) for values in members],
     )
     # a return cannot fall below its bound: a larger drop is impossible, not detectable
-    largest = min(quantity.largest_loss(values) / quantity.scale(values) for values in members)
+    largest = min(
+        quantity.compute_largest_loss(values) / quantity.compute_scale(values) for values in members
+    )
     return drop if math.isfinite(drop) and drop <= largest else None
 
 
-def group_relative_sds(
+def list_relative_deviations_of_group(
     session: Session, group: str, looks: Looks, quantity: Quantity
 ) -> list[float]:
     """Return standard deviation over scale of the stored runs of each tested cell of a group."""
-    return _relative_sds(_group_samples(session, group, looks, quantity), quantity)
+    return _list_relative_deviations(
+        _list_samples_of_group(session, group, looks, quantity), quantity
+    )
 
 
-def _relative_sds(members: Sequence[np.ndarray], quantity: Quantity) -> list[float]:
-    return [float(values.std(ddof=1)) / quantity.scale(values) for values in members]
+def _list_relative_deviations(members: Sequence[np.ndarray], quantity: Quantity) -> list[float]:
+    return [float(values.std(ddof=1)) / quantity.compute_scale(values) for values in members]
 
 
-def _group_samples(
+def _list_samples_of_group(
     session: Session, group: str, looks: Looks, quantity: Quantity
 ) -> list[np.ndarray]:
-    cells = [c for c in session.testable_cells(quantity, looks) if quantity.named(c.group) == group]
-    return [_finite_stored_numbers(session, cell, quantity) for cell in cells]
+    cells = [
+        c
+        for c in session.list_testable_cells(quantity, looks)
+        if quantity.make_verdict_name(c.group) == group
+    ]
+    return [_list_finite_stored_numbers(session, cell, quantity) for cell in cells]
 
 
-def _finite_stored_numbers(session: Session, cell: Cell, quantity: Quantity) -> np.ndarray:
-    numbers = np.array(session.stored[cell].numbers(quantity))
+def _list_finite_stored_numbers(session: Session, cell: Cell, quantity: Quantity) -> np.ndarray:
+    numbers = np.array(session.stored[cell].list_values_of_quantity(quantity))
     return numbers[np.isfinite(numbers)]
 
 
-def expected_seconds(session: Session, looks: Looks) -> float:
+def estimate_session_seconds(session: Session, looks: Looks) -> float:
     """Return the average CPU seconds of a session if nothing changed, over all looks."""
     return sum(
-        expected_new_runs(session, cell, looks) * session.estimated_seconds(cell)
+        estimate_new_runs(session, cell, looks) * session.estimate_seconds_of_cell(cell)
         for cell in session.cells
     )
 
@@ -253,19 +278,19 @@ def count_awaited_runs(session: Session) -> dict[Cell, int]:
     # every cell has its first look, even one that no data could reject
     awaited = dict.fromkeys(session.cells, session.looks.run_counts[0])
     if session.stored:
-        course = current_course(session)
+        course = judge_present_runs(session)
         for cell in session.stored:
             if course.undecided.intersection(
-                quantity.named(cell.id) for quantity in JUDGED_QUANTITIES
+                quantity.make_verdict_name(cell.id) for quantity in JUDGED_QUANTITIES
             ):
                 # its group or a quantity may need more runs than the first look
-                awaited[cell] = max(awaited[cell], needed_runs(course, cell))
+                awaited[cell] = max(awaited[cell], count_needed_runs(course, cell))
             else:
                 awaited[cell] = 0
     return awaited
 
 
-def seconds_to_do(session: Session, measured: Sequence[tuple[str, float]]) -> float:
+def estimate_seconds_to_do(session: Session, measured: Sequence[tuple[str, float]]) -> float:
     """Return the sequential seconds of the runs without a record.
 
     These are the runs of the next looks, which start a process each, and the expected runs of later
@@ -278,18 +303,18 @@ def seconds_to_do(session: Session, measured: Sequence[tuple[str, float]]) -> fl
     first = session.looks.run_counts[0]
     # of later looks only the expected number of runs is known; they share started processes
     later_seconds = sum(
-        max(expected_new_runs(session, cell, session.looks) - first, 0.0) * seconds[cell]
+        max(estimate_new_runs(session, cell, session.looks) - first, 0.0) * seconds[cell]
         for cell in session.stored
         if awaited[cell] == first < session.looks.max_runs
     )
     start_seconds = read_durations().start
     return later_seconds + sum(
         start_seconds + run_seconds
-        for _, run_seconds in session.estimate_remaining(measured, awaited)
+        for _, run_seconds in session.estimate_remaining_runs(measured, awaited)
     )
 
 
-def expected_new_runs(session: Session, cell: Cell, looks: Looks) -> float:
+def estimate_new_runs(session: Session, cell: Cell, looks: Looks) -> float:
     """Return the average number of new runs of a cell if nothing changed."""
     if cell not in session.stored or len(looks.run_counts) == 1:
         return float(looks.max_runs)
@@ -298,20 +323,22 @@ def expected_new_runs(session: Session, cell: Cell, looks: Looks) -> float:
         related
         for related in session.stored
         if related == cell
-        or (related.group == cell.group and cell.group in session.group_names(looks=looks))
+        or (related.group == cell.group and cell.group in session.list_group_names(looks=looks))
     ]
-    return expect_runs_if_unchanged(
+    return estimate_runs_if_unchanged(
         [len(session.stored[related].returns) for related in related_cells],
         looks,
-        *count_family(session, RETURNS, looks),
+        *count_family_and_share_of_error(session, RETURNS, looks),
         quantities=sum(
-            any(c in session.cells_judged_by(quantity) for c in related_cells)
+            any(c in session.list_cells_judged_by(quantity) for c in related_cells)
             for quantity in ONE_SIDED
         ),
     )
 
 
-def count_family(session: Session, quantity: Quantity, looks: Looks) -> tuple[int, float]:
+def count_family_and_share_of_error(
+    session: Session, quantity: Quantity, looks: Looks
+) -> tuple[int, float]:
     """Return the number of tested cells and groups of a quantity, and its share of the error.
 
     The stored runs decide which secondary quantities are judged, so it is known in advance.
@@ -322,8 +349,10 @@ def count_family(session: Session, quantity: Quantity, looks: Looks) -> tuple[in
     """
     # Holm's first step tests every hypothesis at the level that a single deviating cell must pass
     counts = {
-        counted_quantity: len(session.testable_cells(counted_quantity, looks))
-        + len(session.group_names(counted_quantity, looks))
+        counted_quantity: len(session.list_testable_cells(counted_quantity, looks))
+        + len(session.list_group_names(counted_quantity, looks))
         for counted_quantity in ONE_SIDED
     }
-    return counts[quantity], session.family_alpha * shares(counts).get(quantity, 1.0)
+    return counts[quantity], session.family_alpha * compute_shares_of_error(counts).get(
+        quantity, 1.0
+    )

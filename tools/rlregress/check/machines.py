@@ -17,15 +17,15 @@ def describe_other_machines(session: Session) -> list[str]:
     runs: Counter[tuple[str, str]] = Counter()
     for cell, stored in session.stored.items():
         expected = stored.platform
-        for run_record in map(session.store.find_record, session.cell_jobs(cell)):
+        for run_record in map(session.store.find_record, session.list_jobs_of_cell(cell)):
             new = run_record["platform"] if run_record is not None else {}
             compared_fields = [
                 name for name in machine.FIELDS if name in expected and new.get(name)
             ]
             if any(new[name] != expected[name] for name in compared_fields):
                 runs[
-                    machine.format_machine(new, compared_fields),
-                    machine.format_machine(expected, compared_fields),
+                    machine.format_machine_in_words(new, compared_fields),
+                    machine.format_machine_in_words(expected, compared_fields),
                 ] += 1
     return [
         f"{count} new runs come from another class of machine ({new}) than the stored runs that "

@@ -20,12 +20,12 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field
 
 from rlregress import __version__, datafiles, evidence, files
-from rlregress.check.baseline_runs import read_numbers
+from rlregress.check.baseline_runs import read_judged_numbers
 from rlregress.check.stored_throughput import QUANTITIES
-from rlregress.datafiles import Component, Line, Natural, Number, Time, expect_value, one_of
+from rlregress.datafiles import Component, Line, Natural, Number, Time, expect_one_of, expect_value
 from rlregress.errors import UserError
 from rlregress.model.check_result import CheckResult, EarlierRun
-from rlregress.model.quantities import CRITIC, RETURNS, TRAINING, quantity_of
+from rlregress.model.quantities import CRITIC, RETURNS, TRAINING, get_quantity_of_name
 from rlregress.model.replay_result import DIFFERS, NOT_REPLAYED
 from rlregress.model.verdict import EXIT_CODES, REPRODUCED
 from rlregress.training import recorded_runs
@@ -45,7 +45,7 @@ _Numbers = tuple[_Number | None, ...]
 _Pair = Annotated[
     Line, expect_value("a framework and an algorithm", lambda text: len(text.split(" ")) == 2)
 ]
-_Verdict = Annotated[str, one_of(tuple(EXIT_CODES))]
+_Verdict = Annotated[str, expect_one_of(tuple(EXIT_CODES))]
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class NightlyCell:
 
     framework: Component
     group: Component
-    verdict: Annotated[str, one_of(("", *EXIT_CODES))]
+    verdict: Annotated[str, expect_one_of(("", *EXIT_CODES))]
     protocol: Mapping[Line, Natural]
     hyperparameters: Line
     seeds: tuple[Natural, ...]
@@ -101,7 +101,7 @@ class NightlyReplay:
     group: Component
     replayed: Component
     seed: Natural
-    state: Annotated[str, one_of((REPRODUCED, DIFFERS, NOT_REPLAYED))]
+    state: Annotated[str, expect_one_of((REPRODUCED, DIFFERS, NOT_REPLAYED))]
     first: str = ""
 
 
@@ -139,7 +139,7 @@ class NightlyRun:
     throughput: Mapping[
         _Pair,
         Mapping[
-            Annotated[str, one_of(tuple(QUANTITIES))],
+            Annotated[str, expect_one_of(tuple(QUANTITIES))],
             Annotated[tuple[_Number, ...], Field(min_length=1)],
         ],
     ]
@@ -152,7 +152,7 @@ class NightlyRun:
         if places - set(range(len(self.machines))):
             raise ValueError(f"a run of machine {max(places)}, of {len(self.machines)} in all")
 
-    def reproduced(self) -> set[str]:
+    def list_reproduced_cells(self) -> set[str]:
         """Return the cells that a replay reproduced, and the groups without any other cell."""
         cells = {name for name, replay in self.replays.items() if replay.state == REPRODUCED}
         judged_groups = {cell.group for cell in self.cells.values()}
@@ -172,7 +172,7 @@ class _Report:
 def read_nightly_run(folder: Path) -> NightlyRun:
     """Return the nightly run of a report folder; UserError if its record is damaged."""
     remedy = "leave this night out, or unpack its artifact again"
-    report: _Report = datafiles.read(folder / VERDICT_FILE, _Report, remedy=remedy)
+    report: _Report = datafiles.read_data_file(folder / VERDICT_FILE, _Report, remedy=remedy)
     return report.night
 
 
@@ -184,7 +184,7 @@ def add_earlier_runs(result: CheckResult, report: Path) -> CheckResult:
     """
     earlier = []
     frameworks = {outcome.framework for outcome in result.outcomes}
-    for path in sorted(files.absolute(report).parent.glob(f"*/{VERDICT_FILE}")):
+    for path in sorted(files.make_absolute_path(report).parent.glob(f"*/{VERDICT_FILE}")):
         with suppress(UserError):
             night = read_nightly_run(path.parent)
             verdicts = {
@@ -198,7 +198,9 @@ def add_earlier_runs(result: CheckResult, report: Path) -> CheckResult:
     return replace(result, report_data=replace(result.report_data, earlier=tuple(earlier)))
 
 
-def build_record(result: CheckResult, entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def build_nightly_record(
+    result: CheckResult, entries: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
     """Return the record of a check that ends now.
 
     Args:
@@ -222,11 +224,11 @@ def build_record(result: CheckResult, entries: Sequence[Mapping[str, Any]]) -> d
         "budget": result.budget,
         "frameworks": frameworks,
         "unjudged": list(result.unjudged),
-        **_summarize_evidence(entries),
+        **_summarize_evidence_by_framework(entries),
     }
 
 
-def _summarize_evidence(entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _summarize_evidence_by_framework(entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Summarize the entries of the evidence."""
     machines: list[dict[str, Any]] = []
     cells: dict[str, dict[str, Any]] = {}
@@ -241,8 +243,10 @@ def _summarize_evidence(entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         run_machine = {name: value for name, value in platform.items() if value}
         if run_machine not in machines:
             machines.append(run_machine)
-        cell = cells.setdefault(run_record["cell"], _empty_cell(run_record, framework, verdicts))
-        numbers = read_numbers(run_record)
+        cell = cells.setdefault(
+            run_record["cell"], _make_cell_without_runs(run_record, framework, verdicts)
+        )
+        numbers = read_judged_numbers(run_record)
         cell["seeds"].append(run_record["seed"])
         cell["parameters"].append(
             (run_record.get("parameters_sha256") or "").removeprefix("sha256:")[:12]
@@ -256,7 +260,7 @@ def _summarize_evidence(entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     other_verdicts = {
         name: verdict["verdict"]
         for name, verdict in verdicts.items()
-        if name not in cells and quantity_of(name) in NUMBERS.values()
+        if name not in cells and get_quantity_of_name(name) in NUMBERS.values()
     }
     throughput: dict[str, dict[str, list[float]]] = {}
     for pair, measured in evidence.collect_throughput([dict(entry) for entry in entries]).items():
@@ -285,17 +289,17 @@ def _summarize_evidence(entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def _summarize_replay(replay_entry: Mapping[str, Any], framework: str) -> dict[str, Any]:
     return {
         "framework": framework,
-        "group": _group_name(replay_entry["cell"], framework),
+        "group": _name_group_of_cell(replay_entry["cell"], framework),
         **{name: replay_entry[name] for name in ("replayed", "seed", "state", "first")},
     }
 
 
-def _group_name(cell: str, framework: str) -> str:
+def _name_group_of_cell(cell: str, framework: str) -> str:
     algorithm = cell.removeprefix(f"{framework}-").partition("-")[0]
     return f"{framework}-{algorithm}"
 
 
-def _empty_cell(
+def _make_cell_without_runs(
     first_record: Mapping[str, Any], framework: str, verdicts: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Any]:
     """Return a cell without runs, described by its first record."""
@@ -303,7 +307,7 @@ def _empty_cell(
     text = json.dumps(hyperparameters, sort_keys=True)
     return {
         "framework": framework,
-        "group": _group_name(str(first_record["cell"]), framework),
+        "group": _name_group_of_cell(str(first_record["cell"]), framework),
         "verdict": str(verdicts.get(first_record["cell"], {}).get("verdict", "")),
         "protocol": first_record.get("protocol") or {},
         "hyperparameters": hashlib.sha256(text.encode()).hexdigest()[:12]

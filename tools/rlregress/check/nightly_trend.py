@@ -29,7 +29,7 @@ from rlregress.check.nightly_record import (
 )
 from rlregress.check.stored_throughput import MEMORY, QUANTITIES
 from rlregress.errors import UserError
-from rlregress.model.quantities import BY_NAME, cell_of
+from rlregress.model.quantities import BY_NAME, get_cell_of_name
 from rlregress.model.trend_result import Row, Shift, Trend
 from rlregress.model.verdict import (
     COULD_NOT_JUDGE,
@@ -68,9 +68,11 @@ def find_report_folders(folders: Iterable[Path]) -> list[Path]:
     for folder in folders:
         if not folder.is_dir():
             raise UserError(f"{folder} is not a folder; expected one with reports of checks")
-        walked = os.walk(folder, onerror=_raise_unreadable)
+        walked = os.walk(folder, onerror=_raise_unreadable_folder)
         folders_with_report = sorted(
-            files.absolute(Path(place)) for place, _, names in walked if VERDICT_FILE in names
+            files.make_absolute_path(Path(place))
+            for place, _, names in walked
+            if VERDICT_FILE in names
         )
         if not folders_with_report:
             raise UserError(
@@ -81,14 +83,16 @@ def find_report_folders(folders: Iterable[Path]) -> list[Path]:
     return list(folders_found)
 
 
-def _raise_unreadable(error: OSError) -> None:
+def _raise_unreadable_folder(error: OSError) -> None:
     """Raise UserError, because ``os.walk`` skips unreadable folders and a missed night matters."""
     raise UserError(
         f"{error.filename} cannot be read: {error.strerror}; expected a folder that you may read"
     )
 
 
-def read_nights(folders: Sequence[Path], since: str = "") -> tuple[list[NightlyRun], list[str]]:
+def read_nightly_runs(
+    folders: Sequence[Path], since: str = ""
+) -> tuple[list[NightlyRun], list[str]]:
     """Return the nights below these folders by date, and descriptions of those left out.
 
     Args:
@@ -127,7 +131,7 @@ def read_nights(folders: Sequence[Path], since: str = "") -> tuple[list[NightlyR
     return recent, left_out
 
 
-def summarize_nights(nights: Sequence[NightlyRun], left_out: Sequence[str] = ()) -> Trend:
+def summarize_nightly_runs(nights: Sequence[NightlyRun], left_out: Sequence[str] = ()) -> Trend:
     """Summarize many nights.
 
     Args:
@@ -147,9 +151,9 @@ def summarize_nights(nights: Sequence[NightlyRun], left_out: Sequence[str] = ())
     histories = _build_histories(nights)
     return Trend(
         dates=tuple(night.started for night in nights),
-        left_out=(*left_out, *_describe_unjudged(nights)),
-        frameworks=tuple(_build_row(nights, *item) for item in frameworks.items()),
-        rows=tuple(_build_row(nights, *item) for item in histories.items()),
+        left_out=(*left_out, *_describe_unjudged_subjects(nights)),
+        frameworks=tuple(_build_row_of_history(nights, *item) for item in frameworks.items()),
+        rows=tuple(_build_row_of_history(nights, *item) for item in histories.items()),
     )
 
 
@@ -161,7 +165,7 @@ def _build_histories(nights: Sequence[NightlyRun]) -> dict[str, _History]:
         owners |= {cell.group: cell.framework for cell in night.cells.values()}
         for name, cell in night.cells.items():
             for measure, quantity in NUMBERS.items():
-                named = quantity.named(name)
+                named = quantity.make_verdict_name(name)
                 history = histories.setdefault(named, _History(named, cell.framework))
                 history.numbers[number], history.measure = list(getattr(cell, measure)), measure
             histories[name].verdicts[number] = cell.verdict or COULD_NOT_JUDGE
@@ -171,18 +175,20 @@ def _build_histories(nights: Sequence[NightlyRun]) -> dict[str, _History]:
                 history = histories.setdefault(named, _History(named, pair.partition(" ")[0]))
                 history.numbers[number], history.measure = list(values), QUANTITIES[measure]
         for name, verdict in night.verdicts.items():
-            owner = owners.get(cell_of(name), name.partition(" ")[0])
+            owner = owners.get(get_cell_of_name(name), name.partition(" ")[0])
             histories.setdefault(name, _History(name, owner)).verdicts[number] = verdict
-        for name in night.reproduced():
+        for name in night.list_reproduced_cells():
             if name in night.replays:
                 histories.setdefault(name, _History(name, night.replays[name].framework))
             # earlier nights judged these by new runs
-            for named in {quantity.named(name) for quantity in NUMBERS.values()} & set(histories):
+            for named in {quantity.make_verdict_name(name) for quantity in NUMBERS.values()} & set(
+                histories
+            ):
                 histories[named].verdicts[number] = REPRODUCED
     return histories
 
 
-def _describe_unjudged(nights: Sequence[NightlyRun]) -> list[str]:
+def _describe_unjudged_subjects(nights: Sequence[NightlyRun]) -> list[str]:
     """Describe the subjects that the last checks did not judge."""
     lines = []
     if failed := [night.started[:10] for night in nights if night.exit_code == 2]:
@@ -220,7 +226,9 @@ def _shorten_list(names: Sequence[str]) -> str:
     return ", ".join(names[:3]) + ending
 
 
-def _build_row(nights: Sequence[NightlyRun], history_name: str, history: _History) -> Row:
+def _build_row_of_history(
+    nights: Sequence[NightlyRun], history_name: str, history: _History
+) -> Row:
     """Summarize one history."""
     conclusive = {n: v for n, v in history.verdicts.items() if v not in _UNDECIDED_VERDICTS}
     last = [*history.verdicts.values(), INCONCLUSIVE][len(history.verdicts) - 1]
@@ -228,10 +236,10 @@ def _build_row(nights: Sequence[NightlyRun], history_name: str, history: _Histor
     # an undecided night does not end a regression
     if conclusive and [*conclusive.values()][-1] == REGRESSED:
         verdict = REGRESSED
-    means = _means_by_night(history)
+    means = _compute_mean_of_each_night(history)
     shift = None
     if verdict in (REGRESSED, IMPROVED):
-        shift = _date_shift(nights, history, conclusive, verdict, means)
+        shift = _find_date_of_shift(nights, history, conclusive, verdict, means)
     return Row(
         name=history_name,
         quantity=history.measure,
@@ -245,7 +253,7 @@ def _build_row(nights: Sequence[NightlyRun], history_name: str, history: _Histor
     )
 
 
-def _means_by_night(history: _History) -> dict[int, float]:
+def _compute_mean_of_each_night(history: _History) -> dict[int, float]:
     """Return the mean of each night; a failed run counts as the lowest return of all nights."""
     finite = [value for values in history.numbers.values() for value in values if value is not None]
     failed = [min(finite)] if finite and history.measure == "returns" else []
@@ -256,7 +264,7 @@ def _means_by_night(history: _History) -> dict[int, float]:
     return {night: sum(values) / len(values) for night, values in by_night.items() if values}
 
 
-def _date_shift(
+def _find_date_of_shift(
     nights: Sequence[NightlyRun],
     history: _History,
     conclusive: Mapping[int, str],
@@ -278,14 +286,14 @@ def _date_shift(
     down = (verdict == REGRESSED) != (history.measure == QUANTITIES[MEMORY])
     night = earliest = latest = first
     before = after = share = None
-    if (places := locate_drop(values if down else -values)) is not None:
+    if (places := locate_drop_in_series(values if down else -values)) is not None:
         night, earliest, latest = (numbers[place] for place in places)
         old, new = np.split(values, [places[0]])
         before, after = float(old.mean()), float(new.mean())
         quantity = BY_NAME.get(history.measure)
-        share = (after - before) / (quantity.scale(old) if quantity else before)
+        share = (after - before) / (quantity.compute_scale(old) if quantity else before)
     last = max(n for n in (*history.numbers, *history.verdicts) if n < earliest)
-    versions, conditions = _list_differences(nights[last], nights[latest], history)
+    versions, conditions = _list_differences_between_nights(nights[last], nights[latest], history)
     return Shift(
         night=night,
         earliest=earliest,
@@ -298,7 +306,7 @@ def _date_shift(
     )
 
 
-def locate_drop(values: ArrayLike) -> tuple[int, int, int] | None:
+def locate_drop_in_series(values: ArrayLike) -> tuple[int, int, int] | None:
     """Return places of the first night of a lower level, and of the ends of its 95 % interval.
 
     Args:
@@ -326,20 +334,22 @@ def locate_drop(values: ArrayLike) -> tuple[int, int, int] | None:
     return int(places[best]), int(likely_places.min()), int(likely_places.max())
 
 
-def _list_differences(
+def _list_differences_between_nights(
     old: NightlyRun, new: NightlyRun, history: _History
 ) -> tuple[tuple[tuple[str, str, str], ...], tuple[str, ...]]:
     """Return the packages (name, old, new) and other conditions that differ between two nights."""
     versions, other_conditions = (
         [(n, before[n], after[n]) for n in after if n in before and before[n] != after[n]]
         for before, after in zip(
-            _split_conditions(old, history), _split_conditions(new, history), strict=True
+            _split_versions_and_conditions(old, history),
+            _split_versions_and_conditions(new, history),
+            strict=True,
         )
     )
     return tuple(versions), tuple(f"{n} {was} -> {now}" for n, was, now in other_conditions)
 
 
-def _split_conditions(
+def _split_versions_and_conditions(
     night: NightlyRun, history: _History
 ) -> tuple[dict[str, str], dict[str, str]]:
     """Return the versions of a night, and its other conditions that may change results."""
@@ -358,7 +368,7 @@ def _split_conditions(
             if condition in framework_run
         }:
             other_conditions[condition] = " and ".join(sorted(values))
-    if cell := night.cells.get(cell_of(history.name)):
+    if cell := night.cells.get(get_cell_of_name(history.name)):
         other_conditions |= {key: str(value) for key, value in cell.protocol.items()}
         other_conditions["hyperparameters"] = cell.hyperparameters
     return versions, other_conditions

@@ -11,7 +11,7 @@ from rlregress.catalogue import requested_names
 from rlregress.catalogue.expectations import DetailScope
 from rlregress.model.check_result import FrameworkOutcome
 from rlregress.model.extra_packages import EXTRAS
-from rlregress.model.quantities import RETURNS, TRAINING, Quantity, quantity_of
+from rlregress.model.quantities import RETURNS, TRAINING, Quantity, get_quantity_of_name
 from rlregress.model.verdict import (
     CHANGES,
     COULD_NOT_JUDGE,
@@ -20,7 +20,7 @@ from rlregress.model.verdict import (
     HOLDS,
     INCONCLUSIVE,
     REGRESSED,
-    worst_verdict,
+    find_worst_verdict,
 )
 from rlregress.training import cell
 from rlregress.verdicts.rules import Rules
@@ -29,7 +29,7 @@ from rlregress.verdicts.rules import Rules
 SIGN_OF_A_DROP = 0.2
 
 
-def _covers_cell(covering: Mapping[str, Any], cell: Mapping[str, Any]) -> bool:
+def _does_verdict_cover_cell(covering: Mapping[str, Any], cell: Mapping[str, Any]) -> bool:
     """Return whether a ``holds`` verdict covers an ``inconclusive`` cell.
 
     The covering verdict is that of the cell's group, or of the training returns of either. It does
@@ -44,13 +44,13 @@ def _covers_cell(covering: Mapping[str, Any], cell: Mapping[str, Any]) -> bool:
     return drop <= detectable or (cell["p_drop"] > SIGN_OF_A_DROP and drop <= Rules().must_detect)
 
 
-def _is_covered(name: str, verdicts: Mapping[str, Mapping[str, Any]]) -> bool:
+def _is_covered_by_other_verdict(name: str, verdicts: Mapping[str, Mapping[str, Any]]) -> bool:
     """Return whether another verdict covers an inconclusive cell or group."""
     groups = [group for group, verdict in verdicts.items() if name in verdict.get("cells", ())]
-    names = [*groups, *(TRAINING.named(judged_name) for judged_name in (name, *groups))]
+    names = [*groups, *(TRAINING.make_verdict_name(judged_name) for judged_name in (name, *groups))]
     return any(
         verdicts[covering_name]["verdict"] == HOLDS
-        and _covers_cell(verdicts[covering_name], verdicts[name])
+        and _does_verdict_cover_cell(verdicts[covering_name], verdicts[name])
         for covering_name in names
         if covering_name in verdicts
     )
@@ -76,18 +76,18 @@ def _derive_framework_verdict(
     counted_verdicts = [
         verdict["verdict"]
         for name, verdict in verdicts.items()
-        if not (verdict["verdict"] == INCONCLUSIVE and _is_covered(name, verdicts))
-        and _counts_for_framework(quantity_of(name), verdict["verdict"])
+        if not (verdict["verdict"] == INCONCLUSIVE and _is_covered_by_other_verdict(name, verdicts))
+        and _counts_for_framework(get_quantity_of_name(name), verdict["verdict"])
     ]
-    return worst_verdict([*counted_verdicts, *throughput])
+    return find_worst_verdict([*counted_verdicts, *throughput])
 
 
-def _is_trained(framework: str, trained: Collection[str] | None) -> bool:
+def _is_framework_trained(framework: str, trained: Collection[str] | None) -> bool:
     # trainings take the copy with the plain name, so "name@label" is not among them
     return trained is None or framework in trained
 
 
-def build_outcomes(
+def build_framework_outcomes(
     entries: list[dict[str, Any]],
     trained: Collection[str] | None = None,
     to_probe: Mapping[str, Collection[DetailScope]] = MappingProxyType({}),
@@ -128,7 +128,7 @@ def build_outcomes(
         ]
         if (
             not failures
-            and not _is_trained(framework, trained)
+            and not _is_framework_trained(framework, trained)
             and set(throughput_verdicts) <= {HOLDS}
         ):
             verdict = FORMULAS_HOLD
@@ -137,24 +137,26 @@ def build_outcomes(
                 failures, verdicts, [*throughput_verdicts, *replay_states]
             )
         lacking_entries = [entry for entry in framework_entries if evidence.LACKING in entry]
-        extra_entries = [entry for entry in lacking_entries if _tests_missing_extra(entry)]
+        extra_entries = [entry for entry in lacking_entries if _is_test_of_missing_extra(entry)]
         probes = set(to_probe.get(framework, ())) - {
             (entry.get("detail"), entry.get("scope")) for entry in extra_entries
         }
-        missing = requested_names.describe_not_probed(
+        missing = requested_names.describe_unanswered_details(
             probes, evidence.list_answered_details(framework_entries, framework)
         )
         tiers = (
-            _untested_tiers(tests, _is_trained(framework, trained)) if framework in to_probe else ()
+            _list_untested_tiers(tests, _is_framework_trained(framework, trained))
+            if framework in to_probe
+            else ()
         )
         cells = {
             item: reason
             for item, reason in untrained.items()
-            if _is_trained(framework, {item.framework})
+            if _is_framework_trained(framework, {item.framework})
         }
-        lacking = _tests_by_package(lacking_entries, cells)
-        old_files = evidence.collect_old_files(framework_entries).get(framework, {})
-        not_loaded = evidence.collect_not_loaded(framework_entries).get(framework, {})
+        lacking = _group_tests_by_missing_package(lacking_entries, cells)
+        old_files = evidence.collect_outcomes_of_old_files(framework_entries).get(framework, {})
+        not_loaded = evidence.collect_kinds_not_loaded(framework_entries).get(framework, {})
         # one kind of file may not exist in this environment; if no kind was loaded, old files are
         # unknown
         unread = bool(old_files) and not_loaded.keys() == old_files.keys()
@@ -174,7 +176,7 @@ def build_outcomes(
                 untested=tiers,
                 throughput=throughput,
                 replays=replays,
-                not_judged=evidence.collect_not_judged(framework_entries),
+                not_judged=evidence.collect_unjudged_quantities(framework_entries),
                 lacking=lacking,
                 old_files=old_files,
                 not_loaded=not_loaded,
@@ -183,7 +185,7 @@ def build_outcomes(
     return framework_outcomes
 
 
-def _tests_missing_extra(entry: Mapping[str, Any]) -> bool:
+def _is_test_of_missing_extra(entry: Mapping[str, Any]) -> bool:
     """Return whether a test is about a missing extra, as its name says: wrappers of Atari.
 
     Such a test cannot run in this environment, and the rest can be judged without it. Any other
@@ -193,7 +195,7 @@ def _tests_missing_extra(entry: Mapping[str, Any]) -> bool:
     return any(f"[{extra}]" in sentence and extra in test for extra in EXTRAS.values())
 
 
-def _tests_by_package(
+def _group_tests_by_missing_package(
     entries: list[dict[str, Any]], untrained: Mapping[cell.Cell, str]
 ) -> dict[str, tuple[str, ...]]:
     """Return the sentence about a missing package -> the tests and cells that need it."""
@@ -205,7 +207,7 @@ def _tests_by_package(
     return {sentence: tuple(names) for sentence, names in sorted(names_by_sentence.items())}
 
 
-def _untested_tiers(tests: Mapping[str, Mapping[str, int]], trained: bool) -> tuple[str, ...]:
+def _list_untested_tiers(tests: Mapping[str, Mapping[str, int]], trained: bool) -> tuple[str, ...]:
     tiers = ("unit", "behavior", "performance") if trained else ("unit", "behavior")
     return tuple(tier for tier in tiers if not tests.get(tier, {}).get("passed"))
 
@@ -220,12 +222,12 @@ def find_broken_tests(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def find_unjudged(names: Iterable[str], entries: list[dict[str, Any]]) -> list[str]:
+def find_unjudged_names(names: Iterable[str], entries: list[dict[str, Any]]) -> list[str]:
     """Return the cells and groups of the session without a verdict."""
     return sorted(set(names) - evidence.collect_verdicts(entries).keys())
 
 
-def exit_code(
+def compute_exit_code(
     framework_outcomes: list[FrameworkOutcome],
     entries: list[dict[str, Any]],
     missing: Sequence[str] = (),
@@ -235,4 +237,4 @@ def exit_code(
     verdicts = [outcome.verdict for outcome in framework_outcomes]
     if not framework_outcomes or missing or find_broken_tests(entries):
         verdicts.append(COULD_NOT_JUDGE)
-    return EXIT_CODES[worst_verdict(verdicts)]
+    return EXIT_CODES[find_worst_verdict(verdicts)]

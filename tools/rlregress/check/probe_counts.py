@@ -8,21 +8,29 @@ from typing import Any
 
 from rlregress import frameworks
 from rlregress.catalogue import registry
-from rlregress.catalogue.implementation import list_implementations, load_absent, load_documented
+from rlregress.catalogue.implementation import (
+    list_implementations,
+    load_expectations_of_installed_version,
+    load_reasons_of_absent_details,
+)
 from rlregress.faults import fault_tables
 from rlregress.frameworks.base import Adapter
 from rlregress.model.detail_answers import Missing, ProbeCounts
 from rlregress.model.fault_results import DETAILS
 
 
-def count_probes(adapter: Adapter) -> ProbeCounts:
+def count_probes_of_framework(adapter: Adapter) -> ProbeCounts:
     """Count the probes of a framework.
 
     Raises:
         UserError: its files in ``baselines`` cannot be read.
     """
-    probe_keys = set(adapter.observe.probes())
-    entries = [entry for key, entry in load_documented(adapter).items() if key in probe_keys]
+    probe_keys = set(adapter.observe.list_probes())
+    entries = [
+        entry
+        for key, entry in load_expectations_of_installed_version(adapter).items()
+        if key in probe_keys
+    ]
     return ProbeCounts(
         framework=adapter.full_name,
         version=adapter.code.version(),
@@ -30,12 +38,12 @@ def count_probes(adapter: Adapter) -> ProbeCounts:
         scopes=len(probe_keys),
         variants=len({(entry.id, entry.variant) for entry in entries}),
         deviations=sum(bool(entry.deviation) for entry in entries),
-        absent=len(load_absent(adapter)),
-        faults=len(fault_tables.load(DETAILS, [adapter.name])),
+        absent=len(load_reasons_of_absent_details(adapter)),
+        faults=len(fault_tables.load_faults(DETAILS, [adapter.name])),
     )
 
 
-def find_missing(adapter: Adapter, detail_ids: Collection[str]) -> list[Missing]:
+def find_missing_parts_of_details(adapter: Adapter, detail_ids: Collection[str]) -> list[Missing]:
     """List the gaps in a framework's details, in the order of the catalogue.
 
     Args:
@@ -45,24 +53,28 @@ def find_missing(adapter: Adapter, detail_ids: Collection[str]) -> list[Missing]
         UserError: its files in ``baselines`` cannot be read.
     """
     probes, entries, absent_details = (
-        set(adapter.observe.probes()),
-        load_documented(adapter),
-        load_absent(adapter),
+        set(adapter.observe.list_probes()),
+        load_expectations_of_installed_version(adapter),
+        load_reasons_of_absent_details(adapter),
     )
     probes_elsewhere = defaultdict(list)
-    for other_adapter in frameworks.installed():
+    for other_adapter in frameworks.list_installed_adapters():
         if other_adapter.name != adapter.name:
-            for (id, _), probe in other_adapter.observe.probes().items():
+            for (id, _), probe in other_adapter.observe.list_probes().items():
                 probes_elsewhere[id].append(_unwrap_function(probe))
-    faults = fault_tables.load(DETAILS, [adapter.name])
+    faults = fault_tables.load_faults(DETAILS, [adapter.name])
     details_with_fault = {id for fault in faults for id in (*fault.turns, *fault.also)}
     details_with_fault |= fault_tables.load_details_without_fault(adapter.name).keys()
     gaps = []
-    for id in (detail.id for detail in registry.all_details() if detail.id in detail_ids):
+    for id in (detail.id for detail in registry.list_details() if detail.id in detail_ids):
         detail_keys = {key for key in probes if key[0] == id}
         if not detail_keys and id not in absent_details:
             gaps.append(
-                Missing(detail=id, lacks="probe", example=_suggest_example(probes_elsewhere[id]))
+                Missing(
+                    detail=id,
+                    lacks="probe",
+                    example=_suggest_example_of_probe(probes_elsewhere[id]),
+                )
             )
         elif detail_keys - entries.keys():
             gaps.append(Missing(detail=id, lacks="expectation"))
@@ -71,7 +83,7 @@ def find_missing(adapter: Adapter, detail_ids: Collection[str]) -> list[Missing]
     return gaps
 
 
-def _suggest_example(functions: Sequence[Any]) -> str:
+def _suggest_example_of_probe(functions: Sequence[Any]) -> str:
     """Return the measurement of a detail on any driver, else the modules of other probes."""
     for function in functions:
         if function.__module__.startswith("rlregress.measurements."):
@@ -87,9 +99,9 @@ def _unwrap_function(function: Any) -> Any:
     return function
 
 
-def probe_everything(adapters: Sequence[Adapter], on_answer: Callable[[], None]) -> None:
+def probe_all_details(adapters: Sequence[Adapter], on_answer: Callable[[], None]) -> None:
     """Probe every detail of every framework in every scope; call ``on_answer`` after each."""
     for adapter in adapters:
-        for implementation in list_implementations(adapter, *registry.ids()):
+        for implementation in list_implementations(adapter, *registry.list_detail_ids()):
             _ = implementation.judgement
             on_answer()

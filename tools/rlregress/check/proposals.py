@@ -6,13 +6,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from rlregress.check.candidates import choose_looks
-from rlregress.check.judging import count_family, group_relative_sds, smallest_common_drop
+from rlregress.check.candidates import choose_looks_for_estimates
+from rlregress.check.judging import (
+    compute_smallest_common_drop,
+    count_family_and_share_of_error,
+    list_relative_deviations_of_group,
+)
 from rlregress.check.session import Session
 from rlregress.model.planned_session import Gate, Wanted
-from rlregress.model.quantities import RETURNS, TRAINING, Quantity, cell_of, percent
+from rlregress.model.quantities import RETURNS, TRAINING, Quantity, format_percent, get_cell_of_name
 from rlregress.training.cell import Cell
-from rlregress.verdicts.missing import suggest_cell_seeds, suggest_group_seeds
+from rlregress.verdicts.missing import suggest_seeds_of_cell, suggest_seeds_of_group
 
 
 def propose_gates(
@@ -31,7 +35,9 @@ def propose_gates(
         detecting = [
             gate
             for gate in gates
-            if all(_detects_share(drop, share) for drop in _smaller_drops(drops(gate)).values())
+            if all(
+                _detects_share(drop, share) for drop in _choose_smaller_drops(drops(gate)).values()
+            )
         ]
         session_gates = [gate for gate in detecting if is_begun and gate.chosen]
         return min(
@@ -46,7 +52,7 @@ def propose_gates(
                 what=f"{drop} in any one of {cell_count} cells",
                 gate=None,
                 missing={},
-                unknown=_explain_unknown(session),
+                unknown=_explain_unknown_drops(session),
             ),
         )
     cell_gate = cheapest_gate(lambda gate: gate.cells)
@@ -59,7 +65,7 @@ def propose_gates(
         Wanted(
             what=f"{drop} in any one cell{restriction}, that its evaluation or its training shows",
             gate=cell_gate,
-            missing={} if cell_gate else _suggest_for_cells(session, gates, share),
+            missing={} if cell_gate else _suggest_gates_for_cells(session, gates, share),
         )
     ]
     # all gates list the same groups
@@ -69,13 +75,13 @@ def propose_gates(
             Wanted(
                 what=f"{drop} that the cells of a group have in common, shown by one or the other",
                 gate=group_gate,
-                missing={} if group_gate else _suggest_for_groups(session, gates, share),
+                missing={} if group_gate else _suggest_gates_for_groups(session, gates, share),
             )
         )
     return tuple(proposals)
 
 
-def _explain_unknown(session: Session) -> str:
+def _explain_unknown_drops(session: Session) -> str:
     """Explain why the detectable drops of a session's cells are unknown."""
     reason = "it is computed from stored runs, and none of these cells has any"
     if session.bands:
@@ -83,55 +89,66 @@ def _explain_unknown(session: Session) -> str:
     return f"{reason}; name cells that have some, such as --cells all"
 
 
-def _smaller_drops(drops: Mapping[str, float | None]) -> dict[str, float | None]:
+def _choose_smaller_drops(drops: Mapping[str, float | None]) -> dict[str, float | None]:
     """Return for each cell or group the smaller drop of its evaluation and its training."""
     best: dict[str, float | None] = {}
     for name, drop in drops.items():
-        cell = cell_of(name)
+        cell = get_cell_of_name(name)
         drops_of_cell = [value for value in (best.get(cell), drop) if value is not None]
         best[cell] = min(drops_of_cell, default=None)
     return best
 
 
-def _more_sensitive_quantity(session: Session, cells: Sequence[Cell]) -> Quantity:
+def _choose_more_sensitive_quantity(session: Session, cells: Sequence[Cell]) -> Quantity:
     """Return the quantity that detects smaller drops: training returns, where they are judged."""
-    return TRAINING if set(cells) <= set(session.cells_judged_by(TRAINING)) else RETURNS
+    return TRAINING if set(cells) <= set(session.list_cells_judged_by(TRAINING)) else RETURNS
 
 
-def _suggest_for_cells(
+def _suggest_gates_for_cells(
     session: Session, gates: tuple[Gate, ...], share: float
 ) -> Mapping[str, str]:
-    looks = choose_looks(session)
+    looks = choose_looks_for_estimates(session)
     missing = {}
     for cell, stored in session.stored.items():
-        if _any_detects(share, (_smaller_drops(gate.cells)[cell.id] for gate in gates)):
+        if _does_any_drop_detect(
+            share, (_choose_smaller_drops(gate.cells)[cell.id] for gate in gates)
+        ):
             continue
-        quantity = _more_sensitive_quantity(session, [cell])
-        numbers = np.array(stored.numbers(quantity))
-        missing[cell.id] = suggest_cell_seeds(
-            numbers[np.isfinite(numbers)], looks, *count_family(session, quantity, looks), share
+        quantity = _choose_more_sensitive_quantity(session, [cell])
+        numbers = np.array(stored.list_values_of_quantity(quantity))
+        missing[cell.id] = suggest_seeds_of_cell(
+            numbers[np.isfinite(numbers)],
+            looks,
+            *count_family_and_share_of_error(session, quantity, looks),
+            share,
         )
     return missing
 
 
-def _suggest_for_groups(
+def _suggest_gates_for_groups(
     session: Session, gates: tuple[Gate, ...], share: float
 ) -> Mapping[str, str]:
-    looks = choose_looks(session)
+    looks = choose_looks_for_estimates(session)
     missing = {}
-    for group in _smaller_drops(gates[0].groups):
-        if _any_detects(share, (_smaller_drops(gate.groups)[group] for gate in gates)):
+    for group in _choose_smaller_drops(gates[0].groups):
+        if _does_any_drop_detect(
+            share, (_choose_smaller_drops(gate.groups)[group] for gate in gates)
+        ):
             continue
         cells = [cell for cell in session.stored if cell.group == group]
-        quantity = _more_sensitive_quantity(session, cells)
-        name = quantity.named(group)
-        visible = smallest_common_drop(session, name, looks, quantity)
+        quantity = _choose_more_sensitive_quantity(session, cells)
+        name = quantity.make_verdict_name(group)
+        visible = compute_smallest_common_drop(session, name, looks, quantity)
         fewest = min(len(session.stored[cell].returns) for cell in cells)
         missing[group] = (
             "its cells have too few seeds, or stand at a ceiling"
             if visible is None
-            else suggest_group_seeds(
-                fewest, group_relative_sds(session, name, looks, quantity), looks, visible, share
+            else suggest_seeds_of_group(
+                fewest,
+                list_relative_deviations_of_group(session, name, looks, quantity),
+                looks,
+                visible,
+                share,
             )
         )
     return missing
@@ -139,8 +156,10 @@ def _suggest_for_groups(
 
 def _detects_share(smallest: float | None, share: float) -> bool:
     """Return whether a gate detects a share, at the precision at which both are shown."""
-    return smallest is not None and (smallest <= share or percent(smallest) == percent(share))
+    return smallest is not None and (
+        smallest <= share or format_percent(smallest) == format_percent(share)
+    )
 
 
-def _any_detects(share: float, drops: Iterable[float | None]) -> bool:
+def _does_any_drop_detect(share: float, drops: Iterable[float | None]) -> bool:
     return any(_detects_share(drop, share) for drop in drops)

@@ -17,7 +17,7 @@ from rlregress.datafiles import Number, Text
 from rlregress.errors import UserError
 from rlregress.model.cells import Band
 from rlregress.training.cell import Cell
-from rlregress.verdicts.bands import recover_band
+from rlregress.verdicts.bands import recover_band_from_print
 
 PUBLISHED_SEEDS = 5
 
@@ -36,12 +36,12 @@ class _Row:
     half_width: Annotated[Number, Field(ge=0)]
 
 
-def table_path(name: str) -> Path:
+def locate_published_table(name: str) -> Path:
     """Return the file of a published table."""
-    return suite.baselines() / "paper" / f"{name}.csv"
+    return suite.locate_baselines() / "paper" / f"{name}.csv"
 
 
-def _check_distinct(path: Path, keys: Sequence[tuple[str, ...]]) -> None:
+def _check_keys_are_distinct(path: Path, keys: Sequence[tuple[str, ...]]) -> None:
     """Raise UserError if two lines of a table share a key."""
     for key, count in Counter(keys).items():
         if count > 1:
@@ -51,28 +51,32 @@ def _check_distinct(path: Path, keys: Sequence[tuple[str, ...]]) -> None:
 
 
 @cache
-def load_table(name: str) -> dict[Key, Band]:
+def load_published_bands(name: str) -> dict[Key, Band]:
     """Return the bands of a published table; UserError names file and line of bad input."""
-    rows: tuple[_Row, ...] = datafiles.read(table_path(name), tuple[_Row, ...])
+    rows: tuple[_Row, ...] = datafiles.read_data_file(
+        locate_published_table(name), tuple[_Row, ...]
+    )
     keys = [(row.framework, row.algorithm, row.environment, row.hyperparameters) for row in rows]
-    _check_distinct(table_path(name), keys)
-    bands = [recover_band(row.mean, row.half_width, PUBLISHED_SEEDS) for row in rows]
+    _check_keys_are_distinct(locate_published_table(name), keys)
+    bands = [recover_band_from_print(row.mean, row.half_width, PUBLISHED_SEEDS) for row in rows]
     return dict(zip(keys, bands, strict=True))
 
 
-def find_band(cell: Cell, name: str) -> Band | None:
+def find_published_band(cell: Cell, name: str) -> Band | None:
     """Return the published band of a cell, if the table has one."""
     key = (cell.framework, cell.algorithm, cell.environment, cell.hyperparameters)
-    return load_table(name).get(key)
+    return load_published_bands(name).get(key)
 
 
-def count_below_ceiling(cell: Cell, name: str) -> tuple[int, int]:
+def count_runs_below_ceiling(cell: Cell, name: str) -> tuple[int, int]:
     """Return (runs below the ceiling, all runs) of the published cells of an environment.
 
     A mean of five runs below the ceiling contains at least one failed run. More are possible but
     not published, so this is a lower bound.
     """
-    means = [band.mean for key, band in load_table(name).items() if key[2] == cell.environment]
+    means = [
+        band.mean for key, band in load_published_bands(name).items() if key[2] == cell.environment
+    ]
     failed = sum(mean < max(means) for mean in means)
     return failed, PUBLISHED_SEEDS * len(means)
 
@@ -87,17 +91,17 @@ class _Original:
 
 
 @cache
-def load_original_bands() -> dict[tuple[str, str], Band]:
+def load_bands_of_original_papers() -> dict[tuple[str, str], Band]:
     """Return (algorithm, environment without version) -> the band in the paper of the algorithm.
 
     Read from ``baselines/paper/originals.csv``. The papers do not state the divisor of their
     standard deviations. ``sd_high`` is the sample standard deviation if they divided by the number
     of seeds.
     """
-    path = table_path("originals")
-    rows: tuple[_Original, ...] = datafiles.read(path, tuple[_Original, ...])
+    path = locate_published_table("originals")
+    rows: tuple[_Original, ...] = datafiles.read_data_file(path, tuple[_Original, ...])
     keys = [(row.algorithm, row.environment.partition("-v")[0]) for row in rows]
-    _check_distinct(path, keys)
+    _check_keys_are_distinct(path, keys)
     bands = {}
     for key, row in zip(keys, rows, strict=True):
         half = 1.96 * row.sd / math.sqrt(row.seeds)

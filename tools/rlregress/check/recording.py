@@ -11,13 +11,13 @@ from typing import Any
 from rlregress import suite
 from rlregress.check import baseline_runs, replays
 from rlregress.errors import UserError
-from rlregress.inside.run_record import check_writable
+from rlregress.inside.run_record import check_folder_is_writable
 from rlregress.inside.worker import PORTABLE
 from rlregress.training import job_plan, worker_launch
 from rlregress.training.budgets import load_budget
 from rlregress.training.cell import Cell, Job
-from rlregress.training.store import open_store
-from rlregress.verdicts.stability import check_stability
+from rlregress.training.store import open_store_of_option
+from rlregress.verdicts.stability import check_stability_of_baseline
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class RecordingRequest:
     store: str
     replace: bool
 
-    def list_cells(self) -> list[Cell]:
+    def list_cells_to_record(self) -> list[Cell]:
         """List the cells; UserError if there are none."""
         for framework in self.frameworks:
             name, separator, _ = framework.partition("@")
@@ -60,7 +60,7 @@ class RecordingRequest:
         return cells
 
 
-def record_baselines(
+def train_and_record_baselines(
     request: RecordingRequest, workers: int, on_done: Callable[[dict[str, Any], int, int], None]
 ) -> Iterator[str]:
     """Train every named cell and write its file; yield lines of progress.
@@ -78,22 +78,22 @@ def record_baselines(
             "stored runs of each cell"
         )
     suite.require_checkout("recording stored runs")
-    cells = request.list_cells()
+    cells = request.list_cells_to_record()
     budget = load_budget(request.budget)
-    jobs_by_cell = {cell: job_plan.plan_jobs(cell, range(request.seeds)) for cell in cells}
+    jobs_by_cell = {cell: job_plan.plan_jobs_of_cell(cell, range(request.seeds)) for cell in cells}
     if not request.replace:
         for jobs in jobs_by_cell.values():
-            baseline_runs.check_replaceable(jobs)
+            baseline_runs.check_no_runs_are_lost(jobs)
     earlier: dict[Cell, Mapping[int, baseline_runs.StoredRun]] = {}
     for cell, jobs in jobs_by_cell.items():
         earlier[cell] = {} if request.replace else baseline_runs.find_reusable_runs_by_seed(jobs)
         if budget.arithmetic != PORTABLE:
-            baseline_runs.check_machine(cell, earlier[cell])
+            baseline_runs.check_same_machine(cell, earlier[cell])
         jobs_by_cell[cell] = [job for job in jobs if job.seed not in earlier[cell]]
     # before hours of training, not after them
-    check_writable(baseline_runs.returns_folder(), "stored runs")
-    store = open_store(request.store)
-    check_writable(store.folder, "run records")
+    check_folder_is_writable(baseline_runs.locate_returns_folder(), "stored runs")
+    store = open_store_of_option(request.store)
+    check_folder_is_writable(store.folder, "run records")
     # seed by seed, so that an interrupted recording has some runs of every cell
     queue = sorted((job for cell in cells for job in jobs_by_cell[cell]), key=lambda job: job.seed)
     counter = itertools.count(1)
@@ -101,27 +101,29 @@ def record_baselines(
     def report_run(job: Job, run_record: dict[str, Any]) -> None:
         on_done({**run_record, "cell": job.cell.id, "seed": job.seed}, next(counter), len(queue))
 
-    worker_launch.do_runs(queue, store, workers or os.cpu_count() or 1, report_run)
+    worker_launch.do_runs_in_order(queue, store, workers or os.cpu_count() or 1, report_run)
     cells_without_runs = []
     for cell, jobs in jobs_by_cell.items():
         if not jobs:
-            path = baseline_runs.baseline_path(cell)
+            path = baseline_runs.locate_baseline(cell)
             yield f"{path} holds all requested runs already; --replace does them again"
             continue
         records = [job_record for job in jobs if (job_record := store.find_record(job)) is not None]
-        failed = {job.seed: reason for job in jobs if (reason := store.failure_reason(job.name))}
+        failed = {
+            job.seed: reason for job in jobs if (reason := store.read_failure_reason(job.name))
+        }
         for seed, reason in failed.items():
             yield f"seed {seed} of {cell.id} failed: {reason}"
         if len(failed) == len(jobs) and not earlier[cell]:
             cells_without_runs.append(cell.id)
             continue
         if budget.arithmetic == PORTABLE:
-            replays.check_repeatable(list(zip(jobs, records, strict=True)), store, workers)
+            replays.check_runs_are_repeatable(list(zip(jobs, records, strict=True)), store, workers)
         path = baseline_runs.write_baseline(jobs, records, earlier[cell])
         yield f"wrote {path}"
         returns = baseline_runs.load_baseline(path).returns
         if len(returns) >= 2 and budget.judged:
-            yield f"  {check_stability(returns, budget.seeds)}"
+            yield f"  {check_stability_of_baseline(returns, budget.seeds)}"
     if cells_without_runs:
         raise UserError(
             f"all runs of {', '.join(cells_without_runs)} failed, and nothing is stored; fix the "

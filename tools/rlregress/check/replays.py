@@ -57,7 +57,7 @@ class ReplayableRun:
         """Description of the code that the run executes."""
         lines = self.run.trail.lines if self.run.trail is not None else {}
         steps = f"{self.job.protocol.total_steps:_} steps".replace("_", " ")
-        return f"{steps} with the numbers of seed {self.run.seed}{_describe_coverage(lines)}"
+        return f"{steps} with the numbers of seed {self.run.seed}{_describe_executed_share(lines)}"
 
     @property
     def expects_same_numbers(self) -> bool:
@@ -74,21 +74,21 @@ class ReplayableRun:
             for name in sorted({*old, *new})
             if old.get(name) != new.get(name)
         ]
-        changes += [f"code of {name}" for name in self._changed_sources()]
+        changes += [f"code of {name}" for name in self._list_changed_sources()]
         return ", ".join(changes)
 
     @property
     def is_same_framework(self) -> bool:
         """Whether the framework and the libraries are the same, so that the same lines run."""
-        is_ours = all(name.startswith("rlregress.") for name in self._changed_sources())
+        is_ours = all(name.startswith("rlregress.") for name in self._list_changed_sources())
         return self.stored.versions == self.job.versions and is_ours
 
-    def _changed_sources(self) -> list[str]:
+    def _list_changed_sources(self) -> list[str]:
         stored = self.run.sources or self.stored.sources
         return [name for name, digest in self.job.sources.items() if stored.get(name) != digest]
 
 
-def find_replayable(cell: Cell, seed: int) -> ReplayableRun | None:
+def find_replayable_run(cell: Cell, seed: int) -> ReplayableRun | None:
     """Return the stored run that a cell can replay; None if it has no file.
 
     Args:
@@ -102,7 +102,7 @@ def find_replayable(cell: Cell, seed: int) -> ReplayableRun | None:
     if not name:
         return None
     replayed_cell = replace(cell, budget=name)
-    path = baseline_runs.baseline_path(replayed_cell)
+    path = baseline_runs.locate_baseline(replayed_cell)
     if not path.exists():
         return None
     stored = baseline_runs.load_baseline(path)
@@ -113,9 +113,9 @@ def find_replayable(cell: Cell, seed: int) -> ReplayableRun | None:
         raise UserError(
             f"--replay-seed is {seed}, expected a seed of {path}: {', '.join(map(str, runs))}"
         )
-    [job] = job_plan.plan_jobs(replayed_cell, [seed])
-    baseline_runs.check_protocol(stored, job.protocol)
-    baseline_runs.check_hyperparameters(stored, job.hyperparameters)
+    [job] = job_plan.plan_jobs_of_cell(replayed_cell, [seed])
+    baseline_runs.check_same_protocol(stored, job.protocol)
+    baseline_runs.check_same_hyperparameters(stored, job.hyperparameters)
     return ReplayableRun(cell, stored, runs[seed], job)
 
 
@@ -132,19 +132,19 @@ class _Canary:
     operations: Mapping[Line, Line]
 
 
-def canary_path() -> Path:
+def locate_canary_file() -> Path:
     """Return the file of digests that this machine's arithmetic is compared with."""
-    return baseline_runs.returns_folder().with_name("canary.toml")
+    return baseline_runs.locate_returns_folder().with_name("canary.toml")
 
 
-def digest_operations() -> dict[str, str]:
+def digest_operations_in_process() -> dict[str, str]:
     """Return digests of single operations in portable arithmetic, computed by a process.
 
     Raises:
         UserError: it ended without them.
     """
     command = [sys.executable, "-m", "rlregress.inside.canary"]
-    environment = worker_launch.worker_environment(portable=True)
+    environment = worker_launch.make_worker_environment(portable=True)
     completed = subprocess.run(command, env=environment, capture_output=True, text=True)
     try:
         digests: dict[str, str] = json.loads(completed.stdout)
@@ -156,7 +156,7 @@ def digest_operations() -> dict[str, str]:
     return digests
 
 
-def _find_arithmetic_difference(recorded_run: ReplayableRun, store: Store) -> str:
+def _find_differing_operation(recorded_run: ReplayableRun, store: Store) -> str:
     """Return in which operation this machine differs from the records; empty if in none.
 
     With another NumPy or torch the comparison is skipped; replays show their changes.
@@ -164,11 +164,11 @@ def _find_arithmetic_difference(recorded_run: ReplayableRun, store: Store) -> st
     path = store.folder / "canary.json"
     if not path.exists():
         try:
-            run_record.write_atomically(path, json.dumps(digest_operations()))
+            run_record.write_text_atomically(path, json.dumps(digest_operations_in_process()))
         except UserError as error:
             # for example a processor that lacks the instructions
             return str(error)
-    canary: _Canary = datafiles.read_cached(canary_path(), _Canary)
+    canary: _Canary = datafiles.read_data_file_cached(locate_canary_file(), _Canary)
     if any(
         recorded_run.job.versions.get(name) != version for name, version in canary.versions.items()
     ):
@@ -183,7 +183,7 @@ def _find_arithmetic_difference(recorded_run: ReplayableRun, store: Store) -> st
     )
 
 
-def run_replay(recorded_run: ReplayableRun, store: Store) -> Replay:
+def train_or_read_replay(recorded_run: ReplayableRun, store: Store) -> Replay:
     """Return the result of a replay; train unless this session has a record of it.
 
     Args:
@@ -195,24 +195,28 @@ def run_replay(recorded_run: ReplayableRun, store: Store) -> Replay:
         "seed": recorded_run.job.seed,
         "moved": recorded_run.changes,
     }
-    if reason := _find_arithmetic_difference(recorded_run, store):
+    if reason := _find_differing_operation(recorded_run, store):
         return Replay(**common, state=NOT_REPLAYED, reason=reason)
     # to count lines takes up to half of the time
     counts_lines = not recorded_run.is_same_framework
-    record = worker_launch.do_run(recorded_run.job, store, counts_lines=counts_lines)
+    record = worker_launch.do_run_unless_recorded(
+        recorded_run.job, store, counts_lines=counts_lines
+    )
     common["seconds"] = record["time"].get("cpu_seconds", 0.0)
     arithmetic = record["platform"].get("arithmetic", "unknown: the training ended in an error")
     if arithmetic != recorded_run.stored.platform.get("arithmetic"):
         reason = f"this process computes with another arithmetic than the record: {arithmetic}"
         return Replay(**common, state=NOT_REPLAYED, reason=reason)
-    first = describe_first_difference(recorded_run.run, RunResult.from_record(record))
+    first = describe_first_difference(recorded_run.run, RunResult.make_from_record(record))
     if not first:
-        return _build_reproduced(recorded_run, record, common)
+        return _build_reproduced_replay(recorded_run, record, common)
     # different numbers show a change only if two trainings here give the same numbers
     second_store = Store(store.folder / "again")
-    second_record = worker_launch.do_run(recorded_run.job, second_store, counts_lines=False)
+    second_record = worker_launch.do_run_unless_recorded(
+        recorded_run.job, second_store, counts_lines=False
+    )
     if describe_first_difference(
-        RunResult.from_record(record), RunResult.from_record(second_record)
+        RunResult.make_from_record(record), RunResult.make_from_record(second_record)
     ):
         reason = "training is not deterministic here: two replays differ"
     elif not recorded_run.changes:
@@ -228,11 +232,11 @@ def run_replay(recorded_run: ReplayableRun, store: Store) -> Replay:
     return Replay(**common, state=DIFFERS, reason=reason, first=first)
 
 
-def _build_reproduced(
+def _build_reproduced_replay(
     recorded_run: ReplayableRun, record: Mapping[str, Any], common: Mapping[str, Any]
 ) -> Replay:
     is_same = recorded_run.is_same_framework
-    trail = recorded_run.run.trail if is_same else RunResult.from_record(record).trail
+    trail = recorded_run.run.trail if is_same else RunResult.make_from_record(record).trail
     lines = trail.lines if trail is not None else {}
     protocol = recorded_run.job.protocol
     steps = f"{protocol.total_steps:_}".replace("_", " ")
@@ -244,7 +248,7 @@ def _build_reproduced(
         **common,
         state=REPRODUCED,
         reason=f"seed {recorded_run.job.seed}: same numbers in all {steps} steps"
-        + _describe_coverage(lines)
+        + _describe_executed_share(lines)
         + (" when it was recorded" if lines and is_same else ""),
         not_checked=", ".join(not_checked),
         steps=record["steps"],
@@ -252,7 +256,7 @@ def _build_reproduced(
     )
 
 
-def _describe_coverage(lines: Mapping[str, tuple[int, int]]) -> str:
+def _describe_executed_share(lines: Mapping[str, tuple[int, int]]) -> str:
     """Describe how much of the algorithm's files ran; empty if it was not counted."""
     if not lines:
         return ""
@@ -262,7 +266,7 @@ def _describe_coverage(lines: Mapping[str, tuple[int, int]]) -> str:
     return f"; {100 * executed // total} % of the lines of {file_list} ran"
 
 
-def check_repeatable(
+def check_runs_are_repeatable(
     runs: Sequence[tuple[Job, Mapping[str, Any]]], store: Store, workers: int
 ) -> None:
     """Raise UserError unless runs can be replayed: pinned versions, same numbers on repetition.
@@ -278,7 +282,7 @@ def check_repeatable(
     jobs = [job for job, _ in runs]
     pinned_versions = dict(
         line.split("==")
-        for line in _read_constraints().splitlines()
+        for line in _read_pinned_versions().splitlines()
         if "==" in line.partition("#")[0]
     )
     wrong_versions = [
@@ -292,18 +296,18 @@ def check_repeatable(
             "a replay is recorded with the versions of constraints.txt: found "
             f"{wrong_versions[0]}; install that version"
         )
-    operations, path = digest_operations(), canary_path()
+    operations, path = digest_operations_in_process(), locate_canary_file()
     versions = {name: jobs[0].versions[name] for name in _NUMERIC_PACKAGES}
     if not path.exists():
         content = {"versions": versions, "operations": operations}
-        run_record.write_atomically(path, tomli_w.dumps(content))
-    elif (stored := datafiles.read(path, _Canary)).operations != operations:
+        run_record.write_text_atomically(path, tomli_w.dumps(content))
+    elif (stored := datafiles.read_data_file(path, _Canary)).operations != operations:
         raise UserError(
             f"this machine's arithmetic is not that of {path}, recorded with "
             f"{dict(stored.versions)}; remove that file and all replays to record them anew"
         )
     second_store = Store(store.folder / "again")
-    worker_launch.do_runs(jobs, second_store, workers, lambda *_: None)
+    worker_launch.do_runs_in_order(jobs, second_store, workers, lambda *_: None)
     for job, record in runs:
         arithmetic = record["platform"].get("arithmetic")
         if arithmetic != PORTABLE:
@@ -311,16 +315,18 @@ def check_repeatable(
                 f"the run {job.title} is not in portable arithmetic: found {arithmetic}; record it "
                 "on an x86-64 processor that has it"
             )
-        repeated = RunResult.from_record(worker_launch.do_run(job, second_store))
-        if first := describe_first_difference(RunResult.from_record(record), repeated):
+        repeated = RunResult.make_from_record(
+            worker_launch.do_run_unless_recorded(job, second_store)
+        )
+        if first := describe_first_difference(RunResult.make_from_record(record), repeated):
             raise UserError(
                 f"two trainings of {job.title} differ here: {first}; only a deterministic training "
                 "can be replayed"
             )
 
 
-def _read_constraints() -> str:
-    return (suite.root() / "constraints.txt").read_text(encoding="utf-8")
+def _read_pinned_versions() -> str:
+    return (suite.find_suite_root() / "constraints.txt").read_text(encoding="utf-8")
 
 
 def describe_first_difference(expected: RunResult, observed: RunResult) -> str:
@@ -331,39 +337,44 @@ def describe_first_difference(expected: RunResult, observed: RunResult) -> str:
     old, new = expected.trail, observed.trail
     if old is not None and new is not None:
         for row, old_row, new_row in zip(
-            old.rows, _digest_rows(old), _digest_rows(new), strict=False
+            old.rows,
+            _list_rows_without_source_line(old),
+            _list_rows_without_source_line(new),
+            strict=False,
         ):
             kinds = ("number", *KINDS)
             if differing := [k for k, a, b in zip(kinds, old_row, new_row, strict=True) if a != b]:
                 update, line, *_ = row.split(" ")
                 return f"update {update}, {differing[0]} ({old.names[int(line)]})"
-    numbers = _comparable_numbers(observed)
-    for name, value in _comparable_numbers(expected).items():
+    numbers = _select_comparable_numbers(observed)
+    for name, value in _select_comparable_numbers(expected).items():
         if value != numbers[name]:
             return f"the {name.replace('_', ' ')} after the training"
     return ""
 
 
-def _digest_rows(trail: Trail) -> list[list[str]]:
+def _list_rows_without_source_line(trail: Trail) -> list[list[str]]:
     """Return each row without its source line: the number of the update and its digests."""
     return [[update, *digests] for update, _, *digests in (row.split(" ") for row in trail.rows)]
 
 
-def _comparable_numbers(run: RunResult) -> dict[str, Any]:
+def _select_comparable_numbers(run: RunResult) -> dict[str, Any]:
     """Return the values that two runs of one seed must share, as plain data."""
-    numbers = evidence.to_plain(asdict(run))
-    numbers["trail"] = run.trail and [run.trail.updates, _digest_rows(run.trail)]
+    numbers = evidence.convert_to_plain_data(asdict(run))
+    numbers["trail"] = run.trail and [run.trail.updates, _list_rows_without_source_line(run.trail)]
     return {
-        name: _drop_none(value) for name, value in numbers.items() if name not in _VOLATILE_FIELDS
+        name: _drop_none_values(value)
+        for name, value in numbers.items()
+        if name not in _VOLATILE_FIELDS
     }
 
 
-def _drop_none(value: Any) -> Any:
+def _drop_none_values(value: Any) -> Any:
     """Return a value without None, because files of stored runs cannot hold it."""
     if isinstance(value, dict):
-        return {name: _drop_none(item) for name, item in value.items() if item is not None}
+        return {name: _drop_none_values(item) for name, item in value.items() if item is not None}
     return (
-        [_drop_none(item) for item in value if item is not None]
+        [_drop_none_values(item) for item in value if item is not None]
         if isinstance(value, list)
         else value
     )

@@ -18,8 +18,8 @@ from rlregress.check.baseline_runs import FINISHED
 from rlregress.faults import places
 from rlregress.frameworks.base import Adapter
 from rlregress.inside import identity
-from rlregress.inside.machine import cpu_name
-from rlregress.inside.machine import format_machine as machine_text
+from rlregress.inside.machine import format_machine_in_words as machine_text
+from rlregress.inside.machine import read_cpu_name
 from rlregress.model.cells import Band, CellRuns, ReportedRun
 from rlregress.model.check_result import AlgorithmCoverage, Deviation
 from rlregress.model.code import Hunk
@@ -30,7 +30,7 @@ from rlregress.training.cell import Cell
 _FILES, _CONTEXT = 6, 3
 
 
-def collect_runs(
+def collect_runs_by_cell(
     entries: Sequence[Mapping[str, Any]], bands: Mapping[str, Band] | None = None
 ) -> dict[str, CellRuns]:
     """Return cell id -> its runs, for every cell that tests trained or judged.
@@ -42,7 +42,7 @@ def collect_runs(
     new: dict[str, list[ReportedRun]] = {e["cell"]: [] for e in entries if "cell" in e}
     for entry in entries:
         if "record" in entry:
-            new[entry["cell"]].append(_build_new_run(entry["record"]))
+            new[entry["cell"]].append(_build_reported_new_run(entry["record"]))
     stored_by_id = {stored.cell.id: stored for stored in baseline_runs.load_all_baselines()}
     by_cell = {}
     for name, cell_runs in sorted(new.items()):
@@ -53,7 +53,7 @@ def collect_runs(
             by_cell[name] = CellRuns(stored=(), new=ordered, band=band)
             continue
         by_cell[name] = CellRuns(
-            stored=tuple(map(_build_stored_run, stored.runs)),
+            stored=tuple(map(_build_reported_stored_run, stored.runs)),
             new=ordered,
             band=None,
             versions=stored.versions,
@@ -62,9 +62,10 @@ def collect_runs(
     return by_cell
 
 
-def _build_new_run(record: Mapping[str, Any]) -> ReportedRun:
+def _build_reported_new_run(record: Mapping[str, Any]) -> ReportedRun:
     numbers = {
-        quantity.name: value for quantity, value in baseline_runs.read_numbers(record).items()
+        quantity.name: value
+        for quantity, value in baseline_runs.read_judged_numbers(record).items()
     }
     curve = record.get("learning_curve") or ()
     return ReportedRun(
@@ -72,13 +73,13 @@ def _build_new_run(record: Mapping[str, Any]) -> ReportedRun:
     )
 
 
-def _build_stored_run(run: baseline_runs.StoredRun) -> ReportedRun:
-    numbers = {quantity.name: run.number(quantity) for quantity in (RETURNS, *SECONDARY)}
+def _build_reported_stored_run(run: baseline_runs.StoredRun) -> ReportedRun:
+    numbers = {quantity.name: run.get_value_of(quantity) for quantity in (RETURNS, *SECONDARY)}
     failed = "" if run.status == FINISHED else run.failure or "it failed"
     return ReportedRun(seed=run.seed, numbers=numbers, curve=run.learning_curve, failure=failed)
 
 
-def collect_deviations(
+def collect_deviating_details(
     failures: Sequence[Mapping[str, Any]], adapters: Sequence[Adapter]
 ) -> tuple[Deviation, ...]:
     """Return the details of failed tests, once each."""
@@ -92,23 +93,23 @@ def collect_deviations(
 
 
 def _build_deviation(adapter: Adapter, entry: Mapping[str, Any]) -> Deviation:
-    detail, scope = registry.get(entry["detail"]), entry["scope"]
+    detail, scope = registry.get_detail(entry["detail"]), entry["scope"]
     matching = [
         implementation
         for implementation in list_implementations(adapter, detail.id)
         if implementation.scope == scope
     ]
     documented = matching[0].documented if matching else None
-    lines = places.find_lines_at_fault(matching[0], entry.get("found")).lines if matching else []
+    lines = places.find_lines_to_inspect(matching[0], entry.get("found")).lines if matching else []
     line = lines[0] if lines else None
 
-    def formula(variant: str) -> str:
+    def format_formula(variant: str) -> str:
         return detail.variants[variant].meaning if variant in detail.variants else ""
 
     documented_variant = documented.variant if documented is not None else "nothing"
     found_variant = str(entry.get("found") or "no answer")
     code: tuple[tuple[int, str], ...] = ()
-    path = adapter.code.locate(line.file) if line is not None else None
+    path = adapter.code.find_installed_path(line.file) if line is not None else None
     if line is not None and path is not None:
         text = path.read_text(encoding="utf-8").splitlines()
         first_line = max(1, line.line - _CONTEXT)
@@ -120,8 +121,8 @@ def _build_deviation(adapter: Adapter, entry: Mapping[str, Any]) -> Deviation:
         scope=scope,
         question=detail.question,
         consequence=detail.consequence,
-        documented=(documented_variant, formula(documented_variant)),
-        found=(found_variant, formula(found_variant)),
+        documented=(documented_variant, format_formula(documented_variant)),
+        found=(found_variant, format_formula(found_variant)),
         place=str(line) if line is not None else "",
         code=code,
         message=str(entry["message"]),
@@ -135,16 +136,16 @@ def diff_changed_copies(adapters: Sequence[Adapter]) -> tuple[Hunk, ...]:
     """Return the differences between installed files and the copies that are imported instead."""
     hunks: list[Hunk] = []
     for adapter in adapters:
-        for module, place in identity.find_changed_copies(adapter).items():
+        for module, place in identity.find_modules_outside_distribution(adapter).items():
             for package in adapter.framework.packages:
                 distribution = importlib.metadata.distribution(package)
                 installed = Path(str(distribution.locate_file(module)))
                 if installed.is_dir():
-                    hunks += source_diff.diff_folders(module, installed, Path(place))
+                    hunks += source_diff.diff_package_folders(module, installed, Path(place))
     return tuple(dict.fromkeys(hunks))[:_FILES]
 
 
-def algorithm_coverage(
+def summarize_algorithm_coverage(
     ids: Iterable[str], algorithms: Collection[str], judged: Iterable[Cell]
 ) -> AlgorithmCoverage:
     """Return the algorithms whose returns or details were checked.
@@ -165,12 +166,12 @@ def algorithm_coverage(
 def describe_machine() -> str:
     """Describe this machine: processor, cores, system and Python."""
     return (
-        f"{cpu_name()}, {os.cpu_count()} cores, {platform.system()}, "
+        f"{read_cpu_name()}, {os.cpu_count()} cores, {platform.system()}, "
         f"Python {platform.python_version()}"
     )
 
 
-def format_time(seconds_ago: float = 0.0) -> str:
+def format_time_with_offset(seconds_ago: float = 0.0) -> str:
     """Return date and time to the minute, with the offset from UTC."""
     moment = datetime.now().astimezone() - timedelta(seconds=seconds_ago)
     return moment.strftime("%Y-%m-%d %H:%M %z")

@@ -31,18 +31,18 @@ def compute_makespan(lengths: Sequence[float], workers: int) -> float:
     return max(free_at, default=0.0)
 
 
-def lower_bound(lengths: Sequence[float], workers: int) -> float:
+def bound_makespan_from_below(lengths: Sequence[float], workers: int) -> float:
     """Return a duration that no order of these runs beats."""
     return max(sum(lengths) / workers, max(lengths, default=0.0))
 
 
-def length_ratios(cell: Cell, baselines: Sequence[Baseline]) -> tuple[float, ...]:
+def list_length_ratios(cell: Cell, baselines: Sequence[Baseline]) -> tuple[float, ...]:
     """Return lengths of recorded runs over the mean of their cell; (1,) without recorded runs.
 
     These are runs of the cell at any budget; else of its framework and algorithm; else all runs.
     """
     ratios: Mapping[Cell, list[float]] = {
-        baseline.cell: _baseline_ratios(baseline) for baseline in baselines
+        baseline.cell: _list_length_ratios_of_baseline(baseline) for baseline in baselines
     }
     for same_keys in (("group", "environment", "hyperparameters"), ("group",), ()):
         ratios_found = [
@@ -56,14 +56,14 @@ def length_ratios(cell: Cell, baselines: Sequence[Baseline]) -> tuple[float, ...
     return (1.0,)
 
 
-def _baseline_ratios(baseline: Baseline) -> list[float]:
+def _list_length_ratios_of_baseline(baseline: Baseline) -> list[float]:
     all_seconds = [run.time.cpu_seconds for run in baseline.runs if run.status == FINISHED]
     lengths = [seconds for seconds in all_seconds if seconds]
     mean = sum(lengths) / len(lengths) if lengths else 0.0
     return [length / mean for length in lengths]
 
 
-def draw_lengths(
+def draw_run_lengths(
     expected: Sequence[float], spreads: Sequence[Sequence[float]], generator: np.random.Generator
 ) -> list[float]:
     """Draw a length of each run: its expected length times a recorded ratio."""
@@ -96,10 +96,13 @@ def predict_makespan(
     generator = np.random.default_rng(seed)
     draws = min(_MAX_DRAWS, max(5, _TOTAL_DRAWS // len(expected)))
     ends = [
-        compute_makespan(draw_lengths(longest_first, sorted_spreads, generator), workers)
+        compute_makespan(draw_run_lengths(longest_first, sorted_spreads, generator), workers)
         for _ in range(draws)
     ]
     low, high = np.quantile(ends, (0.05, 0.95)).tolist()
     return Makespan(
-        seconds=float(np.mean(ends)), low=low, high=high, bound=lower_bound(expected, workers)
+        seconds=float(np.mean(ends)),
+        low=low,
+        high=high,
+        bound=bound_makespan_from_below(expected, workers),
     )

@@ -13,16 +13,16 @@ from typing import Any
 from rlregress.check import baseline_runs, published
 from rlregress.check.baseline_runs import FINISHED, FIRST_NEW_SEED, Baseline
 from rlregress.check.cell_selection import Selection, choose_cells
-from rlregress.check.replays import find_replayable, run_replay
+from rlregress.check.replays import find_replayable_run, train_or_read_replay
 from rlregress.errors import UserError
 from rlregress.model.cells import Band
-from rlregress.model.quantities import RETURNS, SECONDARY, Quantity, quantity_of
+from rlregress.model.quantities import RETURNS, SECONDARY, Quantity, get_quantity_of_name
 from rlregress.model.replay_result import Replay
 from rlregress.training import job_plan, worker_launch
 from rlregress.training.budgets import MAX_SEEDS, load_budget
 from rlregress.training.cell import Cell, Job
-from rlregress.training.store import Store, open_store
-from rlregress.verdicts.looks import MIN_STORED, SEQUENTIAL_LOOKS, Looks, single_look
+from rlregress.training.store import Store, open_store_of_option
+from rlregress.verdicts.looks import MIN_STORED, SEQUENTIAL_LOOKS, Looks, make_single_look
 
 #: new runs that a t-test against a published band needs
 MIN_BAND_RUNS = 2
@@ -31,7 +31,7 @@ _ALL_GROUPS = ""
 _POLL_SECONDS = 1.0
 
 
-def check_numbers(seeds: int, alpha: float, first_seed: int) -> None:
+def check_numeric_options(seeds: int, alpha: float, first_seed: int) -> None:
     """Raise UserError that names an option with an impossible number."""
     if not 1 <= seeds <= MAX_SEEDS:
         raise UserError(f"--seeds is {seeds}, expected 1 to {MAX_SEEDS} new runs of each cell")
@@ -79,11 +79,11 @@ class Session:
         replays: str = "",
     ) -> None:
         cells = choose_cells(selection)
-        self.store = open_store(store)
+        self.store = open_store_of_option(store)
         session_budget = load_budget(selection.budget)
         self._one_look_requested = bool(one_look or seeds)
         seeds = seeds or session_budget.seeds
-        check_numbers(seeds, alpha, first_seed)
+        check_numeric_options(seeds, alpha, first_seed)
         self.cells, self.first_seed = cells, first_seed
         self.alpha, self.pinned, self.judged = alpha, pinned, session_budget.judged
         self.stored: dict[Cell, Baseline] = {}
@@ -95,11 +95,13 @@ class Session:
         baselines = baseline_runs.load_all_baselines()
         max_seeds = seeds if self._one_look_requested else max(seeds, SEQUENTIAL_LOOKS.max_runs)
         for cell in cells:
-            self._jobs[cell] = job_plan.plan_jobs(cell, range(first_seed, first_seed + max_seeds))
+            self._jobs[cell] = job_plan.plan_jobs_of_cell(
+                cell, range(first_seed, first_seed + max_seeds)
+            )
             job = self._jobs[cell][0]
             if self.judged:
                 self._choose_baseline_or_band(cell, job, session_budget.published)
-            per_step = baseline_runs.seconds_per_step(cell, baselines)
+            per_step = baseline_runs.estimate_seconds_per_step(cell, baselines)
             self._seconds[cell] = per_step * job.protocol.total_steps
         if self.bands and seeds < MIN_BAND_RUNS:
             raise UserError(
@@ -108,14 +110,14 @@ class Session:
             )
         self.one_look_reason = self._explain_one_look()
         has_one_look = self._one_look_requested or not self.judged or self.one_look_reason
-        self.looks: Looks = single_look(seeds) if has_one_look else SEQUENTIAL_LOOKS
+        self.looks: Looks = make_single_look(seeds) if has_one_look else SEQUENTIAL_LOOKS
         for cell in cells:
             self._jobs[cell] = self._jobs[cell][: self.looks.max_runs]
         #: ids of cells -> the session without them, which caches its course
         self._narrowed_sessions: dict[frozenset[str], Session] = {}
         self._replay_store = Store(Path(replays)) if replays else None
         replayable = {
-            cell: find_replayable(cell, replay_seed)
+            cell: find_replayable_run(cell, replay_seed)
             for cell in self.stored
             if replay_seed is not None
         }
@@ -124,7 +126,7 @@ class Session:
     def _choose_baseline_or_band(self, cell: Cell, job: Job, published_table: str) -> None:
         """Judge a cell by its stored runs, or by a published band where these are too few."""
         stored = baseline_runs.find_baseline(cell, job.protocol)
-        band = published.find_band(cell, published_table) if published_table else None
+        band = published.find_published_band(cell, published_table) if published_table else None
         too_few_stored = stored is None or len(stored.runs) < MIN_STORED
         if band is not None and too_few_stored:
             # five published runs are more evidence than fewer stored ones
@@ -132,16 +134,16 @@ class Session:
         elif stored is not None:
             if stored.failed == len(stored.runs):
                 raise UserError(
-                    f"{baseline_runs.baseline_path(cell)} holds {stored.failed} runs, all "
+                    f"{baseline_runs.locate_baseline(cell)} holds {stored.failed} runs, all "
                     "failed; record it again, with --replace"
                 )
-            baseline_runs.check_hyperparameters(stored, job.hyperparameters)
+            baseline_runs.check_same_hyperparameters(stored, job.hyperparameters)
             self.stored[cell] = stored
-            for quantity in baseline_runs.secondary_quantities(cell.algorithm):
-                if not stored.exclusion_reason(quantity):
+            for quantity in baseline_runs.list_secondary_quantities(cell.algorithm):
+                if not stored.explain_exclusion(quantity):
                     self.secondary_cells[quantity].append(cell)
         else:
-            raise UserError(baseline_runs.suggest_recording(cell))
+            raise UserError(baseline_runs.suggest_recording_of_cell(cell))
 
     def _explain_one_look(self) -> str:
         """Explain why the stored runs allow one look only; empty if they allow several."""
@@ -155,11 +157,11 @@ class Session:
                 return f"{cell.id} has {len(stored.runs)} stored runs, {MIN_STORED} are needed"
         return ""
 
-    def replay(self, cell: Cell) -> Replay:
+    def replay_stored_run(self, cell: Cell) -> Replay:
         """Return the result of the replay of a cell, trained once in this session."""
         if self._replay_store is None:
             raise ValueError("this session has no folder for replays")
-        return run_replay(self.replays[cell], self._replay_store)
+        return train_or_read_replay(self.replays[cell], self._replay_store)
 
     @cached_property
     def without_reproduced_cells(self) -> Session:
@@ -167,11 +169,11 @@ class Session:
 
         All replays end before the first new seed, so these cells can form the family of tests.
         """
-        return self.without_cells(
-            cell.id for cell in self.replays if self.replay(cell).is_reproduced
+        return self.drop_reproduced_cells(
+            cell.id for cell in self.replays if self.replay_stored_run(cell).is_reproduced
         )
 
-    def without_cells(self, reproduced: Iterable[str]) -> Session:
+    def drop_reproduced_cells(self, reproduced: Iterable[str]) -> Session:
         """Return the session of the other cells.
 
         Args:
@@ -193,16 +195,21 @@ class Session:
         }
         return narrowed
 
-    def group_names(self, quantity: Quantity = RETURNS, looks: Looks | None = None) -> list[str]:
+    def list_group_names(
+        self, quantity: Quantity = RETURNS, looks: Looks | None = None
+    ) -> list[str]:
         """Return the names of (framework, algorithm) groups with at least two testable cells.
 
         Args:
-            quantity, looks: as in ``testable_cells``.
+            quantity, looks: as in ``list_testable_cells``.
         """
-        names = [quantity.named(cell.group) for cell in self.testable_cells(quantity, looks)]
+        names = [
+            quantity.make_verdict_name(cell.group)
+            for cell in self.list_testable_cells(quantity, looks)
+        ]
         return sorted({name for name in names if names.count(name) >= 2})
 
-    def testable_cells(
+    def list_testable_cells(
         self, quantity: Quantity = RETURNS, looks: Looks | None = None
     ) -> list[Cell]:
         """Return the cells with enough stored runs that some new ones could be rejected.
@@ -214,8 +221,8 @@ class Session:
         session_looks = self.looks if looks is None else looks
         return [
             cell
-            for cell in self.cells_judged_by(quantity)
-            if session_looks.could_reject(len(self.stored[cell].runs), self.family_alpha)
+            for cell in self.list_cells_judged_by(quantity)
+            if session_looks.could_reject_at_level(len(self.stored[cell].runs), self.family_alpha)
         ]
 
     @property
@@ -226,28 +233,31 @@ class Session:
         """
         return self.alpha / 2 if self.stored and self.bands else self.alpha
 
-    def cells_judged_by(self, quantity: Quantity) -> list[Cell]:
+    def list_cells_judged_by(self, quantity: Quantity) -> list[Cell]:
         """Return the cells with stored runs that a quantity judges."""
         return list(self.stored) if quantity is RETURNS else self.secondary_cells[quantity]
 
-    def unjudged_quantities(self, cell: Cell) -> dict[str, str]:
+    def explain_unjudged_quantities(self, cell: Cell) -> dict[str, str]:
         """Return the quantities that could judge a cell but do not -> the reason."""
         reasons = {
-            quantity.name: self.stored[cell].exclusion_reason(quantity)
-            for quantity in baseline_runs.secondary_quantities(cell.algorithm)
+            quantity.name: self.stored[cell].explain_exclusion(quantity)
+            for quantity in baseline_runs.list_secondary_quantities(cell.algorithm)
         }
         return {name: reason for name, reason in reasons.items() if reason}
 
-    def verdict_names(self) -> list[str]:
+    def list_names_to_judge(self) -> list[str]:
         """Return all names that the session must give a verdict on."""
         if not self.judged:
             return []
         secondary = [
             name
             for quantity, cells in self.secondary_cells.items()
-            for name in [*(quantity.named(c.id) for c in cells), *self.group_names(quantity)]
+            for name in [
+                *(quantity.make_verdict_name(c.id) for c in cells),
+                *self.list_group_names(quantity),
+            ]
         ]
-        return [cell.id for cell in self.cells] + self.group_names() + secondary
+        return [cell.id for cell in self.cells] + self.list_group_names() + secondary
 
     def find_framework(self, name: str) -> str:
         """Return the framework of a judged name."""
@@ -258,20 +268,20 @@ class Session:
         return self._find_cell(name).algorithm
 
     def _find_cell(self, name: str) -> Cell:
-        quantity = quantity_of(name)
+        quantity = get_quantity_of_name(name)
         return next(
             cell
             for cell in self.cells
-            if name in (quantity.named(cell.id), quantity.named(cell.group))
+            if name in (quantity.make_verdict_name(cell.id), quantity.make_verdict_name(cell.group))
         )
 
-    def cell_jobs(self, cell: Cell) -> list[Job]:
+    def list_jobs_of_cell(self, cell: Cell) -> list[Job]:
         """Return the runs of a cell, by seed."""
         return self._jobs[cell]
 
-    def ordered_jobs(self) -> list[Job]:
+    def list_jobs_look_by_look(self) -> list[Job]:
         """Return the runs look by look, the longest first so that they end together."""
-        cells = sorted(self.cells, key=lambda cell: (-self.estimated_seconds(cell), cell))
+        cells = sorted(self.cells, key=lambda cell: (-self.estimate_seconds_of_cell(cell), cell))
         ordered = []
         begin = 0
         for end in self.looks.run_counts:
@@ -281,29 +291,33 @@ class Session:
             begin = end
         return ordered
 
-    def run_index(self, job: Job) -> int:
+    def find_index_of_run(self, job: Job) -> int:
         """Return the index of a run within its cell, from 0."""
         return job.seed - self.first_seed
 
-    def undone_jobs(self, cell: Cell, run_counts: int | None = None) -> list[Job]:
+    def list_undone_jobs(self, cell: Cell, run_counts: int | None = None) -> list[Job]:
         """Return the runs of a cell without a record, up to a number of runs; None: first look."""
         first = self._jobs[cell][: self.looks.run_counts[0] if run_counts is None else run_counts]
         return [job for job in first if self.store.find_record(job) is None]
 
-    def describe_damage(self, cell: Cell) -> list[str]:
+    def describe_unreadable_records(self, cell: Cell) -> list[str]:
         """Describe the unreadable records of a cell."""
-        return [damage for job in self._jobs[cell] if (damage := self.store.describe_damage(job))]
+        return [
+            damage
+            for job in self._jobs[cell]
+            if (damage := self.store.describe_damaged_record(job))
+        ]
 
-    def estimated_seconds(self, cell: Cell) -> float:
+    def estimate_seconds_of_cell(self, cell: Cell) -> float:
         """Return CPU seconds of one run, estimated from stored runs; 0 without any."""
         return self._seconds[cell]
 
-    def measured_seconds(self) -> list[tuple[str, float]]:
+    def list_measured_seconds(self) -> list[tuple[str, float]]:
         """Return cell id and wall-clock seconds of every finished run in the store."""
         records = [
             (cell.id, stored)
             for cell in self.cells
-            for stored in map(self.store.find_record, self.cell_jobs(cell))
+            for stored in map(self.store.find_record, self.list_jobs_of_cell(cell))
         ]
         return [
             (id, stored["time"].get("wall_seconds", 0.0))
@@ -324,18 +338,18 @@ class Session:
         estimated: defaultdict[str, float] = defaultdict(float)
         measured_sum: defaultdict[str, float] = defaultdict(float)
         for id, seconds in measured:
-            if self.estimated_seconds(cells[id]):
+            if self.estimate_seconds_of_cell(cells[id]):
                 for group in (cells[id].group, _ALL_GROUPS):
-                    estimated[group] += self.estimated_seconds(cells[id])
+                    estimated[group] += self.estimate_seconds_of_cell(cells[id])
                     measured_sum[group] += seconds
         slowdown = {group: measured_sum[group] / estimated[group] for group in estimated}
         return {
-            cell: self.estimated_seconds(cell)
+            cell: self.estimate_seconds_of_cell(cell)
             * slowdown.get(cell.group, slowdown.get(_ALL_GROUPS, 1.0))
             for cell in self.cells
         }
 
-    def estimate_remaining(
+    def estimate_remaining_runs(
         self, measured: Sequence[tuple[str, float]], run_counts: Mapping[Cell, int] | None = None
     ) -> list[tuple[Job, float]]:
         """Return the runs of the next look without a record, with the seconds of each.
@@ -349,17 +363,19 @@ class Session:
         seconds = self.estimate_run_seconds(measured)
         counts = run_counts or dict.fromkeys(self.cells, self.looks.run_counts[0])
         first = [job for cell, count in counts.items() for job in self._jobs[cell][:count]]
-        return [(job, seconds[job.cell]) for job in first if not self.store.path(job).exists()]
+        return [
+            (job, seconds[job.cell]) for job in first if not self.store.locate_record(job).exists()
+        ]
 
     @property
     def max_runs(self) -> int:
         """Largest number of runs of the session, done or not."""
         return self.looks.max_runs * len(self.cells)
 
-    def describe(self) -> str:
+    def describe_session(self) -> str:
         """Describe the session in one phrase: cells, runs, and those already done."""
         first_runs = self.looks.run_counts[0] * len(self.cells)
-        remaining = sum(len(self.undone_jobs(cell)) for cell in self.cells)
+        remaining = sum(len(self.list_undone_jobs(cell)) for cell in self.cells)
         runs = (
             f"{first_runs}" if first_runs == self.max_runs else f"{first_runs} to {self.max_runs}"
         )
@@ -388,22 +404,22 @@ class Session:
                 run_record = self.store.find_record(job)
                 if run_record is None:
                     break
-                self._numbers[job.key] = baseline_runs.read_numbers(run_record)
+                self._numbers[job.key] = baseline_runs.read_judged_numbers(run_record)
             values.append(self._numbers[job.key][quantity])
         return values
 
-    def run_job(self, job: Job) -> dict[str, Any]:
+    def run_or_read_job(self, job: Job) -> dict[str, Any]:
         """Do the run unless it is done. Return its record."""
-        return worker_launch.do_run(job, self.store, self.pinned)
+        return worker_launch.do_run_unless_recorded(job, self.store, self.pinned)
 
-    def help_or_wait(self, cell_jobs: Sequence[Job]) -> None:
+    def run_job_or_wait(self, cell_jobs: Sequence[Job]) -> None:
         """Do one of the runs that others wait for, or sleep while all of them are in progress.
 
         A process that waits for a look is idle, and the awaited runs may be queued behind a long
         one of another process.
         """
-        for job in sorted(cell_jobs, key=lambda job: -self.estimated_seconds(job.cell)):
+        for job in sorted(cell_jobs, key=lambda job: -self.estimate_seconds_of_cell(job.cell)):
             if self.store.find_record(job) is None and not self.store.is_in_progress(job):
-                self.run_job(job)
+                self.run_or_read_job(job)
                 return
         time.sleep(_POLL_SECONDS)

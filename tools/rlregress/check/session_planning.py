@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from rlregress.check import baseline_runs, schedule
-from rlregress.check.candidates import build_candidates
-from rlregress.check.cell_selection import Selection, describe_exclusions
+from rlregress.check.candidates import build_candidate_gates
+from rlregress.check.cell_selection import Selection, describe_excluded_cells
 from rlregress.check.judging import count_awaited_runs
 from rlregress.check.proposals import propose_gates
 from rlregress.check.session import Session
 from rlregress.errors import UserError
 from rlregress.model.planned_session import CellPlan, Gate, Makespan, SessionPlan
-from rlregress.model.quantities import RETURNS, quantity_of
+from rlregress.model.quantities import RETURNS, get_quantity_of_name
 from rlregress.training.budgets import load_budget
 from rlregress.training.cell import Cell
 from rlregress.verdicts.rules import Rules
@@ -45,33 +45,33 @@ def plan_session(
         )
     session = Session(selection, seeds, store, one_look=one_look, replay_seed=replay_seed)
     awaited = count_awaited_runs(session)
-    gates = build_candidates(session) if session.stored else ()
-    measured = session.measured_seconds()
+    gates = build_candidate_gates(session) if session.stored else ()
+    measured = session.list_measured_seconds()
     cells = tuple(_plan_cell(session, cell, awaited[cell]) for cell in session.cells)
     is_begun = any(cell.done for cell in cells)
     return SessionPlan(
-        description=session.describe(),
+        description=session.describe_session(),
         looks=session.looks.run_counts,
         judged=session.judged,
         cells=cells,
         begun=is_begun,
         gates=gates,
         measured=len(measured),
-        seconds=sum(seconds for _, seconds in session.estimate_remaining(measured, awaited)),
-        makespan=_predict_session(session, measured, awaited, workers),
+        seconds=sum(seconds for _, seconds in session.estimate_remaining_runs(measured, awaited)),
+        makespan=_predict_makespan_of_session(session, measured, awaited, workers),
         evaluations=load_budget(selection.budget).evaluations,
         not_judged={
             cell.id: reasons
             for cell in session.stored
-            if (reasons := session.unjudged_quantities(cell))
+            if (reasons := session.explain_unjudged_quantities(cell))
         },
-        excluded=tuple(describe_exclusions(selection)),
+        excluded=tuple(describe_excluded_cells(selection)),
         wanted=() if must_detect is None else propose_gates(session, gates, must_detect, is_begun),
-        detects=_smallest_drops(session, gates),
+        detects=_compute_smallest_drops_by_algorithm(session, gates),
     )
 
 
-def _smallest_drops(
+def _compute_smallest_drops_by_algorithm(
     session: Session, gates: Sequence[Gate]
 ) -> dict[str, dict[str, tuple[float | None, float | None]]]:
     """Return framework -> algorithm -> the smallest drops that the session's gate detects.
@@ -87,25 +87,25 @@ def _smallest_drops(
                 name: d for name, d in drops.items() if d and f"{name} ".startswith(prefixes)
             }
             evaluation_drops = [
-                drop for name, drop in cell_drops.items() if quantity_of(name) is RETURNS
+                drop for name, drop in cell_drops.items() if get_quantity_of_name(name) is RETURNS
             ]
             smallest = min(cell_drops.values(), default=None), min(evaluation_drops, default=None)
             drops_by_framework.setdefault(cell.framework, {})[cell.algorithm] = smallest
     return drops_by_framework
 
 
-def _predict_session(
+def _predict_makespan_of_session(
     session: Session,
     measured: Sequence[tuple[str, float]],
     awaited: Mapping[Cell, int],
     workers: int,
 ) -> Makespan | None:
     baselines = baseline_runs.load_all_baselines()
-    spreads = {cell: schedule.length_ratios(cell, baselines) for cell in session.cells}
-    runs = session.estimate_remaining(measured, awaited)
+    spreads = {cell: schedule.list_length_ratios(cell, baselines) for cell in session.cells}
+    runs = session.estimate_remaining_runs(measured, awaited)
     # a process start is slowed down as much as a run
     expected = [
-        seconds + schedule.STARTUP_SECONDS * seconds / session.estimated_seconds(job.cell)
+        seconds + schedule.STARTUP_SECONDS * seconds / session.estimate_seconds_of_cell(job.cell)
         if seconds
         else 0.0
         for job, seconds in runs
@@ -117,11 +117,12 @@ def _plan_cell(session: Session, cell: Cell, awaited: int) -> CellPlan:
     replayable = session.replays.get(cell)
     return CellPlan(
         name=cell.id,
-        damaged=tuple(session.describe_damage(cell)),
-        done=len(session.cell_jobs(cell)) - len(session.undone_jobs(cell, session.looks.max_runs)),
+        damaged=tuple(session.describe_unreadable_records(cell)),
+        done=len(session.list_jobs_of_cell(cell))
+        - len(session.list_undone_jobs(cell, session.looks.max_runs)),
         until=awaited,
-        undone=len(session.undone_jobs(cell, awaited)),
-        seconds=session.estimated_seconds(cell),
+        undone=len(session.list_undone_jobs(cell, awaited)),
+        seconds=session.estimate_seconds_of_cell(cell),
         banded=cell in session.bands,
         replay=replayable.description if replayable else "",
         replay_seconds=replayable.run.time.cpu_seconds if replayable else 0.0,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from rlregress.check.judging import JUDGED_QUANTITIES, current_course
+from rlregress.check.judging import JUDGED_QUANTITIES, judge_present_runs
 from rlregress.check.session import Session
 from rlregress.model.cells import Verdict
 from rlregress.model.planned_session import Standing
 from rlregress.model.verdict import REGRESSED
 from rlregress.training.cell import Cell, Job
-from rlregress.verdicts.sequential import Course, build_verdicts
+from rlregress.verdicts.sequential import Course, build_verdicts_of_course
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ class Wave:
 
 def build_next_wave(session: Session) -> Wave | None:
     """Return the runs that the next look waits for; None if all needed runs are done."""
-    course = current_course(session) if session.stored else None
-    blocks = [_next_block(session, course, cell) for cell in session.cells]
+    course = judge_present_runs(session) if session.stored else None
+    blocks = [_list_next_jobs_of_cell(session, course, cell) for cell in session.cells]
     jobs = [job for block in blocks for job in block]
     undone = [job for job in jobs if session.store.find_record(job) is None]
     if not undone:
@@ -45,29 +45,29 @@ def build_next_wave(session: Session) -> Wave | None:
     return Wave(looks + 1, len(session.looks.run_counts), cells, tuple(jobs), tuple(undone))
 
 
-def _next_block(session: Session, course: Course | None, cell: Cell) -> list[Job]:
+def _list_next_jobs_of_cell(session: Session, course: Course | None, cell: Cell) -> list[Job]:
     """Return the runs of a cell at the next look; none if it is decided."""
-    jobs = session.cell_jobs(cell)
+    jobs = session.list_jobs_of_cell(cell)
     if course is None or cell not in session.stored:
         return jobs
-    if not (course.needed and _is_undecided(course, cell)):
+    if not (course.needed and _is_cell_undecided(course, cell)):
         return []
     seeds = (0, *session.looks.run_counts)
     return jobs[seeds[course.look] : seeds[course.look + 1]]
 
 
-def _is_undecided(course: Course, cell: Cell) -> bool:
+def _is_cell_undecided(course: Course, cell: Cell) -> bool:
     return not course.undecided.isdisjoint(
-        quantity.named(cell.id) for quantity in JUDGED_QUANTITIES
+        quantity.make_verdict_name(cell.id) for quantity in JUDGED_QUANTITIES
     )
 
 
-def current_standing(session: Session) -> Standing | None:
+def build_standing_of_looks(session: Session) -> Standing | None:
     """Return the verdicts of the looks so far; None before the first, or if nothing is judged."""
-    course = current_course(session) if session.stored else None
+    course = judge_present_runs(session) if session.stored else None
     if course is None or course.look == 0:
         return None
-    so_far = build_verdicts(replace(course, needed={}))
+    so_far = build_verdicts_of_course(replace(course, needed={}))
     still_open = set(course.undecided)
     still_open |= {
         name
@@ -82,5 +82,5 @@ def current_standing(session: Session) -> Standing | None:
             for name, verdict in verdicts.items()
             if name not in still_open or verdict.verdict == REGRESSED
         },
-        undecided=tuple(cell.id for cell in session.stored if _is_undecided(course, cell)),
+        undecided=tuple(cell.id for cell in session.stored if _is_cell_undecided(course, cell)),
     )

@@ -12,7 +12,7 @@ from rlregress.model.code import Hunk, LinePair
 CONTEXT, MAX_ROWS = 3, 60
 
 
-def diff_texts(
+def diff_two_texts(
     title: str,
     old: Sequence[str],
     new: Sequence[str],
@@ -31,30 +31,30 @@ def diff_texts(
     remaining, left_out = MAX_ROWS, 0
     matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
     grouped = list(matcher.get_grouped_opcodes(CONTEXT))
-    for codes in sorted(grouped, key=lambda c: _best_rank(c, first[1], rank)):
-        rows = [row for _, *span in codes for row in _pair_rows(old, new, first, span)]
+    for codes in sorted(grouped, key=lambda c: _find_best_rank(c, first[1], rank)):
+        rows = [row for _, *span in codes for row in _pair_differing_lines(old, new, first, span)]
         groups += [tuple(rows[:remaining])] if remaining else []
         left_out += sum(not row.same for row in rows[remaining:])
         remaining = max(0, remaining - len(rows))
     lines = [line[1] for rows in groups for row in rows for line in (row.old, row.new) if line]
     indented = min((len(text) - len(text.lstrip()) for text in lines if text.strip()), default=0)
-    dedented = tuple(tuple(_dedent_pair(row, indented) for row in rows) for rows in groups)
+    dedented = tuple(tuple(_dedent_line_pair(row, indented) for row in rows) for rows in groups)
     return Hunk(title=title, groups=dedented, left_out=left_out)
 
 
-def _best_rank(
+def _find_best_rank(
     codes: Sequence[Sequence[object]], first: int, rank: Callable[[int, int], int]
 ) -> int:
     differing = [code for code in codes if code[0] != "equal"]
     return min(rank(first + int(str(c[3])), first + int(str(c[4]))) for c in differing)
 
 
-def _dedent_pair(row: LinePair, columns: int) -> LinePair:
+def _dedent_line_pair(row: LinePair, columns: int) -> LinePair:
     old, new = ((line[0], line[1][columns:]) if line else None for line in (row.old, row.new))
     return LinePair(old=old, new=new)
 
 
-def _pair_rows(
+def _pair_differing_lines(
     old: Sequence[str], new: Sequence[str], first: tuple[int, int], span: Sequence[int]
 ) -> list[LinePair]:
     old_begin, old_end, new_begin, new_end = span
@@ -67,7 +67,7 @@ def _pair_rows(
     return rows
 
 
-def diff_folders(package: str, old: Path, new: Path) -> list[Hunk]:
+def diff_package_folders(package: str, old: Path, new: Path) -> list[Hunk]:
     """Return the differences between the Python files of two copies of a package."""
     files = {path.relative_to(folder) for folder in (old, new) for path in folder.rglob("*.py")}
     hunks = []
@@ -78,5 +78,5 @@ def diff_folders(package: str, old: Path, new: Path) -> list[Hunk]:
         ]
         if texts[0] != texts[1]:
             old_lines, new_lines = (text.decode("utf-8", "replace").splitlines() for text in texts)
-            hunks.append(diff_texts(f"{package}/{file.as_posix()}", old_lines, new_lines))
+            hunks.append(diff_two_texts(f"{package}/{file.as_posix()}", old_lines, new_lines))
     return hunks

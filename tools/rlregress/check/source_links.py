@@ -48,7 +48,7 @@ def find_source_url(path: Path | None, file: str) -> str:
     """
     if path is None or not path.as_posix().endswith(f"/{file}"):
         return ""
-    for release in _find_releases(path.parents[file.count("/")]):
+    for release in _find_releases_in_folder(path.parents[file.count("/")]):
         if file in release.hashes:
             algorithm, recorded_digest = release.hashes[file]
             digest = urlsafe_b64encode(hashlib.new(algorithm, path.read_bytes()).digest())
@@ -58,10 +58,12 @@ def find_source_url(path: Path | None, file: str) -> str:
 
 
 @cache
-def _find_releases(folder: Path) -> list[_Release]:
+def _find_releases_in_folder(folder: Path) -> list[_Release]:
     """Return the releases in a folder of packages that were installed from an index."""
     try:
-        link_file: _File = datafiles.read(suite.baselines() / "source_links.toml", _File)
+        link_file: _File = datafiles.read_data_file(
+            suite.locate_baselines() / "source_links.toml", _File
+        )
     except UserError:
         # installed without the suite
         return []

@@ -25,11 +25,11 @@ from rlregress.datafiles import Component, Line
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.inside import identity, machine, process_tree
-from rlregress.inside.run_record import check_writable
+from rlregress.inside.run_record import check_folder_is_writable
 from rlregress.model.throughput_verdict import ThroughputVerdict
 from rlregress.training import throughput_measurement, worker_launch
 from rlregress.training.throughput_measurement import Measurement
-from rlregress.verdicts.throughput_alarms import Sample, judge_throughput
+from rlregress.verdicts.throughput_alarms import Sample, judge_throughput_samples
 
 #: measured by one process at a time
 TESTS = "tests_performance/test_throughput.py"
@@ -76,23 +76,23 @@ class _File:
     benchmarks: Annotated[tuple[_Benchmark, ...], Field(min_length=1)]
 
 
-def throughput_folder() -> Path:
+def locate_throughput_folder() -> Path:
     """Return the folder of stored throughput."""
-    return suite.baselines() / "throughput"
+    return suite.locate_baselines() / "throughput"
 
 
-def throughput_path(framework: str) -> Path:
+def locate_stored_throughput(framework: str) -> Path:
     """Return the file of a framework, whether it exists or not; its copies share it."""
-    return throughput_folder() / f"{framework.partition('@')[0]}.json"
+    return locate_throughput_folder() / f"{framework.partition('@')[0]}.json"
 
 
-def load_throughput(framework: str) -> dict[str, Stored]:
+def load_stored_throughput(framework: str) -> dict[str, Stored]:
     """Return algorithm -> stored processes; empty if there is no file."""
-    path = throughput_path(framework)
+    path = locate_stored_throughput(framework)
     if not path.exists():
         return {}
-    remedy = f"restore the file, or record it again: {record_command(framework)}"
-    content: _File = datafiles.read(path, _File, remedy)
+    remedy = f"restore the file, or record it again: {make_record_command(framework)}"
+    content: _File = datafiles.read_data_file(path, _File, remedy)
     return {
         benchmark.extra_info.algorithm: benchmark.extra_info for benchmark in content.benchmarks
     }
@@ -102,43 +102,43 @@ def load_all_throughput() -> dict[tuple[str, str], Stored]:
     """Return all stored throughput by framework and algorithm."""
     return {
         (path.stem, algorithm): stored
-        for path in datafiles.list_files(throughput_folder(), "*.json")
-        for algorithm, stored in load_throughput(path.stem).items()
+        for path in datafiles.list_files_by_name(locate_throughput_folder(), "*.json")
+        for algorithm, stored in load_stored_throughput(path.stem).items()
     }
 
 
-def check_files(adapters: Sequence[Adapter], algorithms: Sequence[str]) -> None:
+def check_throughput_files(adapters: Sequence[Adapter], algorithms: Sequence[str]) -> None:
     """Raise UserError if a file needed to measure and judge these is damaged."""
     load_all_throughput()
     for adapter in adapters:
         for algorithm in set(adapter.framework.algorithms) & set(
             algorithms or adapter.framework.algorithms
         ):
-            throughput_measurement.load_protocol(adapter.name, algorithm)
+            throughput_measurement.load_throughput_protocol(adapter.name, algorithm)
 
 
-def current_conditions(framework: str, algorithm: str) -> dict[str, Any]:
+def describe_current_conditions(framework: str, algorithm: str) -> dict[str, Any]:
     """Return the conditions of a process that is measured here and now."""
     name = framework.partition("@")[0]
     return {
         "algorithm": algorithm,
-        "protocol": asdict(throughput_measurement.load_protocol(name, algorithm)),
-        "versions": identity.versions(frameworks.get(framework)),
+        "protocol": asdict(throughput_measurement.load_throughput_protocol(name, algorithm)),
+        "versions": identity.map_package_versions(frameworks.get_adapter(framework)),
         "python": platform.python_version(),
-        "cpu": machine.cpu_name(),
+        "cpu": machine.read_cpu_name(),
     }
 
 
-def find_comparable(framework: str, algorithm: str) -> Stored | None:
+def find_comparable_throughput(framework: str, algorithm: str) -> Stored | None:
     """Return the stored processes that new ones can be compared with, or None.
 
     Raises:
         UserError: it was recorded with another protocol, or on another processor.
     """
-    stored_processes = load_throughput(framework).get(algorithm)
+    stored_processes = load_stored_throughput(framework).get(algorithm)
     if stored_processes is None:
         return None
-    current = current_conditions(framework, algorithm)
+    current = describe_current_conditions(framework, algorithm)
     old_conditions, new_conditions = (
         {"cpu": run_conditions["cpu"], **_flatten_protocol(run_conditions["protocol"])}
         for run_conditions in (asdict(stored_processes), current)
@@ -150,8 +150,8 @@ def find_comparable(framework: str, algorithm: str) -> Stored | None:
         if old_conditions.get(name) != new_conditions.get(name)
     ]:
         raise UserError(
-            f"{throughput_path(framework)} has the throughput of {algorithm} under other "
-            f"conditions: {', '.join(differing)}; record it again: {record_command(framework)}"
+            f"{locate_stored_throughput(framework)} has the throughput of {algorithm} under other "
+            f"conditions: {', '.join(differing)}; record it again: {make_record_command(framework)}"
         )
     return stored_processes
 
@@ -160,7 +160,7 @@ def _flatten_protocol(protocol: Mapping[str, Any]) -> dict[str, Any]:
     return {**protocol, "hyperparameters": "", **protocol["hyperparameters"]}
 
 
-def record_command(framework: str) -> str:
+def make_record_command(framework: str) -> str:
     """Return the command that stores the throughput of a framework."""
     return f"rlregress baseline record --framework {framework.partition('@')[0]} --throughput 10"
 
@@ -176,23 +176,23 @@ def record_throughput(framework: str, processes: int) -> None:
             f"--throughput is {processes}, expected 2 or more processes of each algorithm"
         )
     suite.require_checkout("recording throughput")
-    check_writable(throughput_folder(), "stored throughput")
-    with tempfile.TemporaryDirectory(prefix=".new-", dir=throughput_folder()) as folder:
+    check_folder_is_writable(locate_throughput_folder(), "stored throughput")
+    with tempfile.TemporaryDirectory(prefix=".new-", dir=locate_throughput_folder()) as folder:
         new_file = Path(folder) / "measured.json"
-        command = [sys.executable, *suite.pytest_arguments(f"{TESTS}::test_floor")]
+        command = [sys.executable, *suite.make_pytest_arguments(f"{TESTS}::test_floor")]
         command += ["-q", "-p", "no:cacheprovider", "--framework", framework, "--first-seed", "0"]
         command += [f"--benchmark-min-rounds={processes}", f"--benchmark-json={new_file}"]
         completed = subprocess.run(
-            process_tree.supervise_command(command),
-            cwd=suite.workplace(),
-            env=worker_launch.worker_environment(),
+            process_tree.make_supervised_command(command),
+            cwd=suite.locate_workplace(),
+            env=worker_launch.make_worker_environment(),
         )
         if completed.returncode:
             raise UserError(f"the throughput of {framework} could not be measured; see above")
-        os.replace(new_file, throughput_path(framework))
+        os.replace(new_file, locate_stored_throughput(framework))
 
 
-def measure_processes(
+def measure_throughput_of_processes(
     framework: str, algorithm: str, environment: Mapping[str, str]
 ) -> list[Measurement]:
     """Measure the processes of one session with these environment variables."""
@@ -204,7 +204,7 @@ def measure_processes(
     ]
 
 
-def judge_processes(
+def judge_measured_throughput(
     measured: Mapping[_Pair, Sequence[Measurement]], alpha: float
 ) -> dict[_Pair, dict[str, ThroughputVerdict]]:
     """Judge all new processes of a session as one family.
@@ -214,12 +214,12 @@ def judge_processes(
         alpha: probability of one or more false ``regressed`` in the session.
 
     Returns:
-        Quantity -> verdict of each pair; without those that ``find_comparable`` rejects.
+        Quantity -> verdict of each pair; without those that ``find_comparable_throughput`` rejects.
     """
     samples: dict[tuple[_Pair, str], Sample] = {}
     for pair, processes in measured.items():
         with suppress(UserError):
-            if (stored_processes := find_comparable(*pair)) and processes:
+            if (stored_processes := find_comparable_throughput(*pair)) and processes:
                 for quantity, attribute in QUANTITIES.items():
                     old, new = (
                         [getattr(process, attribute) for process in measurements]
@@ -227,6 +227,6 @@ def judge_processes(
                     )
                     samples[pair, quantity] = Sample(old, new, quantity == MEMORY)
     verdicts_by_pair: dict[_Pair, dict[str, ThroughputVerdict]] = {}
-    for (pair, quantity), verdict in judge_throughput(samples, alpha).items():
+    for (pair, quantity), verdict in judge_throughput_samples(samples, alpha).items():
         verdicts_by_pair.setdefault(pair, {})[quantity] = verdict
     return verdicts_by_pair

@@ -16,11 +16,11 @@ from rlregress.progress import (
     PRIOR,
     Durations,
     estimate_slowdown,
-    format_elapsed,
-    format_seconds,
+    format_elapsed_time,
+    format_rough_duration,
     read_durations,
 )
-from rlregress.trace.child_processes import last_message
+from rlregress.trace.child_processes import extract_last_message
 from rlregress.training import worker_launch
 
 #: tier -> subject of its tests, in the progress lines
@@ -34,7 +34,7 @@ _WARM_UP_TESTS = 30
 
 
 @functools.cache
-def seconds_of_tests(command: tuple[str, ...]) -> float:
+def estimate_seconds_of_tests(command: tuple[str, ...]) -> float:
     """Return the sequential seconds of the tests of formulas and behaviour, from recorded times.
 
     Args:
@@ -43,24 +43,27 @@ def seconds_of_tests(command: tuple[str, ...]) -> float:
     Raises:
         UserError: pytest cannot collect them.
     """
-    folder = Path.cwd() if suite.is_installed() else suite.root()
+    folder = Path.cwd() if suite.is_installed_from_wheel() else suite.find_suite_root()
     collecting = [*command, "--collect-only", "-n", "0"]
     completed = subprocess.run(
         collecting,
         cwd=folder,
-        env=worker_launch.worker_environment(),
+        env=worker_launch.make_worker_environment(),
         capture_output=True,
         text=True,
     )
     if completed.returncode:
         raise UserError(
-            f"pytest cannot collect the tests: {last_message(completed.stderr or completed.stdout)}"
+            "pytest cannot collect the tests: "
+            f"{extract_last_message(completed.stderr or completed.stdout)}"
         )
     tests = [line for line in completed.stdout.splitlines() if "::" in line]
     tiers = Counter(evidence.find_tier(test) for test in tests)
     durations = read_durations()
     return sum(
-        number * durations.seconds_of_test(tier) for tier, number in tiers.items() if tier in TITLES
+        number * durations.get_seconds_of_test(tier)
+        for tier, number in tiers.items()
+        if tier in TITLES
     )
 
 
@@ -98,15 +101,15 @@ class TiersProgress:
         self._estimate: tuple[float, float] | None = None
         self._runs_text = ""
 
-    def start_tests(self, tests: Iterable[str]) -> None:
+    def note_tests_to_run(self, tests: Iterable[str]) -> None:
         """Note all tests by their node ids; further processes know the same tests."""
         if not self._all:
             tiers = [evidence.find_tier(test) for test in tests]
             self._all = Counter(tier for tier in tiers if tier in TITLES)
             self._update_estimate()
-            self._say(self.line())
+            self._say(self.format_line())
 
-    def done(self, entry: Mapping[str, Any]) -> None:
+    def count_ended_test(self, entry: Mapping[str, Any]) -> None:
         """Count a test that has ended.
 
         Args:
@@ -119,7 +122,8 @@ class TiersProgress:
             expected += 0.0 if self._done else self._durations.start
             self._done[tier] += 1
             self._times[tier] = (
-                seconds_taken + entry["seconds"], expected + self._durations.seconds_of_test(tier)
+                seconds_taken + entry["seconds"],
+                expected + self._durations.get_seconds_of_test(tier)
             )  # fmt: skip
             self._outcomes[tier, entry.get("framework", "")][entry["outcome"]] += 1
             if self._done[tier] == self._all[tier]:
@@ -158,7 +162,7 @@ class TiersProgress:
         # each tier has its own pace: tests of behaviour train, those of formulas do not
         test_seconds = sum(
             self._times[tier][0] / self._times[tier][1]
-            * self._durations.seconds_of_test(tier) * max(number - self._done[tier], 0)
+            * self._durations.get_seconds_of_test(tier) * max(number - self._done[tier], 0)
             for tier, number in self._all.items()
         )  # fmt: skip
         seconds = (run_seconds if has_measured_runs else slowdown * run_seconds) + test_seconds
@@ -169,13 +173,16 @@ class TiersProgress:
             report_seconds = slowdown * self._durations.stages.get(_REPORT_STAGE, 0.0)
             self._estimate = time.monotonic(), seconds / self._processes + report_seconds
 
-    def line(self) -> str:
+    def format_line(self) -> str:
         """Return the numbers of finished tests and trainings, and the time left."""
         parts = [f"{TITLES[tier]} {self._done[tier]} of {n}" for tier, n in self._all.items()]
         parts += [self._runs_text] if self._runs_text else []
         if self._estimate is None:
-            return f"{', '.join(parts) or 'collecting the tests'}; {format_elapsed(self._started)}"
+            return (
+                f"{', '.join(parts) or 'collecting the tests'}; "
+                f"{format_elapsed_time(self._started)}"
+            )
         estimated_at, seconds = self._estimate
         since = time.monotonic() - estimated_at
         # while no test ends, the estimate falls but never reaches 0
-        return f"{', '.join(parts)}; {format_seconds(max(seconds - since, since / 4))} left"
+        return f"{', '.join(parts)}; {format_rough_duration(max(seconds - since, since / 4))} left"

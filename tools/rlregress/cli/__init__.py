@@ -14,7 +14,7 @@ import typer
 
 from rlregress import frameworks, missing_packages
 from rlregress.cli import commands, output, parsing
-from rlregress.errors import UserError, warn_in_words
+from rlregress.errors import UserError, show_warnings_as_sentences
 from rlregress.inside import checkpoint, process_tree
 from rlregress.report import harmless
 from rlregress.trace import child_processes
@@ -35,11 +35,11 @@ _WIDTHS = ("COLUMNS", "TERMINAL_WIDTH")
 
 def _exit_on_signal(number: int, _: object) -> None:
     # other threads wait for their child processes, and would keep this one alive
-    child_processes.end()
+    child_processes.end_all_processes()
     raise SystemExit(128 + number)
 
 
-def _take_common(arguments: list[str]) -> list[str]:
+def _apply_common_options(arguments: list[str]) -> list[str]:
     """Apply the options that every command takes. Return the other arguments.
 
     These are ``--<framework> FOLDER`` for frameworks that can be checked out, and
@@ -48,7 +48,9 @@ def _take_common(arguments: list[str]) -> list[str]:
     remaining: list[str] = []
     words = iter(arguments)
     checkouts = {
-        f"--{a.name}": a for a in map(frameworks.get, frameworks.names()) if a.framework.checkout
+        f"--{a.name}": a
+        for a in map(frameworks.get_adapter, frameworks.list_framework_names())
+        if a.framework.checkout
     }
     for argument in words:
         if argument == "--":
@@ -61,11 +63,13 @@ def _take_common(arguments: list[str]) -> list[str]:
         if option not in checkouts:
             remaining.append(argument)
             continue
-        frameworks.use_checkout(checkouts[option], folder if equals else next(words, ""))
+        frameworks.use_checkout_from_now_on(
+            checkouts[option], folder if equals else next(words, "")
+        )
     return remaining
 
 
-def _repair_environment() -> None:
+def _repair_environment_variables() -> None:
     """Check and repair the environment of this process where libraries would fail by it."""
     try:
         os.getcwd()
@@ -88,8 +92,8 @@ def _run_command() -> int:
     """Run the command of the command line. Return the exit code."""
     # a shell waits for completions, and passes the words in a variable
     if _COMPLETING not in os.environ:
-        _repair_environment()
-        sys.argv[1:] = _take_common(sys.argv[1:])
+        _repair_environment_variables()
+        sys.argv[1:] = _apply_common_options(sys.argv[1:])
     try:
         code = commands.program(prog_name="rlregress", standalone_mode=False)
     except parsing.UsageError as error:
@@ -97,7 +101,7 @@ def _run_command() -> int:
             # nothing follows the name of the program or of a group of commands
             error.show()
             return 2
-        raise UserError(parsing.describe_error(error)) from None
+        raise UserError(parsing.describe_parser_error(error)) from None
     return code if isinstance(code, int) else 0
 
 
@@ -122,12 +126,12 @@ def main() -> None:
     handled = [n for n in checkpoint.STOPPING if signal.getsignal(n) is not signal.SIG_IGN]
     for number in handled:
         signal.signal(number, _exit_on_signal)
-    warn_in_words()
+    show_warnings_as_sentences()
     try:
-        with process_tree.own_temporary_files(), process_tree.end_children():
+        with process_tree.use_own_temporary_folder(), process_tree.end_children():
             try:
-                with output.guard_streams():
-                    sys.exit(_run_guarded())
+                with output.guard_standard_streams():
+                    sys.exit(_run_and_report_errors())
             finally:
                 # a second signal must not stop the clean-up
                 for number in handled:
@@ -138,7 +142,7 @@ def main() -> None:
             signal.signal(number, signal.SIG_DFL)
 
 
-def _run_guarded() -> int:
+def _run_and_report_errors() -> int:
     """Run the command and report its error, if any. Return the exit code."""
     try:
         code = _run_command()
@@ -155,13 +159,13 @@ def _run_guarded() -> int:
             typer.echo(f"\nrlregress: {_describe_interruption(sys.argv[1:])}", err=True)
         raise
     except Exception as error:
-        message = missing_packages.describe_missing(error)
+        message = missing_packages.describe_missing_package(error)
         if not message:
             with suppress(UserError):
                 traceback.print_exc()
             message = "this is an error of the suite; please report it"
     # the exit code counts even if the message cannot be written
-    output.mark_decided()
+    output.mark_exit_code_decided()
     with suppress(UserError):
         typer.echo(f"rlregress: {harmless.escape_line(message)}", err=True)
     return 2

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from rlregress.catalogue import requested_names
-from rlregress.catalogue.requested_names import split_names
+from rlregress.catalogue.requested_names import split_comma_separated_names
 from rlregress.check import recording, stored_throughput
 from rlregress.cli import output
 from rlregress.cli.options import Budget, Hyperparameters, Store, Workers
@@ -58,14 +58,16 @@ def record(
                 "--saved records files of a release, and no cells; leave out --framework, "
                 "--algorithm and --environment"
             )
-        _record_saved(saved)
+        _record_saved_files_of_release(saved)
         return
     if throughput is not None:
         if algorithm or environment:
             raise UserError(
                 "--throughput measures every algorithm; leave --algorithm and --environment out"
             )
-        _print_throughput(split_names("--framework", framework or None), throughput)
+        _print_stored_throughput(
+            split_comma_separated_names("--framework", framework or None), throughput
+        )
         return
     cell_options = {
         "--framework": framework,
@@ -78,9 +80,9 @@ def record(
                 f"{option} is missing; a cell has a framework, an algorithm and an environment"
             )
     request = recording.RecordingRequest(
-        split_names("--framework", framework),
-        split_names("--algorithm", algorithm),
-        split_names("--environment", environment),
+        split_comma_separated_names("--framework", framework),
+        split_comma_separated_names("--algorithm", algorithm),
+        split_comma_separated_names("--environment", environment),
         budget,
         hyperparameters,
         seeds,
@@ -88,24 +90,24 @@ def record(
         replace,
     )
 
-    def on_done(run_record: dict[str, Any], done: int, total: int) -> None:
+    def print_recorded_run(run_record: dict[str, Any], done: int, total: int) -> None:
         # a recording takes hours: its lines are read while it goes on
-        print(terminal.recorded_line(run_record, done, total), flush=True)
+        print(terminal.describe_recorded_run(run_record, done, total), flush=True)
 
-    for line in recording.record_baselines(request, workers, on_done):
+    for line in recording.train_and_record_baselines(request, workers, print_recorded_run):
         typer.echo(line)
 
 
-def _record_saved(release: str) -> None:
+def _record_saved_files_of_release(release: str) -> None:
     # most recordings make no environment: loading this would slow them down
     from rlregress.upgrade.evidence import saved_store
 
     command = shlex.join(["rlregress", "baseline", "record", "--saved", release])
-    for line in saved_store.record_release(release, command, typer.echo):
+    for line in saved_store.record_files_of_release(release, command, typer.echo):
         typer.echo(line)
 
 
-def _print_throughput(names: Sequence[str], processes: int) -> None:
+def _print_stored_throughput(names: Sequence[str], processes: int) -> None:
     """Print the stored throughput.
 
     Args:
@@ -129,6 +131,6 @@ def _print_throughput(names: Sequence[str], processes: int) -> None:
         for pair, processes_stored in stored_by_pair.items()
         if not requested or pair[0] in requested
     }
-    for line in throughput_text.lines(measured):
+    for line in throughput_text.format_throughput_lines(measured):
         typer.echo(line)
     output.print_next_steps(["Judge the installed frameworks by it: rlregress check --throughput"])

@@ -12,14 +12,14 @@ import typer
 from rlregress import frameworks
 from rlregress.bisect import search, symptoms, versions
 from rlregress.bisect.symptoms import Symptom
-from rlregress.catalogue.requested_names import split_names
+from rlregress.catalogue.requested_names import split_comma_separated_names
 from rlregress.cli import output
 from rlregress.cli.options import Packages, Report, Steps
-from rlregress.cli.parsing import script_arguments
+from rlregress.cli.parsing import get_script_arguments
 from rlregress.errors import UserError
-from rlregress.files import absolute
+from rlregress.files import make_absolute_path
 from rlregress.frameworks.base import Adapter
-from rlregress.inside.run_record import check_writable, write_atomically
+from rlregress.inside.run_record import check_folder_is_writable, write_text_atomically
 from rlregress.progress import show_progress
 from rlregress.report import bisect_text
 from rlregress.trace import jobs
@@ -79,7 +79,7 @@ def bisect(
         raise UserError(f"expected one of {_ONE_OF}, found {count_text}")
     if scenario and not algorithm:
         raise UserError("--scenario needs an algorithm; name it with --algorithm")
-    if script is None and (arguments := script_arguments(context)):
+    if script is None and (arguments := get_script_arguments(context)):
         raise UserError(
             f"'{' '.join(arguments)}' would be arguments of a script; name it with --script"
         )
@@ -91,30 +91,34 @@ def bisect(
         raise UserError("--with applies to commits; name their repository with --repo")
     if repo is not None and every:
         raise UserError("--all names every release, and --repo searches commits; leave one out")
-    python = python and interpreters.find(python)
-    folder = absolute(report)
-    check_writable(folder, "the report")
+    python = python and interpreters.find_interpreter(python)
+    folder = make_absolute_path(report)
+    check_folder_is_writable(folder, "the report")
     cached_folders.require_writable_cache()
     repository = None if repo is None else versions.find_repository_folder(repo)
     ends = None
     if repository is None:
-        ends = (_parse_end(old, python), _parse_end(new, python))
-    adapters = _select_adapters(
+        ends = (_parse_end_of_range(old, python), _parse_end_of_range(new, python))
+    adapters = _select_adapters_of_versions(
         ends, repository, new, framework, alone=bool(script or command or name)
     )
 
     def make_symptom() -> Symptom:
         if script is not None:
-            arguments = script_arguments(context)
+            arguments = get_script_arguments(context)
             job = jobs.build_script_job(
-                Path(script), arguments, split_names("--package", package), steps
+                Path(script), arguments, split_comma_separated_names("--package", package), steps
             )
-            imports = affected.list_importable(*ends, affected.packages(*ends)) if ends else {}
-            return symptoms.script(job, imports)
+            imports = (
+                affected.list_importable_packages(*ends, affected.list_packages_pinned_apart(*ends))
+                if ends
+                else {}
+            )
+            return symptoms.make_symptom_of_script(job, imports)
         if command:
-            return symptoms.command(command)
+            return symptoms.make_symptom_of_command(command)
         if name:
-            return symptoms.public_name(name)
+            return symptoms.make_symptom_of_public_name(name)
         if len(adapters) != 1:
             framework_names = ", ".join(adapter.name for adapter in adapters)
             raise UserError(
@@ -122,45 +126,45 @@ def bisect(
                 "--framework"
             )
         if detail:
-            return symptoms.detail(adapters[0], detail)
+            return symptoms.make_symptom_of_detail(adapters[0], detail)
         if default:
-            return symptoms.default(adapters[0], default)
-        return symptoms.trace(adapters[0], algorithm, scenario)
+            return symptoms.make_symptom_of_default(adapters[0], default)
+        return symptoms.make_symptom_of_trace(adapters[0], algorithm, scenario)
 
     with show_progress(typer.echo) as say:
         if repository is not None:
-            result = search.search_commits(
+            result = search.search_changing_commit(
                 make_symptom(),
                 repository,
                 (old, new),
                 adapters,
                 say,
                 first_parent,
-                requested.parse(pins, python).requirements if pins else (),
+                requested.parse_requested_version(pins, python).requirements if pins else (),
                 python,
             )
         else:
             assert ends is not None
-            result = search.search_releases(make_symptom(), ends, adapters, say, every)
-    text = json.dumps(bisect_text.as_json(result), indent=1) + "\n"
+            result = search.search_changing_release(make_symptom(), ends, adapters, say, every)
+    text = json.dumps(bisect_text.convert_bisect_to_plain_data(result), indent=1) + "\n"
     folder.mkdir(parents=True, exist_ok=True)
-    write_atomically(folder / "bisect.json", text)
-    output.mark_decided()
-    for line in bisect_text.lines(result):
+    write_text_atomically(folder / "bisect.json", text)
+    output.mark_exit_code_decided()
+    for line in bisect_text.format_bisect_report(result):
         typer.echo(line)
     raise typer.Exit(result.exit_code)
 
 
-def _parse_end(text: str, python: str) -> RequestedVersion:
+def _parse_end_of_range(text: str, python: str) -> RequestedVersion:
     try:
-        return requested.parse(text, python)
+        return requested.parse_requested_version(text, python)
     except UserError as error:
         if "=" in text or "/" in text:
             raise
         raise UserError(f"{error}; for a commit, name the repository with --repo") from None
 
 
-def _select_adapters(
+def _select_adapters_of_versions(
     ends: tuple[RequestedVersion, RequestedVersion] | None,
     repository: Path | None,
     newest: str,
@@ -169,14 +173,16 @@ def _select_adapters(
 ) -> Sequence[Adapter]:
     """Return the frameworks that the versions or the repository concern, or the named one."""
     if named:
-        return [frameworks.get(named)]
+        return [frameworks.get_adapter(named)]
     if ends is None:
         # the working tree may have another revision checked out, or none
         assert repository is not None
         commit = revisions.find_commit(repository, newest)
-        with cached_folders.scratch("bisect") as own:
+        with cached_folders.make_temporary_folder("bisect") as own:
             version = RequestedVersion(
-                commit[:10], tree=revisions.checkout(repository, commit, own)
+                commit[:10], tree=revisions.check_out_commit(repository, commit, own)
             )
-            return affected.adapters(version, version, frozenset(), script=alone)
-    return affected.adapters(*ends, affected.packages(*ends), script=alone)
+            return affected.list_affected_adapters(version, version, frozenset(), script=alone)
+    return affected.list_affected_adapters(
+        *ends, affected.list_packages_pinned_apart(*ends), script=alone
+    )

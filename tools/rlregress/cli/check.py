@@ -12,8 +12,8 @@ from rlregress.check_options import CheckOptions
 from rlregress.cli import ci_annotations, output, window
 from rlregress.cli.options import (
     Inconclusive,
-    check_inconclusive,
-    replace_exit_code,
+    check_inconclusive_option,
+    replace_inconclusive_exit_code,
     set_default_budget,
     takes_options,
 )
@@ -39,12 +39,14 @@ def check(
     code 0: holds, 1: regressed, 2: could not judge, 3: inconclusive. The report folder holds
     report.html (a page), summary.md, verdict.json, evidence.json and junit.xml.
     """
-    check_inconclusive(inconclusive)
-    code = judge(set_default_budget(options), in_brief, verbose)
-    raise typer.Exit(replace_exit_code(code, inconclusive))
+    check_inconclusive_option(inconclusive)
+    code = judge_and_report_check(set_default_budget(options), in_brief, verbose)
+    raise typer.Exit(replace_inconclusive_exit_code(code, inconclusive))
 
 
-def judge(options: CheckOptions, in_brief: bool = False, verbose: bool = False) -> int:
+def judge_and_report_check(
+    options: CheckOptions, in_brief: bool = False, verbose: bool = False
+) -> int:
     """Judge the installed frameworks, write the report and print a screen. Return the exit code.
 
     Args:
@@ -53,29 +55,33 @@ def judge(options: CheckOptions, in_brief: bool = False, verbose: bool = False) 
     """
     with check_run.replace_report_folder(options) as new:
         result = nightly_record.add_earlier_runs(
-            check_run.judge_check(new, typer.echo), options.report
+            check_run.run_and_judge_check(new, typer.echo), options.report
         )
-        text = report_files.write_judged(
-            result, check_run.read_evidence(new), new.report, ci_annotations.repository_top()
+        text = report_files.write_check_report(
+            result, check_run.read_evidence(new), new.report, ci_annotations.find_repository_top()
         )
-    output.mark_decided()
-    ci_annotations.annotate(check_findings.list_findings(result, ci_annotations.repository_top()))
-    ci_annotations.append_summary(text)
-    cards = check_page.cards(result)
+    output.mark_exit_code_decided()
+    ci_annotations.print_annotations(
+        check_findings.list_check_findings(result, ci_annotations.find_repository_top())
+    )
+    ci_annotations.append_github_summary(text)
+    cards = check_page.make_cards_of_check(result)
     page = options.report / "report.html"
     if in_brief:
-        for line in short_summary.lines(check_page.facts(result), cards, str(page)):
+        for line in short_summary.make_summary_lines(
+            check_page.make_facts_of_check(result), cards, str(page)
+        ):
             typer.echo(line)
         return result.exit_code
-    report, verdicts = f"report: {page}", check_report.verdict_lines(result)
+    report, verdicts = f"report: {page}", check_report.format_verdict_of_each_framework(result)
     if verbose:
-        steps = [f"next: {step}" for step in short_summary.steps(cards)]
+        steps = [f"next: {step}" for step in short_summary.format_first_steps(cards)]
         for line in (f"\n{text}", report, *steps, *verdicts):
             typer.echo(line)
         return result.exit_code
     typer.echo("")
-    width, words = window.width(), [outcome.verdict for outcome in result.outcomes]
-    closing = [(line, "") for line in (report, *screen.next_steps(cards, width))]
+    width, words = window.get_screen_width(), [outcome.verdict for outcome in result.outcomes]
+    closing = [(line, "") for line in (report, *screen.format_next_steps(cards, width))]
     closing += zip(verdicts, words, strict=True)
-    window.show(screen.lines(cards, closing, width), typer.echo)
+    window.print_screen(screen.make_screen_lines(cards, closing, width), typer.echo)
     return result.exit_code

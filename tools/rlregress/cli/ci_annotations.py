@@ -18,28 +18,28 @@ _SUMMARY, _ON_GITHUB = "GITHUB_STEP_SUMMARY", "GITHUB_ACTIONS"
 _TOPS = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR")
 
 
-def repository_top() -> Path:
+def find_repository_top() -> Path:
     """Return the top folder of the repository in a CI job, else the working folder."""
     named = (os.environ[name] for name in _TOPS if os.environ.get(name))
-    return files.absolute(next(named, "."))
+    return files.make_absolute_path(next(named, "."))
 
 
-def annotate(findings: Sequence[Finding]) -> None:
+def print_annotations(findings: Sequence[Finding]) -> None:
     """Print annotations in a job of GitHub; print nothing elsewhere."""
     if os.environ.get(_ON_GITHUB) == "true":
         for line in ci_formats.format_annotations(findings):
-            print(line, file=output.unfiltered_output(), flush=True)
+            print(line, file=output.get_unfiltered_output(), flush=True)
 
 
-def append_summary(text: str) -> None:
+def append_github_summary(text: str) -> None:
     """Append a report to GitHub's page of the run, cut to its limit; UserError if that fails."""
     if not os.environ.get(_SUMMARY):
         return
     try:
         path = Path(os.environ[_SUMMARY])
-        files.check_target(path)
+        files.check_file_may_be_written(path)
         with path.open("a", encoding="utf-8") as stream:
             safe = harmless.escape_markdown(text)
-            stream.write(ci_formats.cut_text(safe, ci_formats.SUMMARY - stream.tell()))
+            stream.write(ci_formats.cut_text_after_line(safe, ci_formats.SUMMARY - stream.tell()))
     except OSError as error:
         raise UserError(f"the file that {_SUMMARY} names cannot be written: {error}") from None

@@ -22,41 +22,42 @@ _RUNS_KEPT = "finished runs are kept, and the same command continues from there"
 _TRACES_KEPT = "finished trainings and traces are kept, and the same command continues from there"
 
 
-def _row(name: str, function: str, line: str, **options: Any) -> Row:
+def _make_row(name: str, function: str, line: str, **options: Any) -> Row:
     return Row(name=name, function=f"rlregress.cli.{function}", line=line, **options)
 
 
 _CORE: tuple[Row, ...] = (
-    _row(
+    _make_row(
         "check", "check:check", "Is what is installed as documented, and does it still learn?",
         kept=_TRACES_KEPT,
     ),
-    _row(
+    _make_row(
         "upgrade", "upgrade:upgrade", "From OLD to NEW: what changed, where, does it matter?",
         kept=_TRACES_KEPT, takes_script=True,
     ),
-    _row("compare", "compare:compare", "Where do frameworks differ from each other?"),
-    _row(
+    _make_row("compare", "compare:compare", "Where do frameworks differ from each other?"),
+    _make_row(
         "details", "details:details",
         "The catalogue of implementation details, and what is installed.",
     ),
-    _row(
+    _make_row(
         "bisect", "bisect:bisect", "Which release or commit, and which function, changed it?",
         kept="measured versions are kept, and the same command continues from there",
         takes_script=True,
     ),
-    _row("test", "run_tests:test", "Run the tests by pytest, from any folder.", raw=True),
-    _row(
+    _make_row("test", "run_tests:test", "Run the tests by pytest, from any folder.", raw=True),
+    _make_row(
         "trace", "trace:trace", "Record what a training does, event by event.", takes_script=True
     ),
-    _row("diff", "trace:diff", "Where do two traces differ first?"),
-    _row("plan", "plan:plan", "What would a check cost, and what would it detect?"),
-    _row("runs launch", "runs:launch", "Start the runs that are not done.", kept=_RUNS_KEPT),
-    _row("runs run", "runs:run", "Do one run of a manifest, as a scheduler does."),
-    _row("runs status", "runs:status", "What is done, running, stuck, failed?"),
-    _row("runs merge", "runs:merge", "Bring several stores into one."),
-    _row("baseline record", "baseline:record", "Train cells and store returns.", kept=_RUNS_KEPT),
-    _row("trend", "trend:trend", "Over many nightly reports: what changed, and when?"),
+    _make_row("diff", "trace:diff", "Where do two traces differ first?"),
+    _make_row("plan", "plan:plan", "What would a check cost, and what would it detect?"),
+    _make_row("runs launch", "runs:launch", "Start the runs that are not done.", kept=_RUNS_KEPT),
+    _make_row("runs run", "runs:run", "Do one run of a manifest, as a scheduler does."),
+    _make_row("runs status", "runs:status", "What is done, running, stuck, failed?"),
+    _make_row("runs merge", "runs:merge", "Bring several stores into one."),
+    _make_row("baseline record", "baseline:record", "Train cells and store returns.",
+    kept=_RUNS_KEPT),
+    _make_row("trend", "trend:trend", "Over many nightly reports: what changed, and when?"),
 )  # fmt: skip
 
 
@@ -65,7 +66,7 @@ def _load_installed_groups() -> tuple[list[CommandGroup], dict[str, str]]:
 
     Entry points decide, not imports: a clone can import the folders of all its packages.
     """
-    points = installed_metadata.entry_points(ENTRY_POINT_GROUP)
+    points = installed_metadata.map_entry_points(ENTRY_POINT_GROUP)
     groups: list[CommandGroup] = []
     missing = {name: "is not installed" for name in PACKAGES if name not in points}
     for name in sorted(points, key=[*PACKAGES, *points].index):
@@ -104,10 +105,10 @@ def _show_versions(is_requested: bool) -> None:
     if not is_requested:
         return
     typer.echo(f"rlregress {__version__}")
-    for name in frameworks.names():
-        adapter = frameworks.get(name)
+    for name in frameworks.list_framework_names():
+        adapter = frameworks.get_adapter(name)
         try:
-            versions = ", ".join(f"{k} {v}" for k, v in adapter.code.versions().items())
+            versions = ", ".join(f"{k} {v}" for k, v in adapter.code.map_package_versions().items())
         except UserError as error:
             versions = str(error)
         typer.echo(f"{name}: {versions}")

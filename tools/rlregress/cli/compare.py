@@ -8,11 +8,11 @@ from typing import Annotated
 import typer
 
 from rlregress.catalogue import requested_names
-from rlregress.catalogue.requested_names import split_names
+from rlregress.catalogue.requested_names import split_comma_separated_names
 from rlregress.check import comparison
 from rlregress.cli import complete, html_option, output, waiting
 from rlregress.cli.details import Details
-from rlregress.cli.options import Algorithms, Html, typed_command
+from rlregress.cli.options import Algorithms, Html, get_typed_command
 from rlregress.errors import UserError, suggest_names
 from rlregress.frameworks.base import Adapter
 from rlregress.report import comparison_text, harmless, markdown_page, short_summary
@@ -20,9 +20,11 @@ from rlregress.report.html import comparison_page
 from rlregress.report.html.page import Facts
 
 
-def _check_algorithms(adapters: Sequence[Adapter], algorithms: Sequence[str]) -> None:
+def _check_algorithms_have_details(adapters: Sequence[Adapter], algorithms: Sequence[str]) -> None:
     """Raise UserError for an algorithm without details in one of the frameworks."""
-    known_algorithms = requested_names.list_algorithms() | requested_names.list_behavior_only()
+    known_algorithms = (
+        requested_names.list_algorithms() | requested_names.list_algorithms_without_returns()
+    )
     for algorithm in algorithms:
         if algorithm not in known_algorithms:
             raise UserError(
@@ -32,7 +34,7 @@ def _check_algorithms(adapters: Sequence[Adapter], algorithms: Sequence[str]) ->
         lacking = [
             adapter.framework.title
             for adapter in adapters
-            if algorithm not in {id.partition(".")[0] for id, _ in adapter.observe.probes()}
+            if algorithm not in {id.partition(".")[0] for id, _ in adapter.observe.list_probes()}
         ]
         if lacking:
             raise UserError(
@@ -68,29 +70,34 @@ def compare(
     """
     if as_markdown and as_json:
         raise UserError("--markdown and --json are two formats; give one of them")
-    new_page = html_option.open_page(html, typed_command())
+    new_page = html_option.open_requested_page(html, get_typed_command())
     adapters = requested_names.find_adapters(frameworks)
     comparison.check_distinct_adapters(adapters)
-    detail_ids = requested_names.find_detail_ids(split_names("--detail", detail))
-    algorithms = split_names("--algorithm", algorithm)
-    _check_algorithms(adapters, algorithms)
-    left_out = requested_names.excluded_families(algorithms)
+    detail_ids = requested_names.find_detail_ids(split_comma_separated_names("--detail", detail))
+    algorithms = split_comma_separated_names("--algorithm", algorithm)
+    _check_algorithms_have_details(adapters, algorithms)
+    left_out = requested_names.list_families_excluded_by_algorithms(algorithms)
     if not detail_ids and not left_out:
-        waiting.probe_all(adapters)
+        waiting.probe_all_with_progress(adapters)
     compared = comparison.compare_adapters(adapters, detail_ids, left_out)
     if only_different:
-        compared = compared.only_different()
-    output.mark_decided()
-    new_page.write(
-        comparison_page.title(compared), lambda facts: comparison_page.page(compared, facts).html()
+        compared = compared.select_different()
+    output.mark_exit_code_decided()
+    new_page.write_and_print_path(
+        comparison_page.format_comparison_title(compared),
+        lambda facts: comparison_page.make_page_of_comparison(compared, facts).render_html(),
     )
     if as_json:
-        typer.echo(comparison_text.as_json(compared))
+        typer.echo(comparison_text.format_comparison_as_json(compared))
     elif as_markdown:
-        facts = Facts(comparison_page.title(compared), "", 0.0, "", "")
-        text = markdown_page.format_page(comparison_page.page(compared, facts))
+        facts = Facts(comparison_page.format_comparison_title(compared), "", 0.0, "", "")
+        text = markdown_page.format_page_as_markdown(
+            comparison_page.make_page_of_comparison(compared, facts)
+        )
         typer.echo(harmless.escape_markdown(text))
     else:
         comparison_text.print_comparison(compared)
-        output.print_next_steps(short_summary.steps([comparison_page.card(compared)]))
+        output.print_next_steps(
+            short_summary.format_first_steps([comparison_page.make_card_of_comparison(compared)])
+        )
     raise typer.Exit(1 if compared.undecided else 0)

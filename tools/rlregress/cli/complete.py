@@ -9,12 +9,12 @@ from rlregress import frameworks, suite
 
 def complete_frameworks(incomplete: str) -> list[str]:
     """Return the names of frameworks that complete the last one of a list."""
-    return _complete_after_comma(incomplete, frameworks.names())
+    return _complete_after_comma(incomplete, frameworks.list_framework_names())
 
 
 def complete_cells(incomplete: str) -> list[str]:
     """Return the ids of stored cells that complete the last one of a list."""
-    stored = (path.stem for path in (suite.baselines() / "returns").glob("*.toml"))
+    stored = (path.stem for path in (suite.locate_baselines() / "returns").glob("*.toml"))
     return _complete_after_comma(incomplete, ["default", "all", *sorted(stored)])
 
 
@@ -23,7 +23,7 @@ def complete_details(incomplete: str) -> list[str]:
     # the catalogue takes long to import, and other completions do without it
     from rlregress.catalogue import registry
 
-    return [d.id for d in registry.all_details() if d.id.startswith(incomplete)]
+    return [d.id for d in registry.list_details() if d.id.startswith(incomplete)]
 
 
 def _complete_after_comma(incomplete: str, names: Iterable[str]) -> list[str]:

@@ -10,8 +10,11 @@ import typer
 
 from rlregress import suite
 from rlregress.catalogue import registry, requested_names, source_index
-from rlregress.catalogue.implementation import load_absent, load_documented
-from rlregress.catalogue.requested_names import split_names
+from rlregress.catalogue.implementation import (
+    load_expectations_of_installed_version,
+    load_reasons_of_absent_details,
+)
+from rlregress.catalogue.requested_names import split_comma_separated_names
 from rlregress.check import installed_fingerprints, probe_counts
 from rlregress.cli import complete, output, waiting
 from rlregress.cli.options import Frameworks
@@ -60,32 +63,39 @@ def details(
     With --missing it prints what each framework lacks to be checked for a detail: a probe, an
     expectation, a fault; and what measures the detail in another framework.
     """
-    adapters = requested_names.find_adapters(split_names("--framework", framework))
+    adapters = requested_names.find_adapters(split_comma_separated_names("--framework", framework))
     if installed and missing:
         raise UserError("--installed and --missing print different tables; give one of them")
     if installed:
         detail_ids = requested_names.find_detail_ids(
-            [*split_names("--detail", detail), *([which] if which else [])]
+            [*split_comma_separated_names("--detail", detail), *([which] if which else [])]
         )
-        raise typer.Exit(probe(adapters, detail_ids, as_json))
+        raise typer.Exit(probe_and_print_fingerprint(adapters, detail_ids, as_json))
     if detail is not None or as_json:
         raise UserError("--detail and --json go with --installed; give it, or leave them out")
     if missing:
-        show_missing(requested_names.find_detail_ids([which] if which else []), adapters)
+        print_missing_of_adapters(
+            requested_names.find_detail_ids([which] if which else []), adapters
+        )
     else:
-        show(which, adapters)
+        print_details_of_id(which, adapters)
 
 
-def show_missing(detail_ids: frozenset[str], adapters: Sequence[Adapter]) -> None:
+def print_missing_of_adapters(detail_ids: frozenset[str], adapters: Sequence[Adapter]) -> None:
     """Print the missing probes, expectations and faults of frameworks; no ids: all details."""
-    detail_ids = detail_ids or frozenset(registry.ids())
+    detail_ids = detail_ids or frozenset(registry.list_detail_ids())
     for adapter in adapters:
-        lacking, has_none = probe_counts.find_missing(adapter, detail_ids), load_absent(adapter)
+        lacking, has_none = (
+            probe_counts.find_missing_parts_of_details(adapter, detail_ids),
+            load_reasons_of_absent_details(adapter),
+        )
         who = f"{adapter.full_name} {adapter.code.version()}"
-        details_text.print_missing(who, lacking, len(detail_ids - has_none.keys()))
+        details_text.print_missing_parts_of_details(who, lacking, len(detail_ids - has_none.keys()))
 
 
-def probe(adapters: Sequence[Adapter], detail_ids: frozenset[str], as_json: bool) -> int:
+def probe_and_print_fingerprint(
+    adapters: Sequence[Adapter], detail_ids: frozenset[str], as_json: bool
+) -> int:
     """Print the fingerprint; return 1 if something is not as documented.
 
     Args:
@@ -94,30 +104,32 @@ def probe(adapters: Sequence[Adapter], detail_ids: frozenset[str], as_json: bool
     Raises:
         UserError: no adapter has a probe of a chosen detail; nothing is printed.
     """
-    if detail_ids and not any(id in detail_ids for a in adapters for id, _ in a.observe.probes()):
+    if detail_ids and not any(
+        id in detail_ids for a in adapters for id, _ in a.observe.list_probes()
+    ):
         why = sorted(
             {
                 f"{adapter} {reason}"
                 for adapter in adapters
-                for id, reason in load_absent(adapter).items()
+                for id, reason in load_reasons_of_absent_details(adapter).items()
                 if id in detail_ids
             }
         )
         raise UserError(f"no installed framework has any of these details: {'; '.join(why)}")
     if not detail_ids:
-        waiting.probe_all(adapters)
-    fingerprint = installed_fingerprints.collect_fingerprint(adapters, detail_ids)
-    differing = installed_fingerprints.list_undocumented(fingerprint)
-    output.mark_decided()
+        waiting.probe_all_with_progress(adapters)
+    fingerprint = installed_fingerprints.collect_variants_of_details(adapters, detail_ids)
+    differing = installed_fingerprints.list_undocumented_variants(fingerprint)
+    output.mark_exit_code_decided()
     if as_json:
         typer.echo(json.dumps(fingerprint, indent=1))
     else:
         details_text.print_fingerprint(fingerprint, differing)
-        output.print_next_steps([next_steps.after_probe(differing)])
+        output.print_next_steps([next_steps.suggest_after_probe(differing)])
     return 1 if differing else 0
 
 
-def show(id: str | None, adapters: Sequence[Adapter]) -> None:
+def print_details_of_id(id: str | None, adapters: Sequence[Adapter]) -> None:
     """Print one detail in full, one line for each of several, or the numbers of all details.
 
     Args:
@@ -127,18 +139,19 @@ def show(id: str | None, adapters: Sequence[Adapter]) -> None:
         UserError: nothing matches ``id``, or the expectations cannot be read; nothing is printed.
     """
     if id is None:
-        items = source_index.load_index(suite.baselines() / "sources")
-        counts = [probe_counts.count_probes(adapter) for adapter in adapters]
-        details_text.print_counts(registry.all_details(), items, counts)
-    elif id not in registry.ids() and (
-        matches := registry.family_details(id) or registry.search_details(id)
+        items = source_index.load_source_index(suite.locate_baselines() / "sources")
+        counts = [probe_counts.count_probes_of_framework(adapter) for adapter in adapters]
+        details_text.print_number_of_details(registry.list_details(), items, counts)
+    elif id not in registry.list_detail_ids() and (
+        matches := registry.list_details_of_family(id) or registry.search_details(id)
     ):
-        details_text.show_all(matches)
+        details_text.print_details_in_lines(matches)
     else:
         documented_variants = {
             adapter.full_name: {
-                place: entry.variant for place, entry in load_documented(adapter).items()
+                place: entry.variant
+                for place, entry in load_expectations_of_installed_version(adapter).items()
             }
             for adapter in adapters
         }
-        details_text.print_detail(registry.get(id), documented_variants)
+        details_text.print_detail(registry.get_detail(id), documented_variants)

@@ -12,7 +12,7 @@ _WINDOWS = "MPLBACKEND"
 _FOLDERS = ("MPLCONFIGDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME")
 
 
-def import_matplotlib() -> None:
+def import_matplotlib_for_files() -> None:
     """Import matplotlib without its variables if they are set. Figures here are files.
 
     Trainings that this process starts still get the kind of window. They do not get a folder with a

@@ -11,23 +11,23 @@ import typer
 
 from rlregress.cli import output
 from rlregress.errors import UserError
-from rlregress.inside.arithmetic import explain_native
-from rlregress.inside.run_record import check_file
+from rlregress.inside.arithmetic import explain_not_portable
+from rlregress.inside.run_record import check_file_is_writable
 from rlregress.model import explain
 from rlregress.model.recorded_traces import Trace
 from rlregress.report import next_steps, traces_text
 from rlregress.trace import golden, jobs, recording_processes
 
 
-def record(job: Mapping[str, Any], script: Path, path: Path) -> int:
+def record_golden_file(job: Mapping[str, Any], script: Path, path: Path) -> int:
     """Record a script twice and write its golden file; 3 if it does not repeat itself."""
-    check_file(path, "the golden file")
-    runtime = recording_processes.current_runtime("installed", portable=True)
+    check_file_is_writable(path, "the golden file")
+    runtime = recording_processes.make_current_runtime("installed", portable=True)
     with TemporaryDirectory(prefix="rlregress-golden-") as folder:
-        repeated = recording_processes.record_twice(job, Path(folder) / "run.trace", runtime)
+        repeated = recording_processes.record_trace_twice(job, Path(folder) / "run.trace", runtime)
     if repeated.trace.failure:
         raise UserError(f"{explain.describe_early_end(repeated.trace)}; no golden file is written")
-    native = _explain_native(repeated.trace)
+    native = _explain_other_arithmetic(repeated.trace)
     if native:
         raise UserError(
             f"no golden file is written, because other machines would compute other numbers: "
@@ -35,33 +35,36 @@ def record(job: Mapping[str, Any], script: Path, path: Path) -> int:
         )
     lines = [f"no golden file is written to {path}"]
     if repeated.repeats:
-        golden.write(path, repeated.trace)
-        written = golden.load(path)
+        golden.write_golden_file(path, repeated.trace)
+        written = golden.load_golden_file(path)
         single, blocks = len(written.events), len(written.blocks)
         lines = traces_text.describe_golden_file(repeated.trace, single, blocks, path)
-    output.mark_decided()
+    output.mark_exit_code_decided()
     for line in [*repeated.describe_repetition(), *lines]:
         typer.echo(line)
-    output.print_next_steps([next_steps.after_golden(path, script, repeated.repeats)])
+    output.print_next_steps([next_steps.suggest_after_golden_file(path, script, repeated.repeats)])
     return 0 if repeated.repeats else 3
 
 
-def compare(path: Path, script: Path) -> int:
+def compare_with_golden_file(path: Path, script: Path) -> int:
     """Record a script again and compare it with a golden file; 1 if it differs.
 
     Raises:
         UserError: it differs, and this machine computes with another arithmetic than the file.
     """
-    old = golden.load(path)
+    old = golden.load_golden_file(path)
     job = jobs.build_script_job(script, old.arguments, old.packages, old.steps)
-    runtime = recording_processes.current_runtime("installed", portable=True)
+    runtime = recording_processes.make_current_runtime("installed", portable=True)
     with TemporaryDirectory(prefix="rlregress-golden-") as folder:
-        trace = recording_processes.record(job, Path(folder) / "run.trace", runtime)
+        trace = recording_processes.record_trace(job, Path(folder) / "run.trace", runtime)
         if not trace.has_begun:
-            recording_processes.check_trained(trace, runtime.label)
+            recording_processes.check_something_was_traced(trace, runtime.label)
             raise UserError(f"{explain.describe_early_end(trace)}; nothing is compared")
         result = golden.compare_with_golden(old, trace)
-        reasons = (("this machine", _explain_native(trace)), (path, explain_native(old.arithmetic)))
+        reasons = (
+            ("this machine", _explain_other_arithmetic(trace)),
+            (path, explain_not_portable(old.arithmetic)),
+        )
         for source, native in reasons:
             if native and not result.is_same:
                 raise UserError(
@@ -69,25 +72,27 @@ def compare(path: Path, script: Path) -> int:
                     f"machine ({native}); compare on the CPU of an x86-64 machine with AVX2, "
                     "with one thread and no GPU"
                 )
-        repeated = None if result.is_same else recording_processes.repeat_trace(job, trace, runtime)
+        repeated = (
+            None if result.is_same else recording_processes.record_trace_again(job, trace, runtime)
+        )
     if repeated is not None and not repeated.repeats:
         lines, code, step = (
             repeated.describe_repetition(),
             3,
-            next_steps.after_trace(path, repeats=False),
+            next_steps.suggest_after_trace(path, repeats=False),
         )
     else:
         lines, code = traces_text.describe_golden_difference(result, trace), int(not result.is_same)
-        step = next_steps.after_golden_difference(result, path, script, old.arguments)
-    output.mark_decided()
+        step = next_steps.suggest_after_golden_difference(result, path, script, old.arguments)
+    output.mark_exit_code_decided()
     for line in lines:
         typer.echo(line)
     output.print_next_steps([step])
     return code
 
 
-def _explain_native(trace: Trace) -> str:
+def _explain_other_arithmetic(trace: Trace) -> str:
     """Return why other machines would compute other numbers; empty if they would not."""
     if trace.header["gpu"]:
         return "a GPU was used, expected the CPU"
-    return explain_native(trace.header["arithmetic"])
+    return explain_not_portable(trace.header["arithmetic"])

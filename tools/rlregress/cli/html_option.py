@@ -11,7 +11,7 @@ import typer
 
 from rlregress import files
 from rlregress.check import report_data
-from rlregress.inside.run_record import check_file, write_atomically
+from rlregress.inside.run_record import check_file_is_writable, write_text_atomically
 from rlregress.report.html.page import Facts
 
 
@@ -30,7 +30,7 @@ class Page:
     started: str
     clock: float
 
-    def write(self, title: str, build_page: Callable[[Facts], str]) -> None:
+    def write_and_print_path(self, title: str, build_page: Callable[[Facts], str]) -> None:
         """Write the page that ``build_page`` returns and print its path, if one was requested."""
         if self.path is None:
             return
@@ -38,17 +38,17 @@ class Page:
         text = build_page(
             Facts(title, self.started, seconds, report_data.describe_machine(), self.command)
         )
-        write_atomically(self.path, text)
+        write_text_atomically(self.path, text)
         typer.echo(f"page: {self.path}", err=True)
 
 
-def open_page(path: str, command: str) -> Page:
+def open_requested_page(path: str, command: str) -> Page:
     """Return the page that ``--html`` requests, before the command starts anything.
 
     Raises:
         UserError: the file cannot be written.
     """
-    place = files.absolute(path) if path else None
+    place = files.make_absolute_path(path) if path else None
     if place is not None:
-        check_file(place, "the page")
-    return Page(place, command, report_data.format_time(), time.monotonic())
+        check_file_is_writable(place, "the page")
+    return Page(place, command, report_data.format_time_with_offset(), time.monotonic())

@@ -14,12 +14,12 @@ from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar
 
 import typer
 
-from rlregress.catalogue.requested_names import split_names
-from rlregress.check.cell_selection import default_budget
+from rlregress.catalogue.requested_names import split_comma_separated_names
+from rlregress.check.cell_selection import choose_default_budget
 from rlregress.check_options import CheckOptions
 from rlregress.cli import complete
 from rlregress.errors import UserError, suggest_names
-from rlregress.files import absolute
+from rlregress.files import make_absolute_path
 from rlregress.model import option as options
 from rlregress.model.differences import FAIL_ON, ORDER
 from rlregress.model.option import Option
@@ -32,7 +32,11 @@ _CHECK = options.list_options(CheckOptions)
 
 def annotate_option(declared: Option, default: Any) -> Any:
     """Return the annotation by which the parser takes an option: its type, names and help."""
-    flag = f"{declared.flag}/{options.negated_flag(declared)}" if default is True else declared.flag
+    flag = (
+        f"{declared.flag}/{options.make_negated_flag(declared)}"
+        if default is True
+        else declared.flag
+    )
     words = (*((declared.short,) if declared.short else ()), flag)
     typer_option = typer.Option(
         *words,
@@ -65,7 +69,7 @@ def takes_options(
         if not only or name in only
     }
 
-    def decorate(function: Callable[Concatenate[T, P], None]) -> Callable[..., None]:
+    def decorate_command(function: Callable[Concatenate[T, P], None]) -> Callable[..., None]:
         @functools.wraps(function)
         def command(*_: Any, **values: Any) -> None:
             fields = {name: _convert_value(declared[name], values.pop(name)) for name in declared}
@@ -75,9 +79,9 @@ def takes_options(
             inspect.Parameter(
                 name,
                 inspect.Parameter.KEYWORD_ONLY,
-                default=_as_typed_value(defaults.get(name, default)),
+                default=_format_as_typed(defaults.get(name, default)),
                 annotation=annotate_option(
-                    declared_option, _as_typed_value(defaults.get(name, default))
+                    declared_option, _format_as_typed(defaults.get(name, default))
                 ),
             )
             for name, (declared_option, default) in declared.items()
@@ -92,10 +96,10 @@ def takes_options(
         del command.__wrapped__
         return command
 
-    return decorate
+    return decorate_command
 
 
-def _as_typed_value(default: Any) -> Any:
+def _format_as_typed(default: Any) -> Any:
     """Return a default as a user would type it."""
     return str(default) if isinstance(default, Path) else default if default != () else None
 
@@ -111,25 +115,25 @@ def _convert_value(declared: tuple[Option, Any], value: Any) -> Any:
             bounds = f"{least:g} or more" if option.most is None else f"{least:g} to {most:g}"
             raise UserError(f"{option.flag} is {value:g}, expected {bounds}")
     if option.kind == options.NAMES:
-        return default if value is None else split_names(option.flag, value)
+        return default if value is None else split_comma_separated_names(option.flag, value)
     if option.kind == options.PATH:
         return None if value is None else Path(value)
-    return absolute(value) if isinstance(default, Path) else value
+    return make_absolute_path(value) if isinstance(default, Path) else value
 
 
-def _annotation_of_field(field: str) -> Any:
+def _annotate_check_option(field: str) -> Any:
     """Return the annotation of an option of ``check``, for a command with its own signature."""
     return annotate_option(*_CHECK[field])
 
 
-Frameworks = _annotation_of_field("frameworks")
-Algorithms = _annotation_of_field("algorithms")
-Environments = _annotation_of_field("environments")
-Hyperparameters = _annotation_of_field("hyperparameters")
-Cells = _annotation_of_field("cells")
-Budget = _annotation_of_field("budget")
-Store = _annotation_of_field("store")
-Workers = _annotation_of_field("workers")
+Frameworks = _annotate_check_option("frameworks")
+Algorithms = _annotate_check_option("algorithms")
+Environments = _annotate_check_option("environments")
+Hyperparameters = _annotate_check_option("hyperparameters")
+Cells = _annotate_check_option("cells")
+Budget = _annotate_check_option("budget")
+Store = _annotate_check_option("store")
+Workers = _annotate_check_option("workers")
 Report = Annotated[
     str,
     typer.Option(metavar="FOLDER", help="Of the report; default: report/.", show_default=False),
@@ -152,7 +156,7 @@ Steps = Annotated[
 ]
 
 
-def typed_command() -> str:
+def get_typed_command() -> str:
     """Return the command as it was typed, for the report."""
     return shlex.join(["rlregress", *sys.argv[1:]])
 
@@ -160,11 +164,13 @@ def typed_command() -> str:
 def set_default_budget(check_options: CheckOptions) -> CheckOptions:
     """Return the options with the default budget of the cells, if none is named."""
     return replace(
-        check_options, budget=check_options.budget or default_budget(check_options.cells)
+        check_options, budget=check_options.budget or choose_default_budget(check_options.cells)
     )
 
 
-def reject_options(context: typer.Context, fields: Collection[str], who: str, advice: str) -> None:
+def reject_given_options(
+    context: typer.Context, fields: Collection[str], who: str, advice: str
+) -> None:
     """Raise UserError that names the options of the command line that do not apply."""
     rejected = [
         (parameter.secondary_opts or parameter.opts)[0]
@@ -176,13 +182,13 @@ def reject_options(context: typer.Context, fields: Collection[str], who: str, ad
         raise UserError(f"{who} {', '.join(rejected)}; {advice}")
 
 
-def check_inconclusive(value: str) -> None:
+def check_inconclusive_option(value: str) -> None:
     """Raise UserError if the value of --inconclusive is unknown."""
     if value not in ("code", "pass", "fail"):
         raise UserError(f"--inconclusive is '{value}', expected code, pass or fail")
 
 
-def replace_exit_code(code: int, inconclusive: str) -> int:
+def replace_inconclusive_exit_code(code: int, inconclusive: str) -> int:
     """Return the exit code of a check, with code 3 replaced as ``--inconclusive`` requests."""
     return {"pass": 0, "fail": 1}.get(inconclusive, code) if code == 3 else code
 

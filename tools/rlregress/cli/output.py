@@ -83,12 +83,12 @@ class _State:
 _state = _State()
 
 
-def mark_decided() -> None:
+def mark_exit_code_decided() -> None:
     """Record that the exit code is decided: the command ends with it even without a reader."""
     _state.decided = True
 
 
-def _open_null() -> TextIO:
+def _open_null_stream() -> TextIO:
     """Return a stream to replace one that was closed (``>&-``)."""
     stream = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     # child processes need it as well
@@ -97,11 +97,11 @@ def _open_null() -> TextIO:
 
 
 @contextmanager
-def guard_streams() -> Iterator[None]:
+def guard_standard_streams() -> Iterator[None]:
     """Escape and flush the standard streams while a command runs."""
     _state.decided = False
-    out: Any = _Stream(sys.stdout or _open_null())
-    errors: Any = _Stream(sys.stderr or _open_null())
+    out: Any = _Stream(sys.stdout or _open_null_stream())
+    errors: Any = _Stream(sys.stderr or _open_null_stream())
     try:
         with redirect_stdout(out), redirect_stderr(errors):
             yield
@@ -111,7 +111,7 @@ def guard_streams() -> Iterator[None]:
         out.failed = errors.failed = None
 
 
-def unfiltered_output() -> TextIO:
+def get_unfiltered_output() -> TextIO:
     """Return standard output without the filter, for sequences that a terminal must obey."""
     return getattr(sys.stdout, "unfiltered", sys.stdout)
 

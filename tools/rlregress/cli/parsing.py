@@ -14,7 +14,7 @@ from typer.main import get_command
 
 from rlregress import frameworks
 from rlregress.cli import drawing
-from rlregress.errors import UserError, refuse_empty
+from rlregress.errors import UserError, refuse_empty_arguments
 
 #: errors of the parser; typer has its own copy of click, or uses the installed one
 UsageError: Any = typer.BadParameter.__mro__[1]
@@ -43,7 +43,7 @@ class Row:
     takes_script: bool = False
     raw: bool = False
 
-    def load(self) -> Callable[..., Any]:
+    def import_function(self) -> Callable[..., Any]:
         """Import the module of the function. Return the function."""
         module, _, name = self.function.partition(":")
         function: Callable[..., Any] = getattr(importlib.import_module(module), name)
@@ -70,7 +70,7 @@ class Command(TyperCommand):
         Raises:
             UserError: a value is empty or not UTF-8, or only other commands take an option.
         """
-        refuse_empty(args)
+        refuse_empty_arguments(args)
         for argument in args:
             if any("\ud800" <= character <= "\udfff" for character in argument):
                 raise UserError(f"{ascii(argument)} is not UTF-8; expected UTF-8 text")
@@ -91,7 +91,7 @@ class Command(TyperCommand):
                 or (alternatives := find_commands_with(option)) == []
             ):
                 raise
-            does = _join_commands(alternatives)
+            does = _join_command_names(alternatives)
             raise UserError(f"{ctx.command_path} takes no {option}; {does}") from None
         return remaining
 
@@ -102,7 +102,7 @@ class Command(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         # before a module of the command imports matplotlib
-        drawing.import_matplotlib()
+        drawing.import_matplotlib_for_files()
         return super().invoke(ctx)
 
 
@@ -116,11 +116,14 @@ class Lazy(TyperCommand):
 
     def load_command(self) -> Command:
         """Import the module of the command. Return the command."""
-        function = self.row.load()
+        function = self.row.import_function()
         app = typer.Typer(rich_markup_mode=None, add_completion=False)
-        app.command(cls=Command, help=format_help(function), epilog=common_help(), name=self.name)(
-            function
-        )
+        app.command(
+            cls=Command,
+            help=format_docstring_as_help(function),
+            epilog=make_help_on_common_options(),
+            name=self.name,
+        )(function)
         command = get_command(app)
         assert isinstance(command, Command)
         command.row = self.row
@@ -131,7 +134,7 @@ class Lazy(TyperCommand):
         return self.load_command().make_context(*args, **kwargs)
 
 
-def format_help(function: Callable[..., Any]) -> str:
+def format_docstring_as_help(function: Callable[..., Any]) -> str:
     """Return the docstring of a function, with the lines of the example kept as they are."""
     text = inspect.getdoc(function) or ""
     # "\b" keeps the lines of a paragraph
@@ -141,17 +144,17 @@ def format_help(function: Callable[..., Any]) -> str:
     )
 
 
-def common_help() -> str:
+def make_help_on_common_options() -> str:
     """Return the help on options that every command takes."""
     checkouts = [
         f"--{a.name} FOLDER"
-        for a in map(frameworks.get, frameworks.names())
+        for a in map(frameworks.get_adapter, frameworks.list_framework_names())
         if a.framework.checkout
     ]
     return f"Every command takes {', '.join([*checkouts, TRUST])}: see docs/commands.md."
 
 
-def script_arguments(context: typer.Context) -> list[str]:
+def get_script_arguments(context: typer.Context) -> list[str]:
     """Return the arguments after "--"."""
     arguments: list[str] = context.meta.get(_SCRIPT, [])
     return arguments
@@ -161,10 +164,14 @@ def find_commands_with(option: str) -> list[str]:
     """Return the commands that take an option."""
     from rlregress.cli.commands import ROWS
 
-    return [f"rlregress {row.name}" for row in ROWS if not row.raw and option in _list_flags(row)]
+    return [
+        f"rlregress {row.name}"
+        for row in ROWS
+        if not row.raw and option in _list_flags_of_command(row)
+    ]
 
 
-def _list_flags(row: Row) -> set[str]:
+def _list_flags_of_command(row: Row) -> set[str]:
     return {
         flag
         for param in Lazy(row).load_command().params
@@ -172,13 +179,13 @@ def _list_flags(row: Row) -> set[str]:
     }
 
 
-def _join_commands(commands: Sequence[str]) -> str:
+def _join_command_names(commands: Sequence[str]) -> str:
     if len(commands) == 1:
         return f"'{commands[0]}' does"
     return f"{', '.join(commands[:-1])} and {commands[-1]} do"
 
 
-def describe_error(error: Any) -> str:
+def describe_parser_error(error: Any) -> str:
     """Describe a parser error, with the command that prints the help."""
     message = " ".join(str(error.format_message()).split()).rstrip(".")
     hint = f"; see {error.ctx.command_path} --help" if getattr(error, "ctx", None) else ""

@@ -37,13 +37,13 @@ def plan(
     would detect. Trains and writes nothing. Exit code 0, or 2 if there is nothing to train.
     """
     share = None if must_detect is None else parse_share("--must-detect", must_detect)
-    show(set_default_budget(options), share)
+    print_plan_of_session(set_default_budget(options), share)
 
 
-def show(options: CheckOptions, must_detect: float | None = None) -> None:
+def print_plan_of_session(options: CheckOptions, must_detect: float | None = None) -> None:
     """Print the plan of a session and the command that runs it."""
     workers = options.workers or os.cpu_count() or 1
-    selection = check_run.build_selection(options)
+    selection = check_run.build_cell_selection(options)
     planned = session_planning.plan_session(
         selection,
         options.seeds,
@@ -51,16 +51,16 @@ def show(options: CheckOptions, must_detect: float | None = None) -> None:
         options.one_look,
         must_detect,
         workers,
-        check_run.replay_seed(options),
+        check_run.choose_replay_seed(options),
     )
     collected = check_run.build_pytest_command(options, tiers=check_run.TIERS[:2])
-    tests = tier_progress.seconds_of_tests(tuple(collected))
+    tests = tier_progress.estimate_seconds_of_tests(tuple(collected))
     nightly = [plan_text.NIGHTLY, ""] if planned.detects else []
     for line in (*plan_text.describe_plan_briefly(planned, workers, tests), "", *nightly):
         typer.echo(line)
     for line in plan_text.describe_plan(planned, workers):
         typer.echo(line)
-    study = cell_selection.is_study(selection.cells)
+    study = cell_selection.are_cells_of_study(selection.cells)
     name, hint = ("runs launch", ", as docs/running.md shows") if study else ("check", "")
     if not planned.wanted:
         output.print_next_steps([f"{check_run.build_repeat_command(options, name)}{hint}"])
@@ -68,7 +68,7 @@ def show(options: CheckOptions, must_detect: float | None = None) -> None:
     plain = replace(options, seeds=0, one_look=False)
     commands = {
         request.what: check_run.build_repeat_command(
-            _apply_proposal(plain, request.gate, planned.begun), name
+            _apply_proposed_gate(plain, request.gate, planned.begun), name
         )
         + hint
         for request in planned.wanted
@@ -81,7 +81,7 @@ def show(options: CheckOptions, must_detect: float | None = None) -> None:
         output.print_next_steps(f"{goal}: {command}" for goal, command in commands.items())
 
 
-def _apply_proposal(options: CheckOptions, gate: Gate, has_begun: bool) -> CheckOptions:
+def _apply_proposed_gate(options: CheckOptions, gate: Gate, has_begun: bool) -> CheckOptions:
     """Return the options of a proposed gate, with other seeds if the session has begun."""
     # a gate that is chosen after its runs were seen would not keep its error rates
     first = check_report.CONFIRM_SEED if has_begun and not gate.chosen else options.first_seed

@@ -9,7 +9,7 @@ import tempfile
 import typer
 
 from rlregress import suite
-from rlregress.cli.parsing import script_arguments
+from rlregress.cli.parsing import get_script_arguments
 from rlregress.inside import process_tree
 from rlregress.training import worker_launch
 
@@ -28,16 +28,20 @@ def test(context: typer.Context) -> None:
     --framework, --algorithm, --detail; 'rlregress test -h' lists all. The exit code is pytest's: 0
     all passed, 1 some failed, 2 interrupted, 4 an option or a path that there is not, 5 no tests.
     """
-    words = script_arguments(context)
+    words = get_script_arguments(context)
     named = [word for word in words if word.partition("/")[0].partition("::")[0] in _FOLDERS]
     further = [word for word in words if word not in named]
-    top = suite.root()
+    top = suite.find_suite_root()
     settings = ["-c", str(top / "pyproject.toml"), "--rootdir", str(top)]
     paths = [str(top / word) for word in named or _FOLDERS[:2]]
     sys.stdout.flush()
     command = [sys.executable, "-m", "pytest", *settings, *paths, *further]
-    supervised = process_tree.supervise_command(command, parent=os.getppid())
+    supervised = process_tree.make_supervised_command(command, parent=os.getppid())
     # not in this command's temporary folder, which is removed: users inspect files of failed tests
     variables = {"PYTEST_DEBUG_TEMPROOT": os.path.dirname(tempfile.gettempdir())}
-    environment = {**variables, **worker_launch.worker_environment(), **suite.safe_path()}
+    environment = {
+        **variables,
+        **worker_launch.make_worker_environment(),
+        **suite.make_safe_path_variable(),
+    }
     os.execve(sys.executable, supervised, environment)

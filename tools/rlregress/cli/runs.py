@@ -17,15 +17,15 @@ from rlregress.cli import waves as waves_of
 from rlregress.cli.options import (
     Inconclusive,
     Store,
-    check_inconclusive,
-    reject_options,
-    replace_exit_code,
+    check_inconclusive_option,
+    reject_given_options,
+    replace_inconclusive_exit_code,
     set_default_budget,
     takes_options,
 )
 from rlregress.cluster.slurm_arrays import Site
 from rlregress.errors import UserError
-from rlregress.training.store import open_store
+from rlregress.training.store import open_store_of_option
 
 #: fields of ``launch`` that choose runs; a manifest lists its runs already
 _CHOICE = (
@@ -60,7 +60,7 @@ def run(
     signal (such as TERM or USR1), or another process does it: start it again; 1 if its worker was
     killed; 2 if it cannot be done here.
     """
-    raise typer.Exit(many_runs.run(Path(manifest), index, store))
+    raise typer.Exit(many_runs.do_run_of_manifest(Path(manifest), index, store))
 
 
 @takes_options(CheckOptions, _OPTIONS, budget="")
@@ -112,52 +112,58 @@ def launch(
     if local and slurm:
         raise UserError("--local and --slurm both do the runs; give one of them")
     if not slurm:
-        reject_options(
+        reject_given_options(
             context, _SLURM_OPTIONS, "only --slurm takes", "leave it out, or give --slurm"
         )
     if not (local or waves):
-        reject_options(context, ("workers",), "only --local takes", "leave it out, or give --local")
+        reject_given_options(
+            context, ("workers",), "only --local takes", "leave it out, or give --local"
+        )
     if not waves:
-        reject_options(
+        reject_given_options(
             context, _WAVE_OPTIONS, "only --waves takes", "leave it out, or give --waves"
         )
     site = Site(tuple(sbatch or ()), _read_shell_lines(before), at_once)
     if versions is not None:
         # this process becomes the same command in the environment of those versions
-        with_versions.restart_with_versions(versions, open_store(options.store), sys.argv[1:])
+        with_versions.restart_with_versions(
+            versions, open_store_of_option(options.store), sys.argv[1:]
+        )
     if waves:
         if not (local or slurm):
             raise UserError("--waves does runs; say where with --local or --slurm")
-        reject_options(
+        reject_given_options(
             context, ("manifest",), "--waves chooses runs and does not take", "leave it out"
         )
-        check_inconclusive(inconclusive)
+        check_inconclusive_option(inconclusive)
         checked = replace(set_default_budget(options), workers=workers, fresh_seeds=True)
         requested = waves_of.Waves(checked, site if slurm else None, wait)
         if dry_run:
-            waves_of.dry_run(requested)
+            waves_of.print_scripts_of_next_wave(requested)
             return
-        raise typer.Exit(replace_exit_code(waves_of.run(requested), inconclusive))
+        raise typer.Exit(
+            replace_inconclusive_exit_code(waves_of.run_waves_to_verdict(requested), inconclusive)
+        )
     if manifest:
-        reject_options(
+        reject_given_options(
             context, _CHOICE, "a manifest has chosen its runs and does not take", "leave it out"
         )
-        manifest_file = many_runs.load_manifest(Path(manifest), options.store)
+        manifest_file = many_runs.load_and_copy_manifest(Path(manifest), options.store)
     else:
         options = set_default_budget(options)
-        selection = check_run.build_selection(options)
-        manifest_file = many_runs.write_selected(
+        selection = check_run.build_cell_selection(options)
+        manifest_file = many_runs.write_manifest_of_selection(
             selection, options.seeds, options.first_seed, options.store
         )
-    folder = open_store(options.store)
+    folder = open_store_of_option(options.store)
     if local:
-        raise typer.Exit(many_runs.launch_here(manifest_file, folder, workers))
+        raise typer.Exit(many_runs.launch_runs_here(manifest_file, folder, workers))
     if slurm:
-        many_runs.submit_to_slurm(
-            manifest_file, folder, site, dry_run, lambda: folder.list_contents().done
+        many_runs.submit_runs_to_slurm(
+            manifest_file, folder, site, dry_run, lambda: folder.list_runs_by_state().done
         )
     else:
-        many_runs.print_status(manifest_file, options.store)
+        many_runs.print_status_of_manifest(manifest_file, options.store)
 
 
 def _read_shell_lines(file: str) -> str:
@@ -165,7 +171,7 @@ def _read_shell_lines(file: str) -> str:
     if not file:
         return ""
     try:
-        return files.read(Path(file), _MAX_SHELL_BYTES).decode("utf-8")
+        return files.read_regular_file(Path(file), _MAX_SHELL_BYTES).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise UserError(
@@ -197,17 +203,17 @@ def status(
     something wrong, 2 if there is no store, 130 if --watch was interrupted.
     """
     if not verify:
-        reject_options(
+        reject_given_options(
             context, ("set_aside",), "only --verify takes", "leave it out, or give --verify"
         )
     if verify and watch:
         raise UserError("--verify and --watch are two ways to read a store; give one of them")
     if verify:
-        raise typer.Exit(many_runs.verify_store(manifest, store, set_aside))
+        raise typer.Exit(many_runs.verify_and_print_store(manifest, store, set_aside))
     if watch:
         many_runs.watch_store(manifest, store, every)
     else:
-        many_runs.status(manifest, store)
+        many_runs.print_status_of_store(manifest, store)
 
 
 def merge(
@@ -222,4 +228,4 @@ def merge(
     code 0; 1 if a run has different results, which are named, or a record is damaged; 2 if there is
     no such store.
     """
-    raise typer.Exit(many_runs.merge_stores(stores, Path(into)))
+    raise typer.Exit(many_runs.merge_and_print_stores(stores, Path(into)))

@@ -10,16 +10,16 @@ from typing import Annotated, Any
 import typer
 
 from rlregress import files
-from rlregress.catalogue.requested_names import split_names
+from rlregress.catalogue.requested_names import split_comma_separated_names
 from rlregress.cli import golden_commands, output
 from rlregress.cli.options import Packages, Steps
-from rlregress.cli.parsing import script_arguments
+from rlregress.cli.parsing import get_script_arguments
 from rlregress.errors import UserError
-from rlregress.inside.run_record import check_file
+from rlregress.inside.run_record import check_file_is_writable
 from rlregress.model import explain
 from rlregress.report import next_steps, traces_text
 from rlregress.trace import jobs, trace_reader
-from rlregress.trace.recording_processes import current_runtime, record_twice
+from rlregress.trace.recording_processes import make_current_runtime, record_trace_twice
 from rlregress.upgrade.evidence import compared_trainings
 
 #: default file of a trace
@@ -54,16 +54,21 @@ def trace(
     nothing could be recorded.
     """
     path = None if script is None else Path(script)
-    arguments = script_arguments(context)
+    arguments = get_script_arguments(context)
     job = jobs.build_job(
-        path, arguments, framework, algorithm, split_names("--package", package), steps
+        path,
+        arguments,
+        framework,
+        algorithm,
+        split_comma_separated_names("--package", package),
+        steps,
     )
     if not golden_file:
-        raise typer.Exit(record_and_report(job, Path(target)))
+        raise typer.Exit(record_twice_and_report(job, Path(target)))
     if path is None or target != _TRACE:
         option = "--framework" if path is None else "--output"
         raise UserError(f"--golden records a script to its own file; leave {option} out")
-    raise typer.Exit(golden_commands.record(job, path, Path(golden_file)))
+    raise typer.Exit(golden_commands.record_golden_file(job, path, Path(golden_file)))
 
 
 def diff(
@@ -89,53 +94,55 @@ def diff(
             f"{'neither' if new is None else 'both'}"
         )
     raise typer.Exit(
-        golden_commands.compare(old, script) if script else compare_files(old, new or old)
+        golden_commands.compare_with_golden_file(old, script)
+        if script
+        else compare_trace_files(old, new or old)
     )
 
 
-def record_and_report(job: Mapping[str, Any], path: Path) -> int:
+def record_twice_and_report(job: Mapping[str, Any], path: Path) -> int:
     """Record twice and report; return 0, or 3 if the trace does not repeat itself."""
-    folder = files.absolute(path).parent
+    folder = files.make_absolute_path(path).parent
     if not folder.is_dir():
         raise UserError(f"there is no folder {folder} to write the trace to")
-    check_file(path, "the trace")
-    repeated = record_twice(job, path, current_runtime("installed"))
+    check_file_is_writable(path, "the trace")
+    repeated = record_trace_twice(job, path, make_current_runtime("installed"))
     if repeated.trace.failure:
         raise UserError(
             f"{explain.describe_early_end(repeated.trace)}; what came before is in {path}"
         )
-    output.mark_decided()
+    output.mark_exit_code_decided()
     for line in traces_text.describe_recording(repeated, path, path.stat().st_size):
         typer.echo(line)
-    output.print_next_steps([next_steps.after_trace(path, repeated.repeats)])
+    output.print_next_steps([next_steps.suggest_after_trace(path, repeated.repeats)])
     return 0 if repeated.repeats else 3
 
 
-def compare_files(old_path: Path, new_path: Path) -> int:
+def compare_trace_files(old_path: Path, new_path: Path) -> int:
     """Compare two traces and report the first difference; return 0 if equal or close, else 1."""
-    traces = {path: trace_reader.load(path) for path in (old_path, new_path)}
+    traces = {path: trace_reader.load_trace(path) for path in (old_path, new_path)}
     old, new = traces[old_path], traces[new_path]
-    same_end = _mask_places(old.ending) == _mask_places(new.ending)
+    same_end = _mask_places_of_error(old.ending) == _mask_places_of_error(new.ending)
     for path, trace in traces.items():
         if not trace.events and same_end:
             why = f": the training ended in {trace.ending}" if trace.failure else ""
             raise UserError(
                 f"{path} holds no events, and nothing is compared{why}; record it again"
             )
-    comparison = compared_trainings.compare_with_ends(old, new)
+    comparison = compared_trainings.compare_traces_and_their_ends(old, new)
     first = comparison.first
-    lines = explain.describe_comparison(comparison, old, new)
+    lines = explain.describe_trace_comparison(comparison, old, new)
     if not same_end and (first is None or first.old is first.new is None):
         lines = [f"diverged: all {comparison.equal} events are the same, but not the end"]
     lines += [f"{path} ended in {trace.ending}" for path, trace in traces.items() if trace.failure]
-    output.mark_decided()
+    output.mark_exit_code_decided()
     for line in lines:
         typer.echo(line)
     diverged = comparison.verdict == "diverged" or not same_end
-    output.print_next_steps([next_steps.after_diff(diverged)])
+    output.print_next_steps([next_steps.suggest_after_diff(diverged)])
     return 1 if diverged else 0
 
 
-def _mask_places(ending: str) -> str:
+def _mask_places_of_error(ending: str) -> str:
     """Return an error without files, lines and addresses, which differ between equal trainings."""
     return re.sub(r"\S+:\d+ |0x[0-9a-f]+", "", ending)

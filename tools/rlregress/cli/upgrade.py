@@ -14,7 +14,7 @@ import typer
 from packaging.utils import canonicalize_name
 
 from rlregress import files
-from rlregress.catalogue.requested_names import split_names
+from rlregress.catalogue.requested_names import split_comma_separated_names
 from rlregress.check import report_data
 from rlregress.cli import ci_annotations, output, window
 from rlregress.cli.check import Brief, Verbose
@@ -22,13 +22,13 @@ from rlregress.cli.options import (
     Inconclusive,
     Packages,
     Steps,
-    check_inconclusive,
+    check_inconclusive_option,
     parse_verdict,
     takes_options,
 )
-from rlregress.cli.parsing import script_arguments
+from rlregress.cli.parsing import get_script_arguments
 from rlregress.errors import UserError
-from rlregress.inside.run_record import check_writable, write_atomically
+from rlregress.inside.run_record import check_folder_is_writable, write_text_atomically
 from rlregress.model import option
 from rlregress.model.upgrade_result import Upgrade
 from rlregress.model.verdict import INCONCLUSIVE
@@ -83,21 +83,21 @@ def upgrade(
     --no-old-files; --loader, --observations, --environment of a --checkpoint. Exit code 0:
     unchanged and the like, 1: worse or fails, 2: could not judge, 3: changed.
     """
-    check_inconclusive(inconclusive)
+    check_inconclusive_option(inconclusive)
     if len(versions) > 2:
         raise UserError(
             f"{len(versions)} versions are named ({', '.join(versions)}), expected [OLD] NEW; join "
             "requirements of one version in one word, separated by spaces"
         )
-    if script is None and (script_words := script_arguments(context)):
+    if script is None and (script_words := get_script_arguments(context)):
         raise UserError(
             f"'{' '.join(script_words)}' would be arguments of a script; name it with --script"
         )
     job = None
     if script is not None:
-        arguments = script_arguments(context)
+        arguments = get_script_arguments(context)
         job = jobs.build_script_job(
-            Path(script), arguments, split_names("--package", package), steps
+            Path(script), arguments, split_comma_separated_names("--package", package), steps
         )
     scenarios = options.scenarios
     if scenarios is not None and len(scenarios) == 1:
@@ -112,10 +112,10 @@ def upgrade(
         script=job,
         say=typer.echo,
     )
-    raise typer.Exit(judge(options, in_brief, inconclusive, verbose))
+    raise typer.Exit(judge_and_report_upgrade(options, in_brief, inconclusive, verbose))
 
 
-def judge(
+def judge_and_report_upgrade(
     options: Options, in_brief: bool = False, inconclusive: str = "code", verbose: bool = False
 ) -> int:
     """Judge an upgrade, print and write its report. Return the exit code.
@@ -126,64 +126,75 @@ def judge(
         verbose: print the whole report instead of a screen.
     """
     # before hours of work; an earlier report stays until the new one is complete
-    check_writable(options.report, "the report")
+    check_folder_is_writable(options.report, "the report")
     cached_folders.require_writable_cache()
-    started, date = time.monotonic(), report_data.format_time()
+    started, date = time.monotonic(), report_data.format_time_with_offset()
     with show_progress(options.say) as say:
         result = cascade.judge_upgrade(replace(options, say=say))
     seconds = round(time.monotonic() - started, 1)
-    title = upgrade_page.title(result)
-    facts = Facts(title, date, seconds, report_data.describe_machine(), _repeating_command(options))
-    write(result, options.report, facts)
-    output.mark_decided()
-    ci_annotations.annotate(upgrade_findings.list_findings(result, _find_repository(result)))
+    title = upgrade_page.format_upgrade_title(result)
+    facts = Facts(
+        title, date, seconds, report_data.describe_machine(), _make_repeating_command(options)
+    )
+    write_upgrade_report(result, options.report, facts)
+    output.mark_exit_code_decided()
+    ci_annotations.print_annotations(
+        upgrade_findings.list_upgrade_findings(result, _find_pinned_repository(result))
+    )
     if in_brief:
-        for line in _summarise_briefly(result, options.report, facts):
+        for line in _summarise_upgrade_briefly(result, options.report, facts):
             options.say(line)
-        return _exit_code(result, inconclusive)
+        return _compute_exit_code(result, inconclusive)
     options.say("")
-    cards, width = upgrade_page.cards(result, facts), window.width()
+    cards, width = upgrade_page.make_cards_of_upgrade(result, facts), window.get_screen_width()
     if verbose:
-        report, *script, verdict = upgrade_text.last_lines(result, options.report)
-        steps = [f"next: {step}" for step in short_summary.steps(cards, screen.STEPS)]
-        text = markdown_page.format_page(upgrade_page.page(result, facts))
+        report, *script, verdict = upgrade_text.make_last_lines(result, options.report)
+        steps = [f"next: {step}" for step in short_summary.format_first_steps(cards, screen.STEPS)]
+        text = markdown_page.format_page_as_markdown(
+            upgrade_page.make_page_of_upgrade(result, facts)
+        )
         for line in (text, report, *steps, *script, verdict):
             options.say(line)
     else:
-        report, *script, verdict = upgrade_text.last_lines(result, options.report, width)
-        closing = [(line, "") for line in (report, *screen.next_steps(cards, width), *script)]
-        window.show(screen.lines(cards, [*closing, (verdict, result.verdict)], width), options.say)
-    return _exit_code(result, inconclusive)
+        report, *script, verdict = upgrade_text.make_last_lines(result, options.report, width)
+        closing = [
+            (line, "") for line in (report, *screen.format_next_steps(cards, width), *script)
+        ]
+        window.print_screen(
+            screen.make_screen_lines(cards, [*closing, (verdict, result.verdict)], width),
+            options.say,
+        )
+    return _compute_exit_code(result, inconclusive)
 
 
-def _exit_code(result: Upgrade, inconclusive: str) -> int:
+def _compute_exit_code(result: Upgrade, inconclusive: str) -> int:
     if result.verdict == INCONCLUSIVE:
         return {"pass": 0, "fail": 1}.get(inconclusive, result.exit_code)
     return result.exit_code
 
 
-def _repeating_command(options: Options) -> str:
+def _make_repeating_command(options: Options) -> str:
     """Return the command that repeats the judgement."""
     words = ["rlregress", "upgrade", options.old, options.new]
     if options.script is not None:
         words += ["--script", str(options.script.get("script", ""))]
     declared = set(option.list_options(Options)) - {"report", "workers"}
-    return shlex.join([*words, *option.format_arguments(options, declared)])
+    return shlex.join([*words, *option.format_options_as_arguments(options, declared)])
 
 
-def _summarise_briefly(result: Upgrade, folder: Path, facts: Facts) -> list[str]:
-    return short_summary.lines(
+def _summarise_upgrade_briefly(result: Upgrade, folder: Path, facts: Facts) -> list[str]:
+    return short_summary.make_summary_lines(
         facts,
-        upgrade_page.cards(result, facts),
+        upgrade_page.make_cards_of_upgrade(result, facts),
         str(folder / "upgrade.html"),
-        upgrade_text.describe_own_files(result),
+        upgrade_text.describe_results_of_user_files(result),
     )
 
 
-def _find_repository(result: Upgrade) -> upgrade_findings.PinnedRepository:
+def _find_pinned_repository(result: Upgrade) -> upgrade_findings.PinnedRepository:
     """Return the repository that the command runs in, and the lines that pin the new version."""
-    top = ci_annotations.repository_top()
-    lock = result.new.lock and files.absolute(result.new.lock)
+    top = ci_annotations.find_repository_top()
+    lock = result.new.lock and files.make_absolute_path(result.new.lock)
     if lock is None or not lock.is_relative_to(top):
         return upgrade_findings.PinnedRepository(top)
     pins: dict[str, int] = {}
@@ -194,27 +205,31 @@ def _find_repository(result: Upgrade) -> upgrade_findings.PinnedRepository:
     return upgrade_findings.PinnedRepository(top, lock.relative_to(top).as_posix(), pins)
 
 
-def write(result: Upgrade, folder: Path, facts: Facts) -> None:
+def write_upgrade_report(result: Upgrade, folder: Path, facts: Facts) -> None:
     """Write the page, the text and the data of a report, SARIF, JUnit and GitHub's summary.
 
     Args:
         facts: time, machine and command of the judgement.
     """
-    page = upgrade_page.page(result, facts)
-    text = markdown_page.format_page(page)
-    data = json.dumps(upgrade_data.as_json(result), indent=1, default=str) + "\n"
-    findings = upgrade_findings.list_findings(result, _find_repository(result))
+    page = upgrade_page.make_page_of_upgrade(result, facts)
+    text = markdown_page.format_page_as_markdown(page)
+    data = (
+        json.dumps(upgrade_data.convert_upgrade_to_plain_data(result), indent=1, default=str) + "\n"
+    )
+    findings = upgrade_findings.list_upgrade_findings(result, _find_pinned_repository(result))
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        write_atomically(folder / "upgrade.json", data)
-        write_atomically(folder / "upgrade.html", page.html())
-        comment = ci_formats.make_comment(
-            ci_formats.UPGRADE, _summarise_briefly(result, folder, facts), text
+        write_text_atomically(folder / "upgrade.json", data)
+        write_text_atomically(folder / "upgrade.html", page.render_html())
+        comment = ci_formats.make_pull_request_comment(
+            ci_formats.UPGRADE, _summarise_upgrade_briefly(result, folder, facts), text
         )
-        write_atomically(folder / "upgrade.md", comment)
-        write_atomically(folder / "upgrade.xml", ci_formats.format_junit(result, facts.seconds))
+        write_text_atomically(folder / "upgrade.md", comment)
+        write_text_atomically(
+            folder / "upgrade.xml", ci_formats.format_upgrade_as_junit(result, facts.seconds)
+        )
         sarif = json.dumps(ci_formats.build_sarif(findings), indent=1) + "\n"
-        write_atomically(folder / "upgrade.sarif", sarif)
-        ci_annotations.append_summary(text)
+        write_text_atomically(folder / "upgrade.sarif", sarif)
+        ci_annotations.append_github_summary(text)
     except OSError as error:
         raise UserError(f"the report cannot be written to {folder}: {error}") from None

@@ -10,12 +10,12 @@ from rich.text import Text
 from rlregress.report import screen
 
 
-def width() -> int:
+def get_screen_width() -> int:
     """Return the columns of the terminal, up to the widest screen that is easy to read."""
     return min(Console().width, screen.WIDEST)
 
 
-def show(lines: Iterable[Text], say: Callable[[str], object]) -> None:
+def print_screen(lines: Iterable[Text], say: Callable[[str], object]) -> None:
     """Print the lines of a screen, in colour where the terminal has colours."""
     console = Console(highlight=False, soft_wrap=True)
     with console.capture() as captured:

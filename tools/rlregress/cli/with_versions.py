@@ -12,7 +12,7 @@ from typing import NoReturn
 from rlregress import files, suite
 from rlregress.errors import UserError
 from rlregress.inside.checkpoint import TRUST
-from rlregress.inside.run_record import check_writable
+from rlregress.inside.run_record import check_folder_is_writable
 from rlregress.trace.recording_processes import Runtime
 from rlregress.training.store import Store
 from rlregress.upgrade.versions import (
@@ -26,26 +26,33 @@ from rlregress.upgrade.versions import (
 OPTION = "--with"
 
 
-def find_environment(versions: str, store: Store) -> Runtime:
+def find_environment_of_versions(versions: str, store: Store) -> Runtime:
     """Find or make the environment of some versions, by default in the store.
 
     Raises:
         UserError: the versions do not exist or are the installed ones, or others may write the
             environments of the store.
     """
-    new_request, base = requested.parse(versions), requested.parse(requested.INSTALLED)
-    moving_packages = affected.packages(base, new_request)
-    concerned = affected.adapters(base, new_request, moving_packages) if new_request != base else []
+    new_request, base = (
+        requested.parse_requested_version(versions),
+        requested.parse_requested_version(requested.INSTALLED),
+    )
+    moving_packages = affected.list_packages_pinned_apart(base, new_request)
+    concerned = (
+        affected.list_affected_adapters(base, new_request, moving_packages)
+        if new_request != base
+        else []
+    )
     if not concerned:
         raise UserError(
             f"{OPTION} is '{versions}', and that is installed; leave it out, or name another "
             "version"
         )
-    check_writable(store.folder, "run records")
+    check_folder_is_writable(store.folder, "run records")
     if not os.environ.get(cached_folders.CACHE_VARIABLE):
         environments_folder = store.folder / "environments"
         for folder in (store.folder, environments_folder):
-            _check_owner(folder)
+            _check_folder_owner(folder)
         os.environ[cached_folders.CACHE_VARIABLE] = str(environments_folder)
     _, version = resolved.resolve_versions(base, new_request, concerned, _print_line)
     prepared = prepared_versions.prepare_version(version, concerned, _print_line)
@@ -56,7 +63,7 @@ def find_environment(versions: str, store: Store) -> Runtime:
     return prepared.runtime
 
 
-def _check_owner(folder: Path) -> None:
+def _check_folder_owner(folder: Path) -> None:
     """Raise UserError if others than this user, root or a private group may write to the folder.
 
     Files in it are run as code: anybody who may write there could run code as this user.
@@ -65,7 +72,7 @@ def _check_owner(folder: Path) -> None:
         status = folder.stat()
     except FileNotFoundError:
         return
-    why = files.describe_other_writers(status, "it", files.is_shared(status))
+    why = files.describe_possible_writers(status, "it", files.is_group_writable(status))
     if why and not os.environ.get(TRUST):
         raise UserError(
             "the environments in this store are run as code, and others may change them: "
@@ -80,17 +87,17 @@ def restart_with_versions(versions: str, store: Store, arguments: Sequence[str])
     Args:
         arguments: arguments of the command, with the option that names the versions.
     """
-    runtime = find_environment(versions, store)
-    os.environ["PYTHONPATH"] = os.pathsep.join([*runtime.paths, str(suite.library())])
+    runtime = find_environment_of_versions(versions, store)
+    os.environ["PYTHONPATH"] = os.pathsep.join([*runtime.paths, str(suite.locate_library_alone())])
     os.environ.update(runtime.variables)
     # the process id stays the same, so this temporary folder is still removed at its end
     os.environ["TMPDIR"] = tempfile.gettempdir()
     sys.stdout.flush()
-    command = [runtime.python, "-m", "rlregress", *_remove_option(arguments)]
+    command = [runtime.python, "-m", "rlregress", *_remove_versions_option(arguments)]
     os.execv(runtime.python, command)
 
 
-def _remove_option(arguments: Sequence[str]) -> list[str]:
+def _remove_versions_option(arguments: Sequence[str]) -> list[str]:
     """Return the arguments without the option and its value."""
     remaining, words = [], iter(arguments)
     for argument in words:

@@ -18,14 +18,14 @@ from rlregress.training.cell import Job
 from rlregress.training.store import Store
 
 
-def _read_records(
+def _read_intact_records(
     store: Store, names: Iterable[str], damaged: dict[Path, str]
 ) -> Iterator[tuple[Path, Job, Mapping[str, Any]]]:
     """Yield path, run and content of intact records; put errors of the others into ``damaged``."""
     for name in names:
         path = store.folder / f"{name}.json"
         try:
-            job, content = recorded_runs.read_record(path)
+            job, content = recorded_runs.read_run_and_record(path)
         except UserError as error:
             damaged[path] = str(error)
         else:
@@ -41,7 +41,9 @@ def _read_records(
 def _describe_protocol_difference(job: Job) -> str:
     """Describe how the protocol of a run differs from that of its budget; empty if it does not."""
     try:
-        budget_protocol = load_budget(job.cell.budget).protocol(job.cell.algorithm)
+        budget_protocol = load_budget(job.cell.budget).make_protocol_of_algorithm(
+            job.cell.algorithm
+        )
     except UserError as error:
         return str(error)
     if job.protocol == budget_protocol:
@@ -49,19 +51,19 @@ def _describe_protocol_difference(job: Job) -> str:
     return f"its protocol is {asdict(job.protocol)}, that of its budget {asdict(budget_protocol)}"
 
 
-def verify_store(store: Store, manifest: Manifest | None) -> Audit:
+def audit_store(store: Store, manifest: Manifest | None) -> Audit:
     """Check seal, key, place, protocol and versions of every record, and duplicates.
 
     Args:
         manifest: list of runs whose missing records are counted.
     """
-    contents = store.list_contents()
+    contents = store.list_runs_by_state()
     records = failed = 0
     damaged: dict[Path, str] = {}
     counters_by_cell: dict[str, dict[str, Counter[str]]] = {}
     not_as_budget: Counter[str] = Counter()
     intact: set[str] = set()
-    for _, job, content in _read_records(store, sorted(contents.done), damaged):
+    for _, job, content in _read_intact_records(store, sorted(contents.done), damaged):
         records += 1
         failed += content["status"] == "failed"
         intact.add(job.name)
@@ -72,7 +74,7 @@ def verify_store(store: Store, manifest: Manifest | None) -> Audit:
         )
         counters["versions"][", ".join(f"{k} {v}" for k, v in sorted(job.versions.items()))] += 1
         if content["platform"]:
-            counters["machines"][machine.format_machine(content["platform"])] += 1
+            counters["machines"][machine.format_machine_in_words(content["platform"])] += 1
     # one sentence for each difference, not for each of perhaps thousands of runs
     wrong = [f"{reason} (runs: {number})" for reason, number in not_as_budget.items()]
     wrong += [
@@ -90,32 +92,32 @@ def verify_store(store: Store, manifest: Manifest | None) -> Audit:
     missing = None
     if manifest is not None:
         # a damaged record counts as missing: its run must be done again
-        missing = sum(run.name not in intact for run in manifest.runs())
+        missing = sum(run.name not in intact for run in manifest.iterate_runs())
     return Audit(
         records=records, failed=failed, damaged=damaged, wrong=wrong, notes=notes, missing=missing
     )
 
 
-def merge_stores(sources: Sequence[Store], target: Store) -> Merged:
+def merge_records_of_stores(sources: Sequence[Store], target: Store) -> Merged:
     """Copy the records of stores into one, by content; existing records are never overwritten."""
     new = equal = 0
     differing: list[str] = []
     damaged: dict[Path, str] = {}
     for source in sources:
-        for path, job, content in _read_records(
-            source, sorted(source.list_contents().done), damaged
+        for path, job, content in _read_intact_records(
+            source, sorted(source.list_runs_by_state().done), damaged
         ):
             existing = target.find_record(job)
-            if existing is None or run_record.drop_circumstances(
+            if existing is None or run_record.select_result_of_run(
                 existing
-            ) != run_record.drop_circumstances(content):
+            ) != run_record.select_result_of_run(content):
                 origin = content.get("attempt") or {}
                 # a duplicate is named after its attempt
                 name = origin.get("id") or run_record.compute_checksum(content).replace(":", "-")
-                if target.put_record(job, content, name):
+                if target.put_record_of_attempt(job, content, name):
                     new += 1
                 else:
-                    differing.append(f"{path} differs from {target.path(job)}")
+                    differing.append(f"{path} differs from {target.locate_record(job)}")
             else:
                 equal += 1
     return Merged(new=new, equal=equal, differing=differing, damaged=damaged)

@@ -14,7 +14,7 @@ from functools import partial
 
 from rlregress.cluster import run_one
 from rlregress.cluster.manifest import Manifest, ManifestRun
-from rlregress.inside.process_tree import end_with_parent
+from rlregress.inside.process_tree import end_process_with_parent
 from rlregress.training import worker_launch
 from rlregress.training.store import Store
 
@@ -44,7 +44,7 @@ class Counts:
     failed: int = 0
 
 
-def run_locally(
+def run_on_this_machine(
     manifest: Manifest,
     runs: Sequence[ManifestRun],
     store: Store,
@@ -58,7 +58,7 @@ def run_locally(
     """
     waiting, held_elsewhere, counts = deque(runs), deque[ManifestRun](), Counts()
     started: dict[subprocess.Popen[bytes], ManifestRun] = {}
-    environment = worker_launch.worker_environment()
+    environment = worker_launch.make_worker_environment()
     try:
         while waiting or started or held_elsewhere:
             if not (waiting or started):
@@ -68,7 +68,9 @@ def run_locally(
             while waiting and len(started) < workers:
                 run = waiting.popleft()
                 started[
-                    _start_process(run_one.build_command(manifest, run.number, store), environment)
+                    _start_process_ending_with_this(
+                        run_one.build_command_of_run(manifest, run.number, store), environment
+                    )
                 ] = run
             # all are polled: waiting for one process would delay the successors of the others
             time.sleep(_POLL_SECONDS)
@@ -93,7 +95,7 @@ def run_locally(
     return counts
 
 
-def _start_process(
+def _start_process_ending_with_this(
     command: Sequence[str], environment: Mapping[str, str]
 ) -> subprocess.Popen[bytes]:
     """Start a process that ends with this one."""
@@ -103,7 +105,7 @@ def _start_process(
             env=environment,
             stdin=subprocess.DEVNULL,
             # another thread of this process does no more than touch a lease
-            preexec_fn=partial(end_with_parent, parent=os.getpid()),
+            preexec_fn=partial(end_process_with_parent, parent=os.getpid()),
         )
 
 

@@ -61,7 +61,7 @@ class _Header:
         str, expect_value("64 digits of a digest", re.compile("[0-9a-f]{64}").fullmatch)
     ]
 
-    def line(self) -> bytes:
+    def format_header_line(self) -> bytes:
         return json.dumps(asdict(self)).encode() + b"\n"
 
 
@@ -86,7 +86,7 @@ class Manifest:
             content = None
         if not isinstance(content, dict):
             raise UserError(f"{path} is not a manifest of runs; {_REMEDY}")
-        header: _Header = datafiles.validate(content, _Header, path, _REMEDY, "JSON")
+        header: _Header = datafiles.validate_content(content, _Header, path, _REMEDY, "JSON")
         if run_bytes != header.runs * header.width:
             raise UserError(
                 f"the manifest {path} is damaged: found {run_bytes} bytes of runs, expected "
@@ -95,7 +95,7 @@ class Manifest:
         self.size, self.digest = header.runs, header.digest
         self._width, self._start = header.width, len(first)
 
-    def job(self, index: int) -> Job:
+    def read_job_at(self, index: int) -> Job:
         """Return the run at an index, from 0; UserError if there is none or it is damaged."""
         if not 0 <= index < self.size:
             raise UserError(
@@ -107,10 +107,10 @@ class Manifest:
             line = stream.read(self._width)
         try:
             content = json.loads(line)
-            plain = Job.from_dict(content["job"]).as_dict()
-            job: Job = datafiles.validate(plain, Job, self.path, kind="JSON")
+            plain = Job.make_from_plain_data(content["job"]).convert_to_plain_data()
+            job: Job = datafiles.validate_content(plain, Job, self.path, kind="JSON")
             # the summary and the job must be the same run: of two keys "run", JSON takes the last
-            run = _parse_summary(index, line)
+            run = _parse_summary_of_run(index, line)
             is_same_run = run is not None and {run.name, content["run"]} == {job.name}
             if is_same_run and content["job"]["key"] == job.key:
                 return job
@@ -121,7 +121,7 @@ class Manifest:
             reason = "it is not a run"
         raise self._build_damage_error(f"line {index}: {reason}")
 
-    def runs(self) -> Iterator[ManifestRun]:
+    def iterate_runs(self) -> Iterator[ManifestRun]:
         """Yield all runs in order; UserError after the last one if the file is damaged."""
         digest = hashlib.sha256()
         with self._open_file() as stream:
@@ -129,7 +129,7 @@ class Manifest:
             for index in range(self.size):
                 line = stream.read(self._width)
                 digest.update(line)
-                run = _parse_summary(index, line)
+                run = _parse_summary_of_run(index, line)
                 if run is None:
                     raise self._build_damage_error(f"line {index} is not a run")
                 yield run
@@ -138,7 +138,7 @@ class Manifest:
 
     def _open_file(self) -> BinaryIO:
         try:
-            return files.open_file(self.path)
+            return files.open_regular_file(self.path)
         except OSError as error:
             raise UserError(
                 f"the manifest {self.path} cannot be read: {error.strerror}; {_REMEDY}"
@@ -148,14 +148,14 @@ class Manifest:
         return UserError(f"the manifest {self.path} is damaged: {reason}; {_REMEDY}")
 
 
-def _parse_summary(index: int, line: bytes) -> ManifestRun | None:
+def _parse_summary_of_run(index: int, line: bytes) -> ManifestRun | None:
     """Return the summary in a line; None if there is none."""
     try:
         # the job is most of the line, and is not parsed
         summary: dict[str, Any] = json.loads(line[: line.index(_JOB)] + b"}")
         run = ManifestRun(index, summary["run"], summary["group"], summary["seconds"])
         cell, name = run.name.split("/")
-        has_valid_names = all(map(files.is_component, (cell, name, run.group)))
+        has_valid_names = all(map(files.is_plain_name, (cell, name, run.group)))
         has_valid_seconds = isinstance(run.seconds, float | int) and math.isfinite(run.seconds)
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         return None
@@ -164,7 +164,7 @@ def _parse_summary(index: int, line: bytes) -> ManifestRun | None:
     )
 
 
-def write_manifest(jobs: Iterable[tuple[Job, float]], folder: Path) -> Manifest:
+def write_manifest_of_jobs(jobs: Iterable[tuple[Job, float]], folder: Path) -> Manifest:
     """Write the manifest of runs, longest first; its name is its digest.
 
     An existing manifest stays. Another file of that name is set aside: anyone with access to the
@@ -183,22 +183,22 @@ def write_manifest(jobs: Iterable[tuple[Job, float]], folder: Path) -> Manifest:
     header = _Header(SCHEMA, len(ordered), width, digest.hexdigest())
     with tempfile.NamedTemporaryFile(dir=folder, delete=False, buffering=_BUFFER) as file:
         try:
-            file.write(header.line())
+            file.write(header.format_header_line())
             for job, seconds in ordered:
                 # JSON may end in blanks
                 line = lines.format_line(job, seconds).ljust(width - 1) + b"\n"
                 digest.update(line)
                 file.write(line)
             file.seek(0)
-            file.write(replace(header, digest=digest.hexdigest()).line())
+            file.write(replace(header, digest=digest.hexdigest()).format_header_line())
         except BaseException:
             Path(file.name).unlink()
             raise
     path = folder / f"{digest.hexdigest()[:NAME_LENGTH]}.jsonl"
-    return place_manifest(Path(file.name), path)
+    return rename_to_digest(Path(file.name), path)
 
 
-def place_manifest(new_path: Path, path: Path) -> Manifest:
+def rename_to_digest(new_path: Path, path: Path) -> Manifest:
     """Give a new manifest its name, unless the same one has it already."""
     new_manifest = Manifest(new_path)
     if has_same_runs(path, new_manifest):
@@ -222,7 +222,7 @@ def has_same_runs(path: Path, manifest: Manifest) -> bool:
         if (existing.size, existing.digest) != (manifest.size, manifest.digest):
             return False
         # reading all runs detects damage
-        return sum(1 for _ in existing.runs()) == manifest.size
+        return sum(1 for _ in existing.iterate_runs()) == manifest.size
     except UserError:
         return False
 
@@ -239,16 +239,16 @@ class _Lines:
         # runs of one cell share these objects; comparing their contents would take longer
         identities = tuple(map(id, parts))
         if identities not in self._common:
-            self._common[identities] = _split_line(job)
+            self._common[identities] = _split_line_around_run(job)
         name, group, begin, end = self._common[identities]
         key, seed = job.key, job.seed
         line = f'{name}{seed:04d}-{key}{group}{round(seconds, 1)}{begin}{seed}{end}{key}"}}}}'
         return line.encode()
 
 
-def _split_line(job: Job) -> tuple[str, str, str, str]:
+def _split_line_around_run(job: Job) -> tuple[str, str, str, str]:
     """Return the parts of a line before its run, its seconds, its seed and its key."""
-    content = job.as_dict()
+    content = job.convert_to_plain_data()
     cell = {"cell": content.pop("cell")}
     del content["seed"]
     name, group, begin, end = (

@@ -35,11 +35,11 @@ class Stopped(BaseException):
 
 
 @contextmanager
-def _stop_signals() -> Iterator[list[signal.Signals]]:
+def _collect_stop_signals() -> Iterator[list[signal.Signals]]:
     """Collect the signals that stop this process; the first raises ``Stopped``."""
     received: list[signal.Signals] = []
 
-    def handle(number: int, _: FrameType | None) -> None:
+    def handle_signal(number: int, _: FrameType | None) -> None:
         received.append(signal.Signals(number))
         # further signals must not disturb the clean-up after the first
         if len(received) == 1:
@@ -51,7 +51,7 @@ def _stop_signals() -> Iterator[list[signal.Signals]]:
         for n in (_WARNING, *STOPPING)
         if n is _WARNING or signal.getsignal(n) is not signal.SIG_IGN
     ]
-    previous_handlers = {number: signal.signal(number, handle) for number in handled_signals}
+    previous_handlers = {number: signal.signal(number, handle_signal) for number in handled_signals}
     try:
         yield received
     finally:
@@ -59,7 +59,7 @@ def _stop_signals() -> Iterator[list[signal.Signals]]:
             signal.signal(number, handler)
 
 
-def build_command(manifest: Manifest, index: int | str, store: Store) -> list[str]:
+def build_command_of_run(manifest: Manifest, index: int | str, store: Store) -> list[str]:
     """Return the command that does one run."""
     return [
         *(sys.executable, "-m", "rlregress", "runs", "run", "--manifest", str(manifest.path)),
@@ -67,19 +67,19 @@ def build_command(manifest: Manifest, index: int | str, store: Store) -> list[st
     ]
 
 
-def format_shell_command(manifest: Manifest, index: str, store: Store) -> str:
+def format_shell_command_of_run(manifest: Manifest, index: str, store: Store) -> str:
     """Return the same command for a shell, which evaluates ``index``."""
-    *start_of_command, _, option, folder = build_command(manifest, index, store)
+    *start_of_command, _, option, folder = build_command_of_run(manifest, index, store)
     return f"{shlex.join(start_of_command)} {index} {shlex.join([option, folder])}"
 
 
-def collect_variables() -> Mapping[str, str]:
+def collect_variables_of_remote_process() -> Mapping[str, str]:
     """Return the environment variables that a remote process needs: paths of code, and trust."""
     values = {}
     if os.environ.get("PYTHONPATH"):
         paths = os.environ["PYTHONPATH"].split(os.pathsep)
         values["PYTHONPATH"] = os.pathsep.join(os.path.abspath(path) for path in paths if path)
-    for adapter in map(frameworks.get, frameworks.names()):
+    for adapter in map(frameworks.get_adapter, frameworks.list_framework_names()):
         if adapter.framework.checkout and adapter.framework.checkout in os.environ:
             values[adapter.framework.checkout] = os.environ[adapter.framework.checkout]
     if os.environ.get(TRUST):
@@ -96,9 +96,9 @@ def do_one_run(manifest: Manifest, index: int, store: Store, report: Callable[[s
     Raises:
         UserError: the manifest is damaged, other code is installed here, or nothing can be written.
     """
-    job = manifest.job(index)
+    job = manifest.read_job_at(index)
     name = job.title
-    with _stop_signals() as received:
+    with _collect_stop_signals() as received:
         try:
             if store.find_record(job) is not None:
                 # left by an attempt that was killed right after storing the record
@@ -106,22 +106,22 @@ def do_one_run(manifest: Manifest, index: int, store: Store, report: Callable[[s
                 report(f"{name}: done before")
                 return 0
             report(f"{name}: run {index} of {manifest.path} on {os.uname().nodename}")
-            record = worker_launch.do_run(job, store, wait=False)
+            record = worker_launch.do_run_unless_recorded(job, store, wait=False)
         except worker_launch.HeldElsewhere as error:
             report(f"{error}; start it again when that has ended")
             return RESUMABLE
         except Stopped as error:
-            return _finish_stopped(f"{name}: {error}", received, report)
+            return _requeue_stopped_run(f"{name}: {error}", received, report)
         except worker_launch.Interrupted as error:
             # a signal that the scheduler sends to all processes reaches the worker too
             if received or error.is_superseded or error.signal_number != signal.SIGKILL:
-                return _finish_stopped(f"{name}: {error}", received, report)
+                return _requeue_stopped_run(f"{name}: {error}", received, report)
             report(f"{error}; was it out of memory?")
             return 1
         except OSError as error:
             raise UserError(
                 f"run {name} could not be completed: {error.strerror or error} ({error.filename}); "
-                f"{files.suggest_remedy(error, store.folder)}, then start it again"
+                f"{files.suggest_remedy_of_os_error(error, store.folder)}, then start it again"
             ) from None
         report(f"{name}: {record['status']}, return {record['final_return']}")
     return 0
@@ -134,7 +134,7 @@ def _find_slurm_task() -> str:
     return f"{array}_{index}" if array else os.environ.get("SLURM_JOB_ID", "")
 
 
-def _finish_stopped(
+def _requeue_stopped_run(
     message: str, received: list[signal.Signals], report: Callable[[str], None]
 ) -> int:
     """Requeue the task in Slurm if its warning stopped the run."""

@@ -33,7 +33,7 @@ class ResourceNeeds:
     explanation: str
 
 
-def estimate_needs(
+def estimate_resource_needs(
     manifest: Manifest, runs: Sequence[ManifestRun], done: Collection[str], store: Store
 ) -> ResourceNeeds:
     """Estimate the limits for runs of one group.
@@ -60,7 +60,7 @@ def estimate_needs(
     notes, minutes, mib = [], None, None
     longest = max([expected, *walls])
     if longest:
-        minutes = estimate_minutes(longest)
+        minutes = estimate_time_limit(longest)
         source = f"{len(walls)} records of this store" if longest in walls else "its stored runs"
         notes.append(
             f"time: {_TIME_FACTOR} times the {longest / 60:.1f} min of {source}, and "
@@ -76,7 +76,7 @@ def estimate_needs(
     return ResourceNeeds(minutes, mib, "; ".join(notes))
 
 
-def estimate_minutes(longest: float) -> int:
+def estimate_time_limit(longest: float) -> int:
     """Return the time limit of a run in minutes.
 
     Args:
@@ -91,7 +91,7 @@ def _read_finished_records(
     # spread over the list, which has the longest runs first
     step = max(1, len(runs) // _MAX_RECORDS)
     stored_records = [
-        store.find_record(manifest.job(run.number)) for run in runs[::step][:_MAX_RECORDS]
+        store.find_record(manifest.read_job_at(run.number)) for run in runs[::step][:_MAX_RECORDS]
     ]
     # a failed run may have ended early, and says nothing about the limits
     return [

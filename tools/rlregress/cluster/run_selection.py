@@ -16,8 +16,8 @@ from rlregress.cluster.manifest import (
     NAME_LENGTH,
     Manifest,
     has_same_runs,
-    place_manifest,
-    write_manifest,
+    rename_to_digest,
+    write_manifest_of_jobs,
 )
 from rlregress.errors import UserError
 from rlregress.inside import run_record
@@ -41,28 +41,28 @@ def write_selection_manifest(
     baselines = baseline_runs.load_all_baselines()
     count = seeds or load_budget(selection.budget).seeds
     jobs_by_cell = [
-        job_plan.plan_jobs(cell, range(first_seed, first_seed + count)) for cell in cells
+        job_plan.plan_jobs_of_cell(cell, range(first_seed, first_seed + count)) for cell in cells
     ]
     # seed by seed, so that the first runs cover every cell
     jobs = [jobs[number] for number in range(count) for jobs in jobs_by_cell]
-    per_step = {cell: baseline_runs.seconds_per_step(cell, baselines) for cell in cells}
-    return _write_to_store(
+    per_step = {cell: baseline_runs.estimate_seconds_per_step(cell, baselines) for cell in cells}
+    return _write_manifest_to_store(
         ((job, per_step[job.cell] * job.protocol.total_steps) for job in jobs), store
     )
 
 
 def write_wave_manifest(wave: Wave, session: Session) -> Manifest:
     """Write the manifest of the runs of a wave, done or not, to the store of its session."""
-    seconds = session.estimated_seconds
-    return _write_to_store(((job, seconds(job.cell)) for job in wave.jobs), session.store)
+    seconds = session.estimate_seconds_of_cell
+    return _write_manifest_to_store(((job, seconds(job.cell)) for job in wave.jobs), session.store)
 
 
-def _write_to_store(jobs: Iterable[tuple[Job, float]], store: Store) -> Manifest:
-    run_record.check_writable(store.folder, "run records")
-    return write_manifest(jobs, store_folder(store, MANIFESTS, "manifests"))
+def _write_manifest_to_store(jobs: Iterable[tuple[Job, float]], store: Store) -> Manifest:
+    run_record.check_folder_is_writable(store.folder, "run records")
+    return write_manifest_of_jobs(jobs, choose_folder_in_store(store, MANIFESTS, "manifests"))
 
 
-def store_folder(store: Store, folder_name: str, purpose: str = "") -> Path:
+def choose_folder_in_store(store: Store, folder_name: str, purpose: str = "") -> Path:
     """Return a folder of a store; UserError if it is a link that leads out of the store.
 
     Args:
@@ -71,33 +71,36 @@ def store_folder(store: Store, folder_name: str, purpose: str = "") -> Path:
     # resolved like a file in it, so that a dangling link is rejected too
     folder = files.join_inside(store.folder, folder_name, folder_name).parent
     if purpose:
-        run_record.check_writable(folder, purpose)
+        run_record.check_folder_is_writable(folder, purpose)
     return folder
 
 
-def copy_manifest(manifest: Manifest, store: Store) -> Manifest:
+def copy_manifest_to_store(manifest: Manifest, store: Store) -> Manifest:
     """Copy a manifest to the store unless it is there. Return the copy."""
-    path = store_folder(store, MANIFESTS, "manifests") / f"{manifest.digest[:NAME_LENGTH]}.jsonl"
+    path = (
+        choose_folder_in_store(store, MANIFESTS, "manifests")
+        / f"{manifest.digest[:NAME_LENGTH]}.jsonl"
+    )
     if has_same_runs(path, manifest):
         return Manifest(path)
-    for _ in manifest.runs():
+    for _ in manifest.iterate_runs():
         # reading all runs detects damage
         pass
     with (
-        files.open_file(manifest.path) as source,
+        files.open_regular_file(manifest.path) as source,
         tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as copy,
     ):
         shutil.copyfileobj(source, copy)
-    return place_manifest(Path(copy.name), path)
+    return rename_to_digest(Path(copy.name), path)
 
 
-def list_manifests(store: Store) -> list[Manifest]:
+def list_manifests_of_store(store: Store) -> list[Manifest]:
     """List the manifests of a store, the newest first."""
-    paths = datafiles.list_files(store_folder(store, MANIFESTS), "*.jsonl")
+    paths = datafiles.list_files_by_name(choose_folder_in_store(store, MANIFESTS), "*.jsonl")
     return [Manifest(path) for path in sorted(paths, key=lambda path: -path.lstat().st_mtime)]
 
 
-def find_manifest(store: Store, digest: str) -> Manifest | None:
+def find_manifest_by_digest(store: Store, digest: str) -> Manifest | None:
     """Return the manifest of a store whose digest begins like this, if it exists."""
-    path = store_folder(store, MANIFESTS) / f"{digest[:NAME_LENGTH]}.jsonl"
+    path = choose_folder_in_store(store, MANIFESTS) / f"{digest[:NAME_LENGTH]}.jsonl"
     return Manifest(path) if path.exists() else None

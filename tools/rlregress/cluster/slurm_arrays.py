@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from rlregress import files
 from rlregress.cluster import run_one, run_selection
 from rlregress.cluster.manifest import NAME_LENGTH, Manifest, ManifestRun
-from rlregress.cluster.run_resources import ResourceNeeds, estimate_needs
+from rlregress.cluster.run_resources import ResourceNeeds, estimate_resource_needs
 from rlregress.errors import UserError
-from rlregress.inside.run_record import write_atomically
-from rlregress.training.lease import Lease, is_over
+from rlregress.inside.run_record import write_text_atomically
+from rlregress.training.lease import Lease, is_lease_over
 from rlregress.training.store import SLURM, Store
 
 #: MaxArraySize of a Slurm that does not set it: indices 0 to 1000.
@@ -130,7 +130,7 @@ def _run_slurm_command(command: Sequence[str]) -> str:
     return completed.stdout
 
 
-def read_array_size() -> int:
+def read_max_array_size() -> int:
     """Return the site's MaxArraySize; the largest index of an array is one less."""
     config = _run_slurm_command(["scontrol", "show", "config"])
     size = re.search(r"^MaxArraySize\s*=\s*(\d{1,9})\s*$", config, re.ASCII | re.MULTILINE)
@@ -139,11 +139,11 @@ def read_array_size() -> int:
     return int(size[1])
 
 
-def _store_prefix(store: Store) -> str:
+def _make_prefix_of_store(store: Store) -> str:
     return "rlregress-" + hashlib.sha256(os.fsencode(store.folder)).hexdigest()[:8]
 
 
-def check_path(store: Store) -> None:
+def check_log_path(store: Store) -> None:
     """Raise UserError if Slurm cannot handle the path of a store's logs."""
     path = str(store.folder)
     # in a line of options a newline ends it, and a backslash prevents the replacement of %A and %a
@@ -154,13 +154,13 @@ def check_path(store: Store) -> None:
         )
 
 
-def read_queue(store: Store) -> Queue:
+def read_queued_tasks(store: Store) -> Queue:
     """Return this user's waiting or running tasks of a store."""
     # by number, because users of containers may have no name
     command = ["squeue", "-h", "-r", "-u", str(os.getuid()), "-o", "%j|%K|%T|%r"]
     queue_state = Queue()
     # read before the queue, so that tasks submitted meanwhile are in the queue
-    submitted = _read_submitted(store)
+    submitted = _read_submitted_runs(store)
     try:
         rows = _run_slurm_command(command).splitlines()
     except UserError as error:
@@ -170,42 +170,46 @@ def read_queue(store: Store) -> Queue:
     for row in rows:
         task = _TASK.fullmatch(row)
         # a completing task does no more work: its run may need another one
-        if task and task["store"] == _store_prefix(store) and task["state"] != "COMPLETING":
+        if task and task["store"] == _make_prefix_of_store(store) and task["state"] != "COMPLETING":
             tasks.setdefault(task["digest"], set()).add(int(task["first"]) + int(task["index"]))
             queue_state.states[task["state"], task["reason"]] += 1
     for digest, indices in tasks.items():
-        manifest = run_selection.find_manifest(store, digest)
+        manifest = run_selection.find_manifest_by_digest(store, digest)
         if manifest is not None:
-            queue_state.runs |= {run.name for run in manifest.runs() if run.number in indices}
+            queue_state.runs |= {
+                run.name for run in manifest.iterate_runs() if run.number in indices
+            }
     queue_state.gone = {
         digest: runs - tasks.get(digest, set()) for digest, runs in submitted.items()
     }
     return queue_state
 
 
-def _read_submitted(store: Store) -> dict[str, set[int]]:
+def _read_submitted_runs(store: Store) -> dict[str, set[int]]:
     """Return digest of a manifest -> its runs in scripts of this user; empty while one submits."""
-    folder = run_selection.store_folder(store, SLURM)
+    folder = run_selection.choose_folder_in_store(store, SLURM)
     submitted: dict[str, set[int]] = {}
     try:
-        if not is_over(folder / _LEASE):
+        if not is_lease_over(folder / _LEASE):
             return submitted
     except OSError:
         return submitted
     sizes: dict[str, int] = {}
-    for path in folder.glob(f"{_store_prefix(store)}-*.sh"):
+    for path in folder.glob(f"{_make_prefix_of_store(store)}-*.sh"):
         array_name = _ARRAY_NAME.fullmatch(path.stem)
         try:
-            array = _ARRAY.search(files.read(path, _MAX_SCRIPT_BYTES).decode("utf-8", "replace"))
+            array = _ARRAY.search(
+                files.read_regular_file(path, _MAX_SCRIPT_BYTES).decode("utf-8", "replace")
+            )
             if not array_name or not array or path.stat().st_uid != os.getuid():
                 continue
-            parts = list(_parse_indices(array[1], int(array_name["first"])))
+            parts = list(_parse_index_ranges(array[1], int(array_name["first"])))
         except (OSError, ValueError):
             # not one of our scripts
             continue
         digest = array_name["digest"]
         if digest not in sizes:
-            manifest = run_selection.find_manifest(store, digest)
+            manifest = run_selection.find_manifest_by_digest(store, digest)
             sizes[digest] = manifest.size if manifest else 0
         runs = submitted.setdefault(digest, set())
         for part in parts:
@@ -214,8 +218,8 @@ def _read_submitted(store: Store) -> dict[str, set[int]]:
     return submitted
 
 
-def _parse_indices(text: str, offset: int) -> Iterator[range]:
-    """Parse the output of ``format_ranges``; ValueError for other text."""
+def _parse_index_ranges(text: str, offset: int) -> Iterator[range]:
+    """Parse the output of ``format_index_ranges``; ValueError for other text."""
     last = -1
     for part in text.split(","):
         begin, _, end = part.partition("-")
@@ -225,7 +229,7 @@ def _parse_indices(text: str, offset: int) -> Iterator[range]:
         yield range(offset + first, offset + last + 1)
 
 
-def format_ranges(indices: Sequence[int]) -> str:
+def format_index_ranges(indices: Sequence[int]) -> str:
     """Format ascending indices for sbatch: ``0-3,7``."""
     parts: list[list[int]] = []
     for index in indices:
@@ -236,7 +240,7 @@ def format_ranges(indices: Sequence[int]) -> str:
     return ",".join(f"{first}" if first == last else f"{first}-{last}" for first, last in parts)
 
 
-def split_indices(indices: Sequence[int], size: int) -> Iterator[list[int]]:
+def split_indices_into_arrays(indices: Sequence[int], size: int) -> Iterator[list[int]]:
     """Split ascending indices into pieces that fit one array."""
     piece: list[int] = []
     characters = 0
@@ -251,7 +255,7 @@ def split_indices(indices: Sequence[int], size: int) -> Iterator[list[int]]:
         yield piece
 
 
-def build_scripts(
+def build_array_scripts(
     manifest: Manifest,
     runs: Sequence[ManifestRun],
     remaining: Sequence[ManifestRun],
@@ -276,15 +280,15 @@ def build_scripts(
         runs_by_group.setdefault(run.group, []).append(run)
     needs_by_group: dict[str, ResourceNeeds] = {}
     for group in sorted({run.group for run in remaining}):
-        needs_by_group[group] = estimate_needs(manifest, runs_by_group[group], done, store)
+        needs_by_group[group] = estimate_resource_needs(manifest, runs_by_group[group], done, store)
         report(f"{group}: {needs_by_group[group].explanation}")
     by_group = {
         group: (group_needs.minutes, group_needs.mib)
         for group, group_needs in needs_by_group.items()
     }
     return [
-        _build_script(manifest, store, site, piece)
-        for piece in build_pieces(remaining, by_group, size)
+        _build_array_script(manifest, store, site, piece)
+        for piece in build_array_pieces(remaining, by_group, size)
     ]
 
 
@@ -297,7 +301,7 @@ class Piece:
     mib: int | None
 
 
-def build_pieces(
+def build_array_pieces(
     remaining: Sequence[ManifestRun],
     by_group: Mapping[str, tuple[int | None, int | None]],
     size: int,
@@ -315,17 +319,17 @@ def build_pieces(
     unsorted = [
         Piece(runs, *limits)
         for limits, numbers in indices.items()
-        for runs in split_indices(numbers, size)
+        for runs in split_indices_into_arrays(numbers, size)
     ]
     # a manifest lists the longest runs first: a small number is a long run
     return sorted(unsorted, key=lambda item: item.runs[0])
 
 
-def _build_script(manifest: Manifest, store: Store, site: Site, piece: Piece) -> Script:
+def _build_array_script(manifest: Manifest, store: Store, site: Site, piece: Piece) -> Script:
     runs, minutes, mib = piece.runs, piece.minutes, piece.mib
     offset = runs[0]
-    name = f"{_store_prefix(store)}-{manifest.digest[:NAME_LENGTH]}-{offset}"
-    tasks = format_ranges([index - offset for index in runs])
+    name = f"{_make_prefix_of_store(store)}-{manifest.digest[:NAME_LENGTH]}-{offset}"
+    tasks = format_index_ranges([index - offset for index in runs])
     options = {
         "job-name": f"={name}",
         "array": f"={tasks}" + (f"%{site.at_once}" if site.at_once else ""),
@@ -335,24 +339,24 @@ def _build_script(manifest: Manifest, store: Store, site: Site, piece: Piece) ->
         "requeue": "",
         "open-mode": "=append",
         "signal": f"=B:USR1@{_WARNING_SECONDS}",
-        "output": f"={_log_path(store)}",
+        "output": f"={_format_log_path(store)}",
     }
     for option in site.options:
         key, equals, value = option.partition("=")
         options[key] = equals + value
+    index = f"$((SLURM_ARRAY_TASK_ID + {offset}))"
     lines = [
         "#!/bin/bash",
         *(f"#SBATCH --{key}{value}" for key, value in options.items()),
         *(
             f"export {key}={shlex.quote(value)}"
-            for key, value in run_one.collect_variables().items()
+            for key, value in run_one.collect_variables_of_remote_process().items()
         ),
         *site.before.splitlines(),
         "# a warning before the run listens would end it, and Slurm would not start it again",
         "trap '' USR1",
         "# so that signals arrive",
-        "exec "
-        f"{run_one.format_shell_command(manifest, f'$((SLURM_ARRAY_TASK_ID + {offset}))', store)}",
+        f"exec {run_one.format_shell_command_of_run(manifest, index, store)}",
     ]
     text = "\n".join(lines) + "\n"
     try:
@@ -373,13 +377,13 @@ def _parse_job_number(answer: str) -> str:
     return number
 
 
-def _log_path(store: Store) -> str:
+def _format_log_path(store: Store) -> str:
     """Return the log of a task for an option of sbatch."""
-    check_path(store)
+    check_log_path(store)
     return shlex.quote(f"{store.folder / SLURM}/".replace("%", "%%") + "%A_%a.log")
 
 
-def submit_runs(
+def submit_remaining_runs(
     build: Callable[[Collection[str]], Sequence[Script]],
     store: Store,
     report: Callable[[str], None],
@@ -389,19 +393,19 @@ def submit_runs(
     Args:
         build: returns the scripts of the remaining runs without the queued ones.
     """
-    folder = run_selection.store_folder(store, SLURM, "scripts for Slurm")
+    folder = run_selection.choose_folder_in_store(store, SLURM, "scripts for Slurm")
     # two launches at once would not see each other's tasks in the queue, and submit runs twice
     lease = Lease(folder / _LEASE)
-    while not lease.take():
+    while not lease.take_if_free():
         time.sleep(0.5)
     try:
-        queue_state = read_queue(store)
+        queue_state = read_queued_tasks(store)
         if queue_state.error:
             report(f"{queue_state.error}: queued runs may be submitted again; no run is done twice")
         submitted = 0
         for script in build(queue_state.runs):
             path = folder / f"{script.name}.sh"
-            write_atomically(path, script.text)
+            write_text_atomically(path, script.text)
             try:
                 job = _parse_job_number(_run_slurm_command(["sbatch", "--parsable", str(path)]))
             except UserError as error:
@@ -413,5 +417,5 @@ def submit_runs(
             submitted += len(script.runs)
             report(f"job {job}: {len(script.runs)} runs from {script.runs[0]} on")
     finally:
-        lease.give_back()
+        lease.give_back_lease()
     return submitted

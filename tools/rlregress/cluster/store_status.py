@@ -17,8 +17,8 @@ from rlregress.training.lease import (
     STALE_SECONDS,
     Holder,
     describe_this_process,
-    find_end_reason,
-    read_server_time,
+    explain_ended_attempt,
+    read_file_server_time,
 )
 from rlregress.training.store import Store
 
@@ -42,8 +42,8 @@ def survey_store(
         manifests: lists of runs to do; a run in several counts once.
         gone, queued: earlier answers of Slurm; see ``gone`` and ``runs`` of ``slurm_arrays.Queue``.
     """
-    contents = store.list_contents()
-    attempts = _read_attempts(store, contents.leases)
+    contents = store.list_runs_by_state()
+    attempts = _read_attempts_in_progress(store, contents.leases)
     states = {attempt.run: attempt.state for attempt in attempts}
     unbegun = 0
     counts: dict[str, Counter[str]] = {}
@@ -51,7 +51,7 @@ def survey_store(
     listed_names: set[str] = set()
     for manifest in manifests:
         without_task = (gone or {}).get(manifest.digest[:NAME_LENGTH], ())
-        for run in manifest.runs():
+        for run in manifest.iterate_runs():
             if run.name in listed_names:
                 continue
             listed_names.add(run.name)
@@ -79,7 +79,7 @@ def survey_store(
     return Survey(
         counts=counts,
         attempts=attempts,
-        reasons=Counter(map(store.failure_reason, read)),
+        reasons=Counter(map(store.read_failure_reason, read)),
         read=len(read),
         duplicates=contents.duplicates,
         damaged=contents.damaged,
@@ -89,9 +89,9 @@ def survey_store(
     )
 
 
-def _read_attempts(store: Store, names: Iterable[str]) -> list[Attempt]:
+def _read_attempts_in_progress(store: Store, names: Iterable[str]) -> list[Attempt]:
     attempts = []
-    server_time, machine = read_server_time(store.folder), describe_this_process().machine
+    server_time, machine = read_file_server_time(store.folder), describe_this_process().machine
     for name in sorted(names):
         try:
             holder, touched = store.read_lease_holder(name)
@@ -103,7 +103,7 @@ def _read_attempts(store: Store, names: Iterable[str]) -> list[Attempt]:
         progress = None
         if holder is not None:
             # a stopped attempt continues from its checkpoint, so later progress does not count
-            reported = None if reason else store.read_progress(name, holder.attempt)
+            reported = None if reason else store.read_progress_of_attempt(name, holder.attempt)
             progress = reported or store.read_checkpoint_progress(name)
         attempts.append(
             Attempt(
@@ -114,7 +114,7 @@ def _read_attempts(store: Store, names: Iterable[str]) -> list[Attempt]:
                 why=reason,
                 where=_describe_holder(holder) if holder is not None else "?",
                 restarts=holder.restarts if holder is not None else 0,
-                state=_attempt_state(silent, reason),
+                state=_name_state_of_attempt(silent, reason),
             )
         )
     return attempts
@@ -129,8 +129,8 @@ def _describe_holder(holder: Holder) -> str:
 
 
 def _find_stop_reason(holder: Holder | None, silent: float, machine: str) -> str:
-    """Return why an attempt has stopped, as in ``lease.is_over``; empty if it has not."""
-    reason = find_end_reason(holder) if holder is not None else ""
+    """Return why an attempt has stopped, as in ``lease.is_lease_over``; empty if it has not."""
+    reason = explain_ended_attempt(holder) if holder is not None else ""
     is_on_this_machine = holder is not None and holder.machine == machine != ""
     # a process of this machine that has not ended holds its lease, however silent it is
     if not reason and silent > STALE_SECONDS and not is_on_this_machine:
@@ -138,7 +138,7 @@ def _find_stop_reason(holder: Holder | None, silent: float, machine: str) -> str
     return reason
 
 
-def _attempt_state(silent: float, reason: str) -> str:
+def _name_state_of_attempt(silent: float, reason: str) -> str:
     if reason:
         return "stopped"
     return "stuck" if silent > STUCK_SECONDS else "running"

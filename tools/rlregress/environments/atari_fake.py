@@ -33,7 +33,7 @@ class AtariGame(gymnasium.Env):
     """A game of four actions (NOOP, FIRE and two more) that does not end by itself.
 
     Frame t of a game shows the colour ``first_pixel + t`` everywhere and gives reward 0. Frames
-    queued with ``play`` come first.
+    queued with ``queue_frame`` come first.
 
     Args:
         fire: whether the second action is called FIRE; the ball then waits for it.
@@ -77,11 +77,11 @@ class AtariGame(gymnasium.Env):
         """Return the names of the actions, by number."""
         return ["NOOP", "FIRE" if self._fire else "UP", "RIGHT", "LEFT"]
 
-    def play(self, **happens: Any) -> None:
+    def queue_frame(self, **happens: Any) -> None:
         """Queue one frame: ``pixel``, ``reward``, ``lives``, ``over`` (the game ends in it)."""
         self._coming.append(happens)
 
-    def _show(self) -> np.ndarray:
+    def _draw_picture(self) -> np.ndarray:
         if self._picture is not None:
             return self._picture.copy()
         return np.full(self._shape, self._pixel % 256, dtype=np.uint8)
@@ -95,7 +95,7 @@ class AtariGame(gymnasium.Env):
         self.frames = 0
         self.lives = 3
         self._pixel = self._first_pixel
-        return self._show(), {"lives": self.lives}
+        return self._draw_picture(), {"lives": self.lives}
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         self.actions.append(int(action))
@@ -105,11 +105,11 @@ class AtariGame(gymnasium.Env):
         self.lives = happens.get("lives", self.lives)
         over = bool(happens.get("over", False))
         reward = float(happens.get("reward", 0.0))
-        return self._show(), reward, over, False, {"lives": self.lives}
+        return self._draw_picture(), reward, over, False, {"lives": self.lives}
 
     def render(self) -> np.ndarray:
         """Return the current picture."""
-        return self._show()
+        return self._draw_picture()
 
 
 class Lucky:

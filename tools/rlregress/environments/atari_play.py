@@ -49,39 +49,39 @@ class Player(NamedTuple):
     reported: Callable[[], float] = lambda: float("nan")
 
 
-def opening(player: Player) -> list[int]:
+def list_actions_of_reset(player: Player) -> list[int]:
     """Return the actions that the game receives before the first observation."""
     player.game.actions.clear()
     player.reset()
     return list(player.game.actions)
 
 
-def noops(least: Sequence[int], most: Sequence[int]) -> np.ndarray:
+def summarize_noop_openings(least: Sequence[int], most: Sequence[int]) -> np.ndarray:
     """Return [fewest, most, whether all are action 0] of the luckiest and unluckiest openings."""
     only = all(action == NOOP for action in most)
     return np.array([len(least), len(most), only], dtype=np.float64)
 
 
-def fires(with_fire: Sequence[int], without: Sequence[int]) -> np.ndarray:
+def summarize_fire_openings(with_fire: Sequence[int], without: Sequence[int]) -> np.ndarray:
     """Return [number of actions, first, second, number of actions in a game without FIRE]."""
     first_two = [*map(float, with_fire[:2]), NOTHING, NOTHING][:2]
     return np.array([len(with_fire), *first_two, len(without)], dtype=np.float64)
 
 
-def ended_by_second_action(player: Player) -> np.ndarray:
+def play_reset_ended_by_second_action(player: Player) -> np.ndarray:
     """Return [colour, frame of the game] of a reset whose second action ends the game."""
-    player.game.play()
-    player.game.play(over=True)
+    player.game.queue_frame()
+    player.game.queue_frame(over=True)
     observation = player.reset()
     return np.array([observation[0, 0, 0], player.game.frames], dtype=np.float64)
 
 
-def _lose(player: Player, lives: int) -> Step:
-    player.game.play(lives=lives)
+def _play_lost_life(player: Player, lives: int) -> Step:
+    player.game.queue_frame(lives=lives)
     return player.step(OTHER)
 
 
-def life_lost(player: Player) -> np.ndarray:
+def play_lost_lives(player: Player) -> np.ndarray:
     """Return the effects of losing one of three lives, and of losing the last one.
 
     [done at the first loss, done or signal there, done or signal where the last life is lost,
@@ -89,67 +89,67 @@ def life_lost(player: Player) -> np.ndarray:
     """
     game = player.game
     player.reset()
-    first = _lose(player, 2)
+    first = _play_lost_life(player, 2)
     game.actions.clear()
     games = game.resets
     if first.done:
         player.reset()
     sent, games = list(game.actions), game.resets - games
-    if _lose(player, 1).done:
+    if _play_lost_life(player, 1).done:
         player.reset()
-    last = _lose(player, 0)
+    last = _play_lost_life(player, 0)
     signals = [first.done, first.done or first.signal, last.done or last.signal]
     return np.array([*signals, games, len(sent), sent[0] if sent else NOTHING], dtype=np.float64)
 
 
-def over_after_life_lost(player: Player) -> np.ndarray:
+def play_reset_after_lost_life(player: Player) -> np.ndarray:
     """Return [games started, colour shown] of a reset after a lost life that ends the game."""
     player.reset()
-    _lose(player, 2)
-    player.game.play(over=True)
+    _play_lost_life(player, 2)
+    player.game.queue_frame(over=True)
     games = player.game.resets
     observation = player.reset()
     return np.array([player.game.resets - games, observation[0, 0, 0]], dtype=np.float64)
 
 
-def _queue(game: AtariGame, frames: Sequence[Any], **columns: Sequence[Any]) -> None:
+def _queue_frames(game: AtariGame, frames: Sequence[Any], **columns: Sequence[Any]) -> None:
     for number, pixel in enumerate(frames):
         happens = {name: column[number] for name, column in columns.items()}
-        game.play(pixel=int(pixel), **happens)
+        game.queue_frame(pixel=int(pixel), **happens)
 
 
-def one_action(player: Player, inputs: Mapping[str, Any]) -> np.ndarray:
+def play_one_action(player: Player, inputs: Mapping[str, Any]) -> np.ndarray:
     """Return [frames, reward, colour shown] of one action while ``pixels`` and ``rewards`` pass."""
     player.reset()
     player.game.actions.clear()
-    _queue(player.game, inputs["pixels"], reward=inputs["rewards"])
+    _queue_frames(player.game, inputs["pixels"], reward=inputs["rewards"])
     step = player.step(OTHER)
     observation = step.observation[0, 0, 0]
     return np.array([len(player.game.actions), step.reward, observation], dtype=np.float64)
 
 
-def end_within_action(player: Player, inputs: Mapping[str, Any]) -> np.ndarray:
+def play_end_within_action(player: Player, inputs: Mapping[str, Any]) -> np.ndarray:
     """Return [frames, reward, done] of one action if the game ends in frame ``ends_in``."""
     player.reset()
     player.game.actions.clear()
     rewards = inputs["rewards"]
     over = [number + 1 == inputs["ends_in"] for number in range(len(rewards))]
-    _queue(player.game, [0] * len(rewards), reward=rewards, over=over)
+    _queue_frames(player.game, [0] * len(rewards), reward=rewards, over=over)
     step = player.step(OTHER)
     return np.array([len(player.game.actions), step.reward, step.done], dtype=np.float64)
 
 
-def final_observation(player: Player, inputs: Mapping[str, Any]) -> np.ndarray:
+def play_final_observation(player: Player, inputs: Mapping[str, Any]) -> np.ndarray:
     """Return [colour shown] of an action that ends the game, after one that did not."""
     player.reset()
-    _queue(player.game, inputs["before"])
+    _queue_frames(player.game, inputs["before"])
     player.step(OTHER)
     last = inputs["at_end"]
-    _queue(player.game, last, over=[False] * (len(last) - 1) + [True])
+    _queue_frames(player.game, last, over=[False] * (len(last) - 1) + [True])
     return np.array([player.step(OTHER).observation[0, 0, 0]], dtype=np.float64)
 
 
-def warped(player: Player, inputs: Mapping[str, Any]) -> np.ndarray:
+def play_warped_frame(player: Player, inputs: Mapping[str, Any]) -> np.ndarray:
     """Return [height, width, colours at ``row`` and the next row, in ``column``] of a picture."""
     observation = player.reset()[0]
     row, column = int(inputs["row"]), int(inputs["column"])
@@ -159,7 +159,7 @@ def warped(player: Player, inputs: Mapping[str, Any]) -> np.ndarray:
     )
 
 
-def stacks(player: Player) -> np.ndarray:
+def play_stacked_frames(player: Player) -> np.ndarray:
     """Return the colours of three stacks of frames, [12], the newest frame last.
 
     They are the stacks after the reset of a game, two steps later, and after the next reset.
@@ -167,7 +167,7 @@ def stacks(player: Player) -> np.ndarray:
     first = player.reset()
     player.step(OTHER)
     second = player.step(OTHER).observation
-    player.game.play(over=True)
+    player.game.queue_frame(over=True)
     player.step(OTHER)
     third = player.reset()
     rows = []
@@ -177,33 +177,33 @@ def stacks(player: Player) -> np.ndarray:
     return np.array(rows, dtype=np.float64).reshape(-1)
 
 
-def rewards(player: Player, inputs: Mapping[str, Any]) -> np.ndarray:
+def play_rewards(player: Player, inputs: Mapping[str, Any]) -> np.ndarray:
     """Return the agent's rewards for frames with ``rewards``."""
     player.reset()
     received = []
     for reward in inputs["rewards"]:
-        player.game.play(reward=reward)
+        player.game.queue_frame(reward=reward)
         received.append(player.step(OTHER).reward)
     return np.array(received, dtype=np.float64)
 
 
-def whole_game(player: Player) -> np.ndarray:
+def play_whole_game(player: Player) -> np.ndarray:
     """Play a game of three actions; a life is lost, and the last action ends the game.
 
     [frames of the opening apart from FIRE and the action after it, frames of FIRE, the agent's
     reward for four frames of reward 2, the return that is reported when three more are won].
     """
     game = player.game
-    start = opening(player)
+    start = list_actions_of_reset(player)
     waiting = sum(action in (NOOP, OTHER) for action in start)
     for _ in range(4):
-        game.play(reward=2.0)
+        game.queue_frame(reward=2.0)
     reward = player.step(OTHER).reward
     for _ in range(4):
-        game.play(lives=2)
+        game.queue_frame(lives=2)
     if player.step(OTHER).done:
         player.reset()
-    game.play(reward=3.0, over=True)
+    game.queue_frame(reward=3.0, over=True)
     player.step(OTHER)
     numbers = [waiting, start.count(FIRE), reward, player.reported()]
     return np.array(numbers, dtype=np.float64)

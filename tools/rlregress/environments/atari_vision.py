@@ -34,13 +34,13 @@ class Vision(NamedTuple):
     value: Callable[[], torch.Tensor]
 
 
-def quickly() -> contextlib.AbstractContextManager[Any]:
+def skip_large_initialisation() -> contextlib.AbstractContextManager[Any]:
     """Skip the initialisation of large layers, because their initial values do not matter here."""
 
-    def constant(tensor: torch.Tensor, gain: float = 1.0, **_: Any) -> torch.Tensor:
+    def fill_with_constant(tensor: torch.Tensor, gain: float = 1.0, **_: Any) -> torch.Tensor:
         return torch.nn.init.constant_(tensor, 1e-3 * gain)
 
-    return mock.patch.object(torch.nn.init, "orthogonal_", constant)
+    return mock.patch.object(torch.nn.init, "orthogonal_", fill_with_constant)
 
 
 class _Passed(NamedTuple):
@@ -54,11 +54,11 @@ def _list_passed_layers(
     """Return the layers with weights in the order in which they are used, and the input of each."""
     passed: list[_Passed] = []
 
-    def note(layer: Any, inputs: Any) -> None:
+    def note_passed_layer(layer: Any, inputs: Any) -> None:
         passed.append(_Passed(layer, inputs[0].detach()))
 
     hooks = [
-        layer.register_forward_pre_hook(note)
+        layer.register_forward_pre_hook(note_passed_layer)
         for layer in module.modules()
         if isinstance(layer, _LAYERS)
     ]
@@ -70,7 +70,7 @@ def _list_passed_layers(
     return passed
 
 
-def entering(vision: Vision) -> np.ndarray:
+def measure_inputs_at_corner(vision: Vision) -> np.ndarray:
     """Return [first input of the policy, of the value] in the corner of the newest picture."""
     ways = (
         _list_passed_layers(vision.module, vision.logits),
@@ -80,14 +80,14 @@ def entering(vision: Vision) -> np.ndarray:
     return np.array([float(way[0].inputs[0, -1, 0, 0]) for way in ways], dtype=np.float64)
 
 
-def activations(vision: Vision) -> np.ndarray:
+def measure_activations(vision: Vision) -> np.ndarray:
     """Return the outputs of each layer for numbers below and above 0.
 
     [for each of four hidden layers of the policy the least and the most that enters the layer
     behind it, when half of its units say -2 and half 3; the difference of two logits whose layer
     says -2 and 3; the value whose layer says -2].
     """
-    with _say_below_and_above(vision):
+    with _make_layers_output_below_and_above(vision):
         numbers: list[float] = []
         for _, inputs in _list_passed_layers(vision.module, vision.logits)[1:5]:
             numbers += [float(inputs.min()), float(inputs.max())]
@@ -98,7 +98,7 @@ def activations(vision: Vision) -> np.ndarray:
 
 
 @contextlib.contextmanager
-def _say_below_and_above(vision: Vision) -> Iterator[None]:
+def _make_layers_output_below_and_above(vision: Vision) -> Iterator[None]:
     """Let every layer output BELOW and ABOVE in turn, whatever its input, within the block."""
     all_layers = _list_passed_layers(vision.module, vision.logits) + _list_passed_layers(
         vision.module, vision.value
@@ -119,7 +119,7 @@ def _say_below_and_above(vision: Vision) -> Iterator[None]:
                 parameter.copy_(was)
 
 
-def _count(parameters: list[torch.Tensor], *answers: torch.Tensor) -> set[int]:
+def _count_reached_parameters(parameters: list[torch.Tensor], *answers: torch.Tensor) -> set[int]:
     gradients = torch.autograd.grad([a.sum() for a in answers], parameters, allow_unused=True)
     return {number for number, gradient in enumerate(gradients) if gradient is not None}
 
@@ -127,14 +127,14 @@ def _count(parameters: list[torch.Tensor], *answers: torch.Tensor) -> set[int]:
 def count_used_pixels(vision: Vision) -> np.ndarray:
     """Count the parameters that a gradient reaches: [from policy and value, policy, value only]."""
     parameters: list[torch.Tensor] = [p for p in vision.module.parameters() if p.requires_grad]
-    policy = _count(parameters, vision.logits())
-    value = _count(parameters, vision.value())
+    policy = _count_reached_parameters(parameters, vision.logits())
+    value = _count_reached_parameters(parameters, vision.value())
     sizes = [sum(parameters[n].numel() for n in names) for names in (
         policy & value, policy - value, value - policy)]  # fmt: skip
     return np.array(sizes, dtype=np.float64)
 
 
-def sizes(vision: Vision) -> np.ndarray:
+def list_layer_sizes(vision: Vision) -> np.ndarray:
     """Return [channels, kernel, stride of three convolutions, hidden units] of the policy."""
     hidden = [layer for layer, _ in _list_passed_layers(vision.module, vision.logits)][:-1]
     dimensions: list[float] = []

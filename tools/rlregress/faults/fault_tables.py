@@ -16,8 +16,8 @@ from pydantic import Field
 
 from rlregress import datafiles, frameworks, suite
 from rlregress.catalogue import registry
-from rlregress.catalogue.implementation import expectations_path
-from rlregress.datafiles import Text, one_of
+from rlregress.catalogue.implementation import locate_expectations
+from rlregress.datafiles import Text, expect_one_of
 from rlregress.errors import UserError, suggest_names
 from rlregress.model.fault_results import (
     BEHAVIOR,
@@ -29,10 +29,14 @@ from rlregress.model.fault_results import (
     Fault,
 )
 
-_Detail = Annotated[str, one_of(registry.ids)]
+_Detail = Annotated[str, expect_one_of(registry.list_detail_ids)]
 _NonEmpty = Annotated[tuple[Text, ...], Field(min_length=1)]
 _NAME: list[Any] = [("name", Text)]
-_OWNER = [("framework", Annotated[str, one_of(frameworks.names)]), ("algorithm", Text), *_NAME]
+_OWNER = [
+    ("framework", Annotated[str, expect_one_of(frameworks.list_framework_names)]),
+    ("algorithm", Text),
+    *_NAME,
+]
 _OCCURRENCE = ("occurrence", Annotated[int, Field(ge=0)], 0)
 _CHANGE = [("file", Text), ("old", Text), ("new", str), _OCCURRENCE]
 #: instrument -> the keys of its table; a key with a default may be left out. See ``Fault``.
@@ -54,7 +58,7 @@ _KEYS: Mapping[str, list[Any]] = {
 
 
 @cache
-def _file_model(instrument: str) -> Any:
+def _make_model_of_fault_file(instrument: str) -> Any:
     """Return the data model of a file with the tables of an instrument."""
     table: Any = make_dataclass("Table", _KEYS[instrument], frozen=True, kw_only=True)
     fields: list[Any] = [("fault", tuple[table, ...], ())]
@@ -64,11 +68,14 @@ def _file_model(instrument: str) -> Any:
     return make_dataclass("File", fields, frozen=True)
 
 
-def _read_table(path: Path, instrument: str) -> list[Fault]:
-    return [Fault(**vars(table)) for table in datafiles.read(path, _file_model(instrument)).fault]
+def _read_faults_of_file(path: Path, instrument: str) -> list[Fault]:
+    return [
+        Fault(**vars(table))
+        for table in datafiles.read_data_file(path, _make_model_of_fault_file(instrument)).fault
+    ]
 
 
-def load(instrument: str, framework_names: Sequence[str]) -> list[Fault]:
+def load_faults(instrument: str, framework_names: Sequence[str]) -> list[Fault]:
     """Return the faults of frameworks that an instrument has to detect.
 
     Raises:
@@ -80,20 +87,22 @@ def load(instrument: str, framework_names: Sequence[str]) -> list[Fault]:
             for name in framework_names
             for fault in _load_detail_faults(name)
         ]
-    path = suite.baselines() / "faults" / f"{instrument}.toml"
+    path = suite.locate_baselines() / "faults" / f"{instrument}.toml"
     faults = [
-        fault for fault in _read_table(path, instrument) if fault.framework in framework_names
+        fault
+        for fault in _read_faults_of_file(path, instrument)
+        if fault.framework in framework_names
     ]
-    return [fault if fault.file else _resolve_change(fault) for fault in faults]
+    return [fault if fault.file else _resolve_change_of_fault(fault) for fault in faults]
 
 
 def _load_detail_faults(framework: str) -> list[Fault]:
-    path = expectations_path(frameworks.get(framework))
-    files = datafiles.list_files(path, "*.toml") if path.is_dir() else [path]
-    return [fault for file in files for fault in _read_table(file, DETAILS)]
+    path = locate_expectations(frameworks.get_adapter(framework))
+    files = datafiles.list_files_by_name(path, "*.toml") if path.is_dir() else [path]
+    return [fault for file in files for fault in _read_faults_of_file(file, DETAILS)]
 
 
-def _resolve_change(fault: Fault) -> Fault:
+def _resolve_change_of_fault(fault: Fault) -> Fault:
     """Return the fault with the change of the detail's fault of the same name."""
     same = select_faults(DETAILS, [fault.framework], [fault.name])[0]
     return replace(same, algorithm=fault.algorithm)
@@ -101,8 +110,8 @@ def _resolve_change(fault: Fault) -> Fault:
 
 def load_details_without_fault(framework: str) -> Mapping[str, str]:
     """Return id -> reason of the details that no change of a single line can alter."""
-    path = suite.baselines() / "faults" / "without.toml"
-    reasons: Mapping[str, Mapping[str, str]] = datafiles.read(
+    path = suite.locate_baselines() / "faults" / "without.toml"
+    reasons: Mapping[str, Mapping[str, str]] = datafiles.read_data_file(
         path, Mapping[str, Mapping[_Detail, Text]]
     )
     return reasons.get(framework, {})
@@ -124,12 +133,12 @@ def select_faults(
         UserError: no fault has one of the names or algorithms, a framework has no faults of
             details, or no fault of returns remains.
     """
-    faults = load(instrument, framework_names)
+    faults = load_faults(instrument, framework_names)
     for name in framework_names if instrument == DETAILS else ():
         if all(fault.framework != name for fault in faults):
             raise UserError(
                 f"there are no faults of {name} to inject; expected [[fault]] tables in "
-                f"{expectations_path(frameworks.get(name))}"
+                f"{locate_expectations(frameworks.get_adapter(name))}"
             )
     known_algorithms = {fault.algorithm for fault in faults}
     for name in algorithms:

@@ -29,14 +29,14 @@ def inject_fault(fault: Fault) -> Iterator[dict[str, str]]:
         UserError: the fault does not fit the installed version.
     """
     with TemporaryDirectory(prefix="rlregress-fault-") as folder:
-        adapter = frameworks.get(fault.framework)
-        variables = adapter.code.copy_to_change(fault.file, Path(folder))
+        adapter = frameworks.get_adapter(fault.framework)
+        variables = adapter.code.copy_package_to_change(fault.file, Path(folder))
         file = Path(folder) / fault.file
         unfit = f"the fault '{fault.name}' does not fit this version:"
         if not file.is_file():
             raise UserError(f"{unfit} there is no {fault.file}")
         text = file.read_text(encoding="utf-8")
-        changed = source.replace_occurrence(text, fault.old, fault.new, fault.occurrence)
+        changed = source.replace_one_occurrence(text, fault.old, fault.new, fault.occurrence)
         if changed is None:
             count = text.count(fault.old)
             which = f"occurrence {fault.occurrence}" if fault.occurrence else "the only occurrence"
@@ -46,13 +46,13 @@ def inject_fault(fault: Fault) -> Iterator[dict[str, str]]:
         # the copy may be a link to the installed file
         file.unlink()
         file.write_text(changed, "utf-8")
-        environment = worker_launch.worker_environment()
+        environment = worker_launch.make_worker_environment()
         first = [variables["PYTHONPATH"]] if "PYTHONPATH" in variables else []
         path = os.pathsep.join([*first, environment["PYTHONPATH"]])
         yield {**environment, **variables, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def run_injected(
+def run_python_with_fault(
     fault: Fault, arguments: Sequence[str], patience: float | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Run ``python *arguments`` in the folder where pytest runs, on a copy with the fault in it.
@@ -67,14 +67,14 @@ def run_injected(
         return process_tree.run_supervised(
             [sys.executable, *arguments],
             timeout=patience,
-            cwd=suite.workplace(),
+            cwd=suite.locate_workplace(),
             env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
 
 
-def find_line(
+def find_line_of_fragment(
     adapter: Adapter, file: str, fragment: str, occurrence: int = 0
 ) -> tuple[Path, int] | None:
     """Return file and line of a fragment of the installed code; None if it is not in it.
@@ -82,7 +82,7 @@ def find_line(
     Args:
         occurrence: the number of the occurrence, from 1; 0: there must be only one.
     """
-    path = adapter.code.locate(file)
+    path = adapter.code.find_installed_path(file)
     if path is None:
         return None
     parts = path.read_text(encoding="utf-8").split(fragment)
@@ -94,4 +94,6 @@ def find_line(
 
 def find_fault_line(fault: Fault) -> tuple[Path, int] | None:
     """Return file and line of the fault in the installed code; None if the fault does not fit."""
-    return find_line(frameworks.get(fault.framework), fault.file, fault.old, fault.occurrence)
+    return find_line_of_fragment(
+        frameworks.get_adapter(fault.framework), fault.file, fault.old, fault.occurrence
+    )

@@ -54,7 +54,7 @@ def _list_functions(text: str) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
 
 
 @lru_cache(maxsize=256)
-def list_edits(text: str) -> tuple[tuple[str, Edit], ...]:
+def list_edits_of_file(text: str) -> tuple[tuple[str, Edit], ...]:
     """Return all edits of a file in the order of lines, each with its function's qualified name.
 
     An edit in a nested function belongs to the inner one.
@@ -62,10 +62,10 @@ def list_edits(text: str) -> tuple[tuple[str, Edit], ...]:
     rows = text.encode().split(b"\n")
     nodes = {(node.name, node.end_lineno): node for node in _list_functions(text)}
     edits_by_result: dict[tuple[int, bytes], tuple[str, Edit]] = {}
-    for function in source.parse(text).functions:
+    for function in source.parse_source(text).functions:
         node = nodes.get((function.name.rpartition(".")[2], function.last))
         for edit in _list_edits_of_function(node, rows) if node is not None else ():
-            result = edit.line, _apply_edit(rows[edit.line - 1], edit)
+            result = edit.line, _apply_edit_to_line(rows[edit.line - 1], edit)
             edits_by_result[result] = function.name, edit
     return tuple(sorted(edits_by_result.values(), key=lambda item: item[1].line))
 
@@ -78,9 +78,9 @@ def build_mutant(file: str, function: str, edit: Edit, text: str) -> Mutant | No
     """
     rows = text.encode().split(b"\n")
     row = rows[edit.line - 1]
-    changed = _apply_edit(row, edit)
+    changed = _apply_edit_to_line(row, edit)
     new_text = b"\n".join([*rows[: edit.line - 1], changed, *rows[edit.line :]]).decode()
-    if changed == row or not _does_compile(new_text):
+    if changed == row or not _does_text_compile(new_text):
         return None
     old, new = row.decode().strip(), changed.decode().strip()
     return Mutant(
@@ -94,11 +94,11 @@ def build_mutant(file: str, function: str, edit: Edit, text: str) -> Mutant | No
     )
 
 
-def _apply_edit(row: bytes, edit: Edit) -> bytes:
+def _apply_edit_to_line(row: bytes, edit: Edit) -> bytes:
     return row[: edit.start] + edit.new.encode() + row[edit.end :]
 
 
-def _does_compile(text: str) -> bool:
+def _does_text_compile(text: str) -> bool:
     try:
         compile(text, "<mutant>", "exec")
     except (SyntaxError, ValueError):
@@ -148,20 +148,20 @@ def _list_edits_of_node(node: ast.AST, rows: Sequence[bytes]) -> Iterator[Edit]:
     if isinstance(node, ast.Compare):
         values = [node.left, *node.comparators]
         for operator, operand, next_operand in zip(node.ops, values, values[1:], strict=False):
-            yield from _swap_operator(
+            yield from _replace_operator(
                 operand, next_operand, _COMPARISONS[type(operator)], "comparison", rows
             )
     elif isinstance(node, ast.BinOp) and type(node.op) in _ARITHMETIC:
         symbols = _ARITHMETIC[type(node.op)]
-        yield from _swap_operator(node.left, node.right, symbols, "operator", rows)
-        yield from _replace_by_part(node, node.left, rows, "operand")
+        yield from _replace_operator(node.left, node.right, symbols, "operator", rows)
+        yield from _replace_by_operand(node, node.left, rows, "operand")
     elif isinstance(node, ast.BoolOp):
         words = ("and", "or") if isinstance(node.op, ast.And) else ("or", "and")
         for operand, next_operand in zip(node.values, node.values[1:], strict=False):
-            yield from _swap_operator(operand, next_operand, words, "condition", rows)
+            yield from _replace_operator(operand, next_operand, words, "condition", rows)
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.Not):
         sign = "sign" if isinstance(node.op, ast.USub) else "condition"
-        yield from _replace_by_part(node, node.operand, rows, sign)
+        yield from _replace_by_operand(node, node.operand, rows, sign)
     elif isinstance(node, ast.Constant):
         yield from _change_constant(node)
     elif isinstance(node, ast.Call):
@@ -176,7 +176,7 @@ def _are_on_one_line(*nodes: ast.AST) -> bool:
     return len(lines) == 1
 
 
-def _swap_operator(
+def _replace_operator(
     first: ast.expr, second: ast.expr, words: tuple[str, str], operator: str, rows: Sequence[bytes]
 ) -> Iterator[Edit]:
     """Replace the word or symbol between two operands."""
@@ -189,18 +189,18 @@ def _swap_operator(
         yield Edit(second.lineno, start, start + len(words[0]), words[1], operator)
 
 
-def _source_text(node: ast.AST, rows: Sequence[bytes]) -> str:
+def _get_source_of_node(node: ast.AST, rows: Sequence[bytes]) -> str:
     row = rows[getattr(node, "lineno", 1) - 1]
     segment = row[getattr(node, "col_offset", 0) : getattr(node, "end_col_offset", 0)]
     return segment.decode()
 
 
-def _replace_by_part(
+def _replace_by_operand(
     node: ast.expr, part: ast.expr, rows: Sequence[bytes], operator: str
 ) -> Iterator[Edit]:
     """Replace an expression by one of its operands."""
     if _are_on_one_line(node, part):
-        text = f"({_source_text(part, rows)})"
+        text = f"({_get_source_of_node(part, rows)})"
         yield Edit(node.lineno, node.col_offset, node.end_col_offset or 0, text, operator)
 
 
@@ -230,7 +230,11 @@ def _change_call(node: ast.Call, rows: Sequence[bytes]) -> Iterator[Edit]:
         if _are_on_one_line(argument, next_argument) and not starred:
             row = rows[argument.lineno - 1]
             separator = row[argument.end_col_offset : next_argument.col_offset].decode()
-            new = _source_text(next_argument, rows) + separator + _source_text(argument, rows)
+            new = (
+                _get_source_of_node(next_argument, rows)
+                + separator
+                + _get_source_of_node(argument, rows)
+            )
             start, end = argument.col_offset, next_argument.end_col_offset or 0
             yield Edit(argument.lineno, start, end, new, "swapped argument")
 

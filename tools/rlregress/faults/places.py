@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from rlregress.catalogue.implementation import Implementation
 from rlregress.faults import fault_tables
-from rlregress.faults.injection import find_line
+from rlregress.faults.injection import find_line_of_fragment
 from rlregress.model.detail_answers import SourceLine
 from rlregress.model.fault_results import DETAILS, Fault
 
@@ -27,10 +27,10 @@ _TOKEN = re.compile(r"\d+\.\d+|\w+|[^\w\s]")
 
 @cache
 def _load_faults(framework: str) -> tuple[Fault, ...]:
-    return tuple(fault_tables.load(DETAILS, [framework]))
+    return tuple(fault_tables.load_faults(DETAILS, [framework]))
 
 
-def _list_candidates(implementation: Implementation) -> list[Fault]:
+def _list_faults_of_detail(implementation: Implementation) -> list[Fault]:
     """Return the recorded lines that decide the detail, each as the fault that changes it."""
     documented = implementation.documented
     if documented is not None and documented.code:
@@ -46,7 +46,7 @@ def _list_candidates(implementation: Implementation) -> list[Fault]:
 
 def find_deciding_line(implementation: Implementation) -> SourceLine | None:
     """Return the line that decides the detail; None if no recorded line is in this version."""
-    return next(_find_unchanged_lines(implementation, _list_candidates(implementation)), None)
+    return next(_find_unchanged_lines(implementation, _list_faults_of_detail(implementation)), None)
 
 
 def _find_unchanged_lines(
@@ -54,7 +54,9 @@ def _find_unchanged_lines(
 ) -> Iterator[SourceLine]:
     """Yield the recorded lines that this version still has."""
     for fault in candidates:
-        location = find_line(implementation.adapter, fault.file, fault.old, fault.occurrence)
+        location = find_line_of_fragment(
+            implementation.adapter, fault.file, fault.old, fault.occurrence
+        )
         if location is not None:
             path, number = location
             yield _make_source_line(fault, path.read_text(encoding="utf-8"), number)
@@ -75,7 +77,7 @@ class LinesAtFault(NamedTuple):
     is_known: bool = False
 
 
-def find_lines_at_fault(implementation: Implementation, variant: str | None) -> LinesAtFault:
+def find_lines_to_inspect(implementation: Implementation, variant: str | None) -> LinesAtFault:
     """Return the lines to inspect if a detail is not as documented.
 
     Args:
@@ -84,7 +86,7 @@ def find_lines_at_fault(implementation: Implementation, variant: str | None) -> 
     # a change that gives this variant is likelier than any other
     variant_name = variant or ""
     candidates = sorted(
-        _list_candidates(implementation), key=lambda fault: fault.finds != variant_name
+        _list_faults_of_detail(implementation), key=lambda fault: fault.finds != variant_name
     )
     texts = [
         (fault, text) for fault in candidates if (text := _read_changed_file(implementation, fault))
@@ -94,16 +96,20 @@ def find_lines_at_fault(implementation: Implementation, variant: str | None) -> 
         if is_changed and fault.new and fault.finds == variant_name and text.count(fault.new) == 1:
             number = text.partition(fault.new)[0].count("\n") + 1
             line = _make_source_line(fault, text, number)
-            return LinesAtFault([line], _first_line(fault.old), is_known=True)
+            return LinesAtFault([line], _get_first_line(fault.old), is_known=True)
     for fault, text in texts:
-        if fault.old not in text and (number := _find_most_similar(text, _first_line(fault.old))):
-            return LinesAtFault([_make_source_line(fault, text, number)], _first_line(fault.old))
+        if fault.old not in text and (
+            number := _find_most_similar_line(text, _get_first_line(fault.old))
+        ):
+            return LinesAtFault(
+                [_make_source_line(fault, text, number)], _get_first_line(fault.old)
+            )
     likely = [fault for fault in candidates if fault.finds == variant_name] or candidates
     return LinesAtFault(list(dict.fromkeys(_find_unchanged_lines(implementation, likely))))
 
 
 def _read_changed_file(implementation: Implementation, fault: Fault) -> str:
-    path = implementation.adapter.code.locate(fault.file)
+    path = implementation.adapter.code.find_installed_path(fault.file)
     return path.read_text(encoding="utf-8") if path is not None else ""
 
 
@@ -111,12 +117,12 @@ def _make_source_line(fault: Fault, text: str, number: int) -> SourceLine:
     return SourceLine(file=fault.file, line=number, text=text.splitlines()[number - 1].strip())
 
 
-def _first_line(fragment: str) -> str:
+def _get_first_line(fragment: str) -> str:
     return fragment.strip().splitlines()[0]
 
 
 @cache
-def _find_most_similar(text: str, fragment: str) -> int:
+def _find_most_similar_line(text: str, fragment: str) -> int:
     """Return the number of the line that is most similar to a fragment, from 1; else 0.
 
     The similarity is the number of characters in the tokens that both share in the same order. The
@@ -137,7 +143,7 @@ def _find_most_similar(text: str, fragment: str) -> int:
 
 def describe_lines_at_fault(implementation: Implementation, variant: str | None) -> list[str]:
     """Describe the lines at fault for a message, a sentence each; empty if none is found."""
-    at_fault = find_lines_at_fault(implementation, variant)
+    at_fault = find_lines_to_inspect(implementation, variant)
     if not at_fault.recorded:
         return [
             f"decided by {line}, as recorded: {line.text}" for line in at_fault.lines[:_MAX_LINES]
@@ -152,10 +158,10 @@ def describe_lines_at_fault(implementation: Implementation, variant: str | None)
 
 def locate_line_at_fault(implementation: Implementation, variant: str | None) -> str:
     """Return the path, number and text of the line at fault in the imported copy; else ""."""
-    locate = implementation.adapter.code.locate
-    for line in find_lines_at_fault(implementation, variant).lines[:1]:
+    locate = implementation.adapter.code.find_installed_path
+    for line in find_lines_to_inspect(implementation, variant).lines[:1]:
         return f"{locate(line.file)}:{line.line}: {line.text}"
-    for fault in _list_candidates(implementation):
+    for fault in _list_faults_of_detail(implementation):
         if (path := locate(fault.file)) is not None:
-            return f"{path} no longer has the line that decided it: {_first_line(fault.old)}"
+            return f"{path} no longer has the line that decided it: {_get_first_line(fault.old)}"
     return ""

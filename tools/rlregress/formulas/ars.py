@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 
-def best_directions(plus: np.ndarray, minus: np.ndarray, count: int) -> np.ndarray:
+def select_best_directions(plus: np.ndarray, minus: np.ndarray, count: int) -> np.ndarray:
     """Select the directions whose better return is among the best, bool [directions].
 
     Algorithm 2, line 6.
@@ -14,17 +14,17 @@ def best_directions(plus: np.ndarray, minus: np.ndarray, count: int) -> np.ndarr
         plus, minus: [directions], the returns of a step along each direction and against it.
         count: how many directions are used.
     """
-    return is_largest(np.maximum(plus, minus), count)
+    return select_largest_scores(np.maximum(plus, minus), count)
 
 
-def is_largest(scores: np.ndarray, count: int) -> np.ndarray:
+def select_largest_scores(scores: np.ndarray, count: int) -> np.ndarray:
     """Select the largest scores, bool [directions]."""
     selected = np.zeros(len(scores), dtype=bool)
     selected[np.argsort(scores)[::-1][:count]] = True
     return selected
 
 
-def step_factor(learning_rate: float, count: int, deviation: float) -> float:
+def compute_step_factor(learning_rate: float, count: int, deviation: float) -> float:
     """Return the factor of each used direction for a difference of 1 between the returns of its two
     sides.
 

@@ -15,7 +15,7 @@ BT709 = (0.2125, 0.7154, 0.0721)
 Weights = Callable[[int, int], np.ndarray]
 
 
-def area(old: int, new: int) -> np.ndarray:
+def make_area_weights(old: int, new: int) -> np.ndarray:
     """Average the area of each new pixel; old pixels count by the part inside of it."""
     edges = np.arange(new + 1) * (old / new)
     lower = np.maximum(edges[:-1, None], np.arange(old))
@@ -23,46 +23,46 @@ def area(old: int, new: int) -> np.ndarray:
     return np.maximum(upper - lower, 0.0) / (old / new)
 
 
-def _centres(old: int, new: int) -> np.ndarray:
+def _compute_centres_of_pixels(old: int, new: int) -> np.ndarray:
     """Return the centres of new pixels among the old ones, whose centres are 0, 1, ..."""
     return (np.arange(new) + 0.5) * (old / new) - 0.5
 
 
-def _triangle_weights(old: int, new: int, width: float) -> np.ndarray:
-    distance = np.abs(_centres(old, new)[:, None] - np.arange(old))
+def _make_triangle_weights(old: int, new: int, width: float) -> np.ndarray:
+    distance = np.abs(_compute_centres_of_pixels(old, new)[:, None] - np.arange(old))
     weights = np.maximum(1.0 - distance / width, 0.0)
     return weights / weights.sum(axis=1, keepdims=True)
 
 
-def bilinear(old: int, new: int) -> np.ndarray:
+def make_bilinear_weights(old: int, new: int) -> np.ndarray:
     """Interpolate between the two nearest centres, however many old pixels a new one covers."""
-    return _triangle_weights(old, new, 1.0)
+    return _make_triangle_weights(old, new, 1.0)
 
 
-def antialiased(old: int, new: int) -> np.ndarray:
+def make_antialiased_weights(old: int, new: int) -> np.ndarray:
     """Average with triangles as wide as the new pixels are."""
-    return _triangle_weights(old, new, max(old / new, 1.0))
+    return _make_triangle_weights(old, new, max(old / new, 1.0))
 
 
-def nearest(old: int, new: int) -> np.ndarray:
+def make_nearest_weights(old: int, new: int) -> np.ndarray:
     """Return the old pixel that a new one begins in."""
     weights = np.zeros((new, old))
     weights[np.arange(new), np.floor(np.arange(new) * (old / new)).astype(int)] = 1.0
     return weights
 
 
-def unrounded(values: np.ndarray) -> np.ndarray:
+def return_unrounded(values: np.ndarray) -> np.ndarray:
     """Return pixels of any size, as in floating-point pictures."""
     return values
 
 
-def resize(picture: np.ndarray, weights: Weights, size: int) -> np.ndarray:
+def resize_picture(picture: np.ndarray, weights: Weights, size: int) -> np.ndarray:
     """Return ``picture`` [height, width, ...] as [size, size, ...]."""
     rows, columns = (weights(old, size) for old in picture.shape[:2])
     return np.einsum("ih,jw,hw...->ij...", rows, columns, picture, optimize=True)
 
 
-def warp(
+def warp_frame_to_grey(
     picture: np.ndarray,
     weights: Weights,
     size: int = 84,
@@ -84,5 +84,5 @@ def warp(
     """
     greyed = rounding if grey_rounding is None else grey_rounding
     if grey_first:
-        return rounding(resize(greyed(picture @ np.array(grey)), weights, size))
-    return greyed(rounding(resize(picture, weights, size)) @ np.array(grey))
+        return rounding(resize_picture(greyed(picture @ np.array(grey)), weights, size))
+    return greyed(rounding(resize_picture(picture, weights, size)) @ np.array(grey))

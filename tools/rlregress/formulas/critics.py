@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 
-def squared(errors: np.ndarray) -> np.ndarray:
+def compute_squared_error(errors: np.ndarray) -> np.ndarray:
     """e^2, any shape."""
     return np.square(np.asarray(errors, dtype=np.float64))
 
 
-def smooth_l1(errors: np.ndarray) -> np.ndarray:
+def compute_smooth_l1(errors: np.ndarray) -> np.ndarray:
     """Huber's distance with threshold 1, any shape: e^2 / 2 within 1, |e| - 1/2 beyond.
 
     For errors below 1 it equals half of the squared distance; only larger errors separate the two.
@@ -25,19 +25,19 @@ def smooth_l1(errors: np.ndarray) -> np.ndarray:
     return np.where(magnitude < 1.0, 0.5 * magnitude**2, magnitude - 0.5)
 
 
-def absolute(errors: np.ndarray) -> np.ndarray:
+def compute_absolute_error(errors: np.ndarray) -> np.ndarray:
     """|e|, any shape."""
     return np.abs(np.asarray(errors, dtype=np.float64))
 
 
 DISTANCES: Mapping[str, Callable[[np.ndarray], np.ndarray]] = {
-    "squared": squared,
-    "smooth_l1": smooth_l1,
-    "absolute": absolute,
+    "squared": compute_squared_error,
+    "smooth_l1": compute_smooth_l1,
+    "absolute": compute_absolute_error,
 }
 
 
-def critic_loss(
+def compute_critic_loss(
     q_values: np.ndarray,
     targets: np.ndarray,
     *,
@@ -66,7 +66,7 @@ def critic_loss(
     return float(factor * reductions[networks](per_network))
 
 
-def over_networks(values: np.ndarray, reduction: str) -> np.ndarray:
+def reduce_over_networks(values: np.ndarray, reduction: str) -> np.ndarray:
     """Return one value per sample of [n, b]: "min", "max", "mean", "first" or "second" network."""
     values = np.asarray(values, dtype=np.float64)
     if reduction == "first":
@@ -77,7 +77,7 @@ def over_networks(values: np.ndarray, reduction: str) -> np.ndarray:
     return np.asarray(reductions[reduction](values, axis=0))
 
 
-def td_target(
+def compute_td_target(
     rewards: np.ndarray,
     next_values: np.ndarray,
     discount: float,
@@ -109,7 +109,7 @@ def td_target(
     return np.asarray(rewards, dtype=np.float64) + discount * bootstrap
 
 
-def polyak(source: np.ndarray, target: np.ndarray, tau: float) -> np.ndarray:
+def update_target_softly(source: np.ndarray, target: np.ndarray, tau: float) -> np.ndarray:
     """Return (1 - tau) target + tau source, any shape: the target moves by the fraction tau.
 
     Thesis, section 3.2, Polyak averaging.
@@ -117,6 +117,8 @@ def polyak(source: np.ndarray, target: np.ndarray, tau: float) -> np.ndarray:
     return (1.0 - tau) * np.asarray(target, np.float64) + tau * np.asarray(source, np.float64)
 
 
-def polyak_flipped(source: np.ndarray, target: np.ndarray, tau: float) -> np.ndarray:
+def update_target_with_flipped_tau(
+    source: np.ndarray, target: np.ndarray, tau: float
+) -> np.ndarray:
     """tau target + (1 - tau) source: a fault, tau counts as the fraction that stays."""
-    return polyak(source, target, 1.0 - tau)
+    return update_target_softly(source, target, 1.0 - tau)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 
-def next_value(online: np.ndarray, target: np.ndarray, chooser: str, evaluator: str) -> float:
+def compute_next_value(
+    online: np.ndarray, target: np.ndarray, chooser: str, evaluator: str
+) -> float:
     """Return the value of the next state from the action values of both networks, each [actions].
 
     Args:
@@ -17,7 +19,7 @@ def next_value(online: np.ndarray, target: np.ndarray, chooser: str, evaluator: 
     return float(values[evaluator][np.argmax(values[chooser])])
 
 
-def linear_epsilon(
+def compute_linear_epsilon(
     first: float, last: float, decay_steps: float, steps: int, delay: int = 0
 ) -> np.ndarray:
     """Return the probability of a random action at each of ``steps`` steps, [steps] (Mnih et al.
@@ -30,14 +32,16 @@ def linear_epsilon(
     return np.clip(first + (last - first) * t / decay_steps, last, first)
 
 
-def exponential_epsilon(first: float, last: float, decay_steps: float, steps: int) -> np.ndarray:
-    """Return epsilon as ``linear_epsilon``; the distance from ``last`` falls to 1/e in
+def compute_exponential_epsilon(
+    first: float, last: float, decay_steps: float, steps: int
+) -> np.ndarray:
+    """Return epsilon as ``compute_linear_epsilon``; the distance from ``last`` falls to 1/e in
     ``decay_steps``.
     """
     return last + (first - last) * np.exp(-np.arange(steps) / decay_steps)
 
 
-def random_steps(epsilon: np.ndarray, draws: np.ndarray) -> np.ndarray:
+def count_random_steps(epsilon: np.ndarray, draws: np.ndarray) -> np.ndarray:
     """Number of steps whose epsilon [steps] is above a draw, for each draw [n], float64 [n]."""
     above = np.asarray(epsilon)[None, :] > np.asarray(draws, np.float64)[:, None]
     return above.sum(axis=1).astype(np.float64)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 
-def recursion(
+def accumulate_deltas_backwards(
     deltas: np.ndarray, continues: np.ndarray, discount: float, trace: float
 ) -> np.ndarray:
     """A_t = delta_t + gamma lambda c_t A_(t+1), A_T = 0, float64 [T] (equation 1).
@@ -29,7 +29,7 @@ def recursion(
     return advantages
 
 
-def advantages(
+def compute_advantages(
     rewards: np.ndarray,
     values: np.ndarray,
     next_values: np.ndarray,
@@ -61,4 +61,4 @@ def advantages(
     c = 1.0 - done if continues is None else np.asarray(continues, dtype=np.float64)
     values = np.asarray(values, dtype=np.float64)
     deltas = np.asarray(rewards) + discount * b * np.asarray(next_values) - values
-    return recursion(deltas, c, discount, trace)
+    return accumulate_deltas_backwards(deltas, c, discount, trace)

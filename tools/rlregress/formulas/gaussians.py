@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 
-def divergence(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+def compute_kl_divergence(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """KL(first, second) of Gaussians, [samples].
 
     Args:

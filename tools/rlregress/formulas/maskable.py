@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 
-def probabilities(logits: np.ndarray, allowed: np.ndarray) -> np.ndarray:
+def compute_masked_softmax(logits: np.ndarray, allowed: np.ndarray) -> np.ndarray:
     """Return softmax over allowed actions, else 0, [actions] (Huang and Ontanon 2022, section 4).
 
     Args:
@@ -16,7 +16,7 @@ def probabilities(logits: np.ndarray, allowed: np.ndarray) -> np.ndarray:
     return np.asarray(weights / weights.sum())
 
 
-def entropy(probabilities: np.ndarray) -> float:
+def compute_entropy(probabilities: np.ndarray) -> float:
     """-sum of p log p in nats over the actions that have a probability; [actions]."""
     positive = np.asarray(probabilities, np.float64)[np.asarray(probabilities) > 0.0]
     return float(-np.sum(positive * np.log(positive)))

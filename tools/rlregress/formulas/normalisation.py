@@ -22,12 +22,14 @@ class Statistics(NamedTuple):
     mean: np.ndarray
     variance: np.ndarray
 
-    def at(self, t: int | slice) -> Statistics:
+    def select_statistics_at(self, t: int | slice) -> Statistics:
         """Return the statistics after number t."""
         return Statistics(self.mean[t], self.variance[t])
 
 
-def cumulative(x: ArrayLike, prior_count: float = PRIOR_COUNT, freedom: int = 0) -> Statistics:
+def compute_cumulative_statistics(
+    x: ArrayLike, prior_count: float = PRIOR_COUNT, freedom: int = 0
+) -> Statistics:
     """Let every number count the same, next to ``prior_count`` numbers of mean 0 and variance 1.
 
     Merging batches (Chan et al. 1982) and adding one number after the other (Welford 1962) give
@@ -45,7 +47,7 @@ def cumulative(x: ArrayLike, prior_count: float = PRIOR_COUNT, freedom: int = 0)
     return Statistics(mean, squares / np.maximum(count - freedom, 1e-12))
 
 
-def decayed(x: ArrayLike, decay: float, freedom: int = 0) -> Statistics:
+def compute_decayed_statistics(x: ArrayLike, decay: float, freedom: int = 0) -> Statistics:
     """Weigh a number that came k numbers ago by decay^k; divide the weights by their sum.
 
     Args:
@@ -62,18 +64,18 @@ def decayed(x: ArrayLike, decay: float, freedom: int = 0) -> Statistics:
     return Statistics(mean, squares / np.maximum(count - freedom, 1e-12))
 
 
-def uncorrected(x: ArrayLike, decay: float) -> Statistics:
+def compute_uncorrected_statistics(x: ArrayLike, decay: float) -> Statistics:
     """A fault: the variance is E[x^2] - E[x]^2 of averages that still start at 0.
 
     Both averages lack their weight 1 - decay^t; the difference is divided by it once, so that
     E[x]^2 counts (1 - decay^t) times too little: an early "variance" is nearly E[x^2].
     """
-    mean, variance = decayed(x, decay)
+    mean, variance = compute_decayed_statistics(x, decay)
     weight = 1.0 - float(decay) ** np.arange(1, len(mean) + 1)
     return Statistics(mean, variance + mean**2 - weight * mean**2)
 
 
-def lagged(statistics: Statistics) -> Statistics:
+def delay_statistics_by_one(statistics: Statistics) -> Statistics:
     """Return the statistics before each number: mean 0 and variance 1 before the first one."""
     return Statistics(
         np.concatenate([[0.0], statistics.mean[:-1]]),
@@ -81,7 +83,7 @@ def lagged(statistics: Statistics) -> Statistics:
     )
 
 
-def standardise(
+def standardise_by_statistics(
     x: ArrayLike,
     statistics: Statistics,
     epsilon: float = 1e-8,
@@ -104,19 +106,19 @@ def standardise(
     return (np.asarray(x, dtype=np.float64) - statistics.mean) / deviation
 
 
-def scale(x: ArrayLike, statistics: Statistics, epsilon: float = 1e-8) -> np.ndarray:
+def divide_by_deviation(x: ArrayLike, statistics: Statistics, epsilon: float = 1e-8) -> np.ndarray:
     """x / sqrt(variance + epsilon): not centred."""
     return np.asarray(x, dtype=np.float64) / np.sqrt(statistics.variance + epsilon)
 
 
-def running_range(x: ArrayLike) -> np.ndarray:
+def scale_to_running_range(x: ArrayLike) -> np.ndarray:
     """Return (x - least so far) / (largest so far - least so far); 0 where all so far are equal."""
     x = np.asarray(x, dtype=np.float64)
     low, high = np.minimum.accumulate(x), np.maximum.accumulate(x)
     return (x - low) / np.where(high > low, high - low, 1.0)
 
 
-def rolling_return(
+def compute_rolling_return(
     rewards: ArrayLike,
     discount: float,
     keep_before: ArrayLike | None = None,

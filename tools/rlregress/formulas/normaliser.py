@@ -15,7 +15,7 @@ class Statistics(NamedTuple):
     variance: float
     rows: float
 
-    def merge(self, batch: ArrayLike, freedom: int = 0) -> Statistics:
+    def merge_batch(self, batch: ArrayLike, freedom: int = 0) -> Statistics:
         """Return the statistics with the rows of a batch (Chan et al. 1982).
 
         Args:
@@ -34,6 +34,6 @@ class Statistics(NamedTuple):
         return np.asarray((np.asarray(x) - self.mean) / np.sqrt(self.variance))
 
 
-def prior(rows: float) -> Statistics:
+def make_prior_statistics(rows: float) -> Statistics:
     """Return the statistics before any batch: mean 0 and variance 1 of ``rows`` rows."""
     return Statistics(0.0, 1.0, rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 
-def target(
+def compute_nstep_target(
     rewards: np.ndarray,
     next_values: np.ndarray,
     terminated: np.ndarray,

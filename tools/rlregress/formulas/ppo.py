@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from rlregress.formulas.critics import squared
+from rlregress.formulas.critics import compute_squared_error
 
 
-def surrogate_terms(
+def compute_surrogate_terms(
     ratios: np.ndarray, advantages: np.ndarray, clip_range: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return (r A, clip(r, 1 - eps, 1 + eps) A), each [b]."""
@@ -19,35 +19,41 @@ def surrogate_terms(
     return ratios * advantages, np.clip(ratios, 1 - clip_range, 1 + clip_range) * advantages
 
 
-def loss_pessimistic(ratios: np.ndarray, advantages: np.ndarray, clip_range: float) -> float:
+def compute_pessimistic_loss(
+    ratios: np.ndarray, advantages: np.ndarray, clip_range: float
+) -> float:
     """-mean over samples of min(r A, clip(r) A): thesis, equation 7."""
-    return float(-np.mean(np.minimum(*surrogate_terms(ratios, advantages, clip_range))))
+    return float(-np.mean(np.minimum(*compute_surrogate_terms(ratios, advantages, clip_range))))
 
 
-def loss_optimistic(ratios: np.ndarray, advantages: np.ndarray, clip_range: float) -> float:
+def compute_optimistic_loss(ratios: np.ndarray, advantages: np.ndarray, clip_range: float) -> float:
     """A fault: the maximum where equation 7 has the minimum."""
-    return float(-np.mean(np.maximum(*surrogate_terms(ratios, advantages, clip_range))))
+    return float(-np.mean(np.maximum(*compute_surrogate_terms(ratios, advantages, clip_range))))
 
 
-def loss_no_clip(ratios: np.ndarray, advantages: np.ndarray, clip_range: float) -> float:
+def compute_loss_without_clip(
+    ratios: np.ndarray, advantages: np.ndarray, clip_range: float
+) -> float:
     """-mean over samples of r A: importance-weighted policy gradient."""
-    return float(-np.mean(surrogate_terms(ratios, advantages, clip_range)[0]))
+    return float(-np.mean(compute_surrogate_terms(ratios, advantages, clip_range)[0]))
 
 
-def loss_clip_without_minimum(
+def compute_loss_without_minimum(
     ratios: np.ndarray, advantages: np.ndarray, clip_range: float
 ) -> float:
     """-mean over samples of clip(r) A: not a lower bound."""
-    return float(-np.mean(surrogate_terms(ratios, advantages, clip_range)[1]))
+    return float(-np.mean(compute_surrogate_terms(ratios, advantages, clip_range)[1]))
 
 
-def loss_mean_ratio(ratios: np.ndarray, advantages: np.ndarray, clip_range: float) -> float:
+def compute_loss_of_mean_ratio(
+    ratios: np.ndarray, advantages: np.ndarray, clip_range: float
+) -> float:
     """Thesis, equations 8 and 9: the ratio is averaged over the batch before it is clipped."""
     mean = np.full(np.shape(advantages), np.mean(ratios))
-    return loss_pessimistic(mean, advantages, clip_range)
+    return compute_pessimistic_loss(mean, advantages, clip_range)
 
 
-def normalise(
+def normalise_advantages(
     advantages: np.ndarray, *, ddof: int = 1, std_epsilon: float = 0.0, minimum: float = 0.0
 ) -> np.ndarray:
     """Return (A - mean) / (max(std, minimum) + std_epsilon), [b] (thesis, equation 3: 1e-8)."""
@@ -56,13 +62,15 @@ def normalise(
     return (advantages - np.mean(advantages)) / (max(std, minimum) + std_epsilon)
 
 
-def value_clip(values: np.ndarray, old_values: np.ndarray, clip_range: float) -> np.ndarray:
+def clip_values_around_old(
+    values: np.ndarray, old_values: np.ndarray, clip_range: float
+) -> np.ndarray:
     """V_old + clip(V - V_old, -eps, eps), [b]: thesis, equation 27."""
     old_values = np.asarray(old_values, dtype=np.float64)
     return old_values + np.clip(np.asarray(values) - old_values, -clip_range, clip_range)
 
 
-def value_loss(
+def compute_value_loss(
     values: np.ndarray, old_values: np.ndarray, returns: np.ndarray, clip_range: float, clip: str
 ) -> float:
     """Return the squared value loss, mean over samples, without any factor.
@@ -76,9 +84,9 @@ def value_loss(
             "thesis_box3": as printed there, with V_clipped - V in the place of V_clipped - R.
     """
     returns = np.asarray(returns, dtype=np.float64)
-    clipped_values = value_clip(values, old_values, clip_range)
-    plain = squared(np.asarray(values, dtype=np.float64) - returns)
-    clipped = squared(clipped_values - returns)
+    clipped_values = clip_values_around_old(values, old_values, clip_range)
+    plain = compute_squared_error(np.asarray(values, dtype=np.float64) - returns)
+    clipped = compute_squared_error(clipped_values - returns)
     if clip == "off":
         return float(np.mean(plain))
     if clip == "forced":
@@ -88,13 +96,13 @@ def value_loss(
     if clip == "max_of_sums":
         return float(max(np.mean(plain), np.mean(clipped)))
     if clip == "thesis_box3":
-        printed = squared(clipped_values - np.asarray(values, dtype=np.float64))
+        printed = compute_squared_error(clipped_values - np.asarray(values, dtype=np.float64))
         return float(max(np.mean(plain), np.mean(printed)))
     raise ValueError(f"unknown value clip '{clip}'")
 
 
-def clip_joint_norm(gradients: list[np.ndarray], max_norm: float) -> list[np.ndarray]:
+def clip_gradients_by_joint_norm(gradients: list[np.ndarray], max_norm: float) -> list[np.ndarray]:
     """Return all gradients times min(1, max_norm / norm of all of them together); any shapes."""
-    norm = float(np.sqrt(sum(np.sum(squared(g)) for g in gradients)))
+    norm = float(np.sqrt(sum(np.sum(compute_squared_error(g)) for g in gradients)))
     factor = min(1.0, max_norm / norm) if norm > 0 else 1.0
     return [factor * np.asarray(g, dtype=np.float64) for g in gradients]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 
-def huber(errors: np.ndarray, threshold: float) -> np.ndarray:
+def compute_huber(errors: np.ndarray, threshold: float) -> np.ndarray:
     """e^2 / 2 within the threshold k, k (|e| - k / 2) beyond, any shape.
 
     Dabney et al. 2018, equation 9.
@@ -17,7 +17,7 @@ def huber(errors: np.ndarray, threshold: float) -> np.ndarray:
     return np.where(magnitude <= threshold, 0.5 * magnitude**2, beyond)
 
 
-def fractions(quantiles: int, place: float = 0.5) -> np.ndarray:
+def compute_quantile_fractions(quantiles: int, place: float = 0.5) -> np.ndarray:
     """Return the fraction tau that each quantile stands for, [quantiles], ascending.
 
     Args:
@@ -27,17 +27,19 @@ def fractions(quantiles: int, place: float = 0.5) -> np.ndarray:
     return (np.arange(quantiles) + place) / quantiles
 
 
-def weight(fraction: np.ndarray, error: np.ndarray) -> np.ndarray:
+def compute_quantile_weight(fraction: np.ndarray, error: np.ndarray) -> np.ndarray:
     """|tau - 1{u < 0}| for u = target - quantile (Dabney et al. 2018, equation 10), any shape."""
     return np.abs(np.asarray(fraction) - (np.asarray(error) < 0.0))
 
 
-def greedy_action(values: np.ndarray, statistic: Callable[..., np.ndarray]) -> int:
+def choose_greedy_action(values: np.ndarray, statistic: Callable[..., np.ndarray]) -> int:
     """Return the action with the largest statistic of its quantiles, [quantiles, actions]."""
     return int(np.argmax(statistic(np.asarray(values, np.float64), axis=0)))
 
 
-def trim(quantiles: np.ndarray, dropped: int, pooled: bool = True, top: bool = True) -> np.ndarray:
+def drop_largest_quantiles(
+    quantiles: np.ndarray, dropped: int, pooled: bool = True, top: bool = True
+) -> np.ndarray:
     """Return the quantiles that form a target, ascending.
 
     Kuznetsov et al. 2020, algorithm 1: those of all networks are pooled and sorted, and the largest

@@ -9,12 +9,14 @@ from __future__ import annotations
 import numpy as np
 
 
-def constant(rollouts: int, updates: int) -> np.ndarray:
+def make_constant_schedule(rollouts: int, updates: int) -> np.ndarray:
     """Return the starting value throughout."""
     return np.ones(rollouts * updates)
 
 
-def linear_by_rollout(rollouts: int, updates: int, done_before: float = 0.0) -> np.ndarray:
+def make_linear_schedule_by_rollout(
+    rollouts: int, updates: int, done_before: float = 0.0
+) -> np.ndarray:
     """1 - k / K during the updates of rollout k.
 
     Args:
@@ -25,18 +27,18 @@ def linear_by_rollout(rollouts: int, updates: int, done_before: float = 0.0) -> 
     return np.repeat(share, updates)
 
 
-def linear_by_rollout_to_zero(rollouts: int, updates: int) -> np.ndarray:
+def make_linear_schedule_to_zero(rollouts: int, updates: int) -> np.ndarray:
     """1 - k / (K - 1): the last rollout is used with factor 0."""
     return np.repeat(1.0 - np.arange(rollouts) / (rollouts - 1), updates)
 
 
-def linear_by_update(rollouts: int, updates: int) -> np.ndarray:
+def make_linear_schedule_by_update(rollouts: int, updates: int) -> np.ndarray:
     """1 - u / U at update u of U: it falls within the updates of one rollout too."""
     total = rollouts * updates
     return 1.0 - np.arange(total) / total
 
 
-def adaptive(
+def compute_adaptive_rate_factors(
     divergences: np.ndarray, target: float, factor: float, band: float, can_rise: bool = True
 ) -> np.ndarray:
     """Return the factor of the learning rate after each of some updates, [n].
@@ -68,7 +70,7 @@ def estimate_kl(ratios: np.ndarray, estimator: str) -> float:
     return float(np.mean(terms[estimator]))
 
 
-def stopped_updates(
+def count_updates_until_early_stop(
     is_exceeded: bool, epochs: int, minibatches: int, place: str
 ) -> tuple[int, int]:
     """Return (steps of the optimiser, minibatches evaluated) of an update with early stopping.

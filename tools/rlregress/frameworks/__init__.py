@@ -10,16 +10,16 @@ from importlib.metadata import EntryPoint
 
 from rlregress import files
 from rlregress.errors import UserError, suggest_names
-from rlregress.frameworks.adapter_errors import name_errors
+from rlregress.frameworks.adapter_errors import convert_errors_to_sentences
 from rlregress.frameworks.base import Adapter
 from rlregress.probing import installed_metadata
 
 ENTRY_POINT_GROUP = "rlregress.frameworks"
 
 
-def names() -> list[str]:
+def list_framework_names() -> list[str]:
     """Return names of all known frameworks, installed or not, sorted."""
-    return sorted(_list_own_names() | set(installed_metadata.entry_points(ENTRY_POINT_GROUP)))
+    return sorted(_list_own_names() | set(installed_metadata.map_entry_points(ENTRY_POINT_GROUP)))
 
 
 @cache
@@ -28,7 +28,7 @@ def _list_own_names() -> frozenset[str]:
     return frozenset(module.name for module in pkgutil.iter_modules(__path__) if module.ispkg)
 
 
-def get(name: str) -> Adapter:
+def get_adapter(name: str) -> Adapter:
     """Return the adapter called ``name``, or one copy of the framework, ``name@label``.
 
     Raises:
@@ -39,20 +39,20 @@ def get(name: str) -> Adapter:
     if at:
         if not label:
             raise UserError(f"'{name}@' names no copy; expected {name}@<version>, or {name}")
-        return get(name).at(label)
-    if name not in names():
-        raise UserError(f"unknown framework '{name}'; {_suggest_name(name)}")
-    third_party = installed_metadata.entry_points(ENTRY_POINT_GROUP)
+        return get_adapter(name).get_copy(label)
+    if name not in list_framework_names():
+        raise UserError(f"unknown framework '{name}'; {_suggest_framework_name(name)}")
+    third_party = installed_metadata.map_entry_points(ENTRY_POINT_GROUP)
     if name in third_party:
-        return _load_adapter(third_party[name])
+        return _load_adapter_of_other_party(third_party[name])
     return importlib.import_module(f"{__name__}.{name}").ADAPTER
 
 
-def _load_adapter(point: EntryPoint) -> Adapter:
+def _load_adapter_of_other_party(point: EntryPoint) -> Adapter:
     """Return the adapter that an entry point of another party names."""
     module = point.value.partition(":")[0]
     expected = f"'{point.value}' to be the adapter of the framework '{point.name}'"
-    with name_errors(module, expected):
+    with convert_errors_to_sentences(module, expected):
         adapter = point.load()
         if not isinstance(adapter, Adapter):
             raise TypeError(f"it is {adapter!r}")
@@ -61,21 +61,21 @@ def _load_adapter(point: EntryPoint) -> Adapter:
     return adapter
 
 
-def _suggest_name(name: str) -> str:
+def _suggest_framework_name(name: str) -> str:
     """Return the framework that a name may stand for: one has the name of its package, too."""
-    for known_name in names():
-        adapter = get(known_name)
+    for known_name in list_framework_names():
+        adapter = get_adapter(known_name)
         own = adapter.framework
         words = (known_name, own.title, adapter.name, *own.packages[:1], *own.modules[:1])
         spelt = {word.lower().replace("-", "_") for word in words}
         if name.lower().replace("-", "_") in spelt:
             return f"'{name}' is named '{known_name}' here"
-    return suggest_names(name, names())
+    return suggest_names(name, list_framework_names())
 
 
-def use_checkout(adapter: Adapter, folder: str) -> None:
+def use_checkout_from_now_on(adapter: Adapter, folder: str) -> None:
     """Use the checkout in ``folder`` from now on, in this process and those that it starts."""
-    path = files.absolute(os.path.expanduser(folder))
+    path = files.make_absolute_path(os.path.expanduser(folder))
     if not folder or not path.is_dir():
         raise UserError(
             f"'{folder}' is no folder; expected a checkout of {adapter}, as --{adapter.name} "
@@ -83,23 +83,23 @@ def use_checkout(adapter: Adapter, folder: str) -> None:
         )
     os.environ[adapter.framework.checkout] = str(path)
     # whoever names a checkout wants to know that it is none
-    adapter.available()
+    adapter.list_copies()
 
 
-def installed() -> list[Adapter]:
+def list_installed_adapters() -> list[Adapter]:
     """Return the adapters whose packages are all installed, and one for each further copy of
     theirs.
 
     The copy that is trained has the plain name, as its trainings have.
     """
     adapters = []
-    for name in names():
-        adapter = get(name)
+    for name in list_framework_names():
+        adapter = get_adapter(name)
         try:
-            adapter.code.versions()
+            adapter.code.map_package_versions()
         except UserError:
             if adapter.framework.checkout and os.environ.get(adapter.framework.checkout):
                 raise
             continue
-        adapters += [adapter, *map(adapter.at, adapter.available()[1:])]
+        adapters += [adapter, *map(adapter.get_copy, adapter.list_copies()[1:])]
     return adapters

@@ -11,14 +11,16 @@ from types import UnionType
 from typing import Any, get_args, get_origin
 
 from rlregress.errors import UserError
-from rlregress.probing.families import error_text
+from rlregress.probing.families import format_error
 
 #: what a user does about each of them.
 REMEDY = "mend the adapter, or uninstall its package"
 
 
 @contextlib.contextmanager
-def name_errors(module: str, expected: str, *exempt: type[Exception]) -> Iterator[None]:
+def convert_errors_to_sentences(
+    module: str, expected: str, *exempt: type[Exception]
+) -> Iterator[None]:
     """Raise UserError in place of an error of an adapter that is not ours.
 
     Args:
@@ -32,16 +34,16 @@ def name_errors(module: str, expected: str, *exempt: type[Exception]) -> Iterato
     except (Exception, SystemExit) as error:
         if module.startswith("rlregress.") or isinstance(error, (UserError, *exempt)):
             raise
-        text = f"{error_place(error, module)}: {error_text(error)}"
+        text = f"{find_error_place(error, module)}: {format_error(error)}"
         raise UserError(f"{text}; expected {expected}; {REMEDY}") from error
 
 
-def error_place(error: BaseException, module: str) -> str:
+def find_error_place(error: BaseException, module: str) -> str:
     """Return file and line of the adapter where an error was raised, or its module's name."""
     if isinstance(error, SyntaxError) and error.filename:
         # its text may have been parsed again without its name
         if error.__context__ is not None and not Path(error.filename).is_file():
-            return error_place(error.__context__, module)
+            return find_error_place(error.__context__, module)
         return f"{error.filename}:{error.lineno}"
     package = module.partition(".")[0]
     spec = importlib.util.find_spec(package) if package else None
@@ -53,7 +55,7 @@ def error_place(error: BaseException, module: str) -> str:
     return f"{own[-1].filename}:{own[-1].lineno}" if own else spec.origin
 
 
-def is_of_type(value: Any, described: Any) -> bool:
+def is_value_of_type(value: Any, described: Any) -> bool:
     """Return whether a value, and each of its items, is of an annotated type."""
     kind, item_types = get_origin(described) or described, get_args(described)
     if kind in (Any, None):
@@ -62,10 +64,15 @@ def is_of_type(value: Any, described: Any) -> bool:
         return False
     if kind is Mapping:
         key_type, value_type = item_types
-        return all(is_of_type(k, key_type) and is_of_type(v, value_type) for k, v in value.items())
+        return all(
+            is_value_of_type(k, key_type) and is_value_of_type(v, value_type)
+            for k, v in value.items()
+        )
     if kind is tuple and ... not in item_types:
-        return len(value) == len(item_types) and all(map(is_of_type, value, item_types))
-    return kind not in (tuple, Sequence) or all(is_of_type(item, item_types[0]) for item in value)
+        return len(value) == len(item_types) and all(map(is_value_of_type, value, item_types))
+    return kind not in (tuple, Sequence) or all(
+        is_value_of_type(item, item_types[0]) for item in value
+    )
 
 
 def format_type(described: Any) -> str:

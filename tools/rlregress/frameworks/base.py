@@ -18,7 +18,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from rlregress.errors import UserError
-from rlregress.frameworks.adapter_errors import format_type, is_of_type, name_errors
+from rlregress.frameworks.adapter_errors import (
+    convert_errors_to_sentences,
+    format_type,
+    is_value_of_type,
+)
 from rlregress.frameworks.framework_code import Code
 from rlregress.frameworks.kinds import Call, Kind, Load, Observe, Read, Train
 from rlregress.probing import families
@@ -74,12 +78,12 @@ class Framework:
     def __post_init__(self) -> None:
         for name, described in inspect.get_annotations(type(self), eval_str=True).items():
             value = getattr(self, name)
-            if not is_of_type(value, described):
+            if not is_value_of_type(value, described):
                 raise TypeError(f"{name} is {value!r}; expected {format_type(described)}")
         if not self.packages:
             raise ValueError("packages is (); expected the package under test, and those beside it")
 
-    def is_about(self, algorithm: str, words: Collection[str]) -> bool:
+    def is_about_algorithm(self, algorithm: str, words: Collection[str]) -> bool:
         """Return whether a word of a file's or a training's name belongs to an algorithm.
 
         It is the algorithm's name, ends with it, as ``recurrentppo`` does, or is ``related``.
@@ -131,11 +135,11 @@ class Adapter:
         extra = self.name if self.package.startswith("rlregress.") else ""
         return Code(self.framework, extra)
 
-    def available(self) -> Sequence[str]:
+    def list_copies(self) -> Sequence[str]:
         """Return labels of the copies here, the preferred one first; a package has none."""
         return ()
 
-    def at(self, label: str) -> Adapter:
+    def get_copy(self, label: str) -> Adapter:
         """Return the adapter of one copy; UserError if there is none of that label."""
         version = self.code.version()
         if label != version:
@@ -156,8 +160,10 @@ class Adapter:
             spec = importlib.util.find_spec(name)
         except ModuleNotFoundError:  # the package is a module
             spec = None
-        with name_errors(name, "a module that can be imported"):
-            return kind(families.load(name) if spec else None, str(self), arguments)
+        with convert_errors_to_sentences(name, "a module that can be imported"):
+            return kind(
+                families.import_with_absent_names(name) if spec else None, str(self), arguments
+            )
 
     @property
     def observe(self) -> Observe:
@@ -184,6 +190,6 @@ class Adapter:
         """Files that it has saved."""
         return self._make_kind(Load)
 
-    def trace_trainings(self) -> Mapping[str, TraceTraining]:
+    def list_trace_trainings(self) -> Mapping[str, TraceTraining]:
         """Return built-in trainings and generated calls, which a trace can record, by title."""
-        return {**self.train.trainings(), **self.call.generated_calls()}
+        return {**self.train.list_trainings(), **self.call.list_generated_calls()}

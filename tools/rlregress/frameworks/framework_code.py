@@ -29,10 +29,10 @@ class Code:
     def __init__(self, framework: Framework, extra: str) -> None:
         self._framework, self._extra = framework, extra
 
-    def versions(self) -> Mapping[str, str]:
+    def map_package_versions(self) -> Mapping[str, str]:
         """Return versions of ``packages``; raises UserError that names the first missing one."""
         try:
-            return installed_metadata.versions(self._framework.packages)
+            return installed_metadata.map_installed_versions(self._framework.packages)
         except importlib.metadata.PackageNotFoundError as error:
             raise MissingPackage(
                 f"{self._framework.title} cannot be tested: "
@@ -41,13 +41,13 @@ class Code:
 
     def version(self) -> str:
         """Return the version of the package under test."""
-        return self.versions()[self._framework.packages[0]]
+        return self.map_package_versions()[self._framework.packages[0]]
 
-    def digests(self) -> Mapping[str, str]:
+    def digest_sources(self) -> Mapping[str, str]:
         """Return SHA-256 of code under test that is in no importable package, by name."""
         return {}
 
-    def locate(self, file: str) -> Path | None:
+    def find_installed_path(self, file: str) -> Path | None:
         """Return the path of a source file, given below the folder of the framework's packages."""
         package, _, below = file.partition("/")
         try:
@@ -59,7 +59,7 @@ class Code:
                 return Path(folder) / below
         return None
 
-    def copy_to_change(self, file: str, folder: Path) -> Mapping[str, str]:
+    def copy_package_to_change(self, file: str, folder: Path) -> Mapping[str, str]:
         """Lay a copy of the code that holds ``file`` into ``folder``, where it can be changed.
 
         Args:
@@ -82,19 +82,19 @@ class Code:
         shutil.copytree(source, folder / package, copy_function=os.symlink)
         return {"PYTHONPATH": str(folder)}
 
-    def is_checkout(self, folder: Path) -> bool:
+    def is_checkout_of_framework(self, folder: Path) -> bool:
         """Return whether a folder can be named as a checkout of this framework."""
         return False
 
-    def folders(self) -> Sequence[str]:
+    def list_folders(self) -> Sequence[str]:
         """Return the folders of the code under test."""
-        return _list_folders(self._framework.modules)
+        return _list_folders_of_modules(self._framework.modules)
 
-    def probed_folders(self) -> Sequence[str]:
+    def list_probed_folders(self) -> Sequence[str]:
         """Return the folders of the code under test, and of the framework that it extends."""
-        return [*self.folders(), *_list_folders(self._framework.beneath)]
+        return [*self.list_folders(), *_list_folders_of_modules(self._framework.beneath)]
 
 
-def _list_folders(modules: Sequence[str]) -> list[str]:
+def _list_folders_of_modules(modules: Sequence[str]) -> list[str]:
     specs = [importlib.util.find_spec(module) for module in modules]
     return [f for spec in specs if spec for f in spec.submodule_search_locations or ()]

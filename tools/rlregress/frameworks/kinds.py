@@ -14,7 +14,12 @@ from functools import cache, partial
 from typing import Any, get_origin
 
 from rlregress.errors import UserError
-from rlregress.frameworks.adapter_errors import REMEDY, format_type, is_of_type, name_errors
+from rlregress.frameworks.adapter_errors import (
+    REMEDY,
+    convert_errors_to_sentences,
+    format_type,
+    is_value_of_type,
+)
 from rlregress.probing import families
 from rlregress.probing.file_kinds import TrainingWithFiles
 from rlregress.probing.interface import (
@@ -41,12 +46,12 @@ def _call_checked(
 
     An error of a training is a result. A table is read before anything is measured.
     """
-    name, returned_type = described.__name__, _return_type(described)
+    name, returned_type = described.__name__, _get_return_type(described)
     is_table = get_origin(returned_type) is Mapping
-    table = name_errors(module, f"{name}() to return a table", Unsupported)
+    table = convert_errors_to_sentences(module, f"{name}() to return a table", Unsupported)
     with table if is_table else nullcontext():
         returned = function(*arguments, **named)
-    if not is_of_type(returned, returned_type):
+    if not is_value_of_type(returned, returned_type):
         file = getattr(sys.modules.get(module), "__file__", module)
         raise UserError(
             f"{file}: {name}() returned {reprlib.repr(returned)}; expected "
@@ -56,7 +61,7 @@ def _call_checked(
 
 
 @cache
-def _return_type(described: Callable[..., Any]) -> Any:
+def _get_return_type(described: Callable[..., Any]) -> Any:
     return inspect.get_annotations(described, eval_str=True)["return"]
 
 
@@ -80,7 +85,7 @@ class Kind:
         if name.startswith("_") or self._module is None:
             return described
         module = getattr(self._module, "__name__", __name__)
-        with name_errors(module, f"a function {name}"):
+        with convert_errors_to_sentences(module, f"a function {name}"):
             function = getattr(self._module, name, None)
         own = described if function is None else partial(function, **self._arguments)
         return partial(_call_checked, described.__func__, module, own)
@@ -95,20 +100,23 @@ class Kind:
 class Observe(Kind):
     """One update with known inputs, by a probe or a driver."""
 
-    def probes(self) -> Mapping[tuple[str, str], Probe]:
+    def list_probes(self) -> Mapping[tuple[str, str], Probe]:
         """Return the probes by (detail id, scope): without the function, ``PROBES`` of a package.
 
         Each module of the package ``observe`` has a table, with the scope "library" by default.
         """
         return families.list_probes(self._package) if self._package else {}
 
-    def absent(self) -> Mapping[str, str]:
+    def list_absent_details(self) -> Mapping[str, str]:
         """Return the details and whole families that this framework lacks, each with the reason.
 
         Without the function, the tables ``ABSENT`` of a package and of its modules.
         """
         own = getattr(self._module, "ABSENT", {})
-        return {**(families.list_absent(self._package) if self._package else {}), **own}
+        return {
+            **(families.list_reasons_of_absent_details(self._package) if self._package else {}),
+            **own,
+        }
 
     @property
     def _package(self) -> str:
@@ -131,7 +139,7 @@ class Train(Kind):
         """Train as a user does, and return the agent."""
         raise self._make_unsupported("train")
 
-    def no_resume_reason(self) -> str:
+    def explain_no_resume(self) -> str:
         """Return why a training that was stopped cannot be resumed, as one clause; empty: it can.
 
         "": ``train`` keeps it, and goes on with it in another process as if nothing had been.
@@ -163,13 +171,13 @@ class Train(Kind):
         """
         raise self._make_unsupported("train_seeded")
 
-    def sources_of_chance(self) -> Mapping[str, str]:
+    def describe_sources_of_chance(self) -> Mapping[str, str]:
         """Return how each source of chance, as in ``seeded_training.Seeds``, is drawn and set
         apart.
         """
         raise self._make_unsupported("sources_of_chance")
 
-    def transitions(self, request: TrainingRequest, environments: int) -> Transitions:
+    def collect_transitions(self, request: TrainingRequest, environments: int) -> Transitions:
         """Train, and return the stored transitions.
 
         On-policy algorithms give every rollout as their update got it; off-policy algorithms the
@@ -184,7 +192,7 @@ class Train(Kind):
         """
         raise self._make_unsupported("transitions")
 
-    def minibatches(
+    def collect_minibatches(
         self, request: TrainingRequest, environments: int, around: TrainingVariant
     ) -> Sequence[Minibatch]:
         """Train, and return the minibatches that the updates read.
@@ -193,8 +201,8 @@ class Train(Kind):
         reading: all of an epoch, then those of the next.
 
         Args:
-            request: as for ``transitions``.
-            environments: as for ``transitions``.
+            request: as for ``collect_transitions``.
+            environments: as for ``collect_transitions``.
             around: what else is set up.
 
         Raises:
@@ -202,22 +210,24 @@ class Train(Kind):
         """
         raise self._make_unsupported("minibatches")
 
-    def running_statistics(self, request: TrainingRequest, environments: int) -> RunningStatistics:
+    def collect_running_statistics(
+        self, request: TrainingRequest, environments: int
+    ) -> RunningStatistics:
         """Train with the framework's own normalisation of observations around the environments.
 
         As a user sets it up who says nothing else than that observations are to be normalised.
 
         Args:
-            request: as for ``transitions``; ``on_checkpoint`` is called once, when the training has
-                ended and nothing has been evaluated yet.
-            environments: as for ``transitions``.
+            request: as for ``collect_transitions``; ``on_checkpoint`` is called once, when the
+                training has ended and nothing has been evaluated yet.
+            environments: as for ``collect_transitions``.
 
         Raises:
             Unsupported: the framework has no normalisation, or none that can be looked into.
         """
         raise self._make_unsupported("running_statistics")
 
-    def trainings(self) -> Mapping[str, TraceTraining]:
+    def list_trainings(self) -> Mapping[str, TraceTraining]:
         """Return built-in trainings for traces, by title: "<algorithm>" or "<algorithm>
         <scenario>".
 
@@ -235,7 +245,7 @@ class Train(Kind):
 class Call(Kind):
     """A class or function, called again and again with other arguments."""
 
-    def generated_calls(self) -> Mapping[str, TraceTraining]:
+    def list_generated_calls(self) -> Mapping[str, TraceTraining]:
         """Return calls that are generated from signatures, by title: "<algorithm> calls-<part>"."""
         return {}
 
@@ -243,7 +253,7 @@ class Call(Kind):
 class Read(Kind):
     """Defaults, and the framework's names of hyperparameters."""
 
-    def defaults(self) -> Mapping[tuple[str, str], Mapping[str, Any]]:
+    def read_defaults(self) -> Mapping[tuple[str, str], Mapping[str, Any]]:
         """Return the defaults: (algorithm, scope) -> hyperparameter -> value.
 
         Hyperparameters have the names of ``baselines/hyperparameters``. None: switched off. One
@@ -252,18 +262,20 @@ class Read(Kind):
         """
         raise self._make_unsupported("defaults")
 
-    def other_defaults(self) -> Mapping[tuple[str, str], Mapping[str, Any]]:
-        """Return defaults as ``defaults`` does, of all arguments in the framework's own names.
+    def read_other_defaults(self) -> Mapping[tuple[str, str], Mapping[str, Any]]:
+        """Return defaults as ``read_defaults`` does, of all arguments in the framework's own names.
 
         The two versions of an upgrade are compared by these, where an algorithm is in both.
         """
         return {}
 
-    def parameter_names(self) -> Mapping[tuple[str, str], Mapping[str, str]]:
+    def list_parameter_names(self) -> Mapping[tuple[str, str], Mapping[str, str]]:
         """Return the framework's own names: (algorithm, scope) -> hyperparameter -> name."""
         raise self._make_unsupported("parameter_names")
 
-    def applied(self, algorithm: str, hyperparameters: Mapping[str, Any]) -> Mapping[str, Any]:
+    def read_applied_hyperparameters(
+        self, algorithm: str, hyperparameters: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
         """Build an agent with a hyperparameter set, and read its settings.
 
         Raises:
@@ -276,13 +288,13 @@ class Read(Kind):
 class Load(Kind):
     """Files that this version, or another one, has saved."""
 
-    def saved_files(self) -> Mapping[str, Sequence[TrainingWithFiles]]:
+    def list_saved_files(self) -> Mapping[str, Sequence[TrainingWithFiles]]:
         """Return the kinds of files that the documentation saves of built-in trainings, by
         algorithm.
         """
         return {}
 
-    def user_agent(self, path: str) -> Any:
+    def load_user_agent(self, path: str) -> Any:
         """Load an agent of a user, whatever its algorithm.
 
         Raises:
@@ -293,6 +305,6 @@ class Load(Kind):
             "with a function load(path)"
         )
 
-    def settings_of(self, agent: Any) -> Mapping[str, Any]:
+    def read_settings_of_agent(self, agent: Any) -> Mapping[str, Any]:
         """Return the settings of an agent that was loaded, by name."""
         return {}

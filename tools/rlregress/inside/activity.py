@@ -25,7 +25,7 @@ _Place = tuple[str, int, str, str]
 _FindWays = Callable[[tuple[Any, ...], dict[str, Any], Any], set[str]]
 
 
-def _as_array(value: Any) -> Any:
+def _convert_to_array(value: Any) -> Any:
     return value.detach().cpu().numpy() if torch.is_tensor(value) else np.asarray(value)
 
 
@@ -37,13 +37,13 @@ def _find_argument(
     return next((options[name] for name in names if name in options), None)
 
 
-def _find_ways_of_clamp(arguments: tuple[Any, ...], options: dict[str, Any], _: Any) -> set[str]:
-    value = _as_array(_find_argument(arguments, options, 0, "input", "a"))
+def _find_clamp_ways(arguments: tuple[Any, ...], options: dict[str, Any], _: Any) -> set[str]:
+    value = _convert_to_array(_find_argument(arguments, options, 0, "input", "a"))
     low = _find_argument(arguments, options, 1, "min", "a_min")
     high = _find_argument(arguments, options, 2, "max", "a_max")
     nothing = np.zeros(value.shape, bool)
-    below = value < _as_array(low) if low is not None else nothing
-    above = value > _as_array(high) if high is not None else nothing
+    below = value < _convert_to_array(low) if low is not None else nothing
+    above = value > _convert_to_array(high) if high is not None else nothing
     ways = {
         # a bound that is not there needs no trying
         "below": low is None or below.any(),
@@ -53,21 +53,21 @@ def _find_ways_of_clamp(arguments: tuple[Any, ...], options: dict[str, Any], _: 
     return {way for way, happened in ways.items() if happened}
 
 
-def _make_ways_of_extremum(sign: int) -> _FindWays:
+def _make_finder_of_extremum_ways(sign: int) -> _FindWays:
     def find_ways(arguments: tuple[Any, ...], options: dict[str, Any], _: Any) -> set[str]:
         second = _find_argument(arguments, options, 1, "other")
         if not (torch.is_tensor(second) or isinstance(second, np.ndarray)):
             return {"first", "second"}  # over an axis, not of two arrays
-        difference = sign * (_as_array(arguments[0]) - _as_array(second))
+        difference = sign * (_convert_to_array(arguments[0]) - _convert_to_array(second))
         ways = {"first": (difference > 0).any(), "second": (difference < 0).any()}
         return {way for way, happened in ways.items() if happened}
 
     return find_ways
 
 
-def _make_ways_of_condition(position: int) -> _FindWays:
+def _make_finder_of_condition_ways(position: int) -> _FindWays:
     def find_ways(arguments: tuple[Any, ...], options: dict[str, Any], _: Any) -> set[str]:
-        mask = _as_array(_find_argument(arguments, options, position, "condition", "mask"))
+        mask = _convert_to_array(_find_argument(arguments, options, position, "condition", "mask"))
         if mask.dtype != bool:
             return {"true", "false"}
         return ({"true"} if mask.any() else set()) | ({"false"} if not mask.all() else set())
@@ -75,10 +75,8 @@ def _make_ways_of_condition(position: int) -> _FindWays:
     return find_ways
 
 
-def _find_ways_of_complement(
-    arguments: tuple[Any, ...], options: dict[str, Any], _: Any
-) -> set[str]:
-    value = _as_array(arguments[0])
+def _find_complement_ways(arguments: tuple[Any, ...], options: dict[str, Any], _: Any) -> set[str]:
+    value = _convert_to_array(arguments[0])
     are_zero, are_one = value == 0, value == 1
     if not (are_zero | are_one).all():
         return {"zero", "one"}  # no mask
@@ -86,25 +84,27 @@ def _find_ways_of_complement(
     return ({"zero"} if are_one.any() else set()) | ({"one"} if are_zero.any() else set())
 
 
-def _clip_grad_norm(arguments: tuple[Any, ...], options: dict[str, Any], norm: Any) -> set[str]:
+def _find_grad_norm_ways(
+    arguments: tuple[Any, ...], options: dict[str, Any], norm: Any
+) -> set[str]:
     limit = _find_argument(arguments, options, 1, "max_norm")
     return {"clipped" if float(norm) > float(limit) else "left"}
 
 
 #: owner, name, operation, what finds its ways.
 _HOOKED: list[tuple[Any, str, str, _FindWays]] = [
-    *((torch, name, "clamp", _find_ways_of_clamp) for name in ("clamp", "clip")),
-    *((torch.Tensor, name, "clamp", _find_ways_of_clamp) for name in ("clamp", "clip", "clamp_")),
-    (np, "clip", "clamp", _find_ways_of_clamp),
-    *((torch, name, "minimum", _make_ways_of_extremum(-1)) for name in ("min", "minimum")),
-    *((torch, name, "maximum", _make_ways_of_extremum(1)) for name in ("max", "maximum")),
-    (torch, "where", "where", _make_ways_of_condition(0)),
-    (torch.Tensor, "masked_fill", "mask", _make_ways_of_condition(1)),
-    (torch.Tensor, "masked_fill_", "mask", _make_ways_of_condition(1)),
-    (torch.Tensor, "masked_select", "mask", _make_ways_of_condition(1)),
-    (torch.Tensor, "__rsub__", "complement", _find_ways_of_complement),
-    (torch.Tensor, "__invert__", "complement", _find_ways_of_complement),
-    (torch.nn.utils, "clip_grad_norm_", "clip_grad_norm", _clip_grad_norm),
+    *((torch, name, "clamp", _find_clamp_ways) for name in ("clamp", "clip")),
+    *((torch.Tensor, name, "clamp", _find_clamp_ways) for name in ("clamp", "clip", "clamp_")),
+    (np, "clip", "clamp", _find_clamp_ways),
+    *((torch, name, "minimum", _make_finder_of_extremum_ways(-1)) for name in ("min", "minimum")),
+    *((torch, name, "maximum", _make_finder_of_extremum_ways(1)) for name in ("max", "maximum")),
+    (torch, "where", "where", _make_finder_of_condition_ways(0)),
+    (torch.Tensor, "masked_fill", "mask", _make_finder_of_condition_ways(1)),
+    (torch.Tensor, "masked_fill_", "mask", _make_finder_of_condition_ways(1)),
+    (torch.Tensor, "masked_select", "mask", _make_finder_of_condition_ways(1)),
+    (torch.Tensor, "__rsub__", "complement", _find_complement_ways),
+    (torch.Tensor, "__invert__", "complement", _find_complement_ways),
+    (torch.nn.utils, "clip_grad_norm_", "clip_grad_norm", _find_grad_norm_ways),
 ]
 
 
@@ -118,12 +118,12 @@ class Activity:
     def install(self, recorder: Any) -> None:
         """Watch from now on, until the recorder is left."""
         for owner, name, operation, find_ways in _HOOKED:
-            note = functools.partial(self._note_ways, operation, find_ways)
+            note = functools.partial(self._note_ways_of_operation, operation, find_ways)
             # before it is done, which may be in place; but a norm is known after it
             when = "after" if operation == "clip_grad_norm" else "before"
-            recorder.hook(owner, name, **{when: note}, is_whole=False)
+            recorder.hook_function(owner, name, **{when: note}, is_whole=False)
 
-    def _note_ways(
+    def _note_ways_of_operation(
         self,
         operation: str,
         find_ways: _FindWays,
@@ -133,7 +133,7 @@ class Activity:
     ) -> None:
         # of the hook: what the traced code calls itself counts, and not what that calls
         caller = sys._getframe(2)
-        file = self._places.path_below_root(caller.f_code.co_filename)
+        file = self._places.find_path_below_root(caller.f_code.co_filename)
         if file is None:
             return
         place = (file, caller.f_lineno, caller.f_code.co_name, operation)
@@ -149,6 +149,6 @@ class Activity:
             ways = set(WAYS[operation])
         self._ways.setdefault(place, set()).update(ways)
 
-    def list_ways(self) -> list[list[Any]]:
+    def list_ways_by_place(self) -> list[list[Any]]:
         """Return file, line, function, operation and the ways that it went, place by place."""
         return [[*place, sorted(ways)] for place, ways in sorted(self._ways.items())]

@@ -49,12 +49,12 @@ _CORE_NAMES = (
 )  # fmt: skip
 
 
-def portable_variables() -> dict[str, str]:
+def make_portable_variables() -> dict[str, str]:
     """Return the variables that a process must start with; none on a processor without AVX2.
 
     The libraries do not check what these name: there they would be ended by the first instruction.
     """
-    flags = _processor_flags()
+    flags = _read_processor_flags()
     if not flags >= {"avx2", "fma"}:
         return {}
     variables = dict(_VARIABLES)
@@ -63,7 +63,7 @@ def portable_variables() -> dict[str, str]:
     return variables
 
 
-def _processor_flags() -> set[str]:
+def _read_processor_flags() -> set[str]:
     """Return the flags of the processor as Linux lists them; elsewhere the needed ones."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as stream:
@@ -72,7 +72,7 @@ def _processor_flags() -> set[str]:
         return {"avx2", "fma"}
 
 
-def report_arithmetic() -> dict[str, str]:
+def read_arithmetic_of_libraries() -> dict[str, str]:
     """Return the arithmetic that each library reports. Loads NumPy and torch.
 
     A library that does not report it, or that torch was built without, has no entry.
@@ -87,7 +87,7 @@ def report_arithmetic() -> dict[str, str]:
         "numpy": _name_widest_loops(
             numpy_features.__cpu_dispatch__, numpy_features.__cpu_features__
         ),
-        "openblas": " and ".join(sorted(set(_openblas_kernels()))),
+        "openblas": " and ".join(sorted(set(_list_openblas_kernels()))),
         "threads": str(torch.get_num_threads()),
     }
     built_in = ctypes.CDLL(None)
@@ -101,7 +101,7 @@ def report_arithmetic() -> dict[str, str]:
     return dict(sorted(reported.items()))
 
 
-def explain_native(reported: Mapping[str, str]) -> str:
+def explain_not_portable(reported: Mapping[str, str]) -> str:
     """Return why the reported arithmetic is not the portable one; empty if it is."""
     differences = [
         f"{name} {reported.get(name) or 'unknown'}, expected {expected}"
@@ -125,7 +125,7 @@ def _name_widest_loops(dispatched: Sequence[str], features: Mapping[str, bool]) 
     return " ".join(beyond) or ("X86_V3" if has_avx2 else "")
 
 
-def _openblas_kernels() -> Iterator[str]:
+def _list_openblas_kernels() -> Iterator[str]:
     """Yield the kernels that each loaded OpenBLAS has chosen (NumPy and SciPy bring one each)."""
     with open("/proc/self/maps", encoding="utf-8", errors="replace") as stream:
         paths = {line.split()[-1] for line in stream if "openblas" in line}

@@ -25,11 +25,11 @@ def listen_to_events(listener: Listener, *events: str) -> Callable[[], None]:
         _is_installed = True
         sys.addaudithook(_call_listeners)
 
-    def stop() -> None:
+    def stop_listening() -> None:
         for event in events:
             _listeners[event] = tuple(x for x in _listeners[event] if x != listener)
 
-    return stop
+    return stop_listening
 
 
 def _call_listeners(event: str, arguments: tuple[Any, ...]) -> None:

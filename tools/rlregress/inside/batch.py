@@ -27,7 +27,7 @@ from typing import Any
 
 from rlregress import source
 from rlregress.inside import events, lines, loading, process_tree, recorder, trace_worker
-from rlregress.probing.trace_trainings import is_generated
+from rlregress.probing.trace_trainings import is_title_of_generated_calls
 
 #: seconds after which a training is ended, unless it is a script, and a list of trainings.
 PATIENCE, PATIENCE_WITH_LIST = 300, 1200
@@ -35,7 +35,7 @@ PATIENCE, PATIENCE_WITH_LIST = 300, 1200
 
 def import_shared_modules(job: dict[str, Any]) -> None:
     """Import everything that the trainings share, so that each child has it."""
-    loading.watch_loading()
+    loading.note_everything_loaded()
     import torch
 
     from rlregress import frameworks
@@ -43,24 +43,24 @@ def import_shared_modules(job: dict[str, Any]) -> None:
     torch.set_num_threads(1)
     # torch imports half of itself with the first optimiser, which takes seconds
     torch.optim.Adam([torch.nn.Parameter(torch.zeros(1))])
-    adapter = frameworks.get(job["framework"])
+    adapter = frameworks.get_adapter(job["framework"])
     folders: tuple[str, ...] = ()
     try:
-        folders = tuple(adapter.code.folders())
+        folders = tuple(adapter.code.list_folders())
         other_folders = trace_worker.find_package_folders(job.get("moved", []))
-        with lines.note_imports(events.Places([*folders, *other_folders])):
+        with lines.note_functions_called_by_imports(events.Places([*folders, *other_folders])):
             # every recorder reads all adapters, which are imported here once
             recorder.list_methods_of_adapters()
-            adapter.trace_trainings()
+            adapter.list_trace_trainings()
             adapter.train.warm_up()
     except Exception:  # each training fails with the same error
         traceback.print_exc()
     for module in list(sys.modules.values()):
         file = getattr(module, "__file__", None)
         if file:
-            events.both_paths(file)
+            events.list_given_and_real_path(file)
             if any(file.startswith(folder) for folder in folders):
-                source.parse_file(file)
+                source.parse_source_file(file)
     # the collector need not look at any of this again
     gc.collect()
     gc.freeze()
@@ -69,11 +69,13 @@ def import_shared_modules(job: dict[str, Any]) -> None:
 def find_patience(job: dict[str, Any]) -> int:
     """Return the seconds after which the training of a job is ended; 0: never."""
     # each training of a list that may have no end is limited by itself
-    by_kind = PATIENCE_WITH_LIST if is_generated(job.get("training", "")) else PATIENCE
+    by_kind = (
+        PATIENCE_WITH_LIST if is_title_of_generated_calls(job.get("training", "")) else PATIENCE
+    )
     return int(job.get("patience", 0 if job.get("script") else by_kind))
 
 
-def _run_child(job: dict[str, Any], work: Callable[[dict[str, Any]], Any]) -> None:
+def _train_and_end_process(job: dict[str, Any], work: Callable[[dict[str, Any]], Any]) -> None:
     """Do the work of one training, then end the process."""
     signal.alarm(find_patience(job))
     # the input is of the parent
@@ -108,11 +110,11 @@ def main(_: list[str]) -> int:
             recorder.list_methods_of_adapters()
         elif not number:
             import_shared_modules(jobs[0])
-        work: Callable[[dict[str, Any]], Any] = trace_worker.record_job
+        work: Callable[[dict[str, Any]], Any] = trace_worker.record_job_to_trace
         if "calls" in request:
             from rlregress.inside import calls
 
-            work = functools.partial(calls.record, request["calls"])
+            work = functools.partial(calls.record_with_captured_calls, request["calls"])
         fork_trainings(jobs, work)
     return 0
 
@@ -126,7 +128,7 @@ def fork_trainings(jobs: list[dict[str, Any]], work: Callable[[dict[str, Any]], 
         with process_tree.end_children():
             child = os.fork()
             if not child:
-                _run_child(job, work)
+                _train_and_end_process(job, work)
             _, status = os.waitpid(child, 0)
         if status == 0:
             os.unlink(job["output"] + ".error")

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 from rlregress.inside import methods
 from rlregress.inside.methods import Defaults, Misfit
-from rlregress.source import first_line, read_text
+from rlregress.source import get_first_line, read_source_text
 
 #: the name of a module's own piece, and how that of a class begins.
 MODULE, BODY = "<module>", "<class> "
@@ -69,7 +69,7 @@ def find_names_with_other_values(piece: str, texts: Sequence[str]) -> set[str]:
         return set()
     differing = _find_differing_names(piece, texts)
     if piece == MODULE:
-        for kind in _list_classes(texts[0]):
+        for kind in _list_class_names(texts[0]):
             differing = differing | _find_computed_names(f"{BODY}{kind}", texts, differing)
     return differing
 
@@ -103,12 +103,12 @@ def _find_computed_names(piece: str, texts: Sequence[str], names_: set[str]) -> 
     return bound
 
 
-def _list_classes(text: str) -> list[str]:
-    body = methods.find_class_body(text, "")
+def _list_class_names(text: str) -> list[str]:
+    body = methods.find_class_statements(text, "")
     return [statement.name for statement in body if isinstance(statement, ast.ClassDef)]
 
 
-def find_other_bindings(
+def find_values_of_second_text(
     module: types.ModuleType, piece: str, texts: Sequence[str]
 ) -> list[Binding]:
     """Return the values that a module or a class gets in the second text and not in the first.
@@ -117,18 +117,18 @@ def find_other_bindings(
         Misfit: a value cannot be had here, or not reverted.
     """
     differing = _find_differing_names(piece, texts)
-    bindings, then = _find_in_piece(module, piece, texts, differing, {})
-    for kind in _list_classes(texts[0]) if piece == MODULE else ():
+    bindings, then = _find_bindings_of_piece(module, piece, texts, differing, {})
+    for kind in _list_class_names(texts[0]) if piece == MODULE else ():
         following = _find_computed_names(f"{BODY}{kind}", texts, differing)
         if following:
-            bindings += _find_in_piece(module, f"{BODY}{kind}", texts, following, then)[0]
+            bindings += _find_bindings_of_piece(module, f"{BODY}{kind}", texts, following, then)[0]
     try:
-        return [*bindings, *_find_defaults(module, bindings)]
+        return [*bindings, *_find_recomputed_defaults(module, bindings)]
     except Exception as why:  # whatever a metaclass says
         raise Misfit(f"the values of {piece} cannot be reverted: {why}") from None
 
 
-def _find_in_piece(
+def _find_bindings_of_piece(
     module: types.ModuleType, piece: str, texts: Sequence[str], differing: set[str],
     variables: dict[str, Any],
 ) -> tuple[list[Binding], dict[str, Any]]:  # fmt: skip
@@ -137,15 +137,17 @@ def _find_in_piece(
     Args:
         variables: what names of the module are where the second text is run.
     """
-    kind = _class_name(piece)
-    owner: Any = methods.find_class(module, kind) if kind else module
+    kind = _name_class_of_piece(piece)
+    owner: Any = methods.import_class(module, kind) if kind else module
     fields = differing.intersection(getattr(owner, "__dataclass_fields__", ()))
     for name in sorted(differing):
-        why = _explain_unbindable(name, [methods.find_class_body(text, kind) for text in texts])
+        why = _explain_unbindable(
+            name, [methods.find_class_statements(text, kind) for text in texts]
+        )
         if why:
             raise Misfit(f"{name} of {piece} cannot be reverted: {why}")
     now, then = (
-        _compute_values(module, owner, piece, text, differing, before)
+        _compute_values_by_text(module, owner, piece, text, differing, before)
         for text, before in zip(texts, ({}, variables), strict=False)
     )
     bindings: list[Binding] = []
@@ -159,11 +161,13 @@ def _find_in_piece(
         )
     for name in sorted(differing - fields):
         present = vars(owner).get(name, _ABSENT)
-        if not _matches(present, now.get(name, _ABSENT)):
+        if not _equals_as_far_as_comparable(present, now.get(name, _ABSENT)):
             raise Misfit(f"{name} of {piece} is not what its statements give")
         value = then.get(name, _ABSENT)
         inherited = isinstance(owner, type) and any(name in vars(k) for k in owner.__mro__[1:])
-        if _matches(present, value, same=True) or (value is _ABSENT and not inherited):
+        if _equals_as_far_as_comparable(present, value, same=True) or (
+            value is _ABSENT and not inherited
+        ):
             # what only the new version has, only changed code reads
             continue
         bindings.append(Binding(owner, name, value))
@@ -190,7 +194,7 @@ def _bind_enum_members(
             then[name], (*_PRIMITIVE, tuple)
         ):
             raise Misfit(f"{name} of {owner.__name__} is more than a member with a value")
-        if not _matches(members[name]._value_, now.get(name, _ABSENT)):
+        if not _equals_as_far_as_comparable(members[name]._value_, now.get(name, _ABSENT)):
             raise Misfit(f"{name} of {owner.__name__} is not what its statements give")
         others = [then.get(n, m._value_) for n, m in members.items() if n != name]
         if name != members[name].name or then[name] in others:
@@ -224,7 +228,7 @@ def _bind_field_defaults(owner: type, defaults: Mapping[str, tuple[Any, Any]]) -
         is_made = [field.default is dataclasses.MISSING for field in (old, new)]
         is_otherwise = any(getattr(old, key) != getattr(new, key) for key in _FIELD_OPTIONS)
         is_otherwise |= is_made[0] != is_made[1]
-        if is_otherwise or not _matches(fields[name].default, new.default):
+        if is_otherwise or not _equals_as_far_as_comparable(fields[name].default, new.default):
             raise Misfit(f"the default of {name} of {owner.__name__} is made in another way")
         changed[name].default, changed[name].default_factory = old.default, old.default_factory
         # with slots, the attribute of the class is where an instance holds its value
@@ -244,7 +248,7 @@ def _bind_field_defaults(owner: type, defaults: Mapping[str, tuple[Any, Any]]) -
 
 def _is_called_at_import(text: str, name: str) -> bool:
     """Return whether statements outside of functions call a class of a module."""
-    nodes: list[ast.AST] = [*methods.find_class_body(text, "")]
+    nodes: list[ast.AST] = [*methods.find_class_statements(text, "")]
     while nodes:
         node = nodes.pop()
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
@@ -292,7 +296,9 @@ def _copy_constructor(
     return copied
 
 
-def _find_defaults(module: types.ModuleType, bindings: Sequence[Binding]) -> list[Binding]:
+def _find_recomputed_defaults(
+    module: types.ModuleType, bindings: Sequence[Binding]
+) -> list[Binding]:
     """Return the defaults of functions of a package that an import makes of other values.
 
     Raises:
@@ -303,23 +309,25 @@ def _find_defaults(module: types.ModuleType, bindings: Sequence[Binding]) -> lis
     }
     functions = [
         (function, definition)
-        for definition in _find_definitions(module.__name__.partition(".")[0], differing)
-        for function in _find_functions(*definition)
+        for definition in _find_functions_with_defaults_of(
+            module.__name__.partition(".")[0], differing
+        )
+        for function in _find_functions_in_memory(*definition)
     ]
-    now = [methods.evaluate_defaults(*definition) for _, definition in functions]
+    now = [methods.evaluate_present_defaults(*definition) for _, definition in functions]
     with bind_temporarily(bindings):
-        then = [methods.evaluate_defaults(*definition) for _, definition in functions]
+        then = [methods.evaluate_present_defaults(*definition) for _, definition in functions]
     defaults: list[Binding] = []
     for (function, (_, name, _)), new, old in zip(functions, now, then, strict=True):
-        if not _matches((function.__defaults__, function.__kwdefaults__), new):
+        if not _equals_as_far_as_comparable((function.__defaults__, function.__kwdefaults__), new):
             raise Misfit(f"the defaults of {name} are not what their expressions give")
-        if not _matches(new, old, same=True):
+        if not _equals_as_far_as_comparable(new, old, same=True):
             defaults.append(Binding(function, "__defaults__", old[0]))
             defaults.append(Binding(function, "__kwdefaults__", old[1]))
     return defaults
 
 
-def find_defaults(
+def find_present_and_other_defaults(
     code: types.CodeType, bindings: Sequence[Binding]
 ) -> tuple[Defaults | None, Defaults | None]:
     """Return the present defaults of the function of a code, and its other ones; None: the same."""
@@ -331,7 +339,7 @@ def find_defaults(
     return None, None
 
 
-def _find_definitions(package: str, differing: set[str]) -> Iterator[_Definition]:
+def _find_functions_with_defaults_of(package: str, differing: set[str]) -> Iterator[_Definition]:
     """Yield functions of a package whose defaults are made of some names.
 
     Raises:
@@ -341,7 +349,7 @@ def _find_definitions(package: str, differing: set[str]) -> Iterator[_Definition
         file = str(getattr(module, "__dict__", {}).get("__file__") or "")
         if path.partition(".")[0] != package or not file.endswith(".py"):
             continue
-        text = read_text(file)
+        text = read_source_text(file)
         # most files name none of them, and need not be parsed
         nodes: list[tuple[str, ast.AST]] = []
         if any(name in text for name in differing):
@@ -368,7 +376,7 @@ def _list_names_read(expression: ast.AST) -> set[str]:
     return {str(getattr(node, "id", getattr(node, "attr", ""))) for node in ast.walk(expression)}
 
 
-def _find_functions(
+def _find_functions_in_memory(
     module: types.ModuleType, name: str, node: _Function
 ) -> list[types.FunctionType]:
     """Return the functions of a definition that are in memory, also those behind decorators.
@@ -378,7 +386,7 @@ def _find_functions(
     """
     # what was frozen before a fork is not listed
     gc.unfreeze()
-    place = (module.__file__, node.name, first_line(node))
+    place = (module.__file__, node.name, get_first_line(node))
     referrers = gc.get_referrers(vars(module))
     functions = [
         x for x in referrers if type(x) is types.FunctionType and _locate_function(x) == place
@@ -393,7 +401,7 @@ def _locate_function(function: types.FunctionType) -> tuple[str, str, int]:
     return code.co_filename, code.co_name, code.co_firstlineno
 
 
-def _present_value(owner: Any, name: str) -> Any:
+def _get_present_value(owner: Any, name: str) -> Any:
     """Return the present value of a name in its owner."""
     if isinstance(owner, types.FunctionType):
         return getattr(owner, name)
@@ -412,7 +420,7 @@ def bind_values(bindings: Sequence[Binding]) -> None:
 @contextlib.contextmanager
 def bind_temporarily(bindings: Sequence[Binding]) -> Iterator[None]:
     """Give everything its other value, and its own one in the end."""
-    before = [Binding(owner, name, _present_value(owner, name)) for owner, name, _ in bindings]
+    before = [Binding(owner, name, _get_present_value(owner, name)) for owner, name, _ in bindings]
     try:
         bind_values(bindings)
         yield
@@ -452,7 +460,7 @@ def _find_importers(module: types.ModuleType, name: str, now: Any) -> Iterator[t
             continue
         if not any(value is now for value in list(own.values())):
             continue  # most are read no further: to parse every file that is loaded takes seconds
-        for imported, known in _list_imported(
+        for imported, known in _list_names_imported_from(
             file, str(own.get("__package__") or ""), module.__name__
         ):
             if imported == name and own.get(known, _ABSENT) is now:
@@ -460,10 +468,10 @@ def _find_importers(module: types.ModuleType, name: str, now: Any) -> Iterator[t
 
 
 @lru_cache(maxsize=4096)
-def _list_imported(file: str, package: str, module: str) -> Sequence[tuple[str, str]]:
+def _list_names_imported_from(file: str, package: str, module: str) -> Sequence[tuple[str, str]]:
     """Return the names that a file imports from a module."""
     try:
-        text = read_text(file)
+        text = read_source_text(file)
         last = module.rpartition(".")[2]
         # most files do not, and need not be parsed
         mentioned = re.search(rf"\b{last}\s+import\b", text)
@@ -472,7 +480,7 @@ def _list_imported(file: str, package: str, module: str) -> Sequence[tuple[str, 
         return ()
 
 
-def _class_name(piece: str) -> str:
+def _name_class_of_piece(piece: str) -> str:
     """Return the qualified name of the class of a piece; "": it is the module's."""
     return piece.partition(BODY)[2]
 
@@ -486,12 +494,12 @@ def _explain_unbindable(name: str, bodies: Sequence[Sequence[ast.stmt]]) -> str:
             if isinstance(statement, (ast.Import, ast.ImportFrom)):
                 if name in {(a.asname or a.name).partition(".")[0] for a in statement.names}:
                     return "it is imported"
-            elif name in _list_bound_names(statement) and not _is_placeable(statement):
+            elif name in _list_bound_names(statement) and not _can_be_bound(statement):
                 return "it is given by more than an assignment"
     return ""
 
 
-def _is_placeable(statement: ast.AST) -> bool:
+def _can_be_bound(statement: ast.AST) -> bool:
     if isinstance(statement, _ENCLOSING):
         inside = [node for node in ast.iter_child_nodes(statement) if isinstance(node, ast.stmt)]
         handlers = [
@@ -499,11 +507,11 @@ def _is_placeable(statement: ast.AST) -> bool:
             for handler in getattr(statement, "handlers", ())
             for inner_statement in handler.body
         ]
-        return all(isinstance(x, _HARMLESS) or _is_placeable(x) for x in [*inside, *handlers])
+        return all(isinstance(x, _HARMLESS) or _can_be_bound(x) for x in [*inside, *handlers])
     return isinstance(statement, _SIMPLE)
 
 
-def _compute_values(
+def _compute_values_by_text(
     module: types.ModuleType, owner: Any, piece: str, text: str, wanted: set[str],
     given: dict[str, Any],
 ) -> dict[str, Any]:  # fmt: skip
@@ -515,7 +523,9 @@ def _compute_values(
     ]
     made = types.ModuleType(module.__name__)
     vars(made).update({**vars(module), **given, "__annotations__": {}})
-    methods.lend_names(made, text, {n for statement in body for n in _list_read_names(statement)})
+    methods.add_names_of_text(
+        made, text, {n for statement in body for n in _list_read_names(statement)}
+    )
     own: dict[str, Any] = vars(made)
     if owner is not module:
         own = {**vars(owner), "__annotations__": {}}
@@ -529,7 +539,7 @@ def _compute_values(
     return {name: own[name] for name in wanted if name in own}
 
 
-def _matches(present: Any, value: Any, same: bool = False) -> bool:
+def _equals_as_far_as_comparable(present: Any, value: Any, same: bool = False) -> bool:
     """Return whether a value equals the present one, as far as that can be compared.
 
     Args:
@@ -543,10 +553,12 @@ def _matches(present: Any, value: Any, same: bool = False) -> bool:
         return bool(present == value) and repr(present) == repr(value)
     if isinstance(present, (tuple, list)):
         both = zip(present, value, strict=False)
-        return len(present) == len(value) and all(_matches(a, b, same) for a, b in both)
+        return len(present) == len(value) and all(
+            _equals_as_far_as_comparable(a, b, same) for a, b in both
+        )
     if isinstance(present, dict):
         return list(present) == list(value) and all(
-            _matches(present[key], value[key], same) for key in present
+            _equals_as_far_as_comparable(present[key], value[key], same) for key in present
         )
     if isinstance(present, (set, frozenset)):
         return bool(present == value)
@@ -561,7 +573,7 @@ def _matches(present: Any, value: Any, same: bool = False) -> bool:
 
 def _list_top_statements(text: str, piece: str) -> list[ast.stmt]:
     """Return the statements at the top of a piece that may give names a value."""
-    body = methods.find_class_body(text, _class_name(piece))
+    body = methods.find_class_statements(text, _name_class_of_piece(piece))
     return [statement for statement in body if _list_bound_names(statement)]
 
 
@@ -611,7 +623,7 @@ def _walk_own_nodes(node: ast.AST) -> Iterator[ast.AST]:
 
 def list_numbers_bound(bindings: Sequence[Binding]) -> set[float]:
     """Return the numbers among the values of both versions."""
-    every = [x for owner, name, value in bindings for x in (value, _present_value(owner, name))]
+    every = [x for owner, name, value in bindings for x in (value, _get_present_value(owner, name))]
     flat = [y for x in every for y in (x if isinstance(x, (tuple, list)) else [x])]
     return {float(x) for x in flat if isinstance(x, (int, float)) and not isinstance(x, bool)}
 

@@ -11,9 +11,9 @@ each that is captured. What they share holds ``folders`` of the code; ``changes`
 ``inside.swap``; ``uses``, for a function the pieces of code, each with ``file``, ``name`` and the
 old ``text`` of the file, that give names which it reads another value when they are imported;
 and ``seconds`` of CPU time for the first call of each. The answer of a training is a JSON file: a
-list of the calls, each with ``file``, ``name`` and what ``Call.examine`` returns. A job with a
-``mutant``, a change as of ``inside.swap``, compares the code that it runs with this one, as the new
-version.
+list of the calls, each with ``file``, ``name`` and what ``Call.compare_with_perturbations``
+returns. A job with a ``mutant``, a change as of ``inside.swap``, compares the code that it runs
+with this one, as the new version.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from rlregress.inside.copies import NoCopy
 from rlregress.inside.handed_locals import NamesRead, find_names_read
 from rlregress.inside.methods import Defaults, Misfit
 from rlregress.inside.recorder import Recorder
-from rlregress.probing.option_trainings import find_function
+from rlregress.probing.option_trainings import find_function_of_frame
 
 #: which calls with arguments of one signature are captured, from 1: a training changes as it goes
 #: on. Some more are if they take another path through the lines that differ.
@@ -70,7 +70,7 @@ class Capture:
         functions: file below its root, and qualified name.
         examine: called in a child of this process with the function, the frame of a call that
             begins, CPU seconds, and paths through the function that need no further call. Returns
-            a row as of ``Call.examine``.
+            a row as of ``Call.compare_with_perturbations``.
         seconds: of CPU time for the first call of each; later ones get a part of it.
 
     Attributes:
@@ -103,23 +103,23 @@ class Capture:
     def _trace_call(self, frame: Any, event: str, _: Any) -> Any:
         code = frame.f_code
         if id(code) not in self._functions:
-            self._functions[id(code)] = self._find_wanted_function(code)
+            self._functions[id(code)] = self._find_captured_function(code)
             self._codes.append(code)
         function = self._functions[id(code)]
         if function is None or not _is_new_call(frame):
             return None
         captured = self._captured.setdefault(function, _Captured())
-        number, paths = captured.next(_describe_arguments(frame))
+        number, paths = captured.number_call(_describe_types_of_arguments(frame))
         if number in (*CAPTURED, *BY_PATH):
             seconds = self._seconds / (_LESS if captured.examined else 1)
             known_paths = () if number in CAPTURED else tuple(paths)
-            started = _measure_children()
+            started = _measure_seconds_of_children()
             try:
-                row = self._examine_in_child(function, frame, seconds, known_paths)
+                row = self._compare_call_in_child(function, frame, seconds, known_paths)
             except Exception as error:  # the training goes on, whatever happens here
                 row = {"why": f"no process could be made for it: {error}"}
             captured.copies += 1
-            captured.seconds += _measure_children() - started
+            captured.seconds += _measure_seconds_of_children() - started
             # another call need not raise on its arguments
             raises = row.pop("raises", False)
             if not row.pop("known", False):
@@ -128,24 +128,24 @@ class Capture:
                 self.rows.append({"file": function[0], "name": function[1], **row})
             if "differs" in row or ("why" in row and not raises):
                 self._functions[id(code)] = None
-        if captured.is_enough() or captured.seconds >= _WHOLE * self._seconds:
+        if captured.has_enough_calls() or captured.seconds >= _WHOLE * self._seconds:
             self._functions[id(code)] = None
         return _release_variables
 
-    def _find_wanted_function(self, code: types.CodeType) -> _Function | None:
-        file = self._places.path_below_root(code.co_filename)
-        parsed = source.parse_file(code.co_filename) if file is not None else None
+    def _find_captured_function(self, code: types.CodeType) -> _Function | None:
+        file = self._places.find_path_below_root(code.co_filename)
+        parsed = source.parse_source_file(code.co_filename) if file is not None else None
         if parsed is None or code.co_name.startswith("<"):
             return None
-        function = str(file), parsed.function_at(code.co_firstlineno)
+        function = str(file), parsed.name_function_at_line(code.co_firstlineno)
         return function if function in self._wanted else None
 
-    def _examine_in_child(
+    def _compare_call_in_child(
         self, function: _Function, frame: Any, seconds: float, paths: Collection[str]
     ) -> dict[str, Any]:
         """Examine a call in a copy of this process, within so much CPU time."""
         read, write = os.pipe()
-        child = _fork()
+        child = _fork_without_reseeding()
         if not child:
             _separate_child(write, seconds)
             answer: dict[str, Any] = {}
@@ -167,7 +167,7 @@ class Capture:
         _, status = os.waitpid(child, 0)
         with contextlib.suppress(OSError):
             os.killpg(child, signal.SIGKILL)
-        shutil.rmtree(written_by_calls.writing_folder(child), ignore_errors=True)
+        shutil.rmtree(written_by_calls.name_writing_folder(child), ignore_errors=True)
         if not text:
             ended = f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else "no answer"
             return {"why": f"its repetition ended with {ended}"}
@@ -189,18 +189,18 @@ class _Captured:
         self._numbers: dict[Any, int] = {}
         self._paths: dict[Any, set[str]] = {}
 
-    def next(self, signature: Any) -> tuple[int, set[str]]:
+    def number_call(self, signature: Any) -> tuple[int, set[str]]:
         """Return the number of a call among those of its signature, and their paths so far."""
         self._calls += 1
         self._numbers[signature] = self._numbers.get(signature, 0) + 1
         return self._numbers[signature], self._paths.setdefault(signature, set())
 
-    def is_enough(self) -> bool:
+    def has_enough_calls(self) -> bool:
         """Return whether no further call is captured."""
         return self.copies >= _COPIES or self.examined >= _MOST or self._calls >= _LOOKED
 
 
-def _measure_children() -> float:
+def _measure_seconds_of_children() -> float:
     """Return the CPU seconds of all ended children."""
     times = os.times()
     return times.children_user + times.children_system
@@ -212,12 +212,12 @@ def _release_variables(frame: Any, event: str, _: Any) -> Any:
     return _release_variables
 
 
-def _describe_arguments(frame: Any) -> tuple[Any, ...]:
+def _describe_types_of_arguments(frame: Any) -> tuple[Any, ...]:
     """Return types, shapes, devices and flags of the arguments of a call, and of its objects."""
     values = frame.f_locals
     try:
         return tuple(
-            _describe_kind(values[name])
+            _describe_type(values[name])
             for name in _list_parameters(frame.f_code)
             if name in values
         )
@@ -225,24 +225,24 @@ def _describe_arguments(frame: Any) -> tuple[Any, ...]:
         return ()
 
 
-def _describe_kind(value: Any, inside: bool = False) -> Any:
+def _describe_type(value: Any, inside: bool = False) -> Any:
     """Return the type and parts of a value; of a dimension whether it is none, one or more."""
     kind = type(value).__qualname__
     if value is None or isinstance(value, (bool, str)):
         return kind, value
     # a batch has a shape and a type as well, but what it holds tells more
-    if leaves.is_batch(value) and not inside:
+    if leaves.is_tensor_batch(value) and not inside:
         keys = sorted(value.keys(), key=str)[:_PARTS]
-        return kind, *((str(key), _describe_kind(value.get(key), True)) for key in keys)
+        return kind, *((str(key), _describe_type(value.get(key), True)) for key in keys)
     if hasattr(type(value), "dtype") and hasattr(type(value), "shape"):
         sizes = tuple(min(int(size), 2) for size in value.shape)
         return kind, str(value.dtype), str(getattr(value, "device", "")), sizes
     if inside:
         return kind
     if isinstance(value, (list, tuple)):
-        return kind, min(len(value), 2), *(_describe_kind(item, True) for item in value[:_PARTS])
+        return kind, min(len(value), 2), *(_describe_type(item, True) for item in value[:_PARTS])
     if isinstance(value, dict):
-        return kind, *((str(key), _describe_kind(value[key], True)) for key in list(value)[:_PARTS])
+        return kind, *((str(key), _describe_type(value[key], True)) for key in list(value)[:_PARTS])
     flags = getattr(value, "__dict__", {}).items()
     return kind, *((name, flag) for name, flag in flags if isinstance(flag, (bool, torch.device)))
 
@@ -265,7 +265,7 @@ def _separate_child(answers: int, seconds: float) -> None:
     os.setpgid(0, 0)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.alarm(int(2 * seconds) + _PATIENCE)
-    written_by_calls.redirect_files(answers)
+    written_by_calls.redirect_open_files(answers)
 
 
 class Examiner:
@@ -290,14 +290,14 @@ class Examiner:
     def __call__(
         self, function: _Function, frame: Any, seconds: float, paths: Collection[str]
     ) -> dict[str, Any]:
-        """Return the result of ``Call.examine`` for the call that a frame starts."""
+        """Return the result of ``repeat.Call`` for the call that a frame starts."""
         # only where something is captured
         from rlregress.inside import perturbed, repeat
 
         file, name = function
         code, variables = frame.f_code, frame.f_globals
-        bound, why = self._find_old_values(function)
-        text = source.read_text(code.co_filename)
+        bound, why = self._find_old_values_of_names(function)
+        text = source.read_source_text(code.co_filename)
         change = next(
             (c for c in self._changes if c["file"] == file and name in c["functions"]), None
         )
@@ -308,20 +308,20 @@ class Examiner:
         captured = frame.f_locals
         arguments = {n: captured[n] for n in _list_parameters(code) if n in captured}
         cells = {n: captured[n] for n in code.co_freevars if n in captured}
-        other_code, defaults = swap.find_other_code(change, name, code, self._roots)
+        other_code, defaults = swap.find_other_code_of_function(change, name, code, self._roots)
         if set(cells) != set(code.co_freevars):
             raise Misfit(f"{name} uses variables of an enclosing function that have no value yet")
         if any(map(_sets_outer_variables, (code, other_code))):
             raise Misfit(f"{name} sets variables of an enclosing function, which cannot be copied")
         if bound and defaults == (None, None):
-            defaults = bindings.find_defaults(code, bound)
+            defaults = bindings.find_present_and_other_defaults(code, bound)
 
         texts = change["text"], text
-        near, differing = _differing_statements(name, texts, (other_code, code), bound)
+        near, differing = _find_differing_statements(name, texts, (other_code, code), bound)
         old_function, new_function = (
-            _make_function(c, variables, cells) for c in (other_code, code)
+            _make_function_of_code(c, variables, cells) for c in (other_code, code)
         )
-        own = _arguments_of_old_defaults(old_function, new_function, arguments, defaults)
+        own = _find_arguments_of_old_defaults(old_function, new_function, arguments, defaults)
         old = repeat.Code(old_function, own, bound, differing[0])
         new = repeat.Code(new_function, {}, (), differing[1])
         names = _list_names_read(code if self._mutant else other_code, arguments)
@@ -330,7 +330,7 @@ class Examiner:
             if self._mutant:
                 return None
             return _answer_in_copy(
-                lambda: swap.swap_code(self._changes, self._roots), lambda: is_same(old)
+                lambda: swap.replace_running_code(self._changes, self._roots), lambda: is_same(old)
             )
 
         def read() -> NamesRead:
@@ -338,14 +338,16 @@ class Examiner:
 
         versions = (new, old) if self._mutant else (old, new)
         all_names = set(_NAME.findall(text))
-        _, called = find_function(frame)
-        options = perturbed.find_options(called, arguments) if called is not None else ()
+        _, called = find_function_of_frame(frame)
+        options = (
+            perturbed.find_words_and_none_to_change(called, arguments) if called is not None else ()
+        )
         around = {f"{n} around it": value for n, value in cells.items() if n != "__class__"}
         call = repeat.Call(
             *versions, arguments, names, near, variables, is_same_with_other_changes,
             all_names, read, options, self._list_traced_modules(), around,
         )  # fmt: skip
-        return call.examine(seconds, paths)
+        return call.compare_with_perturbations(seconds, paths)
 
     def _list_traced_modules(self) -> list[types.ModuleType]:
         """Return the modules of the traced code."""
@@ -353,7 +355,7 @@ class Examiner:
         names |= {"__main__" for root in self._roots if root.endswith(".py")}
         return [m for name, m in sys.modules.items() if name.partition(".")[0] in names]
 
-    def _find_old_values(self, function: _Function) -> tuple[list[bindings.Binding], str]:
+    def _find_old_values_of_names(self, function: _Function) -> tuple[list[bindings.Binding], str]:
         """Return old values of names that a function reads, and why some are not known."""
         old_values: list[bindings.Binding] = []
         why = ""
@@ -367,7 +369,7 @@ class Examiner:
         return old_values, why
 
 
-def _differing_statements(
+def _find_differing_statements(
     name: str,
     texts: Sequence[str],
     codes: Sequence[types.CodeType],
@@ -382,29 +384,34 @@ def _differing_statements(
 
     lines = [_number_lines(text, name) for text in texts]
     rows = _select_differing_lines(*lines)
-    perturbed.aim_at_bounds(
-        {*bindings.list_numbers_bound(bound), *bindings.list_literal_numbers(_list_texts(rows))}
+    perturbed.perturb_around_bounds(
+        {
+            *bindings.list_numbers_bound(bound),
+            *bindings.list_literal_numbers(_list_texts_of_rows(rows)),
+        }
     )
     # a function that reads another value differs in the lines that name it
     names = {binding.name for binding in bound}
     for version, part in zip(lines, rows, strict=True):
         part.update({n: row for n, row in version.items() if names & set(_NAME.findall(row))})
     rows = rows if any(rows) else lines
-    near = set(_NAME.findall("\n".join(_list_texts(rows))))
+    near = set(_NAME.findall("\n".join(_list_texts_of_rows(rows))))
     differing = []
     for text, code, part in zip(texts, codes, rows, strict=True):
-        near |= values_read.find_names_behind(text, code.co_firstlineno, near)
-        differing.append(values_read.list_statements(text, code.co_firstlineno, part))
+        near |= values_read.find_names_computing(text, code.co_firstlineno, near)
+        differing.append(values_read.list_statements_in_rows(text, code.co_firstlineno, part))
     return near, differing
 
 
-def _make_function(code: types.CodeType, variables: dict[str, Any], cells: dict[str, Any]) -> Any:
+def _make_function_of_code(
+    code: types.CodeType, variables: dict[str, Any], cells: dict[str, Any]
+) -> Any:
     """Return a function of some code in a module, with the variables around it."""
     around = tuple(types.CellType(cells[name]) for name in code.co_freevars)
     return types.FunctionType(code, variables, code.co_name, None, around)
 
 
-def _fork() -> int:
+def _fork_without_reseeding() -> int:
     """Call ``os.fork``. The child draws as this process would: Python would seed it anew."""
     drawn, writings = random.getstate(), written_by_calls.current
     if writings is not None:
@@ -419,7 +426,7 @@ def _fork() -> int:
 
 def _answer_in_copy(prepare: Callable[[], Any], question: Callable[[], bool]) -> bool | None:
     """Return the answer to a question in a copy of this process; None: there is none."""
-    child = _fork()
+    child = _fork_without_reseeding()
     if not child:
         signal.alarm(_PATIENCE)
         status = 2
@@ -437,7 +444,7 @@ def _number_lines(text: str, name: str) -> dict[int, str]:
     rows = text.splitlines()
     return {
         number: rows[number - 1]
-        for function in source.parse(text).functions
+        for function in source.parse_source(text).functions
         if function.name == name
         for number in range(function.first, function.last + 1)
     }
@@ -454,7 +461,7 @@ def _select_differing_lines(old: dict[int, str], new: dict[int, str]) -> list[di
     return differing
 
 
-def _list_texts(rows: Sequence[dict[int, str]]) -> list[str]:
+def _list_texts_of_rows(rows: Sequence[dict[int, str]]) -> list[str]:
     return [row for lines in rows for row in lines.values()]
 
 
@@ -465,7 +472,7 @@ def _list_parameters(code: types.CodeType) -> tuple[str, ...]:
     return code.co_varnames[:count]
 
 
-def _arguments_of_old_defaults(
+def _find_arguments_of_old_defaults(
     old: Any,
     new: Any,
     arguments: dict[str, Any],
@@ -480,7 +487,7 @@ def _arguments_of_old_defaults(
     Raises:
         Misfit: the old version takes other arguments.
     """
-    new_defaults, old_defaults = map(_defaults_by_name, (new, old), defaults)
+    new_defaults, old_defaults = map(_map_defaults_by_parameter, (new, old), defaults)
     takes, captured = (inspect.signature(function).parameters for function in (old, new))
     left_out = {
         name
@@ -508,7 +515,7 @@ def _list_variadic(parameters: Mapping[str, inspect.Parameter]) -> list[tuple[st
     return [(name, p.kind) for name, p in parameters.items() if p.kind in kinds]
 
 
-def _defaults_by_name(function: Any, defaults: Defaults | None) -> dict[str, Any]:
+def _map_defaults_by_parameter(function: Any, defaults: Defaults | None) -> dict[str, Any]:
     """Return parameter -> default."""
     positional, named = defaults or (None, None)
     code, values = function.__code__, positional or ()
@@ -537,10 +544,16 @@ def _list_names_read(code: types.CodeType, arguments: dict[str, Any]) -> set[str
         # an attribute may be called
         called = {"forward"} if step else set()
         for kind in {type(value) for value in objects if leaves.describe_leaf(value) is None}:
-            methods = [values_read.find_code(kind, name) for name in sorted(names | called)]
+            methods = [
+                values_read.find_code_of_member(kind, name) for name in sorted(names | called)
+            ]
             names = names.union(*(values_read.list_names_read(m) for m in methods if m is not None))
-        objects = [part for value in objects for name, part in leaves.own_attributes(value).items()
-                   if name in names]  # fmt: skip
+        objects = [
+            part
+            for value in objects
+            for name, part in leaves.list_own_attributes(value).items()
+            if name in names
+        ]
     return names
 
 
@@ -552,7 +565,7 @@ def _sets_outer_variables(code: types.CodeType) -> bool:
     )
 
 
-def record(shared: dict[str, Any], job: dict[str, Any]) -> None:
+def record_with_captured_calls(shared: dict[str, Any], job: dict[str, Any]) -> None:
     """Train as under a recorder, with calls captured, and write what came of them."""
     trace_worker.prepare_imports(job)
     roots = [*shared["folders"], *trace_worker.find_package_folders(job.get("packages", []))]
@@ -566,9 +579,9 @@ def record(shared: dict[str, Any], job: dict[str, Any]) -> None:
     capture = Capture(places, functions, examiner, shared["seconds"])
     recorder, ended = Recorder(places, int(job.get("steps", 0)), quiet=True), ""
     with recorder, capture:
-        recorder.rebind_imported()
+        recorder.replace_functions_imported_before()
         try:
-            trace_worker.run_of(job)(recorder)
+            trace_worker.make_training_of_job(job)(recorder)
         except BaseException as error:  # how it ends, its trace says
             ended = repr(error)
     with open(f"{job['output']}.new", "w", encoding="utf-8") as file:

@@ -32,12 +32,12 @@ def digest_operations() -> dict[str, str]:
     torch.set_num_threads(1)
     try:
         with np.errstate(all="ignore"):
-            return {name: _digest(compute()) for name, compute in _list_operations().items()}
+            return {name: _digest_value(compute()) for name, compute in _list_operations().items()}
     finally:
         torch.set_num_threads(threads)
 
 
-def _digest(value: Any) -> str:
+def _digest_value(value: Any) -> str:
     digest = hashlib.sha256()
     for item in value if isinstance(value, (list, tuple)) else [value]:
         array = item.detach().numpy() if isinstance(item, torch.Tensor) else np.asarray(item)
@@ -45,15 +45,15 @@ def _digest(value: Any) -> str:
     return digest.hexdigest()[:16]
 
 
-def _make_numbers(*shape: int) -> np.ndarray:
+def _make_fixed_numbers(*shape: int) -> np.ndarray:
     """Return float64 numbers in [-1, 1): a low-discrepancy sequence, exact on every machine."""
     count = math.prod(shape)
     integers = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(2654435769)
     return ((integers % np.uint64(2**32)).astype(np.float64) / 2**31 - 1).reshape(shape)
 
 
-def _make_tensor(*shape: int) -> torch.Tensor:
-    return torch.from_numpy(_make_numbers(*shape)).float()
+def _make_fixed_tensor(*shape: int) -> torch.Tensor:
+    return torch.from_numpy(_make_fixed_numbers(*shape)).float()
 
 
 def _list_operations() -> dict[str, Callable[[], Any]]:
@@ -63,48 +63,58 @@ def _list_operations() -> dict[str, Callable[[], Any]]:
         function = getattr(torch, name, None) or getattr(functional, name)
         # an odd length: vectors, and single numbers after them
         numbers = (
-            _make_tensor(4099).abs() * 9 + 1e-3 if name in _POSITIVE else _make_tensor(4099) * 0.999
+            _make_fixed_tensor(4099).abs() * 9 + 1e-3
+            if name in _POSITIVE
+            else _make_fixed_tensor(4099) * 0.999
         )
         for dtype in (torch.float32, torch.float64):
-            operations[f"torch {name} {str(dtype)[6:]}"] = _bind_arguments(
+            operations[f"torch {name} {str(dtype)[6:]}"] = _bind_fixed_arguments(
                 function, numbers.to(dtype)
             )
-    positive, signed = _make_tensor(4099).abs() + 0.1, _make_tensor(4099)
-    operations["torch division"] = _bind_arguments(torch.div, signed, positive)
-    operations["torch pow"] = _bind_arguments(torch.pow, positive, signed)
-    operations["torch pow 0.5"] = _bind_arguments(torch.pow, positive, 0.5)
-    operations["torch atan2"] = _bind_arguments(torch.atan2, signed, positive)
-    operations["torch sum"] = _bind_arguments(torch.sum, _make_tensor(321, 77), 0)
-    operations["torch mean"] = _bind_arguments(torch.mean, _make_tensor(321, 77))
-    operations["torch std"] = _bind_arguments(torch.std, _make_tensor(321, 77))
-    operations["torch norm"] = _bind_arguments(torch.linalg.vector_norm, _make_tensor(321, 77))
-    operations["torch softmax"] = _bind_arguments(torch.softmax, _make_tensor(64, 18), 1)
-    operations["torch log_softmax"] = _bind_arguments(torch.log_softmax, _make_tensor(64, 18), 1)
-    operations["torch logsumexp"] = _bind_arguments(torch.logsumexp, _make_tensor(64, 18), 1)
-    operations["torch cumsum"] = _bind_arguments(torch.cumsum, _make_tensor(64, 18), 1)
+    positive, signed = _make_fixed_tensor(4099).abs() + 0.1, _make_fixed_tensor(4099)
+    operations["torch division"] = _bind_fixed_arguments(torch.div, signed, positive)
+    operations["torch pow"] = _bind_fixed_arguments(torch.pow, positive, signed)
+    operations["torch pow 0.5"] = _bind_fixed_arguments(torch.pow, positive, 0.5)
+    operations["torch atan2"] = _bind_fixed_arguments(torch.atan2, signed, positive)
+    operations["torch sum"] = _bind_fixed_arguments(torch.sum, _make_fixed_tensor(321, 77), 0)
+    operations["torch mean"] = _bind_fixed_arguments(torch.mean, _make_fixed_tensor(321, 77))
+    operations["torch std"] = _bind_fixed_arguments(torch.std, _make_fixed_tensor(321, 77))
+    operations["torch norm"] = _bind_fixed_arguments(
+        torch.linalg.vector_norm, _make_fixed_tensor(321, 77)
+    )
+    operations["torch softmax"] = _bind_fixed_arguments(
+        torch.softmax, _make_fixed_tensor(64, 18), 1
+    )
+    operations["torch log_softmax"] = _bind_fixed_arguments(
+        torch.log_softmax, _make_fixed_tensor(64, 18), 1
+    )
+    operations["torch logsumexp"] = _bind_fixed_arguments(
+        torch.logsumexp, _make_fixed_tensor(64, 18), 1
+    )
+    operations["torch cumsum"] = _bind_fixed_arguments(torch.cumsum, _make_fixed_tensor(64, 18), 1)
     for rows, inner, columns in ((1, 3, 64), (64, 64, 64), (256, 17, 256), (256, 256, 256)):
-        left, right = _make_tensor(rows, inner), _make_tensor(inner, columns)
-        operations[f"torch matmul {rows}x{inner}x{columns}"] = _bind_arguments(
+        left, right = _make_fixed_tensor(rows, inner), _make_fixed_tensor(inner, columns)
+        operations[f"torch matmul {rows}x{inner}x{columns}"] = _bind_fixed_arguments(
             torch.mm, left, right
         )
-    operations["torch matvec"] = _bind_arguments(
-        torch.mv, _make_tensor(100, 100), _make_tensor(100)
+    operations["torch matvec"] = _bind_fixed_arguments(
+        torch.mv, _make_fixed_tensor(100, 100), _make_fixed_tensor(100)
     )
-    operations["torch bmm"] = _bind_arguments(
-        torch.bmm, _make_tensor(10, 64, 33), _make_tensor(10, 33, 17)
+    operations["torch bmm"] = _bind_fixed_arguments(
+        torch.bmm, _make_fixed_tensor(10, 64, 33), _make_fixed_tensor(10, 33, 17)
     )
-    operations["torch qr"] = _bind_arguments(torch.linalg.qr, _make_tensor(64, 64))
+    operations["torch qr"] = _bind_fixed_arguments(torch.linalg.qr, _make_fixed_tensor(64, 64))
     # not portable: Cholesky in float32 (MKL), LSTM (oneDNN); see docs/evidence.md
     operations["torch training"] = _train_network
     operations["torch convolution"] = lambda: functional.conv2d(
-        _make_tensor(4, 4, 36, 36), _make_tensor(16, 4, 8, 8), stride=4
+        _make_fixed_tensor(4, 4, 36, 36), _make_fixed_tensor(16, 4, 8, 8), stride=4
     )
-    operations["torch draws"] = _draw_numbers
+    operations["torch draws"] = _draw_torch_numbers
     operations.update(_list_numpy_operations())
     return operations
 
 
-def _bind_arguments(function: Callable[..., Any], *arguments: Any) -> Callable[[], Any]:
+def _bind_fixed_arguments(function: Callable[..., Any], *arguments: Any) -> Callable[[], Any]:
     return lambda: function(*arguments)
 
 
@@ -117,7 +127,7 @@ def _train_network() -> list[torch.Tensor]:
     ]
     network = torch.nn.Sequential(*layers)
     optimizer = torch.optim.Adam(network.parameters(), 3e-4)
-    batch = _make_tensor(64, 8)
+    batch = _make_fixed_tensor(64, 8)
     for _ in range(10):
         loss = functional.mse_loss(network(batch), batch[:, :2])
         optimizer.zero_grad()
@@ -132,14 +142,14 @@ def _make_layer(kind: Callable[..., torch.nn.Module], *sizes: int) -> torch.nn.M
     module = kind(*sizes, device="meta").to_empty(device="cpu")
     with torch.no_grad():
         for parameter in module.parameters():
-            parameter.copy_(_make_tensor(*parameter.shape) / 4)
+            parameter.copy_(_make_fixed_tensor(*parameter.shape) / 4)
     return module
 
 
-def _draw_numbers() -> list[torch.Tensor]:
+def _draw_torch_numbers() -> list[torch.Tensor]:
     """Draw from each kind of torch's generators."""
     generator = torch.Generator().manual_seed(7)
-    weights = _make_tensor(4, 6).abs() + 0.1
+    weights = _make_fixed_tensor(4, 6).abs() + 0.1
     return [
         torch.randn(1001, generator=generator),
         torch.rand(1001, generator=generator),
@@ -157,41 +167,43 @@ def _draw_numbers() -> list[torch.Tensor]:
 def _list_numpy_operations() -> dict[str, Callable[[], Any]]:
     operations: dict[str, Callable[[], Any]] = {}
     for dtype in (np.float32, np.float64):
-        numbers = (_make_numbers(4099) * 0.999).astype(dtype)
+        numbers = (_make_fixed_numbers(4099) * 0.999).astype(dtype)
         for name in ("exp", "sin", "cos", "tan", "tanh", "arctan", "arcsin", "exp2", "cbrt"):
-            operations[f"numpy {name} {numbers.dtype}"] = _bind_arguments(
+            operations[f"numpy {name} {numbers.dtype}"] = _bind_fixed_arguments(
                 getattr(np, name), numbers
             )
         for name in ("log", "sqrt", "log1p", "log2"):
-            operations[f"numpy {name} {numbers.dtype}"] = _bind_arguments(
+            operations[f"numpy {name} {numbers.dtype}"] = _bind_fixed_arguments(
                 getattr(np, name), np.abs(numbers) + 0.01
             )
         for name in ("sum", "mean", "std", "cumsum"):
-            operations[f"numpy {name} {numbers.dtype}"] = _bind_arguments(
+            operations[f"numpy {name} {numbers.dtype}"] = _bind_fixed_arguments(
                 getattr(np, name), numbers
             )
-        square = _make_numbers(96, 96).astype(dtype)
-        operations[f"numpy matmul {numbers.dtype}"] = _bind_arguments(np.matmul, square, square)
-        operations[f"numpy power {numbers.dtype}"] = _bind_arguments(
+        square = _make_fixed_numbers(96, 96).astype(dtype)
+        operations[f"numpy matmul {numbers.dtype}"] = _bind_fixed_arguments(
+            np.matmul, square, square
+        )
+        operations[f"numpy power {numbers.dtype}"] = _bind_fixed_arguments(
             np.power, np.abs(numbers), numbers
         )
-        operations[f"numpy arctan2 {numbers.dtype}"] = _bind_arguments(
+        operations[f"numpy arctan2 {numbers.dtype}"] = _bind_fixed_arguments(
             np.arctan2, numbers, numbers[::-1]
         )
     operations["numpy einsum"] = lambda: np.einsum(
-        "ij,jk->ik", _make_numbers(40, 30), _make_numbers(30, 20)
+        "ij,jk->ik", _make_fixed_numbers(40, 30), _make_fixed_numbers(30, 20)
     )
     operations["numpy solve"] = lambda: np.linalg.solve(
-        _make_numbers(40, 40) + 9 * np.eye(40), _make_numbers(40)
+        _make_fixed_numbers(40, 40) + 9 * np.eye(40), _make_fixed_numbers(40)
     )
-    operations["numpy draws"] = _draw_numpy
+    operations["numpy draws"] = _draw_numpy_numbers
     functions = (math.sin, math.cos, math.exp, math.atan, math.tanh, math.erf, math.gamma)
-    values = [float(number) for number in _make_numbers(501)]
+    values = [float(number) for number in _make_fixed_numbers(501)]
     operations["libm"] = lambda: [[function(x) for x in values] for function in functions]
     return operations
 
 
-def _draw_numpy() -> list[np.ndarray]:
+def _draw_numpy_numbers() -> list[np.ndarray]:
     generator, older = np.random.default_rng(7), np.random.RandomState(7)
     return [
         generator.normal(size=1001), generator.random(1001), generator.exponential(size=1001),

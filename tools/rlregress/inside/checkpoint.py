@@ -60,7 +60,7 @@ class CheckpointNotWritten(Exception):
     """An earlier process could not write a checkpoint; the message is the reason."""
 
 
-def make_identity(key: str, suite: str) -> dict[str, Any]:
+def make_checkpoint_identity(key: str, suite: str) -> dict[str, Any]:
     """Return the part of the head that identifies the run of a checkpoint.
 
     Args:
@@ -91,7 +91,7 @@ def write_checkpoint(path: Path, draft: Path, head: Mapping[str, Any], everythin
         with open(draft, "wb") as file:
             sealed = _Sealed(file)
             sealed.write(json.dumps(head).encode() + b"\n")
-            pickled.dump_objects(everything, sealed)
+            pickled.pickle_objects(everything, sealed)
             file.write(sealed.digest.digest())
             file.flush()
             os.fsync(file.fileno())
@@ -102,10 +102,10 @@ def write_checkpoint(path: Path, draft: Path, head: Mapping[str, Any], everythin
         raise
 
 
-def read_head(path: Path) -> dict[str, Any]:
+def read_checkpoint_head(path: Path) -> dict[str, Any]:
     """Return the head of a checkpoint, unchecked; empty if there is none that can be read."""
     try:
-        with files.open_file(path) as file:
+        with files.open_regular_file(path) as file:
             content = json.loads(file.readline(1 << 16))
     except (OSError, ValueError, RecursionError):
         return {}
@@ -116,7 +116,7 @@ def read_checkpoint(path: Path, expected: Mapping[str, Any]) -> tuple[dict[str, 
     """Return head and content of a checkpoint; None if there is none.
 
     Args:
-        expected: ``make_identity`` of this run.
+        expected: ``make_checkpoint_identity`` of this run.
 
     Raises:
         CheckpointMismatch: it is damaged, or of another run, or of other code.
@@ -127,7 +127,7 @@ def read_checkpoint(path: Path, expected: Mapping[str, Any]) -> tuple[dict[str, 
 
     if not path.exists():
         return None
-    observed = read_head(path)
+    observed = read_checkpoint_head(path)
     differing = [
         f"{name} {observed.get(name, 'missing')}, expected {expected[name]}"
         for name in _SAME
@@ -139,13 +139,13 @@ def read_checkpoint(path: Path, expected: Mapping[str, Any]) -> tuple[dict[str, 
     if observed.get("unable"):
         raise CheckpointNotWritten(observed["unable"])
     try:
-        with files.open_file(path) as file:
+        with files.open_regular_file(path) as file:
             if not os.environ.get(TRUST):
-                _check_owner(path, os.fstat(file.fileno()))
-            _check_digest(file)
+                _check_checkpoint_owner(path, os.fstat(file.fileno()))
+            _check_checkpoint_digest(file)
             file.seek(0)
             file.readline()
-            everything = pickled.load_objects(file)
+            everything = pickled.unpickle_objects(file)
             if not isinstance(everything, dict) or set(everything) != _HELD:
                 raise ValueError("it holds something else than a training")
             return observed, everything
@@ -156,15 +156,15 @@ def read_checkpoint(path: Path, expected: Mapping[str, Any]) -> tuple[dict[str, 
         raise CheckpointMismatch(f"the checkpoint {path.name} cannot be read: {reason}") from None
 
 
-def _check_owner(path: Path, state: os.stat_result) -> None:
+def _check_checkpoint_owner(path: Path, state: os.stat_result) -> None:
     """Raise UntrustedCheckpoint unless this user, root or the group of a shared store wrote it."""
     folders = [folder.stat() for folder in (path.parent, path.parent.parent)]
     # each member can write to all of them: any member may have written a file of another
-    shared = all(map(files.is_shared, folders))
+    shared = all(map(files.is_group_writable, folders))
     mine = state.st_uid in (os.getuid(), 0)
     for owner, name in ((state, "it"), (folders[0], "its folder"), (folders[1], "its store")):
         sticky = owner is not state and bool(owner.st_mode & stat.S_ISVTX) and mine
-        if why := files.describe_other_writers(owner, name, shared, sticky):
+        if why := files.describe_possible_writers(owner, name, shared, sticky):
             raise UntrustedCheckpoint(
                 f"the checkpoint {path} is not read, as it can run any code and {why}; expected "
                 "one that you or a group of yours alone may write: remove it, or give "
@@ -172,7 +172,7 @@ def _check_owner(path: Path, state: os.stat_result) -> None:
             )
 
 
-def _check_digest(file: BinaryIO) -> None:
+def _check_checkpoint_digest(file: BinaryIO) -> None:
     digest = _DIGEST()
     remaining = os.fstat(file.fileno()).st_size - _DIGEST_BYTES
     while remaining > 0:
@@ -185,7 +185,7 @@ def _check_digest(file: BinaryIO) -> None:
         raise ValueError("its content does not match its checksum")
 
 
-def set_aside(path: Path) -> Path:
+def rename_unfit_checkpoint(path: Path) -> Path:
     """Rename a checkpoint that does not fit, so that it is kept and not used; return its path."""
     aside = path.with_name(f"{path.name}.damaged")
     os.replace(path, aside)
@@ -215,7 +215,7 @@ class Keeper:
     """
 
     def __init__(self, path: Path, draft: Path, identity: Mapping[str, Any]) -> None:
-        """Take ``path`` and ``draft`` as ``write_checkpoint``; see ``make_identity``."""
+        """Take ``path`` and ``draft`` as ``write_checkpoint``; see ``make_checkpoint_identity``."""
         self._path, self._draft, self._identity = path, draft, identity
         self._signal: int | None = None
         self._requested = False
@@ -226,7 +226,7 @@ class Keeper:
         self.cpu_seconds = 0.0
         self.unable = ""
 
-    def take_checkpoint(self) -> tuple[dict[str, Any], Any, str]:
+    def take_read_checkpoint(self) -> tuple[dict[str, Any], Any, str]:
         """Return head, content and reason of the checkpoint.
 
         The reason is empty if a checkpoint fits, or if there is none. One that does not fit is set
@@ -236,7 +236,7 @@ class Keeper:
             checkpoint = read_checkpoint(self._path, self._identity)
         except CheckpointMismatch as error:
             with suppress(OSError):  # the next one that is written takes its place
-                set_aside(self._path)
+                rename_unfit_checkpoint(self._path)
             return {}, None, str(error)
         except CheckpointNotWritten as error:
             with suppress(OSError):
@@ -275,13 +275,15 @@ class Keeper:
             self._end_process(self._signal)
 
     def _write_checkpoint(self, steps: int, training: Any) -> None:
-        from rlregress.probing.random_generators import save_states  # with torch, as above
+        from rlregress.probing.random_generators import (
+            read_generator_states,  # with torch, as above
+        )
 
         wall, cpu = time.monotonic(), time.process_time()
         summary, state = self.more(steps)
         head_ = {**self._identity, **summary, "steps": steps}
         try:
-            everything = {**state, "training": training, "random": save_states()}
+            everything = {**state, "training": training, "random": read_generator_states()}
             write_checkpoint(self._path, self._draft, head_, everything)
         except OSError:
             # no error of the training: the next one may find room

@@ -21,7 +21,7 @@ THREAD_LIMITS = (
 _UNCOMPILED = {"TORCHDYNAMO_DISABLE": "1", "PYTORCH_JIT": "0"}
 
 
-def make_environment(
+def make_environment_variables(
     variables: Mapping[str, str] = MappingProxyType({}),
     pinned: bool = True,
     compiled: bool = True,
@@ -43,12 +43,12 @@ def make_environment(
         if name not in THREAD_LIMITS and not name.startswith("PYTEST_")
     }
     environment["PYTHONHASHSEED"] = "0"
-    # below the folder of this process, which removes it; see ``process_tree.own_temporary_files``
+    # below the folder of this process, which removes it; see ``process_tree``
     environment["TMPDIR"] = tempfile.gettempdir()
     if pinned or portable:
         environment.update(dict.fromkeys(THREAD_LIMITS, "1"))
     if not compiled:
         environment.update(_UNCOMPILED)
     if portable:
-        environment.update(arithmetic.portable_variables())
+        environment.update(arithmetic.make_portable_variables())
     return environment

@@ -52,7 +52,7 @@ class Copies:
         self.shares = pickler.shares
         self._bytes = out.getvalue()
 
-    def make_copy(self) -> Any:
+    def copy_originals(self) -> Any:
         """Return a new copy."""
         global _originals
         _originals = self._originals
@@ -64,7 +64,7 @@ class Copies:
 _originals: list[Any] = []
 
 
-def _find_original(number: int) -> Any:
+def _get_original(number: int) -> Any:
     return _originals[number]
 
 
@@ -75,11 +75,13 @@ def _copy_tensor(number: int, kind: type, needs_gradient: bool) -> torch.Tensor:
     return copied.requires_grad_(needs_gradient)
 
 
-def _make_view(base: np.ndarray, dtype: Any, shape: Any, strides: Any, offset: int) -> np.ndarray:
+def _make_view_of_array(
+    base: np.ndarray, dtype: Any, shape: Any, strides: Any, offset: int
+) -> np.ndarray:
     return np.ndarray(shape, dtype, base, offset, strides)
 
 
-def _make_generator(device: torch.device, state: torch.Tensor) -> torch.Generator:
+def _make_generator_in_state(device: torch.device, state: torch.Tensor) -> torch.Generator:
     generator = torch.Generator(device)
     generator.set_state(state)
     return generator
@@ -108,7 +110,7 @@ def _fill_cells(function: Any, contents: tuple[tuple[Any, ...], dict[str, Any]])
     vars(function).update(contents[1])
 
 
-def _restore_state(
+def _restore_object_state(
     copied: Any, state: tuple[dict[str, Any], dict[str, Any], list[Any], Any]
 ) -> None:
     attributes, slots, items, pairs = state
@@ -125,8 +127,9 @@ def _restore_state(
 
 #: functions of this module that unpickle: they are pickled by their names.
 _UNPICKLING: tuple[Any, ...] = (
-    _find_original, _copy_tensor, _make_view, _make_generator, _make_weak_reference,
-    _copy_function, _fill_cells, _restore_state, pickled.make_tensor, pickled.fill_tensor,
+    _get_original, _copy_tensor, _make_view_of_array, _make_generator_in_state,
+    _make_weak_reference, _copy_function, _fill_cells, _restore_object_state,
+    pickled.rebuild_tensor, pickled.restore_tensor_attributes,
 )  # fmt: skip
 
 
@@ -153,7 +156,7 @@ class _Pickler(pickle.Pickler):
         if type(value) is np.ndarray and isinstance(value.base, np.ndarray):
             return self._reduce_view(value)
         if isinstance(value, torch.Generator):
-            return _make_generator, (value.device, value.get_state())
+            return _make_generator_in_state, (value.device, value.get_state())
         kind: Any = type(value)
         if kind is weakref.ReferenceType and value() is not None:
             return _make_weak_reference, (value(),)
@@ -162,35 +165,35 @@ class _Pickler(pickle.Pickler):
         if kind.__module__.startswith(_ELSEWHERE):
             raise NoCopy(f"an argument is {kind.__module__}.{kind.__qualname__}, which has no copy")
         try:
-            if is_plain(kind):
-                return _reduce_plain(value)
+            if has_only_attributes_and_items(kind):
+                return _reduce_to_attributes(value)
             reduced = value.__reduce_ex__(pickle.HIGHEST_PROTOCOL)
         except Exception:  # classes refuse with errors of many types
             return self._share_original(value)
         return NotImplemented if isinstance(reduced, str) else reduced
 
     def _share_original(self, value: Any) -> Any:
-        return _find_original, (self._keep_original(value),)
+        return _get_original, (self._keep_original(value),)
 
     def _keep_original(self, value: Any) -> int:
         self._originals.append(value)
         return len(self._originals) - 1
 
     def _reduce_function(self, function: Any) -> Any:
-        contents = [_read_cell(cell) for cell in function.__closure__ or ()]
+        contents = [_read_cell_content(cell) for cell in function.__closure__ or ()]
         if all(isinstance(value, _HOLDING_NOTHING) for content in contents for value in content):
             return self._share_original(function)
         state = (tuple(contents), dict(vars(function)))
         return _copy_function, (self._keep_original(function),), state, None, None, _fill_cells
 
     def _reduce_tensor(self, value: torch.Tensor) -> Any:
-        if pickled.is_plain(value):
-            return self._tensors.reduce(value, value.requires_grad)
+        if pickled.is_plain_tensor(value):
+            return self._tensors.reduce_tensor(value, value.requires_grad)
         # torch warns that a tensor that is no leaf has none
         gradient = value.grad if value.is_leaf else None
         arguments = (self._keep_original(value.detach().clone()), type(value), value.requires_grad)
         state = (gradient, vars(value))
-        return _copy_tensor, arguments, state, None, None, pickled.fill_tensor
+        return _copy_tensor, arguments, state, None, None, pickled.restore_tensor_attributes
 
     def _reduce_view(self, value: np.ndarray) -> Any:
         base: Any = value.base
@@ -198,10 +201,10 @@ class _Pickler(pickle.Pickler):
         if base.dtype == object or value.dtype == object or not base.flags.forc:
             return value.__reduce_ex__(pickle.HIGHEST_PROTOCOL)
         self._has_views = True
-        return _make_view, (base, value.dtype, value.shape, value.strides, offset)
+        return _make_view_of_array, (base, value.dtype, value.shape, value.strides, offset)
 
 
-def _read_cell(cell: Any) -> tuple[Any, ...]:
+def _read_cell_content(cell: Any) -> tuple[Any, ...]:
     try:
         return (cell.cell_contents,)
     except ValueError:  # it is empty
@@ -209,7 +212,7 @@ def _read_cell(cell: Any) -> tuple[Any, ...]:
 
 
 @functools.cache
-def is_plain(kind: Any) -> bool:
+def has_only_attributes_and_items(kind: Any) -> bool:
     """Return whether objects of a class have attributes and items alone, and nothing from C."""
     if kind.__reduce_ex__ is not object.__reduce_ex__ or kind.__reduce__ is not object.__reduce__:
         return False
@@ -217,7 +220,7 @@ def is_plain(kind: Any) -> bool:
     return all(method is None or isinstance(method, types.FunctionType) for method in methods)
 
 
-def _reduce_plain(value: Any) -> Any:
+def _reduce_to_attributes(value: Any) -> Any:
     """Reduce an object to its class, all attributes, slots and items."""
     reduced = object.__reduce_ex__(value, pickle.HIGHEST_PROTOCOL)
     items, pairs = (*reduced[3:], None, None)[:2]
@@ -226,7 +229,7 @@ def _reduce_plain(value: Any) -> Any:
     state = (
         getattr(value, "__dict__", {}), values, list(items or ()), dict(pairs) if pairs else None
     )  # fmt: skip
-    return (*reduced[:2], state, None, None, _restore_state)
+    return (*reduced[:2], state, None, None, _restore_object_state)
 
 
 @functools.cache

@@ -64,7 +64,7 @@ class CriticAccuracy:
         return min(max(error, LEAST_ERROR), LARGEST_ERROR)
 
 
-def transform_error(critic: CriticAccuracy | None) -> float:
+def compute_negative_log_error(critic: CriticAccuracy | None) -> float:
     """Return the number by which the critic of a run is judged: minus the logarithm of its error.
 
     Errors of critics differ by factors, and one that is far off must not outweigh all others. A
@@ -94,7 +94,7 @@ def compute_discounted_returns(episode: Episode, discount: float, final_value: f
     return returns
 
 
-def assess_critic(
+def compare_critic_with_returns(
     episodes: Sequence[Episode], value: Callable[[np.ndarray], np.ndarray], discount: float
 ) -> CriticAccuracy:
     """Compare a critic with the returns of its policy.

@@ -11,7 +11,7 @@ import numpy as np
 DIAGNOSTICS = {"ppo": ("entropy", "kl"), "sac": ("entropy", "temperature"), "td3": ()}
 
 
-def average_at_end(
+def average_diagnostics_at_end(
     algorithm: str, logged: Mapping[str, Sequence[float]]
 ) -> dict[str, float | None]:
     """Return each diagnostic of an algorithm: its mean over the last tenth of the updates.
@@ -23,10 +23,10 @@ def average_at_end(
     Returns:
         diagnostic -> number; None if the framework exposes none, or it is not finite.
     """
-    return {name: _mean_of_last_tenth(logged.get(name, ())) for name in DIAGNOSTICS[algorithm]}
+    return {name: _average_last_tenth(logged.get(name, ())) for name in DIAGNOSTICS[algorithm]}
 
 
-def _mean_of_last_tenth(values: Sequence[float]) -> float | None:
+def _average_last_tenth(values: Sequence[float]) -> float | None:
     if not len(values):
         return None
     mean = float(np.mean(values[-math.ceil(len(values) / 10) :]))

@@ -34,7 +34,7 @@ class Episodes:
         """Return an environment that does the same, and adds its episodes here."""
         return _Watched(environment, self)
 
-    def list_latest(self) -> list[Episode]:
+    def list_latest_episodes(self) -> list[Episode]:
         """Return the last ``LATEST`` episodes that ended in the last third of the training so far.
 
         At least the last one; if none has ended, the running one, as if a time limit had ended it.
@@ -78,7 +78,9 @@ def compute_learning_curve(
     return curve
 
 
-def compute_late_return(finished: Sequence[Sequence[Any]], total_steps: int) -> float | None:
+def compute_return_of_last_third(
+    finished: Sequence[Sequence[Any]], total_steps: int
+) -> float | None:
     """Return the mean return of the episodes that ended in the last third of a training.
 
     Args:

@@ -1,7 +1,7 @@
 """The origin of an error that ends a training: the traced code, the suite, or the recorder.
 
 The innermost frame in one of the three decides. Torch, NumPy and gymnasium raise errors of their
-callers. A hook that only passes a call on does not count; see ``framework_errors.call_through``.
+callers. A hook that only passes a call on does not count; see ``framework_errors.call_original``.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ SIGNALS = ("SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL")
 _FRAME = re.compile(r'^  File "(.+)", line (\d+) in (.+)$', re.MULTILINE)
 
 
-def find_origin(error: BaseException, places: Places) -> str:
+def find_error_origin(error: BaseException, places: Places) -> str:
     """Return ``TRACED``, ``SUITE`` or ``RECORDER``; ``UNKNOWN`` if no frame is in one of them."""
     error_origin = caller = UNKNOWN
     for frame, _ in traceback.walk_tb(error.__traceback__):
         file = os.path.abspath(frame.f_code.co_filename)
         if frame.f_code is framework_errors.THROUGH:
             error_origin = caller
-        elif places.path_below_root(frame.f_code.co_filename) is not None:
+        elif places.find_path_below_root(frame.f_code.co_filename) is not None:
             error_origin = caller = TRACED
         elif file.startswith(_RECORDER) and os.path.basename(file) not in _TRAINING:
             error_origin = RECORDER
@@ -43,7 +43,9 @@ def find_origin(error: BaseException, places: Places) -> str:
     return error_origin
 
 
-def describe_error(error: BaseException, places: Places, script: str = "") -> dict[str, str]:
+def describe_error_for_header(
+    error: BaseException, places: Places, script: str = ""
+) -> dict[str, str]:
     """Return the entries of a trace's header for the error that ended the training.
 
     ``type``; ``error``, type and message in one line; ``origin``; ``at``, "file:line function" of
@@ -55,7 +57,7 @@ def describe_error(error: BaseException, places: Places, script: str = "") -> di
         for frame, line in traceback.walk_tb(error.__traceback__)
     ]
     named = [
-        (file, _format_place(file, line, first, name, places)) for file, line, first, name in frames
+        (file, _format_frame(file, line, first, name, places)) for file, line, first, name in frames
     ]
     kind = type(error)
     inside = "" if kind.__module__ in ("builtins", "__main__") else f"{kind.__module__}."
@@ -67,12 +69,12 @@ def describe_error(error: BaseException, places: Places, script: str = "") -> di
     return {
         "type": name,
         "error": f"{name}: {message}" if message else name,
-        "origin": find_origin(error, places),
-        **_find_places(named, script, places),
+        "origin": find_error_origin(error, places),
+        **_find_error_places(named, script, places),
     }
 
 
-def describe_crash(
+def describe_crash_for_header(
     signal: str, stderr: str, script: str = "", packages: tuple[str, ...] = ()
 ) -> dict[str, str]:
     """Return the entries of a trace's header for a process that a signal ended.
@@ -87,32 +89,39 @@ def describe_crash(
         parts = file.split(os.sep)
         roots += [os.sep.join(parts[: n + 1]) for n, part in enumerate(parts) if part in packages]
     places = Places(roots)
-    named = [(file, _format_place(file, line, line, name, places)) for file, line, name in frames]
+    named = [(file, _format_frame(file, line, line, name, places)) for file, line, name in frames]
     error = f"the process was ended by {signal}"
-    return {"type": signal, "error": error, "origin": TRACED, **_find_places(named, script, places)}
+    return {
+        "type": signal,
+        "error": error,
+        "origin": TRACED,
+        **_find_error_places(named, script, places),
+    }
 
 
-def _find_places(frames: list[tuple[str, str]], script: str, places: Places) -> dict[str, str]:
-    traced = [frame for frame in frames if places.path_below_root(frame[0]) is not None]
+def _find_error_places(
+    frames: list[tuple[str, str]], script: str, places: Places
+) -> dict[str, str]:
+    traced = [frame for frame in frames if places.find_path_below_root(frame[0]) is not None]
     library = [at for file, at in traced if file != script]
-    callers = [at for file, at in frames if (file == script if script else _is_training(file))]
+    callers = [at for file, at in frames if (file == script if script else _is_training_file(file))]
     return {
         "at": (library or [at for _, at in traced] or [""])[-1],
         "by": (callers or [""])[-1],
     }
 
 
-def _is_training(file: str) -> bool:
+def _is_training_file(file: str) -> bool:
     file = os.path.abspath(file)
     within = file.startswith(_SUITE + os.sep) and not file.startswith(_RECORDER)
     return within and os.path.basename(file) not in _PASSING
 
 
-def _format_place(file: str, line: int, first: int, name: str, places: Places) -> str:
+def _format_frame(file: str, line: int, first: int, name: str, places: Places) -> str:
     """Return ``file:line function``; the function is qualified if its source can be read."""
-    display_name = places.path_below_root(file)
+    display_name = places.find_path_below_root(file)
     if display_name is None and file.startswith(_SUITE + os.sep):
         display_name = os.path.relpath(file, os.path.dirname(_SUITE))
-    parsed = source.parse_file(file) if name != "<module>" else None
-    qualified = parsed.function_at(first) if parsed is not None else name
+    parsed = source.parse_source_file(file) if name != "<module>" else None
+    qualified = parsed.name_function_at_line(first) if parsed is not None else name
     return f"{display_name or file}:{line} {name if qualified == '<module>' else qualified}"

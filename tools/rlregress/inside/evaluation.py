@@ -46,7 +46,7 @@ class Evaluator:
     def __init__(self, make_env: Callable[[], Any], episodes: int) -> None:
         self._environments = [make_env() for _ in range(episodes)]
 
-    def evaluate_returns(self, policy: Policy) -> list[float]:
+    def play_and_return_returns(self, policy: Policy) -> list[float]:
         """Return undiscounted returns of one episode per environment, in its own reward unit."""
         return [episode.total for episode in self.play_episodes(policy)]
 
@@ -84,6 +84,6 @@ class Evaluator:
             running = still_running
         return episodes
 
-    def close(self) -> None:
+    def close_environments(self) -> None:
         for environment in self._environments:
             environment.close()

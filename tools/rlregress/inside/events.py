@@ -60,7 +60,7 @@ def suspend_tracer(function: _Function) -> _Function:
     """
 
     @wraps(function)
-    def run(*arguments: Any, **options: Any) -> Any:
+    def run_without_tracer(*arguments: Any, **options: Any) -> Any:
         tracer = sys.gettrace()
         if tracer is None:
             return function(*arguments, **options)
@@ -70,13 +70,15 @@ def suspend_tracer(function: _Function) -> _Function:
         finally:
             sys.settrace(tracer)
 
-    return run  # type: ignore[return-value]
+    return run_without_tracer  # type: ignore[return-value]
 
 
-def as_array(value: Any) -> np.ndarray:
+def convert_to_array(value: Any) -> np.ndarray:
     """Return a number, array or tensor as an array in memory; unreadable: the name of its type."""
     try:
-        array = np.ascontiguousarray(_to_numpy(value) if hasattr(value, "detach") else value)
+        array = np.ascontiguousarray(
+            _convert_tensor_to_array(value) if hasattr(value, "detach") else value
+        )
     except Exception:
         # a recorder's failure must not end a training
         kind = type(value)
@@ -85,7 +87,7 @@ def as_array(value: Any) -> np.ndarray:
     return array.view(array.real.dtype) if array.dtype.kind == "c" else array
 
 
-def _to_numpy(tensor: Any) -> Any:
+def _convert_tensor_to_array(tensor: Any) -> Any:
     tensor = tensor.detach()
     if str(tensor.layout) != "torch.strided":
         tensor = tensor.to_dense()
@@ -129,46 +131,48 @@ def _project_numbers(numbers: np.ndarray) -> np.ndarray:
 
 
 @suspend_tracer
-def make_part(value: Any, typed: Any = None) -> Part:
+def make_event_part(value: Any, typed: Any = None) -> Part:
     """Return digest, numbers and types of a number, an array, a tensor, or a tree of them.
 
     Args:
         typed: has the types, if the value was converted; None: the value.
     """
-    return _add_types(_part_of_numbers(value), describe_types(value if typed is None else typed))
+    return _add_types_to_part(
+        _make_untyped_part(value), describe_types(value if typed is None else typed)
+    )
 
 
-def make_typed_part(value: Any, types: str) -> Part:
+def make_event_part_with_types(value: Any, types: str) -> Part:
     """Return digest and numbers of an array, with types in words."""
-    return _add_types(_part_of_numbers(value), types)
+    return _add_types_to_part(_make_untyped_part(value), types)
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, (bool, int, float, np.number, np.bool_))
 
 
-def _digest(*texts: str) -> str:
+def _digest_texts(*texts: str) -> str:
     return hashlib.blake2b("".join(texts).encode(), digest_size=8).hexdigest()
 
 
-def _add_types(numbers: Part, types: str) -> Part:
+def _add_types_to_part(numbers: Part, types: str) -> Part:
     """Return a part of numbers with types, which are in its digest, too."""
-    return [_digest(numbers[0], types), *numbers[1:], "", types]
+    return [_digest_texts(numbers[0], types), *numbers[1:], "", types]
 
 
-def _part_of_numbers(value: Any) -> Part:
+def _make_untyped_part(value: Any) -> Part:
     """Return a part without text and types."""
     if isinstance(value, dict):
-        return _join_parts([_part_of_numbers(value[key]) for key in sorted(value, key=str)])
+        return _join_event_parts([_make_untyped_part(value[key]) for key in sorted(value, key=str)])
     if isinstance(value, np.ndarray) and value.dtype == object and value.ndim:
-        return _join_parts([_part_of_numbers(item) for item in value.reshape(-1)])
+        return _join_event_parts([_make_untyped_part(item) for item in value.reshape(-1)])
     if isinstance(value, (list, tuple)) and not all(map(_is_number, value)):
-        return _join_parts([_part_of_numbers(item) for item in value])
-    array = as_array(value)
+        return _join_event_parts([_make_untyped_part(item) for item in value])
+    array = convert_to_array(value)
     if array.dtype.kind not in "biuf":
-        words = _represent(array.tolist() if isinstance(value, np.ndarray) else value)
-        return [_digest(_ADDRESS.sub("", words)), None, [], None]
-    return _make_numbers_part([array])
+        words = _represent_in_words(array.tolist() if isinstance(value, np.ndarray) else value)
+        return [_digest_texts(_ADDRESS.sub("", words)), None, [], None]
+    return _make_part_of_numbers([array])
 
 
 @contextmanager
@@ -186,7 +190,7 @@ def _print_whole_tensors() -> Iterator[None]:
             vars(options).update(before)
 
 
-def _represent(value: Any) -> str:
+def _represent_in_words(value: Any) -> str:
     try:
         # all digits of all numbers, also of arrays inside
         with np.printoptions(threshold=sys.maxsize, floatmode="unique"), _print_whole_tensors():
@@ -195,9 +199,9 @@ def _represent(value: Any) -> str:
         return f"unreadable {type(value).__module__}.{type(value).__qualname__}"
 
 
-def make_word_part(text: str, types: str = "") -> Part:
+def make_part_of_words(text: str, types: str = "") -> Part:
     """Return a part of words."""
-    return [_digest(text, types), None, [], None, text, types]
+    return [_digest_texts(text, types), None, [], None, text, types]
 
 
 def describe_types(value: Any) -> str:
@@ -209,7 +213,7 @@ def _shorten_types(types: str) -> str:
     """Return types; of many the first ones and a digest."""
     if len(types) <= _TYPES:
         return types
-    return f"{types[:_TYPES].rpartition('; ')[0]}; ... {_digest(types)}"
+    return f"{types[:_TYPES].rpartition('; ')[0]}; ... {_digest_texts(types)}"
 
 
 def _list_types(value: Any, name: str) -> Iterator[str]:
@@ -235,8 +239,8 @@ def describe_type(value: Any) -> str:
         return f"{kind} scalar"
     try:
         shape = "x".join(str(n) for n in value.shape) or "scalar"
-        dtype = _dtype_name(value.dtype).replace("torch.", "")
-        placement = describe_placement(value)
+        dtype = _name_dtype(value.dtype).replace("torch.", "")
+        placement = describe_unusual_placement(value)
     except Exception:
         # no array; whatever its class raises must not end a training
         return kind
@@ -244,36 +248,36 @@ def describe_type(value: Any) -> str:
     return " ".join([dtype, kind, shape, *placement])
 
 
-def describe_placement(value: Any) -> list[str]:
+def describe_unusual_placement(value: Any) -> list[str]:
     """Return device and layout, if they are not those of most tensors."""
     names = [str(getattr(value, name, "")) for name in ("device", "layout")]
     return [name for name in names if name not in _USUAL]
 
 
 @cache
-def _dtype_name(dtype: Any) -> str:
+def _name_dtype(dtype: Any) -> str:
     # NumPy builds it anew each time
     return str(dtype)
 
 
 @suspend_tracer
-def make_joint_part(values: Sequence[Any], typed: Sequence[Any] | None = None) -> Part:
+def make_part_of_many_arrays(values: Sequence[Any], typed: Sequence[Any] | None = None) -> Part:
     """Return one part of many arrays or tensors, such as all parameters of a network.
 
     Args:
-        typed: have the types, as in ``make_part``.
+        typed: have the types, as in ``make_event_part``.
     """
     types = "; ".join(describe_type(value) for value in (values if typed is None else typed))
-    return _add_types(
-        _make_numbers_part([as_array(value) for value in values]), _shorten_types(types)
+    return _add_types_to_part(
+        _make_part_of_numbers([convert_to_array(value) for value in values]), _shorten_types(types)
     )
 
 
-def _make_numbers_part(arrays: Sequence[np.ndarray]) -> Part:
+def _make_part_of_numbers(arrays: Sequence[np.ndarray]) -> Part:
     digest = hashlib.blake2b(digest_size=8)
     flat = [array.reshape(-1) for array in arrays]
     for array, row in zip(arrays, flat, strict=False):
-        digest.update(f"{_dtype_name(array.dtype)}{array.shape}".encode())
+        digest.update(f"{_name_dtype(array.dtype)}{array.shape}".encode())
         digest.update(row.tobytes())
     rows = [row.astype(np.float64) for row in flat]
     numbers = rows[0] if len(rows) == 1 else np.concatenate([np.zeros(0), *rows])
@@ -288,13 +292,15 @@ def _make_numbers_part(arrays: Sequence[np.ndarray]) -> Part:
 
 
 @suspend_tracer
-def join_parts(parts: Sequence[Part]) -> Part:
+def join_event_parts(parts: Sequence[Part]) -> Part:
     """Return one part of a sequence of parts."""
-    return _add_types(_join_parts(parts), _shorten_types("; ".join(p[5] for p in parts)))
+    return _add_types_to_part(
+        _join_event_parts(parts), _shorten_types("; ".join(p[5] for p in parts))
+    )
 
 
-def _join_parts(parts: Sequence[Part]) -> Part:
-    digest = _digest(*(p[0] for p in parts))
+def _join_event_parts(parts: Sequence[Part]) -> Part:
+    digest = _digest_texts(*(p[0] for p in parts))
     norms = [float(p[1]) for p in parts if p[1] is not None]
     values = [value for p in parts for value in p[2]][:FIRST_VALUES]
     norm = _round_number(sum(n * n for n in norms) ** 0.5) if norms else None
@@ -317,7 +323,7 @@ def _round_number(number: float) -> Any:
 
 
 @cache
-def both_paths(file: str) -> tuple[str, str]:
+def list_given_and_real_path(file: str) -> tuple[str, str]:
     """Return the path of a file as it is named, and without links: a copy may consist of links."""
     return os.path.abspath(file), os.path.realpath(file)
 
@@ -330,17 +336,17 @@ class Places:
     """
 
     def __init__(self, roots: Sequence[str]) -> None:
-        paths = [path for root in roots for path in both_paths(root)]
+        paths = [path for root in roots for path in list_given_and_real_path(root)]
         self._roots = list(dict.fromkeys([*paths[::2], *paths[1::2]]))
         self._names: dict[str, str | None] = {}
 
-    def path_below_root(self, file: str) -> str | None:
+    def find_path_below_root(self, file: str) -> str | None:
         """Return the path of a file below its root; None: it is not of the traced code."""
         if file not in self._names:
             self._names[file] = next(
                 (
                     os.path.relpath(path, os.path.dirname(root))
-                    for path in both_paths(file)
+                    for path in list_given_and_real_path(file)
                     for root in self._roots
                     if path == root or path.startswith(root + os.sep)
                 ),
@@ -349,20 +355,22 @@ class Places:
         return self._names[file]
 
     @suspend_tracer
-    def nearest_place(self, depth: int = 2) -> Place | None:
+    def find_nearest_traced_place(self, depth: int = 2) -> Place | None:
         """Return file, line, function and callers of the nearest traced frame, or None."""
         frame: Any = sys._getframe(depth)
         frames: list[list[Any]] = []
         while frame is not None and len(frames) <= CALLERS:
-            name = self.path_below_root(frame.f_code.co_filename)
+            name = self.find_path_below_root(frame.f_code.co_filename)
             if name is not None:
                 frames.append([name, frame.f_lineno, frame.f_code.co_name])
             frame = frame.f_back
         return [*frames[0], frames[1:]] if frames else None
 
-    def select_traced(self, frames: Iterable[tuple[str, int, str]]) -> list[list[Any]]:
+    def select_traced_frames(self, frames: Iterable[tuple[str, int, str]]) -> list[list[Any]]:
         """Return the nearest of the frames that are of the traced code, as a place has them."""
-        named = [[self.path_below_root(file), line, function] for file, line, function in frames]
+        named = [
+            [self.find_path_below_root(file), line, function] for file, line, function in frames
+        ]
         return [frame for frame in named if frame[0] is not None][: CALLERS + 1]
 
 

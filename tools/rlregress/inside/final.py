@@ -16,16 +16,16 @@ from typing import Any
 
 import torch
 
-from rlregress.inside.events import Part, has_readable_numbers, make_joint_part
-from rlregress.probing.framework_errors import call_through
+from rlregress.inside.events import Part, has_readable_numbers, make_part_of_many_arrays
+from rlregress.probing.framework_errors import call_original
 
 
-def _count_references(networks: dict[int, Any]) -> dict[int, int]:
+def _count_references_to_networks(networks: dict[int, Any]) -> dict[int, int]:
     return {key: sys.getrefcount(networks[key]) for key in networks}
 
 
 #: the count of references to an object that nobody else holds.
-_ALONE = _count_references({0: object()})[0]
+_ALONE = _count_references_to_networks({0: object()})[0]
 
 
 #: events after which garbage in circles of references is collected.
@@ -46,39 +46,46 @@ class Networks:
     def install(self, recorder: Any) -> None:
         """Note every module from now on."""
         # the collector frees networks in circles of references: it must run at the same event in
-        # every recording, so ``look_at_new_networks`` calls it
+        # every recording, so ``note_first_values`` calls it
         if gc.isenabled():
             gc.disable()
-            recorder.on_exit(gc.enable)
+            recorder.call_on_exit(gc.enable)
         # copies and unpickled modules are never initialised, they get a state
         for name in ("__init__", "__setstate__"):
-            recorder.patch(torch.nn.Module, name, self._note_new(getattr(torch.nn.Module, name)))
+            recorder.patch_until_exit(
+                torch.nn.Module, name, self._wrap_constructor(getattr(torch.nn.Module, name))
+            )
 
-    def _note_new(self, original: Any) -> Any:
-        def initialize(module: Any, /, *arguments: Any, **options: Any) -> None:
+    def _wrap_constructor(self, original: Any) -> Any:
+        def initialize_and_note(module: Any, /, *arguments: Any, **options: Any) -> None:
             if id(module) not in self._networks:
                 self._networks[id(module)] = module
                 self._new.append(module)
-            call_through(original, module, *arguments, **options)
+            call_original(original, module, *arguments, **options)
 
-        return initialize
+        return initialize_and_note
 
-    def look_at_new_networks(self) -> None:
+    def note_first_values(self) -> None:
         """Note the first values of new networks; let go of networks that nobody else holds."""
         new, self._new = self._new, []
         self._looks += 1
         if new or self._looks % _EVENTS_TO_COLLECT == 0:
             gc.collect()
         for tensor in _list_tensors(new, "parameters") + _list_tensors(new, "buffers"):
-            if self._initial_digest(tensor) is None:
-                self._initial[id(tensor)] = (weakref.ref(tensor), make_joint_part([tensor])[0])
+            if self._get_initial_digest(tensor) is None:
+                self._initial[id(tensor)] = (
+                    weakref.ref(tensor),
+                    make_part_of_many_arrays([tensor])[0],
+                )
         new.clear()
-        self._forget_dead()
+        self._forget_unreferenced_networks()
 
-    def _forget_dead(self) -> None:
+    def _forget_unreferenced_networks(self) -> None:
         while True:
             dead = [
-                key for key, count in _count_references(self._networks).items() if count <= _ALONE
+                key
+                for key, count in _count_references_to_networks(self._networks).items()
+                if count <= _ALONE
             ]
             if not dead:
                 return
@@ -86,19 +93,19 @@ class Networks:
             for key in dead:
                 del self._networks[key]
 
-    def _initial_digest(self, tensor: Any) -> str | None:
+    def _get_initial_digest(self, tensor: Any) -> str | None:
         """Return the digest of a tensor's first values; None: it has none."""
         reference, digest = self._initial.get(id(tensor), (lambda: None, ""))
         return digest if reference() is tensor else None
 
-    def parts(self) -> dict[str, Part]:
+    def make_parts_of_changed_tensors(self) -> dict[str, Part]:
         """Return the parameters and buffers that the training has changed, if any."""
-        changed = {kind: self._list_changed(kind) for kind in ("parameters", "buffers")}
+        changed = {kind: self._list_changed_tensors(kind) for kind in ("parameters", "buffers")}
         if not any(changed.values()):
             return {}
-        return {kind: make_joint_part(tensors) for kind, tensors in changed.items()}
+        return {kind: make_part_of_many_arrays(tensors) for kind, tensors in changed.items()}
 
-    def names(self) -> dict[int, str]:
+    def name_tensors_by_identity(self) -> dict[int, str]:
         """Return parameter or buffer, by identity -> class of its network, and path."""
         inner = {
             id(child) for root in self._networks.values() for child in _list_inner_modules(root)
@@ -121,28 +128,28 @@ class Networks:
                             )
         return by_tensor
 
-    def tensors(self) -> list[Any]:
+    def list_tensors(self) -> list[Any]:
         """Return all parameters and buffers, each once."""
         networks = self._networks.values()
         return [
             tensor for kind in ("parameters", "buffers") for tensor in _list_tensors(networks, kind)
         ]
 
-    def named(self) -> dict[str, Any]:
+    def map_tensors_by_name(self) -> dict[str, Any]:
         """Return parameters and buffers by name."""
-        names = self.names()
+        names = self.name_tensors_by_identity()
         return {
             f"{kind} {names.get(id(tensor), number)}": tensor
             for kind in ("parameters", "buffers")
             for number, tensor in enumerate(_list_tensors(self._networks.values(), kind))
         }
 
-    def _list_changed(self, kind: str) -> list[Any]:
+    def _list_changed_tensors(self, kind: str) -> list[Any]:
         tensors = _list_tensors(self._networks.values(), kind)
         return [
             tensor
             for tensor in tensors
-            if make_joint_part([tensor])[0] != self._initial_digest(tensor)
+            if make_part_of_many_arrays([tensor])[0] != self._get_initial_digest(tensor)
         ]
 
 

@@ -38,13 +38,13 @@ class HandedLocals:
 
     def __enter__(self) -> HandedLocals:
         self._original = builtins.locals
-        builtins.locals = self._call_locals
+        builtins.locals = self._call_and_keep_locals
         return self
 
     def __exit__(self, *_: Any) -> None:
         builtins.locals = self._original
 
-    def _call_locals(self) -> dict[str, Any]:
+    def _call_and_keep_locals(self) -> dict[str, Any]:
         frame = sys._getframe(1)
         if not frame.f_code.co_flags & inspect.CO_OPTIMIZED:
             # a module or a class, which may write into it
@@ -52,7 +52,7 @@ class HandedLocals:
         self._returned.append(dict(frame.f_locals))
         return self._returned[-1]
 
-    def unread(self, value: dict[Any, Any], path: str) -> Collection[str]:
+    def find_unread_locals(self, value: dict[Any, Any], path: str) -> Collection[str]:
         """Return the keys of a dictionary that are local variables which nobody reads.
 
         Args:
@@ -77,7 +77,7 @@ def find_names_read(roots: tuple[str, ...]) -> NamesRead:
     by_dictionary: dict[str, set[str]] = {}
     for root in roots:
         is_package = os.path.isdir(root)
-        for path in _list_package(root) if is_package else _list_modules_beside(root):
+        for path in _list_files_of_package(root) if is_package else _list_modules_beside(root):
             with open(path, encoding="utf-8", errors="replace") as file:
                 text = file.read()
             pairs = _READ.findall(text)
@@ -88,7 +88,7 @@ def find_names_read(roots: tuple[str, ...]) -> NamesRead:
     return by_dictionary
 
 
-def _list_package(root: str) -> Iterator[str]:
+def _list_files_of_package(root: str) -> Iterator[str]:
     for folder, _, names in os.walk(root):
         yield from (os.path.join(folder, name) for name in names if name.endswith(".py"))
 

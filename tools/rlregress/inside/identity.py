@@ -17,12 +17,12 @@ from rlregress.source import list_files_below
 _SURROUNDINGS = ("gymnasium", "mujoco", "numpy", "torch")
 
 
-def versions(adapter: Adapter) -> dict[str, str]:
+def map_package_versions(adapter: Adapter) -> dict[str, str]:
     """Return versions of the adapter's packages, and of all others that change results."""
-    by_name = dict(adapter.code.versions())
+    by_name = dict(adapter.code.map_package_versions())
     for package in _SURROUNDINGS:
         try:
-            by_name[package] = _version(package)
+            by_name[package] = _read_package_version(package)
         except importlib.metadata.PackageNotFoundError:
             # a package of an extra may be missing: what needs it is not trained
             if package not in EXTRAS:
@@ -33,12 +33,12 @@ def versions(adapter: Adapter) -> dict[str, str]:
 
 
 @functools.cache
-def _version(package: str) -> str:
+def _read_package_version(package: str) -> str:
     return importlib.metadata.version(package)
 
 
 @functools.cache
-def source_digest(module: str) -> str:
+def digest_module_sources(module: str) -> str:
     """Return the SHA-256 over names and contents of the Python files of an importable package.
 
     The package is found as Python finds it, and not imported. A changed copy that is first on the
@@ -60,13 +60,16 @@ def source_digest(module: str) -> str:
     return digest.hexdigest()[:16]
 
 
-def digest_sources(adapter: Adapter) -> dict[str, str]:
+def digest_tested_sources(adapter: Adapter) -> dict[str, str]:
     """Return the digest of each module under test, and of the adapter that drives it."""
     modules = (*adapter.framework.modules, adapter.package)
-    return {**{module: source_digest(module) for module in modules}, **adapter.code.digests()}
+    return {
+        **{module: digest_module_sources(module) for module in modules},
+        **adapter.code.digest_sources(),
+    }
 
 
-def find_changed_copies(adapter: Adapter) -> dict[str, str]:
+def find_modules_outside_distribution(adapter: Adapter) -> dict[str, str]:
     """Return the modules under test that lie outside of their distribution, with their place."""
     copies = {}
     for module in adapter.framework.modules:

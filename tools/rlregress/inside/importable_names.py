@@ -6,10 +6,10 @@ import importlib
 import sys
 from typing import Any
 
-from rlregress.inside.job_files import answer_job
+from rlregress.inside.job_files import answer_job_of_file
 
 
-def resolve_name(name: str) -> Any:
+def import_object(name: str) -> Any:
     """Return the object of a dotted path: modules are imported, further names are attributes.
 
     Raises:
@@ -31,13 +31,13 @@ def resolve_name(name: str) -> Any:
     return value
 
 
-def describe_name(name: str) -> dict[str, str]:
+def describe_importable_object(name: str) -> dict[str, str]:
     """Return ``is``, the same for two paths to one object, or ``error``, why there is none.
 
     Numbers and texts have no qualified name: their path takes its place.
     """
     try:
-        value = resolve_name(name)
+        value = import_object(name)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # foreign code, which may also end the process
@@ -48,10 +48,10 @@ def describe_name(name: str) -> dict[str, str]:
     return {"is": f"{module} {qualified}".strip() or name}
 
 
-def describe_names(job: dict[str, Any]) -> dict[str, Any]:
+def describe_importable_objects(job: dict[str, Any]) -> dict[str, Any]:
     """Return the descriptions of the ``names`` of a job."""
-    return {name: describe_name(name) for name in job["names"]}
+    return {name: describe_importable_object(name) for name in job["names"]}
 
 
 if __name__ == "__main__":
-    sys.exit(answer_job(describe_names, sys.argv[1:]))
+    sys.exit(answer_job_of_file(describe_importable_objects, sys.argv[1:]))

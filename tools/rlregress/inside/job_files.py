@@ -14,7 +14,9 @@ from typing import Any
 from rlregress.errors import UserError
 
 
-def answer_job(find_answer: Callable[[dict[str, Any]], Any], arguments: Sequence[str]) -> int:
+def answer_job_of_file(
+    find_answer: Callable[[dict[str, Any]], Any], arguments: Sequence[str]
+) -> int:
     """Write the answer to the job of the first file into the second; return the exit status."""
     with open(arguments[0], encoding="utf-8") as file:
         job = json.load(file)

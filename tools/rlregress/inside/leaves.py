@@ -24,8 +24,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from rlregress.inside.copies import is_plain, list_slots
-from rlregress.inside.events import as_array, describe_type
+from rlregress.inside.copies import has_only_attributes_and_items, list_slots
+from rlregress.inside.events import convert_to_array, describe_type
 
 #: leaves of one value that are compared; what has more is not compared at all.
 MOST = 50_000
@@ -79,7 +79,10 @@ def describe_leaf(value: Any) -> Any:
     if is_array(value) or isinstance(value, np.generic):
         return _describe_array(value)
     if isinstance(value, enum.Enum):
-        return "enum", f"{type(value).__qualname__}.{value.name} {_join_leaves(value.value)}"
+        return (
+            "enum",
+            f"{type(value).__qualname__}.{value.name} {_join_leaves_to_text(value.value)}",
+        )
     if isinstance(value, _NUMBERS):
         array = np.asarray(value)
         # no array holds an integer of so many digits
@@ -95,12 +98,12 @@ def describe_leaf(value: Any) -> Any:
         return "code", _describe_code(value)
     if isinstance(value, types.ModuleType):
         return "code", value.__name__
-    if isinstance(value, type) and _is_named(value):
+    if isinstance(value, type) and _is_importable_by_name(value):
         return "code", f"{value.__module__}.{value.__qualname__}"
     if isinstance(value, _BOUND) and isinstance(value.__self__, _OWNERS):
         return "code", value.__qualname__
     if isinstance(value, (set, frozenset)):
-        return type(value).__name__, repr(sorted(map(_join_leaves, value)))
+        return type(value).__name__, repr(sorted(map(_join_leaves_to_text, value)))
     if isinstance(value, (io.StringIO, io.BytesIO)) and not value.closed:
         return "stream", repr(value.getvalue())
     if isinstance(value, np.random.Generator):
@@ -109,7 +112,7 @@ def describe_leaf(value: Any) -> Any:
         state: Any = value.get_state()
         return "generator", state[1].tobytes() + repr(state[2:]).encode()
     if isinstance(value, torch.Generator):
-        return "generator", as_array(value.get_state())
+        return "generator", convert_to_array(value.get_state())
     if isinstance(value, random.Random):
         return "generator", hash(value.getstate())
     return None
@@ -122,22 +125,24 @@ def _describe_array(value: Any) -> Any:
     kind += " read-only" if isinstance(value, np.ndarray) and not value.flags.writeable else ""
     if isinstance(value, torch.Tensor):
         kind += " with gradient" if value.requires_grad else ""
-        return kind, as_array(value) if has_numbers(value) else f"without numbers, {value.device}"
+        return kind, convert_to_array(value) if has_numbers(
+            value
+        ) else f"without numbers, {value.device}"
     if value.dtype.kind in "VMm":
         # dates and records, which are not always equal to themselves
         return kind, np.asarray(value).tobytes()
-    return kind, as_array(value)
+    return kind, convert_to_array(value)
 
 
-def _join_leaves(value: Any) -> str:
+def _join_leaves_to_text(value: Any) -> str:
     """Return all leaves of a value in words, each number with all of its digits."""
     return _ADDRESS.sub("", repr([
         (path, kind, content.tolist() if isinstance(content, np.ndarray) else content)
-        for path, (kind, content) in describe_leaves(value, "").items()
+        for path, (kind, content) in list_leaves(value, "").items()
     ]))  # fmt: skip
 
 
-def _is_named(value: Any) -> bool:
+def _is_importable_by_name(value: Any) -> bool:
     """Return whether a module has this function or class under its own name."""
     holder: Any = sys.modules.get(value.__module__)
     for name in value.__qualname__.split("."):
@@ -145,21 +150,21 @@ def _is_named(value: Any) -> bool:
     return holder is value
 
 
-def is_batch(value: Any) -> bool:
+def is_tensor_batch(value: Any) -> bool:
     """Return whether it is a mapping of tensors with a common batch size, of any library."""
     kind = type(value)
     return hasattr(kind, "batch_size") and hasattr(kind, "keys") and not isinstance(value, dict)
 
 
-def _list_stacked(value: Any) -> list[Any]:
+def _list_stacked_batches(value: Any) -> list[Any]:
     """Return the batches that a batch is a stack of; empty if it has its tensors itself."""
     return list(value.unbind(value.stack_dim)) if hasattr(value, "stack_dim") else []
 
 
-def list_children(value: Any) -> list[tuple[str, Any]]:
+def list_labelled_parts(value: Any) -> list[tuple[str, Any]]:
     """Return the parts of a value, each with the label that follows the name of the value."""
-    if is_batch(value):
-        stacked = _list_stacked(value)
+    if is_tensor_batch(value):
+        stacked = _list_stacked_batches(value)
         if stacked:
             return [(f"[{number}]", value_) for number, value_ in enumerate(stacked)]
         items = [(f"[{key!r}]", value.get(key)) for key in sorted(value.keys(), key=str)]
@@ -167,14 +172,14 @@ def list_children(value: Any) -> list[tuple[str, Any]]:
     parts: list[tuple[str, Any]] = []
     if isinstance(value, (dict, types.MappingProxyType)):
         for number, (key, item) in enumerate(value.items()):
-            parts.append((f"[{_label_key(key) or f'key {number}'}]", item))
-        parts += [(f".key {n}", key) for n, key in enumerate(value) if not _label_key(key)]
+            parts.append((f"[{_label_by_key(key) or f'key {number}'}]", item))
+        parts += [(f".key {n}", key) for n, key in enumerate(value) if not _label_by_key(key)]
     elif isinstance(value, _SEQUENCES):
-        parts += _label_numbers(value)
+        parts += _label_by_number(value)
     elif isinstance(value, np.ndarray):
-        parts += [*_label_numbers(value.reshape(-1)), (".shape", value.shape)]
+        parts += [*_label_by_number(value.reshape(-1)), (".shape", value.shape)]
     elif isinstance(value, (type({}.keys()), type({}.values()), type({}.items()))):
-        parts += _label_numbers(value)
+        parts += _label_by_number(value)
     elif isinstance(value, functools.partial):
         return [(".func", value.func), (".args", value.args), (".keywords", value.keywords)]
     elif isinstance(value, types.MethodType):
@@ -184,30 +189,34 @@ def list_children(value: Any) -> list[tuple[str, Any]]:
     elif isinstance(value, weakref.ReferenceType):
         return [(".referent", value())]
     elif isinstance(value, types.FunctionType):
-        return [(".__name__", value.__qualname__), *_own_code(value), *_list_closure(value)]
+        return [
+            (".__name__", value.__qualname__),
+            *_describe_nameless_code(value),
+            *_list_variables_of_closure(value),
+        ]
     elif isinstance(value, type):
         own = {name: part for name, part in vars(value).items() if name not in _OF_CLASS}
-        return [(".__bases__", value.__bases__), *_label_names(own)]
-    elif not hasattr(value, "__dict__") and not own_attributes(value):
-        return [(".state", _pickled_state(value))]
+        return [(".__bases__", value.__bases__), *_label_by_name(own)]
+    elif not hasattr(value, "__dict__") and not list_own_attributes(value):
+        return [(".state", _read_pickled_state(value))]
     # also of a subclass of one of those
-    registered = _list_registered(value)
-    own = {n: part for n, part in own_attributes(value).items() if n not in registered}
+    registered = _list_registered_parts_of_module(value)
+    own = {n: part for n, part in list_own_attributes(value).items() if n not in registered}
     # a module calls its parts, and saves them, in the order in which they are registered
-    parts += [*_label_names(own), *((f".{name}", part) for name, part in registered.items())]
+    parts += [*_label_by_name(own), *((f".{name}", part) for name, part in registered.items())]
     kind: Any = type(value)
-    if not is_plain(kind) and kind is not collections.OrderedDict:
+    if not has_only_attributes_and_items(kind) and kind is not collections.OrderedDict:
         # what it is made with: an error's arguments, the length of a queue
-        state = _pickled_state(value)
+        state = _read_pickled_state(value)
         parts += [(".state", state[0])] if isinstance(state, tuple) and state[0] else []
     return parts
 
 
-def _label_names(parts: dict[str, Any]) -> list[tuple[str, Any]]:
+def _label_by_name(parts: dict[str, Any]) -> list[tuple[str, Any]]:
     return [(f".{name}", part) for name, part in sorted(parts.items())]
 
 
-def _label_key(key: Any) -> str:
+def _label_by_key(key: Any) -> str:
     """Return the words of a key of a dictionary; empty: it has parts, or numbers of its own."""
     if isinstance(key, _KEYS):
         return repr(key)
@@ -215,11 +224,11 @@ def _label_key(key: Any) -> str:
     return f"{content[0]} {content[1]}" if content is not None else ""
 
 
-def _label_numbers(items: Iterable[Any]) -> list[tuple[str, Any]]:
+def _label_by_number(items: Iterable[Any]) -> list[tuple[str, Any]]:
     return [(f"[{number}]", item) for number, item in enumerate(items)]
 
 
-def _gather_numbers(value: Any) -> Any:
+def _join_numbers_to_array(value: Any) -> Any:
     """Return all numbers of a long sequence of numbers as one array; None: it is no such."""
     if not isinstance(value, _SEQUENCES) or len(value) <= _ITEMS:
         return None
@@ -229,7 +238,7 @@ def _gather_numbers(value: Any) -> Any:
     return None if numbers is None or (kinds == {int} and numbers.dtype.kind != "i") else numbers
 
 
-def _list_closure(function: Any) -> list[tuple[str, Any]]:
+def _list_variables_of_closure(function: Any) -> list[tuple[str, Any]]:
     """Return the variables around a function, its defaults and its attributes."""
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=False)
     variables = []
@@ -239,12 +248,12 @@ def _list_closure(function: Any) -> list[tuple[str, Any]]:
         except ValueError:  # it is empty
             continue
     own = (function.__defaults__, function.__kwdefaults__)
-    return [*variables, (".__defaults__", own), *_label_names(vars(function))]
+    return [*variables, (".__defaults__", own), *_label_by_name(vars(function))]
 
 
-def _own_code(function: types.FunctionType) -> list[tuple[str, str]]:
+def _describe_nameless_code(function: types.FunctionType) -> list[tuple[str, str]]:
     """Describe the code of a nameless function; named ones are compared separately."""
-    if _is_named(function):
+    if _is_importable_by_name(function):
         return []
     return [(".__code__", _describe_code(function.__code__, function.__doc__))]
 
@@ -259,7 +268,7 @@ def _describe_code(code: types.CodeType, docstring: str | None = "") -> str:
     return f"{code.co_code.hex()} {code.co_names} {described_constants}"
 
 
-def _pickled_state(value: Any) -> Any:
+def _read_pickled_state(value: Any) -> Any:
     """Return the pickled state of an object written in C: of an iterator what it goes over."""
     try:
         with warnings.catch_warnings():
@@ -273,7 +282,7 @@ def _pickled_state(value: Any) -> Any:
     return reduced if isinstance(reduced, str) else reduced[1:]
 
 
-def _list_registered(value: Any) -> dict[str, Any]:
+def _list_registered_parts_of_module(value: Any) -> dict[str, Any]:
     """Return the buffers, parameters and modules of a module, by name."""
     if not isinstance(value, torch.nn.Module):
         return {}
@@ -281,12 +290,12 @@ def _list_registered(value: Any) -> dict[str, Any]:
             for name, part in (vars(value).get(registry) or {}).items()}  # fmt: skip
 
 
-def own_attributes(value: Any) -> dict[str, Any]:
+def list_own_attributes(value: Any) -> dict[str, Any]:
     """Return the attributes of an object itself, not those of its class.
 
     Parameters, buffers and modules that are registered with a module are among them.
     """
-    own = {**getattr(value, "__dict__", {}), **_list_registered(value)}
+    own = {**getattr(value, "__dict__", {}), **_list_registered_parts_of_module(value)}
     for registry in _REGISTERED if isinstance(value, torch.nn.Module) else ():
         own.pop(registry, None)
     for kind in type(value).__mro__:
@@ -309,13 +318,13 @@ class Described(dict[str, Any]):
         super().__init__()
         self.attributes: set[str] = set()
 
-    def add(self, leaves: Described) -> None:
+    def add_leaves(self, leaves: Described) -> None:
         """Add the leaves of another value."""
         self.update(leaves)
         self.attributes |= leaves.attributes
 
 
-def describe_leaves(
+def list_leaves(
     value: Any,
     name: str,
     named: dict[int, str] | None = None,
@@ -335,7 +344,7 @@ def describe_leaves(
     # objects that are made on the way, whose identity must not be used again
     alive: list[Any] = []
 
-    def visit(value_: Any, path: str, depth: int) -> None:
+    def add_leaves_of(value_: Any, path: str, depth: int) -> None:
         if named is not None and id(value_) in named:
             leaves[path] = "the same as", named[id(value_)]
             return
@@ -343,7 +352,7 @@ def describe_leaves(
         if content is not None:
             leaves[path] = content
             if isinstance(value_, torch.Tensor) and value_.is_leaf and value_.grad is not None:
-                visit(value_.grad, f"{path}.grad", depth + 1)
+                add_leaves_of(value_.grad, f"{path}.grad", depth + 1)
             return
         if len(leaves) >= MOST:
             raise TooMany(f"{name} has more than {MOST} parts")
@@ -356,26 +365,26 @@ def describe_leaves(
             # equal tuples may be one or many
             visited[id(value_)] = path
         alive.append(value_)
-        parts, numbers = list_children(value_), _gather_numbers(value_)
+        parts, numbers = list_labelled_parts(value_), _join_numbers_to_array(value_)
         if numbers is not None:
             parts = [("[:]", numbers), *parts[len(value_) :]]
         if unread is not None and isinstance(value_, dict):
             left_out = {f"[{key!r}]" for key in unread(value_, path)}
             parts = [(label, part) for label, part in parts if label not in left_out]
-        leaves[path] = "object", _describe_kind(value_)
-        registered = _list_registered(value_)
+        leaves[path] = "object", _name_type(value_)
+        registered = _list_registered_parts_of_module(value_)
         for label, part in parts:
             # a registered part is saved with a module, even if nobody reads it
             own = label.startswith(".") and label[1:] not in registered
             if own and not hasattr(type(value_), label[1:]):
                 leaves.attributes.add(path + label)
-            visit(part, path + label, depth + 1)
+            add_leaves_of(part, path + label, depth + 1)
 
-    visit(value, name, 0)
+    add_leaves_of(value, name, 0)
     return leaves
 
 
-def _describe_kind(value: Any) -> str:
+def _name_type(value: Any) -> str:
     kind = type(value).__qualname__
     return f"{kind} of {len(value)}" if isinstance(value, _SEQUENCES) else kind
 
@@ -384,7 +393,7 @@ def _describe_kind(value: Any) -> str:
 Change = Callable[[Any], Any]
 
 
-def change_numbers(value: Any, change: Change, memo: dict[int, Any] | None = None) -> Any:
+def change_all_numbers(value: Any, change: Change, memo: dict[int, Any] | None = None) -> Any:
     """Return the value with all numbers, arrays and tensors changed; objects in place.
 
     Args:
@@ -423,22 +432,22 @@ def change_numbers(value: Any, change: Change, memo: dict[int, Any] | None = Non
         return value
     memo[id(value)] = value
     if type(value) is tuple:
-        return tuple(change_numbers(item, change, memo) for item in value)
+        return tuple(change_all_numbers(item, change, memo) for item in value)
     if isinstance(value, tuple):
-        items = [change_numbers(item, change, memo) for item in value]
+        items = [change_all_numbers(item, change, memo) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else value
-    if is_batch(value):
-        for part in _list_stacked(value) or [value.get(key) for key in list(value.keys())]:
-            change_numbers(part, change, memo)
+    if is_tensor_batch(value):
+        for part in _list_stacked_batches(value) or [value.get(key) for key in list(value.keys())]:
+            change_all_numbers(part, change, memo)
         return value
     if isinstance(value, dict):
         for key, item in list(value.items()):
-            value[key] = change_numbers(item, change, memo)
+            value[key] = change_all_numbers(item, change, memo)
     elif isinstance(value, (list, collections.deque)):
         for number, item in enumerate(list(value)):
-            value[number] = change_numbers(item, change, memo)
-    for name, item in own_attributes(value).items():
-        new_item = change_numbers(item, change, memo)
+            value[number] = change_all_numbers(item, change, memo)
+    for name, item in list_own_attributes(value).items():
+        new_item = change_all_numbers(item, change, memo)
         if new_item is not item:
             _set_attribute(value, name, new_item)
     return value
@@ -464,7 +473,7 @@ def replace_part(value: Any, label: str, part: Any) -> Any:
     if isinstance(value, (list, collections.deque)):
         value[int(label[1:-1])] = part
         return value
-    keys = {name: key for (name, _), key in zip(list_children(value), value, strict=False)}
+    keys = {name: key for (name, _), key in zip(list_labelled_parts(value), value, strict=False)}
     value[keys.get(label, label)] = part
     return value
 

@@ -45,12 +45,12 @@ def list_own_lines(code: CodeType) -> set[int]:
     return lines - {code.co_firstlineno} if code.co_name != "<module>" else lines
 
 
-def list_inner_codes(code: CodeType) -> Iterator[CodeType]:
+def list_inner_code_objects(code: CodeType) -> Iterator[CodeType]:
     """Yield the code objects within one, at any depth."""
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield constant
-            yield from list_inner_codes(constant)
+            yield from list_inner_code_objects(constant)
 
 
 # -- the two ways in which Python reports what it executes ---------------------------------------
@@ -66,7 +66,7 @@ class _Tracing:
         self._tracer = tracer
         self._was_replaced = False
 
-    def start(self) -> None:
+    def start_tracing(self) -> None:
         """Call the tracer from now on."""
         self._before = sys.gettrace(), threading.gettrace()
         self._was_replaced = False
@@ -80,9 +80,9 @@ class _Tracing:
 
         threading.settrace = note_setting
         sys.settrace(self._tracer)
-        self._stop_listening = audit_events.listen_to_events(self._note_setting, "sys.settrace")
+        self._stop_listening = audit_events.listen_to_events(self._note_set_tracer, "sys.settrace")
 
-    def stop(self) -> bool:
+    def stop_tracing(self) -> bool:
         """Put back the tracers that were there before; return whether nothing escaped this one."""
         self._stop_listening()
         tracers = sys.gettrace(), threading.gettrace()
@@ -91,7 +91,7 @@ class _Tracing:
         threading.settrace(self._before[1])
         return tracers == (self._tracer, self._tracer) and not self._was_replaced
 
-    def _note_setting(self, *_: Any) -> None:
+    def _note_set_tracer(self, *_: Any) -> None:
         """Note that a tracer was set, unless a new thread gets this one or the suite sets one."""
         # behind this function and the hook
         setter = sys._getframe(2)
@@ -118,7 +118,7 @@ class _Monitoring:
         #: of which lines are reported, by identity.
         self._codes: dict[int, CodeType] = {}
 
-    def start(self) -> None:
+    def start_tracing(self) -> None:
         """Call the tracer from now on."""
         self._monitoring: Any = sys.monitoring  # type: ignore[attr-defined,unused-ignore]
         events = self._monitoring.events
@@ -144,7 +144,7 @@ class _Monitoring:
         # places that were switched off before are news again
         self._monitoring.restart_events()
 
-    def stop(self) -> bool:
+    def stop_tracing(self) -> bool:
         """End the calls; return whether nothing escaped the tracer."""
         if self._monitoring.get_tool(self._tool) != self._NAME:
             return False
@@ -158,13 +158,13 @@ class _Monitoring:
         return bool(is_whole)
 
     def _begin_call(self, code: CodeType, _: int) -> Any:
-        return self._follow_call(sys._getframe(1), code)
+        return self._trace_new_frame(sys._getframe(1), code)
 
     def _resume_generator(self, code: CodeType, _: int, error: BaseException) -> None:
         # an error that is thrown into a generator; this event cannot be switched off for a place
-        self._follow_call(sys._getframe(1), code)
+        self._trace_new_frame(sys._getframe(1), code)
 
-    def _follow_call(self, frame: Any, code: CodeType) -> Any:
+    def _trace_new_frame(self, frame: Any, code: CodeType) -> Any:
         tracer = self._tracer(frame, "call", None)
         if tracer is None:
             if self._codes.pop(id(code), None) is not None:
@@ -177,20 +177,20 @@ class _Monitoring:
         return None
 
     def _trace_line(self, code: CodeType, number: int) -> None:
-        self._call(sys._getframe(1), "line")
+        self._call_tracer(sys._getframe(1), "line")
 
     def _end_call(self, code: CodeType, offset: int, result: Any) -> None:
         frame = sys._getframe(1)
-        self._call(frame, "return")
+        self._call_tracer(frame, "return")
         self._tracers.pop(id(frame), None)
 
     def _trace_exception(self, code: CodeType, offset: int, error: BaseException) -> None:
-        self._call(sys._getframe(1), "exception")
+        self._call_tracer(sys._getframe(1), "exception")
 
     def _forget_frame(self, code: CodeType, offset: int, error: BaseException) -> None:
         self._tracers.pop(id(sys._getframe(1)), None)
 
-    def _call(self, frame: Any, event: str) -> None:
+    def _call_tracer(self, frame: Any, event: str) -> None:
         tracer = self._tracers.get(id(frame))
         if tracer is not None and tracer(frame, event, None) is None:
             del self._tracers[id(frame)]
@@ -243,7 +243,7 @@ class Lines:
     ) -> None:
         self._places = places
         self._within = None if within is None else {(file, name) for file, name in within}
-        self._back_end = back_end(self._call)
+        self._back_end = back_end(self._trace_call)
         #: by identity: hashes of code objects are slow.
         self._remaining: dict[int, _Remaining] = {}
         #: the same; None where nothing remains.
@@ -259,21 +259,21 @@ class Lines:
 
     def __enter__(self) -> Lines:
         # the header also names the files that are loaded meanwhile
-        loading.watch_loading()
-        self._back_end.start()
+        loading.note_everything_loaded()
+        self._back_end.start_tracing()
         return self
 
     def __exit__(self, *_: Any) -> None:
-        self.is_whole = self._back_end.stop()
+        self.is_whole = self._back_end.stop_tracing()
 
-    def _call(self, frame: Any, event: str, _: Any) -> Any:
+    def _trace_call(self, frame: Any, event: str, _: Any) -> Any:
         remaining = self._open.get(id(frame.f_code), self)
         if remaining is None:
             return None
         if remaining is self:
             remaining = self._note_new_code(frame)
         if remaining.ways:
-            return _follow_branches(remaining)
+            return _make_branch_tracer(remaining)
         if remaining.lines:
             return self._trace_line
         # a function that was executed whole costs nothing any more, and other code nothing at all
@@ -292,16 +292,18 @@ class Lines:
         is_script = code.co_name == "<module>" and frame.f_globals.get("__name__") == "__main__"
         if is_script:
             self._scripts.add(code.co_filename)
-        is_traced = self._places.path_below_root(code.co_filename) is not None
+        is_traced = self._places.find_path_below_root(code.co_filename) is not None
         # any other module, and a class, only defines things
         does_something = bool(code.co_flags & inspect.CO_OPTIMIZED) or is_script
         counts = is_traced and does_something
         if counts:
-            loading.note_wording(code, frame.f_globals)
+            loading.note_reading_of_types_and_texts(code, frame.f_globals)
         (self._called if counts else self._ignored).append(code)
         is_followed = counts and (self._within is None or self._name_function(code) in self._within)
         lines = list_own_lines(code) if is_followed else set()
-        remaining = _Remaining(lines, self._find_branches(code, lines) if is_followed else {})
+        remaining = _Remaining(
+            lines, self._find_branches_of_code(code, lines) if is_followed else {}
+        )
         if is_followed:
             self._followed.append(code)
         self._remaining[id(code)] = self._open[id(code)] = remaining
@@ -309,47 +311,52 @@ class Lines:
 
     def _name_function(self, code: CodeType) -> tuple[str, str | None]:
         """Return file below its root, and qualified name; "": its source cannot be read."""
-        parsed = source.parse_file(code.co_filename)
-        name: str | None = parsed.function_at(code.co_firstlineno) if parsed is not None else ""
+        parsed = source.parse_source_file(code.co_filename)
+        name: str | None = (
+            parsed.name_function_at_line(code.co_firstlineno) if parsed is not None else ""
+        )
         if code.co_name == "<module>":
             # its first line may be that of a function
             name = code.co_name
         elif name == "<module>" and code.co_filename not in self._scripts:
             # a lambda of a module that is imported is no body of a script
             name = None
-        return str(self._places.path_below_root(code.co_filename)), name
+        return str(self._places.find_path_below_root(code.co_filename)), name
 
-    def _find_branches(self, code: CodeType, lines: set[int]) -> dict[int, source.Test]:
+    def _find_branches_of_code(self, code: CodeType, lines: set[int]) -> dict[int, source.Test]:
         file = code.co_filename
         if file not in self._tests:
-            parsed = source.parse_file(file)
-            self._tests[file] = source.map_tests(parsed) if parsed is not None else {}
+            parsed = source.parse_source_file(file)
+            self._tests[file] = source.map_lines_to_tests(parsed) if parsed is not None else {}
         tests = self._tests[file]
         # of a test that spans lines only the own ones: a comprehension inside is other code
         return {line: tests[line] for line in lines if line in tests and tests[line].body in lines}
 
-    def header(self) -> dict[str, Any]:
+    def make_header_entries(self) -> dict[str, Any]:
         """Return the entries of a trace's header for the executed code.
 
         ``noted``: whether it is all of this process. ``at_import``: of the imports before it, see
-        ``note_imports``; nothing if they were not noted.
+        ``note_functions_called_by_imports``; nothing if they were not noted.
         """
         return {
-            "lines": self.executed(),
-            "functions": self.functions(),
-            "branches": self.branches(),
+            "lines": self.list_executed_lines(),
+            "functions": self.list_called_functions(),
+            "branches": self.list_tested_branches(),
             "noted": self.is_whole,
             "at_import": dict(_AT_IMPORT),
-            "started": loading.describe_started(self._places),
-            **loading.list_loaded(self._places),
+            "started": loading.describe_started_processes(self._places),
+            **loading.list_loaded_files(self._places),
         }
 
-    def executed(self) -> dict[str, tuple[list[int], list[int]]]:
+    def list_executed_lines(self) -> dict[str, tuple[list[int], list[int]]]:
         """Return file below its root -> executed lines, and all lines of the called functions."""
         executed: dict[str, set[int]] = {}
         executable: dict[str, set[int]] = {}
         for code in self._followed:
-            file, lines = str(self._places.path_below_root(code.co_filename)), list_own_lines(code)
+            file, lines = (
+                str(self._places.find_path_below_root(code.co_filename)),
+                list_own_lines(code),
+            )
             executable.setdefault(file, set()).update(lines)
             executed.setdefault(file, set()).update(lines - self._remaining[id(code)].lines)
         return {
@@ -358,7 +365,7 @@ class Lines:
             if lines
         }
 
-    def functions(self) -> dict[str, list[str]]:
+    def list_called_functions(self) -> dict[str, list[str]]:
         """Return file below its root -> qualified names of the called functions.
 
         "" is among them if a function has no name, as its file cannot be parsed.
@@ -370,12 +377,12 @@ class Lines:
                 by_file.setdefault(file, set()).add(name)
         return {file: sorted(names) for file, names in by_file.items()}
 
-    def branches(self) -> dict[str, list[tuple[int, bool, bool, str]]]:
+    def list_tested_branches(self) -> dict[str, list[tuple[int, bool, bool, str]]]:
         """Return file below its root -> tests: line, whether each held and failed, and its text."""
         by_file: dict[str, dict[int, tuple[int, bool, bool, str]]] = {}
         for code in self._followed:
             remaining = self._remaining[id(code)]
-            rows = by_file.setdefault(str(self._places.path_below_root(code.co_filename)), {})
+            rows = by_file.setdefault(str(self._places.find_path_below_root(code.co_filename)), {})
             for test in remaining.tests.values():
                 was_true, was_false = (
                     (test.line, holds) not in remaining.ways for holds in (True, False)
@@ -390,11 +397,11 @@ class Lines:
         }
 
 
-def _follow_branches(remaining: _Remaining) -> Tracer:
+def _make_branch_tracer(remaining: _Remaining) -> Tracer:
     """Return a tracer of one frame that notes which way its tests go."""
     last = 0
 
-    def trace(frame: Any, event: str, _: Any) -> Any:
+    def trace_branch(frame: Any, event: str, _: Any) -> Any:
         nonlocal last
         if event == "line":
             number = frame.f_lineno
@@ -412,9 +419,9 @@ def _follow_branches(remaining: _Remaining) -> Tracer:
         elif event == "exception":
             # an error in a condition goes neither way
             last = 0
-        return trace if remaining.lines or remaining.ways else None
+        return trace_branch if remaining.lines or remaining.ways else None
 
-    return trace
+    return trace_branch
 
 
 #: what ran while a process imported what its trainings share; empty: it was not noted.
@@ -422,10 +429,10 @@ _AT_IMPORT: dict[str, Any] = {}
 
 
 @contextmanager
-def note_imports(places: Places) -> Iterator[None]:
+def note_functions_called_by_imports(places: Places) -> Iterator[None]:
     """Note the functions that imports call, and the files that were loaded before."""
-    before = loading.list_loaded(places)["imported"]
+    before = loading.list_loaded_files(places)["imported"]
     with Lines(places, ()) as lines:
         yield
     if lines.is_whole:
-        _AT_IMPORT.update(functions=lines.functions(), before=before)
+        _AT_IMPORT.update(functions=lines.list_called_functions(), before=before)

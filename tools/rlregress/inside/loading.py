@@ -98,7 +98,7 @@ class _Sought:
         _sought.add(name)
 
 
-def watch_loading() -> None:
+def note_everything_loaded() -> None:
     """Note everything that is loaded from now on, for as long as the process lives."""
     global _watching
     if not _watching:
@@ -108,64 +108,64 @@ def watch_loading() -> None:
         sys.meta_path.insert(0, _Sought)
         # threads of ``threading`` are started by what it has imported of that name
         for name in ("start_new_thread", "start_new", "start_joinable_thread"):
-            _call_before(_thread, name, _note_thread)
+            _note_calls(_thread, name, _note_started_thread)
         for owner, name in _DESCRIBING:
-            _call_before(owner, name, _note_described)
+            _note_calls(owner, name, _note_read_description)
         for owner, name in _PROPERTIES:
-            _call_before(owner, name, _note_properties)
-        _call_before(importlib.metadata, "version", _note_version)
+            _note_calls(owner, name, _note_read_properties)
+        _note_calls(importlib.metadata, "version", _note_read_version)
         read_lines = linecache.getlines
 
-        def noted_getlines(file: str, *arguments: Any) -> list[str]:
+        def get_and_note_lines(file: str, *arguments: Any) -> list[str]:
             # also of a file that it has read before
             frame = sys._getframe(1)
-            if not _is_shown(frame) and not _is_of_suite(frame):
+            if not _is_read_for_display(frame) and not _is_read_by_suite(frame):
                 with contextlib.suppress(OSError):
                     _sources.add(os.path.abspath(file))
             return read_lines(file, *arguments)
 
-        linecache.getlines = noted_getlines  # type: ignore[assignment]
+        linecache.getlines = get_and_note_lines  # type: ignore[assignment]
 
 
-def _call_before(owner: Any, name: str, note: Callable[[Any, Any], None]) -> None:
+def _note_calls(owner: Any, name: str, note: Callable[[Any, Any], None]) -> None:
     """Let a function of a module first be noted, with its caller and its first argument."""
     original = getattr(owner, name, None)
     if original is None:
         return
 
     @functools.wraps(original)
-    def noted(*arguments: Any, **options: Any) -> Any:
+    def note_and_call(*arguments: Any, **options: Any) -> Any:
         frame = sys._getframe(1)
-        if not _is_of_suite(frame):
+        if not _is_read_by_suite(frame):
             note(frame, next(iter([*arguments, *options.values()]), None))
         return original(*arguments, **options)
 
-    setattr(owner, name, noted)
+    setattr(owner, name, note_and_call)
     for supporting in (os.supports_dir_fd, os.supports_fd, os.supports_follow_symlinks):
-        supporting.update({noted} if original in supporting else ())
+        supporting.update({note_and_call} if original in supporting else ())
 
 
-def _note_thread(frame: Any, _: Any) -> None:
-    _started.add((os.getpid(), "_thread.start_new_thread", _file_of_starter(frame)))
+def _note_started_thread(frame: Any, _: Any) -> None:
+    _started.add((os.getpid(), "_thread.start_new_thread", _find_file_of_starter(frame)))
 
 
-def _note_described(_: Any, described: Any) -> None:
+def _note_read_description(_: Any, described: Any) -> None:
     _described[id(described)] = described
 
 
-def _note_properties(_: Any, path: Any) -> None:
+def _note_read_properties(_: Any, path: Any) -> None:
     if isinstance(path, (str, bytes, os.PathLike)) and os.fsdecode(path).endswith(".py"):
         with contextlib.suppress(OSError):
             _listed.add(os.path.abspath(os.fsdecode(path)))
 
 
-def _note_version(frame: Any, distribution: Any) -> None:
+def _note_read_version(frame: Any, distribution: Any) -> None:
     # most packages read their own when they are imported, to offer it
     if frame.f_code.co_name != "<module>":
         _versions.add(str(distribution).lower().replace("-", "_"))
 
 
-def note_wording(code: CodeType, variables: Mapping[str, Any]) -> None:
+def note_reading_of_types_and_texts(code: CodeType, variables: Mapping[str, Any]) -> None:
     """Note whether code reads types, a docstring or a version of something.
 
     Args:
@@ -184,12 +184,12 @@ def note_wording(code: CodeType, variables: Mapping[str, Any]) -> None:
         _versions.update(str(name).partition(".")[0] for name in names)
 
 
-def _note_execution(_: str, arguments: tuple[Any, ...]) -> None:
+def _note_executed_code(_: str, arguments: tuple[Any, ...]) -> None:
     if isinstance(arguments[0], CodeType) and arguments[0].co_name == "<module>":
         _run.add(arguments[0].co_filename)
 
 
-def _note_opening(_: str, arguments: tuple[Any, ...]) -> None:
+def _note_opened_file(_: str, arguments: tuple[Any, ...]) -> None:
     path, mode, flags = arguments
     writes = mode[:1] in ("w", "x", "a") if mode else flags & os.O_WRONLY
     if isinstance(path, (str, bytes)) and not writes:
@@ -197,7 +197,11 @@ def _note_opening(_: str, arguments: tuple[Any, ...]) -> None:
         files = _read
         if name.endswith(_PYTHON):
             frame = sys._getframe(2)
-            if _is_import(frame) or _is_of_suite(frame) or _is_cached(frame):
+            if (
+                _is_read_for_import(frame)
+                or _is_read_by_suite(frame)
+                or _is_opened_by_linecache(frame)
+            ):
                 return
             files = _sources
         # now, as the working directory may be another one later, or gone
@@ -205,41 +209,43 @@ def _note_opening(_: str, arguments: tuple[Any, ...]) -> None:
             files.add(os.path.abspath(name))
 
 
-def _note_listing(_: str, arguments: tuple[Any, ...]) -> None:
+def _note_listed_folder(_: str, arguments: tuple[Any, ...]) -> None:
     path = arguments[0] if arguments and arguments[0] is not None else "."
-    if isinstance(path, (str, bytes)) and not _file_of(sys._getframe(2)).startswith(_IMPORT):
+    if isinstance(path, (str, bytes)) and not _get_file_of_frame(sys._getframe(2)).startswith(
+        _IMPORT
+    ):
         with contextlib.suppress(OSError):
             _listed.add(os.path.abspath(os.fsdecode(path)))
 
 
-def _note_code(_: str, arguments: tuple[Any, ...]) -> None:
+def _note_read_code(_: str, arguments: tuple[Any, ...]) -> None:
     # each step of a tracer reads the code of its frame, which is an event, too
     if arguments[1] != "__code__" or type(arguments[0]) is not FunctionType:
         return
     frame = sys._getframe(2)
-    if not _reads_definition(frame.f_code, frame.f_lasti) and not _is_of_suite(frame):
+    if not _reads_definition(frame.f_code, frame.f_lasti) and not _is_read_by_suite(frame):
         # to read the attribute would come here again
         code = next(x for x in gc.get_referents(arguments[0]) if type(x) is CodeType)
         _codes[id(code)] = code
 
 
-def _note_start(event: str, arguments: tuple[Any, ...]) -> None:
+def _note_started_process(event: str, arguments: tuple[Any, ...]) -> None:
     command = os.path.basename(os.fsdecode(arguments[0])) if arguments and arguments[0] else ""
     if command not in _PLATFORM_COMMANDS:
-        _started.add((os.getpid(), event, _file_of_starter(sys._getframe(2))))
+        _started.add((os.getpid(), event, _find_file_of_starter(sys._getframe(2))))
 
 
 _NOTES: dict[str, audit_events.Listener] = {
-    "exec": _note_execution,
-    "open": _note_opening,
-    "os.listdir": _note_listing,
-    "os.scandir": _note_listing,
-    "object.__getattr__": _note_code,
-    **dict.fromkeys(_STARTING, _note_start),
+    "exec": _note_executed_code,
+    "open": _note_opened_file,
+    "os.listdir": _note_listed_folder,
+    "os.scandir": _note_listed_folder,
+    "object.__getattr__": _note_read_code,
+    **dict.fromkeys(_STARTING, _note_started_process),
 }
 
 
-def _file_of(frame: Any) -> str:
+def _get_file_of_frame(frame: Any) -> str:
     return str(frame.f_code.co_filename)
 
 
@@ -254,37 +260,37 @@ def _reads_definition(code: CodeType, offset: int) -> bool:
     return step is not None and step.opname == "LOAD_ATTR" and step.argval in _OF_DEFINITION
 
 
-def _is_import(frame: Any) -> bool:
+def _is_read_for_import(frame: Any) -> bool:
     """Return whether a file is read to import it: a loader can also be asked for its source."""
     names: list[str] = []
-    while frame is not None and len(names) < 3 and _file_of(frame).startswith(_IMPORT):
+    while frame is not None and len(names) < 3 and _get_file_of_frame(frame).startswith(_IMPORT):
         names.append(frame.f_code.co_name)
         frame = frame.f_back
     return names == ["get_data", "get_code", "exec_module"]
 
 
-def _is_cached(frame: Any) -> bool:
+def _is_opened_by_linecache(frame: Any) -> bool:
     """Return whether ``linecache`` opens a file for one of its callers, who is noted."""
-    while frame is not None and _file_of(frame) == tokenize.__file__:
+    while frame is not None and _get_file_of_frame(frame) == tokenize.__file__:
         frame = frame.f_back
     names: list[str] = []
-    while frame is not None and _file_of(frame) == linecache.__file__:
+    while frame is not None and _get_file_of_frame(frame) == linecache.__file__:
         names.append(frame.f_code.co_name)
         frame = frame.f_back
     return "getlines" in names
 
 
-def _is_shown(frame: Any) -> bool:
+def _is_read_for_display(frame: Any) -> bool:
     """Return whether a line is read to show it in a warning or a stack: its function runs, and
     counts.
     """
-    return frame.f_back is not None and _file_of(frame.f_back) in _SHOWING
+    return frame.f_back is not None and _get_file_of_frame(frame.f_back) in _SHOWING
 
 
-def _is_of_suite(frame: Any) -> bool:
+def _is_read_by_suite(frame: Any) -> bool:
     """Return whether this suite reads something, by itself or by the standard library."""
     while frame is not None:
-        file = _file_of(frame)
+        file = _get_file_of_frame(frame)
         if file.startswith(_SUITE):
             return True
         in_library = file.startswith(_STANDARD_LIBRARY) and not file.startswith(_INSTALLED)
@@ -294,14 +300,14 @@ def _is_of_suite(frame: Any) -> bool:
     return False
 
 
-def _file_of_starter(frame: Any) -> str:
+def _find_file_of_starter(frame: Any) -> str:
     """Return the file of the code that starts another process or thread."""
     while frame.f_back is not None and frame.f_code.co_filename in _STARTERS:
         frame = frame.f_back
     return str(frame.f_code.co_filename)
 
 
-def describe_started(places: Places) -> list[str]:
+def describe_started_processes(places: Places) -> list[str]:
     """Return how this process has started others, and the traced code in the processes before it.
 
     Other packages ask for the machine when they are imported.
@@ -311,12 +317,12 @@ def describe_started(places: Places) -> list[str]:
         {
             event
             for process, event, file in _started
-            if process == own or places.path_below_root(file) is not None
+            if process == own or places.find_path_below_root(file) is not None
         }
     )
 
 
-def list_loaded(places: Places) -> dict[str, list[Any]]:
+def list_loaded_files(places: Places) -> dict[str, list[Any]]:
     """Return everything that is loaded by now; traced files are named below their roots.
 
     ``imported``: modules and executed scripts; ``opened``: files that were read and are not
@@ -327,13 +333,13 @@ def list_loaded(places: Places) -> dict[str, list[Any]]:
     they are there; ``sought``: modules that were looked for and are not imported.
     """
     modules = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
-    names = {name.partition(".")[0] for name in list(sys.modules)} - _list_not_installed()
+    names = {name.partition(".")[0] for name in list(sys.modules)} - _list_modules_not_installed()
     imported = _name_traced_files({*_run, *(file for file in modules if file)}, places)
     packages = {file.removesuffix(".py").partition(os.sep)[0] for file in imported}
     sought = _sought.difference(sys.modules)
     return {
         "imported": imported,
-        "examined": sorted({*_list_examined(places, imported)}),
+        "examined": sorted({*_list_examined_files(places, imported)}),
         "listed": _name_traced_files(_listed, places),
         "sought": sorted(name for name in sought if name.partition(".")[0] in packages),
         "opened": _name_traced_files(_read, places),
@@ -344,7 +350,7 @@ def list_loaded(places: Places) -> dict[str, list[Any]]:
     }
 
 
-def _list_examined(places: Places, imported: list[str]) -> Iterator[tuple[str, str]]:
+def _list_examined_files(places: Places, imported: list[str]) -> Iterator[tuple[str, str]]:
     for file in _name_traced_files(_sources, places):
         yield file, ""
     packages = {file.partition(os.sep)[0] for file in imported}
@@ -360,10 +366,10 @@ def _list_examined(places: Places, imported: list[str]) -> Iterator[tuple[str, s
     functions = [inspect.unwrap(value) for value in described if callable(value)]
     codes = [getattr(function, "__code__", None) for function in functions]
     for code in [*_codes.values(), *(code for code in codes if code is not None)]:
-        file_name = places.path_below_root(code.co_filename)
+        file_name = places.find_path_below_root(code.co_filename)
         if file_name is not None:
-            parsed = source.parse_file(code.co_filename)
-            name = parsed.function_at(code.co_firstlineno) if parsed is not None else ""
+            parsed = source.parse_source_file(code.co_filename)
+            name = parsed.name_function_at_line(code.co_firstlineno) if parsed is not None else ""
             yield file_name, name if name != "<module>" else ""
 
 
@@ -375,10 +381,10 @@ def _find_module_places(name: str) -> list[str]:
 
 
 def _name_traced_files(files: set[str], places: Places) -> list[str]:
-    return sorted({name for file in files if (name := places.path_below_root(str(file)))})
+    return sorted({name for file in files if (name := places.find_path_below_root(str(file)))})
 
 
-def _list_not_installed() -> set[str]:
+def _list_modules_not_installed() -> set[str]:
     """Return top-level modules of the standard library, of this suite, and the script itself."""
     return {
         *sys.stdlib_module_names,

@@ -12,7 +12,7 @@ FIELDS = ("cpu", "instructions", "machine", "system", "libc", "blas", "python", 
 _NAMED = {"python": "Python {}", "torch_threads": "threads: {}"}
 
 
-def cpu_name() -> str:
+def read_cpu_name() -> str:
     """Return the name of the processor."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as stream:
@@ -37,7 +37,7 @@ def describe_machine() -> dict[str, Any]:
     blas = re.search(r"BLAS_INFO=(\w+)", built)
     mkl = re.search(r"Math Kernel Library Version (\S+?)(?:-|\s)", built)
     return {
-        "cpu": cpu_name(),
+        "cpu": read_cpu_name(),
         "instructions": capability[1] if capability else "",
         "machine": platform.machine(),
         "system": platform.system(),
@@ -48,7 +48,7 @@ def describe_machine() -> dict[str, Any]:
     }
 
 
-def join_descriptions(machines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def join_machine_descriptions(machines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Join the descriptions of all machines of a run, values that differ by "and"."""
     joined: dict[str, Any] = {}
     for name in FIELDS:
@@ -58,7 +58,7 @@ def join_descriptions(machines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return joined
 
 
-def format_machine(machine: Mapping[str, Any], fields: Sequence[str] = FIELDS) -> str:
+def format_machine_in_words(machine: Mapping[str, Any], fields: Sequence[str] = FIELDS) -> str:
     """Return the description of a machine in words."""
     words = [_NAMED.get(name, "{}").format(machine[name]) for name in fields if machine.get(name)]
     return ", ".join(words) or "unknown"

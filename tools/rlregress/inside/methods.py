@@ -25,7 +25,7 @@ class Misfit(Exception):
 Defaults = tuple[tuple[Any, ...] | None, dict[str, Any] | None]
 
 
-def find_other_defaults(
+def find_defaults_of_second_text(
     module: types.ModuleType, name: str, texts: Sequence[str]
 ) -> Defaults | None:
     """Return the defaults of a function in the second text; None: as in the first.
@@ -39,16 +39,16 @@ def find_other_defaults(
     """
     now, then = (_find_definitions(text, name) for text in texts)
     if not (now and then):
-        _check_inner_functions(texts, name)
+        _check_arguments_of_inner_functions(texts, name)
         return None
     if do_decorators_differ(name, texts):
         raise Misfit(f"{name} has other decorators")
-    if len(now) != 1 or _takes(now[0]) == _takes(then[0]):
+    if len(now) != 1 or _dump_arguments(now[0]) == _dump_arguments(then[0]):
         return None
-    return evaluate_defaults(module, name, then[0])
+    return evaluate_present_defaults(module, name, then[0])
 
 
-def evaluate_defaults(module: types.ModuleType, name: str, definition: Any) -> Defaults:
+def evaluate_present_defaults(module: types.ModuleType, name: str, definition: Any) -> Defaults:
     """Return the defaults of a definition, with the values that its names have now.
 
     Raises:
@@ -57,7 +57,7 @@ def evaluate_defaults(module: types.ModuleType, name: str, definition: Any) -> D
     above = name.rpartition(".")[0]
     names = dict(vars(module))
     if above:
-        names.update(vars(find_class(module, above)))
+        names.update(vars(import_class(module, above)))
     arguments = strip_annotations(definition.args)
     expression = ast.Expression(ast.Lambda(arguments, ast.Constant(None)))
     try:
@@ -68,7 +68,7 @@ def evaluate_defaults(module: types.ModuleType, name: str, definition: Any) -> D
     return function.__defaults__, function.__kwdefaults__
 
 
-def is_of_class(name: str, texts: Sequence[str]) -> bool:
+def is_method_in_both(name: str, texts: Sequence[str]) -> bool:
     """Return whether it is a method in both texts, and no function within another one."""
     return "." in name and all(_find_definitions(text, name) for text in texts)
 
@@ -85,7 +85,9 @@ def do_decorators_differ(name: str, texts: Sequence[str]) -> bool:
     return any(old != new for old, new in zip(now, then, strict=False))
 
 
-def lend_other_names(module: types.ModuleType, name: str, texts: Sequence[str], path: str) -> None:
+def add_names_used_in_other_text(
+    module: types.ModuleType, name: str, texts: Sequence[str], path: str
+) -> None:
     """Give a module the names that a function uses in another text of the module.
 
     These are imports, definitions and assignments at the top of the other text, methods of its
@@ -98,10 +100,10 @@ def lend_other_names(module: types.ModuleType, name: str, texts: Sequence[str], 
         path: of the file, as its code shall know it.
     """
     definitions = _find_definitions(texts[1], name)
-    lend_names(module, texts[1], _list_names(definitions))
+    add_names_of_text(module, texts[1], _list_names_read(definitions))
     above = name.rpartition(".")[0]
     try:
-        kind = find_class(module, above)
+        kind = import_class(module, above)
     except NoClass:
         return
     set_here = _list_own_attributes([parse_text(texts[0])], ast.Store)
@@ -110,8 +112,8 @@ def lend_other_names(module: types.ModuleType, name: str, texts: Sequence[str], 
         # an attribute that objects set themselves is no method
         if own not in set_here and not hasattr(kind, own) and _find_definitions(texts[1], method):
             with contextlib.suppress(Exception):
-                put_method(module, method, texts[1], path)
-                lend_other_names(module, method, texts, path)
+                replace_method_by_text(module, method, texts[1], path)
+                add_names_used_in_other_text(module, method, texts, path)
     for own in _list_own_attributes(definitions, ast.Store):
         hides = vars(kind).get(own)
         unset = isinstance(hides, property) and hides.fset is None
@@ -119,12 +121,14 @@ def lend_other_names(module: types.ModuleType, name: str, texts: Sequence[str], 
             delattr(kind, own)
 
 
-def lend_names(module: types.ModuleType, text: str, used: set[str]) -> None:
+def add_names_of_text(module: types.ModuleType, text: str, used: set[str]) -> None:
     """Give a module names that a text defines at its top, and names that those use in turn."""
     missing = used - set(vars(module))
     while missing:
         lent = [
-            part for node in parse_text(text).body for part in _select_definition(node, missing)
+            part
+            for node in parse_text(text).body
+            for part in _select_statement_defining(node, missing)
         ]
         for part in lent:
             # what cannot be had on this version stays missing
@@ -133,7 +137,7 @@ def lend_names(module: types.ModuleType, text: str, used: set[str]) -> None:
                 exec(compile(ast.Module([part], []), "<lent>", "exec"), vars(module))  # noqa: S102
         # each is tried once
         used = used | missing
-        missing = _list_names(lent) - used - set(vars(module))
+        missing = _list_names_read(lent) - used - set(vars(module))
 
 
 def _list_own_attributes(nodes: Iterable[ast.AST], context: type = ast.Load) -> set[str]:
@@ -149,11 +153,11 @@ def _list_own_attributes(nodes: Iterable[ast.AST], context: type = ast.Load) -> 
     }
 
 
-def _list_names(nodes: Iterable[ast.AST]) -> set[str]:
+def _list_names_read(nodes: Iterable[ast.AST]) -> set[str]:
     return {child.id for node in nodes for child in ast.walk(node) if isinstance(child, ast.Name)}
 
 
-def _select_definition(statement: ast.stmt, names: set[str]) -> list[ast.stmt]:
+def _select_statement_defining(statement: ast.stmt, names: set[str]) -> list[ast.stmt]:
     """Return the statement, or the part of an import, if it defines one of the names."""
     if isinstance(statement, (ast.Import, ast.ImportFrom)):
         aliases = [
@@ -179,7 +183,7 @@ def parse_text(text: str) -> ast.Module:
     return ast.parse(text)
 
 
-def find_class_body(text: str, name: str) -> list[ast.stmt]:
+def find_class_statements(text: str, name: str) -> list[ast.stmt]:
     """Return the statements of a class with a qualified name; "": those of the file."""
     body = parse_text(text).body
     for part in filter(None, name.split(".")):
@@ -188,18 +192,18 @@ def find_class_body(text: str, name: str) -> list[ast.stmt]:
     return body
 
 
-def _check_inner_functions(texts: Sequence[str], name: str) -> None:
+def _check_arguments_of_inner_functions(texts: Sequence[str], name: str) -> None:
     """Raise Misfit if a function inside of another takes other arguments in the other text."""
     last = name.rpartition(".")[2]
     takes = []
     for text in texts:
         functions = [n for n in ast.walk(parse_text(text)) if isinstance(n, _FUNCTIONS)]
-        takes.append(sorted(_takes(inner) for inner in functions if inner.name == last))
+        takes.append(sorted(_dump_arguments(inner) for inner in functions if inner.name == last))
     if takes[0] != takes[1]:
         raise Misfit(f"{name} takes other arguments")
 
 
-def _takes(node: Any) -> str:
+def _dump_arguments(node: Any) -> str:
     return ast.dump(strip_annotations(node.args))
 
 
@@ -216,7 +220,7 @@ class NoClass(Misfit):
     """There is no such class; the message names it."""
 
 
-def take_away(module: types.ModuleType, name: str) -> None:
+def remove_method(module: types.ModuleType, name: str) -> None:
     """Remove a method from its class, so that an inherited one, or none, takes its place.
 
     Args:
@@ -226,13 +230,13 @@ def take_away(module: types.ModuleType, name: str) -> None:
         NoClass: it is no method of a class of the module.
     """
     above, _, own = name.rpartition(".")
-    kind = find_class(module, above)
+    kind = import_class(module, above)
     if own not in vars(kind):
         raise NoClass(f"{kind.__name__} has no {own}")
     delattr(kind, own)
 
 
-def put_method(module: types.ModuleType, name: str, text: str, path: str) -> None:
+def replace_method_by_text(module: types.ModuleType, name: str, text: str, path: str) -> None:
     """Give a class the method that it has in another text, decorators and defaults included.
 
     Args:
@@ -244,7 +248,7 @@ def put_method(module: types.ModuleType, name: str, text: str, path: str) -> Non
         NoClass: there is no such class here, or no such method of it in the text.
     """
     above, _, own = name.rpartition(".")
-    kind, definitions = find_class(module, above), _find_definitions(text, name)
+    kind, definitions = import_class(module, above), _find_definitions(text, name)
     if not definitions:
         raise NoClass(f"the other text has no {name}")
     definition = ast.ClassDef(kind.__name__, [], [], list(definitions), [])
@@ -264,7 +268,7 @@ def put_method(module: types.ModuleType, name: str, text: str, path: str) -> Non
     setattr(kind, own, method)
 
 
-def find_class(module: types.ModuleType, name: str) -> Any:
+def import_class(module: types.ModuleType, name: str) -> Any:
     """Return the class of a module with a qualified name; raise NoClass if there is none."""
     kind: Any = module
     for part in name.split("."):
@@ -277,7 +281,7 @@ def find_class(module: types.ModuleType, name: str) -> Any:
 def _find_definitions(text: str, name: str) -> list[Any]:
     """Return all definitions of a name, such as a property and its setter."""
     above, _, own = name.rpartition(".")
-    body = find_class_body(text, above)
+    body = find_class_statements(text, above)
     return [node for node in body if isinstance(node, _FUNCTIONS) and node.name == own]
 
 

@@ -11,20 +11,27 @@ import numpy as np
 import torch
 from torch.optim import optimizer as module
 
-from rlregress.inside.events import as_array, make_joint_part, make_part, suspend_tracer
-from rlregress.inside.recorded_methods import hook_method, visit_classes
+from rlregress.inside.events import (
+    convert_to_array,
+    make_event_part,
+    make_part_of_many_arrays,
+    suspend_tracer,
+)
+from rlregress.inside.recorded_methods import call_for_all_subclasses, replace_method_by_handler
 from rlregress.inside.replaced import Hook
-from rlregress.probing.framework_errors import call_through
+from rlregress.probing.framework_errors import call_original
 
 
-def record_steps(recorder: Any) -> None:
+def record_optimizer_steps(recorder: Any) -> None:
     """Record every step of every optimiser, also of those that exist already."""
     steps = Steps(recorder)
-    if not hook_steps(steps.before, steps.after, recorder.on_exit):
-        _install_on_classes(recorder, steps)
+    if not hook_optimizer_steps(
+        steps.note_gradients_before_step, steps.add_step_event, recorder.call_on_exit
+    ):
+        _replace_step_of_classes(recorder, steps)
 
 
-def hook_steps(
+def hook_optimizer_steps(
     before: Callable[..., None],
     after: Callable[..., None],
     on_exit: Callable[[Callable[[], None]], Any],
@@ -56,17 +63,17 @@ class Steps:
         self._gradients: list[tuple[Any, Any]] = []
 
     @suspend_tracer
-    def before(self, optimizer: Any, *_: Any) -> None:
+    def note_gradients_before_step(self, optimizer: Any, *_: Any) -> None:
         """Note gradients and parameters before a step."""
         trained = [p for group in optimizer.param_groups for p in group["params"]]
         # copies: a step writes into the parameters
-        before = [as_array(p).copy() for p in trained]
+        before = [convert_to_array(p).copy() for p in trained]
         rates = np.array([float(group.get("lr", 0.0)) for group in optimizer.param_groups])
         parts = {
-            "size": make_part(np.array([len(before), sum(array.size for array in before)])),
-            "parameters": make_joint_part(before, trained),
-            "gradient": make_joint_part([p.grad for p in trained if p.grad is not None]),
-            "learning_rate": make_part(rates),
+            "size": make_event_part(np.array([len(before), sum(array.size for array in before)])),
+            "parameters": make_part_of_many_arrays(before, trained),
+            "gradient": make_part_of_many_arrays([p.grad for p in trained if p.grad is not None]),
+            "learning_rate": make_event_part(rates),
         }
         self._open[id(optimizer)] = (parts, before)
         # for the names of the event: the gradients may be gone when it is added
@@ -74,30 +81,32 @@ class Steps:
         # until the step ends, writes and draws are part of it
         self._recorder.stepping = True
 
-    def step(self, _: str, original: Any, optimizer: Any, *arguments: Any, **options: Any) -> Any:
+    def record_step_without_hooks(
+        self, _: str, original: Any, optimizer: Any, *arguments: Any, **options: Any
+    ) -> Any:
         """Make a step where torch has no hooks for it."""
         # a step that calls its parent's is one step
         if self._recorder.stepping:
-            return call_through(original, optimizer, *arguments, **options)
-        self.before(optimizer)
+            return call_original(original, optimizer, *arguments, **options)
+        self.note_gradients_before_step(optimizer)
         try:
-            return call_through(original, optimizer, *arguments, **options)
+            return call_original(original, optimizer, *arguments, **options)
         finally:
-            self.after(optimizer)
+            self.add_step_event(optimizer)
 
-    def after(self, optimizer: Any, *_: Any) -> None:
+    def add_step_event(self, optimizer: Any, *_: Any) -> None:
         """Add the event of a step that has ended."""
         self._recorder.stepping = False
         parts, before = self._open.pop(id(optimizer), ({}, []))
-        after = [as_array(p) for group in optimizer.param_groups for p in group["params"]]
+        after = [convert_to_array(p) for group in optimizer.param_groups for p in group["params"]]
         if optimizer not in self._numbers:
             self._numbers[optimizer] = next(self._count)
-        updates = [_subtract(*pair) for pair in zip(after, before, strict=False)]
-        parts["update"] = make_joint_part(updates)
+        updates = [_subtract_parameters(*pair) for pair in zip(after, before, strict=False)]
+        parts["update"] = make_part_of_many_arrays(updates)
         name = f"{type(optimizer).__name__} {self._numbers[optimizer]}"
 
-        def values() -> dict[str, Any]:
-            names = self._recorder.names()
+        def list_named_values() -> dict[str, Any]:
+            names = self._recorder.name_tensors_by_identity()
             by_name = {}
             for number, ((tensor, gradient), start, update) in enumerate(
                 zip(self._gradients, before, updates, strict=False)
@@ -109,21 +118,27 @@ class Steps:
                 by_name[f"update {name}"] = update
             return by_name
 
-        self._recorder.add("optimizer", name, parts, self._recorder.places.nearest_place(2), values)
+        self._recorder.add_event(
+            "optimizer",
+            name,
+            parts,
+            self._recorder.places.find_nearest_traced_place(2),
+            list_named_values,
+        )
 
 
-def _subtract(after: np.ndarray, before: np.ndarray) -> np.ndarray:
+def _subtract_parameters(after: np.ndarray, before: np.ndarray) -> np.ndarray:
     # a lazy parameter gets its shape in the step: all of it is new
     same = after.shape == before.shape and after.dtype == before.dtype and after.dtype != bool
     return np.asarray(after - before) if same else after
 
 
-def _install_on_classes(recorder: Any, steps: Steps) -> None:
+def _replace_step_of_classes(recorder: Any, steps: Steps) -> None:
     """Replace ``step`` in every class, also in later ones: before torch 2.0 there are no hooks."""
-    recorder.optimizer_step = steps.step
+    recorder.optimizer_step = steps.record_step_without_hooks
 
-    def hook(kind: Any) -> None:
+    def hook_class(kind: Any) -> None:
         if kind is not torch.optim.Optimizer:
-            hook_method(recorder, kind, "step", "optimizer_step", "")
+            replace_method_by_handler(recorder, kind, "step", "optimizer_step", "")
 
-    visit_classes(recorder, torch.optim.Optimizer, hook)
+    call_for_all_subclasses(recorder, torch.optim.Optimizer, hook_class)

@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Mapping
 from typing import Any
 
-from rlregress.probing.framework_errors import call_through
+from rlregress.probing.framework_errors import call_original
 
 #: class that starts threads or processes -> its replacement in one process.
 IN_ONE_PROCESS = {
@@ -46,19 +46,19 @@ class OtherActivity:
         process, thread = multiprocessing.process.BaseProcess, threading.Thread
         start_process, start_thread = process.start, thread.start
 
-        def note_process(new_process: Any) -> None:
+        def note_starter_of_process(new_process: Any) -> None:
             # a child has the hook, too, and nobody reads its notes
             if os.getpid() == self._process:
                 self._note_starter("process", self._find_starter())
-            call_through(start_process, new_process)
+            call_original(start_process, new_process)
 
-        def note_thread(new_thread: Any) -> None:
+        def note_starter_of_thread(new_thread: Any) -> None:
             # noted when it records an event: most threads never do
             self._starters[new_thread] = self._find_starter()
-            call_through(start_thread, new_thread)
+            call_original(start_thread, new_thread)
 
-        self._recorder.patch(process, "start", note_process)
-        self._recorder.patch(thread, "start", note_thread)
+        self._recorder.patch_until_exit(process, "start", note_starter_of_process)
+        self._recorder.patch_until_exit(thread, "start", note_starter_of_thread)
 
     def note_current_thread(self) -> None:
         """Note the current thread if it is not the one that installed this: it records an event."""
@@ -84,7 +84,7 @@ class OtherActivity:
                 for base in getattr(kind, "__mro__", ())
                 if base.__name__ in self._instead
             ]
-            name = self._recorder.places.path_below_root(frame.f_code.co_filename)
+            name = self._recorder.places.find_path_below_root(frame.f_code.co_filename)
             row = {
                 "class": replaceable[0] if replaceable else getattr(kind, "__name__", ""),
                 "file": name or os.path.basename(frame.f_code.co_filename),

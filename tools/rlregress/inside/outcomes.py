@@ -33,14 +33,14 @@ class Outcome(NamedTuple):
     values: Values
     refused: str = ""
 
-    def is_sound(self, before: Described) -> bool:
+    def is_finite(self, before: Described) -> bool:
         """Return whether it returned, and made no number NaN or infinite.
 
         Args:
             before: the arguments, whose bounds may be infinite.
         """
         return not self.error and all(
-            _is_finite(leaf) or (path in before and not _is_finite(before[path]))
+            _are_numbers_finite(leaf) or (path in before and not _are_numbers_finite(before[path]))
             for path, leaf in self.leaves.items()
         )
 
@@ -82,17 +82,17 @@ def find_differing_leaves(
     unnamed = [path for path in removed if path.rpartition(".")[2] not in names]
     renamed = _find_renamed_attributes(old.leaves, new.leaves, unnamed, added)
     # a dictionary has an order
-    for path, other_path in zip(*_align_paths(old.leaves, new.leaves), strict=True):
+    for path, other_path in zip(*_pair_paths_in_order(old.leaves, new.leaves), strict=True):
         if path != other_path:
             differing[path] = ("before", other_path), ("after", other_path)
             break
     for path in [*old.leaves, *(path for path in new.leaves if path not in old.leaves)]:
         first, second = old.leaves.get(path), new.leaves.get(path)
-        if (first is None and _is_below(path, added)) or (
-            second is None and _is_below(path, renamed)
+        if (first is None and _is_path_below(path, added)) or (
+            second is None and _is_path_below(path, renamed)
         ):
             continue
-        if first is None or second is None or not are_equal(first, second):
+        if first is None or second is None or not are_leaves_equal(first, second):
             differing[path] = first, second
     if old.error != new.error:
         errors = ("error", old.error_text), ("error", new.error_text)
@@ -100,12 +100,12 @@ def find_differing_leaves(
     return differing
 
 
-def _align_paths(old: Described, new: Described) -> list[list[str]]:
+def _pair_paths_in_order(old: Described, new: Described) -> list[list[str]]:
     """Return the paths that both have, in the order of each."""
     return [[path for path in one if path in both] for one, both in ((old, new), (new, old))]
 
 
-def describe_difference(differing: dict[str, _Leaves]) -> Difference | None:
+def choose_difference_to_report(differing: dict[str, _Leaves]) -> Difference | None:
     """Return the difference that tells a reader most; None: there is none."""
     if not differing:
         return None
@@ -114,19 +114,19 @@ def describe_difference(differing: dict[str, _Leaves]) -> Difference | None:
     flips = True
     for path, (old, new) in differing.items():
         same_type = _have_same_type(old, new)
-        if same_type and old[1].dtype.kind == "f" and _have_same_finite(old[1], new[1]):
+        if same_type and old[1].dtype.kind == "f" and _have_same_finite_positions(old[1], new[1]):
             numbers[path] = old[1], new[1]
         else:
             hard.append(path)
             flips = flips and same_type
     # another type says more than another number, and an error more than a missing result
-    retyped = [path for path in hard if _are_retyped(*differing[path])]
+    retyped = [path for path in hard if _differ_in_type_or_shape(*differing[path])]
     path = ((hard if "error" in differing else retyped) or hard or list(numbers))[0]
-    old, new = _describe_both(*differing[path])
+    old, new = _describe_two_leaves(*differing[path])
     return Difference(path, old, new, not hard, bool(hard) and flips, numbers)
 
 
-def measure_largest_gap(first: np.ndarray, second: np.ndarray) -> float:
+def measure_largest_distance(first: np.ndarray, second: np.ndarray) -> float:
     """Return the largest distance between two numbers of arrays of one shape."""
     with np.errstate(all="ignore"):
         gap = np.abs(second.astype(np.float64) - first.astype(np.float64))
@@ -134,13 +134,13 @@ def measure_largest_gap(first: np.ndarray, second: np.ndarray) -> float:
     return float(gap[~np.isnan(gap)].max(initial=0.0))
 
 
-def measure_largest_size(array: np.ndarray) -> float:
+def measure_largest_magnitude(array: np.ndarray) -> float:
     """Return the largest finite absolute number of an array."""
     finite = np.abs(array[np.isfinite(array)])
     return float(finite.max(initial=0.0))
 
 
-def _is_finite(leaf: Any) -> bool:
+def _are_numbers_finite(leaf: Any) -> bool:
     if leaf is None or not isinstance(leaf[1], np.ndarray) or leaf[1].dtype.kind != "f":
         return True
     return bool(np.isfinite(leaf[1]).all())
@@ -156,15 +156,17 @@ def _find_renamed_attributes(
     candidates, renamed = list(added), []
     for path in removed:
         for candidate in candidates:
-            same = _leaves_of_attribute(old, path) == _leaves_of_attribute(new, candidate)
-            if same and _shares_words(path, candidate):
+            same = _select_leaves_of_attribute(old, path) == _select_leaves_of_attribute(
+                new, candidate
+            )
+            if same and _share_words(path, candidate):
                 candidates.remove(candidate)
                 renamed.append(path)
                 break
     return renamed
 
 
-def _shares_words(old: str, new: str) -> bool:
+def _share_words(old: str, new: str) -> bool:
     (old_owner, _, old_name), (new_owner, _, new_name) = old.rpartition("."), new.rpartition(".")
     old_words, new_words = set(old_name.split("_")), set(new_name.split("_"))
     private = old_name.startswith("_") and new_name.startswith("_")
@@ -173,10 +175,10 @@ def _shares_words(old: str, new: str) -> bool:
     )  # fmt: skip
 
 
-def _leaves_of_attribute(leaves: Described, attribute: str) -> dict[str, Any]:
+def _select_leaves_of_attribute(leaves: Described, attribute: str) -> dict[str, Any]:
     """Return the leaves of an attribute by their path below it, comparable by ==."""
     below = {path[len(attribute) :]: leaf for path, leaf in leaves.items()
-             if _is_below(path, [attribute])}  # fmt: skip
+             if _is_path_below(path, [attribute])}  # fmt: skip
     return {
         path: (leaf[0], leaf[1].dtype, leaf[1].shape, leaf[1].tobytes())
         if isinstance(leaf[1], np.ndarray)
@@ -185,12 +187,12 @@ def _leaves_of_attribute(leaves: Described, attribute: str) -> dict[str, Any]:
     }
 
 
-def _is_below(path: str, starts: Sequence[str]) -> bool:
+def _is_path_below(path: str, starts: Sequence[str]) -> bool:
     """Return whether a path is one of some others, or leads further."""
     return any(path == start or path.startswith((f"{start}.", f"{start}[")) for start in starts)
 
 
-def are_equal(first: Any, second: Any) -> bool:
+def are_leaves_equal(first: Any, second: Any) -> bool:
     """Return whether two leaves are equal to the bit."""
     if first[0] != second[0] or type(first[1]) is not type(second[1]):
         return False
@@ -200,7 +202,7 @@ def are_equal(first: Any, second: Any) -> bool:
     return _have_same_type(first, second) and first[1].tobytes() == second[1].tobytes()
 
 
-def _are_retyped(first: Any, second: Any) -> bool:
+def _differ_in_type_or_shape(first: Any, second: Any) -> bool:
     """Return whether two leaves are values of another type or shape."""
     arrays = [leaf is not None and isinstance(leaf[1], np.ndarray) for leaf in (first, second)]
     return any(arrays) and None not in (first, second) and not _have_same_type(first, second)
@@ -218,11 +220,11 @@ def _have_same_type(first: Any, second: Any) -> bool:
     )
 
 
-def _have_same_finite(first: np.ndarray, second: np.ndarray) -> bool:
+def _have_same_finite_positions(first: np.ndarray, second: np.ndarray) -> bool:
     return all(np.array_equal(f(first), f(second)) for f in (np.isnan, np.isposinf, np.isneginf))
 
 
-def _describe_both(first: Any, second: Any) -> list[str]:
+def _describe_two_leaves(first: Any, second: Any) -> list[str]:
     """Return two leaves in words, each as far as it says how they differ."""
     pair = (first, second)
     if None in pair:

@@ -20,9 +20,9 @@ import numpy as np
 import torch
 
 from rlregress.inside import leaves
-from rlregress.inside.events import as_array
+from rlregress.inside.events import convert_to_array
 from rlregress.probing.option_variants import list_other_values
-from rlregress.probing.signatures import list_parameters
+from rlregress.probing.signatures import list_parameters_with_inherited
 
 #: entries of one container, and levels of objects, that are changed one by one.
 _ENTRIES, _LEVELS = 16, 4
@@ -97,7 +97,7 @@ _NUMBERS: dict[str, dict[str, _Numbers]] = {
 }
 
 
-def aim_at_bounds(bounds: Collection[float]) -> None:
+def perturb_around_bounds(bounds: Collection[float]) -> None:
     """Let numbers also become values between some bounds, and beyond them.
 
     This lasts for the rest of the process: one call is examined in each.
@@ -138,7 +138,7 @@ class Target(NamedTuple):
         """Return whether its own name, or its key, is one of some names."""
         return self.labels[-1].strip(".[]'") in names
 
-    def change(self, value: Any, number: int, words: list[str]) -> Any:
+    def change_part(self, value: Any, number: int, words: list[str]) -> Any:
         """Return the part with the change of a number, in place where it is an object.
 
         Args:
@@ -150,17 +150,17 @@ class Target(NamedTuple):
             return option
         draw = np.random.Generator(np.random.PCG64(number))
 
-        def change_numbers(part: Any) -> Any:
+        def change_numbers_of(part: Any) -> Any:
             if self.whole and not leaves.is_array(part):
                 return None
-            table = _choose_changes(part, str(self))
+            table = _choose_changes_of_numbers(part, str(self))
             if table is None:
                 return None
             name, replace = list(table.items())[number % len(table)]
             words.append(name)
             return _replace_numbers(part, replace, draw)
 
-        return leaves.change_numbers(value, change_numbers)
+        return leaves.change_all_numbers(value, change_numbers_of)
 
 
 class Perturbation(NamedTuple):
@@ -178,13 +178,13 @@ class Perturbation(NamedTuple):
         halves = self.changes[:middle], self.changes[middle:]
         return [Perturbation(half) for half in halves] if middle else []
 
-    def list_smaller(self) -> list[Perturbation]:
+    def list_smaller_perturbations(self) -> list[Perturbation]:
         """Return those with half of the changes, then those without one of them."""
         count = len(self.changes)
         without = [self.changes[:n] + self.changes[n + 1 :] for n in range(count)]
         return self.split_in_halves() + [Perturbation(change) for change in without if count > 2]
 
-    def apply(self, arguments: dict[str, Any]) -> None:
+    def change_arguments(self, arguments: dict[str, Any]) -> None:
         """Change arguments in place."""
         for target, number in self.changes:
             _change_argument(arguments, target, number)
@@ -199,7 +199,7 @@ class Perturbation(NamedTuple):
         return ", ".join(described) + (f" and {count} more" if count else "")
 
 
-def find_options(called: Any, arguments: dict[str, Any]) -> list[Target]:
+def find_words_and_none_to_change(called: Any, arguments: dict[str, Any]) -> list[Target]:
     """Return words and None among arguments, and among attributes of ``self``, with other values.
 
     An attribute has the values of the parameter of its class that has its name.
@@ -208,15 +208,19 @@ def find_options(called: Any, arguments: dict[str, Any]) -> list[Target]:
         called: the function, or the class whose constructor it is.
     """
     owner = arguments.get("self")
-    options = list(_list_options(called, (), arguments))
+    options = list(_list_words_and_none_of_owner(called, (), arguments))
     if owner is not None:
         with contextlib.suppress(TypeError, ValueError):
-            options += _list_options(type(owner), ("self",), leaves.own_attributes(owner))
+            options += _list_words_and_none_of_owner(
+                type(owner), ("self",), leaves.list_own_attributes(owner)
+            )
     return options
 
 
-def _list_options(called: Any, owner: tuple[str, ...], values: dict[str, Any]) -> Iterator[Target]:
-    for name, parameter in list_parameters(called).items():
+def _list_words_and_none_of_owner(
+    called: Any, owner: tuple[str, ...], values: dict[str, Any]
+) -> Iterator[Target]:
+    for name, parameter in list_parameters_with_inherited(called).items():
         value = values.get(name, 0)
         if value is None or isinstance(value, str):
             options = list_other_values(called, parameter.replace(default=value))
@@ -233,10 +237,10 @@ def list_perturbations(
     Args:
         names: of attributes that the code reads.
         near: names in the lines that differ, and those that they are computed from.
-        options: see ``find_options``.
+        options: see ``find_words_and_none_to_change``.
     """
     listed_targets = [
-        t for name, value in arguments.items() for t in _list_targets(value, (name,), names)
+        t for name, value in arguments.items() for t in _list_parts_to_change(value, (name,), names)
     ]
     targets = [*dict.fromkeys(listed_targets)]
     arrays = [target for target in targets if target.size > 1 and not target.whole]
@@ -277,22 +281,22 @@ def _mix_changes(targets: Sequence[Target], number: int) -> Perturbation:
     return Perturbation(tuple(zip(targets, ways, strict=False)))
 
 
-def _list_parts(value: Any) -> list[tuple[str, Any]]:
+def _list_parts_of_value(value: Any) -> list[tuple[str, Any]]:
     if isinstance(value, Arguments):
         return list(value.items())
-    return leaves.list_children(value)
+    return leaves.list_labelled_parts(value)
 
 
 class Arguments(dict[str, Any]):
     """The arguments of a call, by name."""
 
 
-def _list_targets(
+def _list_parts_to_change(
     value: Any, labels: tuple[str, ...], names: set[str], level: int = 0
 ) -> Iterator[Target]:
     """Yield the parts of a value that are changed one by one, the whole of it last."""
     if leaves.is_array(value) or isinstance(value, (bool, int, float, np.generic)):
-        if _choose_changes(value, labels[-1]):
+        if _choose_changes_of_numbers(value, labels[-1]):
             flag = isinstance(value, bool)
             yield Target(labels, int(np.prod(np.shape(value))), flag=flag)
         return
@@ -303,7 +307,7 @@ def _list_targets(
     ):
         return
     space = type(value).__module__.partition(".")[0] in _SPACES
-    parts = leaves.list_children(value)
+    parts = leaves.list_labelled_parts(value)
     attributes = [part for part in parts if part[0].startswith(".")]
     items = [part for part in parts if not part[0].startswith(".")]
     if isinstance(value, _CONTAINERS):
@@ -313,7 +317,7 @@ def _list_targets(
     read = [(label, part) for label, part in attributes
             if label[1:] in names or (level and not space and leaves.is_array(part))]  # fmt: skip
     for label, part in [*items[:_ENTRIES], *read[: 4 * _ENTRIES]]:
-        yield from _list_targets(part, (*labels, label), names, level + 1)
+        yield from _list_parts_to_change(part, (*labels, label), names, level + 1)
     if level and not space:
         sizes: list[int] = []
 
@@ -321,7 +325,7 @@ def _list_targets(
             if leaves.is_array(part):
                 sizes.append(int(np.prod(np.shape(part))))
 
-        leaves.change_numbers(value, note_size)
+        leaves.change_all_numbers(value, note_size)
         if sum(sizes):
             yield Target(labels, sum(sizes), whole=True)
 
@@ -329,24 +333,24 @@ def _list_targets(
 def _change_argument(arguments: dict[str, Any], target: Target, number: int) -> list[str]:
     """Change a part of the arguments in place; return the changes in words."""
     words: list[str] = []
-    _change_at(
-        arguments, target.labels, functools.partial(target.change, number=number, words=words)
+    _change_labelled_part(
+        arguments, target.labels, functools.partial(target.change_part, number=number, words=words)
     )
     return words
 
 
-def _change_at(value: Any, labels: tuple[str, ...], change: Callable[[Any], Any]) -> Any:
+def _change_labelled_part(value: Any, labels: tuple[str, ...], change: Callable[[Any], Any]) -> Any:
     """Return the value with the part changed that labels lead to."""
     if not labels:
         return change(value)
-    for label, part in _list_parts(value):
+    for label, part in _list_parts_of_value(value):
         if label == labels[0]:
-            changed = _change_at(part, labels[1:], change)
+            changed = _change_labelled_part(part, labels[1:], change)
             return value if changed is part else leaves.replace_part(value, label, changed)
     return value
 
 
-def _choose_changes(value: Any, name: str) -> dict[str, _Numbers] | None:
+def _choose_changes_of_numbers(value: Any, name: str) -> dict[str, _Numbers] | None:
     """Return the changes of a number, an array or a tensor; None: there are none."""
     if isinstance(value, torch.Tensor):
         if value.dtype == torch.bool:
@@ -355,7 +359,7 @@ def _choose_changes(value: Any, name: str) -> dict[str, _Numbers] | None:
             return None
         if value.dtype.is_complex or value.is_sparse or value.is_quantized or not value.numel():
             return None
-        array = as_array(value)
+        array = convert_to_array(value)
     else:
         array = np.asarray(value)
     if array.dtype.kind not in "biuf" or not array.size:
@@ -374,7 +378,7 @@ def _choose_changes(value: Any, name: str) -> dict[str, _Numbers] | None:
 
 
 def _replace_numbers(value: Any, numbers: _Numbers, draw: np.random.Generator) -> Any:
-    array = as_array(value) if isinstance(value, torch.Tensor) else np.asarray(value)
+    array = convert_to_array(value) if isinstance(value, torch.Tensor) else np.asarray(value)
     with np.errstate(all="ignore"):
         replaced = numbers(array.astype(np.float64) if array.dtype.kind == "b" else array, draw)
     if isinstance(value, torch.Tensor):

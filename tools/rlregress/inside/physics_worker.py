@@ -17,14 +17,14 @@ import gymnasium
 import numpy as np
 
 from rlregress.inside.events import describe_types
-from rlregress.inside.job_files import answer_job
+from rlregress.inside.job_files import answer_job_of_file
 
 
-def _make_row(observation: Any, reward: Any = 0.0) -> list[float]:
+def _make_row_of_step(observation: Any, reward: Any = 0.0) -> list[float]:
     return [float(reward), *np.ravel(observation).astype(float).tolist()]
 
 
-def _describe_error(error: Exception) -> dict[str, Any]:
+def _describe_error_of_environment(error: Exception) -> dict[str, Any]:
     """Return an error, and whether it says that the environment is not installed."""
     kinds = gymnasium.error.UnregisteredEnv, gymnasium.error.DependencyNotInstalled, ImportError
     return {"error": f"{type(error).__name__}: {error}", "is_lacking": isinstance(error, kinds)}
@@ -41,7 +41,7 @@ class _Types:
         self.changes: list[Any] = []
         self._last: dict[int, str] = {}
 
-    def note(self, row: int, *values: Any) -> None:
+    def note_types(self, row: int, *values: Any) -> None:
         """Note a reset, or a step with its reward and flags."""
         names = ("observation", "reward", "terminated", "truncated")
         types = describe_types(dict(zip(names, values, strict=False)))
@@ -55,9 +55,9 @@ def record_trajectory(id: str, steps: int) -> dict[str, Any]:
     try:
         environment = gymnasium.make(id)
         observation, _ = environment.reset(seed=0)
-        rows: list[list[float]] = [_make_row(observation)]
+        rows: list[list[float]] = [_make_row_of_step(observation)]
         types = _Types()
-        types.note(0, observation)
+        types.note_types(0, observation)
         space: Any = environment.action_space
         draw = np.random.RandomState(0)
         for _ in range(steps):
@@ -66,16 +66,16 @@ def record_trajectory(id: str, steps: int) -> dict[str, Any]:
             else:
                 action = np.asarray(draw.uniform(space.low, space.high), dtype=space.dtype)
             observation, reward, terminated, truncated, _ = environment.step(action)
-            types.note(len(rows), observation, reward, terminated, truncated)
-            rows.append(_make_row(observation, reward))
+            types.note_types(len(rows), observation, reward, terminated, truncated)
+            rows.append(_make_row_of_step(observation, reward))
             if terminated or truncated:
                 observation, _ = environment.reset()
-                types.note(len(rows), observation)
-                rows.append(_make_row(observation))
+                types.note_types(len(rows), observation)
+                rows.append(_make_row_of_step(observation))
         environment.close()
         return {"rows": rows, "types": types.changes}
     except Exception as error:  # an environment that one version lacks is a difference
-        return _describe_error(error)
+        return _describe_error_of_environment(error)
 
 
 def record_episodes(path: str, count: int) -> dict[str, Any]:
@@ -94,8 +94,8 @@ def record_episodes(path: str, count: int) -> dict[str, Any]:
         for seed in range(count):
             observation, _ = environment.reset(seed=seed)
             begins.append(len(rows))
-            types.note(len(rows), observation)
-            rows.append(_make_row(observation))
+            types.note_types(len(rows), observation)
+            rows.append(_make_row_of_step(observation))
             is_over = False
             total = 0.0
             while not is_over:
@@ -108,18 +108,18 @@ def record_episodes(path: str, count: int) -> dict[str, Any]:
                 else:
                     action = np.clip(out, space.low, space.high).astype(space.dtype)
                 observation, reward, terminated, truncated, _ = environment.step(action)
-                types.note(len(rows), observation, reward, terminated, truncated)
-                rows.append(_make_row(observation, reward))
+                types.note_types(len(rows), observation, reward, terminated, truncated)
+                rows.append(_make_row_of_step(observation, reward))
                 total += float(reward)
                 is_over = bool(terminated or truncated)
             returns.append(total)
         environment.close()
         return {"rows": rows, "types": types.changes, "begins": begins, "returns": returns}
     except Exception as error:  # as above
-        return _describe_error(error)
+        return _describe_error_of_environment(error)
 
 
-def record_all(job: dict[str, Any]) -> dict[str, Any]:
+def record_trajectories(job: dict[str, Any]) -> dict[str, Any]:
     """Return the trajectories of a job by environment or policy."""
     trajectories = {id: record_trajectory(id, int(job["steps"])) for id in job["environments"]}
     for name, path in job["policies"].items():
@@ -128,4 +128,4 @@ def record_all(job: dict[str, Any]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    sys.exit(answer_job(record_all, sys.argv[1:]))
+    sys.exit(answer_job_of_file(record_trajectories, sys.argv[1:]))

@@ -24,7 +24,7 @@ from gymnasium.utils import EzPickle
 _LARGE_BYTES = 1 << 20
 
 
-def dump_objects(everything: Any, file: Any) -> None:
+def pickle_objects(everything: Any, file: Any) -> None:
     """Write a graph of objects.
 
     Args:
@@ -36,8 +36,8 @@ def dump_objects(everything: Any, file: Any) -> None:
     _Pickler(file, protocol=5).dump(everything)
 
 
-def load_objects(file: BinaryIO) -> Any:
-    """Read a graph of objects that ``dump_objects`` wrote with the same versions.
+def unpickle_objects(file: BinaryIO) -> Any:
+    """Read a graph of objects that ``pickle_objects`` wrote with the same versions.
 
     Raises:
         Exception: it cannot be read.
@@ -69,9 +69,9 @@ class Tensors:
         self._storages: dict[tuple[int, int], Storage] = {}
         self.shares = False
 
-    def reduce(self, tensor: torch.Tensor, requires_grad: bool) -> Any:
+    def reduce_tensor(self, tensor: torch.Tensor, requires_grad: bool) -> Any:
         """Return how to pickle a plain tensor."""
-        memory = _memory_of_tensor(tensor)
+        memory = _get_memory_of_tensor(tensor)
         place = (memory.data_ptr(), memory.nbytes())
         self.shares = self.shares or place in self._storages
         if place not in self._storages:
@@ -83,8 +83,15 @@ class Tensors:
         # torch warns that a tensor that is no leaf has none
         gradient = tensor.grad if tensor.is_leaf else None
         if gradient is None and not tensor.__dict__:
-            return make_tensor, arguments
-        return make_tensor, arguments, (gradient, tensor.__dict__), None, None, fill_tensor
+            return rebuild_tensor, arguments
+        return (
+            rebuild_tensor,
+            arguments,
+            (gradient, tensor.__dict__),
+            None,
+            None,
+            restore_tensor_attributes,
+        )
 
 
 class _Pickler(cloudpickle.Pickler):
@@ -94,38 +101,40 @@ class _Pickler(cloudpickle.Pickler):
 
     def reducer_override(self, instance: Any) -> Any:
         if isinstance(instance, np.ndarray) and instance.nbytes > _LARGE_BYTES:
-            cut = _reduce_array(instance)
+            cut = _reduce_array_without_zeros(instance)
             if cut is not None:
                 return cut
-        elif isinstance(instance, torch.Tensor) and is_plain(instance):
-            return self._tensors.reduce(instance, instance.is_leaf and instance.requires_grad)
+        elif isinstance(instance, torch.Tensor) and is_plain_tensor(instance):
+            return self._tensors.reduce_tensor(
+                instance, instance.is_leaf and instance.requires_grad
+            )
         elif isinstance(instance, weakref.ReferenceType):
             return _rebuild_weak_reference, (instance(),)
         elif isinstance(instance, EzPickle):
             # it would be made anew from its arguments
             return (
-                _make_without_init,
+                _make_instance_without_init,
                 (type(instance),),
                 instance.__dict__,
                 None,
                 None,
-                _fill_attributes,
+                _restore_attributes,
             )
         return super().reducer_override(instance)
 
 
-def is_plain(tensor: torch.Tensor) -> bool:
+def is_plain_tensor(tensor: torch.Tensor) -> bool:
     """Return whether a tensor is of torch's own class, with its numbers in ordinary memory."""
     return (
         type(tensor) in (torch.Tensor, torch.nn.Parameter)
         and tensor.device.type == "cpu"
         and tensor.layout is torch.strided
         and not (tensor.is_quantized or tensor.is_conj() or tensor.is_neg())
-        and _memory_of_tensor(tensor) is not None
+        and _get_memory_of_tensor(tensor) is not None
     )
 
 
-def _reduce_array(array: np.ndarray) -> Any:
+def _reduce_array_without_zeros(array: np.ndarray) -> Any:
     """Return how to pickle a large array without its zeros; None: as usual."""
     if type(array) is not np.ndarray or array.dtype.hasobject or not array.flags.c_contiguous:
         return None
@@ -133,10 +142,14 @@ def _reduce_array(array: np.ndarray) -> Any:
     end = len(memory)
     while end and not memory[max(end - _LARGE_BYTES, 0) : end].any():
         end = max(end - _LARGE_BYTES, 0)
-    return _rebuild_array, (array.shape, array.dtype, pickle.PickleBuffer(memory.data[:end]))
+    return _rebuild_array_with_zeros, (
+        array.shape,
+        array.dtype,
+        pickle.PickleBuffer(memory.data[:end]),
+    )
 
 
-def _rebuild_array(shape: tuple[int, ...], dtype: np.dtype, start: Any) -> np.ndarray:
+def _rebuild_array_with_zeros(shape: tuple[int, ...], dtype: np.dtype, start: Any) -> np.ndarray:
     if len(start) == dtype.itemsize * int(np.prod(shape)):
         return np.frombuffer(start, dtype).reshape(shape)
     array = np.zeros(shape, dtype)
@@ -144,7 +157,7 @@ def _rebuild_array(shape: tuple[int, ...], dtype: np.dtype, start: Any) -> np.nd
     return array
 
 
-def _memory_of_tensor(tensor: torch.Tensor) -> Any:
+def _get_memory_of_tensor(tensor: torch.Tensor) -> Any:
     """Return the memory of a tensor; None before torch 1.13."""
     if hasattr(tensor, "untyped_storage"):
         return tensor.untyped_storage()
@@ -152,18 +165,18 @@ def _memory_of_tensor(tensor: torch.Tensor) -> Any:
     return typed.untyped() if hasattr(typed, "untyped") else None
 
 
-def make_tensor(kind: type, storage: Storage, layout: Any, requires_grad: bool) -> torch.Tensor:
+def rebuild_tensor(kind: type, storage: Storage, layout: Any, requires_grad: bool) -> torch.Tensor:
     """Return a tensor in a memory."""
     dtype, offset, shape, stride = layout
     tensor = torch.empty(0, dtype=dtype).set_(
-        _memory_of_tensor(storage.tensor), offset, shape, stride
+        _get_memory_of_tensor(storage.tensor), offset, shape, stride
     )
     if kind is torch.nn.Parameter:
         return torch.nn.Parameter(tensor, requires_grad)
     return tensor.requires_grad_(requires_grad)
 
 
-def fill_tensor(tensor: torch.Tensor, state: tuple[Any, Mapping[str, Any]]) -> None:
+def restore_tensor_attributes(tensor: torch.Tensor, state: tuple[Any, Mapping[str, Any]]) -> None:
     """Give a tensor its gradient and its attributes."""
     tensor.grad = state[0]
     tensor.__dict__.update(state[1])
@@ -177,9 +190,9 @@ def _rebuild_weak_reference(instance: Any) -> Any:
     return weakref.ref(_Gone() if instance is None else instance)
 
 
-def _make_without_init(kind: Any) -> Any:
+def _make_instance_without_init(kind: Any) -> Any:
     return kind.__new__(kind)
 
 
-def _fill_attributes(instance: Any, state: Mapping[str, Any]) -> None:
+def _restore_attributes(instance: Any, state: Mapping[str, Any]) -> None:
     instance.__dict__.update(state)

@@ -19,14 +19,14 @@ import numpy as np
 from rlregress import frameworks, missing_packages
 from rlregress.frameworks.base import Adapter
 from rlregress.inside.events import Places
-from rlregress.inside.job_files import answer_job
+from rlregress.inside.job_files import answer_job_of_file
 from rlregress.inside.lines import Lines
 from rlregress.model.extra_packages import IN_BOTH_VERSIONS
 from rlregress.probing import framework_errors, signatures
-from rlregress.probing.families import Unread, error_text
+from rlregress.probing.families import Unread, format_error
 from rlregress.probing.interface import Probe, Unprobed, Unsupported
-from rlregress.probing.isolation import run_isolated
-from rlregress.probing.time_limits import raise_after
+from rlregress.probing.isolation import run_probe_isolated
+from rlregress.probing.time_limits import raise_error_after
 
 
 def probe_adapter(
@@ -44,24 +44,24 @@ def probe_adapter(
 
     # what torch imports when the first optimiser is made takes twice as long where calls are noted
     torch.optim.Adam([torch.nn.Parameter(torch.zeros(1))])
-    adapter = frameworks.get(framework)
+    adapter = frameworks.get_adapter(framework)
     observed: dict[str, Any] = {}
-    places = Places(_list_folders(adapter))
+    places = Places(_list_code_folders(adapter))
     #: file and qualified name of each function that a probe called -> its place in the list.
     functions: dict[tuple[str, str], int] = {}
-    for (id, scope), probe in adapter.observe.probes().items():
+    for (id, scope), probe in adapter.observe.list_probes().items():
         if id in inputs:
             called = Lines(places, ())
             answer = _run_probe(adapter, probe, inputs[id], called, until)
             answer["entered"] = [
                 functions.setdefault((file, name), len(functions))
-                for file, names in called.functions().items()
+                for file, names in called.list_called_functions().items()
                 for name in names
             ]
             observed[f"{id} {scope}"] = answer
     return {
-        "versions": dict(adapter.code.versions()),
-        "folders": list(_list_folders(adapter)),
+        "versions": dict(adapter.code.map_package_versions()),
+        "folders": list(_list_code_folders(adapter)),
         "functions": [list(function) for function in functions],
         **_list_algorithms(adapter),
         "observed": observed,
@@ -81,19 +81,23 @@ def _run_probe(
     try:
         # nothing but a probe: elsewhere nobody would take it as an answer
         seconds = {} if until is None else {signal.ITIMER_REAL: until - time.time()}
-        with raise_after(OutOfTime, seconds), called:
-            numbers = np.atleast_1d(np.asarray(run_isolated(probe, arguments), dtype=np.float64))
+        with raise_error_after(OutOfTime, seconds), called:
+            numbers = np.atleast_1d(
+                np.asarray(run_probe_isolated(probe, arguments), dtype=np.float64)
+            )
         return {"observed": numbers.tolist()}
     except OutOfTime:
         return {"error": "--minutes were over", "why": "time"}
     except Exception as error:  # whatever the foreign code raises is the finding
         modules = adapter.framework.modules
         return {
-            "error": missing_packages.describe_missing(error, IN_BOTH_VERSIONS)
-            or error_text(error),
+            "error": missing_packages.describe_missing_package(error, IN_BOTH_VERSIONS)
+            or format_error(error),
             "why": _classify_error(error, modules),
-            "place": framework_errors.error_location(error),
-            "whose": framework_errors.error_origin(error, modules, _list_folders(adapter)),
+            "place": framework_errors.find_error_location(error),
+            "whose": framework_errors.find_error_origin(
+                error, modules, _list_code_folders(adapter)
+            ),
         }
 
 
@@ -101,32 +105,35 @@ class OutOfTime(BaseException):
     """The time for probes is over; no handler of a framework catches it."""
 
 
-def _list_folders(adapter: Adapter) -> Sequence[str]:
+def _list_code_folders(adapter: Adapter) -> Sequence[str]:
     try:
-        return adapter.code.folders()
+        return adapter.code.list_folders()
     except Exception:  # foreign code, as above
         return ()
 
 
 def _list_algorithms(adapter: Adapter) -> dict[str, Any]:
     try:
-        return {"algorithms": list(adapter.trace_trainings())}
+        return {"algorithms": list(adapter.list_trace_trainings())}
     except Exception as error:  # foreign code, as above
-        return {"algorithms": [], "algorithms_unread": error_text(error)}
+        return {"algorithms": [], "algorithms_unread": format_error(error)}
 
 
 def _read_defaults(adapter: Adapter) -> dict[str, Any]:
     defaults: dict[tuple[str, str], Mapping[str, Any]] = {}
     for algorithms, read in (
-        ((*adapter.framework.algorithms, *adapter.framework.behavior_only), adapter.read.defaults),
-        (("others",), adapter.read.other_defaults),
+        (
+            (*adapter.framework.algorithms, *adapter.framework.behavior_only),
+            adapter.read.read_defaults,
+        ),
+        (("others",), adapter.read.read_other_defaults),
     ):
         try:
             defaults.update(read())
         except Exception as error:  # foreign code, as above
             defaults.update(
                 {
-                    (a, s): Unread(error_text(error))
+                    (a, s): Unread(format_error(error))
                     for a in algorithms
                     for s in adapter.framework.scopes
                 }
@@ -134,7 +141,9 @@ def _read_defaults(adapter: Adapter) -> dict[str, Any]:
     cells = {" ".join(cell): values for cell, values in defaults.items()}
     return {
         "defaults": {
-            cell: {name: signatures.format_value(value) for name, value in values.items()}
+            cell: {
+                name: signatures.format_value_reproducibly(value) for name, value in values.items()
+            }
             for cell, values in cells.items()
             if not isinstance(values, Unread)
         },
@@ -172,9 +181,9 @@ def _classify_error(error: BaseException, modules: Sequence[str]) -> str:
     return reason
 
 
-def _answer_job(job: dict[str, Any]) -> dict[str, Any]:
+def _probe_adapter_of_job(job: dict[str, Any]) -> dict[str, Any]:
     return probe_adapter(job["framework"], job["inputs"], job.get("until"))
 
 
 if __name__ == "__main__":
-    sys.exit(answer_job(_answer_job, sys.argv[1:]))
+    sys.exit(answer_job_of_file(_probe_adapter_of_job, sys.argv[1:]))

@@ -43,7 +43,7 @@ _PARENT_DIED = signal.SIGURG
 _PASSED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1)
 
 
-def supervise_command(command: Sequence[str], parent: int = 0) -> list[str]:
+def make_supervised_command(command: Sequence[str], parent: int = 0) -> list[str]:
     """Return the command that supervises another one.
 
     Args:
@@ -71,7 +71,7 @@ def run_supervised(
     import subprocess
 
     text = {"text": True, "stdin": subprocess.DEVNULL, **options}
-    with subprocess.Popen(supervise_command(command), **text) as process:
+    with subprocess.Popen(make_supervised_command(command), **text) as process:
         try:
             output, errors = process.communicate(timeout=timeout)
         except BaseException:
@@ -80,7 +80,7 @@ def run_supervised(
     return subprocess.CompletedProcess(command, process.returncode, output, errors)
 
 
-def end_with_parent(by: signal.Signals = signal.SIGTERM, parent: int = 0) -> None:
+def end_process_with_parent(by: signal.Signals = signal.SIGTERM, parent: int = 0) -> None:
     """Ask Linux to end this process when the one that started it dies, however it dies.
 
     Args:
@@ -89,7 +89,7 @@ def end_with_parent(by: signal.Signals = signal.SIGTERM, parent: int = 0) -> Non
     """
     if _LINUX:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, by)
-        if parent and _read_state(parent)[0] in "ZX":
+        if parent and _read_process_state(parent)[0] in "ZX":
             os.kill(os.getpid(), by)
 
 
@@ -110,7 +110,7 @@ def end_children() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def own_temporary_files() -> Iterator[str]:
+def use_own_temporary_folder() -> Iterator[str]:
     """Keep the temporary files of the block, and of what it starts, in a folder; remove it then.
 
     Children get it from ``child_environment``. Within a command that another one has started, it is
@@ -124,7 +124,7 @@ def own_temporary_files() -> Iterator[str]:
 
     global _owned
     before, folder = tempfile.tempdir, tempfile.gettempdir()
-    owner = folder_owner(folder)
+    owner = find_owner_of_temporary_folder(folder)
     if _owned or owner not in (0, os.getpid()):
         yield folder
         return
@@ -142,24 +142,24 @@ def own_temporary_files() -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def folder_owner(folder: str) -> int:
+def find_owner_of_temporary_folder(folder: str) -> int:
     """Return the process that removes a folder of temporary files; 0: it is no such folder."""
     before, _, suffix = os.path.basename(folder).partition(_FOLDER)
     number = suffix.partition("-")[0]
     return int(number) if not before and number.isdecimal() else 0
 
 
-def _remove_left_folder() -> None:
+def _remove_abandoned_folder() -> None:
     """Remove the folder of temporary files if its owner has ended, or is this very process."""
     folder = os.environ.get("TMPDIR", "")
-    owner = folder_owner(folder)
-    if owner and (owner == os.getpid() or _read_state(owner)[0] in "ZX"):
+    owner = find_owner_of_temporary_folder(folder)
+    if owner and (owner == os.getpid() or _read_process_state(owner)[0] in "ZX"):
         import shutil
 
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _read_state(process: int) -> list[str]:
+def _read_process_state(process: int) -> list[str]:
     """Return state and parent of a process, from its line in ``/proc``."""
     try:
         with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as file:
@@ -172,7 +172,7 @@ def _read_state(process: int) -> list[str]:
 def _list_children() -> set[int]:
     parent = str(os.getpid())
     processes = (int(name) for name in os.listdir("/proc") if name.isdecimal())
-    return {process for process in processes if _read_state(process)[1] == parent}
+    return {process for process in processes if _read_process_state(process)[1] == parent}
 
 
 def _end_children(spared: Collection[int] = (), grace: float = _GRACE) -> None:
@@ -191,7 +191,7 @@ def _end_children(spared: Collection[int] = (), grace: float = _GRACE) -> None:
         time.sleep(0.01)
 
 
-def _supervise(parent: int, command: list[str]) -> NoReturn:
+def _run_and_clean_up(parent: int, command: list[str]) -> NoReturn:
     """Run a command, then end all processes that it has left behind; exit as the command did."""
     awaited = {*_PASSED, KILL_TREE, _PARENT_DIED, signal.SIGCHLD}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, awaited)
@@ -202,7 +202,7 @@ def _supervise(parent: int, command: list[str]) -> NoReturn:
     own = os.getpid()
     child = os.fork()
     if not child:
-        end_with_parent(signal.SIGKILL, own)
+        end_process_with_parent(signal.SIGKILL, own)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         _replace_by_command(command)
     finished = status = 0
@@ -210,18 +210,18 @@ def _supervise(parent: int, command: list[str]) -> NoReturn:
         got = signal.sigwaitinfo(awaited) if os.getppid() == parent else None
         if got is None or got.si_signo == KILL_TREE or os.getppid() != parent:
             _end_children(grace=0.0)
-            _end_as(signal.SIGKILL)
+            _end_process_as(signal.SIGKILL)
         if got.si_signo in _PASSED and got.si_pid:
             # one of the terminal, which has no sender, reaches the command by itself
-            _pass_on(got.si_signo, child)
+            _forward_signal(got.si_signo, child)
         finished = -1
         while finished not in (0, child):
             finished, status = os.waitpid(-1, os.WNOHANG)
     _end_children()
-    _end_as(status)
+    _end_process_as(status)
 
 
-def _pass_on(number: int, child: int) -> None:
+def _forward_signal(number: int, child: int) -> None:
     """Send a signal to the command; to its whole group if this process leads one."""
     if os.getpgrp() != os.getpid():
         os.kill(child, number)
@@ -240,9 +240,9 @@ def _replace_by_command(command: list[str]) -> NoReturn:
         os._exit(127)
 
 
-def _end_as(status: int) -> NoReturn:
+def _end_process_as(status: int) -> NoReturn:
     """End this process as another one has ended."""
-    _remove_left_folder()
+    _remove_abandoned_folder()
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -254,4 +254,4 @@ def _end_as(status: int) -> NoReturn:
 
 
 if __name__ == "__main__":
-    _supervise(int(sys.argv[1]), sys.argv[2:])
+    _run_and_clean_up(int(sys.argv[1]), sys.argv[2:])

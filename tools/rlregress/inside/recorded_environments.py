@@ -21,10 +21,15 @@ from typing import Any
 
 import numpy as np
 
-from rlregress.inside.events import make_part
-from rlregress.inside.recorded_methods import Depth, Importing, hook_method, visit_classes
+from rlregress.inside.events import make_event_part
+from rlregress.inside.recorded_methods import (
+    Depth,
+    Importing,
+    call_for_all_subclasses,
+    replace_method_by_handler,
+)
 from rlregress.inside.seeds import SEED
-from rlregress.probing.framework_errors import call_through
+from rlregress.probing.framework_errors import call_original
 
 #: attribute of an environment that was seeded and has no generator of gymnasium that shows it.
 _SEEDED = "_rlregress_seeded"
@@ -55,29 +60,29 @@ class Environments:
 
     def install(self, importing: Importing) -> None:
         """Record all environments, and seed them where the script does not."""
-        importing.call_when_imported("gymnasium.core", self._hook_environments)
-        importing.call_when_imported("gym.core", self._hook_environments)
+        importing.call_when_imported("gymnasium.core", self._hook_environment_classes)
+        importing.call_when_imported("gym.core", self._hook_environment_classes)
         importing.call_when_imported("gymnasium.spaces", self._seed_spaces)
         importing.call_when_imported("gym.spaces", self._seed_spaces)
         importing.call_when_imported("gymnasium.utils.seeding", self._seed_generators)
         importing.call_when_imported("gym.utils.seeding", self._seed_generators)
 
-    def _hook_environments(self, core: Any) -> None:
-        def hook(kind: Any) -> None:
+    def _hook_environment_classes(self, core: Any) -> None:
+        def hook_class(kind: Any) -> None:
             # a vector environment returns what others do; the base class is no environment
-            if kind is not core.Env and not _is_vector(kind):
-                self.hook(kind)
+            if kind is not core.Env and not _is_vector_environment(kind):
+                self.hook_environment_class(kind)
 
-        visit_classes(self._recorder, core.Env, hook)
+        call_for_all_subclasses(self._recorder, core.Env, hook_class)
 
-    def hook(self, kind: Any) -> None:
+    def hook_environment_class(self, kind: Any) -> None:
         """Record a class of environments."""
         # a quiet recorder seeds only; it needs the steps where it counts them
         counts = self._recorder.steps_left or not self._recorder.quiet
         for name in ("reset", "step", "seed") if counts else ("reset", "seed"):
-            hook_method(self._recorder, kind, name, f"environment_{name}", name)
+            replace_method_by_handler(self._recorder, kind, name, f"environment_{name}", name)
 
-    def find_watch(self, environment: Any) -> Watch | None:
+    def find_watch_of_environment(self, environment: Any) -> Watch | None:
         """Return the watch of an environment; None: it cannot have one."""
         try:
             # a vector environment of another library may have nothing to unwrap
@@ -90,55 +95,63 @@ class Environments:
         watched, watch = self._watches.get(id(inner), (None, None))
         if watch is None or watched is None or watched() is not inner:
             # a copy was seeded with the original
-            watch = Watch(next(self._count), bool(names.get(_SEEDED)) or _has_generator(names))
+            watch = Watch(
+                next(self._count), bool(names.get(_SEEDED)) or _has_gymnasium_generator(names)
+            )
             self._watches[id(inner)] = reference, watch
         return watch
 
     # -- calls -------------------------------------------------------------------------------
 
-    def reset(self, _: str, original: Any, environment: Any, *args: Any, **options: Any) -> Any:
+    def record_reset(
+        self, _: str, original: Any, environment: Any, *args: Any, **options: Any
+    ) -> Any:
         """Reset an environment, with the recorder's seed if the script has never given one."""
         is_outermost = not self._depth.environments
         if is_outermost:
             self._recorder.raise_if_stopped()
         if self._recorder.over:
-            return call_through(original, environment, *args, **options)
-        watch = self.find_watch(environment)
+            return call_original(original, environment, *args, **options)
+        watch = self.find_watch_of_environment(environment)
         if watch is not None:
             self._seed_first_reset(watch, environment, args, options)
         if not is_outermost or watch is None or self._recorder.quiet:
-            returned = call_through(original, environment, *args, **options)
+            returned = call_original(original, environment, *args, **options)
             self._mark_seeded(watch, environment)
             return returned
-        returned = self._call_within(original, environment, *args, **options)
+        returned = self._call_as_inner_environment(original, environment, *args, **options)
         self._mark_seeded(watch, environment)
         has_information = (
             isinstance(returned, tuple) and len(returned) == 2 and isinstance(returned[1], dict)
         )
         observation = returned[0] if has_information else returned
-        self._add_event("reset", watch, {"observation": make_part(observation)})
+        self._add_event("reset", watch, {"observation": make_event_part(observation)})
         return returned
 
-    def step(self, _: str, original: Any, environment: Any, *args: Any, **options: Any) -> Any:
+    def record_and_step(
+        self, _: str, original: Any, environment: Any, *args: Any, **options: Any
+    ) -> Any:
         """Step an environment; the outermost one is an event."""
         if self._depth.environments:
-            return call_through(original, environment, *args, **options)
+            return call_original(original, environment, *args, **options)
         self._recorder.raise_if_stopped()
         if self._recorder.over:
-            return call_through(original, environment, *args, **options)
+            return call_original(original, environment, *args, **options)
         self._recorder.record_new_parameters()
-        watch = self.find_watch(environment)
+        watch = self.find_watch_of_environment(environment)
         # before the environment can change it
-        action = make_part(args[0] if args else next(iter(options.values()), None))
-        returned = self._call_within(original, environment, *args, **options)
+        action = make_event_part(args[0] if args else next(iter(options.values()), None))
+        returned = self._call_as_inner_environment(original, environment, *args, **options)
         if watch is not None:
             self.record_step(watch, action, returned)
         return returned
 
-    def seed(self, _: str, original: Any, environment: Any, *args: Any, **options: Any) -> Any:
+    def record_seeding(
+        self, _: str, original: Any, environment: Any, *args: Any, **options: Any
+    ) -> Any:
         """Seed an environment of gym, which has a method for it."""
-        watch = self.find_watch(environment)
-        returned = call_through(original, environment, *args, **options)
+        watch = self.find_watch_of_environment(environment)
+        returned = call_original(original, environment, *args, **options)
         if watch is not None and [*args, *options.values()] not in ([], [None]):
             watch.seeded = True
             self._mark_seeded(watch, environment)
@@ -148,39 +161,41 @@ class Environments:
         """Mark a seeded environment, so that copies are known to be seeded."""
         with contextlib.suppress(Exception):
             names = vars(environment.unwrapped)
-            if watch is not None and watch.seeded and not _has_generator(names):
+            if watch is not None and watch.seeded and not _has_gymnasium_generator(names):
                 names[_SEEDED] = True
 
-    def seed_together(self, owner: Any, args: Any, options: dict[str, Any]) -> None:
+    def add_seed_for_other_processes(self, owner: Any, args: Any, options: dict[str, Any]) -> None:
         """Add a seed to the options of the first reset of environments in other processes."""
         inner = getattr(owner, "unwrapped", None)
         # environments of this process are seeded one by one
-        if inner is None or hasattr(inner, "envs") or not _takes_seed(inner):
+        if inner is None or hasattr(inner, "envs") or not _reset_takes_seed(inner):
             return
-        watch = self.find_watch(owner)
+        watch = self.find_watch_of_environment(owner)
         if watch is None or watch.seeded:
             return
         watch.seeded = True
         if not args and options.get("seed") is None:
-            self._recorder.note_seeding("resets of environments")
+            self._recorder.note_seeded_generator("resets of environments")
             options["seed"] = SEED + watch.number
 
     def record_other_processes(self, name: str, owner: Any, action: Any, returned: Any) -> None:
         """Record a step or reset of environments in other processes as one event."""
-        watch = self.find_watch(owner)
+        watch = self.find_watch_of_environment(owner)
         if watch is None:
             return
         if name.endswith("reset"):
             self._add_event(
-                "reset", watch, {"observation": make_part(_observation_of_reset(returned))}
+                "reset",
+                watch,
+                {"observation": make_event_part(_get_observation_of_reset(returned))},
             )
         else:
             self.record_step(watch, action, returned)
 
-    def _call_within(self, original: Any, *args: Any, **options: Any) -> Any:
+    def _call_as_inner_environment(self, original: Any, *args: Any, **options: Any) -> Any:
         self._depth.environments += 1
         try:
-            return call_through(original, *args, **options)
+            return call_original(original, *args, **options)
         finally:
             self._depth.environments -= 1
 
@@ -201,29 +216,31 @@ class Environments:
             # its reset calls that of the environment in it, which gets the seed
             return
         watch.seeded = True
-        if _takes_seed(environment):
+        if _reset_takes_seed(environment):
             options["seed"] = SEED + watch.number
-        elif _seeds_by_method(environment):
-            call_through(environment.seed, SEED + watch.number)
+        elif _has_seed_method(environment):
+            call_original(environment.seed, SEED + watch.number)
         else:
             return
-        self._recorder.note_seeding("resets of environments")
+        self._recorder.note_seeded_generator("resets of environments")
 
     def record_step(self, watch: Watch, action: Any, returned: tuple[Any, ...]) -> None:
         """Record a step."""
         parts: dict[str, Any] = {
             **({} if action is None else {"action": action}),
-            "observation": make_part(returned[0]),
-            "reward": make_part(np.asarray(returned[1], dtype=np.float64), returned[1]),
-            "flags": make_part(np.asarray(_read_flags(returned), dtype=bool), returned[2:-1]),
+            "observation": make_event_part(returned[0]),
+            "reward": make_event_part(np.asarray(returned[1], dtype=np.float64), returned[1]),
+            "flags": make_event_part(
+                np.asarray(_read_end_flags(returned), dtype=bool), returned[2:-1]
+            ),
         }
         self._add_event("step", watch, parts)
-        self._recorder.step_taken()
+        self._recorder.count_environment_step()
 
     def _add_event(self, kind: str, watch: Watch, parts: dict[str, Any]) -> None:
         self._recorder.environment_events += 1
-        place = self._recorder.places.nearest_place(3)
-        self._recorder.add(kind, f"environment {watch.number}", parts, place)
+        place = self._recorder.places.find_nearest_traced_place(3)
+        self._recorder.add_event(kind, f"environment {watch.number}", parts, place)
 
     # -- generators and spaces ---------------------------------------------------------------
 
@@ -233,11 +250,11 @@ class Environments:
 
         def np_random(seed: Any = None) -> Any:
             if seed is None:
-                recorder.note_seeding("generators made by gymnasium")
+                recorder.note_seeded_generator("generators made by gymnasium")
                 seed = next(seeds)
-            return call_through(make, seed)
+            return call_original(make, seed)
 
-        recorder.patch(seeding, "np_random", np_random)
+        recorder.patch_until_exit(seeding, "np_random", np_random)
 
     def _seed_spaces(self, spaces: Any) -> None:
         recorder, space = self._recorder, spaces.Space
@@ -247,32 +264,32 @@ class Environments:
 
         def np_random(self: Any) -> Any:
             if self._np_random is None:
-                recorder.note_seeding("sampling of action spaces")
-                call_through(self.seed, SEED)
-            return call_through(original.__get__, self)
+                recorder.note_seeded_generator("sampling of action spaces")
+                call_original(self.seed, SEED)
+            return call_original(original.__get__, self)
 
-        recorder.patch(space, "np_random", property(np_random))
+        recorder.patch_until_exit(space, "np_random", property(np_random))
         for kind in ("Box", "Discrete", "MultiDiscrete", "MultiBinary"):
-            note = functools.partial(recorder.note_draw, f"{kind}.sample", False)
-            recorder.hook(getattr(spaces, kind), "sample", after=note)
+            note = functools.partial(recorder.record_draw, f"{kind}.sample", False)
+            recorder.hook_function(getattr(spaces, kind), "sample", after=note)
 
 
-def _has_generator(names: Mapping[str, Any]) -> bool:
+def _has_gymnasium_generator(names: Mapping[str, Any]) -> bool:
     """Return whether an environment has a generator of gymnasium, by its attributes."""
     return names.get("_np_random") is not None
 
 
-def _is_vector(kind: Any) -> bool:
+def _is_vector_environment(kind: Any) -> bool:
     # before gymnasium 1.0 they are environments, too
     return any(base.__name__ == "VectorEnv" for base in kind.__mro__)
 
 
-def _observation_of_reset(returned: Any) -> Any:
+def _get_observation_of_reset(returned: Any) -> Any:
     has_information = isinstance(returned, tuple) and len(returned) == 2
     return returned[0] if has_information else returned
 
 
-def _read_flags(returned: tuple[Any, ...]) -> Any:
+def _read_end_flags(returned: tuple[Any, ...]) -> Any:
     """Return two flags: the episode has terminated, it was truncated."""
     if len(returned) > 4:
         return [returned[2], returned[3]]
@@ -284,11 +301,11 @@ def _read_flags(returned: tuple[Any, ...]) -> Any:
     return [done & ~truncated, done & truncated]
 
 
-def _takes_seed(environment: Any) -> bool:
+def _reset_takes_seed(environment: Any) -> bool:
     parameters = inspect.signature(environment.reset).parameters.values()
     return any(p.name == "seed" or p.kind is p.VAR_KEYWORD for p in parameters)
 
 
-def _seeds_by_method(environment: Any) -> bool:
+def _has_seed_method(environment: Any) -> bool:
     # those of gymnasium have none
     return callable(getattr(type(environment), "seed", None))

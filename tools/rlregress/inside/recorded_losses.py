@@ -15,9 +15,9 @@ from typing import Any
 
 import torch
 
-from rlregress.inside.events import CALLERS, has_readable_numbers, make_part
+from rlregress.inside.events import CALLERS, has_readable_numbers, make_event_part
 from rlregress.inside.replaced import compiling
-from rlregress.probing.framework_errors import call_through
+from rlregress.probing.framework_errors import call_original
 
 
 class _Depth(threading.local):
@@ -42,36 +42,42 @@ class Losses:
         # in the base class: a class of a script would take the hook along when it is pickled
         original, losses = torch.nn.Module.__call__, self
 
-        def call(module: Any, /, *arguments: Any, **options: Any) -> Any:
+        def call_and_record(module: Any, /, *arguments: Any, **options: Any) -> Any:
             # most calls are of layers within a network
-            if losses._depth.calls or compiling() or losses._look_up_forward(type(module)) is None:
-                return call_through(original, module, *arguments, **options)
+            if (
+                losses._depth.calls
+                or compiling()
+                or losses._get_traced_forward(type(module)) is None
+            ):
+                return call_original(original, module, *arguments, **options)
             losses._depth.calls += 1
             try:
-                returned = call_through(original, module, *arguments, **options)
+                returned = call_original(original, module, *arguments, **options)
             finally:
                 losses._depth.calls -= 1
-            losses._add_event(module, returned)
+            losses._add_loss_event(module, returned)
             return returned
 
-        self._recorder.patch(torch.nn.Module, "__call__", call)
+        self._recorder.patch_until_exit(torch.nn.Module, "__call__", call_and_record)
 
-    def _look_up_forward(self, kind: Any) -> Any | None:
+    def _get_traced_forward(self, kind: Any) -> Any | None:
         """Return file, line and name of a class's forward; None: it is not in the traced code."""
         if kind not in self._forwards:
-            self._forwards[kind] = self._find_forward(kind)
+            self._forwards[kind] = self._find_traced_forward(kind)
         return self._forwards[kind]
 
-    def _find_forward(self, kind: Any) -> Any | None:
+    def _find_traced_forward(self, kind: Any) -> Any | None:
         # a compiled module has no code of Python
         if issubclass(kind, torch.jit.ScriptModule):
             return None
         code: Any = getattr(inspect.unwrap(kind.forward), "__code__", None)
-        file = None if code is None else self._recorder.places.path_below_root(code.co_filename)
+        file = (
+            None if code is None else self._recorder.places.find_path_below_root(code.co_filename)
+        )
         return None if file is None else [file, code.co_firstlineno, code.co_name]
 
-    def _add_event(self, module: Any, output: Any) -> None:
-        values = _list_values(output)
+    def _add_loss_event(self, module: Any, output: Any) -> None:
+        values = _list_numbers_in_output(output)
         if self._recorder.over or not values or not has_readable_numbers(list(values.values())):
             return
         is_loss = hasattr(output, "keys") and any(map(_is_loss, values.values()))
@@ -79,16 +85,16 @@ class Losses:
         if module not in self._numbers:
             self._numbers[module] = next(self._count)
         name = f"{type(module).__name__} {self._numbers[module]}"
-        caller = self._recorder.places.nearest_place(3)
+        caller = self._recorder.places.find_nearest_traced_place(3)
         above = [] if caller is None else [caller[:3], *caller[3]]
-        at = [*(self._look_up_forward(type(module)) or ["", 0, ""]), above[:CALLERS]]
-        parts = {"values": make_part(values)}
-        self._recorder.add(
+        at = [*(self._get_traced_forward(type(module)) or ["", 0, ""]), above[:CALLERS]]
+        parts = {"values": make_event_part(values)}
+        self._recorder.add_event(
             kind, name, parts, at, lambda: {f"values {key}": value for key, value in values.items()}
         )
 
 
-def _list_values(output: Any) -> dict[str, Any]:
+def _list_numbers_in_output(output: Any) -> dict[str, Any]:
     """Return the tensors and numbers in a returned value, by key or by position."""
     if torch.is_tensor(output) or isinstance(output, (list, tuple)):
         rows = output if isinstance(output, (list, tuple)) else [output]

@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from rlregress.inside.events import has_readable_numbers, make_part, make_word_part
-from rlregress.inside.leaves import describe_leaves
-from rlregress.inside.written_contents import is_time
-from rlregress.probing.framework_errors import call_through
+from rlregress.inside.events import has_readable_numbers, make_event_part, make_part_of_words
+from rlregress.inside.leaves import list_leaves
+from rlregress.inside.written_contents import names_time
+from rlregress.probing.framework_errors import call_original
 
 #: of gymnasium: vector environments and all wrappers around them.
 GYMNASIUM = (
@@ -83,7 +83,7 @@ class Importing:
 
         def exec_module(module: Any) -> None:
             del loader.exec_module
-            call_through(run, module)
+            call_original(run, module)
             for then in self._waiting.pop(name, []):
                 then(module)
 
@@ -91,38 +91,42 @@ class Importing:
         loader.exec_module = exec_module
 
 
-def visit_classes(recorder: Any, owner: Any, then: Callable[[Any], None]) -> None:
+def call_for_all_subclasses(recorder: Any, owner: Any, then: Callable[[Any], None]) -> None:
     """Call ``then`` with a class, all of its subclasses, and those that come later."""
     done = set()
 
-    def visit(kind: Any) -> None:
+    def visit_class(kind: Any) -> None:
         if kind not in done:
             done.add(kind)
             then(kind)
             for below in type.__subclasses__(kind):
-                visit(below)
+                visit_class(below)
 
-    visit(owner)
+    visit_class(owner)
     own = vars(owner).get("__init_subclass__")
 
     def init_subclass(kind: Any, **options: Any) -> None:
         if own is None:
-            call_through(super(owner, kind).__init_subclass__, **options)
+            call_original(super(owner, kind).__init_subclass__, **options)
         else:
-            call_through(own.__func__, kind, **options)
-        visit(kind)
+            call_original(own.__func__, kind, **options)
+        visit_class(kind)
 
-    recorder.patch(owner, "__init_subclass__", classmethod(init_subclass))
+    recorder.patch_until_exit(owner, "__init_subclass__", classmethod(init_subclass))
 
 
-def hook_method(recorder: Any, owner: Any, name: str, handler: str, label: str) -> None:
+def replace_method_by_handler(
+    recorder: Any, owner: Any, name: str, handler: str, label: str
+) -> None:
     """Let a class's own method be called by a method of the recorder, where there is one."""
     original = vars(owner).get(name)
     if inspect.isfunction(original) and not hasattr(original, MARK):
-        recorder.patch(owner, name, _make_method(original, handler, label))
+        recorder.patch_until_exit(
+            owner, name, _make_method_calling_handler(original, handler, label)
+        )
 
 
-def _make_method(original: Any, handler: str, label: str) -> Any:
+def _make_method_calling_handler(original: Any, handler: str, label: str) -> Any:
     # without the recorder: a class of the script's own is pickled with its methods
     @functools.wraps(original)
     def method(self: Any, *arguments: Any, **options: Any) -> Any:
@@ -156,93 +160,101 @@ class RecordedMethods:
             module, _, below = name.partition(":")
             kind, _, method = below.rpartition(".")
             importing.call_when_imported(
-                module, functools.partial(self._hook_class, kind, method, handler)
+                module, functools.partial(self._hook_methods_of_class, kind, method, handler)
             )
 
-    def _hook_class(self, kind: str, method: str, handler: str, module: Any) -> None:
+    def _hook_methods_of_class(self, kind: str, method: str, handler: str, module: Any) -> None:
         owner = getattr(module, kind, None)
         # what is imported from elsewhere is watched there
         if not inspect.isclass(owner):
             return
 
-        def hook(value: Any) -> None:
-            hook_method(self._recorder, value, method, handler, f"{kind}.{method}")
+        def hook_class(value: Any) -> None:
+            replace_method_by_handler(self._recorder, value, method, handler, f"{kind}.{method}")
 
-        visit_classes(self._recorder, owner, hook)
+        call_for_all_subclasses(self._recorder, owner, hook_class)
 
-    def call(self, label: str, original: Any, owner: Any, *arguments: Any, **options: Any) -> Any:
+    def record_method_call(
+        self, label: str, original: Any, owner: Any, *arguments: Any, **options: Any
+    ) -> Any:
         """Call a watched method. The result of the outermost call is an event."""
         recorder, depth = self._recorder, self._depth
         # calls within an environment are no events
         if depth.recorded or depth.environments:
-            return call_through(original, owner, *arguments, **options)
+            return call_original(original, owner, *arguments, **options)
         recorder.raise_if_stopped()
         if recorder.over:
-            return call_through(original, owner, *arguments, **options)
+            return call_original(original, owner, *arguments, **options)
         recorder.record_new_parameters()
         if label == "VectorEnv.reset":
-            self._environments.seed_together(owner, arguments, options)
+            self._environments.add_seed_for_other_processes(owner, arguments, options)
         if recorder.quiet:
-            return call_through(original, owner, *arguments, **options)
-        action = make_part(arguments[0]) if arguments and label.endswith(".step") else None
+            return call_original(original, owner, *arguments, **options)
+        action = make_event_part(arguments[0]) if arguments and label.endswith(".step") else None
         before = recorder.environment_events
         depth.recorded += 1
         try:
-            returned = call_through(original, owner, *arguments, **options)
+            returned = call_original(original, owner, *arguments, **options)
         finally:
             depth.recorded -= 1
         if inspect.isgenerator(returned):
-            return self._pass_items(label, returned)
-        if recorder.environment_events > before or not self._is_separate(label, returned):
-            self._add_event(label, returned)
+            return self._record_and_yield_items(label, returned)
+        if recorder.environment_events > before or not self._is_of_other_thread(label, returned):
+            self._add_result_event(label, returned)
         else:
             self._environments.record_other_processes(label, owner, action, returned)
         return returned
 
-    def log(self, label: str, original: Any, owner: Any, *arguments: Any, **options: Any) -> Any:
+    def record_logged_values(
+        self, label: str, original: Any, owner: Any, *arguments: Any, **options: Any
+    ) -> Any:
         """Call a method that logs; each value among its arguments is an event."""
         recorder = self._recorder
         if not (recorder.over or recorder.quiet):
-            place = recorder.places.nearest_place(3)
-            for name, value in _list_logged(original, (owner, *arguments), options):
-                if not is_time(name):
-                    recorder.add(
+            place = recorder.places.find_nearest_traced_place(3)
+            for name, value in _list_logged_values(original, (owner, *arguments), options):
+                if not names_time(name):
+                    recorder.add_event(
                         "log", f"{label} {name}", {"value": _make_logged_part(value)}, place
                     )
-        return call_through(original, owner, *arguments, **options)
+        return call_original(original, owner, *arguments, **options)
 
     @staticmethod
-    def _is_separate(label: str, output: Any) -> bool:
+    def _is_of_other_thread(label: str, output: Any) -> bool:
         """Return whether environments were reset or stepped, and none of them in this thread."""
         if label.endswith(".reset"):
             return not hasattr(output, "batch_size")
         return isinstance(output, tuple) and len(output) in (4, 5)
 
-    def _add_event(self, label: str, output: Any) -> None:
+    def _add_result_event(self, label: str, output: Any) -> None:
         if has_readable_numbers(output):
-            place = self._recorder.places.nearest_place(3)
-            parts = make_output_parts(output)
-            self._recorder.add("output", label, parts, place, lambda: name_output_leaves(output))
+            place = self._recorder.places.find_nearest_traced_place(3)
+            parts = make_parts_of_result(output)
+            self._recorder.add_event(
+                "output", label, parts, place, lambda: name_leaves_of_result(output)
+            )
 
-    def _pass_items(self, label: str, items: Any) -> Iterator[Any]:
+    def _record_and_yield_items(self, label: str, items: Any) -> Iterator[Any]:
         """Yield the items of a generator. Code that runs between two items is not inside of it."""
         try:
             while True:
                 self._depth.iterating += 1
                 try:
-                    item = call_through(next, items)
+                    item = call_original(next, items)
                 except StopIteration as ended:
                     return ended.value
                 finally:
                     self._depth.iterating -= 1
                 if not self._depth.iterating:
-                    self._add_event(label, item)
+                    self._add_result_event(label, item)
                 yield item
         finally:
             items.close()
 
 
-def _list_logged(original: Any, arguments: Any, options: dict[str, Any]) -> list[tuple[str, Any]]:
+def _list_logged_values(
+    original: Any, arguments: Any, options: dict[str, Any]
+) -> list[tuple[str, Any]]:
     """Return names and values of a call that logs."""
     try:
         bound = inspect.signature(original).bind(*arguments, **options)
@@ -260,25 +272,27 @@ def _make_logged_part(value: Any) -> Any:
     if isinstance(value, (bool, int, float)) or (
         hasattr(value, "dtype") and has_readable_numbers(value)
     ):
-        return make_part(value)
-    return make_word_part(type(value).__name__)
+        return make_event_part(value)
+    return make_part_of_words(type(value).__name__)
 
 
-def make_output_parts(output: Any) -> dict[str, Any]:
+def make_parts_of_result(output: Any) -> dict[str, Any]:
     """Return the parts of a result: of a step, of a reset, or of any other method."""
-    return {name: make_part(value) for name, value in _split_output(output).items()}
-
-
-def name_output_leaves(output: Any) -> dict[str, Any]:
-    """Return the leaves of these parts by name: "value ['next']['reward']"."""
     return {
-        path: value
-        for name, tree in _split_output(output).items()
-        for path, (_, value) in describe_leaves(tree, f"{name} ").items()
+        name: make_event_part(value) for name, value in _split_result_into_values(output).items()
     }
 
 
-def _split_output(output: Any) -> dict[str, Any]:
+def name_leaves_of_result(output: Any) -> dict[str, Any]:
+    """Return the leaves of these parts by name: "value ['next']['reward']"."""
+    return {
+        path: value
+        for name, tree in _split_result_into_values(output).items()
+        for path, (_, value) in list_leaves(tree, f"{name} ").items()
+    }
+
+
+def _split_result_into_values(output: Any) -> dict[str, Any]:
     if isinstance(output, tuple) and len(output) in (4, 5):
         flags = list(output[2:-1])
         parts = {"observation": output[0], "reward": output[1], "flags": flags}

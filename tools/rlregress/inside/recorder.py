@@ -30,10 +30,10 @@ from rlregress.inside.events import (
     Places,
     describe_types,
     has_readable_numbers,
-    join_parts,
-    make_joint_part,
-    make_part,
-    make_word_part,
+    join_event_parts,
+    make_event_part,
+    make_part_of_many_arrays,
+    make_part_of_words,
 )
 from rlregress.inside.other_threads import OtherActivity
 from rlregress.inside.recorded_environments import Environments
@@ -44,12 +44,12 @@ from rlregress.inside.recorded_methods import (
     Depth,
     Importing,
     RecordedMethods,
-    name_output_leaves,
+    name_leaves_of_result,
 )
-from rlregress.inside.replaced import Hook, compiling, make_stand_in
-from rlregress.probing.framework_errors import ExpectedError, call_through
+from rlregress.inside.replaced import Hook, compiling, make_replacement
+from rlregress.probing.framework_errors import ExpectedError, call_original
 from rlregress.probing.interface import Unsupported
-from rlregress.probing.option_variants import Lacking, call_or_error
+from rlregress.probing.option_variants import Lacking, call_or_return_error
 
 _TORCH_DRAWS = (
     "rand", "randn", "randint", "randperm", "normal", "rand_like", "randn_like", "randint_like",
@@ -146,12 +146,12 @@ class Recorder:
         self._names, self._logged = (*GYMNASIUM, *recorded), (*LOGGED, *logged)
         self._other_activity = OtherActivity(self, instead)
         self._networks = final.Networks()
-        # replaced methods of classes call these by name; see ``recorded_methods.hook_method``
-        self.environment_reset = self._environments.reset
-        self.environment_step = self._environments.step
-        self.environment_seed = self._environments.seed
-        self.recorded_call = self._recorded_methods.call
-        self.logged_call = self._recorded_methods.log
+        # replaced methods call these by name; see ``recorded_methods.replace_method_by_handler``
+        self.environment_reset = self._environments.record_reset
+        self.environment_step = self._environments.record_and_step
+        self.environment_seed = self._environments.record_seeding
+        self.recorded_call = self._recorded_methods.record_method_call
+        self.logged_call = self._recorded_methods.record_logged_values
         self.optimizer_step: Any = None
         self._undo: list[Callable[[], None]] = []
         #: by identity, each replaced function and its replacement.
@@ -162,7 +162,9 @@ class Recorder:
 
     # -- events ------------------------------------------------------------------------------
 
-    def add(self, kind: str, name: str, parts: dict[str, Any], at: Any, values: Any = None) -> None:
+    def add_event(
+        self, kind: str, name: str, parts: dict[str, Any], at: Any, values: Any = None
+    ) -> None:
         """Append an event.
 
         Args:
@@ -174,22 +176,22 @@ class Recorder:
             return
         self._other_activity.note_current_thread()
         self.events.append({"kind": kind, "name": name, "at": at, "parts": parts})
-        self._add_names(values)
+        self._keep_named_values(values)
         if self._nudged is not None and len(self.events) - 1 == self._nudged[0]:
-            self._nudge_values(values)
+            self._perturb_values_of_last_event(values)
         # not at draws and writes, which come while a network is being made
         if kind in ("reset", "step", "backward", "optimizer"):
-            self._networks.look_at_new_networks()
+            self._networks.note_first_values()
 
-    def _add_names(self, values: Any) -> None:
+    def _keep_named_values(self, values: Any) -> None:
         """Add the values of the last event by name, if it is one of the named events."""
         if len(self.events) - 1 in self._named and values is not None:
             by_name = self.events[-1].setdefault("named", {})
             for name, array in itertools.islice(values().items(), _MOST_NAMES):
                 # a tensor may be written more than once
-                by_name[name if name not in by_name else f"{name} (again)"] = make_part(array)
+                by_name[name if name not in by_name else f"{name} (again)"] = make_event_part(array)
 
-    def _nudge_values(self, values: Any) -> None:
+    def _perturb_values_of_last_event(self, values: Any) -> None:
         """Change the values of the last event, and the networks, by one unit in the last place."""
         assert self._nudged is not None
         draw = np.random.Generator(np.random.PCG64(self._nudged[1]))
@@ -197,7 +199,7 @@ class Recorder:
         was_inside, self._calls.inside = self._calls.inside, True
         try:
             event_values = list(values().values()) if values is not None else []
-            for value in [*event_values, *self._networks.tensors()]:
+            for value in [*event_values, *self._networks.list_tensors()]:
                 nudged_value = leaves.move_by_one_unit(value, draw)
                 if nudged_value is None:
                     continue
@@ -211,21 +213,27 @@ class Recorder:
         finally:
             self._calls.inside = was_inside
 
-    def names(self) -> dict[int, str]:
+    def name_tensors_by_identity(self) -> dict[int, str]:
         """Return parameter or buffer, by identity -> its name in a network in use."""
-        return self._networks.names()
+        return self._networks.name_tensors_by_identity()
 
-    def record_answer(self, name: str, value: Any) -> None:
+    def record_result(self, name: str, value: Any) -> None:
         """Record a result that a training returns: its value, or where an error was raised."""
         if not isinstance(value, ExpectedError):
-            self.add(
-                "output", name, {"value": make_part(value)}, None, lambda: name_output_leaves(value)
+            self.add_event(
+                "output",
+                name,
+                {"value": make_event_part(value)},
+                None,
+                lambda: name_leaves_of_result(value),
             )
             return
-        parts = {"value": make_word_part(value, RAISED)}
-        self.add("output", name, parts, ["", 0, "", self.places.select_traced(value.frames)])
+        parts = {"value": make_part_of_words(value, RAISED)}
+        self.add_event(
+            "output", name, parts, ["", 0, "", self.places.select_traced_frames(value.frames)]
+        )
 
-    def answer_with_events(self, runs: Iterable[tuple[str, Callable[[], Any]]]) -> None:
+    def record_runs_as_results(self, runs: Iterable[tuple[str, Callable[[], Any]]]) -> None:
         """Run trainings that a version may lack; the events of one kind are one answer.
 
         Raises:
@@ -235,7 +243,7 @@ class Recorder:
         for name, run in runs:
             # events are counted after they are joined: none of a training is nudged
             first, self._nudged = len(self.events), None
-            answer = call_or_error(run)
+            answer = call_or_return_error(run)
             events, self.events[first:], self._nudged = self.events[first:], [], nudged
             if isinstance(answer, Lacking):
                 continue
@@ -248,16 +256,18 @@ class Recorder:
                     for part_of_event in event["parts"].values()
                 ]
                 if parts:
-                    self.add("output", f"{name}: {kind}", {"value": join_parts(parts)}, None)
-            self.record_answer(name, answer)
+                    self.add_event(
+                        "output", f"{name}: {kind}", {"value": join_event_parts(parts)}, None
+                    )
+            self.record_result(name, answer)
         if lacks_all:
             raise Unsupported("this version has none of these trainings")
 
-    def end(self) -> None:
+    def record_end(self) -> None:
         """Record the last event, the networks as the training leaves them, and end."""
-        parts = self._networks.parts()
+        parts = self._networks.make_parts_of_changed_tensors()
         if parts:
-            self.add("final", "networks", parts, None, self._networks.named)
+            self.add_event("final", "networks", parts, None, self._networks.map_tensors_by_name)
         self.over = True
 
     @property
@@ -265,70 +275,77 @@ class Recorder:
         """Return the threads and processes that did a part of the training."""
         return self._other_activity.rows
 
-    def note_draw(self, name: str, takes_argument: bool, *call: Any) -> None:
+    def record_draw(self, name: str, takes_argument: bool, *call: Any) -> None:
         """Record a random draw of the traced code."""
         arguments, _, returned = call
         value = arguments[0] if takes_argument and arguments else returned
-        at = self.places.nearest_place(3)
+        at = self.places.find_nearest_traced_place(3)
         if at is not None and has_readable_numbers(value):
-            self.add("draw", name, {"value": make_part(value)}, at)
+            self.add_event("draw", name, {"value": make_event_part(value)}, at)
 
-    def _note_write(self, name: str, *call: Any) -> None:
+    def _record_write_of_method(self, name: str, *call: Any) -> None:
         """Record a tensor that a method has written in place."""
-        self._record_write(name, call[2])
+        self._record_written_tensor(name, call[2])
 
-    def _note_writes(
+    def _record_writes_of_function(
         self, name: str, arguments: Any, options: Mapping[str, Any], returned: Any
     ) -> None:
         """Record the tensors that a function wrote to: with ``out=``, or in a list of them."""
         is_in_place = name.endswith("_")
         target = arguments[0] if is_in_place and arguments else options.get("out")
         for tensor in target if isinstance(target, (list, tuple)) else [target]:
-            self._record_write(name, tensor)
+            self._record_written_tensor(name, tensor)
 
-    def _record_write(self, name: str, tensor: Any) -> None:
+    def _record_written_tensor(self, name: str, tensor: Any) -> None:
         """Record a tensor written without a gradient: target networks, buffers, gradients."""
         if not torch.is_tensor(tensor) or not has_readable_numbers(tensor):
             return
         if torch.is_grad_enabled() and tensor.requires_grad:
             return
-        at = self.places.nearest_place(4)
+        at = self.places.find_nearest_traced_place(4)
         if at is not None:
             # writes of one function to tensor after tensor are one event: an update of a network
-            self._append_to_last("write", name, tensor, at, lambda place: (place[0], place[2]))
+            self._append_part_to_last_event(
+                "write", name, tensor, at, lambda place: (place[0], place[2])
+            )
 
-    def _note_data(self, arguments: Any, _: Any) -> None:
+    def _record_array_for_tensor(self, arguments: Any, _: Any) -> None:
         """Record an array, or a list, that becomes a tensor."""
         array = arguments[0] if arguments else None
-        if not _is_data(array):
+        if not _is_data_for_tensor(array):
             return
-        at = self.places.nearest_place(3)
+        at = self.places.find_nearest_traced_place(3)
         if at is not None:
             # arrays of one line are one event: the fields of a minibatch
-            self._append_to_last("data", "array", array, at, lambda place: place[:3])
+            self._append_part_to_last_event("data", "array", array, at, lambda place: place[:3])
 
-    def _note_backward(self, name: str, arguments: Any, options: Mapping[str, Any]) -> None:
+    def _record_loss_before_backward(
+        self, name: str, arguments: Any, options: Mapping[str, Any]
+    ) -> None:
         """Record a loss before its gradients are computed."""
         tensors = arguments[0] if arguments else options.get("outputs", options.get("tensors"))
         if not has_readable_numbers(tensors):
             return
         self.record_new_parameters()
         is_single = isinstance(tensors, (list, tuple)) and len(tensors) == 1
-        value = make_part(tensors[0] if is_single else tensors)
-        self.add("backward", name, {"loss": value}, self.places.nearest_place(3))
+        value = make_event_part(tensors[0] if is_single else tensors)
+        self.add_event("backward", name, {"loss": value}, self.places.find_nearest_traced_place(3))
 
-    def _append_to_last(self, kind: str, name: str, value: Any, at: Any, same: Any) -> None:
+    def _append_part_to_last_event(
+        self, kind: str, name: str, value: Any, at: Any, same: Any
+    ) -> None:
         last = self.events[-1] if self.events else None
-        added = make_part(value)
+        added = make_event_part(value)
 
-        def values() -> dict[str, Any]:
-            return {f"value {self.names().get(id(value), describe_types(value))}": value}
+        def list_named_values() -> dict[str, Any]:
+            tensor_name = self.name_tensors_by_identity().get(id(value), describe_types(value))
+            return {f"value {tensor_name}": value}
 
         if last is not None and last["kind"] == kind and same(last["at"]) == same(at):
-            last["parts"]["value"] = join_parts([last["parts"]["value"], added])
-            self._add_names(values)
+            last["parts"]["value"] = join_event_parts([last["parts"]["value"], added])
+            self._keep_named_values(list_named_values)
             return
-        self.add(kind, name, {"value": added}, at, values)
+        self.add_event(kind, name, {"value": added}, at, list_named_values)
 
     def record_new_parameters(self) -> None:
         """Record all parameters that were registered since the last time: how networks begin."""
@@ -336,26 +353,32 @@ class Recorder:
         self._new.clear()
         tensors = [p for p in alive if torch.is_tensor(p) and has_readable_numbers(p)]
         if tensors:
-            parts = {"value": make_joint_part(tensors)}
+            parts = {"value": make_part_of_many_arrays(tensors)}
 
-            def values() -> dict[str, Any]:
-                names = self.names()
+            def list_named_values() -> dict[str, Any]:
+                names = self.name_tensors_by_identity()
                 return {f"value {names.get(id(p), number)}": p for number, p in enumerate(alive)}
 
-            self.add("parameters", "initial", parts, self.places.nearest_place(2), values)
+            self.add_event(
+                "parameters",
+                "initial",
+                parts,
+                self.places.find_nearest_traced_place(2),
+                list_named_values,
+            )
 
     def wrap_environment(self, environment: Any) -> Any:
         """Record an environment, of whatever class."""
         for kind in type(environment).__mro__:
-            self._environments.hook(kind)
+            self._environments.hook_environment_class(kind)
         return environment
 
-    def step_taken(self) -> None:
+    def count_environment_step(self) -> None:
         """Count a recorded step of an environment; raise ``Stop`` after the last one."""
         if self.steps_left and os.getpid() == self._process:
             self.steps_left -= 1
             if not self.steps_left:
-                self.end()
+                self.record_end()
                 self._stopped = True
                 raise Stop
 
@@ -374,40 +397,43 @@ class Recorder:
             self._catches += 1
             raise Stop
 
-    def note_seeding(self, name: str) -> None:
+    def note_seeded_generator(self, name: str) -> None:
         """Note that the recorder seeded a generator or an environment."""
         if name not in self.seeded:
             self.seeded.append(name)
 
     # -- hooks -------------------------------------------------------------------------------
 
-    def patch(self, owner: Any, name: str, new: Any) -> Any:
+    def patch_until_exit(self, owner: Any, name: str, new: Any) -> Any:
         """Set an attribute until the recorder exits; return its new value.
 
-        Not ``unittest.mock``: ``rebind_imported`` has to find the replacement of a function, which
-        has its name for pickling, and all hooks are undone in one order.
+        Not ``unittest.mock``: ``replace_functions_imported_before`` has to find the replacement of
+        a function, which has its name for pickling, and all hooks are undone in one order.
         """
         missing = object()
         own = vars(owner).get(name, missing) if hasattr(owner, "__dict__") else missing
 
-        def undo() -> None:
+        def undo_patch() -> None:
             if own is missing:
                 delattr(owner, name)
             else:
                 setattr(owner, name, own)
 
         if inspect.isfunction(new):
-            new = make_stand_in(owner, name, getattr(owner, name, None), new)
+            new = make_replacement(owner, name, getattr(owner, name, None), new)
         if own is not missing and inspect.isroutine(own):
             self._replaced[id(own)] = (own, new)
         setattr(owner, name, new)
-        self._undo.append(undo)
+        self._undo.append(undo_patch)
         return new
 
-    def rebind_imported(self) -> None:
+    def replace_functions_imported_before(self) -> None:
         """Replace functions in modules of the traced code that imported them by name before."""
         for module in list(sys.modules.values()):
-            if self.places.path_below_root(str(getattr(module, "__file__", None) or "")) is None:
+            if (
+                self.places.find_path_below_root(str(getattr(module, "__file__", None) or ""))
+                is None
+            ):
                 continue
             for name, value in list(vars(module).items()):
                 original, replacement = self._replaced.get(id(value), (None, None))
@@ -415,7 +441,7 @@ class Recorder:
                     setattr(module, name, replacement)
                     self._undo.append(functools.partial(setattr, module, name, original))
 
-    def on_exit(self, undo: Callable[[], None]) -> None:
+    def call_on_exit(self, undo: Callable[[], None]) -> None:
         """Call this when the recorder is left; the last one first."""
         self._undo.append(undo)
 
@@ -423,15 +449,15 @@ class Recorder:
         global CURRENT
         from rlregress.inside import optimizers, seeds
 
-        _remember_constructors()
+        _let_torch_note_constructors()
         try:
             if not self.quiet:
-                self._hook_functions()
+                self._hook_torch_functions()
                 self._hook_parameters()
                 self._networks.install(self)
                 self._losses.install()
-                optimizers.record_steps(self)
-            seeds.seed_generators(self)
+                optimizers.record_optimizer_steps(self)
+            seeds.seed_all_generators(self)
             self._other_activity.install()
             self._hook_environments()
             CURRENT = self
@@ -442,7 +468,7 @@ class Recorder:
 
     def __exit__(self, *_: Any) -> None:
         global CURRENT
-        self.end()
+        self.record_end()
         CURRENT = None
         while self._undo:
             self._undo.pop()()
@@ -450,7 +476,7 @@ class Recorder:
     def _hook_environments(self) -> None:
         importing = Importing()
         sys.meta_path.insert(0, importing)
-        self.on_exit(lambda: sys.meta_path.remove(importing))
+        self.call_on_exit(lambda: sys.meta_path.remove(importing))
         self._environments.install(importing)
         # of many environments in others' processes only the first reset is given a seed
         names = [name for name in GYMNASIUM if name.endswith(".reset")]
@@ -458,7 +484,7 @@ class Recorder:
         if not self.quiet:
             self._recorded_methods.install(importing, self._logged, "logged_call")
 
-    def _hook_functions(self) -> None:
+    def _hook_torch_functions(self) -> None:
         for owner, names, label in (
             (torch, _TORCH_DRAWS, "torch"),
             (torch.Tensor, _TENSOR_DRAWS, "Tensor"),
@@ -467,26 +493,26 @@ class Recorder:
         ):
             for name in names:
                 # its argument is shuffled, and it returns nothing
-                note = functools.partial(self.note_draw, f"{label}.{name}", name == "shuffle")
-                self.hook(owner, name, after=note, in_steps=False)
+                note = functools.partial(self.record_draw, f"{label}.{name}", name == "shuffle")
+                self.hook_function(owner, name, after=note, in_steps=False)
         for name in _TENSOR_WRITES:
-            note = functools.partial(self._note_write, f"Tensor.{name}")
-            self.hook(torch.Tensor, name, after=note, in_steps=False)
+            note = functools.partial(self._record_write_of_method, f"Tensor.{name}")
+            self.hook_function(torch.Tensor, name, after=note, in_steps=False)
         for name in _TORCH_WRITES:
             if hasattr(torch, name):
-                note = functools.partial(self._note_writes, f"torch.{name}")
-                self.hook(torch, name, after=note, is_whole=False, in_steps=False)
+                note = functools.partial(self._record_writes_of_function, f"torch.{name}")
+                self.hook_function(torch, name, after=note, is_whole=False, in_steps=False)
         for name in _TORCH_DATA:
-            self.hook(torch, name, before=self._note_data, in_steps=False)
+            self.hook_function(torch, name, before=self._record_array_for_tensor, in_steps=False)
         for owner, name, label in (
             (torch.Tensor, "backward", "loss"),
             (torch.autograd, "backward", "loss"),
             (torch.autograd, "grad", "grad"),
         ):
-            note = functools.partial(self._note_backward, label)
-            self.hook(owner, name, before=note)
+            note = functools.partial(self._record_loss_before_backward, label)
+            self.hook_function(owner, name, before=note)
 
-    def hook(
+    def hook_function(
         self,
         owner: Any,
         name: str,
@@ -510,13 +536,13 @@ class Recorder:
             is_part = calls.inside or (self.stepping and not in_steps)
             # torch.compile follows no hook
             if is_part or self.over or compiling():
-                return call_through(original, *arguments, **options)
+                return call_original(original, *arguments, **options)
             try:
                 if before is not None:
                     calls.inside = True
                     before(arguments, options)
                 calls.inside = is_whole
-                returned = call_through(original, *arguments, **options)
+                returned = call_original(original, *arguments, **options)
                 if after is not None:
                     calls.inside = True
                     after(arguments, options, returned)
@@ -524,13 +550,13 @@ class Recorder:
                 calls.inside = False
             return returned
 
-        replacement = self.patch(owner, name, hooked)
+        replacement = self.patch_until_exit(owner, name, hooked)
         # functions that torch.jit compiles mean the original
         operator = jit._find_builtin(original)
         if operator is not None:
             jit._register_builtin(replacement, operator)
             table = jit._get_builtin_table()
-            self.on_exit(lambda: table.pop(id(replacement), None))
+            self.call_on_exit(lambda: table.pop(id(replacement), None))
 
     def _hook_parameters(self) -> None:
         module = torch.nn.modules.module
@@ -539,17 +565,17 @@ class Recorder:
             # before torch 2.0: the first step of each optimiser shows how its parameters began
             return
 
-        def registered(_: Any, __: str, parameter: Any) -> None:
+        def record_registration(_: Any, __: str, parameter: Any) -> None:
             reference = self._parameters.get(id(parameter))
             # functional calls register the same parameters over and over
             if parameter is not None and (reference is None or reference() is not parameter):
                 self._parameters[id(parameter)] = weakref.ref(parameter)
                 self._new.append(self._parameters[id(parameter)])
 
-        self.on_exit(register(Hook(registered)).remove)
+        self.call_on_exit(register(Hook(record_registration)).remove)
 
 
-def _is_data(value: Any) -> bool:
+def _is_data_for_tensor(value: Any) -> bool:
     """Return whether a value holds several numbers and is no tensor yet."""
     if isinstance(value, np.ndarray):
         return value.size > 1
@@ -563,17 +589,17 @@ def list_methods_of_adapters() -> tuple[list[str], list[str], dict[str, str]]:
     recorded: list[str] = []
     logged: list[str] = []
     instead: dict[str, str] = {}
-    for name in frameworks.names():
+    for name in frameworks.list_framework_names():
         # a broken adapter of a third party must not prevent a recording
         with contextlib.suppress(Exception):
-            adapter = frameworks.get(name)
+            adapter = frameworks.get_adapter(name)
             recorded.extend(adapter.framework.recorded_methods)
             logged.extend(adapter.framework.logged)
             instead.update(adapter.framework.in_one_process)
     return recorded, logged, instead
 
 
-def _remember_constructors() -> None:
+def _let_torch_note_constructors() -> None:
     """Let torch note which functions obey its default device before they are replaced."""
     # torch imports it on demand
     if importlib.util.find_spec("torch.utils._device") is not None:

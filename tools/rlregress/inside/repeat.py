@@ -33,9 +33,9 @@ from rlregress.inside.leaves import Described
 from rlregress.inside.outcomes import (
     Difference,
     Outcome,
-    are_equal,
-    measure_largest_gap,
-    measure_largest_size,
+    are_leaves_equal,
+    measure_largest_distance,
+    measure_largest_magnitude,
 )
 from rlregress.inside.perturbed import Arguments, Perturbation, Target, list_perturbations
 from rlregress.inside.values_read import Statement, Watch
@@ -103,7 +103,7 @@ class Code(NamedTuple):
     bound: Sequence[Binding] = ()
     differing: Sequence[Statement] = ()
 
-    def call(self, arguments: dict[str, Any]) -> Any:
+    def call_with_arguments(self, arguments: dict[str, Any]) -> Any:
         """Call it, and return the result; of a generator the list of its items."""
         signature = inspect.signature(self.function)
         captured = {**arguments, **self.own}
@@ -173,9 +173,13 @@ class Call:
         }
         arguments = {**data, **arguments}
         self._globals = [name[len("global ") :] for name in data]
-        self._copies = Copies(Arguments({n: _list_generator(v) for n, v in arguments.items()}))
+        self._copies = Copies(
+            Arguments({n: _list_items_of_generator(v) for n, v in arguments.items()})
+        )
 
-    def examine(self, seconds: float, known_paths: Collection[str] = ()) -> dict[str, Any]:
+    def compare_with_perturbations(
+        self, seconds: float, known_paths: Collection[str] = ()
+    ) -> dict[str, Any]:
         """Repeat it until all perturbations are tried, or the time is up.
 
         Args:
@@ -198,38 +202,44 @@ class Call:
     def _try_perturbations(
         self, counts: dict[str, Any], seconds: float, end: float, known_paths: Collection[str]
     ) -> dict[str, Any]:
-        """Try perturbations until time is over, and return the result of ``examine``.
+        """Try perturbations until time is over.
+
+        Return the result of ``compare_with_perturbations``.
 
         Raises:
             NotCompared, TooMany: the call cannot be compared.
         """
-        outside = describe_outside(self._modules, self._around)
-        old = self._repeat_old(seconds)
-        self._check_outside(outside)
+        outside = list_outside_leaves(self._modules, self._around)
+        old = self._repeat_old_code(seconds)
+        self._check_outside_unchanged(outside)
         verdict = self._compare_outcomes(None, old)
         if verdict is None:
             why = "a version does not repeat itself, or does what cannot be repeated"
             return {**counts, "why": why}
         if isinstance(verdict, Difference):
-            return {**counts, "differs": self._describe_difference(None, verdict), "given": True}
+            return {
+                **counts,
+                "differs": self._describe_difference_as_row(None, verdict),
+                "given": True,
+            }
         path = repr([sorted(values) for values in self._values[0]])
         if path in known_paths:
             return {"known": True}
         counts.update({verdict: 1, "touched": int(self._touched), "path": path, "given": False})
-        smallest = self._find_difference(counts, seconds, end)
+        smallest = self._find_least_difference(counts, seconds, end)
         if smallest is not None:
-            return {**counts, "differs": self._describe_difference(*smallest)}
-        self._check_outside(outside)
+            return {**counts, "differs": self._describe_difference_as_row(*smallest)}
+        self._check_outside_unchanged(outside)
         return counts
 
-    def _check_outside(self, before: Described) -> None:
+    def _check_outside_unchanged(self, before: Described) -> None:
         """Raise NotCompared for a value outside of the arguments that the calls have changed."""
-        now = describe_outside(self._modules, self._around)
+        now = list_outside_leaves(self._modules, self._around)
         for path in {**before, **now}:
-            if not (path in before and path in now and are_equal(before[path], now[path])):
+            if not (path in before and path in now and are_leaves_equal(before[path], now[path])):
                 raise NotCompared(f"calls of it change {path}, which has no copy")
 
-    def _repeat_old(self, seconds: float) -> Outcome:
+    def _repeat_old_code(self, seconds: float) -> Outcome:
         """Return the outcome of the old code on the given arguments, which is the same twice.
 
         Raises:
@@ -237,7 +247,7 @@ class Call:
         """
         begun, self._limit = time.process_time(), seconds
         try:
-            self._before = _describe_arguments(self._copies.make_copy())
+            self._before = _list_leaves_of_arguments(self._copies.copy_originals())
             old = self._call_version(self.old)
             if old.error:
                 why = f"the old code raises {old.error_text} on the given arguments"
@@ -253,7 +263,7 @@ class Call:
             raise NotCompared(f"the old code does not repeat itself, in {moving[0]}")
         return old
 
-    def _find_difference(
+    def _find_least_difference(
         self, counts: dict[str, Any], seconds: float, end: float
     ) -> tuple[Perturbation, Difference] | None:
         """Return the smallest perturbation that shows a difference; count the others."""
@@ -265,7 +275,7 @@ class Call:
         late = time.monotonic() + 2 * seconds
         while waiting and time.process_time() < end and time.monotonic() < late:
             perturbation = waiting.popleft()
-            verdict = self._compare_perturbed(perturbation)
+            verdict = self._compare_with_perturbed_arguments(perturbation)
             if isinstance(verdict, Difference):
                 return self._shrink_perturbation(perturbation, verdict, end)
             counts[verdict or "skipped"] += 1
@@ -279,27 +289,31 @@ class Call:
         self, perturbation: Perturbation, difference: Difference, end: float
     ) -> tuple[Perturbation, Difference]:
         """Return the least of a perturbation for which the two versions still differ."""
-        waiting = perturbation.list_smaller()
+        waiting = perturbation.list_smaller_perturbations()
         late = time.monotonic() + 2 * SMALLER
         while waiting and time.process_time() < end + SMALLER and time.monotonic() < late:
             smaller = waiting.pop(0)
-            verdict = self._compare_perturbed(smaller)
+            verdict = self._compare_with_perturbed_arguments(smaller)
             if isinstance(verdict, Difference):
-                perturbation, difference, waiting = smaller, verdict, smaller.list_smaller()
+                perturbation, difference, waiting = (
+                    smaller,
+                    verdict,
+                    smaller.list_smaller_perturbations(),
+                )
         return perturbation, difference
 
     def _copy_arguments(self) -> Arguments:
         """Return a copy of the arguments that may be perturbed."""
-        copied: Arguments = self._copies.make_copy()
+        copied: Arguments = self._copies.copy_originals()
         return Arguments({n: v for n, v in copied.items() if n not in self._fixed})
 
-    def _compare_perturbed(self, perturbation: Perturbation) -> Any:
+    def _compare_with_perturbed_arguments(self, perturbation: Perturbation) -> Any:
         """Return the verdict on perturbed arguments; None: the old code does not take them."""
         try:
             old = self._call_version(self.old, perturbation)
         except (TooLong, NotApplied, leaves.TooMany):
             return None
-        return self._compare_outcomes(perturbation, old) if old.is_sound(self._before) else None
+        return self._compare_outcomes(perturbation, old) if old.is_finite(self._before) else None
 
     def _compare_outcomes(self, perturbation: Perturbation | None, old: Outcome) -> Any:
         """Return ``SAME``, ``CLOSE``, or the difference; None: a version does not repeat itself."""
@@ -315,36 +329,41 @@ class Call:
             # a value that the old code does not read again is no evidence
             self._values = values, (self._repeated, new.values)
         self._touched = values_read.have_values_changed(*self._values, values)
-        difference = self._compare_leaves(old, new)
+        difference = self._compare_leaves_of_outcomes(old, new)
         if difference is None:
             return SAME
         try:
             if self._is_rounding(perturbation, difference):
                 return CLOSE
             # old code that differs from itself, such as by the order of a set, shows nothing
-            if self._compare_leaves(old, self._call_version(self.old, perturbation)) is not None:
+            if (
+                self._compare_leaves_of_outcomes(old, self._call_version(self.old, perturbation))
+                is not None
+            ):
                 return None
         except (TooLong, NotApplied):
             return None
 
         def is_same_together(code: Code) -> bool:
             # the new code is not there any more, to be repeated in double precision
-            remainder = self._compare_leaves(self._call_version(code, perturbation), new)
+            remainder = self._compare_leaves_of_outcomes(
+                self._call_version(code, perturbation), new
+            )
             return remainder is None or (
-                remainder.rounding and self._is_spread(code, perturbation, remainder)
+                remainder.rounding and self._is_within_spread_of_old(code, perturbation, remainder)
             )
 
         # code that moved from one changed function into another differs in neither of them alone
         return SAME if self._joint(is_same_together) else difference
 
-    def _compare_leaves(self, old: Outcome, new: Outcome) -> Difference | None:
+    def _compare_leaves_of_outcomes(self, old: Outcome, new: Outcome) -> Difference | None:
         differing = self._find_differing_leaves(old, new)
         for path in self._unstable:
             # a time, whose kind stays
             first, second = differing.get(path, (None, None))
             if first is not None and second is not None and first[0] == second[0]:
                 del differing[path]
-        return outcomes.describe_difference(differing)
+        return outcomes.choose_difference_to_report(differing)
 
     def _find_differing_leaves(self, old: Outcome, new: Outcome) -> dict[str, tuple[Any, Any]]:
         return outcomes.find_differing_leaves(old, new, self._before, self._all_names)
@@ -355,50 +374,50 @@ class Call:
         """Call one version on a new copy of the arguments.
 
         Args:
-            change: as of ``leaves.change_numbers``, after the perturbation.
+            change: as of ``leaves.change_all_numbers``, after the perturbation.
         """
-        arguments = self._copies.make_copy()
+        arguments = self._copies.copy_originals()
         try:
             if perturbation is not None:
-                perturbation.apply(arguments)
+                perturbation.change_arguments(arguments)
             if change is not None:
-                leaves.change_numbers(arguments, change)
+                leaves.change_all_numbers(arguments, change)
         except Exception as why:  # of a class that has its own idea of its attributes
             raise NotApplied(str(why)) from None
         before = {name: self._variables[name] for name in self._globals}
         self._variables.update({name: arguments[f"global {name}"] for name in self._globals})
-        self._states.restore()
+        self._states.restore_states()
         writings = written_by_calls.current
         if writings is not None:
-            writings.begin()
+            writings.delete_earlier_output()
         result, error, error_text = None, "", ""
         watch = Watch(getattr(code.function, "__code__", None), code.differing)
         handed = HandedLocals(self._read)
         try:
-            limit = time_limits.raise_after(TooLong, {signal.ITIMER_PROF: self._limit})
+            limit = time_limits.raise_error_after(TooLong, {signal.ITIMER_PROF: self._limit})
             with handed, limit, warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                result = watch.run(code.call, arguments)
+                result = watch.call_and_watch(code.call_with_arguments, arguments)
         except TooLong:
             raise
         except BaseException as raised:  # whatever either version raises is its result
             error = type(raised).__qualname__
             error_text = f"{error}: {raised}".split("\n")[0][:200]
         finally:
-            states = self._states.describe()
+            states = self._states.list_present_states()
             arguments.update({f"global {n}": self._variables.get(n) for n in self._globals})
             self._variables.update(before)
-            self._states.restore()
+            self._states.restore_states()
         # fluent methods return their object, which is described as an argument
         named = {id(v): n for n, v in arguments.items() if leaves.describe_leaf(v) is None}
-        described = leaves.describe_leaves(result, RESULT, named, handed.unread)
+        described = leaves.list_leaves(result, RESULT, named, handed.find_unread_locals)
         with bindings.bind_temporarily(code.bound):
             described.update(_compute_gradients(result, arguments))
-        described.add(_describe_arguments(arguments, handed.unread))
+        described.add_leaves(_list_leaves_of_arguments(arguments, handed.find_unread_locals))
         described.update(states)
         if writings is None:
             return Outcome(error, error_text, described, watch.values)
-        described.update(writings.read_output())
+        described.update(writings.read_output_as_leaves())
         if writings.refused:
             # whatever the code has made of the error
             error = "PermissionError"
@@ -412,9 +431,9 @@ class Call:
         vanishes = self._vanishes_in_double(perturbation, difference)
         if vanishes is not None or not difference.rounding:
             return bool(vanishes)
-        return self._is_spread(self.old, perturbation, difference)
+        return self._is_within_spread_of_old(self.old, perturbation, difference)
 
-    def _is_spread(
+    def _is_within_spread_of_old(
         self, old: Code, perturbation: Perturbation | None, difference: Difference
     ) -> bool:
         """Return whether the old code differs as far where its numbers are one unit away."""
@@ -427,11 +446,16 @@ class Call:
             for path, (before, _) in difference.numbers.items():
                 after = perturbed.leaves.get(path, (None, None))[1]
                 if isinstance(after, np.ndarray) and after.shape == before.shape:
-                    spread[path] = max(spread.get(path, 0.0), measure_largest_gap(before, after))
+                    spread[path] = max(
+                        spread.get(path, 0.0), measure_largest_distance(before, after)
+                    )
         return all(
-            measure_largest_gap(before, after)
+            measure_largest_distance(before, after)
             <= FURTHER
-            * (spread.get(path, 0.0) + np.finfo(before.dtype).eps * measure_largest_size(before))
+            * (
+                spread.get(path, 0.0)
+                + np.finfo(before.dtype).eps * measure_largest_magnitude(before)
+            )
             for path, (before, after) in difference.numbers.items()
         )
 
@@ -444,17 +468,18 @@ class Call:
             return None
         with _use_double_precision():
             old, new = (
-                self._call_version(code, perturbation, _as_double) for code in (self.old, self.new)
+                self._call_version(code, perturbation, _convert_to_double)
+                for code in (self.old, self.new)
             )
         if old.error or new.error:
             return None
-        remainder = self._compare_leaves(old, new)
+        remainder = self._compare_leaves_of_outcomes(old, new)
         if remainder is None:
             return True
         unit = float(np.finfo(np.float32).eps)
         vanished = remainder.rounding and all(
-            measure_largest_gap(*double) <= _VANISHED * max(measure_largest_gap(*single),
-                                                    unit * measure_largest_size(single[0]))
+            measure_largest_distance(*double) <= _VANISHED * max(measure_largest_distance(*single),
+                                                    unit * measure_largest_magnitude(single[0]))
             for path, double in remainder.numbers.items()
             for single in (difference.numbers.get(path, double),)
         )  # fmt: skip
@@ -464,7 +489,7 @@ class Call:
         kinds = {getattr(old.leaves.get(path, ("",))[-1], "dtype", None) for path in paths}
         return vanished or (False if kinds == {np.dtype(np.float64)} else None)
 
-    def _describe_difference(
+    def _describe_difference_as_row(
         self, perturbation: Perturbation | None, difference: Difference
     ) -> dict[str, Any]:
         words = "arguments of a training"
@@ -476,7 +501,9 @@ class Call:
         }  # fmt: skip
 
 
-def describe_outside(modules: Sequence[types.ModuleType], around: Mapping[str, Any]) -> Described:
+def list_outside_leaves(
+    modules: Sequence[types.ModuleType], around: Mapping[str, Any]
+) -> Described:
     """Return the leaves of variables of modules and of their classes, and of further ones."""
     names = {module.__name__ for module in modules}
     owners: list[tuple[str, Any]] = [(module.__name__, module) for module in modules]
@@ -493,13 +520,13 @@ def describe_outside(modules: Sequence[types.ModuleType], around: Mapping[str, A
     described = Described()
     for path, value in {**values, **around}.items():
         if path in around or isinstance(value, _OUTSIDE) or type(value).__module__ in names:
-            described.add(leaves.describe_leaves(value, path))
+            described.add_leaves(leaves.list_leaves(value, path))
         else:
             described[path] = "unreadable", leaves.Unreadable(value)
     return described
 
 
-def _describe_arguments(arguments: Arguments, unread: Any = None) -> Described:
+def _list_leaves_of_arguments(arguments: Arguments, unread: Any = None) -> Described:
     """Describe the leaves of all arguments.
 
     Args:
@@ -507,17 +534,17 @@ def _describe_arguments(arguments: Arguments, unread: Any = None) -> Described:
     """
     described = Described()
     for name, value in arguments.items():
-        described.add(leaves.describe_leaves(value, name, unread=unread))
+        described.add_leaves(leaves.list_leaves(value, name, unread=unread))
     return described
 
 
-def _list_generator(value: Any) -> Any:
+def _list_items_of_generator(value: Any) -> Any:
     if isinstance(value, types.GeneratorType):
         return Items(itertools.islice(value, _ITEMS))
     return value
 
 
-def _set_environment(variables: dict[str, str]) -> None:
+def _set_environment_variables(variables: dict[str, str]) -> None:
     os.environ.clear()
     os.environ.update(variables)
 
@@ -531,7 +558,7 @@ _SETTINGS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
         torch.are_deterministic_algorithms_enabled, torch.use_deterministic_algorithms),
     "threads of torch": (torch.get_num_threads, torch.set_num_threads),
     "errors of NumPy": (np.geterr, lambda errors: np.seterr(**errors)),
-    "environment variables": (lambda: dict(os.environ), _set_environment),
+    "environment variables": (lambda: dict(os.environ), _set_environment_variables),
 }  # fmt: skip
 
 
@@ -539,12 +566,12 @@ class _States:
     """State of the process: random generators and settings."""
 
     def __init__(self) -> None:
-        self._generators = random_generators.save_states()
+        self._generators = random_generators.read_generator_states()
         self._settings = {name: read() for name, (read, _) in _SETTINGS.items()}
 
-    def restore(self) -> None:
+    def restore_states(self) -> None:
         """Restore the saved state, but not the precision inside ``_use_double_precision``."""
-        random_generators.restore_states(self._generators)
+        random_generators.restore_generator_states(self._generators)
         for name, (read, put) in _SETTINGS.items():
             if read() != self._settings[name]:
                 put(self._settings[name])
@@ -552,7 +579,7 @@ class _States:
             torch.set_default_dtype(torch.float64)
 
     @staticmethod
-    def describe() -> Described:
+    def list_present_states() -> Described:
         """Return the present state as leaves."""
         states = random_generators.read_comparable_states()
         described = Described()
@@ -561,11 +588,15 @@ class _States:
         described["draws from torch"] = "generator", states["torch"]
         for name, (read, _) in _SETTINGS.items():
             value = read()
-            described.add(leaves.describe_leaves(str(value) if name == _PRECISION else value, name))
+            described.add_leaves(
+                leaves.list_leaves(str(value) if name == _PRECISION else value, name)
+            )
         return described
 
 
-def _list_tensors(value: Any, levels: int, excluded: Sequence[Any] = ()) -> list[torch.Tensor]:
+def _list_tensors_with_gradient(
+    value: Any, levels: int, excluded: Sequence[Any] = ()
+) -> list[torch.Tensor]:
     """Return the tensors with a gradient in a value, each once.
 
     Args:
@@ -575,24 +606,24 @@ def _list_tensors(value: Any, levels: int, excluded: Sequence[Any] = ()) -> list
     tensors: dict[int, torch.Tensor] = {}
     visited = set(map(id, excluded))
 
-    def visit(part: Any, level: int) -> None:
+    def add_tensors(part: Any, level: int) -> None:
         if isinstance(part, torch.Tensor):
             if part.requires_grad and part.dtype.is_floating_point:
                 tensors[id(part)] = part
         elif level < levels and id(part) not in visited and leaves.describe_leaf(part) is None:
             visited.add(id(part))
-            for _, child in leaves.list_children(part):
-                visit(child, level + 1)
+            for _, child in leaves.list_labelled_parts(part):
+                add_tensors(child, level + 1)
 
-    visit(value, 0)
+    add_tensors(value, 0)
     return list(tensors.values())
 
 
 def _compute_gradients(result: Any, arguments: dict[str, Any]) -> dict[str, Any]:
     """Return path -> gradient of a fixed weighting of the results, for each tensor argument."""
-    results = _list_tensors(result, _DEEP_RESULT, list(arguments.values()))
+    results = _list_tensors_with_gradient(result, _DEEP_RESULT, list(arguments.values()))
     # tensors that others are computed from; results are differentiated by these
-    inputs = _list_tensors(dict(arguments), _DEEP) if results else []
+    inputs = _list_tensors_with_gradient(dict(arguments), _DEEP) if results else []
     tensors = [tensor for tensor in inputs if tensor.is_leaf]
     if not tensors:
         return {}
@@ -633,7 +664,7 @@ def _use_double_precision() -> Iterator[None]:
         torch.set_default_dtype(before)
 
 
-def _as_double(value: Any) -> Any:
+def _convert_to_double(value: Any) -> Any:
     if isinstance(value, torch.Tensor):
         return value.double() if value.dtype == torch.float32 else None
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype == np.float32:

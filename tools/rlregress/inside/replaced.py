@@ -86,7 +86,7 @@ class Replaced(functools.partial):
         return type(self.__wrapped__)
 
 
-def make_stand_in(owner: Any, name: str, original: Any, called: Any) -> Any:
+def make_replacement(owner: Any, name: str, original: Any, called: Any) -> Any:
     """Return a replacement of ``owner.name`` that calls ``called`` and looks like the original."""
     is_class = inspect.isclass(owner)
     module = owner.__module__ if is_class else owner.__name__

@@ -30,22 +30,22 @@ def compute_checksum(content: Mapping[str, Any]) -> str:
     return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
 
 
-def _refuse_constant(name: str) -> Any:
+def _refuse_json_constant(name: str) -> Any:
     raise ValueError(f"{name} is no JSON number")
 
 
-def finite_or_none(value: float) -> Any:
+def convert_non_finite_to_none(value: float) -> Any:
     """Return a number; None for NaN and infinity, which JSON does not have."""
     return float(value) if math.isfinite(value) else None
 
 
-def write_atomically(path: Path, text: str) -> None:
+def write_text_atomically(path: Path, text: str) -> None:
     """Write a file so that a reader sees the old one or the whole new one, even after a crash.
 
     Raises:
         OSError: it cannot be written, or the path is no file.
     """
-    files.check_target(path)
+    files.check_file_may_be_written(path)
     # nobody else can have put something of this name there, such as a link to another file
     temporary = path.with_name(f".{path.name[:150]}.{uuid.uuid4().hex}")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
@@ -61,7 +61,7 @@ def write_atomically(path: Path, text: str) -> None:
         raise
 
 
-def check_writable(folder: Path, content: str) -> None:
+def check_folder_is_writable(folder: Path, content: str) -> None:
     """Raise UserError unless a folder can be created, or written to.
 
     Args:
@@ -78,37 +78,39 @@ def check_writable(folder: Path, content: str) -> None:
         ) from None
 
 
-def check_file(path: Path, content: str) -> None:
-    """Raise UserError unless a file can be written; see ``check_writable``."""
+def check_file_is_writable(path: Path, content: str) -> None:
+    """Raise UserError unless a file can be written; see ``check_folder_is_writable``."""
     try:
-        files.check_target(path)
+        files.check_file_may_be_written(path)
     except OSError as error:
         raise UserError(
             f"{content} cannot be written to {path}: {error.strerror}; expected the name of a file"
         ) from None
-    check_writable(files.absolute(path).parent, content)
+    check_folder_is_writable(files.make_absolute_path(path).parent, content)
 
 
-def write_record(path: Path, content: Mapping[str, Any]) -> None:
+def write_record_with_checksum(path: Path, content: Mapping[str, Any]) -> None:
     """Write ``content`` with its checksum."""
     sealed = {**content, "checksum": compute_checksum(content)}
-    write_atomically(path, json.dumps(sealed, indent=1, sort_keys=True, allow_nan=False) + "\n")
+    write_text_atomically(
+        path, json.dumps(sealed, indent=1, sort_keys=True, allow_nan=False) + "\n"
+    )
 
 
-def drop_circumstances(content: Mapping[str, Any]) -> dict[str, Any]:
+def select_result_of_run(content: Mapping[str, Any]) -> dict[str, Any]:
     """Return the result of a run: its record without time, place and speed."""
     return {name: value for name, value in content.items() if name not in _MEASURED}
 
 
-def read(path: Path) -> dict[str, Any]:
+def read_record_content(path: Path) -> dict[str, Any]:
     """Return the content of a record with a right checksum; ``recorded_runs.read`` checks more.
 
     Raises:
         UserError: it cannot be read, or is damaged.
     """
     try:
-        text = files.read(path, largest=_LARGEST).decode("utf-8")
-        content = json.loads(text, parse_constant=_refuse_constant)
+        text = files.read_regular_file(path, largest=_LARGEST).decode("utf-8")
+        content = json.loads(text, parse_constant=_refuse_json_constant)
         if not isinstance(content, dict) or "checksum" not in content:
             raise ValueError("it is something else")
         stated = content.pop("checksum")

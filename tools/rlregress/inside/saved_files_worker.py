@@ -35,10 +35,10 @@ from rlregress import frameworks
 from rlregress.frameworks.base import Adapter
 from rlregress.inside import error_origin, saved_items, user_files
 from rlregress.inside.events import Places
-from rlregress.inside.job_files import answer_job
+from rlregress.inside.job_files import answer_job_of_file
 from rlregress.probing.file_kinds import FileKind, TrainingWithFiles
 from rlregress.probing.interface import Unsupported
-from rlregress.probing.isolation import isolate_generators
+from rlregress.probing.isolation import isolate_random_generators
 from rlregress.probing.toys import Ends
 
 #: seed of the training that is saved.
@@ -62,15 +62,15 @@ def save_and_load(job: dict[str, Any]) -> dict[str, Any]:
     or "use" with the items before it), or ``unsupported``. ``versions``: where only ``stored``
     kinds are wanted, those that a record of them names.
     """
-    adapter = frameworks.get(job["framework"])
-    places = Places(adapter.code.probed_folders())
+    adapter = frameworks.get_adapter(job["framework"])
+    places = Places(adapter.code.list_probed_folders())
     loaded = _Kinds(places)
-    for algorithm, trainings in adapter.load.saved_files().items():
+    for algorithm, trainings in adapter.load.list_saved_files().items():
         if not job["algorithms"] or algorithm in job["algorithms"]:
             for training in trainings:
-                loaded.add(algorithm, training, job)
+                loaded.save_and_load_kinds(algorithm, training, job)
     if job.get("user"):
-        loaded.add_user(user_files.make_file_kind(job["user"], adapter), job)
+        loaded.load_user_file(user_files.make_kind_of_user_file(job["user"], adapter), job)
     versions = _list_versions(adapter) if job.get("stored") else {}
     return {"functions": loaded.functions, "kinds": loaded.kinds, "versions": versions}
 
@@ -93,130 +93,142 @@ class _Kinds:
         self.functions: list[str] = []
         self.kinds: dict[str, dict[str, Any]] = {}
 
-    def add(self, algorithm: str, training: TrainingWithFiles, job: dict[str, Any]) -> None:
+    def save_and_load_kinds(
+        self, algorithm: str, training: TrainingWithFiles, job: dict[str, Any]
+    ) -> None:
         """Save and load the requested kinds of one training."""
         trained: Any = None
         lost: dict[str, Any] = {}
-        kinds = [kind for kind in training.kinds if _is_wanted(kind, job)]
+        kinds = [kind for kind in training.kinds if _is_kind_requested(kind, job)]
         if job["write"] and kinds:
-            trained, lost = self._try_to_work("write", training.train, _make_env, _SEED)
+            trained, lost = self._call_or_describe_error(
+                "write", training.train, _make_small_environment, _SEED
+            )
         for kind in kinds:
             folder = os.path.join(job["files"], kind.name)
             failed = lost
             if job["write"] and not lost:
-                with _fix_time() if job.get("stored") else contextlib.nullcontext():
-                    failed = self._try_to_work("write", _write_files, kind, trained, folder)[1]
+                with _fix_time_in_archives() if job.get("stored") else contextlib.nullcontext():
+                    failed = self._call_or_describe_error(
+                        "write", _save_files_of_kind, kind, trained, folder
+                    )[1]
             elif not job["write"] and not os.path.isdir(folder):
                 failed = {"unsupported": "there is no such file"}
-            answer = failed or self._load_often(kind, folder, job)
+            answer = failed or self._load_repeatedly(kind, folder, job)
             self.kinds[kind.name] = {"way": kind.way, "algorithm": algorithm, **answer}
 
-    def add_user(self, kind: FileKind, job: dict[str, Any]) -> None:
+    def load_user_file(self, kind: FileKind, job: dict[str, Any]) -> None:
         """Load the file of a user."""
-        self.kinds[kind.name] = {"way": kind.way, **self._load_often(kind, "", job)}
+        self.kinds[kind.name] = {"way": kind.way, **self._load_repeatedly(kind, "", job)}
 
-    def _load_often(self, kind: FileKind, folder: str, job: dict[str, Any]) -> dict[str, Any]:
+    def _load_repeatedly(self, kind: FileKind, folder: str, job: dict[str, Any]) -> dict[str, Any]:
         """Return the items of a file, each time it was loaded, or the first error.
 
         PyTorch since 2.6 refuses what is not only numbers, and versions that do not expect it do
         not load their own files. These are loaded as users help themselves.
         """
         trusted = kind.name in job["trusted"]
-        with _trust_files() if trusted else contextlib.nullcontext():
-            answer = self._load_times(kind, folder, job)
+        with _trust_loaded_files() if trusted else contextlib.nullcontext():
+            answer = self._load_and_list_rows(kind, folder, job)
         if job["write"] and _WEIGHTS_ONLY in answer.get("error", ""):
             trusted = True
-            with _trust_files():
-                answer = self._load_times(kind, folder, job)
+            with _trust_loaded_files():
+                answer = self._load_and_list_rows(kind, folder, job)
         return {**answer, "trusted": trusted}
 
-    def _load_times(self, kind: FileKind, folder: str, job: dict[str, Any]) -> dict[str, Any]:
+    def _load_and_list_rows(
+        self, kind: FileKind, folder: str, job: dict[str, Any]
+    ) -> dict[str, Any]:
         rows: list[list[Row]] = []
         for _ in range(job["times"]):
-            loaded, failed = self._try_to_work("load", kind.load, _make_env, folder)
+            loaded, failed = self._call_or_describe_error(
+                "load", kind.load, _make_small_environment, folder
+            )
             if failed:
                 return failed
             rows.append([])
-            _, failed = self._try_to_work(
-                "use", self._note_loaded, kind, loaded, job["again"], rows[-1]
+            _, failed = self._call_or_describe_error(
+                "use", self._note_items_of_loaded_file, kind, loaded, job["again"], rows[-1]
             )
             if failed:
                 return {"items": rows, **failed}
         return {"items": rows}
 
-    def _try_to_work(
+    def _call_or_describe_error(
         self, when: str, work: Callable[..., Any], *arguments: Any
     ) -> tuple[Any, dict[str, Any]]:
         """Return the result and an empty row, or None and the error with its place."""
         try:
-            with isolate_generators(), warnings.catch_warnings():
+            with isolate_random_generators(), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 return work(*arguments), {}
         except Unsupported as reason:
             return None, {"unsupported": str(reason)}
         except Exception as error:  # whatever the foreign code raises is the finding
-            origin = error_origin.describe_error(error, self._places)
+            origin = error_origin.describe_error_for_header(error, self._places)
             # what is missing in a state follows in the lines below
             text = " ".join(_COLOUR.sub("", str(error)).split())
             message = f"{origin['type']}: {text}"[:_MESSAGE]
             return None, {"error": message, "at": origin["at"] or origin["by"], "when": when}
 
-    def _note_loaded(self, kind: FileKind, loaded: Any, again: bool, rows: list[Row]) -> None:
+    def _note_items_of_loaded_file(
+        self, kind: FileKind, loaded: Any, again: bool, rows: list[Row]
+    ) -> None:
         """Note the items of a loaded file, and those after it was saved again."""
-        rows.extend(self._list_rows(kind.state(loaded)))
+        rows.extend(self._list_rows_of_items(kind.state(loaded)))
         if not again:
-            rows.extend(self._list_rows(kind.go_on(loaded)))
+            rows.extend(self._list_rows_of_items(kind.go_on(loaded)))
             return
         with tempfile.TemporaryDirectory() as copy:
             kind.save(loaded, copy)
-            rows.extend(self._list_rows(kind.go_on(loaded)))
-            loaded = kind.load(_make_env, copy)
+            rows.extend(self._list_rows_of_items(kind.go_on(loaded)))
+            loaded = kind.load(_make_small_environment, copy)
             for items in (kind.state(loaded), kind.go_on(loaded)):
-                rows.extend(self._list_rows(items, "saved again: "))
+                rows.extend(self._list_rows_of_items(items, "saved again: "))
 
-    def _list_rows(self, items: Any, before: str = "") -> Iterator[Row]:
+    def _list_rows_of_items(self, items: Any, before: str = "") -> Iterator[Row]:
         for name, value, function in items:
             number = self._number_function(function)
             for path, words, numbers in saved_items.describe_items(name, value):
                 yield before + path, words, number, numbers
 
     def _number_function(self, function: Any) -> int:
-        name = _format_place(function, self._places)
+        name = _format_place_of_function(function, self._places)
         if name not in self.functions:
             self.functions.append(name)
         return self.functions.index(name)
 
 
-def _is_wanted(kind: FileKind, job: dict[str, Any]) -> bool:
+def _is_kind_requested(kind: FileKind, job: dict[str, Any]) -> bool:
     named = job.get("kinds")
     return (kind.stored or not job.get("stored")) and (not named or kind.name in named)
 
 
-def _format_place(function: Any, places: Places) -> str:
+def _format_place_of_function(function: Any, places: Places) -> str:
     """Return the place of a function: "file:line name"."""
     code = getattr(inspect.unwrap(function), "__code__", None)
     name = str(getattr(function, "__qualname__", type(function).__name__))
     if code is None:
         return name
-    file = places.path_below_root(code.co_filename) or os.path.basename(code.co_filename)
+    file = places.find_path_below_root(code.co_filename) or os.path.basename(code.co_filename)
     return f"{file}:{code.co_firstlineno} {name}"
 
 
-def _trust_files() -> Any:
+def _trust_loaded_files() -> Any:
     return mock.patch.dict(os.environ, {_TRUST: "1"})
 
 
-def _fix_time() -> Any:
+def _fix_time_in_archives() -> Any:
     """Let archives of the same content be the same bytes, so that they are stored once."""
     clock = types.SimpleNamespace(time=lambda: 0.0, localtime=lambda _: time.gmtime(1e9))
     return mock.patch.object(zipfile, "time", clock)
 
 
-def _make_env(discrete: bool = False) -> Any:
+def _make_small_environment(discrete: bool = False) -> Any:
     return Ends(discrete=discrete)
 
 
-def _write_files(kind: FileKind, trained: Any, folder: str) -> None:
+def _save_files_of_kind(kind: FileKind, trained: Any, folder: str) -> None:
     # an interrupted process may have left one
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
@@ -228,4 +240,4 @@ def _write_files(kind: FileKind, trained: Any, folder: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(answer_job(save_and_load, sys.argv[1:]))
+    sys.exit(answer_job_of_file(save_and_load, sys.argv[1:]))

@@ -40,26 +40,28 @@ def describe_items(name: str, value: Any) -> Iterator[tuple[str, str, list[Any]]
 def _list_items(name: str, value: Any, depth: int) -> Iterator[tuple[str, str, list[Any]]]:
     words = _describe_leaf(value)
     if words is not None or depth > _DEEP:
-        yield name, words or type(value).__name__, _measure_size(value)
+        yield name, words or type(value).__name__, _measure_size_of_numbers(value)
         return
-    kind, parts = _list_parts(value)
+    kind, parts = _list_labelled_parts(value)
     yield name, kind, []
     for label, part in parts:
         yield from _list_items(name + label, part, depth + 1)
 
 
-def _measure_size(value: Any) -> list[Any]:
+def _measure_size_of_numbers(value: Any) -> list[Any]:
     if not leaves.is_array(value) or isinstance(value, np.ndarray) and value.dtype.kind != "f":
         return []
-    _, norm, first, projections, _, _ = events.make_joint_part([events.as_array(value)])
+    _, norm, first, projections, _, _ = events.make_part_of_many_arrays(
+        [events.convert_to_array(value)]
+    )
     return [norm, *(projections or first)]
 
 
 def _describe_leaf(value: Any) -> Any:
     """Return the words of a value without parts; None: it has parts."""
     if isinstance(value, torch.Tensor):
-        kind = " ".join(["tensor", *events.describe_placement(value)])
-        return f"{kind} of {_describe_array(events.as_array(value), str(value.dtype))}"
+        kind = " ".join(["tensor", *events.describe_unusual_placement(value)])
+        return f"{kind} of {_describe_array(events.convert_to_array(value), str(value.dtype))}"
     if isinstance(value, np.ndarray) and value.dtype != object:
         return f"array of {_describe_array(value, value.dtype.str)}"
     if isinstance(value, (torch.dtype, torch.device, np.dtype)):
@@ -103,9 +105,9 @@ def _describe_function(function: Callable[..., Any]) -> Any:
     return f"function of the remaining progress: {', '.join(map(repr, values))}"
 
 
-def _list_parts(value: Any) -> tuple[str, list[tuple[str, Any]]]:
-    if leaves.is_batch(value):
-        return "batch", leaves.list_children(value)
+def _list_labelled_parts(value: Any) -> tuple[str, list[tuple[str, Any]]]:
+    if leaves.is_tensor_batch(value):
+        return "batch", leaves.list_labelled_parts(value)
     if hasattr(value, "_asdict"):
         return type(value).__name__, [(f".{k}", part) for k, part in value._asdict().items()]
     if isinstance(value, Mapping):
@@ -120,6 +122,6 @@ def _list_parts(value: Any) -> tuple[str, list[tuple[str, Any]]]:
             (f".{name}", getattr(value, name)) for name in _SPACE if hasattr(value, name)
         ]
         return f"space {type(value).__name__} of {getattr(value, 'dtype', '')}", named_parts
-    named: dict[str, Any] = leaves.own_attributes(value)
+    named: dict[str, Any] = leaves.list_own_attributes(value)
     public = [(f".{name}", part) for name, part in sorted(named.items()) if name[:1] != "_"]
     return f"object {type(value).__name__}", public

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from rlregress.probing.framework_errors import call_through
+from rlregress.probing.framework_errors import call_original
 from rlregress.probing.random_generators import read_comparable_states
 
 #: the seed of generators that the script does not seed. No script uses it: a lost seed shows.
@@ -21,61 +21,67 @@ _NAMES = {
 _LONGEST = 100
 
 
-def _read_states() -> dict[str, Any]:
+def _read_generator_states() -> dict[str, Any]:
     """Return the state of each generator, by its name in reports."""
     return {_NAMES[library]: state for library, state in read_comparable_states().items()}
 
 
-def seed_generators(recorder: Any) -> None:
+def seed_all_generators(recorder: Any) -> None:
     """Seed every generator, and note at the end which of them the script used and did not seed."""
     random.seed(SEED)
     np.random.seed(SEED)
     torch.manual_seed(SEED)
-    initial = _read_states()
+    initial = _read_generator_states()
     unseeded = set(initial)
 
-    def note_seed(generator: str, seed: Any) -> None:
+    def note_seed_by_script(generator: str, seed: Any) -> None:
         # a script may draw before it seeds, such as the seed itself
-        if generator in unseeded and _read_states()[generator] != initial[generator]:
-            recorder.note_seeding(generator)
+        if generator in unseeded and _read_generator_states()[generator] != initial[generator]:
+            recorder.note_seeded_generator(generator)
         unseeded.discard(generator)
         recorder.seeds.setdefault(generator, " ".join(str(seed).split())[:_LONGEST])
 
-    def note_used() -> None:
-        states = _read_states()
+    def note_unseeded_generators() -> None:
+        states = _read_generator_states()
         if torch.initial_seed() != SEED:
             # by a method of the generator itself, which is not replaced
             unseeded.discard("torch's generator")
         for generator in sorted(unseeded):
             if states[generator] != initial[generator]:
-                recorder.note_seeding(generator)
+                recorder.note_seeded_generator(generator)
 
-    recorder.on_exit(note_used)
+    recorder.call_on_exit(note_unseeded_generators)
     for owner, name, generator in (
         (torch, "manual_seed", "torch's generator"),
         (torch.random, "manual_seed", "torch's generator"),
         (np.random, "seed", "NumPy's generator"),
         (random, "seed", "Python's generator"),
     ):
-        recorder.patch(owner, name, _wrap_seeding(getattr(owner, name), note_seed, generator))
+        recorder.patch_until_exit(
+            owner,
+            name,
+            _note_calls_of_seeding(getattr(owner, name), note_seed_by_script, generator),
+        )
     make = np.random.default_rng
 
     def default_rng(seed: Any = None) -> Any:
         if seed is None:
-            recorder.note_seeding("generators made by numpy.random.default_rng()")
+            recorder.note_seeded_generator("generators made by numpy.random.default_rng()")
             seed = SEED
-        return call_through(make, seed)
+        return call_original(make, seed)
 
-    recorder.patch(np.random, "default_rng", default_rng)
+    recorder.patch_until_exit(np.random, "default_rng", default_rng)
 
 
-def _wrap_seeding(original: Callable[..., Any], note: Any, generator: str) -> Callable[..., Any]:
-    def seeding(*arguments: Any, **options: Any) -> Any:
+def _note_calls_of_seeding(
+    original: Callable[..., Any], note: Any, generator: str
+) -> Callable[..., Any]:
+    def note_and_seed(*arguments: Any, **options: Any) -> Any:
         values = [*arguments, *options.values()]
         if not values or values[0] is None:
             # without a seed the clock would give one
-            return call_through(original, SEED)
+            return call_original(original, SEED)
         note(generator, values[0])
-        return call_through(original, *arguments, **options)
+        return call_original(original, *arguments, **options)
 
-    return seeding
+    return note_and_seed

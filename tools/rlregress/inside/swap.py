@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from rlregress import source
 from rlregress.inside import bindings, methods
-from rlregress.inside.lines import list_inner_codes
+from rlregress.inside.lines import list_inner_code_objects
 from rlregress.inside.methods import Defaults, Misfit
 
 #: of a code: name and first line.
@@ -35,12 +35,14 @@ class _Imported(NamedTuple):
     module: types.ModuleType
     texts: tuple[str, str]
 
-    def codes(self, name: str) -> list[list[types.CodeType]]:
+    def find_code_in_both_texts(self, name: str) -> list[list[types.CodeType]]:
         """Return the code of a function in either text; several if several have its name."""
-        return [_find_codes(text, self.path, name) for text in self.texts]
+        return [_find_code_objects(text, self.path, name) for text in self.texts]
 
 
-def swap_code(changes: Sequence[dict[str, Any]], roots: Sequence[str]) -> list[list[str]]:
+def replace_running_code(
+    changes: Sequence[dict[str, Any]], roots: Sequence[str]
+) -> list[list[str]]:
     """Let functions run other code from now on.
 
     A method that the other code does not have is taken from its class; one that it has alone is
@@ -64,17 +66,21 @@ def swap_code(changes: Sequence[dict[str, Any]], roots: Sequence[str]) -> list[l
     in_memory = _InMemory()
     # values of the import before the functions whose defaults are made of them
     misfits = [misfit for change in changes for misfit in _bind_other_values(change, roots)]
-    misfits += [misfit for change in changes for misfit in _swap_file(change, roots, in_memory)]
+    misfits += [
+        misfit
+        for change in changes
+        for misfit in _replace_functions_of_file(change, roots, in_memory)
+    ]
     if misfits and sum(len(change["functions"]) for change in changes) == 1:
         raise Misfit(misfits[0][2])
     return misfits
 
 
-def _swap_file(
+def _replace_functions_of_file(
     change: dict[str, Any], roots: Sequence[str], in_memory: _InMemory
 ) -> list[list[str]]:
     """Replace the functions of one file, all at once; return those that do not fit, with why."""
-    file, names = change["file"], [n for n in change["functions"] if not _is_run_at_import(n)]
+    file, names = change["file"], [n for n in change["functions"] if not _runs_at_import(n)]
     try:
         imported = _import_with_text(file, change["text"], roots)
     except Misfit as why:
@@ -85,11 +91,15 @@ def _swap_file(
     defaults: dict[_Key, Defaults] = {}
     for name in names:
         try:
-            if _replace_method(imported, name):
+            if _replace_whole_method(imported, name):
                 continue
             fitting = _find_fitting_codes(imported, name)
-            methods.lend_other_names(imported.module, name, imported.texts, imported.path)
-            other_defaults = methods.find_other_defaults(imported.module, name, imported.texts)
+            methods.add_names_used_in_other_text(
+                imported.module, name, imported.texts, imported.path
+            )
+            other_defaults = methods.find_defaults_of_second_text(
+                imported.module, name, imported.texts
+            )
         except Misfit as why:
             misfits.append([file, name, str(why)])
             continue
@@ -99,13 +109,16 @@ def _swap_file(
             defaults.update(dict.fromkeys(fitting, other_defaults))
     used: set[_Key] = set()
     visited: set[int] = set()
-    for list_functions in (in_memory.list_in_modules, in_memory.list_in_objects):
+    for list_functions in (
+        in_memory.list_functions_of_modules,
+        in_memory.list_functions_of_all_objects,
+    ):
         for function in list_functions(imported.path):
             # the lines of what has been replaced are those of the other text
             if id(function) in visited:
                 continue
             visited.add(id(function))
-            own = _make_key(function.__code__)
+            own = _make_key_of_code(function.__code__)
             code = _replace_code(function.__code__, replacements, used)
             if code is not function.__code__:
                 function.__code__ = code
@@ -117,14 +130,14 @@ def _swap_file(
     return misfits + [[file, name, f"{name} of {file} is not in memory"] for name in unused]
 
 
-def _is_run_at_import(name: str) -> bool:
+def _runs_at_import(name: str) -> bool:
     return name.startswith((bindings.MODULE, bindings.BODY))
 
 
 def _bind_other_values(change: dict[str, Any], roots: Sequence[str]) -> list[list[str]]:
     """Give a module, and classes of it, the values that they have in the other text."""
     file, misfits = change["file"], []
-    for piece in filter(_is_run_at_import, change["functions"]):
+    for piece in filter(_runs_at_import, change["functions"]):
         try:
             bindings.bind_values(find_other_values(file, piece, change["text"], roots))
         except Misfit as why:
@@ -137,10 +150,10 @@ def find_other_values(
 ) -> list[bindings.Binding]:
     """Return the values that another text of its file gives a module or a class: ``bindings``."""
     imported = _import_with_text(file, text, roots)
-    return bindings.find_other_bindings(imported.module, piece, imported.texts)
+    return bindings.find_values_of_second_text(imported.module, piece, imported.texts)
 
 
-def find_other_code(
+def find_other_code_of_function(
     change: dict[str, Any], name: str, code: types.CodeType, roots: Sequence[str]
 ) -> tuple[types.CodeType, tuple[Defaults | None, Defaults | None]]:
     """Return the other code of a function that runs here, and the defaults of both, if other ones.
@@ -148,7 +161,7 @@ def find_other_code(
     The function's module is lent what the other code uses.
 
     Args:
-        change: as of ``swap_code``.
+        change: as of ``replace_running_code``.
         name: qualified.
         code: of the function, as it is.
 
@@ -161,42 +174,45 @@ def find_other_code(
     """
     imported = _import_with_text(change["file"], change["text"], roots)
     fitting, texts = _find_fitting_codes(imported, name), imported.texts
-    if _make_key(code) not in fitting:
+    if _make_key_of_code(code) not in fitting:
         raise Misfit(f"{name} of {imported.file} has several definitions at run time")
-    methods.lend_other_names(imported.module, name, texts, imported.path)
+    methods.add_names_used_in_other_text(imported.module, name, texts, imported.path)
     own, other = (
-        methods.find_other_defaults(imported.module, name, pair) for pair in (texts[::-1], texts)
+        methods.find_defaults_of_second_text(imported.module, name, pair)
+        for pair in (texts[::-1], texts)
     )
-    return fitting[_make_key(code)], (own, other)
+    return fitting[_make_key_of_code(code)], (own, other)
 
 
-def _replace_method(imported: _Imported, name: str) -> bool:
+def _replace_whole_method(imported: _Imported, name: str) -> bool:
     """Remove a method that the other text does not have, or put the whole of it into its class.
 
     The whole: where one text alone has it, decorates it otherwise, gives it other setters, or calls
     ``super()`` in it. Return whether one of this was done.
     """
-    old, new = imported.codes(name)
+    old, new = imported.find_code_in_both_texts(name)
     if "." not in name or not (old or new):
         return False
-    if old and new and _fits(old, new, name, imported.texts):
+    if old and new and _can_be_replaced(old, new, name, imported.texts):
         return False
     try:
         if new:
-            methods.lend_other_names(imported.module, name, imported.texts, imported.path)
-            methods.put_method(imported.module, name, imported.texts[1], imported.path)
+            methods.add_names_used_in_other_text(
+                imported.module, name, imported.texts, imported.path
+            )
+            methods.replace_method_by_text(imported.module, name, imported.texts[1], imported.path)
         else:
-            methods.take_away(imported.module, name)
+            methods.remove_method(imported.module, name)
     except Exception as why:  # whatever its decorators and defaults raise
         raise Misfit(f"{name} of {imported.file} cannot be replaced: {why}") from None
     return True
 
 
-def _fits(
+def _can_be_replaced(
     old: Sequence[types.CodeType], new: Sequence[types.CodeType], name: str, texts: Sequence[str]
 ) -> bool:
     """Return whether the other code can replace the function's, or no class holds it."""
-    if not methods.is_of_class(name, texts):
+    if not methods.is_method_in_both(name, texts):
         return True
     if len(old) != len(new) or methods.do_decorators_differ(name, texts):
         return False
@@ -205,7 +221,7 @@ def _fits(
 
 def _find_fitting_codes(imported: _Imported, name: str) -> dict[_Key, types.CodeType]:
     """Return the functions of the file under that name, each with its other code."""
-    old, new = imported.codes(name)
+    old, new = imported.find_code_in_both_texts(name)
     if not old or not new:
         raise Misfit(f"there is no {name} in {imported.file}")
     # of one name are a property and its setter
@@ -214,14 +230,16 @@ def _find_fitting_codes(imported: _Imported, name: str) -> dict[_Key, types.Code
     pairs = list(zip(old, new, strict=True))
     if any(old_code.co_freevars != new_code.co_freevars for old_code, new_code in pairs):
         raise Misfit(f"{name} uses other variables of an enclosing function")
-    return {_make_key(old_code): new_code for old_code, new_code in pairs}
+    return {_make_key_of_code(old_code): new_code for old_code, new_code in pairs}
 
 
 def _import_with_text(file: str, text: str, roots: Sequence[str]) -> _Imported:
     """Import a file below one of the roots, and return it with another text."""
     path = _find_path(file, roots)
     _import_file(file)
-    return _Imported(file, path, sys.modules[_module_name(file)], (source.read_text(path), text))
+    return _Imported(
+        file, path, sys.modules[_module_name(file)], (source.read_source_text(path), text)
+    )
 
 
 def _find_path(file: str, roots: Sequence[str]) -> str:
@@ -258,19 +276,19 @@ def _compile_text(text: str, path: str) -> tuple[types.CodeType, dict[str, list[
     except SyntaxError as error:
         raise Misfit(str(error)) from None
     lines: dict[str, list[int]] = {}
-    for function in source.parse(text).functions:
+    for function in source.parse_source(text).functions:
         lines.setdefault(function.name, []).append(function.first)
     return module, lines
 
 
-def _find_codes(text: str, path: str, name: str) -> list[types.CodeType]:
+def _find_code_objects(text: str, path: str, name: str) -> list[types.CodeType]:
     module, lines = _compile_text(text, path)
     last, first_lines = name.rpartition(".")[2], lines.get(name, ())
-    codes = [code for code in list_inner_codes(module) if code.co_name == last]
+    codes = [code for code in list_inner_code_objects(module) if code.co_name == last]
     return [code for code in codes if code.co_firstlineno in first_lines]
 
 
-def _make_key(code: types.CodeType) -> _Key:
+def _make_key_of_code(code: types.CodeType) -> _Key:
     return code.co_name, code.co_firstlineno
 
 
@@ -278,9 +296,9 @@ def _replace_code(
     code: types.CodeType, replacements: dict[_Key, types.CodeType], used: set[_Key]
 ) -> types.CodeType:
     """Return the replacement of a code object; itself if neither it nor code inside it has one."""
-    if _make_key(code) in replacements:
-        used.add(_make_key(code))
-        return replacements[_make_key(code)]
+    if _make_key_of_code(code) in replacements:
+        used.add(_make_key_of_code(code))
+        return replacements[_make_key_of_code(code)]
     # functions inside are made anew from it with every call
     constants = tuple(
         _replace_code(constant, replacements, used)
@@ -300,7 +318,7 @@ class _InMemory:
         gc.unfreeze()
         self._by_file: dict[str, list[types.FunctionType]] = {}
 
-    def list_in_modules(self, path: str) -> list[types.FunctionType]:
+    def list_functions_of_modules(self, path: str) -> list[types.FunctionType]:
         """Return those of the modules that were imported from a file.
 
         They hold the module's variables. To ask for who does is fast, and touches no other object:
@@ -309,13 +327,15 @@ class _InMemory:
         modules = [
             vars(module)
             for module in _list_modules_from_files()
-            if _is_same(module.__file__ or "", path)
+            if _is_same_file(module.__file__ or "", path)
         ]
         holding = gc.get_referrers(*modules) if modules else []
         functions = [module for module in holding if type(module) is types.FunctionType]
-        return [function for function in functions if _is_same(function.__code__.co_filename, path)]
+        return [
+            function for function in functions if _is_same_file(function.__code__.co_filename, path)
+        ]
 
-    def list_in_objects(self, path: str) -> list[types.FunctionType]:
+    def list_functions_of_all_objects(self, path: str) -> list[types.FunctionType]:
         """Return those of all objects whose code is of a file, whatever has run it."""
         if not self._by_file:
             for thing in gc.get_objects():
@@ -330,6 +350,6 @@ def _list_modules_from_files() -> list[types.ModuleType]:
     return [module for module in every if "__file__" in getattr(module, "__dict__", ())]
 
 
-def _is_same(first: str, second: str) -> bool:
+def _is_same_file(first: str, second: str) -> bool:
     """Return whether two paths lead to one file; a link has the name of its file here."""
     return os.path.basename(first) == os.path.basename(second) and _real(first) == _real(second)

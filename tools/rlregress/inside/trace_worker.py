@@ -58,7 +58,7 @@ from rlregress.model.extra_packages import IN_BOTH_VERSIONS
 from rlregress.probing import memory_sizes
 from rlregress.probing.interface import Unsupported
 from rlregress.probing.option_trainings import OptionTrainings
-from rlregress.probing.trace_trainings import is_generated
+from rlregress.probing.trace_trainings import is_title_of_generated_calls
 
 
 def find_package_folders(packages: list[str]) -> list[str]:
@@ -91,7 +91,7 @@ def _make_script_runner(job: dict[str, Any]) -> Callable[[Any], None]:
     """Return a function that runs a script as ``python script arguments`` would."""
     path = os.path.abspath(job["script"])
 
-    def run(recorder: Any) -> None:
+    def run_script(recorder: Any) -> None:
         with open(path, "rb") as file:
             # as bytes, which declare their coding; without the future statements of this file
             code = compile(file.read(), path, "exec", dont_inherit=True)
@@ -102,19 +102,19 @@ def _make_script_runner(job: dict[str, Any]) -> Callable[[Any], None]:
         # the script that the user has named
         exec(code, module.__dict__)  # noqa: S102
 
-    return run
+    return run_script
 
 
-def _add_paths(script: str, first: int) -> None:
+def _add_script_folders_to_path(script: str, first: int) -> None:
     """Put the folder of a script, and its repository, on the path of modules."""
     # behind the packages of the version: the script may lie in a tree with others of their names
     folder = os.path.dirname(script)
     sys.path.insert(first, folder)
     # last: scripts that are run from the root import from there, and it hides nothing
-    sys.path.extend(root for root in _find_repository(folder) if root not in sys.path)
+    sys.path.extend(root for root in _find_repository_above(folder) if root not in sys.path)
 
 
-def _find_repository(folder: str) -> list[str]:
+def _find_repository_above(folder: str) -> list[str]:
     """Return the nearest folder above that is the root of a repository or project, if any."""
     marks = (".git", "pyproject.toml", "setup.py")
     while True:
@@ -131,9 +131,9 @@ def make_built_in_training(job: dict[str, Any]) -> Callable[[Any], None]:
     from rlregress import frameworks
     from rlregress.probing.toys import Ends
 
-    adapter = frameworks.get(job["framework"])
+    adapter = frameworks.get_adapter(job["framework"])
 
-    def run(recorder: Any) -> None:
+    def run_training(recorder: Any) -> None:
         for module in adapter.framework.modules[:1]:
             # its own error is clearer than that of an adapter that does without it
             importlib.import_module(module)
@@ -141,8 +141,8 @@ def make_built_in_training(job: dict[str, Any]) -> Callable[[Any], None]:
         def make_env(*arguments: Any, **options: Any) -> Any:
             return recorder.wrap_environment(Ends(*arguments, **options))
 
-        training = adapter.trace_trainings()[job["training"]]
-        generated = is_generated(job["training"])
+        training = adapter.list_trace_trainings()[job["training"]]
+        generated = is_title_of_generated_calls(job["training"])
         # the versions have other generated calls: events inside them have no common order
         quiet, recorder.quiet = recorder.quiet, recorder.quiet or generated
         try:
@@ -150,31 +150,31 @@ def make_built_in_training(job: dict[str, Any]) -> Callable[[Any], None]:
         finally:
             recorder.quiet = quiet
         if isinstance(training, OptionTrainings):
-            recorder.answer_with_events(outputs)
+            recorder.record_runs_as_results(outputs)
         else:
             for name, value in (outputs or {}).items():
-                recorder.record_answer(name, value)
+                recorder.record_result(name, value)
         # nor have the networks that remain
         recorder.over = recorder.over or generated
 
-    return run
+    return run_training
 
 
-def run_of(job: dict[str, Any]) -> Callable[[Any], None]:
+def make_training_of_job(job: dict[str, Any]) -> Callable[[Any], None]:
     """Return the training of a job, to be called with a recorder."""
     return _make_script_runner(job) if job.get("script") else make_built_in_training(job)
 
 
 def prepare_imports(job: dict[str, Any]) -> None:
     """Prepare this process for a job, before its packages are imported."""
-    loading.watch_loading()
+    loading.note_everything_loaded()
     torch.set_num_threads(1)
     if job.get("script"):
         # the traced packages may lie there
-        _add_paths(os.path.abspath(job["script"]), int(job.get("first", 0)))
+        _add_script_folders_to_path(os.path.abspath(job["script"]), int(job.get("first", 0)))
 
 
-def list_versions(packages: list[str]) -> dict[str, str]:
+def map_library_versions(packages: list[str]) -> dict[str, str]:
     """Return the versions of Python, of the libraries below, and of packages."""
     by_name = {
         "python": platform.python_version(),
@@ -189,13 +189,13 @@ def list_versions(packages: list[str]) -> dict[str, str]:
     return by_name
 
 
-def _file_of_module(module: str) -> str:
+def _find_file_of_module(module: str) -> str:
     """Return the file that a module was imported from; empty: it was not imported."""
     loaded = sys.modules.get(module)
     return str(getattr(loaded, "__file__", None) or "")
 
 
-def _take_turn(job: dict[str, Any]) -> None:
+def _wait_for_turn(job: dict[str, Any]) -> None:
     """Import everything before time is measured, and wait for the turn of this version."""
     if job["timed"]["large"]:
         memory_sizes.enlarge_memories()
@@ -213,18 +213,18 @@ def _take_turn(job: dict[str, Any]) -> None:
 _STOP_INTERVAL = 3.0
 
 
-def _stop_at(until: float, recorder: Recorder, stopped: list[str]) -> None:
+def _stop_training_at(until: float, recorder: Recorder, stopped: list[str]) -> None:
     """End the training at a time, and note it in ``stopped``."""
 
-    def stop(*_: Any) -> None:
+    def stop_training(*_: Any) -> None:
         stopped.append("by time")
         recorder.stop_training()
 
-    signal.signal(signal.SIGALRM, stop)
+    signal.signal(signal.SIGALRM, stop_training)
     signal.setitimer(signal.ITIMER_REAL, max(until - time.time(), 0.001), _STOP_INTERVAL)
 
 
-def _read_packages(job: dict[str, Any]) -> tuple[list[str], list[str], list[str]]:
+def _read_packages_of_job(job: dict[str, Any]) -> tuple[list[str], list[str], list[str]]:
     """Return the packages of a job, those of them that differ, and the folders of the code."""
     differing = list(job.get("trees", []))
     for distribution in job.get("distributions", []):
@@ -236,11 +236,13 @@ def _read_packages(job: dict[str, Any]) -> tuple[list[str], list[str], list[str]
     else:
         from rlregress import frameworks
 
-        roots.extend(frameworks.get(job["framework"]).code.folders())
+        roots.extend(frameworks.get_adapter(job["framework"]).code.list_folders())
     return packages, differing, roots
 
 
-def _train_recorded(recorder: Recorder, run: Callable[[Any], None], script: str) -> dict[str, Any]:
+def _train_and_describe_end(
+    recorder: Recorder, run: Callable[[Any], None], script: str
+) -> dict[str, Any]:
     """Train, and return how it ended, as the header of the trace has it."""
     failure, unsupported = "", ""
     description: dict[str, str] = {}
@@ -248,7 +250,7 @@ def _train_recorded(recorder: Recorder, run: Callable[[Any], None], script: str)
         try:
             run(recorder)
         finally:
-            # the alarm of ``_stop_at``
+            # the alarm of ``_stop_training_at``
             signal.setitimer(signal.ITIMER_REAL, 0)
     except Stop:
         pass
@@ -257,7 +259,9 @@ def _train_recorded(recorder: Recorder, run: Callable[[Any], None], script: str)
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        lacking = "" if script else missing_packages.describe_missing(error, IN_BOTH_VERSIONS)
+        lacking = (
+            "" if script else missing_packages.describe_missing_package(error, IN_BOTH_VERSIONS)
+        )
         if lacking:
             unsupported = lacking
         elif not isinstance(error, SystemExit):
@@ -265,17 +269,17 @@ def _train_recorded(recorder: Recorder, run: Callable[[Any], None], script: str)
         elif error.code:
             failure = f"SystemExit: {error.code}"
         if failure:
-            description = error_origin.describe_error(error, recorder.places, script)
+            description = error_origin.describe_error_for_header(error, recorder.places, script)
     return {"failure": failure, "error": description, "not_offered": unsupported}
 
 
-def record_job(job: dict[str, Any]) -> dict[str, Any]:
+def record_job_to_trace(job: dict[str, Any]) -> dict[str, Any]:
     """Run the job under a recorder, write the trace, return its header."""
     prepare_imports(job)
-    packages, differing, roots = _read_packages(job)
+    packages, differing, roots = _read_packages_of_job(job)
     places = events.Places(roots)
     if job.get("timed"):
-        _take_turn(job)
+        _wait_for_turn(job)
     plain = int(job.get("plain", 0))
     named, unit = job.get("named", ()), job.get("unit")
     recorder = Recorder(places, int(job.get("steps", 0)), bool(plain), named, unit)
@@ -283,17 +287,17 @@ def record_job(job: dict[str, Any]) -> dict[str, Any]:
         signal.alarm(plain)
     stopped: list[str] = []
     if job.get("until"):
-        _stop_at(job["until"], recorder, stopped)
+        _stop_training_at(job["until"], recorder, stopped)
     lines = job.get("lines", False) if not plain else False
     # other packages that differ: their executed code is noted, and events have no place in them
     all_roots = [*roots, *find_package_folders(job.get("moved", []))]
     executed = Lines(events.Places(all_roots), None if lines is True else lines or ())
-    run = run_of(job)
-    misfits = swap.swap_code(job["swap"], all_roots) if job.get("swap") else []
+    run = make_training_of_job(job)
+    misfits = swap.replace_running_code(job["swap"], all_roots) if job.get("swap") else []
     start = time.perf_counter(), time.process_time(), measure_peak_mib()
     activity = Activity(places)
     # each version has other generated calls, which write other files
-    generated = is_generated(job.get("training", ""))
+    generated = is_title_of_generated_calls(job.get("training", ""))
     is_compared = not plain and not generated
     written = WrittenFiles(job["output"])
     with contextlib.ExitStack() as stack:
@@ -305,33 +309,33 @@ def record_job(job: dict[str, Any]) -> dict[str, Any]:
             written.install(recorder)
         if lines:
             activity.install(recorder)
-        recorder.rebind_imported()
-        ended = _train_recorded(recorder, run, job.get("script", ""))
+        recorder.replace_functions_imported_before()
+        ended = _train_and_describe_end(recorder, run, job.get("script", ""))
     header = {
         "job": {
             key: value for key, value in job.items() if key not in ("output", "lines", "until")
         },
-        "versions": list_versions(packages),
-        "modules": {name: _file_of_module(name) for name in differing},
+        "versions": map_library_versions(packages),
+        "modules": {name: _find_file_of_module(name) for name in differing},
         **ended,
         "misfits": misfits,
         "generated": generated,
         "stopped": bool(stopped),
         # at the end: a script may have chosen another number of threads
-        "arithmetic": arithmetic.report_arithmetic() if job.get("portable") else {},
+        "arithmetic": arithmetic.read_arithmetic_of_libraries() if job.get("portable") else {},
         **_describe_recording(recorder, roots),
-        **executed.header(),
-        "activity": activity.list_ways(),
-        **_measure_costs(*start),
+        **executed.make_header_entries(),
+        "activity": activity.list_ways_by_place(),
+        **_measure_costs_since(*start),
     }
     if is_compared:
         # last: loading a pickle runs code of the framework
-        recorder.events += written.events()
+        recorder.events += written.make_events_of_files()
     events.write_trace(job["output"], header, recorder.events)
     return header
 
 
-def _measure_costs(wall: float, cpu: float, memory: float) -> dict[str, float]:
+def _measure_costs_since(wall: float, cpu: float, memory: float) -> dict[str, float]:
     """Return time and memory that were spent since then."""
     return {
         "wall_seconds": round(time.perf_counter() - wall, 3),
@@ -356,7 +360,7 @@ def main(arguments: list[str]) -> int:
     faulthandler.enable()
     with open(arguments[0], encoding="utf-8") as file:
         job = json.load(file)
-    record_job(job)
+    record_job_to_trace(job)
     return 0
 
 

@@ -17,8 +17,8 @@ import torch
 
 from rlregress import source
 from rlregress.inside.events import Places
-from rlregress.inside.lines import list_inner_codes, list_own_lines
-from rlregress.inside.optimizers import hook_steps
+from rlregress.inside.lines import list_inner_code_objects, list_own_lines
+from rlregress.inside.optimizers import hook_optimizer_steps
 
 #: every update up to this one has a row, later ones at distances that grow by this factor
 _FIRST_UPDATES, _GROWTH = 20, 1.15
@@ -51,14 +51,16 @@ class Trail:
         self._algorithm, self._next = algorithm, 1
         self._row: list[str] = []
         self._places = Places(roots)
-        self._executed = _trace_lines(roots) if counts_lines else None
+        self._executed = _start_line_counter(roots) if counts_lines else None
         self._files: set[str] = set()
         self._scripts: set[str] = set()
         self._environment = hashlib.sha256()
         self._hooks = ExitStack()
 
     def __enter__(self) -> Trail:
-        hook_steps(self._begin_row, self._end_row, self._hooks.callback)
+        hook_optimizer_steps(
+            self._digest_before_step, self._digest_after_step, self._hooks.callback
+        )
         if self._executed is not None:
             self._executed.start()
             self._hooks.callback(self._executed.stop)
@@ -71,7 +73,7 @@ class Trail:
         """Return an environment that does the same, and digests all that it gets and returns."""
         return _Watched(environment, self._environment)
 
-    def _begin_row(self, optimizer: Any, *_: Any) -> None:
+    def _digest_before_step(self, optimizer: Any, *_: Any) -> None:
         self.updates += 1
         if self.updates < self._next:
             return
@@ -84,18 +86,20 @@ class Trail:
         numpy_state = np.random.get_state(legacy=False)["state"]
         # not Python's generator: imports of optional packages draw from it (rich does)
         draws = [*numpy_state.values(), torch.get_rng_state()]
-        gradients = [parameter.grad for parameter in _list_parameters(optimizer)]
+        gradients = [parameter.grad for parameter in _list_parameters_of_optimizer(optimizer)]
         self._row = [
             str(self.updates),
             str(self.names.index(name)),
             self._environment.hexdigest()[:_DIGITS],
-            _digest(draws),
-            _digest(gradients),
+            _digest_values(draws),
+            _digest_values(gradients),
         ]
 
-    def _end_row(self, optimizer: Any, *_: Any) -> None:
+    def _digest_after_step(self, optimizer: Any, *_: Any) -> None:
         if self._row:
-            self.rows.append(" ".join([*self._row, _digest(_list_parameters(optimizer))]))
+            self.rows.append(
+                " ".join([*self._row, _digest_values(_list_parameters_of_optimizer(optimizer))])
+            )
             self._row = []
 
     def _describe_calling_line(self) -> str:
@@ -110,7 +114,7 @@ class Trail:
             if not text and not file.startswith(libraries):
                 line = linecache.getline(file, frame.f_lineno).strip()
                 text = f"{os.path.basename(file)}: {line}"
-            if self._places.path_below_root(file) is not None:
+            if self._places.find_path_below_root(file) is not None:
                 self._files.add(file)
                 if frame.f_code.co_name == "<module>":
                     self._scripts.add(file)
@@ -128,13 +132,16 @@ class Trail:
             executed = executable.intersection(ran)
             has_name = self._algorithm in os.path.basename(file)
             if executed and (file in self._files or has_name):
-                lines[str(self._places.path_below_root(file))] = [len(executed), len(executable)]
+                lines[str(self._places.find_path_below_root(file))] = [
+                    len(executed),
+                    len(executable),
+                ]
         return {"updates": self.updates, "names": self.names, "rows": self.rows, "lines": lines}
 
-    def executed_lines(self) -> dict[str, list[int]]:
+    def list_executed_lines(self) -> dict[str, list[int]]:
         """Return the lines that ran, of each file of the framework."""
         return {
-            str(self._places.path_below_root(file)): lines
+            str(self._places.find_path_below_root(file)): lines
             for file, lines in self._read_executed_lines()
         }
 
@@ -161,7 +168,7 @@ class _Watched(gymnasium.Wrapper):
         return result
 
 
-def _list_parameters(optimizer: Any) -> Iterable[Any]:
+def _list_parameters_of_optimizer(optimizer: Any) -> Iterable[Any]:
     return (parameter for group in optimizer.param_groups for parameter in group["params"])
 
 
@@ -181,13 +188,13 @@ def _feed_digest(digest: Any, values: Iterable[Any]) -> None:
             digest.update(np.ascontiguousarray(array).tobytes())
 
 
-def _digest(values: Iterable[Any]) -> str:
+def _digest_values(values: Iterable[Any]) -> str:
     digest = hashlib.sha256()
     _feed_digest(digest, values)
     return digest.hexdigest()[:_DIGITS]
 
 
-def _trace_lines(roots: Sequence[str]) -> Any:
+def _start_line_counter(roots: Sequence[str]) -> Any:
     """Return a counter of the lines that run below folders; None if it is not installed."""
     if importlib.util.find_spec("coverage") is None:
         return None
@@ -198,9 +205,9 @@ def _trace_lines(roots: Sequence[str]) -> Any:
 
 def _list_executable_lines(path: str, is_script: bool) -> set[int]:
     """Return the lines of all functions of a file; of a script also those of its body."""
-    body = compile(source.read_text(path), path, "exec")
+    body = compile(source.read_source_text(path), path, "exec")
     lines: set[int] = set()
-    for code in (body, *list_inner_codes(body)):
+    for code in (body, *list_inner_code_objects(body)):
         # CO_OPTIMIZED: a function
         if code.co_flags & 1 or (is_script and code.co_name == "<module>"):
             lines |= list_own_lines(code)

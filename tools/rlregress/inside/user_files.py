@@ -25,7 +25,7 @@ _STEPS = 32
 _EPISODES = 20
 
 
-def make_file_kind(user: dict[str, Any], adapter: Adapter) -> FileKind:
+def make_kind_of_user_file(user: dict[str, Any], adapter: Adapter) -> FileKind:
     """Return the kind of file that a user has named.
 
     Args:
@@ -36,34 +36,38 @@ def make_file_kind(user: dict[str, Any], adapter: Adapter) -> FileKind:
     """
     name = os.path.basename(user["file"])
 
-    def loaded(make_env: Callable[..., Any], folder: str) -> Any:
+    def load_agent(make_env: Callable[..., Any], folder: str) -> Any:
         del make_env
-        load = _load_module(user["loader"]).load if user["loader"] else adapter.load.user_agent
+        load = (
+            _import_user_file(user["loader"]).load
+            if user["loader"]
+            else adapter.load.load_user_agent
+        )
         path = os.path.join(folder, name)
         return load(path if os.path.isfile(path) else user["file"])
 
-    def save(agent: Any, folder: str) -> None:
+    def save_agent(agent: Any, folder: str) -> None:
         if hasattr(agent, "get_parameters"):
             agent.save(os.path.join(folder, name))
         else:
             # only its own writer knows the format
             shutil.copy(user["file"], folder)
 
-    def state(agent: Any) -> Iterator[Item]:
-        loader = _load_module(user["loader"]) if user["loader"] else None
-        load = loader.load if loader else adapter.load.user_agent
+    def list_items_of_agent(agent: Any) -> Iterator[Item]:
+        loader = _import_user_file(user["loader"]) if user["loader"] else None
+        load = loader.load if loader else adapter.load.load_user_agent
         act = getattr(loader, "act", None)
         loading = getattr(type(agent), "load", getattr(type(agent), "load_state_dict", load))
         if hasattr(agent, "get_parameters"):
             yield "parameters", agent.get_parameters(), type(agent).set_parameters
-            yield "settings", adapter.load.settings_of(agent), loading
+            yield "settings", adapter.load.read_settings_of_agent(agent), loading
         elif hasattr(agent, "state_dict"):
             yield "parameters", agent.state_dict(), loading
         else:
             yield "content", agent, loading
-        observations = _make_observations(user, agent)
+        observations = _choose_observations(user, agent)
         if observations is not None:
-            yield from _list_actions(agent, act, observations)
+            yield from _list_actions_as_items(agent, act, observations)
         if user["environment"] and (act or hasattr(agent, "predict")):
             played = np.array([
                 _play_episode(agent, act, user["environment"], n) for n in range(_EPISODES)
@@ -75,19 +79,19 @@ def make_file_kind(user: dict[str, Any], adapter: Adapter) -> FileKind:
 
     return FileKind(
         name, "load of the loader" if user["loader"] else "load",
-        save=save, load=loaded, state=state, go_on=lambda agent: (),
+        save=save_agent, load=load_agent, state=list_items_of_agent, go_on=lambda agent: (),
     )  # fmt: skip
 
 
 @functools.cache
-def _load_module(file: str) -> Any:
+def _import_user_file(file: str) -> Any:
     spec = importlib.util.spec_from_file_location("rlregress_loader", file)
     module = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]
     spec.loader.exec_module(module)  # type: ignore[union-attr]
     return module
 
 
-def _make_observations(user: dict[str, Any], agent: Any) -> Any:
+def _choose_observations(user: dict[str, Any], agent: Any) -> Any:
     """Return observations of a file, of random actions, or drawn from the agent's space."""
     if user["observations"]:
         return np.load(user["observations"], allow_pickle=False)
@@ -121,7 +125,7 @@ def _play_episode(agent: Any, act: Any, environment_id: str, seed: int) -> tuple
     total, steps, is_over = 0.0, 0, False
     while not is_over:
         if act:
-            action = np.asarray(_act_seeded(act, agent, observation[None]))[0]
+            action = np.asarray(_act_with_fixed_seed(act, agent, observation[None]))[0]
         else:
             action, _ = agent.predict(observation, deterministic=True)
         observation, reward, terminated, truncated, _ = environment.step(action)
@@ -129,15 +133,15 @@ def _play_episode(agent: Any, act: Any, environment_id: str, seed: int) -> tuple
     return total, float(steps)
 
 
-def _act_seeded(act: Callable[..., Any], *arguments: Any) -> Any:
+def _act_with_fixed_seed(act: Callable[..., Any], *arguments: Any) -> Any:
     torch.manual_seed(0)
     with torch.no_grad():
         return act(*arguments)
 
 
-def _list_actions(agent: Any, act: Any, observations: Any) -> Iterator[Item]:
+def _list_actions_as_items(agent: Any, act: Any, observations: Any) -> Iterator[Item]:
     if act:
-        yield "deterministic actions", _act_seeded(act, agent, observations), act
+        yield "deterministic actions", _act_with_fixed_seed(act, agent, observations), act
     elif hasattr(agent, "predict"):
         for name, deterministic in (("deterministic", True), ("sampled", False)):
             torch.manual_seed(0)
@@ -145,5 +149,5 @@ def _list_actions(agent: Any, act: Any, observations: Any) -> Iterator[Item]:
             actions = agent.predict(observations, deterministic=deterministic)[0]
             yield f"{name} actions", actions, type(agent).predict
     elif callable(agent) and type(agent).forward is not torch.nn.Module.forward:
-        actions = _act_seeded(agent, torch.as_tensor(observations))
+        actions = _act_with_fixed_seed(agent, torch.as_tensor(observations))
         yield "deterministic actions", actions, type(agent).forward

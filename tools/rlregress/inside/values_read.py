@@ -19,7 +19,7 @@ import numpy as np
 
 from rlregress import source
 from rlregress.inside import leaves
-from rlregress.inside.lines import list_inner_codes
+from rlregress.inside.lines import list_inner_code_objects
 
 #: passes of one statement whose values are noted; of others, that there are some.
 _PASSES = 4
@@ -49,7 +49,7 @@ class Statement(NamedTuple):
     writes: tuple[Chain, ...] = ()
 
 
-def list_statements(text: str, first: int, rows: Collection[int]) -> list[Statement]:
+def list_statements_in_rows(text: str, first: int, rows: Collection[int]) -> list[Statement]:
     """Return the statements of a function that stand in some rows of a source text.
 
     Args:
@@ -71,25 +71,28 @@ def list_statements(text: str, first: int, rows: Collection[int]) -> list[Statem
         last = max([node.lineno, *lines[2:]]) if hasattr(node, "body") else max(lines)
         if set(range(min(lines), last + 1)).isdisjoint(rows):
             continue
-        reads = [chain for part in own for chain in _list_chains(part, ast.Load)]
-        writes = [chain for part in own for chain in _list_chains(part, ast.Store)]
+        reads = [chain for part in own for chain in _list_attribute_chains(part, ast.Load)]
+        writes = [chain for part in own for chain in _list_attribute_chains(part, ast.Store)]
         reads += writes if isinstance(node, ast.AugAssign) else []
         differing.append(Statement(min(lines), last, tuple(reads), tuple(writes)))
     return differing
 
 
-def find_names_behind(text: str, first: int, names: set[str]) -> set[str]:
+def find_names_computing(text: str, first: int, names: set[str]) -> set[str]:
     """Return names, and those that assignments of a function compute them from."""
     function = _find_function(text, first) or ast.Pass()
     assigned = [node for node in ast.walk(function) if isinstance(node, ast.Assign)]
     for _ in range(_STEPS):
-        values = [node.value for node in assigned
-                  if any(_list_names(target) & names for target in node.targets)]  # fmt: skip
-        names = names.union(*map(_list_names, values))
+        values = [
+            node.value
+            for node in assigned
+            if any(_list_names_in_node(target) & names for target in node.targets)
+        ]
+        names = names.union(*map(_list_names_in_node, values))
     return names
 
 
-def _list_names(node: ast.AST) -> set[str]:
+def _list_names_in_node(node: ast.AST) -> set[str]:
     return {
         part.id if isinstance(part, ast.Name) else part.attr
         for part in ast.walk(node)
@@ -99,7 +102,7 @@ def _list_names(node: ast.AST) -> set[str]:
 
 def _find_function(text: str, first: int) -> Any:
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, _FUNCTIONS) and source.first_line(node) == first:
+        if isinstance(node, _FUNCTIONS) and source.get_first_line(node) == first:
             return node
     return None
 
@@ -115,17 +118,19 @@ def _list_own_expressions(statement: ast.AST) -> list[Any]:
     return expressions
 
 
-def _list_chains(node: ast.AST, context: type) -> Iterator[Chain]:
+def _list_attribute_chains(node: ast.AST, context: type) -> Iterator[Chain]:
     """Yield chains that an expression looks up or sets, as far as names and constant keys lead."""
-    chain = _read_chain(node)
+    chain = _read_attribute_chain(node)
     if isinstance(getattr(node, "ctx", None), context):
         # an item is written into its container
-        written = chain or (_read_chain(node.value) if isinstance(node, ast.Subscript) else None)
+        written = chain or (
+            _read_attribute_chain(node.value) if isinstance(node, ast.Subscript) else None
+        )
         if written is not None:
             yield written
     if chain is None:
         for child in _list_certain_parts(node):
-            yield from _list_chains(child, context)
+            yield from _list_attribute_chains(child, context)
 
 
 def _list_certain_parts(node: ast.AST) -> Iterable[ast.AST]:
@@ -135,12 +140,12 @@ def _list_certain_parts(node: ast.AST) -> Iterable[ast.AST]:
     return [node.test] if isinstance(node, ast.IfExp) else ast.iter_child_nodes(node)
 
 
-def _read_chain(node: ast.AST) -> Chain | None:
+def _read_attribute_chain(node: ast.AST) -> Chain | None:
     if isinstance(node, ast.Name):
         return (node.id,)
     if not isinstance(node, (ast.Attribute, ast.Subscript)):
         return None
-    base = _read_chain(node.value)
+    base = _read_attribute_chain(node.value)
     if base is None or isinstance(node, ast.Attribute):
         return base and (*base, f".{node.attr}")  # type: ignore[union-attr]
     return (*base, node.slice.value) if isinstance(node.slice, ast.Constant) else None
@@ -157,14 +162,16 @@ class Watch:
     """
 
     def __init__(self, code: types.CodeType | None, differing: Sequence[Statement]) -> None:
-        self._codes = {code, *list_inner_codes(code)} if differing and code is not None else set()
+        self._codes = (
+            {code, *list_inner_code_objects(code)} if differing and code is not None else set()
+        )
         self._differing = differing
         self._at = {line: number for number, statement in enumerate(differing)
                     for line in range(statement.first, statement.last + 1)}  # fmt: skip
         self._first: dict[int | None, int] = {n: s.first for n, s in enumerate(differing)}
         self.values: Values = {}
 
-    def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
+    def call_and_watch(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call something that calls the function."""
 
         def traced() -> Any:
@@ -184,12 +191,12 @@ class Watch:
             self._note_values(self._at[0], frame, _BEGINS)
         running: int | None = None
 
-        def line(frame: Any, event: str, result: Any) -> Any:
+        def note_line(frame: Any, event: str, result: Any) -> Any:
             nonlocal running
             now = self._at.get(frame.f_lineno) if event == "line" else None
             goes_on = now is not None and now == running
             if event == "exception" or (goes_on and frame.f_lineno != self._first[now]):
-                return line
+                return note_line
             if running is not None:
                 # the values that it has written are there when the next one begins
                 after, returned = (
@@ -199,9 +206,9 @@ class Watch:
             running = now
             if now is not None:
                 self._note_values(now, frame, _BEGINS)
-            return line
+            return note_line
 
-        return line
+        return note_line
 
     def _note_values(
         self, number: int, frame: Any, after: int, returned: Sequence[Any] = ()
@@ -212,7 +219,12 @@ class Watch:
             statement, names = self._differing[number], {**frame.f_globals, **frame.f_locals}
             chains = statement.writes if after else statement.reads
             passes.append(
-                tuple(map(_digest, [*(_look_up_chain(c, names) for c in chains), *returned]))
+                tuple(
+                    map(
+                        _digest_value,
+                        [*(_look_up_attribute_chain(c, names) for c in chains), *returned],
+                    )
+                )
             )
 
 
@@ -244,7 +256,7 @@ def have_values_changed(
     return bool(flat[2]) and all(value is None for value in read)
 
 
-def _look_up_chain(chain: Chain, names: dict[str, Any]) -> Any:
+def _look_up_attribute_chain(chain: Chain, names: dict[str, Any]) -> Any:
     """Return the value that a chain leads to; of an object written in C, all of it."""
     value = names.get(chain[0], _MISSING)
     for key in chain[1:]:
@@ -253,12 +265,12 @@ def _look_up_chain(chain: Chain, names: dict[str, Any]) -> Any:
             value = vars(value).get(key[1:], _MISSING)
         elif value is _MISSING or leaves.describe_leaf(value) is not None:
             return value
-        elif attribute and not leaves.is_batch(value):
-            own = leaves.own_attributes(value)
+        elif attribute and not leaves.is_tensor_batch(value):
+            own = leaves.list_own_attributes(value)
             if key[1:] not in own:
                 return _look_up_class_attribute(value, key[1:], own)
             value = own[key[1:]]
-        elif not attribute and (isinstance(value, dict) or leaves.is_batch(value)):
+        elif not attribute and (isinstance(value, dict) or leaves.is_tensor_batch(value)):
             value = value.get(key, _MISSING)
         else:
             return value
@@ -267,14 +279,14 @@ def _look_up_chain(chain: Chain, names: dict[str, Any]) -> Any:
 
 def _look_up_class_attribute(value: Any, name: str, own: dict[str, Any]) -> Any:
     """Return an attribute of a class; in place of a method or property, the values it reads."""
-    code = find_code(type(value), name)
+    code = find_code_of_member(type(value), name)
     if code is not None:
         return {n: own[n] for n in sorted(list_names_read(code)) if n in own}
     attribute = inspect.getattr_static(type(value), name, _MISSING)
     return value if callable(attribute) else attribute
 
 
-def find_code(kind: type, name: str) -> types.CodeType | None:
+def find_code_of_member(kind: type, name: str) -> types.CodeType | None:
     """Return the code of a method or a property of a class; None: it is not written in Python."""
     member = inspect.getattr_static(kind, name, None)
     function = getattr(member, "fget", None) or getattr(member, "__func__", member)
@@ -284,15 +296,15 @@ def find_code(kind: type, name: str) -> types.CodeType | None:
 
 def list_names_read(code: types.CodeType) -> set[str]:
     """Return the names of attributes and globals that a code object reads."""
-    return {name for inner in (code, *list_inner_codes(code)) for name in inner.co_names}
+    return {name for inner in (code, *list_inner_code_objects(code)) for name in inner.co_names}
 
 
-def _digest(value: Any) -> str | None:
+def _digest_value(value: Any) -> str | None:
     """Return a digest of a value; None: it is code, or cannot be looked up."""
     if value is _MISSING or (isinstance(value, types.FunctionType) and not value.__closure__):
         return None
     try:
-        described = leaves.describe_leaves(value, "")
+        described = leaves.list_leaves(value, "")
     except leaves.TooMany:
         return None
     if all(kind == "code" for kind, _ in described.values()):

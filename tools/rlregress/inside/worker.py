@@ -72,7 +72,7 @@ class Accident(Exception):
     """The machine has failed a training; the message says how."""
 
 
-def check_machine(error: BaseException) -> None:
+def raise_if_machine_failed(error: BaseException) -> None:
     """Raise Accident if an error, or one of its causes, is a failure of the machine."""
     chain: list[BaseException] = []
     cause: BaseException | None = error
@@ -113,7 +113,7 @@ class _Watch:
         """Return wall and CPU seconds so far, with those of earlier processes of this training."""
         return time.perf_counter() - self._started, time.process_time() - self._cpu_started
 
-    def state(self) -> dict[str, Any]:
+    def make_resume_state(self) -> dict[str, Any]:
         """Return the state for a process that continues the training."""
         wall, cpu = self.seconds
         return {
@@ -125,7 +125,7 @@ class _Watch:
             "curve_cpu_seconds": self.curve_cpu_seconds,
         }
 
-    def resume(self, steps: int, state: Mapping[str, Any]) -> None:
+    def resume_from_state(self, steps: int, state: Mapping[str, Any]) -> None:
         """Continue from the state of an earlier process after so many steps."""
         self._started -= state["wall_seconds"]
         self._cpu_started -= state["cpu_seconds"]
@@ -157,11 +157,11 @@ class _Watch:
         return episodes
 
     def assess(self, episodes: list[Any], value: Any, discount: float) -> dict[str, Any]:
-        """Return the accuracy of a critic; see ``critic.assess_critic``."""
-        from rlregress.inside.critic import assess_critic
+        """Return the accuracy of a critic; see ``critic.compare_critic_with_returns``."""
+        from rlregress.inside.critic import compare_critic_with_returns
 
         started = time.process_time()
-        critic = asdict(assess_critic(episodes, value, discount))
+        critic = asdict(compare_critic_with_returns(episodes, value, discount))
         self._critic_cpu_seconds = time.process_time() - started
         return critic
 
@@ -205,32 +205,34 @@ class _Run:
     def __init__(self, job: dict[str, Any], progress: Path, checkpoint: Path) -> None:
         from rlregress import frameworks
         from rlregress.inside import machine
-        from rlregress.inside.checkpoint import Keeper, make_identity
+        from rlregress.inside.checkpoint import Keeper, make_checkpoint_identity
         from rlregress.inside.episodes import Episodes
         from rlregress.inside.evaluation import Evaluator
-        from rlregress.inside.identity import source_digest
+        from rlregress.inside.identity import digest_module_sources
         from rlregress.inside.trail import Trail
 
         # no part of the run: it gives the same numbers
         counts_lines = job.pop("counts_lines", True)
         self._job, self._progress = job, progress
         self._cell, self._protocol = job["cell"], job["protocol"]
-        self._adapter = frameworks.get(self._cell["framework"])
+        self._adapter = frameworks.get_adapter(self._cell["framework"])
         self._trail = None
         # digests along the way are for runs that are repeated on other machines
         if job["arithmetic"] == PORTABLE:
-            folders = self._adapter.code.folders()
+            folders = self._adapter.code.list_folders()
             self._trail = Trail(self._cell["algorithm"], folders, counts_lines)
         # a trail covers the whole training or is useless
-        self._no_resume = self._adapter.train.no_resume_reason() or (
+        self._no_resume = self._adapter.train.explain_no_resume() or (
             "a replay is done at once" if self._trail else ""
         )
-        suite = source_digest("rlregress.inside")
+        suite = digest_module_sources("rlregress.inside")
         self._keeper = Keeper(
-            checkpoint, progress.with_suffix(".draft"), make_identity(job["key"], suite)
+            checkpoint, progress.with_suffix(".draft"), make_checkpoint_identity(job["key"], suite)
         )
         self._episodes = Episodes()
-        self._evaluator = Evaluator(self._make_env, self._protocol["evaluation_episodes"])
+        self._evaluator = Evaluator(
+            self._make_training_environment, self._protocol["evaluation_episodes"]
+        )
         self._watch = _Watch(self._evaluator, self._protocol, progress, self._keeper)
         self._restart_reason = ""
         #: of all processes that have done a part of the training
@@ -240,7 +242,7 @@ class _Run:
             "continued": [],
         }
 
-    def _make_env(self) -> Any:
+    def _make_training_environment(self) -> Any:
         import gymnasium
 
         return gymnasium.make(self._cell["environment"])
@@ -248,23 +250,23 @@ class _Run:
     def _resume_from_checkpoint(self) -> Any:
         """Continue from the checkpoint; return the adapter's part of it, None if there is none."""
         from rlregress.inside import machine
-        from rlregress.probing.random_generators import restore_states
+        from rlregress.probing.random_generators import restore_generator_states
 
         head: Mapping[str, Any] = {}
         state = None
         if not self._no_resume:
-            head, state, self._restart_reason = self._keeper.take_checkpoint()
-        self._keeper.more = self._describe_state
+            head, state, self._restart_reason = self._keeper.take_read_checkpoint()
+        self._keeper.more = self._make_checkpoint_content
         if state is None:
             return None
         self._episodes, self._story = state["episodes"], state["story"]
         self._story["continued"].append({name: head[name] for name in ("steps", "attempt", "host")})
         self._story["machines"].append(machine.describe_machine())
-        self._watch.resume(head["steps"], state["watch"])
-        restore_states(state["random"])
+        self._watch.resume_from_state(head["steps"], state["watch"])
+        restore_generator_states(state["random"])
         return state["training"]
 
-    def _describe_state(self, steps: int) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    def _make_checkpoint_content(self, steps: int) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
         """Return the head of a checkpoint, and its content beside the training."""
         head = {
             "attempt": self._progress.parent.name,
@@ -272,10 +274,14 @@ class _Run:
             "total_steps": self._protocol["total_steps"],
             "wall_seconds": round(self._watch.seconds[0], 1),
         }
-        content = {"episodes": self._episodes, "watch": self._watch.state(), "story": self._story}
+        content = {
+            "episodes": self._episodes,
+            "watch": self._watch.make_resume_state(),
+            "story": self._story,
+        }
         return head, content
 
-    def train(self) -> _Outcome:
+    def train_and_evaluate(self) -> _Outcome:
         """Train and evaluate; an error of the framework is an outcome.
 
         Raises:
@@ -285,7 +291,7 @@ class _Run:
 
         request = TrainingRequest(
             algorithm=self._cell["algorithm"],
-            make_env=self._make_watched_env,
+            make_env=self._make_watched_environment,
             hyperparameters=self._job["hyperparameters"],
             total_steps=self._protocol["total_steps"],
             seed=self._job["seed"],
@@ -303,60 +309,65 @@ class _Run:
             # a training without checkpoints must end at once when it is stopped
             with nullcontext() if self._no_resume else self._keeper, self._trail or nullcontext():
                 trained = self._adapter.train.train(request)
-            self._evaluate_policy(trained, outcome)
+            self._evaluate_trained_policy(trained, outcome)
         except Exception as error:
-            check_machine(error)
+            raise_if_machine_failed(error)
             # a training that ends in an error is a result, a failed run
             outcome.failure = traceback.format_exc(limit=-6)
         return outcome
 
-    def _make_watched_env(self) -> Any:
-        environment = self._make_env()
+    def _make_watched_environment(self) -> Any:
+        environment = self._make_training_environment()
         return self._episodes.wrap_environment(
             self._trail.wrap_environment(environment) if self._trail else environment
         )
 
-    def _evaluate_policy(self, trained: Any, outcome: _Outcome) -> None:
+    def _evaluate_trained_policy(self, trained: Any, outcome: _Outcome) -> None:
         import numpy as np
 
-        from rlregress.inside.diagnostics import average_at_end
+        from rlregress.inside.diagnostics import average_diagnostics_at_end
 
         outcome.steps = trained.steps
         outcome.parameters = digest_parameters(trained.parameters)
-        outcome.diagnostics = average_at_end(self._cell["algorithm"], trained.diagnostics)
+        outcome.diagnostics = average_diagnostics_at_end(
+            self._cell["algorithm"], trained.diagnostics
+        )
         episodes = self._watch.evaluate(trained.steps, trained.policy)
         outcome.final = [episode.total for episode in episodes]
         if not np.all(np.isfinite(outcome.final)):
             outcome.failure = "diverged: the evaluation after the training is not finite"
-        elif latest := self._episodes.list_latest():
+        elif latest := self._episodes.list_latest_episodes():
             discount = self._job["hyperparameters"]["discount"]
             outcome.critic = self._watch.assess(latest, trained.value, discount)
 
-    def describe(self, outcome: _Outcome) -> dict[str, Any]:
+    def make_run_record(self, outcome: _Outcome) -> dict[str, Any]:
         """Return the content of a run record."""
         import numpy as np
 
-        from rlregress.inside.episodes import compute_late_return, compute_learning_curve
-        from rlregress.inside.run_record import SCHEMA, finite_or_none
+        from rlregress.inside.episodes import compute_learning_curve, compute_return_of_last_third
+        from rlregress.inside.run_record import SCHEMA, convert_non_finite_to_none
 
         failure, watch = outcome.failure, self._watch
         wall, cpu = watch.seconds
-        self._evaluator.close()
+        self._evaluator.close_environments()
         finished = self._episodes.finished
-        episodes = [[at, finite_or_none(r), length] for at, r, length in finished]
-        late = None if failure else compute_late_return(finished, outcome.steps)
+        episodes = [[at, convert_non_finite_to_none(r), length] for at, r, length in finished]
+        late = None if failure else compute_return_of_last_third(finished, outcome.steps)
         return {
             "schema": SCHEMA,
             "job": self._job,
             "key": self._job["key"],
             "status": "failed" if failure else "finished",
             "failure": failure,
-            "curve": [[at, [finite_or_none(r) for r in returns]] for at, returns in watch.curve],
+            "curve": [
+                [at, [convert_non_finite_to_none(r) for r in returns]]
+                for at, returns in watch.curve
+            ],
             "curve_cpu_seconds": watch.curve_cpu_seconds,
             "episodes": episodes,
             "learning_curve": compute_learning_curve(episodes, self._protocol["total_steps"]),
             "final_return": None if failure else float(np.mean(outcome.final)),
-            "episode_returns": [finite_or_none(r) for r in outcome.final],
+            "episode_returns": [convert_non_finite_to_none(r) for r in outcome.final],
             "training_return": late,
             "critic": outcome.critic,
             "diagnostics": outcome.diagnostics,
@@ -376,13 +387,13 @@ class _Run:
 
         # a framework may have set another number of threads
         described = {
-            **machine.join_descriptions(self._story["machines"]),
+            **machine.join_machine_descriptions(self._story["machines"]),
             "torch_threads": torch.get_num_threads(),
         }
         if self._trail:
             # as the libraries report it, and not as the variables ask for it
-            reported = arithmetic.report_arithmetic()
-            described["arithmetic"] = arithmetic.explain_native(reported) or PORTABLE
+            reported = arithmetic.read_arithmetic_of_libraries()
+            described["arithmetic"] = arithmetic.explain_not_portable(reported) or PORTABLE
         return described
 
     def _describe_time(self, wall: float, cpu: float, steps: int) -> dict[str, Any]:
@@ -413,7 +424,7 @@ def train_job(job: dict[str, Any], progress: Path, checkpoint: Path) -> dict[str
     if os.environ.get("OMP_NUM_THREADS") == "1":
         torch.set_num_threads(1)
     training = _Run(job, progress, checkpoint)
-    return training.describe(training.train())
+    return training.make_run_record(training.train_and_evaluate())
 
 
 def main(arguments: list[str]) -> int:
@@ -421,9 +432,9 @@ def main(arguments: list[str]) -> int:
     job_path, checkpoint_path, record_path = map(Path, arguments)
     job = json.loads(job_path.read_text(encoding="utf-8"))
     from rlregress import frameworks
-    from rlregress.inside.identity import digest_sources
+    from rlregress.inside.identity import digest_tested_sources
 
-    digests = digest_sources(frameworks.get(job["cell"]["framework"]))
+    digests = digest_tested_sources(frameworks.get_adapter(job["cell"]["framework"]))
     for module, expected in job["sources"].items():
         observed = digests.get(module)
         if observed != expected:
@@ -435,12 +446,12 @@ def main(arguments: list[str]) -> int:
             return NOT_DONE
     from rlregress import files
     from rlregress.inside.checkpoint import UntrustedCheckpoint
-    from rlregress.inside.run_record import write_record
+    from rlregress.inside.run_record import write_record_with_checksum
 
     name = f"{job['cell']['framework']}-{job['cell']['algorithm']} seed {job['seed']}"
     try:
         content = train_job(job, record_path.with_suffix(".progress"), checkpoint_path)
-        write_record(record_path, content)
+        write_record_with_checksum(record_path, content)
     except UntrustedCheckpoint as error:
         print(error)
         return NOT_DONE
@@ -450,7 +461,8 @@ def main(arguments: list[str]) -> int:
     except OSError as error:
         print(
             f"the record of {name} could not be written to {record_path}: {error.strerror}; "
-            f"{files.suggest_remedy(error, record_path.parent)}, and start the run again"
+            f"{files.suggest_remedy_of_os_error(error, record_path.parent)}, and start the run "
+            "again"
         )
         return NOT_DONE
     return 0

@@ -22,7 +22,7 @@ from typing import Any
 import torch
 
 from rlregress.inside import audit_events, written_contents
-from rlregress.inside.written_files import WRITES, open_files
+from rlregress.inside.written_files import WRITES, list_files_open_for_writing
 
 #: audit events that change something outside of the process, unless it is in the folder.
 _REFUSED = frozenset((
@@ -54,17 +54,17 @@ class Writings:
 
     # -- of each call ------------------------------------------------------------------------
 
-    def begin(self) -> None:
+    def delete_earlier_output(self) -> None:
         """Delete the output of earlier calls."""
         self._flush_files()
         del self._opened[:]
         os.ftruncate(self._sink, 0)
         os.lseek(self._sink, 0, os.SEEK_SET)
-        if self._is_there(self._folder):
+        if self._exists_for_call(self._folder):
             shutil.rmtree(self._folder)
         self.refused = ""
 
-    def read_output(self) -> dict[str, Any]:
+    def read_output_as_leaves(self) -> dict[str, Any]:
         """Return the output since then, as leaves."""
         self._flush_files()
         text = os.pread(self._sink, _MOST, 0)
@@ -76,7 +76,7 @@ class Writings:
         return {
             f"{written_contents.mask_path(name)}, {item}": leaf
             for name, content in sorted(contents.items())
-            for item, leaf in written_contents.list_items(name, content)
+            for item, leaf in written_contents.list_items_of_file(name, content)
         }
 
     def _flush_files(self) -> None:
@@ -86,7 +86,7 @@ class Writings:
 
     # -- of the process ----------------------------------------------------------------------
 
-    def install(self, open_already: list[Any]) -> None:
+    def redirect_opened_files(self, open_already: list[Any]) -> None:
         """Redirect files that are opened from now on, for as long as the process lives.
 
         Args:
@@ -95,54 +95,60 @@ class Writings:
         self._open_before = open_already
         # before anything is refused
         written_contents.list_folder_masks()
-        self.begin()
+        self.delete_earlier_output()
         for owner, name in (
             (builtins, "open"), (os, "open"), (os, "stat"), (os, "lstat"), (os, "listdir"),
             (os, "scandir"), (os, "remove"), (os, "unlink"), (os, "rmdir"), (torch, "load"),
         ):  # fmt: skip
-            setattr(owner, name, self._redirect_function(getattr(owner, name), name == "open"))
+            setattr(
+                owner, name, self._make_redirected_function(getattr(owner, name), name == "open")
+            )
         io.open = builtins.open
-        self._replace_others()
+        self._redirect_other_functions()
         audit_events.listen_to_events(self._refuse_event, *_REFUSED)
 
-    def _redirect_function(self, original: Any, opens: bool) -> Any:
-        def redirected(*arguments: Any, **options: Any) -> Any:
+    def _make_redirected_function(self, original: Any, opens: bool) -> Any:
+        def call_redirected(*arguments: Any, **options: Any) -> Any:
             name = next((name for name in ("file", "path", "f") if name in options), "")
             path, *further = [options.pop(name), *arguments] if name else arguments or ["."]
             if options.get("dir_fd") is None:
                 mode = further[0] if further else options.get("mode", options.get("flags", ""))
-                path = self._path_to_open(path, opens and _is_writing_mode(mode))
+                path = self._choose_path_to_open(path, opens and _is_writing_mode(mode))
             result = original(path, *further, **options)
             if isinstance(result, io.IOBase):
                 self._opened.append(result)
             return result
 
-        return redirected
+        return call_redirected
 
-    def _replace_others(self) -> None:
+    def _redirect_other_functions(self) -> None:
         """Redirect functions with two paths, and ``mkdir``, which fails before it is refused."""
         mkdir, rename, save = os.mkdir, os.rename, torch.save
 
-        def make(path: Any, *arguments: Any, **options: Any) -> Any:
+        def make_folder(path: Any, *arguments: Any, **options: Any) -> Any:
             if options.get("dir_fd") is None:
-                if self._is_there(path):
+                if self._exists_for_call(path):
                     raise FileExistsError(17, "File exists", path)
-                path = self._path_to_open(path, True)
+                path = self._choose_path_to_open(path, True)
             return mkdir(path, *arguments, **options)
 
-        def move(old: Any, new: Any, **options: Any) -> Any:
-            return rename(self._path_to_open(old, False), self._path_to_open(new, True), **options)
+        def move_file(old: Any, new: Any, **options: Any) -> Any:
+            return rename(
+                self._choose_path_to_open(old, False),
+                self._choose_path_to_open(new, True),
+                **options,
+            )
 
-        def write(obj: Any, f: Any, *arguments: Any, **options: Any) -> Any:
-            return save(obj, self._path_to_open(f, True), *arguments, **options)
+        def save_to_file(obj: Any, f: Any, *arguments: Any, **options: Any) -> Any:
+            return save(obj, self._choose_path_to_open(f, True), *arguments, **options)
 
         for owner, name, new in (
-            (os, "mkdir", make), (os, "rename", move), (os, "replace", move),
-            (torch, "save", write),
+            (os, "mkdir", make_folder), (os, "rename", move_file), (os, "replace", move_file),
+            (torch, "save", save_to_file),
         ):  # fmt: skip
             setattr(owner, name, new)
 
-    def _path_to_open(self, path: Any, writes: bool) -> Any:
+    def _choose_path_to_open(self, path: Any, writes: bool) -> Any:
         """Return where a path is: in the folder, if a call made it, or is about to."""
         if not isinstance(path, (str, bytes, os.PathLike)):
             return path
@@ -150,9 +156,9 @@ class Writings:
         if absolute.startswith((self._folder, os.devnull)):
             return path
         inside = self._folder + absolute
-        if self._is_there(inside):
+        if self._exists_for_call(inside):
             return inside
-        if not writes or not self._is_there(os.path.dirname(absolute)):
+        if not writes or not self._exists_for_call(os.path.dirname(absolute)):
             return path
         os.makedirs(os.path.dirname(inside), exist_ok=True)
         if os.path.isfile(absolute):
@@ -160,7 +166,7 @@ class Writings:
                 copy.write(original.read())
         return inside
 
-    def _is_there(self, path: Any) -> bool:
+    def _exists_for_call(self, path: Any) -> bool:
         for place in (self._folder + os.path.abspath(os.fsdecode(path)), path):
             with suppress(OSError):
                 self._stat(place)
@@ -168,12 +174,12 @@ class Writings:
         return False
 
     def _refuse_event(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if self.forking or self._is_harmless(event, arguments):
+        if self.forking or self._is_event_harmless(event, arguments):
             return
         self.refused = self.refused or event
         raise PermissionError(f"a repeated call does not do {event}")
 
-    def _is_harmless(self, event: str, arguments: tuple[Any, ...]) -> bool:
+    def _is_event_harmless(self, event: str, arguments: tuple[Any, ...]) -> bool:
         """Return whether an event changes nothing, or only files in the folder or the sink."""
         if arguments and isinstance(arguments[0], int):
             return True
@@ -181,17 +187,17 @@ class Writings:
             path, mode, flags = arguments
             if not (_is_writing_mode(flags) or _is_writing_mode(mode)):
                 return True
-            return os.fspath(path) == os.devnull or self._stands_in(path)
+            return os.fspath(path) == os.devnull or self._is_in_own_folder(path)
         if event in ("os.remove", "os.rmdir") and arguments[-1] >= 0:
             # relative to a folder that is open: of a tree, whose own event came before
             return True
         paths = arguments[:2] if event == "os.rename" else arguments[:1]
         are_paths = isinstance(next(iter(paths), None), (str, bytes, os.PathLike))
-        return are_paths and all(self._stands_in(path) for path in paths)
+        return are_paths and all(self._is_in_own_folder(path) for path in paths)
 
-    def _stands_in(self, path: Any) -> bool:
+    def _is_in_own_folder(self, path: Any) -> bool:
         absolute = os.path.abspath(os.fsdecode(path))
-        return absolute.startswith(self._folder) or self._is_there(self._folder + absolute)
+        return absolute.startswith(self._folder) or self._exists_for_call(self._folder + absolute)
 
 
 def _is_writing_mode(mode: Any) -> bool:
@@ -203,12 +209,12 @@ def _is_writing_mode(mode: Any) -> bool:
 current: Writings | None = None
 
 
-def writing_folder(process: int) -> str:
+def name_writing_folder(process: int) -> str:
     """Return the folder in which calls of a process write."""
     return os.path.join(tempfile.gettempdir(), f"rlregress-call-{process}")
 
 
-def redirect_files(answers: int) -> None:
+def redirect_open_files(answers: int) -> None:
     """Redirect all files that this process has open, or opens from now on.
 
     Args:
@@ -220,16 +226,18 @@ def redirect_files(answers: int) -> None:
     fcntl.fcntl(sink, fcntl.F_SETFL, fcntl.fcntl(sink, fcntl.F_GETFL) | os.O_APPEND)
     numbers = os.listdir("/proc/self/fd") if os.path.isdir("/proc/self/fd") else ["1", "2"]
     # a search of all objects takes a while
-    open_already = open_files() if any(map(_is_written, map(int, numbers))) else []
+    open_already = (
+        list_files_open_for_writing() if any(map(_is_open_for_writing, map(int, numbers))) else []
+    )
     for number in map(int, numbers):
         if number not in (answers, sink):
             with suppress(OSError):
                 os.dup2(sink, number)
-    current = Writings(writing_folder(os.getpid()), sink)
-    current.install(open_already)
+    current = Writings(name_writing_folder(os.getpid()), sink)
+    current.redirect_opened_files(open_already)
 
 
-def _is_written(number: int) -> bool:
+def _is_open_for_writing(number: int) -> bool:
     """Return whether a file with a name, and no standard stream, is open for writing."""
     with suppress(OSError):
         flags, state = fcntl.fcntl(number, fcntl.F_GETFL), os.fstat(number)

@@ -97,7 +97,7 @@ TEMPORARY: list[str] = []
 Item = tuple[str, tuple[str, Any]]
 
 
-def is_time(name: str) -> bool:
+def names_time(name: str) -> bool:
     """Return whether the last part of a name, such as ``time/fps``, names a time."""
     return bool(_TIME.search(name.rpartition("/")[2]))
 
@@ -108,7 +108,7 @@ def mask_text(text: str) -> str:
 
     def mask_time(match: Any) -> str:
         nonlocal shows_time
-        if not is_time(match.group(1).strip()):
+        if not names_time(match.group(1).strip()):
             return str(match.group(0))
         shows_time = True
         return f"{match.group(1)}{match.group(2)}<time>"
@@ -140,7 +140,9 @@ def list_folder_masks() -> tuple[tuple[Any, str], ...]:
     packages = [(re.escape(path), "<path>") for path in sorted(paths, key=len, reverse=True)]
     folder = os.path.realpath(tempfile.gettempdir())
     # the folder of a command has the number of a process in its name
-    outer = os.path.dirname(folder) if process_tree.folder_owner(folder) else folder
+    outer = (
+        os.path.dirname(folder) if process_tree.find_owner_of_temporary_folder(folder) else folder
+    )
     temporary = re.escape(folder)
     random_name = temporary + "/tmp[a-z0-9_]{8}"  # noqa: S108 - a pattern
     host = re.escape(socket.gethostname())
@@ -171,48 +173,54 @@ def _mask_folders(text: str) -> str:
     return text
 
 
-def list_items(file_name: str, content: bytes, depth: int = 0) -> Iterator[Item]:
+def list_items_of_file(file_name: str, content: bytes, depth: int = 0) -> Iterator[Item]:
     """Yield all items of a file.
 
     Args:
         file_name: of the file; its ending shows a table.
     """
     try:
-        yield from list(_list_items(file_name, content, depth))
+        yield from list(_list_items_by_format(file_name, content, depth))
     except Exception as error:  # a damaged file, or a class in it, may raise any
         digest = hashlib.blake2b(content, digest_size=8).hexdigest()
         yield "bytes", ("bytes", f"{len(content)} bytes, digest {digest}, {type(error).__name__}")
 
 
-def _list_items(file_name: str, content: bytes, depth: int) -> Iterator[Item]:
+def _list_items_by_format(file_name: str, content: bytes, depth: int) -> Iterator[Item]:
     if content[:4] == b"PK\x03\x04" and depth < _DEEP:
-        yield from _read_zip(content, depth)
+        yield from _list_items_of_zip(content, depth)
     elif content[:2] == b"\x1f\x8b" and depth < _DEEP:
-        yield from _list_items(file_name.rpartition(".gz")[0], gzip.decompress(content), depth + 1)
+        yield from _list_items_by_format(
+            file_name.rpartition(".gz")[0], gzip.decompress(content), depth + 1
+        )
     elif content[:6] == b"\x93NUMPY":
-        yield from _read_value("array", np.load(io.BytesIO(content), allow_pickle=True))
+        yield from _list_items_of_value("array", np.load(io.BytesIO(content), allow_pickle=True))
     elif "tfevents" in file_name:
-        yield from _read_tensorboard(content)
+        yield from _list_items_of_tensorboard_log(content)
     elif content[:1] == b"\x80" and content[-1:] == b".":
         # pickled by this process
-        yield from _read_value("value", pickle.loads(content))  # noqa: S301
+        yield from _list_items_of_value("value", pickle.loads(content))  # noqa: S301
     elif content[:2] == b"\x80\x02":
-        yield from _read_torch(content)
+        yield from _list_items_of_torch_file(content)
     else:
         text = content.decode()
         if "\0" in text:
             raise ValueError("it is no text")
-        yield from _read_table(text) if file_name.endswith((".csv", ".tsv")) else _read_text(text)
+        yield from (
+            _list_items_of_table(text)
+            if file_name.endswith((".csv", ".tsv"))
+            else _list_items_of_text(text)
+        )
 
 
-def _read_text(text: str) -> Iterator[Item]:
+def _list_items_of_text(text: str) -> Iterator[Item]:
     for number, line in enumerate(mask_text(text).split("\n"), 1):
         if line:
             yield f"line {number}", ("text", line)
     yield "end", ("text", "ends with a line break" if text[-1:] == "\n" else "")
 
 
-def _read_table(text: str) -> Iterator[Item]:
+def _list_items_of_table(text: str) -> Iterator[Item]:
     names: list[str] = []
     row, number, place = 1, 0, 0
     rows: list[str] = []
@@ -232,7 +240,10 @@ def _read_table(text: str) -> Iterator[Item]:
             continue
         for column, value in enumerate(rows):
             title = names[column] if column < len(names) else f"column {column + 1}"
-            yield f"row {row}, {title}", ("text", "<time>" if is_time(title) else mask_text(value))
+            yield (
+                f"row {row}, {title}",
+                ("text", "<time>" if names_time(title) else mask_text(value)),
+            )
         yield f"row {row}, columns", ("text", f"{len(rows)}{repr(cell.group(2))}")
         if not names:
             # the first row, unless it holds numbers already
@@ -242,40 +253,44 @@ def _read_table(text: str) -> Iterator[Item]:
         rows, row = [], row + 1
 
 
-def _read_zip(content: bytes, depth: int) -> Iterator[Item]:
+def _list_items_of_zip(content: bytes, depth: int) -> Iterator[Item]:
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         names = archive.namelist()
         if any(name.endswith("/data.pkl") for name in names):
-            yield from _read_torch(content)
+            yield from _list_items_of_torch_file(content)
             return
         for name in names:
             if _SYSTEM.fullmatch(name):
                 continue
             inner = archive.read(name)
             settings = name == "data"
-            parts = _read_settings(inner) if settings else list_items(name, inner, depth + 1)
+            parts = (
+                _list_items_of_settings(inner)
+                if settings
+                else list_items_of_file(name, inner, depth + 1)
+            )
             for where, leaf in parts:
                 yield f"{name}: {where}", leaf
 
 
-def _read_settings(content: bytes) -> Iterator[Item]:
+def _list_items_of_settings(content: bytes) -> Iterator[Item]:
     for name, value in json.loads(content).items():
         packed = value.get(":serialized:") if isinstance(value, dict) else None
         if packed is not None:
             # pickled by this process
             value = pickle.loads(b64decode(packed))  # noqa: S301
-        yield from _read_value(name, "<time>" if is_time(name) else value)
+        yield from _list_items_of_value(name, "<time>" if names_time(name) else value)
 
 
-def _read_torch(content: bytes) -> Iterator[Item]:
+def _list_items_of_torch_file(content: bytes) -> Iterator[Item]:
     # pickled by this process
     value = torch.load(io.BytesIO(content), map_location="cpu", weights_only=False)  # noqa: S614
-    yield from _read_value("value", value)
+    yield from _list_items_of_value("value", value)
 
 
-def _read_value(name: str, value: Any) -> Iterator[Item]:
-    for path, (kind, leaf) in leaves.describe_leaves(value, name).items():
-        if is_time((re.findall(r"[\w/ -]+", path) or [""])[-1]):
+def _list_items_of_value(name: str, value: Any) -> Iterator[Item]:
+    for path, (kind, leaf) in leaves.list_leaves(value, name).items():
+        if names_time((re.findall(r"[\w/ -]+", path) or [""])[-1]):
             yield path, (kind, "<time>")
         elif isinstance(leaf, np.ndarray) and leaf.ndim == 0:
             yield path, ("text", f"{kind} {leaf.item()!r}")
@@ -286,28 +301,28 @@ def _read_value(name: str, value: Any) -> Iterator[Item]:
 # -- TensorBoard: records of protocol buffers ------------------------------------------------------
 
 
-def _read_tensorboard(content: bytes) -> Iterator[Item]:
+def _list_items_of_tensorboard_log(content: bytes) -> Iterator[Item]:
     """Yield the values; format: tensorflow/core/util/event.proto, lib/io/record_writer.h."""
     place, counts = 0, {}  # type: int, dict[str, int]
     while place + 12 <= len(content):
         (length,) = struct.unpack_from("<Q", content, place)
         record = content[place + 12 : place + 12 + length]
         place += length + 16
-        fields = _read_fields(record)
+        fields = _read_protobuf_fields(record)
         step = next((value for number, value in fields if number == 2), 0)
         for _, summary in (field for field in fields if field[0] == 5):
-            for _, value in _read_fields(summary):
-                yield from _read_summary(_read_fields(value), step, counts)
+            for _, value in _read_protobuf_fields(summary):
+                yield from _list_items_of_summary(_read_protobuf_fields(value), step, counts)
 
 
-def _read_summary(
+def _list_items_of_summary(
     fields: list[tuple[int, Any]], step: int, counts: dict[str, int]
 ) -> Iterator[Item]:
     tag = b"".join(value for number, value in fields if number == 1).decode()
     name = f"{tag}, step {step}"
     counts[name] = counts.get(name, 0) + 1
     name += f" (again, {counts[name]})" if counts[name] > 1 else ""
-    if is_time(tag):
+    if names_time(tag):
         return
     for number, value in fields:
         if number == 2:
@@ -318,12 +333,12 @@ def _read_summary(
             yield f"{name}, field {number}", ("bytes", digest)
 
 
-def _read_fields(message: bytes) -> list[tuple[int, Any]]:
+def _read_protobuf_fields(message: bytes) -> list[tuple[int, Any]]:
     """Return numbers and values of the fields of a protocol buffer."""
     place = 0
     fields: list[tuple[int, Any]] = []
 
-    def varint() -> int:
+    def read_varint() -> int:
         nonlocal place
         value = shift = 0
         while True:
@@ -335,12 +350,12 @@ def _read_fields(message: bytes) -> list[tuple[int, Any]]:
                 return value
 
     while place < len(message):
-        number, kind = divmod(varint(), 8)
+        number, kind = divmod(read_varint(), 8)
         if kind == 0:
-            fields.append((number, varint()))
+            fields.append((number, read_varint()))
             continue
         length = {1: 8, 5: 4}.get(kind, -1)
-        length = varint() if length < 0 else length
+        length = read_varint() if length < 0 else length
         fields.append((number, message[place : place + length]))
         place += length
     return fields
@@ -354,28 +369,32 @@ _SINGLE_ITEMS = 2000
 _SHOWN = 200
 
 
-def make_parts(file_items: Iterator[Item]) -> dict[str, Any]:
+def make_event_parts(file_items: Iterator[Item]) -> dict[str, Any]:
     """Return items as parts of an event; see ``events``."""
     parts: dict[str, Any] = {}
     further: list[Any] = []
     for name, (kind, value) in file_items:
         if not isinstance(value, np.ndarray):
-            added = {name: _make_words_part(value if kind == "text" else f"{kind} {value!r}")}
+            added = {
+                name: _make_part_of_words_and_numbers(
+                    value if kind == "text" else f"{kind} {value!r}"
+                )
+            }
         else:
-            added = {name: events.make_typed_part(value, kind)}
+            added = {name: events.make_event_part_with_types(value, kind)}
         if len(parts) < _SINGLE_ITEMS:
             parts.update(added)
         else:
             further += added.values()
     if further:
-        parts[f"the rest, {len(further)} items"] = events.join_parts(further)
+        parts[f"the rest, {len(further)} items"] = events.join_event_parts(further)
     return parts
 
 
-def _make_words_part(text: str) -> Any:
+def _make_part_of_words_and_numbers(text: str) -> Any:
     """Return a part of words, with the numbers in them, which may differ by rounding."""
     digest = hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
     numbers = [float(number) for number in _NUMBERS.findall(text[:_LONG])]
-    _, norm, values, shadow, _, _ = events.make_joint_part([np.array(numbers)])
+    _, norm, values, shadow, _, _ = events.make_part_of_many_arrays([np.array(numbers)])
     excerpt = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
     return [digest, norm if numbers else None, values, shadow, excerpt, ""]

@@ -19,9 +19,9 @@ from typing import Any
 import torch
 
 from rlregress.inside import audit_events, written_contents
-from rlregress.inside.events import Event, make_word_part
+from rlregress.inside.events import Event, make_part_of_words
 from rlregress.model.recorded_traces import LOST
-from rlregress.probing.framework_errors import call_through
+from rlregress.probing.framework_errors import call_original
 
 #: compared beside the contents, and not compared: docs/evidence.md shows both.
 COMPARED = {
@@ -77,14 +77,14 @@ class WrittenFiles:
         self._is_noting = False
 
     def __enter__(self) -> WrittenFiles:
-        _flush_streams()
+        _flush_standard_streams()
         # before the hook: Python writes a file to find the temporary folder, under a lock
         written_contents.list_folder_masks.cache_clear()
         written_contents.list_folder_masks()
         for number in _STREAMS:
             if stat.S_ISREG(os.fstat(number).st_mode):
                 self._printed[number] = os.lseek(number, 0, os.SEEK_CUR)
-        self._stop_listening = audit_events.listen_to_events(self.note, *_HANDLERS)
+        self._stop_listening = audit_events.listen_to_events(self.note_file_operation, *_HANDLERS)
         return self
 
     def __exit__(self, *_: Any) -> None:
@@ -94,17 +94,17 @@ class WrittenFiles:
         """Note the files of ``torch.save``, which Python does not open."""
         original = torch.save
 
-        def save(*arguments: Any, **options: Any) -> Any:
+        def save_and_note(*arguments: Any, **options: Any) -> Any:
             target = arguments[1] if len(arguments) > 1 else options.get("f")
             if isinstance(target, (str, os.PathLike)):
-                self.note("open", (target, "w", os.O_WRONLY | os.O_TRUNC))
-            return call_through(original, *arguments, **options)
+                self.note_file_operation("open", (target, "w", os.O_WRONLY | os.O_TRUNC))
+            return call_original(original, *arguments, **options)
 
-        recorder.patch(torch, "save", save)
+        recorder.patch_until_exit(torch, "save", save_and_note)
 
     # -- while the training runs -------------------------------------------------------------
 
-    def note(self, event: str, arguments: tuple[Any, ...]) -> None:
+    def note_file_operation(self, event: str, arguments: tuple[Any, ...]) -> None:
         """Note an operation on a file before it is done."""
         if self._is_noting or os.getpid() != self._process:
             return
@@ -120,7 +120,7 @@ class WrittenFiles:
         finally:
             self._is_noting = False
 
-    def _open(self, path: Any, mode: Any, flags: int) -> None:
+    def _note_open(self, path: Any, mode: Any, flags: int) -> None:
         if not isinstance(path, (str, bytes, os.PathLike)) or not (flags or 0) & WRITES:
             return
         path = _resolve_path(path)
@@ -134,19 +134,19 @@ class WrittenFiles:
             self._files[path] = size if flags & os.O_APPEND else 0
             self._copies.setdefault(path, [])
 
-    def _mkdir(self, path: Any, mode: Any = 0, folder: int = -1) -> None:
+    def _note_mkdir(self, path: Any, mode: Any = 0, folder: int = -1) -> None:
         path = _resolve_path(path)
         if folder == -1 and not self._is_ignored(path) and not os.path.exists(path):
             self._lock_out_others(path)
             self._folders.add(path)
 
-    def _remove(self, path: Any, folder: int = -1) -> None:
+    def _note_remove(self, path: Any, folder: int = -1) -> None:
         path = _resolve_path(path)
-        if folder == -1 and self._is_new(path):
+        if folder == -1 and self._is_written_by_training(path):
             self._keep_content(path)
             self._files.pop(path, None)
 
-    def _rename(self, old: Any, new: Any, *_: Any) -> None:
+    def _note_rename(self, old: Any, new: Any, *_: Any) -> None:
         old, new = _resolve_path(old), _resolve_path(new)
         if new in self._files:
             self._keep_content(new)
@@ -154,16 +154,16 @@ class WrittenFiles:
             for path in [p for p in self._files if p.startswith(old + os.sep)]:
                 self._files[new + path[len(old) :]] = self._files.pop(path)
             self._folders.add(new)
-        elif old in self._files or self._is_new(old):
+        elif old in self._files or self._is_written_by_training(old):
             self._files[new] = self._files.pop(old, 0)
             self._copies.setdefault(new, [])
 
     def _note_random_name(self, path: Any) -> None:
         written_contents.TEMPORARY.append(_resolve_path(path))
 
-    def _rmtree(self, path: Any, folder: Any = None) -> None:
-        for file in self._list_new(_resolve_path(path)):
-            self._remove(file)
+    def _note_rmtree(self, path: Any, folder: Any = None) -> None:
+        for file in self._list_written_files(_resolve_path(path)):
+            self._note_remove(file)
 
     def _lock_out_others(self, path: str) -> None:
         """Wait until no other recording writes into folders that the versions share."""
@@ -177,17 +177,17 @@ class WrittenFiles:
             return True
         return any(part in _IGNORED or part.startswith(_COMPILED) for part in parts)
 
-    def _is_new(self, path: str) -> bool:
+    def _is_written_by_training(self, path: str) -> bool:
         """Return whether the training has written a file: it opened it, or created its folder."""
         if path in self._files:
             return True
         below = any(path.startswith(folder + os.sep) for folder in self._folders)
         return below and not self._is_ignored(path) and os.path.isfile(path)
 
-    def _list_new(self, folder: str) -> list[str]:
+    def _list_written_files(self, folder: str) -> list[str]:
         """Return the files below a folder that the training has written."""
         paths = [os.path.join(at, name) for at, _, names in os.walk(folder) for name in names]
-        return [path for path in sorted(paths) if self._is_new(path)]
+        return [path for path in sorted(paths) if self._is_written_by_training(path)]
 
     def _keep_content(self, path: str) -> None:
         copies = self._copies.setdefault(path, [])
@@ -212,30 +212,34 @@ class WrittenFiles:
 
     # -- after the training ------------------------------------------------------------------
 
-    def events(self) -> list[Event]:
+    def make_events_of_files(self) -> list[Event]:
         """Return an event for each written content, and let others write."""
         _flush_open_files()
         for folder in sorted(self._folders):
-            self._files.update((path, self._files.get(path, 0)) for path in self._list_new(folder))
+            self._files.update(
+                (path, self._files.get(path, 0)) for path in self._list_written_files(folder)
+            )
         for path in self._files:
             self._keep_content(path)
-        printed = dict(self._read_printed())
+        printed = dict(self._list_printed_texts())
         if self._lock >= 0:
             os.close(self._lock)
         folders = [written_contents.mask_path(folder) for folder in self._folders]
         folders.sort(key=len, reverse=True)
         written = [
-            _make_event("file", _mask_name(path, folders), path, content)
+            _make_event_of_file("file", _mask_file_name(path, folders), path, content)
             for path, copies in self._copies.items()
             for content in copies
             if content is not None
         ]
-        written += [_make_event("printed", name, name, text) for name, text in printed.items()]
+        written += [
+            _make_event_of_file("printed", name, name, text) for name, text in printed.items()
+        ]
         if self._failure:
-            written.append(_make_event("file", "a file", "", self._failure))
+            written.append(_make_event_of_file("file", "a file", "", self._failure))
         return written
 
-    def _read_printed(self) -> Iterator[tuple[str, Any]]:
+    def _list_printed_texts(self) -> Iterator[tuple[str, Any]]:
         for number, name in _STREAMS.items():
             if number not in self._printed:
                 yield name, "it is no file"
@@ -252,11 +256,11 @@ class WrittenFiles:
 
 
 _HANDLERS: dict[str, Any] = {
-    "open": WrittenFiles._open,
-    "os.mkdir": WrittenFiles._mkdir,
-    "os.remove": WrittenFiles._remove,
-    "os.rename": WrittenFiles._rename,
-    "shutil.rmtree": WrittenFiles._rmtree,
+    "open": WrittenFiles._note_open,
+    "os.mkdir": WrittenFiles._note_mkdir,
+    "os.remove": WrittenFiles._note_remove,
+    "os.rename": WrittenFiles._note_rename,
+    "shutil.rmtree": WrittenFiles._note_rmtree,
     "tempfile.mkdtemp": WrittenFiles._note_random_name,
     "tempfile.mkstemp": WrittenFiles._note_random_name,
 }
@@ -267,7 +271,7 @@ def _resolve_path(path: Any) -> str:
                         os.path.basename(os.fsdecode(path)))  # fmt: skip
 
 
-def _mask_name(path: str, folders: list[str]) -> str:
+def _mask_file_name(path: str, folders: list[str]) -> str:
     """Return the name of a file with masks for all that differs between any two runs.
 
     Args:
@@ -284,16 +288,18 @@ def _mask_name(path: str, folders: list[str]) -> str:
     return "".join(letter if letter.isprintable() else "?" for letter in name)
 
 
-def _make_event(kind: str, name: str, path: str, content: Any) -> Event:
+def _make_event_of_file(kind: str, name: str, path: str, content: Any) -> Event:
     """Return the event of a file, at one time that it was written."""
     if isinstance(content, str):
-        parts = {LOST: make_word_part(content)}
+        parts = {LOST: make_part_of_words(content)}
     else:
-        parts = written_contents.make_parts(written_contents.list_items(path, content))
+        parts = written_contents.make_event_parts(
+            written_contents.list_items_of_file(path, content)
+        )
     return {"kind": kind, "name": name, "at": None, "parts": parts}
 
 
-def _flush_streams() -> None:
+def _flush_standard_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             stream.flush()
@@ -301,13 +307,13 @@ def _flush_streams() -> None:
 
 def _flush_open_files() -> None:
     """Flush the files that are still open."""
-    _flush_streams()
-    for file in open_files():
+    _flush_standard_streams()
+    for file in list_files_open_for_writing():
         with contextlib.suppress(Exception):
             file.flush()
 
 
-def open_files() -> list[Any]:
+def list_files_open_for_writing() -> list[Any]:
     """Return the files of this process that are open for writing, and writers of TensorBoard."""
     files = []
     for value in gc.get_objects():

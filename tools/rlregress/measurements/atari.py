@@ -42,60 +42,81 @@ class Preprocessing:
 Measure = Callable[[Preprocessing, Inputs], np.ndarray]
 
 
-def _play_scene(name: str, scene: Callable[..., np.ndarray]) -> Measure:
+def _make_measurement_of_scene(name: str, scene: Callable[..., np.ndarray]) -> Measure:
     """Play a scene without inputs through one wrapper."""
     return lambda own, i: scene(own.part(AtariGame(), name))
 
 
-def _play_inputs(name: str, scene: Callable[..., np.ndarray]) -> Measure:
+def _make_measurement_of_scene_with_inputs(name: str, scene: Callable[..., np.ndarray]) -> Measure:
     """Play a scene with inputs through one wrapper."""
     return lambda own, i: scene(own.part(AtariGame(), name), i)
 
 
-def _show_pixel(scene: Callable[..., np.ndarray]) -> Measure:
+def _make_measurement_of_pixel(scene: Callable[..., np.ndarray]) -> Measure:
     return lambda own, i: scene(own.vision(i["pixel"]))
 
 
-def noop_reset(own: Preprocessing, i: Inputs) -> np.ndarray:
+def measure_noop_reset(preprocessing: Preprocessing, inputs: Inputs) -> np.ndarray:
     """Return the fewest and the most frames that a reset waits."""
-    return atari_play.noops(*(atari_play.opening(own.waiting(most)) for most in (False, True)))
+    return atari_play.summarize_noop_openings(
+        *(atari_play.list_actions_of_reset(preprocessing.waiting(most)) for most in (False, True))
+    )
 
 
-def fire_reset(own: Preprocessing, i: Inputs) -> np.ndarray:
+def measure_fire_reset(preprocessing: Preprocessing, inputs: Inputs) -> np.ndarray:
     """Return the actions of a reset, in a game with FIRE and in one without."""
-    parts = (own.part(AtariGame(fire=fire), "FireResetEnv") for fire in (True, False))
-    return atari_play.fires(*map(atari_play.opening, parts))
+    parts = (preprocessing.part(AtariGame(fire=fire), "FireResetEnv") for fire in (True, False))
+    return atari_play.summarize_fire_openings(*map(atari_play.list_actions_of_reset, parts))
 
 
-def warp_frame(own: Preprocessing, i: Inputs) -> np.ndarray:
+def measure_warp_frame(preprocessing: Preprocessing, inputs: Inputs) -> np.ndarray:
     """Return size and colours of a picture that is made smaller."""
-    game = AtariGame(shape=i["picture"].shape, picture=i["picture"])
-    return atari_play.warped(own.part(game, "WarpFrame"), i)
+    game = AtariGame(shape=inputs["picture"].shape, picture=inputs["picture"])
+    return atari_play.play_warped_frame(preprocessing.part(game, "WarpFrame"), inputs)
 
 
-def image_scaling(own: Preprocessing, i: Inputs) -> np.ndarray:
+def measure_image_scaling(preprocessing: Preprocessing, inputs: Inputs) -> np.ndarray:
     """Return the inputs of policy and value network, of each pixel."""
-    return np.concatenate([atari_vision.entering(own.vision(pixel)) for pixel in i["pixels"]])
+    return np.concatenate(
+        [
+            atari_vision.measure_inputs_at_corner(preprocessing.vision(pixel))
+            for pixel in inputs["pixels"]
+        ]
+    )
 
 
 #: detail -> its measurement
 MEASUREMENTS: Mapping[str, Measure] = {
-    "atari.noop_reset": noop_reset,
-    "atari.fire_reset": fire_reset,
-    "atari.fire_reset.stale": _play_scene("FireResetEnv", atari_play.ended_by_second_action),
-    "atari.episodic_life": _play_scene("EpisodicLifeEnv", atari_play.life_lost),
-    "atari.episodic_life.over": _play_scene("EpisodicLifeEnv", atari_play.over_after_life_lost),
-    "atari.max_and_skip": _play_inputs("MaxAndSkipEnv", atari_play.one_action),
-    "atari.max_and_skip.end": _play_inputs("MaxAndSkipEnv", atari_play.end_within_action),
-    "atari.max_and_skip.stale": _play_inputs("MaxAndSkipEnv", atari_play.final_observation),
-    "atari.warp_frame": warp_frame,
-    "atari.frame_stack": lambda own, i: atari_play.stacks(own.stacked()),
-    "atari.clip_reward": _play_inputs("ClipRewardEnv", atari_play.rewards),
-    "atari.image_scaling": image_scaling,
-    "atari.activation": _show_pixel(atari_vision.activations),
-    "atari.shared_trunk": _show_pixel(atari_vision.count_used_pixels),
-    "atari.networks": _show_pixel(atari_vision.sizes),
-    "atari.wrapper_order": lambda own, i: atari_play.whole_game(
+    "atari.noop_reset": measure_noop_reset,
+    "atari.fire_reset": measure_fire_reset,
+    "atari.fire_reset.stale": _make_measurement_of_scene(
+        "FireResetEnv", atari_play.play_reset_ended_by_second_action
+    ),
+    "atari.episodic_life": _make_measurement_of_scene(
+        "EpisodicLifeEnv", atari_play.play_lost_lives
+    ),
+    "atari.episodic_life.over": _make_measurement_of_scene(
+        "EpisodicLifeEnv", atari_play.play_reset_after_lost_life
+    ),
+    "atari.max_and_skip": _make_measurement_of_scene_with_inputs(
+        "MaxAndSkipEnv", atari_play.play_one_action
+    ),
+    "atari.max_and_skip.end": _make_measurement_of_scene_with_inputs(
+        "MaxAndSkipEnv", atari_play.play_end_within_action
+    ),
+    "atari.max_and_skip.stale": _make_measurement_of_scene_with_inputs(
+        "MaxAndSkipEnv", atari_play.play_final_observation
+    ),
+    "atari.warp_frame": measure_warp_frame,
+    "atari.frame_stack": lambda own, i: atari_play.play_stacked_frames(own.stacked()),
+    "atari.clip_reward": _make_measurement_of_scene_with_inputs(
+        "ClipRewardEnv", atari_play.play_rewards
+    ),
+    "atari.image_scaling": measure_image_scaling,
+    "atari.activation": _make_measurement_of_pixel(atari_vision.measure_activations),
+    "atari.shared_trunk": _make_measurement_of_pixel(atari_vision.count_used_pixels),
+    "atari.networks": _make_measurement_of_pixel(atari_vision.list_layer_sizes),
+    "atari.wrapper_order": lambda own, i: atari_play.play_whole_game(
         own.whole(AtariGame, int(i["noops"]))
     ),
 }

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from rlregress.measurements.driven_agents import MakeContinuousAgent, Settings
-from rlregress.measurements.loss_minimum import inverse, lowest
-from rlregress.measurements.spread import log2_spread
+from rlregress.measurements.loss_minimum import find_minimum_of_loss, invert_norm
+from rlregress.measurements.spread import compute_log2_spread
 
 Inputs = Mapping[str, Any]
 
@@ -20,17 +20,17 @@ Inputs = Mapping[str, Any]
 _SATURATED = 5.0
 
 
-def networks(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
+def measure_number_of_networks(make_agent: MakeContinuousAgent, inputs: Inputs) -> np.ndarray:
     """Measure how many Q networks an agent has that is made with defaults.
 
     An agent for actions of ``dimensions`` dimension. Observed, [2]: Q networks that are trained;
     target Q networks.
     """
-    del i
-    return np.array(make(Settings()).networks(), dtype=np.float64)
+    del inputs
+    return np.array(make_agent(Settings()).count_networks(), dtype=np.float64)
 
 
-def target_action(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
+def measure_target_action(make_agent: MakeContinuousAgent, inputs: Inputs) -> np.ndarray:
     """Return the policy of the next action, and the noise that is added to it.
 
     The policy's last layer gives ``online`` in every state, the target policy's ``target``; bounds
@@ -38,13 +38,13 @@ def target_action(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
     the next actions a' that the target Q network is asked about. Observed, [2]: their mean, and the
     root mean square of their differences from it.
     """
-    agent = make(Settings(batch_size=int(i["samples"])))
-    agent.set_policy(float(i["online"]), float(i["target"]))
-    actions = agent.target_actions()
+    agent = make_agent(Settings(batch_size=int(inputs["samples"])))
+    agent.set_policy(float(inputs["online"]), float(inputs["target"]))
+    actions = agent.read_target_actions()
     return np.array([np.mean(actions), np.std(actions)])
 
 
-def target_terminal(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
+def measure_target_terminal(make_agent: MakeContinuousAgent, inputs: Inputs) -> np.ndarray:
     """Measure which ends of an episode stop the bootstrap.
 
     Three cases k: a step inside an episode, a terminated one, a truncated one (flags terminated[k],
@@ -54,66 +54,70 @@ def target_terminal(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
     losses, so that |y| has to stay below 0.75. Observed, [3]: y of the cases.
     """
     targets = []
-    for terminated, truncated in zip(i["terminated"], i["truncated"], strict=False):
-        agent = make(
+    for terminated, truncated in zip(inputs["terminated"], inputs["truncated"], strict=False):
+        agent = make_agent(
             Settings(
-                reward=float(i["reward"]),
+                reward=float(inputs["reward"]),
                 terminated=float(terminated),
                 truncated=float(truncated),
-                discount=float(i["discount"]),
+                discount=float(inputs["discount"]),
             )
         )
-        target = float(i["target_q"])
-        targets.append(lowest(lambda q, a=agent, t=target: a.losses(q, t)[0]))  # type: ignore[misc]
+        target = float(inputs["target_q"])
+        targets.append(find_minimum_of_loss(lambda q, a=agent, t=target: a.compute_losses(q, t)[0]))  # type: ignore[misc]
     return np.array(targets)
 
 
-def critic_loss(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
+def measure_critic_loss(make_agent: MakeContinuousAgent, inputs: Inputs) -> np.ndarray:
     """Measure the distance between prediction and target.
 
     An update on ``batch_size`` equal transitions that terminate, with reward ``reward``, which is
     the target then; every Q network outputs reward + errors[k]. Observed, [3]: the loss that
     is differentiated, of each error.
     """
-    agent = make(
-        Settings(reward=float(i["reward"]), terminated=1.0, batch_size=int(i["batch_size"]))
+    agent = make_agent(
+        Settings(
+            reward=float(inputs["reward"]), terminated=1.0, batch_size=int(inputs["batch_size"])
+        )
     )
-    values = [float(i["reward"]) + error for error in i["errors"]]
-    return np.array([agent.losses(value, 0.0)[0] for value in values])
+    values = [float(inputs["reward"]) + error for error in inputs["errors"]]
+    return np.array([agent.compute_losses(value, 0.0)[0] for value in values])
 
 
-def actor_loss(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
+def measure_actor_loss(make_agent: MakeContinuousAgent, inputs: Inputs) -> np.ndarray:
     """Return the slope of the policy's objective.
 
     The Q network outputs ``online`` and the target Q network ``target``, everywhere. Observed, [1]:
     the loss of the policy that is differentiated.
     """
-    agent = make(Settings())
-    return np.array([agent.losses(float(i["online"]), float(i["target"]))[1]])
+    agent = make_agent(Settings())
+    return np.array([agent.compute_losses(float(inputs["online"]), float(inputs["target"]))[1]])
 
 
-def policy_delay(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
+def measure_policy_delay(make_agent: MakeContinuousAgent, inputs: Inputs) -> np.ndarray:
     """Measure how often policy and targets follow.
 
     The framework's own loop with defaults for how often policy and targets are updated, ``steps``
     steps with one update of the Q network each. Observed, [2]: updates of the policy, and changes
     of the target Q network, each over updates of the Q network; both rounded to tenths.
     """
-    agent = make(Settings(steps=int(i["steps"])))
+    agent = make_agent(Settings(steps=int(inputs["steps"])))
     moves: list[int] = []
 
-    def look(steps: int) -> None:
-        if agent.target_parameters()[0] != 0.0:
+    def note_move_of_target(steps: int) -> None:
+        if agent.read_target_parameters()[0] != 0.0:
             moves.append(steps)
-            agent.fill(1.0, 0.0)
+            agent.fill_parameters(1.0, 0.0)
 
-    run = agent.run(begin=lambda _: agent.fill(1.0, 0.0), between=look)
+    run = agent.run_loop(
+        begin=lambda _: agent.fill_parameters(1.0, 0.0), between=note_move_of_target
+    )
     values = sum(role in ("values", "both") for role in run.roles)
     policy = sum(role in ("policy", "both") for role in run.roles)
     return np.round(np.array([policy, len(moves)]) / values, 1)
 
 
-def target_share(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
+def measure_target_share(make_agent: MakeContinuousAgent, inputs: Inputs) -> np.ndarray:
     """Measure by which fraction the targets follow.
 
     Every parameter of Q network and policy is 1, every one of their targets 0; the framework's own
@@ -121,19 +125,19 @@ def target_share(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
     Observed, [2]: a parameter of the target Q network after its first update, and of the target
     policy; -1.0 where there is no target policy.
     """
-    agent = make(Settings(steps=int(i["steps"]), tau=float(i["tau"])))
+    agent = make_agent(Settings(steps=int(inputs["steps"]), tau=float(inputs["tau"])))
     shares: list[tuple[float, float]] = []
 
-    def look(_: int) -> None:
-        values, policy = agent.target_parameters()
+    def note_share_of_move(_: int) -> None:
+        values, policy = agent.read_target_parameters()
         if values != 0.0 and not shares:
             shares.append((values, -1.0 if policy is None else policy))
 
-    agent.run(begin=lambda _: agent.fill(1.0, 0.0), between=look)
+    agent.run_loop(begin=lambda _: agent.fill_parameters(1.0, 0.0), between=note_share_of_move)
     return np.array(shares[0] if shares else (0.0, 0.0))
 
 
-def exploration_noise(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
+def measure_exploration_noise(make_agent: MakeContinuousAgent, inputs: Inputs) -> np.ndarray:
     """Measure the units of exploration noise, and how actions are kept within bounds.
 
     Bounds ``low`` and ``high``; the policy's last layer gives ``pre_tanh``. Exploration adds the
@@ -141,55 +145,65 @@ def exploration_noise(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
     action that the environment receives, for k = 0 and 1.
     """
     deviations = []
-    for noise in i["noise"]:
-        agent = make(
+    for noise in inputs["noise"]:
+        agent = make_agent(
             Settings(
-                low=float(i["low"]), high=float(i["high"]), noise=float(noise), steps=3, starts=0
+                low=float(inputs["low"]),
+                high=float(inputs["high"]),
+                noise=float(noise),
+                steps=3,
+                starts=0,
             )
         )
-        pre_tanh = float(i["pre_tanh"])
-        run = agent.run(begin=lambda _, a=agent, p=pre_tanh: a.set_policy(p, p))  # type: ignore[misc]
+        pre_tanh = float(inputs["pre_tanh"])
+        run = agent.run_loop(begin=lambda _, a=agent, p=pre_tanh: a.set_policy(p, p))  # type: ignore[misc]
         deviations.append(run.actions[0][-1])
     return np.array(deviations)
 
 
-def exploration_default(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
+def measure_default_exploration_noise(
+    make_agent: MakeContinuousAgent, inputs: Inputs
+) -> np.ndarray:
     """Measure exploration noise where nobody requests it.
 
     Bounds -1 and 1, a policy whose action is 0 in every state; ``samples`` actions of the
     framework's own loop after the start of learning, an update every ten steps. Observed, [1]: the
     base-2 logarithm of the root of their mean square, -10 at least.
     """
-    samples = int(i["samples"])
-    agent = make(Settings(steps=samples + 2, every=10))
-    run = agent.run(begin=lambda _: agent.set_policy(0.0, 0.0))
+    samples = int(inputs["samples"])
+    agent = make_agent(Settings(steps=samples + 2, every=10))
+    run = agent.run_loop(begin=lambda _: agent.set_policy(0.0, 0.0))
     actions = np.array(run.actions[0])[-samples:]
-    return np.array([log2_spread(actions)])
+    return np.array([compute_log2_spread(actions)])
 
 
-def learning_starts(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
+def measure_learning_starts(make_agent: MakeContinuousAgent, inputs: Inputs) -> np.ndarray:
     """Measure until when actions are random, and from when there are updates.
 
     The setting for the start of learning is ``starts``; the policy is at the upper bound, without
     noise. Observed, [2]: steps up to the last action below it; steps taken before the first update,
     the last one included.
     """
-    agent = make(Settings(steps=int(i["steps"]), starts=int(i["starts"]), noise=0.0))
-    run = agent.run(begin=lambda _: agent.set_policy(_SATURATED, _SATURATED))
+    agent = make_agent(
+        Settings(steps=int(inputs["steps"]), starts=int(inputs["starts"]), noise=0.0)
+    )
+    run = agent.run_loop(begin=lambda _: agent.set_policy(_SATURATED, _SATURATED))
     random = np.flatnonzero(np.array(run.actions[0]) < 0.999)
     first, _ = run.updates[0]
     return np.array([random[-1] + 1 if len(random) else 0, first], dtype=np.float64)
 
 
-def warmup_draw(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
+def measure_new_draws_of_warmup(make_agent: MakeContinuousAgent, inputs: Inputs) -> np.ndarray:
     """Return for each random action of the warm-up whether it is a new one.
 
     As for the start of learning: the policy is at the upper bound, without noise, so that an action
     below it is a random one. Observed, [2]: 1.0 if there are random actions and else 0.0; how many
     different ones there are, over their number.
     """
-    agent = make(Settings(steps=int(i["steps"]), starts=int(i["starts"]), noise=0.0))
-    run = agent.run(begin=lambda _: agent.set_policy(_SATURATED, _SATURATED))
+    agent = make_agent(
+        Settings(steps=int(inputs["steps"]), starts=int(inputs["starts"]), noise=0.0)
+    )
+    run = agent.run_loop(begin=lambda _: agent.set_policy(_SATURATED, _SATURATED))
     actions = np.array(run.actions[0])
     random = actions[actions < 0.999]
     if not len(random):
@@ -197,33 +211,33 @@ def warmup_draw(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
     return np.array([1.0, len(np.unique(random)) / len(random)])
 
 
-def gradient_clip(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
+def measure_clipped_gradient_norm(make_agent: MakeContinuousAgent, inputs: Inputs) -> np.ndarray:
     """Return the norm of huge gradients at the optimisers' steps.
 
     The framework's own loop; the Q network outputs ``value`` everywhere, so that the norm of its
     gradients is beyond 100. Observed, [1]: one over the norm of all gradients together at the
     first step of its optimiser; 0.0 for a norm beyond 100.
     """
-    agent = make(Settings(steps=8))
-    run = agent.run(begin=lambda _: agent.set_values(float(i["value"]), 0.0))
+    agent = make_agent(Settings(steps=8))
+    run = agent.run_loop(begin=lambda _: agent.set_values(float(inputs["value"]), 0.0))
     norms = [
         norm for (_, norm), role in zip(run.updates, run.roles, strict=False) if role != "policy"
     ]
-    return np.array([inverse(norms[0])])
+    return np.array([invert_norm(norms[0])])
 
 
 #: detail -> its measurement
 MEASUREMENTS: Mapping[str, Callable[[MakeContinuousAgent, Inputs], np.ndarray]] = {
-    "ddpg.networks": networks,
-    "ddpg.target.action": target_action,
-    "ddpg.target.terminal": target_terminal,
-    "ddpg.loss.values": critic_loss,
-    "ddpg.loss.policy": actor_loss,
-    "ddpg.policy_delay": policy_delay,
-    "ddpg.target_update.share": target_share,
-    "ddpg.exploration.noise": exploration_noise,
-    "ddpg.exploration.default": exploration_default,
-    "ddpg.learning_starts": learning_starts,
-    "ddpg.warmup.draw": warmup_draw,
-    "ddpg.gradient.clip": gradient_clip,
+    "ddpg.networks": measure_number_of_networks,
+    "ddpg.target.action": measure_target_action,
+    "ddpg.target.terminal": measure_target_terminal,
+    "ddpg.loss.values": measure_critic_loss,
+    "ddpg.loss.policy": measure_actor_loss,
+    "ddpg.policy_delay": measure_policy_delay,
+    "ddpg.target_update.share": measure_target_share,
+    "ddpg.exploration.noise": measure_exploration_noise,
+    "ddpg.exploration.default": measure_default_exploration_noise,
+    "ddpg.learning_starts": measure_learning_starts,
+    "ddpg.warmup.draw": measure_new_draws_of_warmup,
+    "ddpg.gradient.clip": measure_clipped_gradient_norm,
 }

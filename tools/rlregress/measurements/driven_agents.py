@@ -82,7 +82,7 @@ class LoopRecord:
 Look = Callable[[int], None]
 
 
-def nothing(steps: int) -> None:
+def do_nothing(steps: int) -> None:
     """Look at nothing."""
 
 
@@ -92,26 +92,26 @@ class DiscreteAgent(Protocol):
     def set_values(self, online: Sequence[float], target: Sequence[float]) -> None:
         """Let the networks output Q(s, a) = online[a], and target[a], in every state s."""
 
-    def fill(self, online: float, target: float) -> None:
+    def fill_parameters(self, online: float, target: float) -> None:
         """Set every parameter of the networks to a number."""
 
-    def target_parameter(self) -> float:
+    def read_target_parameter(self) -> float:
         """Return one parameter of the target network."""
 
-    def loss(self, online: Sequence[float], target: Sequence[float]) -> float:
+    def compute_loss(self, online: Sequence[float], target: Sequence[float]) -> float:
         """Return the loss that one update differentiates, with networks that output these numbers.
 
         All transitions of its minibatch have action 0, and reward and ends of the settings.
         """
 
-    def run(self, begin: Look = nothing, between: Look = nothing) -> LoopRecord:
+    def run_loop(self, begin: Look = do_nothing, between: Look = do_nothing) -> LoopRecord:
         """Run the framework's own loop for ``steps`` environment steps.
 
         ``begin`` is called once the networks are made, before the first action; ``between`` ahead
         of every step of the first environment, and after the last one.
         """
 
-    def act(self, values: Sequence[float], deterministic: bool) -> int | None:
+    def choose_action(self, values: Sequence[float], deterministic: bool) -> int | None:
         """Act as a user asks for it, or without chance, once epsilon is at its end.
 
         The Q network outputs ``values`` in every state. None: the framework offers no such way.
@@ -133,29 +133,29 @@ class ContinuousAgent(Protocol):
     def set_policy(self, online: float, target: float) -> None:
         """Let the last layer of the policy, and of the target policy, give a number everywhere."""
 
-    def fill(self, online: float, target: float) -> None:
+    def fill_parameters(self, online: float, target: float) -> None:
         """Set every parameter of Q networks and policy, and of their targets, to a number."""
 
-    def target_parameters(self) -> tuple[float, float | None]:
+    def read_target_parameters(self) -> tuple[float, float | None]:
         """Return one parameter of a target Q network, and of the target policy; None if there is
         none.
         """
 
-    def networks(self) -> tuple[int, int]:
+    def count_networks(self) -> tuple[int, int]:
         """Return how many Q networks are trained by default, and how many target Q networks."""
 
-    def losses(self, online: float, target: float) -> tuple[float, float]:
+    def compute_losses(self, online: float, target: float) -> tuple[float, float]:
         """Return the losses that one update differentiates: of the Q networks and of the policy.
 
         Every Q network outputs ``online``, every target Q network ``target``. The transitions have
         reward and ends of the settings.
         """
 
-    def target_actions(self) -> np.ndarray:
+    def read_target_actions(self) -> np.ndarray:
         """Return the next actions that an update asks its target Q networks about, [batch_size]."""
 
-    def run(self, begin: Look = nothing, between: Look = nothing) -> LoopRecord:
-        """Run a training, as ``DiscreteAgent.run`` does."""
+    def run_loop(self, begin: Look = do_nothing, between: Look = do_nothing) -> LoopRecord:
+        """Run a training, as ``DiscreteAgent.run_loop`` does."""
 
 
 MakeContinuousAgent = Callable[[Settings], ContinuousAgent]
@@ -168,7 +168,7 @@ class QuantileCritic(Protocol):
     tables [quantiles, actions] or, where all quantiles are equal, rows [actions].
     """
 
-    def quantile_loss(self, quantiles: Sequence[float]) -> float:
+    def compute_quantile_loss(self, quantiles: Sequence[float]) -> float:
         """Return the loss that one update differentiates.
 
         Every Q network outputs these quantiles. The transitions of its minibatch have reward and

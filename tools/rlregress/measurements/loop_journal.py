@@ -46,12 +46,12 @@ class Journal:
         """How many environments were stepped."""
         return sum(1 for received in self.actions if received)
 
-    def collected(self) -> np.ndarray:
+    def list_collected_actions(self) -> np.ndarray:
         """Return the first number of each action, of the environments that were stepped:
         [environments, t].
         """
         return np.array([received for received in self.actions if received])[..., 0]
 
-    def count(self, part: str, after: int = 0) -> int:
+    def count_updates(self, part: str, after: int = 0) -> int:
         """Return updates of a part that came when more than ``after`` steps had been taken."""
         return sum(1 for name, steps in self.updates if name == part and steps > after)

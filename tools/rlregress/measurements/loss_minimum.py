@@ -13,7 +13,7 @@ _DISTANCE = 0.25
 _UNCLIPPED = 100.0
 
 
-def lowest(loss: Callable[[float], float]) -> float:
+def find_minimum_of_loss(loss: Callable[[float], float]) -> float:
     """Return the minimum of a loss of any factor, whose values at -1/4, 0, 1/4 lie on a parabola.
 
     Only for a place below 0.75: every documented distance is quadratic up to an error of 1. NaN
@@ -24,11 +24,11 @@ def lowest(loss: Callable[[float], float]) -> float:
     return _DISTANCE * (lower - right) / (2.0 * curvature) if curvature else math.nan
 
 
-def inverse(norm: float) -> float:
+def invert_norm(norm: float) -> float:
     """Return one over a norm; 0.0 for one that no clip lets through."""
     return 0.0 if norm > _UNCLIPPED else 1.0 / norm
 
 
-def mean_distance(steps: Sequence[int]) -> float:
+def compute_mean_distance(steps: Sequence[int]) -> float:
     """Return the mean distance of neighbouring numbers of steps; 0.0 if there are not two."""
     return float(np.mean(np.diff(steps))) if len(steps) > 1 else 0.0

@@ -8,7 +8,7 @@ from typing import Any
 class NamedSettings:
     """Settings of an agent, of which None is the framework's default."""
 
-    def named(self, **names: str) -> dict[str, Any]:
+    def map_to_framework_names(self, **names: str) -> dict[str, Any]:
         """Return the settings that are not default, by the framework's names."""
         settings = {theirs: getattr(self, name) for name, theirs in names.items()}
         return {theirs: number for theirs, number in settings.items() if number is not None}

@@ -30,16 +30,16 @@ class Walked(NamedTuple):
     returns: Sequence[float] = ()
 
 
-#: walks through one normalised environment of each script, ``count_steps`` of them
+#: walks through one normalised environment of each script, ``count_steps_of_script`` of them
 Walk = Callable[[Sequence[Script]], Walked]
 
 
-def count_steps(script: Script) -> int:
+def count_steps_of_script(script: Script) -> int:
     """Return the length of the longest list of a script."""
     return max(map(np.size, script.values()))
 
 
-def showing(observations: Any, **script: Any) -> dict[str, Any]:
+def make_script_of_observations(observations: Any, **script: Any) -> dict[str, Any]:
     """Return the script of a reset that gives observations[0] and of steps t that give [t + 1].
 
     Another reset, after an end at step t, gives ``resets[t + 1]``, by default observations[t + 1].
@@ -49,76 +49,82 @@ def showing(observations: Any, **script: Any) -> dict[str, Any]:
     return {"observations": before, "next_observations": x[1:], **script}
 
 
-def _observe(walk: Walk, observations: Any) -> np.ndarray:
-    return walk([showing(observations)]).observations[:, 0]
+def _walk_and_observe(walk: Walk, observations: Any) -> np.ndarray:
+    return walk([make_script_of_observations(observations)]).observations[:, 0]
 
 
-def observation(walk: Walk, i: Inputs) -> np.ndarray:
+def measure_normalised_observations(walk: Walk, inputs: Inputs) -> np.ndarray:
     """Return the observations of steps."""
-    return _observe(walk, i["observations"])[1:]
+    return _walk_and_observe(walk, inputs["observations"])[1:]
 
 
-def epsilon(walk: Walk, i: Inputs) -> np.ndarray:
+def measure_last_of_equal_observations(walk: Walk, inputs: Inputs) -> np.ndarray:
     """Return the last observation, after others that are all the same."""
-    return _observe(walk, np.append(np.zeros(int(i["still"])), i["last"]))[-1:]
+    return _walk_and_observe(walk, np.append(np.zeros(int(inputs["still"])), inputs["last"]))[-1:]
 
 
-def last_observations(walk: Walk, i: Inputs) -> np.ndarray:
+def measure_last_observations(walk: Walk, inputs: Inputs) -> np.ndarray:
     """Return the last two observations."""
-    return _observe(walk, i["observations"])[-2:]
+    return _walk_and_observe(walk, inputs["observations"])[-2:]
 
 
-def statistics(walk: Walk, i: Inputs) -> np.ndarray:
+def measure_early_and_late_observations(walk: Walk, inputs: Inputs) -> np.ndarray:
     """Return early and late observations."""
-    return _observe(walk, i["observations"])[[0, 1, 2, 50, 199]]
+    return _walk_and_observe(walk, inputs["observations"])[[0, 1, 2, 50, 199]]
 
 
-def _pay(walk: Walk, i: Inputs) -> np.ndarray:
-    ends = {key: i[key] for key in ("terminated", "truncated") if key in i}
-    return walk([{"rewards": i["rewards"], **ends}]).rewards[:, 0]
+def _walk_and_collect_rewards(walk: Walk, inputs: Inputs) -> np.ndarray:
+    ends = {key: inputs[key] for key in ("terminated", "truncated") if key in inputs}
+    return walk([{"rewards": inputs["rewards"], **ends}]).rewards[:, 0]
 
 
-def reward(walk: Walk, i: Inputs) -> np.ndarray:
+def measure_normalised_rewards(walk: Walk, inputs: Inputs) -> np.ndarray:
     """Return the rewards after the first."""
-    return _pay(walk, i)[1:]
+    return _walk_and_collect_rewards(walk, inputs)[1:]
 
 
-def last_rewards(walk: Walk, i: Inputs) -> np.ndarray:
+def measure_last_rewards(walk: Walk, inputs: Inputs) -> np.ndarray:
     """Return the last two rewards."""
-    return _pay(walk, i)[-2:]
+    return _walk_and_collect_rewards(walk, inputs)[-2:]
 
 
-def first_reward(walk: Walk, i: Inputs) -> np.ndarray:
+def measure_first_reward(walk: Walk, inputs: Inputs) -> np.ndarray:
     """Return the first reward."""
-    return _pay(walk, i)[:1]
+    return _walk_and_collect_rewards(walk, inputs)[:1]
 
 
-def _read_steps(walk: Walk, i: Inputs, steps: Sequence[int]) -> np.ndarray:
-    walked = walk([showing(np.append(0.0, i["observations"]), rewards=i["rewards"])])
+def _read_steps(walk: Walk, inputs: Inputs, steps: Sequence[int]) -> np.ndarray:
+    walked = walk(
+        [
+            make_script_of_observations(
+                np.append(0.0, inputs["observations"]), rewards=inputs["rewards"]
+            )
+        ]
+    )
     return np.concatenate([walked.observations[1:][steps, 0], walked.rewards[steps, 0]])
 
 
-def default(walk: Walk, i: Inputs) -> np.ndarray:
+def measure_default_normalisation(walk: Walk, inputs: Inputs) -> np.ndarray:
     """Return observations and rewards of two steps, by default in a training on rollouts."""
-    return _read_steps(walk, i, [3, -1])
+    return _read_steps(walk, inputs, [3, -1])
 
 
-def default_off_policy(walk: Walk, i: Inputs) -> np.ndarray:
+def measure_default_off_policy_normalisation(walk: Walk, inputs: Inputs) -> np.ndarray:
     """Return those of the last two steps, by default in a training on a replay buffer."""
-    return _read_steps(walk, i, [-2, -1])
+    return _read_steps(walk, inputs, [-2, -1])
 
 
 #: detail -> its measurement
 MEASUREMENTS: Mapping[str, Callable[[Walk, Inputs], np.ndarray]] = {
-    "normalisation.observation": observation,
-    "normalisation.observation.epsilon": epsilon,
-    "normalisation.observation.clip": last_observations,
-    "normalisation.observation.statistics": statistics,
-    "normalisation.order": observation,
-    "normalisation.reward": reward,
-    "normalisation.reward.reset": reward,
-    "normalisation.reward.clip": last_rewards,
-    "normalisation.reward.first": first_reward,
-    "normalisation.default": default,
-    "normalisation.default.off_policy": default_off_policy,
+    "normalisation.observation": measure_normalised_observations,
+    "normalisation.observation.epsilon": measure_last_of_equal_observations,
+    "normalisation.observation.clip": measure_last_observations,
+    "normalisation.observation.statistics": measure_early_and_late_observations,
+    "normalisation.order": measure_normalised_observations,
+    "normalisation.reward": measure_normalised_rewards,
+    "normalisation.reward.reset": measure_normalised_rewards,
+    "normalisation.reward.clip": measure_last_rewards,
+    "normalisation.reward.first": measure_first_reward,
+    "normalisation.default": measure_default_normalisation,
+    "normalisation.default.off_policy": measure_default_off_policy_normalisation,
 }

@@ -66,134 +66,143 @@ class Effects(NamedTuple):
 Update = Callable[[Settings], Effects]
 
 
-def policy_loss(update: Update, i: Inputs) -> np.ndarray:
+def measure_policy_loss(update: Update, inputs: Inputs) -> np.ndarray:
     """Measure the policy loss of known ratios."""
     settings = Settings(
-        len(i["ratios"]),
-        advantages=i["advantages"],
-        ratios=i["ratios"],
-        clip_range=float(i["clip_range"]),
+        len(inputs["ratios"]),
+        advantages=inputs["advantages"],
+        ratios=inputs["ratios"],
+        clip_range=float(inputs["clip_range"]),
         value_coefficient=0.0,
         entropy_coefficient=0.0,
     )
     return np.array([update(settings).loss])
 
 
-def _value_loss(update: Update, value: Any, returns: Any, old: Any, **settings: Any) -> float:
+def _measure_value_loss(
+    update: Update, value: Any, returns: Any, old: Any, **settings: Any
+) -> float:
     fed = {"value": float(value), "returns": returns, "old_values": old, "entropy_coefficient": 0.0}
     settings = {"value_coefficient": 1.0, **settings}
     return update(Settings(np.size(returns), **fed, **settings)).loss
 
 
-def value_loss_scale(update: Update, i: Inputs) -> np.ndarray:
+def measure_value_loss_scale(update: Update, inputs: Inputs) -> np.ndarray:
     """Measure the value loss before its coefficient."""
-    returns = np.full(int(i["batch_size"]), i["return"])
-    return np.array([_value_loss(update, i["value"], returns, i["value"], value_clip=0.0)])
+    returns = np.full(int(inputs["batch_size"]), inputs["return"])
+    return np.array(
+        [_measure_value_loss(update, inputs["value"], returns, inputs["value"], value_clip=0.0)]
+    )
 
 
-def value_loss_coefficient(update: Update, i: Inputs) -> np.ndarray:
+def measure_value_loss_coefficient(update: Update, inputs: Inputs) -> np.ndarray:
     """Measure the value loss by default over that with a coefficient of 1."""
-    del i
+    del inputs
     fed = 3.0, np.full(_ROWS, 5.0), 3.0
-    losses = [_value_loss(update, *fed, value_coefficient=c) for c in (None, 1.0)]
+    losses = [_measure_value_loss(update, *fed, value_coefficient=c) for c in (None, 1.0)]
     return np.array([losses[0] / losses[1]])
 
 
-def value_loss_distance(update: Update, i: Inputs) -> np.ndarray:
+def measure_value_loss_distance(update: Update, inputs: Inputs) -> np.ndarray:
     """Measure the value loss at each error over that at the first."""
-    returns = np.full(int(i["batch_size"]), i["return"])
-    values = [float(i["return"]) + error for error in i["errors"]]
-    losses = np.array([_value_loss(update, v, returns, v, value_clip=0.0) for v in values])
+    returns = np.full(int(inputs["batch_size"]), inputs["return"])
+    values = [float(inputs["return"]) + error for error in inputs["errors"]]
+    losses = np.array([_measure_value_loss(update, v, returns, v, value_clip=0.0) for v in values])
     return losses[1:] / losses[0]
 
 
-def value_clip_default(update: Update, i: Inputs, **settings: Any) -> np.ndarray:
+def measure_default_value_clip(update: Update, inputs: Inputs, **settings: Any) -> np.ndarray:
     """Measure the value losses of the first two minibatches over that of the last."""
-    cases = zip(i["returns"], i["old_values"], strict=False)
-    losses = np.array([_value_loss(update, i["value"], *case, **settings) for case in cases])
+    cases = zip(inputs["returns"], inputs["old_values"], strict=False)
+    losses = np.array(
+        [_measure_value_loss(update, inputs["value"], *case, **settings) for case in cases]
+    )
     return losses[:2] / losses[2]
 
 
-def value_clip(update: Update, i: Inputs) -> np.ndarray:
+def measure_value_clip(update: Update, inputs: Inputs) -> np.ndarray:
     """Measure the same with the clip switched on."""
-    return value_clip_default(update, i, value_clip=float(i["clip_range"]))
+    return measure_default_value_clip(update, inputs, value_clip=float(inputs["clip_range"]))
 
 
-def value_clip_range(update: Update, i: Inputs) -> np.ndarray:
+def measure_value_clip_range(update: Update, inputs: Inputs) -> np.ndarray:
     """Measure the value loss of an old value far away over that of one that is the value."""
     ranges = {
-        "clip_range": float(i["policy_clip_range"]),
-        "value_clip": float(i["value_clip_range"]),
+        "clip_range": float(inputs["policy_clip_range"]),
+        "value_clip": float(inputs["value_clip_range"]),
     }
-    returns = np.full(_ROWS, i["return"])
+    returns = np.full(_ROWS, inputs["return"])
     far, near = (
-        _value_loss(update, i["value"], returns, i[old], **ranges) for old in ("old_value", "value")
+        _measure_value_loss(update, inputs["value"], returns, inputs[old], **ranges)
+        for old in ("old_value", "value")
     )
     return np.array([far / near])
 
 
-def value_clip_gradient(update: Update, i: Inputs) -> np.ndarray:
+def measure_value_clip_gradient(update: Update, inputs: Inputs) -> np.ndarray:
     """Measure the derivative of the clipped value loss over that of the unclipped one."""
 
-    def gradients(clip: float) -> np.ndarray:
-        fed = {"old_values": i["old_value"], "value_clip": clip, "gradients_clipped": False}
-        cases = zip(i["values"], i["returns"], strict=False)
+    def measure_gradients(clip: float) -> np.ndarray:
+        fed = {"old_values": inputs["old_value"], "value_clip": clip, "gradients_clipped": False}
+        cases = zip(inputs["values"], inputs["returns"], strict=False)
         updates = [
             update(Settings(value=float(value), returns=target, **fed)) for value, target in cases
         ]
         return np.array([effects.value_gradient for effects in updates])
 
-    return gradients(float(i["clip_range"])) / gradients(0.0)
+    return measure_gradients(float(inputs["clip_range"])) / measure_gradients(0.0)
 
 
-def _entropy_gradient(update: Update, coefficient: float | None) -> float:
+def _measure_entropy_gradient(update: Update, coefficient: float | None) -> float:
     settings = Settings(entropy_coefficient=coefficient, gradients_clipped=False)
     return update(settings).log_std_gradient
 
 
-def entropy_bonus(update: Update, i: Inputs) -> np.ndarray:
+def measure_entropy_bonus(update: Update, inputs: Inputs) -> np.ndarray:
     """Measure the derivative of the total loss with respect to the log standard deviation."""
-    return np.array([_entropy_gradient(update, float(i["coefficient"]))])
+    return np.array([_measure_entropy_gradient(update, float(inputs["coefficient"]))])
 
 
-def entropy_coefficient(update: Update, i: Inputs) -> np.ndarray:
+def measure_entropy_coefficient(update: Update, inputs: Inputs) -> np.ndarray:
     """Return the derivative of the default coefficient over that of a coefficient of 1."""
-    del i
-    return np.array([_entropy_gradient(update, None) / _entropy_gradient(update, 1.0)])
+    del inputs
+    return np.array(
+        [_measure_entropy_gradient(update, None) / _measure_entropy_gradient(update, 1.0)]
+    )
 
 
-def gradient_clip(update: Update, i: Inputs) -> np.ndarray:
+def measure_clipped_gradient_norm(update: Update, inputs: Inputs) -> np.ndarray:
     """Measure the norm of all gradients where advantages and errors are large."""
     # so large that each half has a norm far above the one asked for; a clipped value has none
-    far = 1e3 * float(i["raw_norm"])
+    far = 1e3 * float(inputs["raw_norm"])
     norm = update(Settings(advantages=far, returns=far, value_clip=0.0)).gradient_norm
-    return np.array([min(norm, float(i["cap"]))])
+    return np.array([min(norm, float(inputs["cap"]))])
 
 
-def loss_sign(update: Update, i: Inputs) -> np.ndarray:
+def measure_signs_of_loss_terms(update: Update, inputs: Inputs) -> np.ndarray:
     """Return the signs of advantage, error and entropy in the total loss."""
-    coefficient = float(i["coefficient"])
+    coefficient = float(inputs["coefficient"])
 
-    def loss(**fed: Any) -> float:
+    def measure_loss(**fed: Any) -> float:
         return update(Settings(entropy_coefficient=coefficient, **fed)).loss
 
-    without = loss()
-    changes = [loss(advantages=1.0) - without, np.sign(loss(returns=1.0) - without)]
-    return np.array([*changes, (loss(log_deviation=1.0) - without) / coefficient])
+    without = measure_loss()
+    changes = [measure_loss(advantages=1.0) - without, np.sign(measure_loss(returns=1.0) - without)]
+    return np.array([*changes, (measure_loss(log_deviation=1.0) - without) / coefficient])
 
 
 #: detail -> its measurement
 MEASUREMENTS: Mapping[str, Callable[[Update, Inputs], np.ndarray]] = {
-    "ppo.policy_loss.clip": policy_loss,
-    "ppo.value_loss.scale": value_loss_scale,
-    "ppo.value_loss.coefficient": value_loss_coefficient,
-    "ppo.value_loss.distance": value_loss_distance,
-    "ppo.value_clip": value_clip,
-    "ppo.value_clip.default": value_clip_default,
-    "ppo.value_clip.range": value_clip_range,
-    "ppo.value_clip.gradient": value_clip_gradient,
-    "ppo.entropy.bonus": entropy_bonus,
-    "ppo.entropy.coefficient": entropy_coefficient,
-    "ppo.gradient_clip": gradient_clip,
-    "ppo.loss.sign": loss_sign,
+    "ppo.policy_loss.clip": measure_policy_loss,
+    "ppo.value_loss.scale": measure_value_loss_scale,
+    "ppo.value_loss.coefficient": measure_value_loss_coefficient,
+    "ppo.value_loss.distance": measure_value_loss_distance,
+    "ppo.value_clip": measure_value_clip,
+    "ppo.value_clip.default": measure_default_value_clip,
+    "ppo.value_clip.range": measure_value_clip_range,
+    "ppo.value_clip.gradient": measure_value_clip_gradient,
+    "ppo.entropy.bonus": measure_entropy_bonus,
+    "ppo.entropy.coefficient": measure_entropy_coefficient,
+    "ppo.gradient_clip": measure_clipped_gradient_norm,
+    "ppo.loss.sign": measure_signs_of_loss_terms,
 }

@@ -61,17 +61,17 @@ class Settings(NamedSettings):
     entropy_coefficient: float | None = None
     falling: Collection[str] | None = None
 
-    def falls(self, name: str) -> bool:
+    def must_fall(self, name: str) -> bool:
         """Return whether a setting has to fall."""
         return name in (self.falling or ())
 
-    def ratios_of(self, rollout: int) -> Any:
+    def select_ratios_of_rollout(self, rollout: int) -> Any:
         """Return the ratio of all samples of a rollout, or those of each."""
         if not self.ratios:
             return self.ratio
         return self.ratios[rollout] if rollout < len(self.ratios) else 1.0
 
-    def script(self) -> dict[str, Any]:
+    def make_environment_script(self) -> dict[str, Any]:
         """Return rewards and terminations, each as it is repeated."""
         ends = [0.0] * (self.steps - 1) + [float(self.monte_carlo)]
         by_default = (1.0, -1.0) if self.advantage is None else (self.advantage,)
@@ -106,7 +106,7 @@ class RecordedTraining:
     losses: list[float] = field(default_factory=list)
     log_std_gradients: list[float] = field(default_factory=list)
 
-    def by_sample(self, steps: int) -> np.ndarray:
+    def order_advantages_by_sample(self, steps: int) -> np.ndarray:
         """Return advantages in the order of collection, [epochs, steps]."""
         order = np.argsort(np.concatenate(self.evaluated).reshape(-1, steps), axis=1)
         advantages = np.concatenate(self.advantages).reshape(-1, steps)
@@ -127,167 +127,186 @@ class RecordedTraining:
 Train = Callable[[Settings], RecordedTraining]
 
 
-def _settings(i: Inputs, steps: int, total: int | None = None, **options: Any) -> Settings:
-    minibatches = int(i.get("minibatches", 2))
-    size = int(i.get("minibatch_size", steps // minibatches))
+def _make_settings(
+    inputs: Inputs, steps: int, total: int | None = None, **options: Any
+) -> Settings:
+    minibatches = int(inputs.get("minibatches", 2))
+    size = int(inputs.get("minibatch_size", steps // minibatches))
     return Settings(steps, size, minibatches, steps if total is None else total, **options)
 
 
-def minibatches(train: Train, i: Inputs) -> np.ndarray:
+def measure_minibatch_sizes(train: Train, inputs: Inputs) -> np.ndarray:
     """Measure sizes of the first four minibatches of an epoch, and how often samples are used."""
-    steps = int(i["rollout_steps"])
-    evaluated = train(_settings(i, steps)).evaluated
+    steps = int(inputs["rollout_steps"])
+    evaluated = train(_make_settings(inputs, steps)).evaluated
     sizes = [len(minibatch) for minibatch in evaluated]
     used = np.bincount(np.concatenate(evaluated).astype(int), minlength=steps)
     return np.array([*(sizes + [0] * 4)[:4], min(used.max(), 2), used.min()])
 
 
-def remainder(train: Train, i: Inputs) -> np.ndarray:
+def measure_updates_with_remainder(train: Train, inputs: Inputs) -> np.ndarray:
     """Measure steps of the optimiser in two rollouts."""
-    steps = int(i["rollout_steps"])
-    return np.array([len(train(_settings(i, steps, 2 * steps)).rates)])
+    steps = int(inputs["rollout_steps"])
+    return np.array([len(train(_make_settings(inputs, steps, 2 * steps)).rates)])
 
 
-def parameter(train: Train, i: Inputs) -> np.ndarray:
+def measure_minibatches_of_longer_rollout(train: Train, inputs: Inputs) -> np.ndarray:
     """Measure how much larger the minibatches, and how many more, are in a longer rollout."""
-    short, long = (train(_settings(i, int(n))).evaluated for n in i["rollout_steps"])
+    short, long = (train(_make_settings(inputs, int(n))).evaluated for n in inputs["rollout_steps"])
     return np.array([len(long[0]) / len(short[0]), len(long) / len(short)])
 
 
-def shuffle(train: Train, i: Inputs) -> np.ndarray:
+def measure_order_of_samples(train: Train, inputs: Inputs) -> np.ndarray:
     """Return whether two epochs come in the order of collection, and in the same order."""
-    steps = int(i["rollout_steps"])
-    evaluated = train(_settings(i, steps, epochs=int(i["epochs"]))).evaluated
+    steps = int(inputs["rollout_steps"])
+    evaluated = train(_make_settings(inputs, steps, epochs=int(inputs["epochs"]))).evaluated
     first, second = np.concatenate(evaluated).reshape(2, steps)
     return np.array([np.array_equal(first, np.sort(first)), np.array_equal(second, first)])
 
 
-def _at_ratio(train: Train, i: Inputs, ratio: float, **options: Any) -> RecordedTraining:
-    return train(_settings(i, 4, epochs=int(i["epochs"]), ratio=float(ratio), **options))
+def _train_at_ratio(train: Train, inputs: Inputs, ratio: float, **options: Any) -> RecordedTraining:
+    return train(
+        _make_settings(inputs, 4, epochs=int(inputs["epochs"]), ratio=float(ratio), **options)
+    )
 
 
-def early_stop_default(train: Train, i: Inputs) -> np.ndarray:
+def measure_updates_at_large_divergence(train: Train, inputs: Inputs) -> np.ndarray:
     """Measure steps of the optimiser at a large divergence."""
-    return np.array([len(_at_ratio(train, i, i["ratio"]).rates)])
+    return np.array([len(_train_at_ratio(train, inputs, inputs["ratio"]).rates)])
 
 
-def early_stop(train: Train, i: Inputs) -> np.ndarray:
+def measure_updates_until_early_stop(train: Train, inputs: Inputs) -> np.ndarray:
     """Measure steps of the optimiser and minibatches evaluated, at each ratio."""
-    trainings = [_at_ratio(train, i, ratio, target=float(i["target"])) for ratio in i["ratios"]]
+    trainings = [
+        _train_at_ratio(train, inputs, ratio, target=float(inputs["target"]))
+        for ratio in inputs["ratios"]
+    ]
     return np.ravel([[len(own.rates), len(own.evaluated)] for own in trainings])
 
 
-def recomputed(train: Train, i: Inputs) -> np.ndarray:
+def measure_recomputed_advantages(train: Train, inputs: Inputs) -> np.ndarray:
     """Return whether the advantages of later epochs differ from those of the first."""
-    rewards = np.array(i["rewards"])
-    settings = _settings(i, len(rewards), epochs=3, rewards=rewards, learning_rate=0.1)
-    first, *later = train(settings).by_sample(len(rewards))
+    rewards = np.array(inputs["rewards"])
+    settings = _make_settings(inputs, len(rewards), epochs=3, rewards=rewards, learning_rate=0.1)
+    first, *later = train(settings).order_advantages_by_sample(len(rewards))
     return np.array([np.abs(own - first).max() > _NEGLIGIBLE for own in later])
 
 
-def granularity(train: Train, i: Inputs) -> np.ndarray:
+def measure_advantages_and_policy_changes(train: Train, inputs: Inputs) -> np.ndarray:
     """Measure advantages without scale and offset, and whether the policy has left the old one."""
-    rewards = np.array(i["rewards"])
+    rewards = np.array(inputs["rewards"])
     training = train(
-        _settings(i, len(rewards), rewards=rewards, learning_rate=0.1, monte_carlo=True)
+        _make_settings(inputs, len(rewards), rewards=rewards, learning_rate=0.1, monte_carlo=True)
     )
-    (a,) = training.by_sample(len(rewards))
+    (a,) = training.order_advantages_by_sample(len(rewards))
     return np.array([*(a - a[-1]) / (a[0] - a[-1]), *training.list_policy_changes()])
 
 
-def iterations(train: Train, i: Inputs) -> np.ndarray:
+def measure_steps_and_updates(train: Train, inputs: Inputs) -> np.ndarray:
     """Measure steps of the environment, and updates."""
-    steps = int(i["rollout_steps"])
-    training = train(Settings(steps, steps, 1, int(i["total_steps"])))
+    steps = int(inputs["rollout_steps"])
+    training = train(Settings(steps, steps, 1, int(inputs["total_steps"])))
     done = sum(len(environment.received) for environment in training.environments)
     return np.array([done, len(training.rates)])
 
 
-def vectorisation(train: Train, i: Inputs) -> np.ndarray:
+def measure_steps_of_environments(train: Train, inputs: Inputs) -> np.ndarray:
     """Measure steps of all environments, and of the first."""
-    steps, count = int(i["rollout_steps"]), int(i["environments"])
-    settings = Settings(steps, steps * count, 1, int(i["total_steps"]), environments=count)
+    steps, count = int(inputs["rollout_steps"]), int(inputs["environments"])
+    settings = Settings(steps, steps * count, 1, int(inputs["total_steps"]), environments=count)
     done = [len(environment.received) for environment in train(settings).environments]
     return np.array([sum(done), done[0]])
 
 
-def _over_training(train: Train, i: Inputs, **options: Any) -> RecordedTraining:
-    steps = int(i["rollout_steps"])
-    return train(_settings(i, steps, steps * int(i["rollouts"]), **options))
+def _train_with_schedule(train: Train, inputs: Inputs, **options: Any) -> RecordedTraining:
+    steps = int(inputs["rollout_steps"])
+    return train(_make_settings(inputs, steps, steps * int(inputs["rollouts"]), **options))
 
 
-def learning_rates(train: Train, i: Inputs, falling: Collection[str] | None = None) -> np.ndarray:
+def measure_learning_rates(
+    train: Train, inputs: Inputs, falling: Collection[str] | None = None
+) -> np.ndarray:
     """Return the learning rates of a training over the first one."""
-    start = float(i["learning_rate"])
-    return np.array(_over_training(train, i, learning_rate=start, falling=falling).rates) / start
+    start = float(inputs["learning_rate"])
+    return (
+        np.array(_train_with_schedule(train, inputs, learning_rate=start, falling=falling).rates)
+        / start
+    )
 
 
-def requested_learning_rates(train: Train, i: Inputs) -> np.ndarray:
+def measure_requested_learning_rates(train: Train, inputs: Inputs) -> np.ndarray:
     """Return the same of a training whose learning rate has to fall."""
-    return learning_rates(train, i, ("learning_rate",))
+    return measure_learning_rates(train, inputs, ("learning_rate",))
 
 
-def lowest_learning_rate(train: Train, i: Inputs) -> np.ndarray:
+def measure_lowest_learning_rate(train: Train, inputs: Inputs) -> np.ndarray:
     """Return the lowest learning rate of a training that is no multiple of its rollout."""
-    start, steps = float(i["learning_rate"]), int(i["rollout_steps"])
+    start, steps = float(inputs["learning_rate"]), int(inputs["rollout_steps"])
     settings = Settings(
-        steps, steps, 1, int(i["total_steps"]), learning_rate=start, falling=("learning_rate",)
+        steps, steps, 1, int(inputs["total_steps"]), learning_rate=start, falling=("learning_rate",)
     )
     return np.array([min(train(settings).rates) / start])
 
 
-def adaptive_learning_rate(train: Train, i: Inputs) -> np.ndarray:
+def measure_adaptive_learning_rate(train: Train, inputs: Inputs) -> np.ndarray:
     """Return the learning rates after updates of known divergences, over the first one."""
-    start, ratios = float(i["learning_rate"]), list(map(diverging, i["divergences"]))
+    start, ratios = (
+        float(inputs["learning_rate"]),
+        list(map(make_diverging_ratios, inputs["divergences"])),
+    )
     # one update more shows what the last divergence did; its own does not matter
     total = 2 * (len(ratios) + 1)
     training = train(Settings(2, 2, 1, total, learning_rate=start, ratios=ratios, falling=()))
     return np.array(training.rates[1:]) / start
 
 
-def diverging(divergence: float) -> np.ndarray:
+def make_diverging_ratios(divergence: float) -> np.ndarray:
     """Return two ratios of new to old probability, around 1, with this mean negative logarithm."""
     distance = np.sqrt(1.0 - np.exp(-2.0 * divergence))
     return np.array([1.0 - distance, 1.0 + distance])
 
 
-def clip_ranges(train: Train, i: Inputs, falling: Collection[str] | None = None) -> np.ndarray:
+def clip_ranges(train: Train, inputs: Inputs, falling: Collection[str] | None = None) -> np.ndarray:
     """Return the clip ranges of a training over the first one; every ratio is clipped."""
-    start = float(i["clip_range"])
-    training = _over_training(train, i, ratio=2.0, advantage=1.0, clip_range=start, falling=falling)
+    start = float(inputs["clip_range"])
+    training = _train_with_schedule(
+        train, inputs, ratio=2.0, advantage=1.0, clip_range=start, falling=falling
+    )
     return (-np.array(training.losses) - 1.0) / start
 
 
-def requested_clip_ranges(train: Train, i: Inputs) -> np.ndarray:
+def measure_requested_clip_ranges(train: Train, inputs: Inputs) -> np.ndarray:
     """Return clip ranges that have to fall: alone, then together with the learning rate."""
     both = ("clip_range",), ("clip_range", "learning_rate")
-    return np.concatenate([clip_ranges(train, i, falling) for falling in both])
+    return np.concatenate([clip_ranges(train, inputs, falling) for falling in both])
 
 
-def entropy_coefficients(train: Train, i: Inputs) -> np.ndarray:
+def measure_entropy_coefficients(train: Train, inputs: Inputs) -> np.ndarray:
     """Return entropy coefficients that have to fall, over the first one."""
-    start, falling = float(i["coefficient"]), ("entropy_coefficient",)
-    training = _over_training(train, i, advantage=0.0, entropy_coefficient=start, falling=falling)
+    start, falling = float(inputs["coefficient"]), ("entropy_coefficient",)
+    training = _train_with_schedule(
+        train, inputs, advantage=0.0, entropy_coefficient=start, falling=falling
+    )
     return -np.array(training.log_std_gradients) / start
 
 
 #: detail -> its measurement
 MEASUREMENTS: Mapping[str, Callable[[Train, Inputs], np.ndarray]] = {
-    "ppo.minibatches.remainder": remainder,
-    "ppo.epochs.shuffle": shuffle,
-    "ppo.advantages.recomputed": recomputed,
-    "ppo.advantage.granularity": granularity,
-    "ppo.iterations": iterations,
-    "ppo.minibatches": minibatches,
-    "ppo.minibatches.parameter": parameter,
-    "ppo.early_stop.default": early_stop_default,
-    "ppo.early_stop": early_stop,
-    "ppo.vectorisation": vectorisation,
-    "ppo.learning_rate.schedule": learning_rates,
-    "ppo.learning_rate.schedule.asked": requested_learning_rates,
-    "ppo.learning_rate.negative": lowest_learning_rate,
-    "ppo.learning_rate.adaptive": adaptive_learning_rate,
+    "ppo.minibatches.remainder": measure_updates_with_remainder,
+    "ppo.epochs.shuffle": measure_order_of_samples,
+    "ppo.advantages.recomputed": measure_recomputed_advantages,
+    "ppo.advantage.granularity": measure_advantages_and_policy_changes,
+    "ppo.iterations": measure_steps_and_updates,
+    "ppo.minibatches": measure_minibatch_sizes,
+    "ppo.minibatches.parameter": measure_minibatches_of_longer_rollout,
+    "ppo.early_stop.default": measure_updates_at_large_divergence,
+    "ppo.early_stop": measure_updates_until_early_stop,
+    "ppo.vectorisation": measure_steps_of_environments,
+    "ppo.learning_rate.schedule": measure_learning_rates,
+    "ppo.learning_rate.schedule.asked": measure_requested_learning_rates,
+    "ppo.learning_rate.negative": measure_lowest_learning_rate,
+    "ppo.learning_rate.adaptive": measure_adaptive_learning_rate,
     "ppo.clip_range.schedule": clip_ranges,
-    "ppo.clip_range.schedule.asked": requested_clip_ranges,
-    "ppo.entropy.schedule": entropy_coefficients,
+    "ppo.clip_range.schedule.asked": measure_requested_clip_ranges,
+    "ppo.entropy.schedule": measure_entropy_coefficients,
 }

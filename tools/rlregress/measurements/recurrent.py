@@ -53,11 +53,11 @@ class Settings:
     entropy_coefficient: float | None = None
 
     @property
-    def rows(self) -> int:
+    def steps_of_all_environments(self) -> int:
         """Steps of a rollout in all environments."""
         return self.steps * len(self.scripts)
 
-    def weights(self, value: str, entropy: str) -> dict[str, float]:
+    def name_loss_weights(self, value: str, entropy: str) -> dict[str, float]:
         """Return weights of losses by the framework's names, without defaults."""
         coefficients = {value: self.value_coefficient, entropy: self.entropy_coefficient}
         return {name: number for name, number in coefficients.items() if number is not None}
@@ -105,23 +105,25 @@ Train = Callable[[Settings], Record]
 Measurement = Callable[[Train, Inputs], np.ndarray]
 
 
-def measure_all(measurement: Measurement, *trains: Train) -> Callable[[Inputs], np.ndarray]:
+def make_probe_of_all_agents(
+    measurement: Measurement, *trains: Train
+) -> Callable[[Inputs], np.ndarray]:
     """Return a probe that gives the result of several agents: no known one where they differ."""
     return lambda inputs: np.mean([measurement(train, inputs) for train in trains], axis=0)
 
 
-def _ends(steps: int, of: int = 0) -> list[float]:
+def _make_script_of_ends(steps: int, of: int = 0) -> list[float]:
     """Return the script of an end after so many steps, repeated; or once in the first ``of``."""
     script = [0.0] * max(steps, of)
     script[steps - 1] = 1.0
     return script
 
 
-def rollout(train: Train, i: Inputs) -> np.ndarray:
+def measure_memory_in_rollout(train: Train, inputs: Inputs) -> np.ndarray:
     """Return whether mean and value equal those of the first step, after an end and a rollout."""
-    episode = int(i["episode"])
-    scripts = [{"terminated": _ends(episode)}]
-    first, second = train(Settings(scripts, int(i["rollout"]), rollouts=2)).rollouts
+    episode = int(inputs["episode"])
+    scripts = [{"terminated": _make_script_of_ends(episode)}]
+    first, second = train(Settings(scripts, int(inputs["rollout"]), rollouts=2)).rollouts
     same = [
         abs(then - now[0, 0]) < _NEGLIGIBLE
         for now, later in ((first.means, second.means), (first.values, second.values))
@@ -130,9 +132,9 @@ def rollout(train: Train, i: Inputs) -> np.ndarray:
     return np.array(same, dtype=np.float64)
 
 
-def update(train: Train, i: Inputs) -> np.ndarray:
+def measure_memory_in_update(train: Train, inputs: Inputs) -> np.ndarray:
     """Return whether ratios and values of a repeated rollout differ, before and after an end."""
-    steps, episodes = int(i["rollout"]), [int(episode) for episode in i["episodes"]]
+    steps, episodes = int(inputs["rollout"]), [int(episode) for episode in inputs["episodes"]]
     ends = ["terminated"] * (len(episodes) - 1) + ["truncated"]
     # the observation says which environment and step it is of
     numbers = np.arange(2.0 * steps + 1.0) / steps
@@ -140,7 +142,7 @@ def update(train: Train, i: Inputs) -> np.ndarray:
         {
             "observations": 4.0 * count + numbers,
             "next_observations": 4.0 * count + numbers[1:],
-            end: _ends(own),
+            end: _make_script_of_ends(own),
         }
         for count, (end, own) in enumerate(zip(ends, episodes, strict=False))
     ]
@@ -153,14 +155,14 @@ def update(train: Train, i: Inputs) -> np.ndarray:
     )
 
 
-def minibatches(train: Train, i: Inputs) -> np.ndarray:
+def measure_recurrent_minibatches(train: Train, inputs: Inputs) -> np.ndarray:
     """Measure steps in the first minibatch, environments that are used, and two orders."""
     scripts = [
         {"observations": float(number), "next_observations": float(number)}
-        for number in range(int(i["environments"]))
+        for number in range(int(inputs["environments"]))
     ]
     settings = Settings(
-        scripts, int(i["rollout"]), minibatches=int(i["minibatches"]), epochs=_EPOCHS
+        scripts, int(inputs["rollout"]), minibatches=int(inputs["minibatches"]), epochs=_EPOCHS
     )
     rows = train(settings).minibatches
     epochs = np.concatenate(rows).reshape(_EPOCHS, -1)
@@ -169,50 +171,50 @@ def minibatches(train: Train, i: Inputs) -> np.ndarray:
     return np.array([share, len(np.unique(epochs[0])), *ordered], dtype=np.float64)
 
 
-def padded(i: Inputs, **options: Any) -> Settings:
+def make_padded_settings(inputs: Inputs, **options: Any) -> Settings:
     """Return a rollout of two environments; in one of them an episode ends."""
-    steps = int(i["rollout"])
-    rewards = [float(i.get("advantage", 0.0))] + [0.0] * (steps - 1)
-    ending = {"rewards": 0.0, "terminated": _ends(int(i["episode"]), of=steps)}
+    steps = int(inputs["rollout"])
+    rewards = [float(inputs.get("advantage", 0.0))] + [0.0] * (steps - 1)
+    ending = {"rewards": 0.0, "terminated": _make_script_of_ends(int(inputs["episode"]), of=steps)}
     # without a discount the reward is the advantage, and the target of the value
     return Settings([{"rewards": rewards}, ending], steps, discount=0.0, **options)
 
 
-def padding(train: Train, i: Inputs) -> np.ndarray:
+def measure_padding_in_means(train: Train, inputs: Inputs) -> np.ndarray:
     """Measure steps that the means of losses are of, and that the scale of advantages is of."""
 
-    def updated(**options: Any) -> Record:
+    def run_padded_update(**options: Any) -> Record:
         weights = {"value_coefficient": 0.0, "entropy_coefficient": 0.0}
-        return train(padded(i, constant=True, **{**weights, **options}))
+        return train(make_padded_settings(inputs, constant=True, **{**weights, **options}))
 
-    advantage = float(i["advantage"])
-    spread = updated(advantage=0.0, entropy_coefficient=1.0)
+    advantage = float(inputs["advantage"])
+    spread = run_padded_update(advantage=0.0, entropy_coefficient=1.0)
     trained = (
-        updated(advantage=advantage),
-        updated(advantage=0.0, value_coefficient=1.0),
+        run_padded_update(advantage=advantage),
+        run_padded_update(advantage=0.0, value_coefficient=1.0),
         spread,
-        updated(ratio=float(i["ratio"])),
+        run_padded_update(ratio=float(inputs["ratio"])),
     )
-    policy, value, entropy, scaled = (_only(record.losses) for record in trained)
-    rows = 2.0 * int(i["rollout"])
-    entropies = rows * _only(spread.entropies)
+    policy, value, entropy, scaled = (_require_one_number(record.losses) for record in trained)
+    rows = 2.0 * int(inputs["rollout"])
+    entropies = rows * _require_one_number(spread.entropies)
     means = [-advantage / policy, advantage**2 / value, -entropies / entropy]
     return np.array([*means, -rows * scaled])
 
 
-def _only(numbers: Sequence[float]) -> float:
+def _require_one_number(numbers: Sequence[float]) -> float:
     if len(numbers) != 1:
         raise RuntimeError(f"expected one step of the optimiser, found {len(numbers)}")
     return numbers[0]
 
 
-def bootstrap(train: Train, i: Inputs) -> np.ndarray:
+def measure_bootstrap_values(train: Train, inputs: Inputs) -> np.ndarray:
     """Measure which values are added at a truncation, and at the end of a rollout."""
-    episode, steps = int(i["episode"]), int(i["rollout"])
+    episode, steps = int(inputs["episode"]), int(inputs["rollout"])
     reward, discount = 1.0, 0.9
     scripts: list[Mapping[str, Any]] = [
-        {"terminated": _ends(int(i["beside"]))},
-        {"rewards": reward, "truncated": _ends(episode, of=2 * steps)},
+        {"terminated": _make_script_of_ends(int(inputs["beside"]))},
+        {"rewards": reward, "truncated": _make_script_of_ends(episode, of=2 * steps)},
     ]
     settings = Settings(scripts, steps, rollouts=2, discount=discount)
     first, second = train(settings).rollouts
@@ -229,12 +231,12 @@ def bootstrap(train: Train, i: Inputs) -> np.ndarray:
     return np.array([abs(a - b) < _NEGLIGIBLE for a, b in pairs], dtype=np.float64)
 
 
-def critic(train: Train, i: Inputs) -> np.ndarray:
+def measure_memory_of_critic(train: Train, inputs: Inputs) -> np.ndarray:
     """Return whether values differ from step to step, and without the policy's memory."""
-    steps = int(i["rollout"])
+    steps = int(inputs["rollout"])
     # rollouts are whole episodes; the third is without what the policy remembers, and the second
     # begins as it does, where the value after a rollout moves the memory of the next one, too
-    scripts = [{"terminated": _ends(steps)}]
+    scripts = [{"terminated": _make_script_of_ends(steps)}]
     _, second, third = train(Settings(scripts, steps, rollouts=3, forgets=2)).rollouts
     changes = [np.ptp(second.values), np.abs(third.values - second.values).max()]
     return np.array([change > _NEGLIGIBLE for change in changes], dtype=np.float64)

@@ -13,68 +13,72 @@ import numpy as np
 from rlregress.measurements import twin_details
 from rlregress.measurements.loop_journal import Journal
 from rlregress.measurements.twin_agents import MakeTwinDriver, Settings
-from rlregress.measurements.twin_details import FROZEN, Inputs, Measurement, loop
+from rlregress.measurements.twin_details import FROZEN, Inputs, Measurement, make_loop_settings
 
 
-def temperature_loss(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
+def measure_temperature_loss(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Measure the loss of the temperature, and its gradient."""
     settings = Settings(
-        log_prob=float(i["log_prob"]),
-        temperature=float(i["temperature"]),
+        log_prob=float(inputs["log_prob"]),
+        temperature=float(inputs["temperature"]),
         trained_temperature=True,
-        target_entropy=float(i["target_entropy"]),
+        target_entropy=float(inputs["target_entropy"]),
         rates=FROZEN,
         delay=1,
     )
-    return np.array(make(settings).temperature_loss())
+    return np.array(make_driver(settings).compute_temperature_loss())
 
 
-def target_entropy(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
+def measure_target_entropy(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Measure the default for each number of dimensions of actions."""
-    bounds = [np.ones(int(dimensions)) for dimensions in i["dimensions"]]
-    return np.array([make(Settings(low=-ones, high=ones)).target_entropy() for ones in bounds])
+    bounds = [np.ones(int(dimensions)) for dimensions in inputs["dimensions"]]
+    return np.array(
+        [make_driver(Settings(low=-ones, high=ones)).read_target_entropy() for ones in bounds]
+    )
 
 
-def log_std(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
+def measure_log_standard_deviation(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Measure the logarithm of the standard deviation, for each output of its layer."""
-    return np.asarray(make(Settings()).log_deviation(i["head_outputs"]))
+    return np.asarray(make_driver(Settings()).compute_log_deviation(inputs["head_outputs"]))
 
 
-def tanh_correction(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
+def measure_tanh_correction(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Measure the log-density of the Gaussian minus the log-probability that is reported."""
-    agent = make(Settings())
-    gaussian = -0.5 * i["pre_tanh"] ** 2 - 0.5 * np.log(2.0 * np.pi)
-    return gaussian - np.array([agent.log_prob([x]) for x in i["pre_tanh"]])
+    agent = make_driver(Settings())
+    gaussian = -0.5 * inputs["pre_tanh"] ** 2 - 0.5 * np.log(2.0 * np.pi)
+    return gaussian - np.array([agent.compute_log_prob([x]) for x in inputs["pre_tanh"]])
 
 
-def action_scale(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
+def measure_effect_of_action_scale(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Return the difference that wider bounds make to the log-probability."""
-    ones = np.ones(len(i["pre_tanh"]))
-    bounds = ((i["low"], i["high"]), (-ones, ones))
-    wide, unit = (make(Settings(low=a, high=b)).log_prob(i["pre_tanh"]) for a, b in bounds)
+    ones = np.ones(len(inputs["pre_tanh"]))
+    bounds = ((inputs["low"], inputs["high"]), (-ones, ones))
+    wide, unit = (
+        make_driver(Settings(low=a, high=b)).compute_log_prob(inputs["pre_tanh"]) for a, b in bounds
+    )
     return np.array([wide - unit])
 
 
-def update_order(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
+def update_order(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Return which parts of an update come before the policy's loss and the targets."""
 
-    def first_update(rate: float, log_prob: float) -> tuple[float, float]:
+    def run_first_update(rate: float, log_prob: float) -> tuple[float, float]:
         settings = Settings(
-            reward=float(i["reward"]),
-            batch_size=int(i["batch_size"]),
-            discount=float(i["discount"]),
+            reward=float(inputs["reward"]),
+            batch_size=int(inputs["batch_size"]),
+            discount=float(inputs["discount"]),
             rates=(rate, rate),
             log_prob=log_prob,
             temperature=1.0,
             trained_temperature=True,
         )
-        return make(settings).first_update(float(i["target_q"]))
+        return make_driver(settings).run_first_update(float(inputs["target_q"]))
 
-    rate, log_prob = float(i["learning_rate"]), float(i["log_prob"])
-    frozen_target, frozen_loss = first_update(0.0, log_prob)
-    moved_target, loss = first_update(rate, log_prob)
+    rate, log_prob = float(inputs["learning_rate"]), float(inputs["log_prob"])
+    frozen_target, frozen_loss = run_first_update(0.0, log_prob)
+    moved_target, loss = run_first_update(rate, log_prob)
     # Without entropy the loss is that of the Q values alone, which were 0.
-    _, loss_of_q = first_update(rate, 0.0)
+    _, loss_of_q = run_first_update(rate, 0.0)
     changes = [loss_of_q, moved_target - frozen_target, loss - loss_of_q - frozen_loss]
     return (np.abs(changes) > 1e-3).astype(np.float64)
 
@@ -88,11 +92,13 @@ def _count_consecutive_policy_updates(journal: Journal) -> int:
     return longest
 
 
-def update_schedule(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
+def update_schedule(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Measure the last ``counted`` steps: updates of each part, moves of targets, longest burst."""
-    journal = make(loop(i)).run()
-    past = int(i["steps"]) - int(i["counted"])
-    counts = [journal.count(part, after=past) for part in ("critic", "actor", "temperature")]
+    journal = make_driver(make_loop_settings(inputs)).run_loop()
+    past = int(inputs["steps"]) - int(inputs["counted"])
+    counts = [
+        journal.count_updates(part, after=past) for part in ("critic", "actor", "temperature")
+    ]
     critics = [steps for part, steps in journal.updates if part == "critic"]
     moves = zip(journal.moves, critics, strict=False)
     target_moves = sum(targets for (_, targets), steps in moves if steps > past)
@@ -101,74 +107,82 @@ def update_schedule(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
     )
 
 
-def temperature_rate(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
+def measure_temperature_learning_rate(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Measure the logarithm of the first change of log alpha; its last change over its first; other
     rates.
     """
-    policy = float(i["policy_rate"])
-    critic = policy if make(Settings()).shares_rate else float(i["critic_rate"])
-    journal = make(loop(i, log_prob=float(i["log_prob"]), rates=(critic, policy))).run()
+    policy = float(inputs["policy_rate"])
+    critic = policy if make_driver(Settings()).shares_rate else float(inputs["critic_rate"])
+    journal = make_driver(
+        make_loop_settings(inputs, log_prob=float(inputs["log_prob"]), rates=(critic, policy))
+    ).run_loop()
     changes = np.abs(np.diff(journal.temperatures))
     ratios = [journal.rates["critic"] / critic, journal.rates["actor"] / policy]
     return np.array([np.log10(changes[0]), changes[-1] / changes[0], *ratios])
 
 
-def temperature_initial(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
+def measure_initial_temperature(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Measure the temperature by default, and where a number is asked for."""
-    configured = Settings(temperature=float(i["asked"]), trained_temperature=True)
-    return np.array([make(settings).temperature() for settings in (Settings(), configured)])
+    configured = Settings(temperature=float(inputs["asked"]), trained_temperature=True)
+    return np.array(
+        [make_driver(settings).read_temperature() for settings in (Settings(), configured)]
+    )
 
 
-def target_interval(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
+def measure_target_interval(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Return for each update whether the targets moved."""
-    updates = int(i["updates"])
+    updates = int(inputs["updates"])
     # some programs wait for more than a minibatch
-    steps = updates + int(i["batch_size"]) + 1
-    journal = make(loop(i, steps=steps, target_every=int(i["interval"]))).run()
+    steps = updates + int(inputs["batch_size"]) + 1
+    journal = make_driver(
+        make_loop_settings(inputs, steps=steps, target_every=int(inputs["interval"]))
+    ).run_loop()
     return np.array([has_moved for _, has_moved in journal.moves[:updates]], dtype=np.float64)
 
 
-def reward_scaling(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
+def measure_reward_scaling(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Measure the reward that is stored, and the one in the target."""
-    steps = int(i["batch_size"])
-    paid = {"reward": float(i["reward"]), "terminated": 1.0, "log_prob": 0.0}
-    agent = make(loop(i, steps=steps, learns=False, **paid))
-    return np.array([agent.run().stored_reward, agent.target([0.0, 0.0])])
+    steps = int(inputs["batch_size"])
+    paid = {"reward": float(inputs["reward"]), "terminated": 1.0, "log_prob": 0.0}
+    agent = make_driver(make_loop_settings(inputs, steps=steps, learns=False, **paid))
+    return np.array([agent.run_loop().stored_reward, agent.compute_target([0.0, 0.0])])
 
 
-def initialisation(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
+def measure_initialisation_of_first_layer(
+    make_driver: MakeTwinDriver, inputs: Inputs
+) -> np.ndarray:
     """Measure how the first layer of a Q network is initialised."""
-    return make(Settings(observations=int(i["observations"]))).initialisation()
+    return make_driver(Settings(observations=int(inputs["observations"]))).measure_initialisation()
 
 
 #: detail -> its measurement
 MEASUREMENTS: Mapping[str, Measurement] = {
-    "sac.critic_loss.scale": twin_details.critic_loss_scale,
-    "sac.critic_loss.reduction": twin_details.critic_loss_reduction,
-    "sac.critic_loss.distance": twin_details.critic_loss_distance,
-    "sac.target.minimum": twin_details.target,
-    "sac.target.bootstrap": twin_details.target_bootstrap,
-    "sac.actor_loss": twin_details.actor_loss,
-    "sac.target_update.polyak": twin_details.target_update,
-    "sac.target_update.parameter": twin_details.target_update,
+    "sac.critic_loss.scale": twin_details.measure_critic_loss_scale,
+    "sac.critic_loss.reduction": twin_details.measure_critic_loss_reduction,
+    "sac.critic_loss.distance": twin_details.measure_critic_loss_distance,
+    "sac.target.minimum": twin_details.measure_target,
+    "sac.target.bootstrap": twin_details.measure_target_bootstrap,
+    "sac.actor_loss": twin_details.measure_actor_loss,
+    "sac.target_update.polyak": twin_details.measure_target_update,
+    "sac.target_update.parameter": twin_details.measure_target_update,
     "sac.replay.action": twin_details.replay_action,
-    "sac.learning_starts": twin_details.learning_starts,
+    "sac.learning_starts": twin_details.measure_learning_starts,
     "sac.update_ratio": partial(twin_details.update_ratio, ("critic", "actor")),
-    "sac.vectorisation": twin_details.vectorisation,
-    "sac.networks": twin_details.networks,
-    "sac.gradient_clip": twin_details.gradient_clip,
-    "sac.adam.epsilon": twin_details.adam_epsilon,
-    "sac.target.entropy": twin_details.target,
-    "sac.temperature.loss": temperature_loss,
-    "sac.temperature.target_entropy": target_entropy,
-    "sac.temperature.learning_rate": temperature_rate,
-    "sac.temperature.initial": temperature_initial,
-    "sac.log_std.bounds": log_std,
-    "sac.log_prob.tanh_correction": tanh_correction,
-    "sac.log_prob.action_scale": action_scale,
+    "sac.vectorisation": twin_details.measure_steps_and_updates_of_several_environments,
+    "sac.networks": twin_details.measure_network_architecture,
+    "sac.gradient_clip": twin_details.measure_clipped_gradient_norms,
+    "sac.adam.epsilon": twin_details.measure_adam_epsilon,
+    "sac.target.entropy": twin_details.measure_target,
+    "sac.temperature.loss": measure_temperature_loss,
+    "sac.temperature.target_entropy": measure_target_entropy,
+    "sac.temperature.learning_rate": measure_temperature_learning_rate,
+    "sac.temperature.initial": measure_initial_temperature,
+    "sac.log_std.bounds": measure_log_standard_deviation,
+    "sac.log_prob.tanh_correction": measure_tanh_correction,
+    "sac.log_prob.action_scale": measure_effect_of_action_scale,
     "sac.update_order": update_order,
     "sac.update_schedule": update_schedule,
-    "sac.target_update.interval": target_interval,
-    "sac.reward_scaling": reward_scaling,
-    "sac.networks.initialisation": initialisation,
+    "sac.target_update.interval": measure_target_interval,
+    "sac.reward_scaling": measure_reward_scaling,
+    "sac.networks.initialisation": measure_initialisation_of_first_layer,
 }

@@ -10,7 +10,7 @@ import numpy as np
 SILENT = -10.0
 
 
-def log2_spread(actions: np.ndarray) -> float:
+def compute_log2_spread(actions: np.ndarray) -> float:
     """Return the base-2 logarithm of the root mean square; ``SILENT`` where that is less.
 
     A chance error is the same share of a small spread as of a large one: with 60 normal numbers
@@ -20,7 +20,7 @@ def log2_spread(actions: np.ndarray) -> float:
     return max(math.log2(spread), SILENT) if spread > 0 else SILENT
 
 
-def spread_between_environments(actions: np.ndarray) -> np.ndarray:
+def compute_spread_between_environments(actions: np.ndarray) -> np.ndarray:
     """Number of environments, and their deviation within a step over the spread of all actions.
 
     1 where each has its own noise, 0 where they share it; -1 where there is none.

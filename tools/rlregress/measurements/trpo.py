@@ -33,25 +33,25 @@ class Step(Protocol):
         """
 
 
-def _divergence(step: Step, **settings: float) -> float:
+def _measure_divergence(step: Step, **settings: float) -> float:
     """Return KL divergence of an update that moves the mean alone."""
     mean, _ = step([1.0, -1.0], [1.0, -1.0], **settings)
     return 0.5 * mean**2
 
 
-def kl_bound(step: Step, i: Inputs) -> np.ndarray:
+def measure_kl_bound(step: Step, inputs: Inputs) -> np.ndarray:
     """Measure the bound on the divergence by default."""
-    bound = float(i["bound"])
-    return np.array([bound * _divergence(step) / _divergence(step, bound=bound)])
+    bound = float(inputs["bound"])
+    return np.array([bound * _measure_divergence(step) / _measure_divergence(step, bound=bound)])
 
 
-def damping(step: Step, i: Inputs) -> np.ndarray:
+def measure_effect_of_damping(step: Step, inputs: Inputs) -> np.ndarray:
     """Return the effect of the default damping on a step."""
-    bound = float(i["bound"])
-    return np.array([_divergence(step, bound=bound) / bound])
+    bound = float(inputs["bound"])
+    return np.array([_measure_divergence(step, bound=bound) / bound])
 
 
-def _share(
+def _measure_share_of_longest_step(
     step: Step, actions: Sequence[float], advantages: Sequence[float], bound: float
 ) -> float:
     """Change of the log deviation over that of the longest step, without damping."""
@@ -59,33 +59,42 @@ def _share(
     return float(abs(log_std) / np.sqrt(bound))
 
 
-def line_search(step: Step, i: Inputs) -> np.ndarray:
+def measure_line_search(step: Step, inputs: Inputs) -> np.ndarray:
     """Return the factors by which steps that exceed the bound, or worsen the objective, are
     shortened.
     """
-    cases = zip(i["actions"], i["advantages"], strict=False)
+    cases = zip(inputs["actions"], inputs["advantages"], strict=False)
     return np.array(
-        [_share(step, actions, advantages, float(i["bound"])) for actions, advantages in cases]
+        [
+            _measure_share_of_longest_step(step, actions, advantages, float(inputs["bound"]))
+            for actions, advantages in cases
+        ]
     )
 
 
-def expected_improvement(step: Step, i: Inputs) -> np.ndarray:
+def measure_expected_improvement(step: Step, inputs: Inputs) -> np.ndarray:
     """Measure which improvement a shortened step has to bring."""
-    action = float(i["action"])
-    return np.array([_share(step, [action, -action], [1.0, 1.0], float(i["bound"]))])
+    action = float(inputs["action"])
+    return np.array(
+        [
+            _measure_share_of_longest_step(
+                step, [action, -action], [1.0, 1.0], float(inputs["bound"])
+            )
+        ]
+    )
 
 
-def direction(step: Step, i: Inputs) -> np.ndarray:
+def measure_direction_of_step(step: Step, inputs: Inputs) -> np.ndarray:
     """Return whether the policy follows the natural gradient."""
-    mean, log_std = step([float(i["action"])] * 2, [1.0, 1.0], bound=1e-3, damping=0.0)
+    mean, log_std = step([float(inputs["action"])] * 2, [1.0, 1.0], bound=1e-3, damping=0.0)
     return np.array([log_std / mean])
 
 
 #: detail id -> its measurement.
 MEASUREMENTS: Mapping[str, Callable[[Step, Inputs], np.ndarray]] = {
-    "trpo.kl.bound": kl_bound,
-    "trpo.damping": damping,
-    "trpo.line_search": line_search,
-    "trpo.line_search.expected": expected_improvement,
-    "trpo.direction": direction,
+    "trpo.kl.bound": measure_kl_bound,
+    "trpo.damping": measure_effect_of_damping,
+    "trpo.line_search": measure_line_search,
+    "trpo.line_search.expected": measure_expected_improvement,
+    "trpo.direction": measure_direction_of_step,
 }

@@ -109,42 +109,44 @@ class TwinDriver(Protocol):
 
     shares_rate: bool
 
-    def critic_loss(self, values: Sequence[float]) -> float:
+    def compute_critic_loss(self, values: Sequence[float]) -> float:
         """Return the loss of the Q networks, which output ``values``, as it is differentiated."""
 
-    def actor_loss(self, values: Sequence[float]) -> float:
+    def compute_actor_loss(self, values: Sequence[float]) -> float:
         """Return the differentiated loss of the policy; the Q networks output ``values``."""
 
-    def target(self, values: Sequence[float]) -> float:
+    def compute_target(self, values: Sequence[float]) -> float:
         """Return the target of the Q networks, whose target networks output ``values``."""
 
-    def first_update(self, target_value: float) -> tuple[float, float]:
+    def run_first_update(self, target_value: float) -> tuple[float, float]:
         """Return the target of the Q networks, and loss of the policy, of the first update with
         one.
 
         The Q networks are 0 everywhere, and their targets ``target_value``.
         """
 
-    def temperature_loss(self) -> tuple[float, float]:
+    def compute_temperature_loss(self) -> tuple[float, float]:
         """Return the loss of log alpha, or of alpha, and its derivative by log alpha."""
 
-    def temperature(self) -> float:
+    def read_temperature(self) -> float:
         """Return the temperature before any update."""
 
-    def target_entropy(self) -> float:
+    def read_target_entropy(self) -> float:
         """Return the target entropy."""
 
-    def log_deviation(self, outputs: Sequence[float]) -> np.ndarray:
+    def compute_log_deviation(self, outputs: Sequence[float]) -> np.ndarray:
         """Return the logarithm of the standard deviation of the policy, for each output of its
         layer.
         """
 
-    def log_prob(self, draw: Sequence[float]) -> float:
+    def compute_log_prob(self, draw: Sequence[float]) -> float:
         """Return the log-probability of the action of a standard normal policy that draws these
         numbers.
         """
 
-    def smoothed_actions(self, squashed: float, samples: int, own_draws: bool) -> np.ndarray:
+    def compute_smoothed_actions(
+        self, squashed: float, samples: int, own_draws: bool
+    ) -> np.ndarray:
         """Return next actions that an update evaluates, in the environment's units: [samples,
         dimensions].
 
@@ -154,23 +156,25 @@ class TwinDriver(Protocol):
             own_draws: where one draw serves a whole batch, there are as many draws as samples.
         """
 
-    def update_target(self, source: Sequence[float], target: Sequence[float]) -> np.ndarray:
+    def update_and_read_targets(
+        self, source: Sequence[float], target: Sequence[float]
+    ) -> np.ndarray:
         """Return a parameter of each target after one update.
 
         Every parameter of the Q networks, and of the policy where there are three numbers, was the
         number of ``source``, and every one of its target that of ``target``.
         """
 
-    def run(self) -> Journal:
+    def run_loop(self) -> Journal:
         """Run the framework's own loop."""
 
-    def architecture(self) -> np.ndarray:
-        """See ``probing.layers.describe_architecture``."""
+    def describe_architecture(self) -> np.ndarray:
+        """See ``probing.layers.describe_networks_as_numbers``."""
 
-    def initialisation(self) -> np.ndarray:
+    def measure_initialisation(self) -> np.ndarray:
         """See ``probing.layers.measure_initialisation``: of the first layer of a Q network."""
 
-    def log_epsilons(self) -> Sequence[float]:
+    def read_log_epsilons(self) -> Sequence[float]:
         """Return the logarithm to base 10 of Adam's epsilon, for critic, actor and temperature."""
 
 

@@ -24,151 +24,184 @@ _SATURATED = 5.0
 _UNCLIPPED = 1e3
 
 
-def soft(i: Inputs) -> dict[str, Any]:
+def select_entropy_settings(inputs: Inputs) -> dict[str, Any]:
     """Return the settings of entropy, where an agent has one."""
-    return {name: i.get(name) for name in ("log_prob", "temperature")}
+    return {name: inputs.get(name) for name in ("log_prob", "temperature")}
 
 
-def loop(i: Inputs, **options: Any) -> Settings:
+def make_loop_settings(inputs: Inputs, **options: Any) -> Settings:
     """Return settings of a run of the framework's own loop."""
     names = ("steps", "batch_size", "starts", "collected_at_once")
     return Settings(
-        **{"starts": 0, **{name: int(i[name]) for name in names if name in i}, **options}
+        **{"starts": 0, **{name: int(inputs[name]) for name in names if name in inputs}, **options}
     )
 
 
-def _critic_loss(
-    make: MakeTwinDriver, i: Inputs, values: Sequence[float], squared: bool = True
+def _measure_critic_loss(
+    make_driver: MakeTwinDriver, inputs: Inputs, values: Sequence[float], squared: bool = True
 ) -> float:
     settings = Settings(
-        reward=float(i["reward"]),
+        reward=float(inputs["reward"]),
         terminated=1.0,
-        batch_size=int(i["batch_size"]),
-        discount=float(i["discount"]),
+        batch_size=int(inputs["batch_size"]),
+        discount=float(inputs["discount"]),
         rates=FROZEN,
         networks=len(values),
         squared=squared,
         # entropy may enter the target of a termination
         log_prob=0.0,
     )
-    return make(settings).critic_loss(values)
+    return make_driver(settings).compute_critic_loss(values)
 
 
-def critic_loss_scale(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
+def measure_critic_loss_scale(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Measure the loss of two networks."""
-    return np.array([_critic_loss(make, i, i["q_values"])])
+    return np.array([_measure_critic_loss(make_driver, inputs, inputs["q_values"])])
 
 
-def critic_loss_reduction(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
+def measure_critic_loss_reduction(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Measure the loss of three networks over that of the first two."""
-    both, two = (_critic_loss(make, i, i["q_values"][:count]) for count in (3, 2))
+    both, two = (
+        _measure_critic_loss(make_driver, inputs, inputs["q_values"][:count]) for count in (3, 2)
+    )
     return np.array([both / two])
 
 
-def critic_loss_distance(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
+def measure_critic_loss_distance(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Measure the loss at each error over that at the first."""
-    values = [[float(i["reward"]) + error] * 2 for error in i["errors"]]
-    losses = np.array([_critic_loss(make, i, pair, squared=False) for pair in values])
+    values = [[float(inputs["reward"]) + error] * 2 for error in inputs["errors"]]
+    losses = np.array(
+        [_measure_critic_loss(make_driver, inputs, pair, squared=False) for pair in values]
+    )
     return losses[1:] / losses[0]
 
 
-def _targets(make: MakeTwinDriver, i: Inputs, cases: Any) -> np.ndarray:
+def _measure_targets(make_driver: MakeTwinDriver, inputs: Inputs, cases: Any) -> np.ndarray:
     """Measure the target of each case: numbers of the target networks, and flags of every step."""
     targets = []
     for values, terminated, truncated in cases:
         settings = Settings(
-            reward=float(i["reward"]),
+            reward=float(inputs["reward"]),
             terminated=float(terminated),
             truncated=float(truncated),
-            batch_size=int(i["batch_size"]),
-            discount=float(i["discount"]),
+            batch_size=int(inputs["batch_size"]),
+            discount=float(inputs["discount"]),
             squared=True,
             # the noise of target actions is off twice: one of the two may be ignored
             smoothing=0.0,
             smoothing_bound=0.0,
-            **soft(i),
+            **select_entropy_settings(inputs),
         )
-        targets.append(make(settings).target(values))
+        targets.append(make_driver(settings).compute_target(values))
     return np.array(targets)
 
 
-def target(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
+def measure_target(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Measure the target for each pair of numbers of the target networks."""
-    pairs = np.atleast_2d(i["target_q"]) * np.ones((1, 2))
-    return _targets(make, i, [(pair, 0.0, 0.0) for pair in pairs])
+    pairs = np.atleast_2d(inputs["target_q"]) * np.ones((1, 2))
+    return _measure_targets(make_driver, inputs, [(pair, 0.0, 0.0) for pair in pairs])
 
 
-def target_bootstrap(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
+def measure_target_bootstrap(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Measure the target for each pair of flags."""
-    flags = zip(i["terminated"], i["truncated"], strict=False)
-    return _targets(make, i, [([i["target_q"]] * 2, *pair) for pair in flags])
+    flags = zip(inputs["terminated"], inputs["truncated"], strict=False)
+    return _measure_targets(
+        make_driver, inputs, [([inputs["target_q"]] * 2, *pair) for pair in flags]
+    )
 
 
-def actor_loss(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
+def measure_actor_loss(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Measure the loss of the policy for each pair of numbers of the Q networks."""
-    settings = Settings(batch_size=int(i["batch_size"]), rates=FROZEN, delay=1, **soft(i))
-    return np.array([make(settings).actor_loss(values) for values in i["q_values"]])
+    settings = Settings(
+        batch_size=int(inputs["batch_size"]),
+        rates=FROZEN,
+        delay=1,
+        **select_entropy_settings(inputs),
+    )
+    return np.array(
+        [make_driver(settings).compute_actor_loss(values) for values in inputs["q_values"]]
+    )
 
 
-def target_update(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
+def measure_target_update(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Measure a parameter of each target after an update, with a coefficient if one is given."""
     settings = Settings(
-        rates=FROZEN, delay=1, coefficient=i.get("coefficient"), tau=float(i.get("tau", 0.005))
+        rates=FROZEN,
+        delay=1,
+        coefficient=inputs.get("coefficient"),
+        tau=float(inputs.get("tau", 0.005)),
     )
-    return np.asarray(make(settings).update_target(i["source"], i["target"]))
+    return np.asarray(
+        make_driver(settings).update_and_read_targets(inputs["source"], inputs["target"])
+    )
 
 
-def replay_action(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
+def replay_action(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Measure the last action that the environment received, and the one that is stored."""
-    steps = int(i.get("batch_size", 1))
-    bounds = {"low": i["low"], "high": i["high"], "pre_tanh": float(i["pre_tanh"])}
-    journal = make(loop(i, steps=steps, learns=False, noise=0.0, **bounds)).run()
-    return np.array([journal.collected()[0, -1], journal.stored_action])
+    steps = int(inputs.get("batch_size", 1))
+    bounds = {"low": inputs["low"], "high": inputs["high"], "pre_tanh": float(inputs["pre_tanh"])}
+    journal = make_driver(
+        make_loop_settings(inputs, steps=steps, learns=False, noise=0.0, **bounds)
+    ).run_loop()
+    return np.array([journal.list_collected_actions()[0, -1], journal.stored_action])
 
 
-def learning_starts(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
+def measure_learning_starts(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Measure random steps before a policy at the upper bound; steps taken at the first update."""
-    journal = make(loop(i, pre_tanh=_SATURATED, noise=0.0, rates=FROZEN)).run()
-    (actions,) = journal.collected()
+    journal = make_driver(
+        make_loop_settings(inputs, pre_tanh=_SATURATED, noise=0.0, rates=FROZEN)
+    ).run_loop()
+    (actions,) = journal.list_collected_actions()
     below = np.flatnonzero(actions < 0.999)
     first = next(steps for part, steps in journal.updates if part == "critic")
     return np.array([below[-1] + 1 if len(below) else 0, first], dtype=np.float64)
 
 
-def update_ratio(parts: Sequence[str], make: MakeTwinDriver, i: Inputs) -> np.ndarray:
+def update_ratio(parts: Sequence[str], make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Measure updates of the parts for each step, in the last ``counted`` steps of each run."""
-    past = int(i["steps"]) - int(i["counted"])
-    runs = [make(loop(i, updates=updates)).run() for updates in ("default", "fewer", "more")]
-    counts = [run.count(part, after=past) for run in runs for part in parts]
-    return np.array(counts) / int(i["counted"])
+    past = int(inputs["steps"]) - int(inputs["counted"])
+    runs = [
+        make_driver(make_loop_settings(inputs, updates=updates)).run_loop()
+        for updates in ("default", "fewer", "more")
+    ]
+    counts = [run.count_updates(part, after=past) for run in runs for part in parts]
+    return np.array(counts) / int(inputs["counted"])
 
 
-def vectorisation(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
+def measure_steps_and_updates_of_several_environments(
+    make_driver: MakeTwinDriver, inputs: Inputs
+) -> np.ndarray:
     """Measure transitions for each step that is asked for; updates for each transition;
     environments.
     """
-    journal = make(loop(i, environments=int(i["environments"]))).run()
+    journal = make_driver(
+        make_loop_settings(inputs, environments=int(inputs["environments"]))
+    ).run_loop()
     half = journal.steps // 2
-    updates = journal.count("critic", after=half) / half
-    return np.array([journal.steps / int(i["steps"]), updates, journal.environments])
+    updates = journal.count_updates("critic", after=half) / half
+    return np.array([journal.steps / int(inputs["steps"]), updates, journal.environments])
 
 
-def networks(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
+def measure_network_architecture(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Measure widths of the hidden layers, number of Q networks, activation, sharing."""
-    bound = np.ones(int(i["dimensions"]))
-    hidden = (int(i["first"]), int(i["second"]))
-    shape: dict[str, Any] = {"hidden": hidden, "activation": str(i["activation"])}
-    return make(Settings(low=-bound, high=bound, observations=len(bound), **shape)).architecture()
+    bound = np.ones(int(inputs["dimensions"]))
+    hidden = (int(inputs["first"]), int(inputs["second"]))
+    shape: dict[str, Any] = {"hidden": hidden, "activation": str(inputs["activation"])}
+    return make_driver(
+        Settings(low=-bound, high=bound, observations=len(bound), **shape)
+    ).describe_architecture()
 
 
-def gradient_clip(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
+def measure_clipped_gradient_norms(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Measure one over the first gradient norms of Q networks and policy; 0.0 beyond 1e3."""
-    steps = int(i["batch_size"]) + 3
-    journal = make(loop(i, steps=steps, weight=float(i["factor"]))).run()
+    steps = int(inputs["batch_size"]) + 3
+    journal = make_driver(
+        make_loop_settings(inputs, steps=steps, weight=float(inputs["factor"]))
+    ).run_loop()
     norms = [journal.gradient_norms[part] for part in ("critic", "actor")]
     return np.array([0.0 if norm > _UNCLIPPED else 1.0 / norm for norm in norms])
 
 
-def adam_epsilon(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
+def measure_adam_epsilon(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Measure the logarithm to base 10 of the epsilon of each optimiser."""
-    return np.array(make(Settings(epsilon=float(i["documented"]))).log_epsilons())
+    return np.array(make_driver(Settings(epsilon=float(inputs["documented"]))).read_log_epsilons())

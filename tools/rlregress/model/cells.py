@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rlregress.model.quantities import RETURNS
-from rlregress.model.verdict import worst_verdict
+from rlregress.model.verdict import find_worst_verdict
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,11 +46,11 @@ class CellVerdict:
         failed: failed new runs.
         stored_mean, stored_sd, new_mean: sample statistics; nan without runs. For other quantities
             than returns, only runs with a number count, also for effect and interval.
-        scale: denominator of the fractions (see ``quantities.returns_scale``).
+        scale: denominator of the fractions (see ``quantities.compute_returns_scale``).
         effect, effect_fraction: mean(new) - mean(stored), in returns and as a share.
         interval: Welch interval of the effect, at nominal ``Rules.confidence``; None: no spread.
         p_drop, adjusted_drop: permutation p-value over all looks so far
-            (``Looks.combine_p_values``), and Holm's; nan if the cell could not be tested.
+            (``Looks.combine_p_values_of_looks``), and Holm's; nan if the cell could not be tested.
         p_gain, adjusted_gain: the same for a gain, at the first look; for two-sided quantities, for
             a change.
         alpha, hypotheses: family-wise level, and number of cells and groups judged together.
@@ -133,7 +133,7 @@ class Verdicts:
     def verdict(self) -> str:
         """The worst verdict of the session."""
         cells = [cell.verdict for cell in self.cells.values()]
-        return worst_verdict(cells + [group.verdict for group in self.groups.values()])
+        return find_worst_verdict(cells + [group.verdict for group in self.groups.values()])
 
 
 @dataclass(frozen=True, kw_only=True)

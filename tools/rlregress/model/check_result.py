@@ -9,7 +9,7 @@ from typing import Any
 
 from rlregress.model.cells import CellRuns
 from rlregress.model.detail_answers import UNPROBED
-from rlregress.model.quantities import CRITIC, quantity_of
+from rlregress.model.quantities import CRITIC, get_quantity_of_name
 from rlregress.model.replay_result import DIFFERS, Replay
 from rlregress.model.verdict import INCONCLUSIVE, REGRESSED
 
@@ -155,7 +155,7 @@ class FrameworkOutcome:
         fallen = [
             name for name, verdict in self.verdicts.items() if verdict["verdict"] == REGRESSED
         ]
-        critics = tuple(name for name in fallen if quantity_of(name) is CRITIC)
+        critics = tuple(name for name in fallen if get_quantity_of_name(name) is CRITIC)
         return critics if len(critics) == len(fallen) else ()
 
 
@@ -172,7 +172,7 @@ class CheckResult:
         copies: full name of a framework -> module -> folder, if it is not the installed one.
         alpha: probability of a false alarm.
         seconds: seconds of wall-clock time.
-        exit_code: see ``check.outcome.exit_code``.
+        exit_code: see ``check.outcome.compute_exit_code``.
         notes: sentences about the runs.
         report_data: data of a page besides the verdicts.
     """

@@ -67,7 +67,7 @@ class Changed:
     within: bool = False
     awaited: bool = False
 
-    def file_on(self, version: str) -> str:
+    def get_file_on(self, version: str) -> str:
         """Return the file of the piece in the "old" or the "new" version."""
         return self.was if version == "old" and self.was else self.file
 
@@ -139,7 +139,7 @@ class Hunk:
         """Return where the second version first adds or changes a line; None: it only removes."""
         return next((row.new[0] for row in self.differing if row.new is not None), None)
 
-    def shortened(self, most: int) -> Hunk:
+    def shorten_hunk(self, most: int) -> Hunk:
         """Return the first differing rows, without the lines around them."""
         rows = self.differing
         left_out = self.left_out + len(rows[most:])

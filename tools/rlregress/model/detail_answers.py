@@ -15,7 +15,7 @@ UNPROBED = "could not be probed: "
 _NO_NAME = "none"
 
 
-def variant_words(name: str, meaning: str = "") -> str:
+def describe_variant(name: str, meaning: str = "") -> str:
     """Return the words for a variant, or the reason why there is none.
 
     The variant ``none`` ("not clipped") gets further words, so that it does not read as a failure.
@@ -109,7 +109,7 @@ class Row:
     answers: Mapping[str, tuple[FoundVariant, ...]]
     absent: Mapping[str, str]
 
-    def only(self, names: Collection[str]) -> Row:
+    def select_frameworks(self, names: Collection[str]) -> Row:
         """Return the same detail of some frameworks only."""
         answers = {name: answers for name, answers in self.answers.items() if name in names}
         return replace(self, answers=answers)
@@ -158,7 +158,7 @@ class Comparison:
         """Details of a feature that only one of the frameworks has."""
         return [row for row in self.rows if len(row.answers) == 1 and not row.undecided]
 
-    def only_different(self) -> Comparison:
+    def select_different(self) -> Comparison:
         """Return the comparison without details that do not differ."""
         is_kept = [row.undecided or (row.shared and row.differs) for row in self.rows]
         return replace(

@@ -1,9 +1,9 @@
 """The list of everything that differs between two versions, and the verdict that follows from it.
 
 Each difference, and each planned check, is one ``Entry``. The list is built before anything runs.
-Every entry then ends in exactly one state. ``judge_entries`` folds the list into the verdict and
-reads nothing else. Headline, exit code, next step, colour of the page and all formats follow from
-it.
+Every entry then ends in exactly one state. ``judge_entries_of_upgrade`` folds the list into the
+verdict and reads nothing else. Headline, exit code, next step, colour of the page and all formats
+follow from it.
 
 Two rules keep the verdict honest. An entry that nothing executed and compared stays ``NEVER``, so
 losing evidence of sameness never improves a verdict. A planned check without a result stays in the
@@ -205,7 +205,7 @@ class Entry:
         )
 
 
-def title_of_unexecuted(entry: Entry) -> str:
+def title_unexecuted_entries(entry: Entry) -> str:
     """Return the title of a list of entries in the state ``NEVER``, by how far they came."""
     if entry.kind not in CODE or entry.kind == FILE:
         return "Never executed"
@@ -216,7 +216,7 @@ def title_of_unexecuted(entry: Entry) -> str:
     return "Never executed" if entry.kind == FUNCTION else "Imported by nothing that ran"
 
 
-def state_of_executed(states: Iterable[str], one_way: bool) -> str:
+def combine_states_of_checks(states: Iterable[str], one_way: bool) -> str:
     """Return the state of a piece of code from the states of the checks that executed it.
 
     Args:
@@ -295,7 +295,7 @@ class UpgradeVerdict:
         first, rest_of_text, _ = self.reason.partition(". ")
         return f"{first}." if rest_of_text else first
 
-    def as_part(self, overall_verdict: str) -> UpgradeVerdict:
+    def judge_as_part(self, overall_verdict: str) -> UpgradeVerdict:
         """Return the judgement as that of a part, which is not "unchanged" unless the whole is.
 
         Args:
@@ -309,7 +309,7 @@ class UpgradeVerdict:
         return replace(self, verdict=NOTHING_HERE, headline=headline)
 
 
-def measure_coverage(entries: Iterable[Entry]) -> Coverage:
+def measure_coverage_of_entries(entries: Iterable[Entry]) -> Coverage:
     """Return how many of the counted changed pieces were executed and compared."""
     counted = [
         entry
@@ -327,14 +327,14 @@ def measure_coverage(entries: Iterable[Entry]) -> Coverage:
     )
 
 
-def list_idle_packages(entries: Iterable[Entry]) -> list[str]:
+def list_packages_without_comparison(entries: Iterable[Entry]) -> list[str]:
     """Return the changed packages of which no change was executed and compared."""
     counted = [entry for entry in entries if entry.kind in CODE and entry.counts]
     checked = {entry.package for entry in counted if entry.state not in UNCHECKED}
     return sorted({entry.package for entry in counted} - checked)
 
 
-def judge_entries(
+def judge_entries_of_upgrade(
     entries: Sequence[Entry], min_coverage: float = MIN_COVERAGE, fail_on: str = FAIL_ON
 ) -> UpgradeVerdict:
     """Return the verdict on a list of entries.
@@ -348,10 +348,10 @@ def judge_entries(
     nothing_ran = trainings and all(training.state in UNCHECKED for training in trainings)
     counting = [entry for entry in entries if entry.counts]
     cut = counting and all(entry.is_late for entry in counting)
-    if nothing_ran or cut or list_idle_packages(entries):
+    if nothing_ran or cut or list_packages_without_comparison(entries):
         words.add(COULD_NOT_JUDGE)
     verdict = min(words, key=ORDER.index, default=UNCHANGED)
-    checked = measure_coverage(entries)
+    checked = measure_coverage_of_entries(entries)
     code = 0
     if ORDER.index(verdict) <= ORDER.index(fail_on):
         code = _CODES.get(verdict, 3)
@@ -370,11 +370,11 @@ def judge_entries(
         exit_code=code,
         coverage=checked,
         states={state: counts[state] for state in STATES if counts[state]},
-        share=_format_share(entries, checked),
+        share=_format_checked_share(entries, checked),
     )
 
 
-def mark_accepted(entries: Iterable[Entry], reviewed: Mapping[str, str]) -> list[Entry]:
+def mark_accepted_entries(entries: Iterable[Entry], reviewed: Mapping[str, str]) -> list[Entry]:
     """Return the entries; those whose key was reviewed are accepted.
 
     Args:
@@ -389,7 +389,7 @@ def mark_accepted(entries: Iterable[Entry], reviewed: Mapping[str, str]) -> list
 # -- words -----------------------------------------------------------------------------------------
 
 
-def _format_share(entries: Sequence[Entry], checked: Coverage) -> str:
+def _format_checked_share(entries: Sequence[Entry], checked: Coverage) -> str:
     lost = [e for e in entries if e.counts and e.kind not in CHANGES and e.state in UNCHECKED]
     if not lost and checked.checked == checked.all:
         return ""
@@ -404,8 +404,10 @@ def _compose_headline(verdict: str, entries: Sequence[Entry], checked: Coverage)
         return f"{UNCHANGED}: {checked} with the same results"
     counted = [entry for entry in entries if entry.counts]
     parts = [
-        _name_some(names) if title.lower() == verdict else f"{title}: {_name_some(names)}"
-        for title, names in _list_differences(counted)
+        _join_first_names(names)
+        if title.lower() == verdict
+        else f"{title}: {_join_first_names(names)}"
+        for title, names in _list_titles_of_differences(counted)
     ]
     share = str(checked) if checked.all else ""
     if not parts and checked.checked + checked.in_part:
@@ -415,17 +417,17 @@ def _compose_headline(verdict: str, entries: Sequence[Entry], checked: Coverage)
     never: dict[str, list[str]] = {}
     for entry in counted:
         if entry.kind in CODE and entry.state == NEVER:
-            never.setdefault(title_of_unexecuted(entry), []).append(entry.short)
+            never.setdefault(title_unexecuted_entries(entry), []).append(entry.short)
     parts += [
-        f"{title}: {_name_some(names)}"
+        f"{title}: {_join_first_names(names)}"
         for title, names in (
             *never.items(),
-            ("Compared in part", _describe_count(counted, (TRAINING, SCRIPT), (IN_PART,))),
-            ("Ran in part", _describe_count(counted, CODE, (IN_PART,))),
-            ("Ran, but not compared", _describe_count(counted, CODE, (NOT_COMPARED,))),
-            ("Cannot run here", _describe_count(counted, CODE, (CANNOT,))),
-            ("Packages of which no change was compared", list_idle_packages(entries)),
-            ("Not checked", _describe_count(counted, _NOT_CODE, UNCHECKED)),
+            ("Compared in part", _describe_counts_by_kind(counted, (TRAINING, SCRIPT), (IN_PART,))),
+            ("Ran in part", _describe_counts_by_kind(counted, CODE, (IN_PART,))),
+            ("Ran, but not compared", _describe_counts_by_kind(counted, CODE, (NOT_COMPARED,))),
+            ("Cannot run here", _describe_counts_by_kind(counted, CODE, (CANNOT,))),
+            ("Packages of which no change was compared", list_packages_without_comparison(entries)),
+            ("Not checked", _describe_counts_by_kind(counted, _NOT_CODE, UNCHECKED)),
             ("Accepted", [entry.short for entry in entries if entry.accepted]),
         )
         if names
@@ -436,7 +438,7 @@ def _compose_headline(verdict: str, entries: Sequence[Entry], checked: Coverage)
 _NOT_CODE = tuple(kind for kind in KINDS if kind not in CODE)
 
 
-def _list_differences(counted: Sequence[Entry]) -> list[tuple[str, list[str]]]:
+def _list_titles_of_differences(counted: Sequence[Entry]) -> list[tuple[str, list[str]]]:
     """Return titles and names of the differences, the worst first."""
     violated = [entry for entry in counted if entry.verdict == REGRESSED]
     checks = (DETAIL, TRAINING, SCRIPT, ENVIRONMENT, DEFAULT)
@@ -444,55 +446,58 @@ def _list_differences(counted: Sequence[Entry]) -> list[tuple[str, list[str]]]:
     files = {why: [e.short for e in saved if e.reason.startswith(why)]
              for why in (OLD_FILES, LOADED_ALIKE)}  # fmt: skip
     retyped = [entry for entry in counted if entry.reason.startswith(OTHER_TYPES)]
-    named = _list_names([*violated, *retyped])
+    named = _list_names_of_entries([*violated, *retyped])
     lost, alike = files[OLD_FILES], files[LOADED_ALIKE]
     rows = [
         ("Regressed", [entry.short for entry in violated]),
-        ("The new version fails", _describe_count(counted, (TRAINING, SCRIPT), (NEW_FAILS,))),
+        ("The new version fails",
+        _describe_counts_by_kind(counted, (TRAINING, SCRIPT), (NEW_FAILS,))),
         (OTHER_TYPES.capitalize(), [f"{entry.short} ({entry.reason.partition(': ')[2]})"
                                     for entry in retyped[:1]] + [e.short for e in retyped[1:]]),
-        ("Differ", [n for n in _describe_count(counted, checks, (DIFFERS,)) if n not in named]),
+        ("Differ",
+        [n for n in _describe_counts_by_kind(counted, checks, (DIFFERS,)) if n not in named]),
         ("Culprit", [entry.short for entry in counted if entry.culprit]),
         ("Differ when called", [entry.short for entry in counted if entry.kind in CODE
                                 and (entry.state == BEYOND
                                      or (entry.state == DIFFERS and entry.reason))]),
-        ("Differ in logs only", _describe_count(counted, (TRAINING, SCRIPT), (LOGS,))),
-        ("Removed or incompatible", _describe_count(counted, (PUBLIC,), (DIFFERS,))),
+        ("Differ in logs only", _describe_counts_by_kind(counted, (TRAINING, SCRIPT), (LOGS,))),
+        ("Removed or incompatible", _describe_counts_by_kind(counted, (PUBLIC,), (DIFFERS,))),
         (OLD_FILES.capitalize(), lost),
         ("Saved files differ", [e.short for e in saved if e.short not in lost + alike]),
         ("Saved files load alike, then training differs", alike),
         ("No longer installed", _sort_lost_packages(counted)),
         ("Requirements", [entry.summary for entry in counted if entry.kind == REQUIREMENT
-                          and entry.state == DIFFERS and not is_gone(entry)]),
-        ("New warnings", _describe_count(counted, (WARNING,), (LOGS,))),
-        ("Differ by rounding only", _describe_count(counted, (TRAINING, SCRIPT), (CLOSE,))),
-        ("Repaired", _describe_count(counted, (TRAINING, SCRIPT), (OLD_FAILED,))),
+                          and entry.state == DIFFERS and not is_requirement_gone(entry)]),
+        ("New warnings", _describe_counts_by_kind(counted, (WARNING,), (LOGS,))),
+        ("Differ by rounding only",
+        _describe_counts_by_kind(counted, (TRAINING, SCRIPT), (CLOSE,))),
+        ("Repaired", _describe_counts_by_kind(counted, (TRAINING, SCRIPT), (OLD_FAILED,))),
     ]  # fmt: skip
     return [(title, names) for title, names in rows if names]
 
 
-def is_gone(entry: Entry) -> bool:
+def is_requirement_gone(entry: Entry) -> bool:
     """Return whether the new version no longer installs a requirement."""
     return entry.kind == REQUIREMENT and entry.summary.startswith(GONE)
 
 
 def _sort_lost_packages(counted: Sequence[Entry]) -> list[str]:
     """Return lost packages: those that were required, then those that only these required."""
-    required = [e.name for e in counted if is_gone(e)]
-    return [*required, *_describe_count(counted, (PACKAGE,), (DIFFERS,))]
+    required = [e.name for e in counted if is_requirement_gone(e)]
+    return [*required, *_describe_counts_by_kind(counted, (PACKAGE,), (DIFFERS,))]
 
 
-def _list_names(entries: Iterable[Entry]) -> set[str]:
+def _list_names_of_entries(entries: Iterable[Entry]) -> set[str]:
     return {entry.short for entry in entries}
 
 
-def _describe_count(
+def _describe_counts_by_kind(
     entries: Iterable[Entry], kinds: Collection[str], states: Collection[str]
 ) -> list[str]:
     return [entry.short for entry in entries if entry.kind in kinds and entry.state in states]
 
 
-def _name_some(names: Sequence[str]) -> str:
+def _join_first_names(names: Sequence[str]) -> str:
     unique = list(dict.fromkeys(names))
     ending = f" and {len(unique) - _NAMED} more" if len(unique) > _NAMED else ""
     return ", ".join(unique[:_NAMED]) + ending

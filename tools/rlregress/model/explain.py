@@ -71,7 +71,7 @@ _ANSWER = "the training ends with, or a call returns, another value"
 _DRAWS = "random draws, such as minibatch sampling"
 
 
-def _format_part(part: Part, types: bool = False) -> str:
+def _format_part_of_event(part: Part, types: bool = False) -> str:
     if types:
         return part.types
     if part.text:
@@ -81,9 +81,9 @@ def _format_part(part: Part, types: bool = False) -> str:
     return f"[{text}]{norm}" if len(part.values) != 1 else text
 
 
-def format_value(event: Event, part: str, types: bool = False) -> str:
+def format_value_of_event(event: Event, part: str, types: bool = False) -> str:
     """Return the recorded value of a part of an event, or its types; empty if it has none."""
-    return _format_part(event.parts[part], types) if part in event.parts else ""
+    return _format_part_of_event(event.parts[part], types) if part in event.parts else ""
 
 
 def describe_event(event: Event) -> str:
@@ -112,7 +112,8 @@ def describe_divergence(first: Divergence, title: str = "first difference") -> l
             lines.append(f"  {label}: {none}")
             continue
         lines.append(
-            f"  {label}: {describe_event(version_event)}{_format_value_of(first, version_event)}"
+            f"  {label}: "
+            f"{describe_event(version_event)}{_format_value_in_divergence(first, version_event)}"
         )
         above = [f"{c.file}:{c.line} in {c.function}" for c in version_event.callers]
         if above:
@@ -130,13 +131,15 @@ def describe_divergence(first: Divergence, title: str = "first difference") -> l
     return lines
 
 
-def _format_value_of(first: Divergence, event: Event) -> str:
+def _format_value_in_divergence(first: Divergence, event: Event) -> str:
     if not first.part:
         return ""
-    return f": {first.part} {format_value(event, first.part, bool(first.types)) or 'nothing'}"
+    return (
+        f": {first.part} {format_value_of_event(event, first.part, bool(first.types)) or 'nothing'}"
+    )
 
 
-def _describe_growth(growth: Sequence[Growth]) -> list[str]:
+def _describe_growth_of_losses(growth: Sequence[Growth]) -> list[str]:
     count = sum(len(gap.gaps) for gap in growth)
     if not any(gap for growth_of in growth for gap in growth_of.gaps):
         return [f"all {count} losses from there on are the same"]
@@ -149,7 +152,7 @@ def _describe_growth(growth: Sequence[Growth]) -> list[str]:
     return lines
 
 
-def describe_counts(trace: Trace) -> str:
+def describe_counts_of_trace(trace: Trace) -> str:
     """Describe the number of steps, draws, losses and optimiser steps of a trace."""
     kinds = (
         ("step", "environment steps"),
@@ -157,7 +160,7 @@ def describe_counts(trace: Trace) -> str:
         ("backward", "losses"),
         ("optimizer", "optimiser steps"),
     )
-    return ", ".join(f"{trace.count(kind)} {plural}" for kind, plural in kinds)
+    return ", ".join(f"{trace.count_events_of_kind(kind)} {plural}" for kind, plural in kinds)
 
 
 def describe_early_end(trace: Trace) -> str:
@@ -167,10 +170,10 @@ def describe_early_end(trace: Trace) -> str:
 
 def list_other_activity(trace: Trace) -> list[str]:
     """Describe the activity of a training in other threads and processes, and how to avoid it."""
-    return [_describe_activity(row) for row in trace.other_activity]
+    return [_describe_activity_elsewhere(row) for row in trace.other_activity]
 
 
-def _describe_activity(row: Mapping[str, Any]) -> str:
+def _describe_activity_elsewhere(row: Mapping[str, Any]) -> str:
     activity = {"process": "in another process, unrecorded", "thread": "in another thread"}[
         row["what"]
     ]
@@ -180,15 +183,17 @@ def _describe_activity(row: Mapping[str, Any]) -> str:
     return f"part of the training runs {activity}, started by {who}{where}{advice}"
 
 
-def describe_comparison(comparison: Comparison, old: Trace, new: Trace) -> list[str]:
+def describe_trace_comparison(comparison: Comparison, old: Trace, new: Trace) -> list[str]:
     """Describe the verdict of a comparison and its reasons."""
     if comparison.verdict == "equal":
         lines = [
-            f"equal: {comparison.compared} events the same to the bit ({describe_counts(old)})"
+            f"equal: {comparison.compared} events the same to the bit "
+            f"({describe_counts_of_trace(old)})"
         ]
     elif comparison.verdict == "close":
         lines = [
-            f"close: {comparison.compared} events, the same up to rounding ({describe_counts(old)})"
+            f"close: {comparison.compared} events, the same up to rounding "
+            f"({describe_counts_of_trace(old)})"
         ]
         if comparison.not_compared:
             lines = [describe_beyond_rounding(comparison)]
@@ -205,7 +210,7 @@ def describe_comparison(comparison: Comparison, old: Trace, new: Trace) -> list[
         if further is not None and further is not comparison.first:
             lines += describe_divergence(further, "also")
     if comparison.growth:
-        lines += _describe_growth(comparison.growth)
+        lines += _describe_growth_of_losses(comparison.growth)
     for label in VERSIONS:
         events = [extra for extra_label, extra in comparison.extra if extra_label == label]
         if events:
@@ -272,13 +277,13 @@ def describe_written_output(first: Divergence) -> str:
         return f"only the {which} version writes {name}"
     types = bool(first.types)
     old, new = (
-        format_value(version_event, first.part, types) or "nothing"
+        format_value_of_event(version_event, first.part, types) or "nothing"
         for version_event in (first.old, first.new)
     )
     return f"{name}, {first.part}: {old} -> {new}"
 
 
-def describe_unsteady(trace: Trace) -> list[str]:
+def describe_unsteady_output(trace: Trace) -> list[str]:
     """Describe written output that is not compared because it differs between repetitions."""
     counts = Counter((name, number) for _, name, number, _ in trace.unsteady)
     return [
@@ -305,28 +310,28 @@ class Repeated:
         """Return whether the trace repeats itself bit by bit."""
         return self.with_itself.verdict == "equal"
 
-    def describe_uncontrolled(self) -> list[str]:
+    def describe_uncontrolled_source(self) -> list[str]:
         """Describe the uncontrolled source; empty if the trace repeats itself."""
         if self.repeats:
             return []
         cause = describe_random_source(self.with_itself, self.trace.other_activity)
         return [
             f"the training does not repeat itself, because of {cause}",
-            *describe_comparison(self.with_itself, self.trace, self.repetition),
+            *describe_trace_comparison(self.with_itself, self.trace, self.repetition),
         ]
 
     def describe_repetition(self) -> list[str]:
         """Describe the seeds, activity elsewhere, and why the trace does not repeat itself."""
-        seeded = describe_seeding(self.trace)
+        seeded = describe_seeded_generators(self.trace)
         return [
             *seeded,
             *list_other_activity(self.trace),
-            *describe_unsteady(self.trace),
-            *self.describe_uncontrolled(),
+            *describe_unsteady_output(self.trace),
+            *self.describe_uncontrolled_source(),
         ]
 
 
-def describe_seeding(trace: Trace) -> list[str]:
+def describe_seeded_generators(trace: Trace) -> list[str]:
     """Describe the generators that the tracer seeded."""
     seeded = list(trace.header["seeded"])
     return [f"seeded by the tracer, not by the script: {', '.join(seeded)}"] if seeded else []

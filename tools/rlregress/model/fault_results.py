@@ -139,19 +139,19 @@ class Outcome:
     @property
     def detected_by(self) -> str:
         """The first tier that detects it; empty: none."""
-        return _first_tier(self.said)
+        return _find_first_tier(self.said)
 
     @property
     def detected_later_by(self) -> str:
         """The first tier whose later tests detect it; empty: none."""
-        return _first_tier(self.again)
+        return _find_first_tier(self.again)
 
-    def add_result(self, tier: str, result: str, run: bool) -> Outcome:
+    def add_result_of_tier(self, tier: str, result: str, run: bool) -> Outcome:
         """Return the outcome with the result of one more tier."""
         return replace(self, said={**self.said, tier: result}, run=self.run or run)
 
 
-def _first_tier(results: Mapping[str, str]) -> str:
+def _find_first_tier(results: Mapping[str, str]) -> str:
     return next((tier for tier in TIERS if results.get(tier)), "")
 
 

@@ -131,7 +131,7 @@ class StoredFile:
         return "close: rounding" if self.file is not None and self.file.rounding else "same"
 
 
-def describe_outcomes(files: Sequence[StoredFile]) -> list[str]:
+def describe_outcomes_by_release(files: Sequence[StoredFile]) -> list[str]:
     """Return a clause for each outcome of files of one kind, with the releases that wrote them.
 
     Failures come first, then files that could not be loaded.

@@ -1,6 +1,7 @@
 """Options that commands, pytest and child processes share.
 
-Each is declared once, as a field of a dataclass. ``make_option`` states its name and help, the
+Each is declared once, as a field of a dataclass. ``make_option_field`` states its name and help,
+the
 field its type and default.
 """
 
@@ -42,7 +43,7 @@ class Option:
     hidden: bool = False
 
 
-def make_option(default: Any, flag: str, help: str, **limits: Any) -> Any:
+def make_option_field(default: Any, flag: str, help: str, **limits: Any) -> Any:
     """Return a dataclass field that is an option."""
     return field(default=default, metadata={"option": Option(flag=flag, help=help, **limits)})
 
@@ -56,7 +57,7 @@ def list_options(owner: type[Any]) -> dict[str, tuple[Option, Any]]:
     }
 
 
-def format_arguments(options: Any, only: Collection[str] = ()) -> list[str]:
+def format_options_as_arguments(options: Any, only: Collection[str] = ()) -> list[str]:
     """Format the options that differ from their defaults as words of a command line.
 
     Args:
@@ -76,13 +77,13 @@ def format_arguments(options: Any, only: Collection[str] = ()) -> list[str]:
 def format_option(declared: Option, value: Any) -> list[str]:
     """Format an option with a value as words of a command line."""
     if isinstance(value, bool):
-        return [declared.flag if value else negated_flag(declared)]
+        return [declared.flag if value else make_negated_flag(declared)]
     if declared.kind == NAMES and not isinstance(value, str):
         # an empty list is not the default: for scenarios it is "none"
         return [declared.flag, ",".join(value) or "none"]
     return [declared.flag, f"{value:g}" if isinstance(value, float) else str(value)]
 
 
-def negated_flag(declared: Option) -> str:
+def make_negated_flag(declared: Option) -> str:
     """Return the flag that switches off an option that is on by default."""
     return f"--no-{declared.flag.removeprefix('--')}"

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 LARGEST_ERROR = 100.0
 
 
-def returns_scale(stored: ArrayLike) -> float:
+def compute_returns_scale(stored: ArrayLike) -> float:
     """Return the denominator of differences: the larger of |mean| and sd of stored returns [m].
 
     The magnitude, because some environments have only negative returns (Reacher: a mean of -4 that
@@ -30,7 +30,7 @@ def returns_scale(stored: ArrayLike) -> float:
     return max(abs(float(values.mean())), spread) or 1.0
 
 
-def percent(share: float) -> str:
+def format_percent(share: float) -> str:
     """Format a share in whole percent, or with two digits below ten percent."""
     return f"{share:.0%}" if share >= 0.0995 else f"{100 * share:.2g}%"
 
@@ -54,15 +54,15 @@ class Quantity:
     #: what a verdict would have detected, in a few words
     effect = "change"
 
-    def named(self, cell: str) -> str:
+    def make_verdict_name(self, cell: str) -> str:
         """Return the name of the verdict on this quantity of a cell or a group."""
         return f"{cell} {self.name}"
 
-    def scale(self, stored: ArrayLike) -> float:
+    def compute_scale(self, stored: ArrayLike) -> float:
         """Return the denominator of a difference from the stored numbers [m]."""
-        return returns_scale(stored)
+        return compute_returns_scale(stored)
 
-    def largest_loss(self, stored: ArrayLike) -> float:
+    def compute_largest_loss(self, stored: ArrayLike) -> float:
         """Return the largest possible drop below the mean of stored numbers [m]."""
         return math.inf
 
@@ -74,15 +74,15 @@ class Quantity:
         """
         return f"{self.name} changed by {fraction:+.0%}"
 
-    def loss(self, share: float) -> str:
+    def describe_loss(self, share: float) -> str:
         """Describe a loss or change of this share of the scale."""
-        return f"a change of {percent(share)}"
+        return f"a change of {format_percent(share)}"
 
-    def common_loss(self, share: float) -> str:
+    def describe_common_loss(self, share: float) -> str:
         """Describe the same loss or change in every cell of a group."""
-        return f"a common change of {percent(share)}"
+        return f"a common change of {format_percent(share)}"
 
-    def nothing_detectable(self) -> str:
+    def describe_nothing_detectable(self) -> str:
         """Describe that no loss would be rejected with 80 % power."""
         return f"no {self.effect} would be detected with 80 % power"
 
@@ -93,23 +93,23 @@ class _Returns(Quantity):
     two_sided = False
     effect = "drop"
 
-    def named(self, cell: str) -> str:
+    def make_verdict_name(self, cell: str) -> str:
         return cell
 
     def describe_change(self, fraction: float) -> str:
         return f"the mean changed by {fraction:+.0%}"
 
-    def loss(self, share: float) -> str:
-        return f"a drop of {percent(share)}"
+    def describe_loss(self, share: float) -> str:
+        return f"a drop of {format_percent(share)}"
 
-    def common_loss(self, share: float) -> str:
-        return f"a common drop of {percent(share)}"
+    def describe_common_loss(self, share: float) -> str:
+        return f"a common drop of {format_percent(share)}"
 
 
 class _Training(_Returns):
     """The mean return of the training episodes that ended in the last third of the training."""
 
-    named = Quantity.named
+    make_verdict_name = Quantity.make_verdict_name
 
     def describe_change(self, fraction: float) -> str:
         return f"the mean of the training's last third changed by {fraction:+.0%}"
@@ -121,19 +121,19 @@ class _Critic(Quantity):
     two_sided = False
     effect = "growth of the error"
 
-    def largest_loss(self, stored: ArrayLike) -> float:
+    def compute_largest_loss(self, stored: ArrayLike) -> float:
         return float(np.asarray(stored, dtype=np.float64).mean()) + math.log(LARGEST_ERROR)
 
-    def scale(self, stored: ArrayLike) -> float:
+    def compute_scale(self, stored: ArrayLike) -> float:
         return 1.0
 
     def describe_change(self, fraction: float) -> str:
         return f"the critic's error is {math.exp(-fraction):.2f} times what it was"
 
-    def loss(self, share: float) -> str:
+    def describe_loss(self, share: float) -> str:
         return f"an error {math.exp(share):.2f} times as large"
 
-    def common_loss(self, share: float) -> str:
+    def describe_common_loss(self, share: float) -> str:
         return f"errors {math.exp(share):.2f} times as large in all cells"
 
 
@@ -150,21 +150,25 @@ ONE_SIDED: tuple[Quantity, ...] = (RETURNS, TRAINING, CRITIC)
 BY_NAME = {quantity.name: quantity for quantity in (RETURNS, *SECONDARY)}
 
 
-def quantity_of(name: str) -> Quantity:
-    """Return the quantity of a judged name; see ``Quantity.named``."""
+def get_quantity_of_name(name: str) -> Quantity:
+    """Return the quantity of a judged name; see ``Quantity.make_verdict_name``."""
     last = name.rpartition(" ")[2]
     return next(
-        (quantity for quantity in SECONDARY if name == quantity.named(name[: -len(last) - 1])),
+        (
+            quantity
+            for quantity in SECONDARY
+            if name == quantity.make_verdict_name(name[: -len(last) - 1])
+        ),
         RETURNS,
     )
 
 
-def cell_of(name: str) -> str:
-    """Return the cell or group of a judged name; see ``Quantity.named``."""
-    return name if quantity_of(name) is RETURNS else name.rpartition(" ")[0]
+def get_cell_of_name(name: str) -> str:
+    """Return the cell or group of a judged name; see ``Quantity.make_verdict_name``."""
+    return name if get_quantity_of_name(name) is RETURNS else name.rpartition(" ")[0]
 
 
-def shares(counts: Mapping[Quantity, int]) -> dict[Quantity, float]:
+def compute_shares_of_error(counts: Mapping[Quantity, int]) -> dict[Quantity, float]:
     """Return the share of the error of each quantity in a family.
 
     Args:

@@ -14,7 +14,7 @@ VERSIONS = ("old", "new")
 LOST = "not compared"
 
 
-def describe_label(labels: str) -> str:
+def describe_version_label(labels: str) -> str:
     """Return "the old version" of the label "old"; of "old and new", both versions."""
     return f"the {labels} version" if labels in (*VERSIONS, "installed") else "both versions"
 
@@ -103,7 +103,7 @@ class Event:
         return tuple(part.digest for part in self.parts.values())
 
 
-def add_places(error: str, at: str, by: str) -> str:
+def add_places_to_error(error: str, at: str, by: str) -> str:
     """Return an error with its places.
 
     Args:
@@ -132,7 +132,7 @@ class Trace:
 
     @property
     def error(self) -> Mapping[str, str]:
-        """Type, origin and places of the error that ended it: ``error_origin.describe_error``."""
+        """Type, origin and places of the error that ended it: see ``inside.error_origin``."""
         return dict(self.header.get("error") or {})
 
     @property
@@ -149,7 +149,7 @@ class Trace:
         error = self.error
         if not error.get("error"):
             return self.failure.strip().rpartition("\n")[2]
-        return add_places(error["error"], error.get("at", ""), error.get("by", ""))
+        return add_places_to_error(error["error"], error.get("at", ""), error.get("by", ""))
 
     @property
     def called_functions(self) -> list[tuple[str, str]]:
@@ -159,7 +159,7 @@ class Trace:
 
     @property
     def has_begun(self) -> bool:
-        return bool(self.count("step") or self.count("optimizer"))
+        return bool(self.count_events_of_kind("step") or self.count_events_of_kind("optimizer"))
 
     @property
     def other_activity(self) -> list[Mapping[str, Any]]:
@@ -171,7 +171,7 @@ class Trace:
         """Return whether its answers come from calls generated from the version's signatures."""
         return bool(self.header.get("generated"))
 
-    def count(self, kind: str) -> int:
+    def count_events_of_kind(self, kind: str) -> int:
         """Return the number of events of a kind."""
         return sum(event.kind == kind for event in self.events)
 
@@ -180,7 +180,7 @@ class Trace:
 _NUMBER = re.compile(r"\s*(?<![\w.])[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?!\w)\s*")
 
 
-def _words_without_numbers(part: Part) -> str:
+def _mask_numbers_of_text(part: Part) -> str:
     return _NUMBER.sub("#", part.text)
 
 
@@ -188,7 +188,7 @@ def _words_without_numbers(part: Part) -> str:
 _ROUNDED = re.compile(r"float|complex|\.\.\.")
 
 
-def difference(old: Part, new: Part) -> float:
+def estimate_relative_difference(old: Part, new: Part) -> float:
     """Estimate the norm of the difference of two values over their norm, from recorded numbers.
 
     It is the largest difference of norms, first values and projections, over the larger norm. It is
@@ -206,7 +206,7 @@ def difference(old: Part, new: Part) -> float:
         return math.inf
     pairs.append((old.norm, new.norm))
     if old.text and (
-        _words_without_numbers(old) != _words_without_numbers(new) or all(x == y for x, y in pairs)
+        _mask_numbers_of_text(old) != _mask_numbers_of_text(new) or all(x == y for x, y in pairs)
     ):
         # different words around the numbers, or the same number in another notation
         return math.inf
@@ -218,7 +218,7 @@ def difference(old: Part, new: Part) -> float:
     return gap / scale if scale else 0.0
 
 
-def describe_other_types(old: str, new: str) -> str:
+def describe_first_differing_types(old: str, new: str) -> str:
     """Describe the first types and names that differ; empty if they are the same.
 
     Args:
@@ -227,7 +227,7 @@ def describe_other_types(old: str, new: str) -> str:
     if old == new:
         return ""
     old_items, new_items = (
-        [_split_type(item) for item in types.split("; ")] for types in (old, new)
+        [_split_name_and_type(item) for item in types.split("; ")] for types in (old, new)
     )
     names, new_names = ([name for name, _ in items] for items in (old_items, new_items))
     type_by_name = dict(new_items)
@@ -250,7 +250,7 @@ def describe_other_types(old: str, new: str) -> str:
 _OTHER_NAMES = "other names: "
 
 
-def _split_type(item: str) -> tuple[str, str]:
+def _split_name_and_type(item: str) -> tuple[str, str]:
     name, colon, type_name = item.rpartition(": ")
     return (name, type_name) if colon else ("", item)
 
@@ -286,7 +286,7 @@ class Divergence:
             name.removeprefix(self.part).strip()
             for name in ({**old_entries, **new_entries} if old_entries and new_entries else ())
             if name.startswith(f"{self.part} ")
-            and _digest_of_entry(old_entries, name) != _digest_of_entry(new_entries, name)
+            and _get_digest_of_entry(old_entries, name) != _get_digest_of_entry(new_entries, name)
         ]
         # a value without entries is stored as one entry without a name
         return [name for name in names if name]
@@ -297,7 +297,11 @@ class Divergence:
         if self.old is None or self.new is None or not self.part:
             return math.inf
         old_part, new_part = self.old.parts.get(self.part), self.new.parts.get(self.part)
-        return math.inf if old_part is None or new_part is None else difference(old_part, new_part)
+        return (
+            math.inf
+            if old_part is None or new_part is None
+            else estimate_relative_difference(old_part, new_part)
+        )
 
     @property
     def types(self) -> str:
@@ -306,7 +310,7 @@ class Divergence:
             return ""
         if self.part not in self.old.parts or self.part not in self.new.parts:
             return ""
-        return describe_other_types(
+        return describe_first_differing_types(
             self.old.parts[self.part].types, self.new.parts[self.part].types
         )
 
@@ -320,14 +324,14 @@ class Divergence:
         """Ratio of the new to the old value, or of the norms, if that is a number."""
         if self.old is None or self.new is None or not self.part or self.types:
             return None
-        return _ratio(self.old.parts.get(self.part), self.new.parts.get(self.part))
+        return _compute_ratio_of_norms(self.old.parts.get(self.part), self.new.parts.get(self.part))
 
 
-def _digest_of_entry(named: Mapping[str, Part], name: str) -> str:
+def _get_digest_of_entry(named: Mapping[str, Part], name: str) -> str:
     return named[name].digest if name in named else ""
 
 
-def _ratio(old: Part | None, new: Part | None) -> float | None:
+def _compute_ratio_of_norms(old: Part | None, new: Part | None) -> float | None:
     if old is None or new is None or old.text:
         return None
     old_value, new_value = (p.values[0] if len(p.values) == 1 else p.norm for p in (old, new))
@@ -387,14 +391,14 @@ class Comparison:
     @property
     def in_logs_only(self) -> bool:
         """Return whether the training is the same and only its logs differ."""
-        return self._is_of(("logs",))
+        return self._differs_only_in(("logs",))
 
     @property
     def trains_the_same(self) -> bool:
         """Return whether only logs, written files or printed text differ."""
-        return self._is_of(("logs", "files", "printed"))
+        return self._differs_only_in(("logs", "files", "printed"))
 
-    def _is_of(self, kinds: Sequence[str]) -> bool:
+    def _differs_only_in(self, kinds: Sequence[str]) -> bool:
         return self.verdict == "diverged" and self.first is not None and self.first.kind in kinds
 
 
@@ -417,7 +421,7 @@ class Crash:
     executed: Trace | None
 
     def __str__(self) -> str:
-        return add_places(self.error, self.at, self.by)
+        return add_places_to_error(self.error, self.at, self.by)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -442,7 +446,7 @@ class NotTraced:
 
     def __str__(self) -> str:
         text = "; ".join(dict.fromkeys(self.reasons.values()))
-        return f"{self.name}, on {describe_label(' and '.join(self.reasons))}: {text}"
+        return f"{self.name}, on {describe_version_label(' and '.join(self.reasons))}: {text}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -503,7 +507,7 @@ class Traced:
         return verdict if self.repeats else f"{verdict}, but does not repeat itself"
 
 
-def executed_share(traced: Trace) -> float | None:
+def compute_executed_share(traced: Trace) -> float | None:
     """Return the executed share of the executable lines; None if lines were not recorded."""
     rows = list(traced.header["lines"].values())
     executable = sum(len(lines_of_file) for _, lines_of_file in rows)
@@ -524,7 +528,7 @@ def list_missed_lines(traced: Sequence[Traced]) -> dict[str, list[int]]:
     return {file: lines for file, lines in missed_lines.items() if lines}
 
 
-def format_ranges(lines: Iterable[int]) -> str:
+def format_line_ranges(lines: Iterable[int]) -> str:
     """Format line numbers as ranges."""
     spans: list[list[int]] = []
     for line in sorted(lines):

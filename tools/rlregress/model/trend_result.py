@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from rlregress.model.verdict import EXIT_CODES, REGRESSED, worst_verdict
+from rlregress.model.verdict import EXIT_CODES, REGRESSED, find_worst_verdict
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +96,7 @@ class Trend:
     def verdict(self) -> str:
         """The worst verdict of the frameworks; other rows count only if they regressed."""
         regressed = [row.verdict for row in self.rows if row.verdict == REGRESSED]
-        return worst_verdict([*regressed, *(row.verdict for row in self.frameworks)])
+        return find_worst_verdict([*regressed, *(row.verdict for row in self.frameworks)])
 
     @property
     def exit_code(self) -> int:

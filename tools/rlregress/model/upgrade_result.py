@@ -10,9 +10,9 @@ from typing import Any
 from rlregress.model import differences as model
 from rlregress.model.cells import CellRuns
 from rlregress.model.code import Changed, Hunk
-from rlregress.model.detail_answers import variant_words
+from rlregress.model.detail_answers import describe_variant
 from rlregress.model.differences import VIOLATED, Entry, UpgradeVerdict
-from rlregress.model.recorded_traces import VERSIONS, NotTraced, Traced, describe_label
+from rlregress.model.recorded_traces import VERSIONS, NotTraced, Traced, describe_version_label
 from rlregress.model.verdict import HOLDS, IMPROVED, MOVED
 
 #: reasons without a result: another package is missing, the framework lacks the feature, the probe
@@ -89,24 +89,25 @@ class ChangedDetail:
     def words(self) -> str:
         """The same for a reader."""
         texts = zip((self.old.text, self.new.text), self.meanings, strict=True)
-        return " -> ".join(variant_words(*variant_and_text) for variant_and_text in texts)
+        return " -> ".join(describe_variant(*variant_and_text) for variant_and_text in texts)
 
     @property
     def called(self) -> frozenset[tuple[str, str]]:
         """Functions that its probe runs in either version."""
         return self.old.called | self.new.called
 
-    def numbers(self) -> list[str]:
+    def describe_numbers(self) -> list[str]:
         """Describe the observed numbers and, without a match, those of the nearest variants."""
         if self.old.variant is not None and self.new.variant is not None:
             return []
         lines = []
         for label, answer in zip(VERSIONS, (self.old, self.new), strict=True):
             lines.append(
-                f"observed on {describe_label(label)}: {format_numbers(answer.observed or ())}"
+                f"observed on {describe_version_label(label)}: "
+                f"{format_numbers(answer.observed or ())}"
             )
             for name, expected in answer.near:
-                lines.append(f"  expected of {variant_words(name)}: {format_numbers(expected)}")
+                lines.append(f"  expected of {describe_variant(name)}: {format_numbers(expected)}")
         return lines
 
 
@@ -184,7 +185,9 @@ class Finding:
     functions: tuple[Changed, ...]
 
 
-def group_details(details: Iterable[ChangedDetail], changed: Sequence[Changed]) -> list[Finding]:
+def group_details_by_functions(
+    details: Iterable[ChangedDetail], changed: Sequence[Changed]
+) -> list[Finding]:
     """Group changed details by the changed functions that their probes run."""
     groups: dict[tuple[Changed, ...], list[ChangedDetail]] = {}
     alone: list[Finding] = []
@@ -325,7 +328,7 @@ class Culprits:
         return tuple(dict.fromkeys((*self.confirmed, *near)))
 
 
-def select_details(
+def select_details_of_culprits(
     culprits: Culprits | None, details: Iterable[ChangedDetail]
 ) -> list[ChangedDetail]:
     """Return the changed details whose probes run the functions of a culprit."""
@@ -522,7 +525,7 @@ class FrameworkResult:
     judgement: UpgradeVerdict = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "judgement", model.judge_entries(self.entries))
+        object.__setattr__(self, "judgement", model.judge_entries_of_upgrade(self.entries))
 
     @property
     def verdict(self) -> str:
@@ -556,15 +559,15 @@ class FrameworkResult:
                 names |= set(execution.algorithms)
         return sorted(names)
 
-    def _standing_of(self, detail: ChangedDetail) -> str:
+    def _get_standing_of_detail(self, detail: ChangedDetail) -> str:
         return self.standing.get((detail.id, detail.scope), UNDOCUMENTED)
 
     @property
     def violated(self) -> list[ChangedDetail]:
         """Changed details that contradict the documentation of the new version."""
-        return [d for d in self.details.changed if self._standing_of(d) == VIOLATED]
+        return [d for d in self.details.changed if self._get_standing_of_detail(d) == VIOLATED]
 
-    def with_returns(
+    def add_returns_verdict(
         self, verdict: ReturnsVerdict | None, stored: frozenset[str], entry: Entry | None
     ) -> FrameworkResult:
         """Return the results with the verdict on the returns of the new version.
@@ -646,7 +649,7 @@ class ScriptResult:
     judgement: UpgradeVerdict = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "judgement", model.judge_entries(self.entries))
+        object.__setattr__(self, "judgement", model.judge_entries_of_upgrade(self.entries))
 
     @property
     def verdict(self) -> str:
@@ -654,7 +657,9 @@ class ScriptResult:
         return self.judgement.verdict
 
 
-def map_explanations(part: FrameworkResult | ScriptResult) -> dict[str, tuple[Changed, ...]]:
+def map_entries_to_explaining_functions(
+    part: FrameworkResult | ScriptResult,
+) -> dict[str, tuple[Changed, ...]]:
     """Return names of entries that differ -> the changed functions that explain them.
 
     The surest function comes first. Entries without such a function are left out.
@@ -665,7 +670,7 @@ def map_explanations(part: FrameworkResult | ScriptResult) -> dict[str, tuple[Ch
     if isinstance(part, FrameworkResult):
         surest = {own[0] for own in functions.values()}
         executed_functions = [execution.function for execution in part.executions]
-        for finding in group_details(part.details.changed, executed_functions):
+        for finding in group_details_by_functions(part.details.changed, executed_functions):
             # a probe may run several changed functions; the culprit of a training is the surest
             sure = tuple(f for f in finding.functions if f in surest)
             own = tuple(dict.fromkeys((*sure, *finding.functions)))
@@ -710,7 +715,7 @@ class Upgrade:
     judgement: UpgradeVerdict = field(init=False)
 
     def __post_init__(self) -> None:
-        judgement = model.judge_entries(self.entries, self.min_coverage, self.fail_on)
+        judgement = model.judge_entries_of_upgrade(self.entries, self.min_coverage, self.fail_on)
         object.__setattr__(self, "judgement", judgement)
 
     @property

@@ -29,6 +29,6 @@ EXIT_CODES = {
 severity = _SEVERITY.index
 
 
-def worst_verdict(verdicts: Iterable[str]) -> str:
+def find_worst_verdict(verdicts: Iterable[str]) -> str:
     """Return the worst verdict; inconclusive if there are none."""
     return min(verdicts, key=severity, default=INCONCLUSIVE)

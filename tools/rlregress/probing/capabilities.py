@@ -9,7 +9,7 @@ from typing import Any
 from rlregress.probing.interface import Unsupported
 
 
-def check_arguments(owner: Any, arguments: Mapping[str, Any], message: str = "") -> None:
+def raise_if_argument_unknown(owner: Any, arguments: Mapping[str, Any], message: str = "") -> None:
     """Raise Unsupported for an argument that a class does not take.
 
     Args:

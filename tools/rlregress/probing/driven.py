@@ -10,9 +10,9 @@ import numpy as np
 import torch
 
 from rlregress.measurements import twin_agents
-from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, nothing
-from rlregress.probing.layers import gradient_norm
-from rlregress.probing.recorded_update import watch_updates
+from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, do_nothing
+from rlregress.probing.layers import compute_gradient_norm
+from rlregress.probing.recorded_update import record_differentiated_losses
 from rlregress.probing.scripted import Scripted
 
 
@@ -42,7 +42,7 @@ class ScriptedEnvs:
         self._updates: list[tuple[int, float]] = []
         self._roles: list[str] = []
 
-    def environment(self) -> Scripted:
+    def make_environment(self) -> Scripted:
         self.environments.append(_RecordedEnv(self, not self.environments, self._script))
         return self.environments[-1]
 
@@ -60,29 +60,29 @@ class ScriptedEnvs:
         ``role(optimizer)`` says what it updates.
         """
 
-        def note(optimizer: Any) -> None:
-            self._updates.append((self.steps, gradient_norm(optimizer)))
+        def note_gradient_norm(optimizer: Any) -> None:
+            self._updates.append((self.steps, compute_gradient_norm(optimizer)))
             self._roles.append(role(optimizer))
 
-        with watch_updates(note):
+        with record_differentiated_losses(note_gradient_norm):
             yield
 
-    def record(
+    def record_training(
         self,
         train: Callable[[], Any],
-        begin: Look = nothing,
-        between: Look = nothing,
+        begin: Look = do_nothing,
+        between: Look = do_nothing,
         role: Callable[[Any], str] = lambda optimizer: "values",
     ) -> LoopRecord:
-        """Return the record of a training; arguments as of ``DiscreteAgent.run``."""
+        """Return the record of a training; arguments as of ``DiscreteAgent.run_loop``."""
         begin(0)
         self.between = between
         with self.note_gradients(role):
             train()
         between(self.steps)
-        return self.run()
+        return self.make_record()
 
-    def run(self) -> LoopRecord:
+    def make_record(self) -> LoopRecord:
         actions = [[float(a.item()) for a in env.received] for env in self.environments]
         return LoopRecord(actions, list(self._updates), list(self._roles))
 
@@ -107,7 +107,7 @@ class _RecordedEnv(Scripted):
         return super().step(action)
 
 
-def fill_pairs(
+def fill_networks_and_targets(
     pairs: Sequence[tuple[Any, Any]], source: Sequence[float], target: Sequence[float]
 ) -> None:
     """Set the parameters of each network, and those of its target, to a number."""
@@ -116,7 +116,7 @@ def fill_pairs(
             fill_parameters(network.parameters(), number)
 
 
-def parameters_of_targets(pairs: Sequence[tuple[Any, Any]]) -> np.ndarray:
+def read_parameter_of_each_target(pairs: Sequence[tuple[Any, Any]]) -> np.ndarray:
     """Return a parameter of the target of each network.
 
     Raises:

@@ -35,7 +35,7 @@ class Absent:
         self._name, self._error = name, error
 
     def _refuse_use(self, *_: Any, **__: Any) -> Any:
-        if is_broken(self._error, self._name):
+        if is_broken_module(self._error, self._name):
             raise self._error
         raise Unsupported(f"{self._name} is not available: {self._error}") from self._error
 
@@ -70,23 +70,23 @@ class Unread(dict[str, Any]):
         self.reason = reason
 
 
-def read_each(readers: Mapping[Any, Callable[[], Mapping[str, Any]]]) -> dict[Any, Any]:
+def read_each_or_unread(readers: Mapping[Any, Callable[[], Mapping[str, Any]]]) -> dict[Any, Any]:
     """Return key -> values of each reader; ``Unread`` where it raises an error."""
     answers: dict[Any, Any] = {}
     for key, reader in readers.items():
         try:
             answers[key] = reader()
         except Exception as error:  # foreign code may raise whatever it likes
-            answers[key] = Unread(error_text(error))
+            answers[key] = Unread(format_error(error))
     return answers
 
 
-def error_text(error: BaseException) -> str:
+def format_error(error: BaseException) -> str:
     """Return an error in one line: its type and its message."""
     return f"{type(error).__name__}: {error}".strip().splitlines()[0]
 
 
-def is_broken(error: BaseException, name: str) -> bool:
+def is_broken_module(error: BaseException, name: str) -> bool:
     """Return whether a module of the framework exists and fails when it is imported.
 
     This says nothing about the names that the version has.
@@ -97,7 +97,7 @@ def is_broken(error: BaseException, name: str) -> bool:
     return error.name is not None and not f"{name}.".startswith(f"{error.name}.")
 
 
-def is_absent(thing: Any) -> bool:
+def is_absent_name(thing: Any) -> bool:
     """Return whether the installed version lacks a name."""
     return isinstance(thing, Absent)
 
@@ -126,7 +126,7 @@ class _LenientModule:
 def _list_guarded_lines(file: str | None) -> frozenset[int]:
     """Return the lines of a file within ``try``."""
     lines: list[int] = []
-    text = source.read_text(file) if file else ""
+    text = source.read_source_text(file) if file else ""
     for node in ast.walk(ast.parse(text, file or "")):
         if isinstance(node, ast.Try) and node.handlers:
             lines += range(node.body[0].lineno, (node.body[-1].end_lineno or 0) + 1)
@@ -134,11 +134,11 @@ def _list_guarded_lines(file: str | None) -> frozenset[int]:
 
 
 @contextlib.contextmanager
-def _import_within_leniently(within: str) -> Iterator[None]:
+def import_absent_for_missing_names(within: str) -> Iterator[None]:
     """Let modules of the package ``within`` import ``Absent`` for names that are missing."""
     strict = builtins.__import__
 
-    def lenient(
+    def import_or_absent(
         name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
     ) -> Any:
         importer = globals or {}
@@ -147,18 +147,18 @@ def _import_within_leniently(within: str) -> Iterator[None]:
         if not ours or sys._getframe(1).f_lineno in _list_guarded_lines(importer.get("__file__")):
             return strict(name, globals, locals, fromlist, level)
         if not fromlist:
-            return _import_leniently(name.partition(".")[0], name)
+            return _import_or_absent(name.partition(".")[0], name)
         full = importlib.util.resolve_name("." * level + name, importer["__package__"])
-        return _import_leniently(full, full)
+        return _import_or_absent(full, full)
 
-    builtins.__import__ = lenient
+    builtins.__import__ = import_or_absent
     try:
         yield
     finally:
         builtins.__import__ = strict
 
 
-def _import_leniently(name: str, imported: str) -> Any:
+def _import_or_absent(name: str, imported: str) -> Any:
     """Import ``imported``, and return the module ``name`` or an ``Absent``."""
     error: BaseException = ImportError(name)
     for tried in (imported, name):
@@ -170,7 +170,7 @@ def _import_leniently(name: str, imported: str) -> Any:
     return Absent(name, error) if module is None else _LenientModule(name, module)
 
 
-def load(name: str) -> ModuleType:
+def import_with_absent_names(name: str) -> ModuleType:
     """Import a module of an adapter's package, with ``Absent`` for names that are missing."""
     return _import_module(name, name.rpartition(".")[0])
 
@@ -179,11 +179,11 @@ def _import_module(name: str, within: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except Exception:  # as above
-        with _import_within_leniently(within):
+        with import_absent_for_missing_names(within):
             return importlib.import_module(name)
 
 
-def find_in(package: str, **functions: Sequence[str]) -> Callable[[str], Any]:
+def make_lazy_getattr(package: str, **functions: Sequence[str]) -> Callable[[str], Any]:
     """Return the ``__getattr__`` of a package whose functions are in modules of it.
 
     A module is imported when one of its functions is needed.
@@ -193,7 +193,7 @@ def find_in(package: str, **functions: Sequence[str]) -> Callable[[str], Any]:
     """
     modules = {name: module for module, names in functions.items() for name in names}
 
-    def find(name: str) -> Any:
+    def find_function(name: str) -> Any:
         if name not in modules:
             raise AttributeError(f"module '{package}' has no attribute '{name}'")
         try:
@@ -205,11 +205,11 @@ def find_in(package: str, **functions: Sequence[str]) -> Callable[[str], Any]:
                 f"cannot import {name} from {package}.{modules[name]}: {error}"
             ) from error
 
-    return find
+    return find_function
 
 
 @functools.cache
-def load_all(package: str) -> tuple[Any, ...]:
+def import_families(package: str) -> tuple[Any, ...]:
     """Import the families of probes of an adapter: all modules of a package.
 
     A family that cannot be imported at all has the probes that its file names, and each of them
@@ -235,16 +235,16 @@ def list_probes(package: str, scope: str = "library") -> dict[tuple[str, str], A
     """
     return {
         key if isinstance(key, tuple) else (key, scope): probe
-        for family in load_all(package)
+        for family in import_families(package)
         for key, probe in family.PROBES.items()
     }
 
 
-def list_absent(package: str) -> dict[str, str]:
+def list_reasons_of_absent_details(package: str) -> dict[str, str]:
     """Return the ``ABSENT`` of the families of a package: detail -> why there is no probe."""
     return {
         detail: reason
-        for family in load_all(package)
+        for family in import_families(package)
         for detail, reason in getattr(family, "ABSENT", {}).items()
     }
 
@@ -253,7 +253,7 @@ def _make_unread_module(module: str, error: Exception) -> Any:
     spec = importlib.util.find_spec(module)
     file = (spec and spec.origin) or ""
     # an error of parsing names the file and the line
-    tree = ast.parse(source.read_text(file) if file else "", file)
+    tree = ast.parse(source.read_source_text(file) if file else "", file)
     probes = {key: _make_raising_probe(error) for key in _list_probe_keys(tree)}
     return SimpleNamespace(__name__=module, PROBES=probes, ABSENT={}, UNREAD=error)
 
@@ -266,10 +266,14 @@ def _list_probe_keys(tree: ast.Module) -> list[Any]:
     """
     keys: dict[Any, None] = {}
     for statement in tree.body:
-        stored = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and _is_set(n)}
+        stored = {
+            n.id
+            for n in ast.walk(statement)
+            if isinstance(n, ast.Name) and _is_submodule_imported(n)
+        }
         for node in ast.walk(statement) if "ABSENT" not in stored else ():
             if isinstance(node, ast.DictComp):
-                keys.update(dict.fromkeys(_list_measured_keys(tree, node)))
+                keys.update(dict.fromkeys(_list_keys_of_measurements(tree, node)))
             for key in node.keys if isinstance(node, ast.Dict) else ():
                 with contextlib.suppress(ValueError):
                     value = ast.literal_eval(key) if key is not None else None
@@ -279,11 +283,11 @@ def _list_probe_keys(tree: ast.Module) -> list[Any]:
     return list(keys)
 
 
-def _is_set(name: ast.Name) -> bool:
+def _is_submodule_imported(name: ast.Name) -> bool:
     return isinstance(name.ctx, ast.Store)
 
 
-def _list_measured_keys(tree: ast.Module, node: ast.DictComp) -> list[Any]:
+def _list_keys_of_measurements(tree: ast.Module, node: ast.DictComp) -> list[Any]:
     """Return the keys that a dictionary takes from ``MEASUREMENTS`` of an imported module."""
     scope = node.key.elts[1] if isinstance(node.key, ast.Tuple) else None
     named = ast.unparse(node.generators[0].iter).partition(".MEASUREMENTS")
@@ -298,8 +302,8 @@ def _list_measured_keys(tree: ast.Module, node: ast.DictComp) -> list[Any]:
 def _make_raising_probe(error: Exception) -> Callable[[Mapping[str, Any]], Any]:
     raised_at = error.__traceback__
 
-    def probe(inputs: Mapping[str, Any]) -> Any:
+    def raise_error(inputs: Mapping[str, Any]) -> Any:
         del inputs
         raise error.with_traceback(raised_at)
 
-    return probe
+    return raise_error

@@ -38,7 +38,7 @@ class FileKind:
     stored: bool = False
 
 
-def mark_stored(kinds: Iterable[FileKind], names: Sequence[str]) -> tuple[FileKind, ...]:
+def mark_stored_kinds(kinds: Iterable[FileKind], names: Sequence[str]) -> tuple[FileKind, ...]:
     """Return kinds of files, with those of some names ``stored``."""
     return tuple(replace(kind, stored=kind.name in names) for kind in kinds)
 

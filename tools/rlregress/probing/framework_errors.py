@@ -17,7 +17,7 @@ from rlregress.probing import families
 _PASSING = tuple(str(module.__file__) for module in (families, importlib))
 
 
-def call_through(original: Callable[..., Any], /, *arguments: Any, **options: Any) -> Any:
+def call_original(original: Callable[..., Any], /, *arguments: Any, **options: Any) -> Any:
     """Call the function that a hook or a wrapper of the suite replaces.
 
     An error from there belongs to the caller of the hook. This frame in its traceback shows it.
@@ -25,7 +25,7 @@ def call_through(original: Callable[..., Any], /, *arguments: Any, **options: An
     return original(*arguments, **options)
 
 
-THROUGH = call_through.__code__
+THROUGH = call_original.__code__
 
 
 class ExpectedError(str):
@@ -65,39 +65,41 @@ def was_raised_in(error: BaseException, package: str) -> bool:
     )
 
 
-def error_location(error: BaseException) -> dict[str, Any]:
+def find_error_location(error: BaseException) -> dict[str, Any]:
     """Return the innermost frame of an error; empty for one that was never raised.
 
     ``file`` (below the folder that its package is in), ``line`` and ``function``.
     """
     frames = traceback.extract_tb(error.__traceback__)
-    own = _drop_wrappers(frames)
+    own = _drop_frames_of_suite(frames)
     decisive = [f for f in own if f.filename not in _PASSING and not f.filename.startswith("<")]
     if not frames:
         return {}
     frame = (decisive or frames)[-1]
     return {
-        "file": _path_below_import(frame.filename),
+        "file": _shorten_to_import_path(frame.filename),
         "line": frame.lineno,
         "function": frame.name,
     }
 
 
-def _drop_wrappers(frames: Sequence[traceback.FrameSummary]) -> list[traceback.FrameSummary]:
+def _drop_frames_of_suite(frames: Sequence[traceback.FrameSummary]) -> list[traceback.FrameSummary]:
     """Return frames without those of the suite that only pass a call on."""
     passed = [(f.filename, f.name) == (THROUGH.co_filename, THROUGH.co_name) for f in frames]
     by = [*passed[1:], False]
     return [f for n, f in enumerate(frames) if not passed[n] and not by[n]]
 
 
-def _path_below_import(file: str) -> str:
+def _shorten_to_import_path(file: str) -> str:
     """Return a file below the folder that it was imported from; else its path."""
     folders = [os.path.join(os.path.abspath(entry), "") for entry in sys.path]
     above = [folder for folder in folders if file.startswith(folder)]
     return file[len(max(above, key=len)) :] if above else file
 
 
-def error_origin(error: BaseException, modules: Sequence[str], folders: Sequence[str] = ()) -> str:
+def find_error_origin(
+    error: BaseException, modules: Sequence[str], folders: Sequence[str] = ()
+) -> str:
     """Return the origin of an error, by its innermost frame: "suite", "framework" or "other".
 
     Args:
@@ -105,7 +107,7 @@ def error_origin(error: BaseException, modules: Sequence[str], folders: Sequence
         modules: importable packages of the framework.
         folders: where else its code is.
     """
-    file = str(error_location(error).get("file", ""))
+    file = str(find_error_location(error).get("file", ""))
     top = file.partition("/")[0]
     if top == __name__.partition(".")[0]:
         return "suite"

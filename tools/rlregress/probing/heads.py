@@ -35,7 +35,7 @@ class Heads:
     values: Sequence[Any] = ()
     repeated: int = 1
 
-    def fix_policy(self, location: Sequence[float], deviation: Sequence[float]) -> None:
+    def fix_policy_output(self, location: Sequence[float], deviation: Sequence[float]) -> None:
         """Let the policy output the same for every observation.
 
         Args:
@@ -49,7 +49,7 @@ class Heads:
             if self.set_deviation is not None:
                 self.set_deviation(torch.as_tensor(deviation, dtype=torch.float32))
 
-    def scale_values(self, factor: float) -> None:
+    def scale_value_outputs(self, factor: float) -> None:
         """Multiply the outputs of the value networks."""
         with torch.no_grad():
             for layer in self.values:
@@ -57,7 +57,7 @@ class Heads:
                 layer.bias *= factor
 
 
-def prepare_heads(request: Any, heads: Callable[[], Heads]) -> None:
+def prepare_heads_of_agent(request: Any, heads: Callable[[], Heads]) -> None:
     """Call ``prepare`` of a ``TrainingRequest``, if it has one, with the heads of its agent."""
     if request.prepare is not None:
         request.prepare(heads())
@@ -68,13 +68,15 @@ def fix_normal_draws(numbers: np.ndarray) -> Iterator[None]:
     """Let each Gaussian draw its mean plus these multiples of its deviation: [n, dimensions]."""
     multiples = torch.as_tensor(numbers, dtype=torch.float32)
 
-    def draw(law: Any, sample_shape: Any = ()) -> torch.Tensor:
+    def draw_fixed_numbers(law: Any, sample_shape: Any = ()) -> torch.Tensor:
         del sample_shape
         return law.loc + law.scale * multiples
 
     with ExitStack() as around:
         for name in ("sample", "rsample"):
-            around.enter_context(mock.patch.object(torch.distributions.Normal, name, draw))
+            around.enter_context(
+                mock.patch.object(torch.distributions.Normal, name, draw_fixed_numbers)
+            )
         yield
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from rlregress.errors import UserError
 
 
-def refuse_hyperparameters(who: str, reasons: Sequence[str]) -> None:
+def raise_if_unusable(who: str, reasons: Sequence[str]) -> None:
     """Raise UserError if there are reasons why a hyperparameter set cannot be used.
 
     Args:
@@ -22,7 +22,7 @@ def refuse_hyperparameters(who: str, reasons: Sequence[str]) -> None:
         )
 
 
-def drop_fixed(
+def split_off_fixed_hyperparameters(
     fixed: Mapping[tuple[str, str], Any], algorithm: str, hyperparameters: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[str]]:
     """Return the hyperparameters that are not fixed, and a reason for each fixed one that differs.
@@ -31,7 +31,7 @@ def drop_fixed(
         fixed: (algorithm, hyperparameter) -> the value that it has, and that no argument sets.
 
     Returns:
-        Hyperparameters to be set, and a clause of ``refuse_hyperparameters`` for each fixed one
+        Hyperparameters to be set, and a clause of ``raise_if_unusable`` for each fixed one
         that was requested with another value.
     """
     ours = {
@@ -47,7 +47,7 @@ def drop_fixed(
     return {name: value for name, value in hyperparameters.items() if name not in ours}, reasons
 
 
-def convert_exploration_steps(
+def convert_exploration_steps_to_fraction(
     hyperparameters: Mapping[str, Any], total_steps: int
 ) -> dict[str, Any]:
     """Return hyperparameters with ``exploration_steps`` as a fraction of all steps."""

@@ -18,7 +18,7 @@ from types import MappingProxyType
 Places = tuple[tuple[str, int], ...]
 
 
-def _list_places() -> Places:
+def _list_import_folders() -> Places:
     places = []
     for entry in sys.path:
         try:
@@ -28,25 +28,25 @@ def _list_places() -> Places:
     return tuple(places)
 
 
-def versions(names: tuple[str, ...]) -> Mapping[str, str]:
+def map_installed_versions(names: tuple[str, ...]) -> Mapping[str, str]:
     """Return the versions of installed distributions by name.
 
     Raises:
         importlib.metadata.PackageNotFoundError: one of them is not installed; ``args[0]`` is the
             first of these.
     """
-    return _read_versions(names, _list_places())
+    return _map_versions_in_folders(names, _list_import_folders())
 
 
 @functools.lru_cache(maxsize=64)
-def _read_versions(names: tuple[str, ...], places: Places) -> Mapping[str, str]:
+def _map_versions_in_folders(names: tuple[str, ...], places: Places) -> Mapping[str, str]:
     del places
     return MappingProxyType({name: importlib.metadata.version(name) for name in names})
 
 
 def find_distribution(name: str) -> tuple[str, Path] | None:
     """Return version of a distribution, and the folder that it is installed in; None: it is not."""
-    return _find_distribution_cached(name, _list_places())
+    return _find_distribution_cached(name, _list_import_folders())
 
 
 @functools.lru_cache(maxsize=16)
@@ -58,9 +58,9 @@ def _find_distribution_cached(name: str, places: Places) -> tuple[str, Path] | N
     return None
 
 
-def entry_points(group: str) -> Mapping[str, importlib.metadata.EntryPoint]:
+def map_entry_points(group: str) -> Mapping[str, importlib.metadata.EntryPoint]:
     """Return the entry points of a group by name."""
-    return _read_entry_points(group, _list_places())
+    return _read_entry_points(group, _list_import_folders())
 
 
 @functools.lru_cache(maxsize=16)

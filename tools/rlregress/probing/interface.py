@@ -60,7 +60,7 @@ class Passing:
     def __init__(self, checkpoints: Sequence[int], done: int = -1) -> None:
         self._pending = [checkpoint for checkpoint in checkpoints if checkpoint > done]
 
-    def has_passed(self, steps: int) -> bool:
+    def has_passed_any(self, steps: int) -> bool:
         """Return whether one or more were passed since the last call."""
         passed = bool(self._pending) and steps >= self._pending[0]
         while self._pending and steps >= self._pending[0]:
@@ -85,7 +85,7 @@ class TrainingRequest:
             first point at or after each of them where the framework's loop can be observed.
         on_checkpoint: must not be allowed to disturb the training.
         keep: to be called at every whole step of the framework's loop, by an adapter that can keep
-            a training (``Train.no_resume_reason``): when nothing of the training is anywhere but
+            a training (``Train.explain_no_resume``): when nothing of the training is anywhere but
             in the objects that it is called with, the request, and the global random generators.
         kept: what ``keep`` was called with, in another process: the training goes on from there,
             and draws no random number before it does.
@@ -124,7 +124,7 @@ class TrainingVariant:
     running: bool = False
     autoreset: str = ""
 
-    def require_supported(self, framework: str, *supported: str) -> None:
+    def raise_if_unsupported(self, framework: str, *supported: str) -> None:
         """Raise Unsupported if a variant is requested that a framework does not offer."""
         for spec in fields(self):
             if spec.name not in supported and getattr(self, spec.name) != spec.default:
@@ -181,16 +181,16 @@ class Transitions:
     done: np.ndarray | None
     terminated: np.ndarray | None
 
-    def join_segments(self, steps: int) -> Transitions:
+    def join_short_segments(self, steps: int) -> Transitions:
         """Join shorter segments, of a framework that updates more often."""
 
-        def joined(rows: Any) -> Any:
+        def join_rows(rows: Any) -> Any:
             if rows is None or rows.shape[1] >= steps:
                 return rows
             return rows.reshape(-1, steps, *rows.shape[2:])
 
         return Transitions(
-            **{field.name: joined(getattr(self, field.name)) for field in fields(self)}
+            **{field.name: join_rows(getattr(self, field.name)) for field in fields(self)}
         )
 
 

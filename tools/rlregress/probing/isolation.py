@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _shift = 0
 
 
-def shift_seeds(by: int) -> None:
+def shift_all_seeds(by: int) -> None:
     """Let every probe of this process, and every training of a behaviour test, draw other numbers.
 
     Assertions hold for every seed: a test that fails with one alone decides by chance.
@@ -24,12 +24,12 @@ def shift_seeds(by: int) -> None:
 
 
 def shift_seed(seed: int) -> int:
-    """Return a seed of a probe or a behaviour test, moved as by ``shift_seeds``."""
+    """Return a seed of a probe or a behaviour test, moved as by ``shift_all_seeds``."""
     return seed + _shift
 
 
 @contextlib.contextmanager
-def isolate_generators() -> Iterator[None]:
+def isolate_random_generators() -> Iterator[None]:
     """Seed the generators of random, NumPy and torch (on the CPU) for as long as this lasts.
 
     Torch has one thread: with more, operations on a few numbers wait for each other on a busy
@@ -40,7 +40,7 @@ def isolate_generators() -> Iterator[None]:
     from rlregress.probing import random_generators
 
     dtype, threads = torch.get_default_dtype(), torch.get_num_threads()
-    with random_generators.restore_states_after():
+    with random_generators.restore_generator_states_after():
         try:
             torch.set_num_threads(1)
             random_generators.seed_generators(shift_seed(0))
@@ -50,7 +50,7 @@ def isolate_generators() -> Iterator[None]:
             torch.set_default_dtype(dtype)
 
 
-def run_isolated(probe: Probe, inputs: Inputs) -> np.ndarray:
+def run_probe_isolated(probe: Probe, inputs: Inputs) -> np.ndarray:
     """Call a probe in isolation, and return its result. Every probe is called by this function."""
-    with isolate_generators():
+    with isolate_random_generators():
         return probe(inputs)

@@ -9,8 +9,8 @@ from typing import Any
 import torch
 
 from rlregress.measurements.loop_journal import Journal
-from rlregress.probing.layers import gradient_norm
-from rlregress.probing.recorded_update import watch_updates
+from rlregress.probing.layers import compute_gradient_norm
+from rlregress.probing.recorded_update import record_differentiated_losses
 
 #: an optimiser -> the parts that it is about to step, with their parameters
 Parts = Callable[[torch.optim.Optimizer], Mapping[str, Iterable[torch.Tensor]]]
@@ -22,7 +22,7 @@ class Recorder(Journal):
     """A journal that writes itself."""
 
     @contextmanager
-    def record_steps(
+    def record_optimizer_steps(
         self,
         parts: Parts,
         policy: Parameters,
@@ -47,7 +47,7 @@ class Recorder(Journal):
                 self.moves.append((changed[0], changed[1]))
             states.append(now)
 
-        def note(optimizer: torch.optim.Optimizer) -> None:
+        def note_step(optimizer: torch.optim.Optimizer) -> None:
             for part, parameters in parts(optimizer).items():
                 own = list(parameters)
                 if part == "critic":
@@ -56,26 +56,26 @@ class Recorder(Journal):
                     temperature[:] = own
                     self.temperatures.append(float(own[0].detach()))
                 if part not in self.gradient_norms:
-                    self.gradient_norms[part] = gradient_norm(optimizer, own)
+                    self.gradient_norms[part] = compute_gradient_norm(optimizer, own)
                 self.rates[part] = optimizer.param_groups[0]["lr"]
                 self.losses[part].append(sum(losses))
                 losses.clear()
                 self.updates.append((part, self.steps))
                 after(part)
 
-        with watch_updates(note) as losses:
+        with record_differentiated_losses(note_step) as losses:
             yield
         note_changes()
         self.temperatures += [float(parameter.detach()) for parameter in temperature]
 
 
-def make_parts(optimizers: Mapping[str, Any]) -> Parts:
+def name_parts_of_optimizers(optimizers: Mapping[str, Any]) -> Parts:
     """Return ``Parts`` of these optimisers, each with all parameters that it holds."""
     by_id = {id(optimizer): part for part, optimizer in optimizers.items()}
 
-    def find_parts(optimizer: torch.optim.Optimizer) -> dict[str, list[torch.Tensor]]:
+    def find_parts_of_optimizer(optimizer: torch.optim.Optimizer) -> dict[str, list[torch.Tensor]]:
         part = by_id.get(id(optimizer))
         parameters = [p for group in optimizer.param_groups for p in group["params"]]
         return {} if part is None else {part: parameters}
 
-    return find_parts
+    return find_parts_of_optimizer

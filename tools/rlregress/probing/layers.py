@@ -10,26 +10,28 @@ import torch
 from torch import nn
 
 
-def linear_layers(network: nn.Module) -> list[nn.Linear]:
+def list_linear_layers(network: nn.Module) -> list[nn.Linear]:
     """Return the linear layers of a network, in their order."""
     return [layer for layer in network.modules() if isinstance(layer, nn.Linear)]
 
 
-def last_linear_layer(network: nn.Module) -> nn.Linear:
+def find_last_linear_layer(network: nn.Module) -> nn.Linear:
     """Return the last linear layer of a network."""
-    return linear_layers(network)[-1]
+    return list_linear_layers(network)[-1]
 
 
-def make_constant(network: nn.Module, numbers: Any) -> None:
+def make_output_constant(network: nn.Module, numbers: Any) -> None:
     """Let the last linear layer output these numbers, or one number, always; it stays trainable."""
-    layer = last_linear_layer(network)
+    layer = find_last_linear_layer(network)
     with torch.no_grad():
         layer.weight.zero_()
         fixed = torch.as_tensor(np.asarray(numbers, dtype=np.float64), dtype=layer.bias.dtype)
         layer.bias.copy_(fixed.expand_as(layer.bias))
 
 
-def make_pinned(network: nn.Module, call: Callable[[], torch.Tensor], numbers: Any) -> None:
+def make_output_constant_for_input(
+    network: nn.Module, call: Callable[[], torch.Tensor], numbers: Any
+) -> None:
     """Let a network output these numbers, or one number, for one input.
 
     It outputs others for other inputs, so an update that evaluates it on a wrong input shows that.
@@ -37,14 +39,14 @@ def make_pinned(network: nn.Module, call: Callable[[], torch.Tensor], numbers: A
     Args:
         call: evaluates it on the input, [1, outputs].
     """
-    layer = last_linear_layer(network)
+    layer = find_last_linear_layer(network)
     with torch.no_grad():
         output = call()[0]
         fixed = torch.as_tensor(np.asarray(numbers, dtype=np.float64), dtype=layer.bias.dtype)
         layer.bias.add_(fixed.expand_as(layer.bias) - output)
 
 
-def describe_architecture(
+def describe_networks_as_numbers(
     hidden: Iterable[Sequence[int]], critics: int, activation: Sequence[float], shared: bool
 ) -> np.ndarray:
     """Return the networks of an off-policy agent as numbers.
@@ -65,20 +67,20 @@ def measure_activation(network: nn.Module, call: Callable[[torch.Tensor], Any]) 
     Args:
         call: evaluates the network for observations [1, dimensions].
     """
-    first, second = linear_layers(network)[:2]
+    first, second = list_linear_layers(network)[:2]
     recorded: list[float] = []
     handle = second.register_forward_pre_hook(
         lambda _, inputs: recorded.append(float(inputs[0][0, 0]))
     )
     with torch.no_grad():
         for number in (-0.5, 0.5):
-            make_constant(first, number)
+            make_output_constant(first, number)
             call(torch.zeros(1, first.in_features))
     handle.remove()
     return recorded
 
 
-def describe_ppo_architecture(
+def describe_ppo_networks_as_numbers(
     parts: Sequence[nn.Module], heads: int, sequences: Iterable[Any], fed: torch.Tensor
 ) -> np.ndarray:
     """Return policy and value network of PPO as numbers.
@@ -91,7 +93,7 @@ def describe_ppo_architecture(
         heads: how many of the last linear layers of each are no hidden ones.
         sequences: the sequences of layers in which the activation functions stand.
     """
-    layers = [linear_layers(part) for part in parts]
+    layers = [list_linear_layers(part) for part in parts]
     widths = [[layer.out_features for layer in own[: len(own) - heads]] for own in layers]
     shared = set(map(id, layers[0])) & set(map(id, layers[1]))
     functions = [m for sequence in sequences for m in sequence if not isinstance(m, nn.Linear)]
@@ -135,7 +137,7 @@ def measure_ppo_initialisation(layers: Sequence[nn.Linear]) -> list[float]:
     return [*gains, max(float(bias.abs().max()) for bias in biases)]
 
 
-def log_epsilon(optimizer: torch.optim.Optimizer, own: Iterable[torch.Tensor]) -> float:
+def read_log_epsilon(optimizer: torch.optim.Optimizer, own: Iterable[torch.Tensor]) -> float:
     """Return the logarithm to base 10 of Adam's epsilon; 0.0 unless it holds just these parameters.
 
     Raises:
@@ -150,7 +152,7 @@ def log_epsilon(optimizer: torch.optim.Optimizer, own: Iterable[torch.Tensor]) -
     return float(np.log10(epsilon))
 
 
-def gradient_norm(
+def compute_gradient_norm(
     optimizer: torch.optim.Optimizer, own: Iterable[torch.Tensor] | None = None
 ) -> float:
     """Return the norm of all gradients that an optimiser finds.

@@ -27,9 +27,9 @@ from typing import Any
 
 import rlregress
 from rlregress.probing.interface import TraceTraining
-from rlregress.probing.option_variants import label_of, list_other_values
+from rlregress.probing.option_variants import label_value, list_other_values
 from rlregress.probing.random_generators import seed_generators
-from rlregress.probing.time_limits import raise_after
+from rlregress.probing.time_limits import raise_error_after
 
 _SUITE = os.path.join(str(Path(rlregress.__file__).parent), "")
 #: code of the suite that stands between a training and the framework.
@@ -68,10 +68,10 @@ class Option:
         values = list_other_values(self.described, self.parameter)
         return values[:1] if isinstance(self.parameter.default, (int, float)) else values
 
-    def label(self, value: Any) -> str:
+    def name_training_with(self, value: Any) -> str:
         """Return the name of a training with this value."""
         name = self.function.__qualname__.replace(".__init__", "")
-        return f"{name}({self.parameter.name}={label_of(value)})"
+        return f"{name}({self.parameter.name}={label_value(value)})"
 
     @contextlib.contextmanager
     def change_default(self, value: Any) -> Iterator[None]:
@@ -119,8 +119,8 @@ class OptionTrainings:
             gc.freeze()
             for option in captured.take_captured():
                 for value in option.list_other_values():
-                    run = partial(_train_with, option, value, seconds, train)
-                    yield f"{name}: {option.label(value)}", run
+                    run = partial(_train_with_option, option, value, seconds, train)
+                    yield f"{name}: {option.name_training_with(value)}", run
 
 
 def _train_seeded(training: TraceTraining, make_env: Callable[..., Any], seed: int) -> Any:
@@ -131,11 +131,11 @@ def _train_seeded(training: TraceTraining, make_env: Callable[..., Any], seed: i
         return training(make_env, seed)
 
 
-def _train_with(option: Option, value: Any, seconds: float, train: Callable[[], Any]) -> Any:
+def _train_with_option(option: Option, value: Any, seconds: float, train: Callable[[], Any]) -> Any:
     # a training that waits uses no CPU time; on a busy machine one that computes takes longer by
     # the clock
     limits = {signal.ITIMER_VIRTUAL: seconds, signal.ITIMER_REAL: _WAITED * seconds}
-    with option.change_default(value), raise_after(DoesNotEnd, limits):
+    with option.change_default(value), raise_error_after(DoesNotEnd, limits):
         try:
             return train()
         except DoesNotEnd:
@@ -159,8 +159,8 @@ class CapturedOptions:
         """Return the result of a training, and capture options during it."""
         tracer = sys.gettrace()
 
-        def trace(frame: FrameType, event: str, argument: Any) -> Any:
-            self._trace_call(frame)
+        def trace(frame: FrameType, event: Any, argument: Any) -> Any:
+            self._note_option_of_call(frame)
             return tracer and tracer(frame, event, argument)
 
         # not sys.setprofile, which also reports each return and each call of C code
@@ -176,7 +176,7 @@ class CapturedOptions:
         self._options.clear()
         return options
 
-    def _trace_call(self, frame: FrameType) -> None:
+    def _note_option_of_call(self, frame: FrameType) -> None:
         code = frame.f_code
         if id(code) in self._captured:
             return
@@ -185,10 +185,12 @@ class CapturedOptions:
         is_constructor = code.co_name == "__init__"
         if is_constructor or (code.co_name[:1] not in "_<" and _is_called_by_training(frame)):
             self._captured[id(code)] = code
-            self._capture_options(frame, _list_handed_down(frame) if is_constructor else set())
+            self._capture_options(
+                frame, _list_parameters_passed_down(frame) if is_constructor else set()
+            )
 
     def _capture_options(self, frame: FrameType, handed_down: Collection[str]) -> None:
-        function, described = find_function(frame)
+        function, described = find_function_of_frame(frame)
         if function is None:
             return
         for name, parameter in inspect.signature(function).parameters.items():
@@ -208,27 +210,27 @@ def _is_called_by_training(frame: FrameType) -> bool:
     return caller is not None and caller.f_code.co_filename.startswith(_SUITE)
 
 
-def _list_handed_down(frame: FrameType) -> set[str]:
+def _list_parameters_passed_down(frame: FrameType) -> set[str]:
     """Return the parameters of the constructors that this one was called by, of the same object."""
-    instance, names = _first_argument(frame), set[str]()
+    instance, names = _get_first_argument(frame), set[str]()
     caller = frame.f_back
     while caller is not None:
         code = caller.f_code
-        if code.co_name == "__init__" and _first_argument(caller) is instance:
+        if code.co_name == "__init__" and _get_first_argument(caller) is instance:
             names.update(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
         caller = caller.f_back
     return names
 
 
-def _first_argument(frame: FrameType) -> Any:
+def _get_first_argument(frame: FrameType) -> Any:
     """Return the first argument of a call: the object or the class of a method."""
     code = frame.f_code
     return frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
 
 
-def find_function(frame: FrameType) -> tuple[FunctionType | None, Any]:
+def find_function_of_frame(frame: FrameType) -> tuple[FunctionType | None, Any]:
     """Return the function that a frame runs, and it or its class, whose docstring names values."""
-    code, first = frame.f_code, _first_argument(frame)
+    code, first = frame.f_code, _get_first_argument(frame)
     owners = inspect.getmro(first if inspect.isclass(first) else type(first))
     places = [*((vars(owner), owner) for owner in owners), (frame.f_globals, None)]
     for names, owner in places:

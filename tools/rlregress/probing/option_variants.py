@@ -26,7 +26,7 @@ from torch import nn
 import rlregress
 from rlregress.probing.framework_errors import ExpectedError
 from rlregress.probing.interface import Unsupported
-from rlregress.probing.signatures import list_parameters
+from rlregress.probing.signatures import list_parameters_with_inherited
 
 Call = Callable[[Any, Any], Any]
 _SUITE = str(Path(rlregress.__file__).parent)
@@ -140,19 +140,19 @@ def list_variants(
     Args:
         required: arguments that every call has.
     """
-    for name, parameter in list_parameters(called).items():
+    for name, parameter in list_parameters_with_inherited(called).items():
         varied = parameter.default is not parameter.empty and name not in subject.skip
         if varied and "*" not in subject.skip and not {name} & {*required, *subject.options}:
             for value in list_other_values(called, parameter):
                 yield f"{name}={value}", {name: value}
     for name, values in subject.options.items():
         for value in values:
-            yield f"{name}={label_of(value)}", {name: value}
+            yield f"{name}={label_value(value)}", {name: value}
     for options in subject.together:
-        yield ", ".join(f"{k}={label_of(v)}" for k, v in options.items()), dict(options)
+        yield ", ".join(f"{k}={label_value(v)}" for k, v in options.items()), dict(options)
 
 
-def label_of(value: Any) -> str:
+def label_value(value: Any) -> str:
     """Return a value for the name of a case; of a function that makes it, the name of that."""
     if callable(value):
         return str(value.__name__ if hasattr(value, "__name__") else label_partial(value))
@@ -167,7 +167,9 @@ def label_partial(value: partial[Any]) -> str:
 # -- cases --------------------------------------------------------------------------------------
 
 
-def make_cases(subject: Subject, seed: int, names: Names) -> dict[str, Callable[[], Any]]:
+def make_calls_of_subject(
+    subject: Subject, seed: int, names: Names
+) -> dict[str, Callable[[], Any]]:
     """Return name -> call, of all calls of a subject; empty if the version lacks it."""
     module, _, name = subject.name.partition(":")
     try:
@@ -176,10 +178,10 @@ def make_cases(subject: Subject, seed: int, names: Names) -> dict[str, Callable[
         return {}
     by_name: dict[str, Callable[[], Any]] = {}
 
-    def add(kit: str, label: str, options: dict[str, Any], input_: str, call: str) -> None:
+    def add_call(kit: str, label: str, options: dict[str, Any], input_: str, call: str) -> None:
         labels = (kit if kit != first else "", input_, call if call != main else "")
         use = partial(
-            _use_subject, subject, called, names, subject.kits[kit], options, input_, call
+            _make_and_call_subject, subject, called, names, subject.kits[kit], options, input_, call
         )
         by_name[" ".join(filter(None, (f"{name}({label})", *labels)))] = partial(
             _call_seeded, use, seed
@@ -190,16 +192,16 @@ def make_cases(subject: Subject, seed: int, names: Names) -> dict[str, Callable[
     brief = subject.brief or subject.inputs[:1]
     for kit in subject.kits:
         for input_ in subject.inputs if kit == first else brief:
-            add(kit, "", {}, input_, main)
+            add_call(kit, "", {}, input_, main)
         for call in list(subject.calls)[1:]:
             if kit == first or {kit, f"{kit} {call}"} & set(subject.thorough):
-                add(kit, "", {}, brief[0], call)
+                add_call(kit, "", {}, brief[0], call)
     for label, options in list_variants(called, subject, required):
         for input_ in brief:
-            add(first, label, options, input_, main)
+            add_call(first, label, options, input_, main)
     varied = not {"*", "holds"} & set(subject.skip)
     if varied and inspect.isclass(called) and required:
-        read = partial(_read_defaults, called, names, subject.kits[first].arguments)
+        read = partial(_read_attributes_of_options, called, names, subject.kits[first].arguments)
         by_name[f"{name}() holds"] = partial(_call_seeded, read, seed)
     return by_name
 
@@ -210,7 +212,7 @@ class Tables:
 
     Attributes:
         names: functions that find their names.
-        modules: the ``subjects()`` of each returns them by part.
+        modules: ``list_subjects()`` of each returns them by part.
     """
 
     names: Names
@@ -218,16 +220,19 @@ class Tables:
 
     def list_subjects(self) -> dict[str, list[Subject]]:
         """Return classes and functions by part."""
-        return {part: group for table in self.modules for part, group in table.subjects().items()}
+        return {
+            part: group for table in self.modules for part, group in table.list_subjects().items()
+        }
 
-    def calls(self, part: str, seed: int) -> dict[str, Callable[[], Any]]:
+    def make_calls_of_part(self, part: str, seed: int) -> dict[str, Callable[[], Any]]:
         """Return the calls of a part by name."""
         case_tables = [
-            make_cases(subject, seed, self.names) for subject in self.list_subjects()[part]
+            make_calls_of_subject(subject, seed, self.names)
+            for subject in self.list_subjects()[part]
         ]
         return {name: call for calls in case_tables for name, call in calls.items()}
 
-    def call_part(self, part: str, seed: int) -> dict[str, Any]:
+    def make_and_call_part(self, part: str, seed: int) -> dict[str, Any]:
         """Make the calls of a part in the order of their names, which versions share.
 
         Raises:
@@ -237,39 +242,42 @@ class Tables:
         with warnings.catch_warnings():
             # about what is done on purpose
             warnings.simplefilter("ignore")
-            for name, call in sorted(self.calls(part, seed).items()):
-                outputs.update(list_events(name, call()))
+            for name, call in sorted(self.make_calls_of_part(part, seed).items()):
+                outputs.update(name_events_of_call(name, call()))
         if not outputs:
             raise Unsupported(f"this version has no class or function of {part}")
         return outputs
 
 
-def _read_defaults(called: Any, names: Names, arguments: Callable[[], dict[str, Any]]) -> Any:
+def _read_attributes_of_options(
+    called: Any, names: Names, arguments: Callable[[], dict[str, Any]]
+) -> Any:
     """Return the attributes of an object that have names of its options, where users read them."""
     instance = called(**{names.keyword(called, n): value for n, value in arguments().items()})
 
-    def read(name: str) -> Any:
+    def read_attribute(name: str) -> Any:
         # an option without an attribute is a result, too
         item = getattr(instance, name, "none")
         return str(type(item)) if isinstance(item, nn.Module) else item
 
     return Items(
-        (name, call_or_error(partial(read, name))) for name in list(list_parameters(called))[1:]
+        (name, call_or_return_error(partial(read_attribute, name)))
+        for name in list(list_parameters_with_inherited(called))[1:]
     )
 
 
-def set_seed(seed: int) -> None:
+def seed_torch_generator(seed: int) -> None:
     """Seed torch's own generator; see ``random_generators.seed_generators``."""
     torch.default_generator.manual_seed(seed)
 
 
 def _call_seeded(call: Callable[[], Any], seed: int) -> Any:
-    set_seed(seed)
+    seed_torch_generator(seed)
     np.random.seed(seed)
-    return call_or_error(call)
+    return call_or_return_error(call)
 
 
-def _use_subject(
+def _make_and_call_subject(
     subject: Subject,
     called: Any,
     names: Names,
@@ -284,7 +292,8 @@ def _use_subject(
         )
         # an option that a version lacks is found out before anything is made
         optional = {
-            named(k): value() if _is_factory(value) else value for k, value in options.items()
+            named(k): value() if _is_default_factory(value) else value
+            for k, value in options.items()
         }
         own = kit.arguments()
         arguments = {**{named(name): value for name, value in own.items()}, **optional}
@@ -297,23 +306,23 @@ def _use_subject(
         return subject.calls[call](instance, batch)
 
 
-def _is_factory(value: Any) -> bool:
+def _is_default_factory(value: Any) -> bool:
     return callable(value) and not inspect.isclass(value)
 
 
-def call_or_error(call: Callable[[], Any]) -> Any:
+def call_or_return_error(call: Callable[[], Any]) -> Any:
     """Return the result of a call, an ``ExpectedError`` of the library, or ``Lacking``.
 
     A version lacks a name or keyword that the suite itself uses in vain: the list of changed names
     has it. An error from inside of the library is its answer.
     """
     try:
-        return make_recordable(call())
+        return convert_to_recordable(call())
     except Exception as error:
-        return Lacking(error) if _is_about_missing_option(error) else ExpectedError(error)
+        return Lacking(error) if _says_option_is_missing(error) else ExpectedError(error)
 
 
-def _is_about_missing_option(error: Exception) -> bool:
+def _says_option_is_missing(error: Exception) -> bool:
     if isinstance(error, Unsupported):
         return True
     words = "argument" if isinstance(error, TypeError) else ""
@@ -327,49 +336,54 @@ def _is_about_missing_option(error: Exception) -> bool:
     )
 
 
-def list_items(answer: Any) -> Mapping[str, Any]:
+def split_answer_into_items(answer: Any) -> Mapping[str, Any]:
     """Return the items of an answer; an answer without items is its only one."""
     return answer if isinstance(answer, Items) else {"": answer}
 
 
-def list_events(name: str, value: Any) -> dict[str, Any]:
+def name_events_of_call(name: str, value: Any) -> dict[str, Any]:
     """Return the events of a call by name: the call itself, and its items if it has some."""
     if not isinstance(value, Items):
-        return {} if _lacks(value) else {name: value}
-    items = {f"{name}: {label}": item for label, item in value.items() if not _lacks(item)}
+        return {} if _is_lacking(value) else {name: value}
+    items = {f"{name}: {label}": item for label, item in value.items() if not _is_lacking(item)}
     # the call by itself, so that items in one version and an error in the other are a difference
     return {name: "items", **items}
 
 
-def _lacks(value: Any) -> bool:
+def _is_lacking(value: Any) -> bool:
     if isinstance(value, (Mapping, list)):
-        return any(map(_lacks, value.values() if isinstance(value, Mapping) else value))
+        return any(map(_is_lacking, value.values() if isinstance(value, Mapping) else value))
     return isinstance(value, Lacking)
 
 
 # -- what is recorded ------------------------------------------------------------------------------
 
 
-def make_recordable(value: Any) -> Any:
+def convert_to_recordable(value: Any) -> Any:
     """Return a result as an event takes it: numbers, tensors, words and trees of them."""
     if isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, torch.Tensor):
         return value.detach().clone()
     if isinstance(value, nn.Module):
-        return {name: make_recordable(item) for name, item in value.state_dict().items()}
+        return {name: convert_to_recordable(item) for name, item in value.state_dict().items()}
     if hasattr(value, "batch_size") and hasattr(value, "items"):
-        items = {_format_key(key): make_recordable(item) for key, item in value.items(True, True)}
+        items = {
+            _format_key_as_name(key): convert_to_recordable(item)
+            for key, item in value.items(True, True)
+        }
         # words and numbers are no leaves of a tensordict
         words = {key: value[key] for key in set(value.keys()) - set(items)}
         return items | {
-            k: make_recordable(v) for k, v in words.items() if not hasattr(v, "batch_size")
+            k: convert_to_recordable(v) for k, v in words.items() if not hasattr(v, "batch_size")
         }
     if isinstance(value, Mapping):
         kind = Items if isinstance(value, Items) else dict
-        return kind({_format_key(key): make_recordable(item) for key, item in value.items()})
+        return kind(
+            {_format_key_as_name(key): convert_to_recordable(item) for key, item in value.items()}
+        )
     if isinstance(value, (list, tuple)) and not isinstance(value, torch.Size):
-        return [make_recordable(item) for item in value]
+        return [convert_to_recordable(item) for item in value]
     if isinstance(value, (np.ndarray, np.generic)):
         return value.copy()
     # the name of a function is no result
@@ -380,18 +394,18 @@ def _mask_address(value: Any) -> str:
     return re.sub(r" at 0x[0-9a-f]+", "", str(value))
 
 
-def _format_key(key: Any) -> str:
+def _format_key_as_name(key: Any) -> str:
     return ".".join(map(str, key)) if isinstance(key, tuple) else str(key)
 
 
 def call_with_gradients(module: Any, batch: Any, call: Callable[[Any], Any] | None = None) -> Any:
     """Return result, changed input, changed state of the module, and gradients of a call."""
-    before = make_recordable(batch)
-    state = make_recordable(module) if isinstance(module, nn.Module) else {}
+    before = convert_to_recordable(batch)
+    state = convert_to_recordable(module) if isinstance(module, nn.Module) else {}
     returned = (call or module)(batch)
     outputs = {
-        "returned": make_recordable(returned),
-        "written": select_changes(before, make_recordable(batch)),
+        "returned": convert_to_recordable(returned),
+        "written": select_changed_entries(before, convert_to_recordable(batch)),
     }
     tree: Any = returned if not isinstance(returned, torch.Tensor) else {"loss": returned}
     dictionary = hasattr(tree, "batch_size")
@@ -400,7 +414,7 @@ def call_with_gradients(module: Any, batch: Any, call: Callable[[Any], Any] | No
     start = "loss" if is_loss else ""
     leaves = {
         str(key): item
-        for key, item in (tree.items(True, True) if dictionary else _list_items(tree))
+        for key, item in (tree.items(True, True) if dictionary else _list_items_of_tree(tree))
         if isinstance(item, torch.Tensor) and item.requires_grad and str(key).startswith(start)
     }
     outputs["learnt"] = sorted(leaves)
@@ -412,25 +426,25 @@ def call_with_gradients(module: Any, batch: Any, call: Callable[[Any], Any] | No
             for name, item in module.named_parameters()
             if item.grad is not None
         }
-        outputs["state"] = select_changes(state, make_recordable(module))
+        outputs["state"] = select_changed_entries(state, convert_to_recordable(module))
     return outputs
 
 
-def _list_items(tree: Any) -> Iterator[tuple[Any, Any]]:
+def _list_items_of_tree(tree: Any) -> Iterator[tuple[Any, Any]]:
     if isinstance(tree, Mapping):
         yield from tree.items()
     elif isinstance(tree, (list, tuple)):
         yield from enumerate(tree)
 
 
-def select_changes(before: Any, after: Any) -> Any:
+def select_changed_entries(before: Any, after: Any) -> Any:
     """Return the entries that have changed."""
     if not isinstance(after, Mapping) or not isinstance(before, Mapping):
-        return {} if is_same(before, after) else after
-    return {key: item for key, item in after.items() if not is_same(before.get(key), item)}
+        return {} if is_bitwise_same(before, after) else after
+    return {key: item for key, item in after.items() if not is_bitwise_same(before.get(key), item)}
 
 
-def is_same(first: Any, second: Any) -> bool:
+def is_bitwise_same(first: Any, second: Any) -> bool:
     """Return whether two values are the same in every bit, type and shape."""
     if isinstance(first, torch.Tensor) and isinstance(second, torch.Tensor):
         same_type = first.shape == second.shape and first.dtype == second.dtype

@@ -9,19 +9,19 @@ import torch
 
 from rlregress.measurements.ppo_loop import Settings, Train
 from rlregress.probing.interface import Inputs
-from rlregress.probing.recorded_update import watch_updates
+from rlregress.probing.recorded_update import record_differentiated_losses
 
 
 def count_processes_and_passes(train: Train, inputs: Inputs) -> np.ndarray:
     """Return processes at a step of the optimiser, and backward passes for each step."""
     processes: list[int] = []
 
-    def count_processes(_: torch.optim.Optimizer) -> None:
+    def note_process_count(_: torch.optim.Optimizer) -> None:
         distributed = torch.distributed
         world = distributed.get_world_size() if distributed.is_initialized() else 1
         processes.append(max(world, 1 + len(multiprocessing.active_children())))
 
     count = int(inputs["environments"])
-    with watch_updates(count_processes) as losses:
+    with record_differentiated_losses(note_process_count) as losses:
         training = train(Settings(4, 2 * count, 2, 4 * count, environments=count))
     return np.array([max(processes), len(losses) / len(training.rates)])

@@ -22,7 +22,7 @@ def seed_generators(seed: int) -> None:
     torch.default_generator.manual_seed(seed)
 
 
-def save_states() -> dict[str, Any]:
+def read_generator_states() -> dict[str, Any]:
     """Return the states of all of them."""
     return {
         "python": random.getstate(),
@@ -31,26 +31,26 @@ def save_states() -> dict[str, Any]:
     }
 
 
-def restore_states(states: Mapping[str, Any]) -> None:
-    """Let all of them go on from states of ``save_states``."""
+def restore_generator_states(states: Mapping[str, Any]) -> None:
+    """Let all of them go on from states of ``read_generator_states``."""
     random.setstate(states["python"])
     np.random.set_state(states["numpy"])
     torch.set_rng_state(states["torch"])
 
 
 @contextmanager
-def restore_states_after() -> Iterator[None]:
+def restore_generator_states_after() -> Iterator[None]:
     """Restore the states at the end of the block."""
-    states = save_states()
+    states = read_generator_states()
     try:
         yield
     finally:
-        restore_states(states)
+        restore_generator_states(states)
 
 
 def read_comparable_states() -> dict[str, Any]:
     """Return the states in a form that can be compared."""
-    states = save_states()
+    states = read_generator_states()
     kind, keys, *further = states["numpy"]
     return {
         "python": states["python"],

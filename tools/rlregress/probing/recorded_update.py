@@ -10,7 +10,7 @@ from unittest import mock
 import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
-from rlregress.probing.layers import gradient_norm
+from rlregress.probing.layers import compute_gradient_norm
 
 
 class RecordedUpdate(NamedTuple):
@@ -29,27 +29,29 @@ class RecordedUpdate(NamedTuple):
 
 
 @contextmanager
-def watch_updates(
+def record_differentiated_losses(
     on_step: Callable[[torch.optim.Optimizer], Any] = lambda optimizer: None,
 ) -> Iterator[list[float]]:
     """Call a function before every step of any optimiser; yield the differentiated losses."""
     losses: list[float] = []
     backward = torch.Tensor.backward
 
-    def differentiate(tensor: torch.Tensor, *arguments: Any, **keywords: Any) -> Any:
+    def note_and_differentiate(tensor: torch.Tensor, *arguments: Any, **keywords: Any) -> Any:
         losses.append(float(tensor.detach()))
         return backward(tensor, *arguments, **keywords)
 
     handle = register_optimizer_step_pre_hook(lambda optimizer, *_: on_step(optimizer))
     try:
-        with mock.patch.object(torch.Tensor, "backward", differentiate):
+        with mock.patch.object(torch.Tensor, "backward", note_and_differentiate):
             yield losses
     finally:
         handle.remove()
 
 
 @contextmanager
-def record_update(optimizers: Mapping[str, torch.optim.Optimizer]) -> Iterator[RecordedUpdate]:
+def record_losses_and_steps(
+    optimizers: Mapping[str, torch.optim.Optimizer],
+) -> Iterator[RecordedUpdate]:
     """Record losses and steps of these optimisers meanwhile."""
     recorded = RecordedUpdate({n: [] for n in optimizers}, {n: [] for n in optimizers}, [])
 
@@ -57,8 +59,8 @@ def record_update(optimizers: Mapping[str, torch.optim.Optimizer]) -> Iterator[R
         for name in [name for name in optimizers if optimizers[name] is optimizer]:
             recorded.losses[name].append(sum(losses))
             losses.clear()
-            recorded.gradient_norms[name].append(gradient_norm(optimizer))
+            recorded.gradient_norms[name].append(compute_gradient_norm(optimizer))
             recorded.order.append(name)
 
-    with watch_updates(note_step) as losses:
+    with record_differentiated_losses(note_step) as losses:
         yield recorded

@@ -1,4 +1,4 @@
-"""Minibatches that an update reads, as arrays, for ``Train.minibatches``."""
+"""Minibatches that an update reads, as arrays, for ``Train.collect_minibatches``."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from torch.nn import functional
 from rlregress.probing.interface import Minibatch
 
 
-def as_array(tensor: Any) -> np.ndarray:
+def copy_to_array(tensor: Any) -> np.ndarray:
     """Return a copy of a tensor as an array."""
     return tensor.detach().numpy().copy()
 
 
-def as_flat_array(tensor: Any) -> np.ndarray:
+def copy_to_flat_array(tensor: Any) -> np.ndarray:
     """Return a copy of a tensor with one number a row, [n]."""
-    return as_array(tensor).reshape(-1)
+    return copy_to_array(tensor).reshape(-1)
 
 
-def note_samples(buffer: Any, read: list[Minibatch]) -> None:
+def note_sampled_minibatches(buffer: Any, read: list[Minibatch]) -> None:
     """Append every minibatch that ``buffer.sample`` returns from now on.
 
     Args:
@@ -33,37 +33,37 @@ def note_samples(buffer: Any, read: list[Minibatch]) -> None:
     """
     sample = buffer.sample
 
-    def noted_sample(*arguments: Any, **options: Any) -> Any:
+    def sample_and_note(*arguments: Any, **options: Any) -> Any:
         data = sample(*arguments, **options)
         discounts = getattr(data, "discounts", None)
         read.append(
             Minibatch(
-                observations=as_array(data.observations),
-                actions=as_array(data.actions),
-                next_observations=as_array(data.next_observations),
-                rewards=as_flat_array(data.rewards),
-                terminated=as_flat_array(data.dones).astype(bool),
-                discounts=None if discounts is None else as_flat_array(discounts),
+                observations=copy_to_array(data.observations),
+                actions=copy_to_array(data.actions),
+                next_observations=copy_to_array(data.next_observations),
+                rewards=copy_to_flat_array(data.rewards),
+                terminated=copy_to_flat_array(data.dones).astype(bool),
+                discounts=None if discounts is None else copy_to_flat_array(discounts),
             )
         )
         return data
 
-    buffer.sample = noted_sample
+    buffer.sample = sample_and_note
 
 
 #: where the losses are that compare values with targets: module, name of the function
 _LOSSES = ((functional, "mse_loss"), (functional, "smooth_l1_loss"))
 
 
-def _select_first_network(targets: np.ndarray, rows: int) -> np.ndarray:
+def _select_targets_of_first_network(targets: np.ndarray, rows: int) -> np.ndarray:
     return targets.reshape(-1, rows)[0]
 
 
 @contextmanager
-def note_targets(
+def note_compared_targets(
     read: list[Minibatch],
     losses: Sequence[tuple[Any, str]] = _LOSSES,
-    of_rows: Callable[[np.ndarray, int], np.ndarray] = _select_first_network,
+    of_rows: Callable[[np.ndarray, int], np.ndarray] = _select_targets_of_first_network,
 ) -> Iterator[None]:
     """Record the targets of the newest minibatch: numbers that a loss compares its values with.
 
@@ -76,14 +76,14 @@ def note_targets(
     """
 
     def wrap_loss(loss: Callable[..., Any]) -> Callable[..., Any]:
-        def compared(first: Any, second: Any, *arguments: Any, **options: Any) -> Any:
+        def note_and_compare(first: Any, second: Any, *arguments: Any, **options: Any) -> Any:
             constant = [tensor for tensor in (first, second) if not tensor.requires_grad]
             if read and read[-1].targets is None and len(constant) == 1:
-                targets = of_rows(as_array(constant[0]), len(read[-1].observations))
+                targets = of_rows(copy_to_array(constant[0]), len(read[-1].observations))
                 read[-1] = replace(read[-1], targets=targets)
             return loss(first, second, *arguments, **options)
 
-        return compared
+        return note_and_compare
 
     with ExitStack() as around:
         for module, name in losses:

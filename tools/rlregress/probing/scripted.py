@@ -53,7 +53,7 @@ class Scripted(gymnasium.Env):
         bounded = spaces.Box(bounds[0], bounds[1], dtype=np.float32)
         self.action_space: Any = spaces.Discrete(discrete) if discrete else bounded
         self._tables = [
-            self._make_table(script, observation_dimensions, dtype)
+            self._make_script_table(script, observation_dimensions, dtype)
             for script in (observations, next_observations)
         ]
         shape = self._tables[0].shape[1:]
@@ -67,7 +67,7 @@ class Scripted(gymnasium.Env):
         self.reward = 0.0
 
     @staticmethod
-    def _make_table(script: Any, dimensions: int, dtype: Any) -> np.ndarray:
+    def _make_script_table(script: Any, dimensions: int, dtype: Any) -> np.ndarray:
         table = np.atleast_1d(np.asarray(script, dtype=dtype))
         return np.repeat(table[:, None], dimensions, axis=1) if table.ndim == 1 else table
 
@@ -94,7 +94,7 @@ class Scripted(gymnasium.Env):
         return observation, self.reward, terminated, truncated, {}
 
 
-def end_after(steps: int) -> list[float]:
+def make_script_of_end_after(steps: int) -> list[float]:
     """Return the script of an end at the last of every ``steps`` steps."""
     return [0.0] * (steps - 1) + [1.0]
 

@@ -17,9 +17,9 @@ import torch
 
 from rlregress.probing.interface import Passing, Trained
 from rlregress.probing.random_generators import (
-    restore_states,
-    restore_states_after,
-    save_states,
+    read_generator_states,
+    restore_generator_states,
+    restore_generator_states_after,
     seed_generators,
 )
 
@@ -44,7 +44,7 @@ class Seeds:
     sampling: int = 0
 
     @classmethod
-    def all(cls, seed: int) -> Seeds:
+    def use_one_seed(cls, seed: int) -> Seeds:
         """Return the same seed for every source."""
         return cls(**{spec.name: seed for spec in fields(cls)})
 
@@ -77,17 +77,17 @@ class SeededTraining:
     on_agent: OnAgent = field(default=lambda steps, agent: None)
     prepare: Callable[[Any], None] | None = None
 
-    def watch(self) -> Callable[[int, Callable[[], Trained]], None]:
+    def make_step_watcher(self) -> Callable[[int, Callable[[], Trained]], None]:
         """Return a function to call with the steps done, and a function that returns the agent."""
         passing = Passing(self.checkpoints)
 
-        def pass_agent_on(steps: int, agent: Callable[[], Trained]) -> None:
-            if passing.has_passed(steps):
+        def call_watcher_with_agent(steps: int, agent: Callable[[], Trained]) -> None:
+            if passing.has_passed_any(steps):
                 # looking draws nothing that the training would miss
-                with Stream(0).drawn():
+                with Stream(0).draw_from_stream():
                     self.on_agent(steps, agent())
 
-        return pass_agent_on
+        return call_watcher_with_agent
 
 
 class Stream:
@@ -98,20 +98,20 @@ class Stream:
         self._state: Any = None
 
     @contextmanager
-    def drawn(self) -> Iterator[None]:
+    def draw_from_stream(self) -> Iterator[None]:
         """Let the generators go on where this stream was left; restore them after the block.
 
         Generators that belong to an object are left alone.
         """
-        with restore_states_after():
+        with restore_generator_states_after():
             if self._state is None:
                 seed_generators(self._seed)
             else:
-                restore_states(self._state)
+                restore_generator_states(self._state)
             try:
                 yield
             finally:
-                self._state = save_states()
+                self._state = read_generator_states()
 
 
 def make_buffer_drawing_from(kind: Any, stream: Stream) -> Any:
@@ -121,13 +121,13 @@ def make_buffer_drawing_from(kind: Any, stream: Stream) -> Any:
         """Samples as ever."""
 
         def sample(self, *arguments: Any, **options: Any) -> Any:
-            with stream.drawn():
+            with stream.draw_from_stream():
                 return super().sample(*arguments, **options)
 
     return Sampled
 
 
-def as_arrays(state: Mapping[str, Any]) -> Mapping[str, np.ndarray]:
+def copy_tensors_to_arrays(state: Mapping[str, Any]) -> Mapping[str, np.ndarray]:
     """Return copies of the tensors of a state dictionary as arrays."""
     return {
         name: tensor.detach().cpu().numpy().copy()

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from rlregress.probing.families import error_text, is_absent
+from rlregress.probing.families import format_error, is_absent_name
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
@@ -29,27 +29,27 @@ def read_signatures(modules: Sequence[str]) -> tuple[dict[str, dict[str, str]], 
     unread: dict[str, str] = {}
     for name in modules:
         try:
-            for thing in _list_public(importlib.import_module(name)):
+            for thing in _list_public_classes_and_functions(importlib.import_module(name)):
                 _add_signature(thing, defaults)
         except Exception as error:  # foreign code may raise whatever it likes
             # that a module is not there is a matter of names
             if not (
                 isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}.")
             ):
-                unread[name] = error_text(error)
+                unread[name] = format_error(error)
     return defaults, unread
 
 
-def _list_public(module: Any) -> Iterator[Any]:
+def _list_public_classes_and_functions(module: Any) -> Iterator[Any]:
     """Yield classes and functions of a module, of its own package, that have a public name."""
     package = module.__name__.partition(".")[0]
     for name, thing in vars(module).items():
         defined = str(getattr(thing, "__module__", "")).partition(".")[0]
-        if not name.startswith("_") and defined == package and _is_callable(thing):
+        if not name.startswith("_") and defined == package and _is_class_or_function(thing):
             yield thing
 
 
-def _is_callable(thing: Any) -> bool:
+def _is_class_or_function(thing: Any) -> bool:
     return inspect.isclass(thing) or inspect.isfunction(thing)
 
 
@@ -58,28 +58,30 @@ def _add_signature(thing: Any, by_name: dict[str, dict[str, str]]) -> None:
     if name in by_name:
         return
     if not inspect.isclass(thing):
-        _keep_defaults(name, read_defaults(thing), by_name)
+        _add_defaults(name, read_defaults_of_function(thing), by_name)
         return
-    _keep_defaults(name, {**_read_constructor(thing), **_read_constants(thing)}, by_name)
+    _add_defaults(
+        name, {**_read_defaults_of_constructor(thing), **_read_public_constants(thing)}, by_name
+    )
     for own, member in list(vars(thing).items()):
         function = getattr(member, "__func__", member)
         if inspect.isclass(member) and dataclasses.is_dataclass(member):
-            _keep_defaults(f"{name}.{own}", _read_constructor(member), by_name)
+            _add_defaults(f"{name}.{own}", _read_defaults_of_constructor(member), by_name)
         elif inspect.isfunction(function) and not own.startswith("_"):
-            _keep_defaults(f"{name}.{own}", read_defaults(function), by_name)
+            _add_defaults(f"{name}.{own}", read_defaults_of_function(function), by_name)
 
 
-def _keep_defaults(name: str, defaults: dict[str, str], by_name: dict[str, dict[str, str]]) -> None:
+def _add_defaults(name: str, defaults: dict[str, str], by_name: dict[str, dict[str, str]]) -> None:
     if defaults:
         by_name[name] = defaults
 
 
-def _read_constructor(kind: type) -> dict[str, str]:
-    defaults = read_defaults(kind.__init__) if _has_own_constructor(kind) else {}  # type: ignore[misc]
+def _read_defaults_of_constructor(kind: type) -> dict[str, str]:
+    defaults = read_defaults_of_function(kind.__init__) if _has_own_constructor(kind) else {}  # type: ignore[misc]
     if dataclasses.is_dataclass(kind):
         for field in dataclasses.fields(kind):
             if field.default_factory is not dataclasses.MISSING:
-                defaults[field.name] = f"{format_value(field.default_factory)}()"
+                defaults[field.name] = f"{format_value_reproducibly(field.default_factory)}()"
     return defaults
 
 
@@ -89,16 +91,16 @@ def _has_own_constructor(kind: type) -> bool:
     return first.__module__.partition(".")[0] == kind.__module__.partition(".")[0]
 
 
-def _read_constants(kind: type) -> dict[str, str]:
+def _read_public_constants(kind: type) -> dict[str, str]:
     """Return public constants of a class by their names, each after a dot."""
     return {
-        f".{name}": format_value(value)
+        f".{name}": format_value_reproducibly(value)
         for name, value in vars(kind).items()
         if not name.startswith("_") and isinstance(value, (*_PLAIN, tuple, enum.Enum))
     }
 
 
-def read_defaults(function: Any) -> dict[str, str]:
+def read_defaults_of_function(function: Any) -> dict[str, str]:
     """Return the parameters of a function that have a default, each with its text."""
     signature: inspect.Signature | None = None
     try:
@@ -106,30 +108,38 @@ def read_defaults(function: Any) -> dict[str, str]:
     except (TypeError, ValueError):  # what is written in C may have none
         return {}
     return {
-        name: format_value(parameter.default)
+        name: format_value_reproducibly(parameter.default)
         for name, parameter in signature.parameters.items()
         if parameter.default is not parameter.empty and name != "self"
     }
 
 
-def format_value(value: Any) -> str:
+def format_value_reproducibly(value: Any) -> str:
     """Return a value as text that is the same in every process: no address, no order of a set."""
     if isinstance(value, enum.Enum):
         return f"{type(value).__qualname__}.{value.name}"
     if isinstance(value, functools.partial):
-        parts = [format_value(value.func), *map(format_value, value.args)]
-        parts += [f"{name}={format_value(argument)}" for name, argument in value.keywords.items()]
+        parts = [format_value_reproducibly(value.func), *map(format_value_reproducibly, value.args)]
+        parts += [
+            f"{name}={format_value_reproducibly(argument)}"
+            for name, argument in value.keywords.items()
+        ]
         return f"partial({', '.join(parts)})"
     if inspect.isclass(value) or inspect.isroutine(value):
-        return _qualified_name(value)
+        return _format_qualified_name(value)
     if type(value) in (list, tuple):
-        inside = ", ".join(map(format_value, value))
+        inside = ", ".join(map(format_value_reproducibly, value))
         return f"[{inside}]" if isinstance(value, list) else f"({inside}{',' * (len(value) == 1)})"
     if type(value) in (set, frozenset):
-        return "{" + ", ".join(sorted(map(format_value, value))) + "}"
+        return "{" + ", ".join(sorted(map(format_value_reproducibly, value))) + "}"
     if isinstance(value, Mapping):
         return (
-            "{" + ", ".join(f"{format_value(k)}: {format_value(v)}" for k, v in value.items()) + "}"
+            "{"
+            + ", ".join(
+                f"{format_value_reproducibly(k)}: {format_value_reproducibly(v)}"
+                for k, v in value.items()
+            )
+            + "}"
         )
     if isinstance(value, np.generic):
         # NumPy 2 writes the type beside the number
@@ -137,7 +147,7 @@ def format_value(value: Any) -> str:
     return _ADDRESS.sub("", repr(value))
 
 
-def _qualified_name(value: Any) -> str:
+def _format_qualified_name(value: Any) -> str:
     # by its package: that a class moves within it changes nothing
     package = str(getattr(value, "__module__", None) or "").partition(".")[0]
     name = getattr(value, "__qualname__", getattr(value, "__name__", type(value).__name__))
@@ -145,10 +155,10 @@ def _qualified_name(value: Any) -> str:
 
 
 @functools.lru_cache(maxsize=256)
-def list_parameters(called: Any) -> Mapping[str, inspect.Parameter]:
+def list_parameters_with_inherited(called: Any) -> Mapping[str, inspect.Parameter]:
     """Return the parameters of a function or a class, with those that it passes to its base."""
     if not inspect.isclass(called):
-        if is_absent(called):
+        if is_absent_name(called):
             called()  # says so
         return inspect.signature(called).parameters
     parameters: dict[str, inspect.Parameter] = {}

@@ -15,7 +15,7 @@ _SIGNALS = {
 
 
 @contextmanager
-def raise_after(error: type[BaseException], seconds: Mapping[int, float]) -> Iterator[None]:
+def raise_error_after(error: type[BaseException], seconds: Mapping[int, float]) -> Iterator[None]:
     """Raise an error in the block after so many seconds of a timer.
 
     Args:
@@ -25,11 +25,16 @@ def raise_after(error: type[BaseException], seconds: Mapping[int, float]) -> Ite
     if any(limit <= 0 for limit in seconds.values()):
         raise error
 
-    def end(*_: object) -> None:
+    def raise_error(*_: object) -> None:
         raise error
 
     before = [
-        (timer, limit, signal.signal(_SIGNALS[timer], end), signal.setitimer(timer, limit)[0])
+        (
+            timer,
+            limit,
+            signal.signal(_SIGNALS[timer], raise_error),
+            signal.setitimer(timer, limit)[0],
+        )
         for timer, limit in seconds.items()
     ]
     try:

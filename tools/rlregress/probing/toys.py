@@ -20,7 +20,7 @@ _EDGE = 36
 _CHOICES = 5
 
 
-def _make_box(kind: Any) -> spaces.Box:
+def _make_observation_box(kind: Any) -> spaces.Box:
     return spaces.Box(-_BOUND, _BOUND, (3,), kind)
 
 
@@ -41,8 +41,8 @@ _ACTIONS = {
     "multi-binary": lambda: spaces.MultiBinary(3),
 }
 _OBSERVATIONS = {
-    "box": lambda: _make_box(np.float32),
-    "float64": lambda: _make_box(np.float64),
+    "box": lambda: _make_observation_box(np.float32),
+    "float64": lambda: _make_observation_box(np.float64),
     "integer": lambda: spaces.Box(-100, 100, (3,), np.int64),
     "discrete": lambda: spaces.Discrete(_CHOICES),
     "multi-discrete": lambda: spaces.MultiDiscrete([_CHOICES, 2]),
@@ -50,16 +50,16 @@ _OBSERVATIONS = {
     "image": lambda: _make_image_space(_EDGE, _EDGE, 1),
     "image-channels-first": lambda: _make_image_space(2, _EDGE, _EDGE),
     "dict": lambda: spaces.Dict(
-        {"mode": spaces.Discrete(_CHOICES), "state": _make_box(np.float32)}
+        {"mode": spaces.Discrete(_CHOICES), "state": _make_observation_box(np.float32)}
     ),
     "dict-image": lambda: spaces.Dict(
-        {"state": _make_box(np.float32), "view": _make_image_space(_EDGE, _EDGE, 1)}
+        {"state": _make_observation_box(np.float32), "view": _make_image_space(_EDGE, _EDGE, 1)}
     ),
     "goal": lambda: spaces.Dict(
         {
             "achieved_goal": spaces.Box(-_BOUND, _BOUND, (2,), np.float32),
             "desired_goal": spaces.Box(-_BOUND, _BOUND, (2,), np.float32),
-            "observation": _make_box(np.float32),
+            "observation": _make_observation_box(np.float32),
         }
     ),
 }
@@ -148,10 +148,11 @@ class Ends(gymnasium.Env):
         if not isinstance(self.observation_space, spaces.Dict):
             return numbers
         return {
-            name: self._make_entry(name, numbers, bucket) for name in self.observation_space.spaces
+            name: self._make_observation_entry(name, numbers, bucket)
+            for name in self.observation_space.spaces
         }
 
-    def _make_entry(self, name: str, numbers: Any, bucket: int) -> Any:
+    def _make_observation_entry(self, name: str, numbers: Any, bucket: int) -> Any:
         entries: dict[str, Any] = {
             "achieved_goal": numbers[:2],
             "desired_goal": self._goal,

@@ -17,7 +17,7 @@ class Late(partial):
     """An argument that is made when the training starts: a version may lack what it needs."""
 
 
-def make_late(arguments: Mapping[str, Any]) -> dict[str, Any]:
+def make_late_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return arguments with those made that wait for the training, and copies of the others."""
     return {
         # a library may write into what it is given, and entries share it
@@ -26,7 +26,7 @@ def make_late(arguments: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def is_generated(title: str) -> bool:
+def is_title_of_generated_calls(title: str) -> bool:
     """Return whether a title is that of ``GeneratedCalls``."""
     return title.partition(" ")[2].startswith("calls-")
 
@@ -48,4 +48,4 @@ class GeneratedCalls:
     def __call__(self, make_env: Callable[..., Any], seed: int) -> Mapping[str, Any]:
         """Make all calls, and return their results by name."""
         del make_env
-        return importlib.import_module(self.module).TABLES.call_part(self.part, seed)
+        return importlib.import_module(self.module).TABLES.make_and_call_part(self.part, seed)

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from rlregress.probing.recorded_update import record_update
+from rlregress.probing.recorded_update import record_losses_and_steps
 
 _DISTANCES = ("mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss")
 
@@ -27,7 +27,7 @@ def run_and_record_losses(
     update: Callable[[], Any], optimizers: Mapping[str, torch.optim.Optimizer]
 ) -> dict[str, list[float]]:
     """Run an update; per optimiser the loss that each of its steps follows, in order."""
-    with record_update(optimizers) as recorded:
+    with record_losses_and_steps(optimizers) as recorded:
         update()
     return recorded.losses
 
@@ -42,14 +42,14 @@ def run_and_find_target(update: Callable[[], Any]) -> float:
     recorded: list[torch.Tensor] = []
 
     def wrap_distance(distance: Callable[..., Any]) -> Callable[..., Any]:
-        def recording(
+        def record_and_measure(
             input: torch.Tensor, target: torch.Tensor, *arguments: Any, **keywords: Any
         ) -> Any:
             exchanged = target.requires_grad and not input.requires_grad
             recorded.append((input if exchanged else target).detach().flatten())
             return distance(input, target, *arguments, **keywords)
 
-        return recording
+        return record_and_measure
 
     functional = torch.nn.functional
     originals = {name: getattr(functional, name) for name in _DISTANCES}

@@ -36,16 +36,25 @@ import pytest
 from rlregress import evidence as evidence_file
 from rlregress import frameworks, missing_packages, progress, suite
 from rlregress.catalogue import registry, requested_names
-from rlregress.catalogue.implementation import Implementation, list_implementations, load_documented
+from rlregress.catalogue.implementation import (
+    Implementation,
+    list_implementations,
+    load_expectations_of_installed_version,
+)
 from rlregress.check_options import CheckOptions
-from rlregress.errors import UserError, refuse_empty, suggest_names, warn_in_words
+from rlregress.errors import (
+    UserError,
+    refuse_empty_arguments,
+    show_warnings_as_sentences,
+    suggest_names,
+)
 from rlregress.frameworks.base import Adapter
 from rlregress.inside import process_tree
-from rlregress.inside.run_record import check_writable
+from rlregress.inside.run_record import check_folder_is_writable
 from rlregress.model import option
 from rlregress.model.check_result import CheckResult
 from rlregress.model.quantities import CRITIC, TRAINING
-from rlregress.probing.isolation import shift_seeds
+from rlregress.probing.isolation import shift_all_seeds
 from rlregress.pytest_plugin import subjects, suite_options
 from rlregress.report import harmless, terminal, words
 from rlregress.training.budgets import load_budget
@@ -75,7 +84,7 @@ _REPLAYS = pytest.StashKey[str]()
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options of the suite."""
-    suite_options.add_options(parser)
+    suite_options.add_suite_options(parser)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -93,9 +102,9 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers", f"{_WITHOUT_CELLS}: also of (these) algorithms that no cell trains"
     )
     config.addinivalue_line("markers", f"{subjects.NIGHTLY}: takes longer than a contributor waits")
-    if suite.is_installed() and str(suite.root()) not in sys.path:
+    if suite.is_installed_from_wheel() and str(suite.find_suite_root()) not in sys.path:
         # tests import shared modules of their folders; a checkout has pythonpath in pyproject.toml
-        sys.path.insert(0, str(suite.root()))
+        sys.path.insert(0, str(suite.find_suite_root()))
     config.stash[_COLLECTED] = []
     config.stash[_STARTED] = time.monotonic()
     if is_xdist_worker(config):
@@ -105,13 +114,13 @@ def pytest_configure(config: pytest.Config) -> None:
         # pytest's own temporary folders stay: users inspect files of failed tests
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())
         temporary = ExitStack()
-        temporary.enter_context(process_tree.own_temporary_files())
+        temporary.enter_context(process_tree.use_own_temporary_folder())
         config.add_cleanup(temporary.close)
         config.stash[_REPLAYS] = tempfile.mkdtemp(prefix="replays-")
     config.stash[_PROGRESS] = displays = ExitStack()
     config.add_cleanup(displays.close)
-    warn_in_words()
-    shift_seeds(config.getoption("--random-seed"))
+    show_warnings_as_sentences()
+    shift_all_seeds(config.getoption("--random-seed"))
     if not config.getoption("--unpinned"):
         # before torch is imported; on a busy machine small networks wait for their threads
         os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -123,29 +132,33 @@ def pytest_configure(config: pytest.Config) -> None:
         # and the training that runs here ends with this process
         signal.signal(signal.SIGINT, lambda *_: os._exit(128 + signal.SIGINT))
     try:
-        refuse_empty(map(str, config.invocation_params.args), suite_options.NAMING)
-        _check_paths(config)
-        for adapter in map(frameworks.get, frameworks.names()):
+        refuse_empty_arguments(map(str, config.invocation_params.args), suite_options.NAMING)
+        _check_paths_exist(config)
+        for adapter in map(frameworks.get_adapter, frameworks.list_framework_names()):
             if adapter.framework.checkout and config.getoption(f"--{adapter.name}"):
-                frameworks.use_checkout(adapter, config.getoption(f"--{adapter.name}"))
-        for requested in requested_names.find_adapters(_read_names(config, "--framework")):
-            load_documented(requested)
-        for name in _read_names(config, "--framework"):
-            frameworks.get(name).code.versions()
+                frameworks.use_checkout_from_now_on(adapter, config.getoption(f"--{adapter.name}"))
+        for requested in requested_names.find_adapters(
+            _read_names_of_option(config, "--framework")
+        ):
+            load_expectations_of_installed_version(requested)
+        for name in _read_names_of_option(config, "--framework"):
+            frameworks.get_adapter(name).code.map_package_versions()
         load_budget(config.getoption("--budget"))
-        requested_names.find_detail_ids(_read_names(config, "--detail"))
+        requested_names.find_detail_ids(_read_names_of_option(config, "--detail"))
         if any(
             config.getoption(name) != default
             for name, default in suite_options.OF_TRAININGS.items()
         ):
             with suppress(missing_packages.MissingPackage):  # its tests are skipped
-                open_session_of(config)
+                open_session_of_config(config)
         if config.getoption("--evidence"):
-            check_writable(Path(config.getoption("--evidence")).parent, "the evidence")
+            check_folder_is_writable(Path(config.getoption("--evidence")).parent, "the evidence")
         if config.getoption("--rlregress-report"):
-            check_writable(Path(config.getoption("--rlregress-report")), "the report")
-        known_algorithms = requested_names.list_algorithms() | requested_names.list_behavior_only()
-        for algorithm in _read_names(config, "--algorithm"):
+            check_folder_is_writable(Path(config.getoption("--rlregress-report")), "the report")
+        known_algorithms = (
+            requested_names.list_algorithms() | requested_names.list_algorithms_without_returns()
+        )
+        for algorithm in _read_names_of_option(config, "--algorithm"):
             if algorithm not in known_algorithms:
                 raise UserError(
                     f"unknown algorithm '{algorithm}'; {suggest_names(algorithm, known_algorithms)}"
@@ -156,7 +169,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.maxschedchunk = 1
 
 
-def _check_paths(config: pytest.Config) -> None:
+def _check_paths_exist(config: pytest.Config) -> None:
     """Raise UserError for a path of the command line that does not exist."""
     # with -n only the workers would report it, and the session would report no tests
     if config.getoption("pyargs"):
@@ -192,22 +205,22 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
     with suppress(pytest.Collector.CollectError):
         for adapter in _select_adapters(config):
             versions = ", ".join(
-                f"{name} {version}" for name, version in adapter.code.versions().items()
+                f"{name} {version}" for name, version in adapter.code.map_package_versions().items()
             )
-            folders = ", ".join(map(str, adapter.code.folders()))
+            folders = ", ".join(map(str, adapter.code.list_folders()))
             lines.append(f"{adapter.full_name}: {versions} ({folders})")
     if _SESSION in config.stash:
         from rlregress.check import cell_selection
 
         lines += [
             f"left out: {sentence}"
-            for sentence in cell_selection.describe_exclusions(_make_selection(config))
+            for sentence in cell_selection.describe_excluded_cells(_make_cell_selection(config))
         ]
     return lines
 
 
-def _read_names(config: pytest.Config, option: str) -> list[str]:
-    return requested_names.split_names(option, config.getoption(option))
+def _read_names_of_option(config: pytest.Config, option: str) -> list[str]:
+    return requested_names.split_comma_separated_names(option, config.getoption(option))
 
 
 def _select_adapters(config: pytest.Config) -> list[Adapter]:
@@ -215,46 +228,46 @@ def _select_adapters(config: pytest.Config) -> list[Adapter]:
     if _ADAPTERS not in config.stash:
         try:
             config.stash[_ADAPTERS] = requested_names.find_adapters(
-                _read_names(config, "--framework")
+                _read_names_of_option(config, "--framework")
             )
         except UserError as error:
             raise pytest.Collector.CollectError(str(error)) from None
     return config.stash[_ADAPTERS]
 
 
-def _make_selection(config: pytest.Config) -> Selection:
+def _make_cell_selection(config: pytest.Config) -> Selection:
     from rlregress.check.cell_selection import Selection
 
     return Selection(
         budget=config.getoption("--budget"),
-        frameworks=_read_names(config, "--framework"),
-        algorithms=_read_names(config, "--algorithm"),
-        environments=_read_names(config, "--environment"),
+        frameworks=_read_names_of_option(config, "--framework"),
+        algorithms=_read_names_of_option(config, "--algorithm"),
+        environments=_read_names_of_option(config, "--environment"),
         cells=config.getoption("--cells"),
         hyperparameters=config.getoption("--hyperparameters"),
     )
 
 
-def open_session_of(config: pytest.Config) -> Session:
+def open_session_of_config(config: pytest.Config) -> Session:
     """Return the trainings that the options select, opened once; UserError if there are none."""
     if _SESSION not in config.stash:
         from rlregress.check.session import Session
 
         config.stash[_SESSION] = Session(
-            _make_selection(config),
+            _make_cell_selection(config),
             config.getoption("--seeds"),
             config.getoption("--store"),
             alpha=config.getoption("--alpha"),
             first_seed=config.getoption("--first-seed"),
             pinned=not config.getoption("--unpinned"),
             one_look=config.getoption("--single-look"),
-            replay_seed=config.getoption("--replay-seed") if _replays_first(config) else None,
+            replay_seed=config.getoption("--replay-seed") if _are_replays_first(config) else None,
             replays=config.stash[_REPLAYS],
         )
     return config.stash[_SESSION]
 
 
-def _replays_first(config: pytest.Config) -> bool:
+def _are_replays_first(config: pytest.Config) -> bool:
     """Return whether stored runs are replayed before fresh seeds."""
     fields = {
         name: config.getoption(declared.flag)
@@ -275,13 +288,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if not {"training", "replayed_cell", *subjects.JUDGED} & set(names):
         return
     try:
-        session = open_session_of(metafunc.config)
+        session = open_session_of_config(metafunc.config)
     except missing_packages.MissingPackage as error:
         pytest.skip(str(error), allow_module_level=True)
     except UserError as error:
         raise pytest.Collector.CollectError(str(error)) from None
     if "training" in names:
-        runs = [subjects.SessionRun(session, job) for job in session.ordered_jobs()]
+        runs = [subjects.SessionRun(session, job) for job in session.list_jobs_look_by_look()]
         ids = [f"{run.job.cell.id}-seed{run.job.seed}" for run in runs]
         metafunc.parametrize("training", runs, ids=ids)
     if "replayed_cell" in names:
@@ -295,12 +308,15 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         ]
         metafunc.parametrize("judged_cell", cells, ids=[cell.name for cell in cells])
     if "judged_group" in names:
-        groups = [subjects.JudgedSubject(session, name) for name in session.group_names()]
+        groups = [subjects.JudgedSubject(session, name) for name in session.list_group_names()]
         metafunc.parametrize("judged_group", groups, ids=[group.name for group in groups])
     for quantity in (TRAINING, CRITIC):
         if (fixture := f"judged_{quantity.name}") in names:
-            subject_names = [quantity.named(cell.id) for cell in session.cells_judged_by(quantity)]
-            subject_names += session.group_names(quantity)
+            subject_names = [
+                quantity.make_verdict_name(cell.id)
+                for cell in session.list_cells_judged_by(quantity)
+            ]
+            subject_names += session.list_group_names(quantity)
             metafunc.parametrize(
                 fixture,
                 [subjects.JudgedSubject(session, name) for name in subject_names],
@@ -313,7 +329,7 @@ def _parametrize_frameworks(metafunc: pytest.Metafunc) -> None:
     if "algorithm" not in metafunc.fixturenames:
         metafunc.parametrize("framework", adapters, ids=[a.full_name for a in adapters])
         return
-    names = _read_names(metafunc.config, "--algorithm")
+    names = _read_names_of_option(metafunc.config, "--algorithm")
     if "stored_kind" in metafunc.fixturenames:
         _parametrize_stored_kinds(metafunc, adapters, names)
         return
@@ -323,7 +339,7 @@ def _parametrize_frameworks(metafunc: pytest.Metafunc) -> None:
         for adapter in adapters
         for algorithm in (
             *adapter.framework.algorithms,
-            *_algorithms_without_cells(adapter, marker),
+            *_list_algorithms_without_cells(adapter, marker),
         )
         if not names or algorithm in names
     ]
@@ -334,7 +350,7 @@ def _parametrize_frameworks(metafunc: pytest.Metafunc) -> None:
     )
 
 
-def _algorithms_without_cells(adapter: Adapter, mark: pytest.Mark | None) -> Sequence[str]:
+def _list_algorithms_without_cells(adapter: Adapter, mark: pytest.Mark | None) -> Sequence[str]:
     """Return the algorithms without cells that a mark selects: all, or those that it names."""
     if mark is None:
         return ()
@@ -350,7 +366,7 @@ def _parametrize_stored_kinds(
         kinds = [
             (adapter, algorithm, kind)
             for adapter in adapters
-            for algorithm, kind in saved_store.kinds(adapter.name)
+            for algorithm, kind in saved_store.list_stored_kinds(adapter.name)
             if not names or algorithm in names
         ]
     except UserError as error:
@@ -370,13 +386,15 @@ def _list_implementations(metafunc: pytest.Metafunc) -> list[Implementation]:
             'it with one @pytest.mark.detail("<id>"), or with none to test every detail'
         )
     try:
-        ids = [registry.get(marker.args[0]).id for marker in markers] or registry.ids()
+        ids = [
+            registry.get_detail(marker.args[0]).id for marker in markers
+        ] or registry.list_detail_ids()
         stash = metafunc.config.stash
         if _IMPLEMENTATIONS not in stash:
             # for many tests: to read the probes of an adapter takes a while
             by_detail: dict[str, list[Implementation]] = {}
             for adapter in _select_adapters(metafunc.config):
-                for implementation in list_implementations(adapter, *registry.ids()):
+                for implementation in list_implementations(adapter, *registry.list_detail_ids()):
                     by_detail.setdefault(implementation.detail.id, []).append(implementation)
             stash[_IMPLEMENTATIONS] = by_detail
         return [found for id in ids for found in stash[_IMPLEMENTATIONS].get(id, ())]
@@ -388,18 +406,18 @@ def _list_implementations(metafunc: pytest.Metafunc) -> list[Implementation]:
 def evidence(request: pytest.FixtureRequest) -> Callable[..., None]:
     """Return a function: ``evidence(name=value)`` attaches plain data to the test's report."""
 
-    def attach(**properties: Any) -> None:
+    def attach_properties(**properties: Any) -> None:
         for name, value in properties.items():
-            text = json.dumps(evidence_file.to_plain(value))
+            text = json.dumps(evidence_file.convert_to_plain_data(value))
             request.node.user_properties.append((name, text))
 
-    return attach
+    return attach_properties
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Mark an item by its subject, for -m "sac and not slow"."""
-    if not subjects.is_empty(item):
-        for name in sorted(subjects.list_marks(item, item.config.stash[_SELECTABLE])):
+    if not subjects.is_empty_parameter_set(item):
+        for name in sorted(subjects.list_marks_of_test(item, item.config.stash[_SELECTABLE])):
             item.add_marker(name)
 
 
@@ -408,15 +426,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     That is a framework, and of trainings what is judged.
     """
-    empty = {item for item in items if subjects.is_empty(item)}
-    details = requested_names.find_detail_ids(_read_names(config, "--detail"))
-    excluded = requested_names.excluded_families(_read_names(config, "--algorithm"))
+    empty = {item for item in items if subjects.is_empty_parameter_set(item)}
+    details = requested_names.find_detail_ids(_read_names_of_option(config, "--detail"))
+    excluded = requested_names.list_families_excluded_by_algorithms(
+        _read_names_of_option(config, "--algorithm")
+    )
     left_out = [
         item
         for item in items
         if item in empty
-        or (details and subjects.detail_of_item(item) not in details)
-        or subjects.detail_of_item(item).partition(".")[0] in excluded
+        or (details and subjects.get_detail_of_test(item) not in details)
+        or subjects.get_detail_of_test(item).partition(".")[0] in excluded
     ]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
@@ -426,13 +446,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         folders.setdefault(item.path.parent, len(folders))
     items[:] = sorted(
         (item for item in items if item not in dropped),
-        key=lambda item: (folders[item.path.parent], subjects.rank_of(item)),
+        key=lambda item: (folders[item.path.parent], subjects.rank_test(item)),
     )
     for item in items:
-        subject = subjects.framework_of(item)
+        subject = subjects.get_framework_of_test(item)
         if subject:
             item.user_properties.append(("framework", subject))
-        judged = subjects.judged_subject(item)
+        judged = subjects.get_judged_subject(item)
         if judged is not None:
             item.user_properties.append(judged)
 
@@ -448,39 +468,43 @@ def _start_progress(config: pytest.Config, tests: Sequence[str]) -> None:
         tiers = config.stash[_TIERS] = TiersProgress(
             progress.read_durations(),
             _count_processes(config),
-            lambda: _state_of_trainings(config) if trains else (0, 0, 0.0, False),
-            lambda line: _write_line(config, line),
+            lambda: _count_state_of_trainings(config) if trains else (0, 0, 0.0, False),
+            lambda line: _write_progress_line(config, line),
             config.stash[_STARTED],
         )
         stream = config.get_terminal_writer()._file
         displayed = progress.show_progress(
-            lambda line: _write_line(config, line), tiers.line, stream
+            lambda line: _write_progress_line(config, line), tiers.format_line, stream
         )
         config.stash[_PROGRESS].enter_context(displayed)
-    config.stash[_TIERS].start_tests(tests)
+    config.stash[_TIERS].note_tests_to_run(tests)
 
 
 def _count_processes(config: pytest.Config) -> int:
     return getattr(config.option, "numprocesses", None) or 1
 
 
-def _state_of_trainings(config: pytest.Config) -> tuple[int, int, float, bool]:
+def _count_state_of_trainings(config: pytest.Config) -> tuple[int, int, float, bool]:
     """Return the state of the trainings, as ``runs`` of ``TiersProgress``."""
     from rlregress.check import judging
 
     entries = config.stash[_COLLECTED]
-    session = open_session_of(config).without_cells(evidence_file.list_reproduced_cells(entries))
+    session = open_session_of_config(config).drop_reproduced_cells(
+        evidence_file.list_reproduced_cells(entries)
+    )
     most, finished = session.max_runs, evidence_file.collect_replays(entries)
     pending = {cell: replay for cell, replay in session.replays.items() if cell.id not in finished}
     expected = [cell.id for cell, replay in pending.items() if replay.expects_same_numbers]
     measured = evidence_file.list_trained_runs(entries)
     start = progress.read_durations().start
     replays = sum(start + replay.run.time.cpu_seconds for replay in pending.values())
-    seconds_left = judging.seconds_to_do(session.without_cells(expected), measured) + replays
+    seconds_left = (
+        judging.estimate_seconds_to_do(session.drop_reproduced_cells(expected), measured) + replays
+    )
     return sum("record" in entry for entry in entries), most, seconds_left, bool(measured)
 
 
-def _write_line(config: pytest.Config, line: str) -> None:
+def _write_progress_line(config: pytest.Config, line: str) -> None:
     writer = config.pluginmanager.get_plugin("terminalreporter")
     if writer is None:
         return
@@ -525,7 +549,7 @@ def pytest_report_teststatus(
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
     """Raise UserError if a test gets an implementation and asserts nothing about it."""
     result = yield
-    implementation = subjects.parameters(pyfuncitem).get("implementation")
+    implementation = subjects.get_test_parameters(pyfuncitem).get("implementation")
     if isinstance(implementation, Implementation) and not implementation.judgements:
         raise UserError(
             f"{implementation.name}: the test asserts nothing about the observed values; expected "
@@ -543,27 +567,27 @@ def pytest_runtest_makereport(
     A test that needs a missing package of an extra is skipped. The reason names the command that
     installs it.
     """
-    if call.excinfo and (lacking := missing_packages.describe_missing(call.excinfo.value)):
+    if call.excinfo and (lacking := missing_packages.describe_missing_package(call.excinfo.value)):
         item.user_properties.append((evidence_file.LACKING, lacking))
         skipped = pytest.skip.Exception(lacking)
         raised = (pytest.skip.Exception, skipped, call.excinfo.tb)
         call.excinfo = pytest.ExceptionInfo.from_exc_info(raised)
-    implementation = subjects.parameters(item).get("implementation")
+    implementation = subjects.get_test_parameters(item).get("implementation")
     if implementation is not None and call.when == "call":
         item.user_properties.append(("detail", implementation.detail.id))
         item.user_properties.append(("scope", implementation.scope))
         if implementation.judgements:
             item.user_properties.append(("found", implementation.judgements[-1].variant_or_reason))
         if call.excinfo and call.excinfo.errisinstance(AssertionError):
-            _name_line_at_fault(call.excinfo.value, implementation)
+            _insert_lines_at_fault(call.excinfo.value, implementation)
     report = yield
-    if report.failed and call.when == "call" and (about := subjects.detail_of_item(item)):
+    if report.failed and call.when == "call" and (about := subjects.get_detail_of_test(item)):
         report.user_properties.append(("about", about))
         from rlregress.faults import places
 
         code = ""
         if implementation is not None:
-            code = places.locate_line_at_fault(implementation, _variant_found(implementation))
+            code = places.locate_line_at_fault(implementation, _get_variant_found(implementation))
         if code:
             report.sections.append(("deciding code", code))
             report.user_properties.append(("code", code))
@@ -574,17 +598,17 @@ def pytest_runtest_makereport(
     return report
 
 
-def _name_line_at_fault(error: BaseException, implementation: Implementation) -> None:
+def _insert_lines_at_fault(error: BaseException, implementation: Implementation) -> None:
     """Insert the lines at fault into a message, below its first line."""
     # every report quotes the message, but not all quote pytest's sections
     from rlregress.faults import places
 
     first, *further = str(error).splitlines() or [""]
-    lines = places.describe_lines_at_fault(implementation, _variant_found(implementation))
+    lines = places.describe_lines_at_fault(implementation, _get_variant_found(implementation))
     error.args = ("\n".join([first, *(f"  {line}" for line in lines), *further]),)
 
 
-def _variant_found(implementation: Implementation) -> str | None:
+def _get_variant_found(implementation: Implementation) -> str | None:
     """Return the variant that a test has found, if any."""
     judged = implementation.judgements
     return judged[-1].variant if judged else None
@@ -605,15 +629,17 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     config = _CONFIG.get("config")
     if config is None or not (report.when == "call" or report.outcome != "passed"):
         return
-    entry = evidence_file.build_entry(report)
+    entry = evidence_file.build_entry_of_report(report)
     config.stash[_COLLECTED].append(entry)
     if _TIERS in config.stash:
-        config.stash[_TIERS].done(entry)
+        config.stash[_TIERS].count_ended_test(entry)
     if "record" in entry and not is_xdist_worker(config):
-        done, most, seconds_left, _ = _state_of_trainings(config)
-        _write_line(
+        done, most, seconds_left, _ = _count_state_of_trainings(config)
+        _write_progress_line(
             config,
-            terminal.training_line(entry, done, most, seconds_left / _count_processes(config)),
+            terminal.describe_finished_run(
+                entry, done, most, seconds_left / _count_processes(config)
+            ),
         )
 
 
@@ -627,21 +653,25 @@ def pytest_keyboard_interrupt() -> None:
     _CONFIG["config"].stash[_INTERRUPTED] = True
 
 
-def _describe_details(config: pytest.Config, entries: list[dict[str, Any]]) -> Iterator[str]:
+def _describe_checked_details(
+    config: pytest.Config, entries: list[dict[str, Any]]
+) -> Iterator[str]:
     """Describe how many details were checked, for each framework with probed details."""
     if is_xdist_worker(config) or not any("detail" in entry for entry in entries):
         return
     by = " ".join(_list_selecting_options(config, "--detail", "-k", "-m", "--deselect"))
     for adapter in _select_adapters(config):
-        probes = requested_names.list_probes(adapter, _read_names(config, "--algorithm"))
-        missing = requested_names.describe_not_probed(
+        probes = requested_names.list_details_to_probe(
+            adapter, _read_names_of_option(config, "--algorithm")
+        )
+        missing = requested_names.describe_unanswered_details(
             probes, evidence_file.list_answered_details(entries, adapter.full_name)
         )
         details = len({id for id, _ in probes})
-        yield f"{adapter.full_name}: {words.describe_details(details, missing, by)}"
+        yield f"{adapter.full_name}: {words.describe_checked_details(details, missing, by)}"
 
 
-def _group_failures(entries: list[dict[str, Any]]) -> Iterator[str]:
+def _describe_failures_by_detail(entries: list[dict[str, Any]]) -> Iterator[str]:
     """Describe failed tests by their detail, with the code that decides it."""
     about: dict[str, list[dict[str, Any]]] = {}
     for entry in entries:
@@ -676,72 +706,79 @@ def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pyte
     if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
         selection = _list_selecting_options(config)
         text = (
-            terminal.suggest_for_nothing_left(selection)
+            terminal.suggest_when_all_tests_are_excluded(selection)
             if selection
-            else terminal.suggest_for_nothing_collected(config.args)
+            else terminal.suggest_when_no_tests_exist(config.args)
         )
         terminalreporter.write_line(text)
     if config.stash.get(_INTERRUPTED, False) and _SESSION in config.stash:
         terminalreporter.write_line(
-            terminal.describe_interrupted(open_session_of(config).store.folder)
+            terminal.describe_interrupted_session(open_session_of_config(config).store.folder)
         )
-    for line in (*_describe_details(config, entries), *_group_failures(entries)):
+    for line in (
+        *_describe_checked_details(config, entries),
+        *_describe_failures_by_detail(entries),
+    ):
         terminalreporter.write_line(line)
-    for line in terminal.verdict_lines(evidence_file.collect_verdicts(entries)):
+    for line in terminal.list_lines_of_session_verdicts(evidence_file.collect_verdicts(entries)):
         terminalreporter.write_line(line)
     for line in words.describe_replays(evidence_file.collect_replays(entries)):
         terminalreporter.write_line(line)
-    for line in words.describe_not_judged(evidence_file.collect_not_judged(entries)):
+    for line in words.describe_cells_judged_by_returns_only(
+        evidence_file.collect_unjudged_quantities(entries)
+    ):
         terminalreporter.write_line(line)
-    for name, kinds in evidence_file.collect_not_loaded(entries).items():
-        for line in words.describe_not_loaded(kinds):
+    for name, kinds in evidence_file.collect_kinds_not_loaded(entries).items():
+        for line in words.describe_files_not_loaded(kinds):
             terminalreporter.write_line(f"{name}: {line}")
-    for name, kinds in evidence_file.collect_old_files(entries).items():
+    for name, kinds in evidence_file.collect_outcomes_of_old_files(entries).items():
         for line in words.describe_old_files(kinds):
             terminalreporter.write_line(f"{name}: {line}")
     if measured := evidence_file.collect_throughput(entries):
         from rlregress.report import throughput_text
 
-        for line in throughput_text.lines(measured):
+        for line in throughput_text.format_throughput_lines(measured):
             terminalreporter.write_line(line)
     if is_xdist_worker(config):
         return
     if config.getoption("--evidence"):
-        evidence_file.write(Path(config.getoption("--evidence")), entries)
+        evidence_file.write_evidence(Path(config.getoption("--evidence")), entries)
     if config.getoption("--rlregress-report"):
         # most sessions write no page, and importing this takes long
         from rlregress import report_files
         from rlregress.report import check_report
 
         folder = Path(config.getoption("--rlregress-report"))
-        result = _make_result(config, entries)
-        report_files.write(result, entries, folder)
-        for line in check_report.verdict_lines(result):
+        result = _make_check_result(config, entries)
+        report_files.write_check_report_and_evidence(result, entries, folder)
+        for line in check_report.format_verdict_of_each_framework(result):
             terminalreporter.write_line(line)
         terminalreporter.write_line(f"report: {folder}")
 
 
-def _make_result(config: pytest.Config, entries: list[dict[str, Any]]) -> CheckResult:
+def _make_check_result(config: pytest.Config, entries: list[dict[str, Any]]) -> CheckResult:
     """Return the result of a check for any session of pytest."""
     from rlregress.check import cell_selection, check_run, report_data
 
-    algorithms = _read_names(config, "--algorithm")
+    algorithms = _read_names_of_option(config, "--algorithm")
     # all details of the algorithms count: those that -k and -m leave out are reported as missing
     probes = {
-        adapter.full_name: requested_names.list_probes(adapter, algorithms)
+        adapter.full_name: requested_names.list_details_to_probe(adapter, algorithms)
         for adapter in _select_adapters(config)
     }
     # under xdist only the workers have opened the session
     trained = any(entry["tier"] == "performance" for entry in entries)
-    session = open_session_of(config) if trained else None
+    session = open_session_of_config(config) if trained else None
     seconds = time.monotonic() - config.stash[_STARTED]
     info = check_run.SessionInfo(
         config.getoption("--alpha"),
         config.getoption("--budget"),
-        report_data.format_time(seconds),
+        report_data.format_time_with_offset(seconds),
         shlex.join(["pytest", *map(str, config.invocation_params.args)]),
     )
-    lacking = cell_selection.cells_without_package(_make_selection(config)) if trained else {}
-    return check_run.build_result(
+    lacking = (
+        cell_selection.find_cells_without_package(_make_cell_selection(config)) if trained else {}
+    )
+    return check_run.judge_evidence_of_session(
         _select_adapters(config), session, entries, probes, info, seconds, lacking
     )

@@ -36,20 +36,20 @@ class SessionRun:
     session: Session
     job: Job
 
-    def run(self) -> dict[str, Any]:
+    def train_or_read_record(self) -> dict[str, Any]:
         """Train in a worker process unless the store has the run. Return the record.
 
         Skips the test if the cell was decided before the look of this run.
         """
-        from rlregress.check.judging import train_earlier_looks_or_explain
+        from rlregress.check.judging import train_earlier_looks_or_explain_skip
 
-        if reason := train_earlier_looks_or_explain(
+        if reason := train_earlier_looks_or_explain_skip(
             self.session.without_reproduced_cells, self.job
         ):
             pytest.skip(reason)
-        return self.session.run_job(self.job)
+        return self.session.run_or_read_job(self.job)
 
-    def summary(self, record: dict[str, Any]) -> dict[str, Any]:
+    def summarize_record(self, record: dict[str, Any]) -> dict[str, Any]:
         """Return the part of a record that a report keeps."""
         return {
             "cell": self.job.cell.id,
@@ -57,7 +57,7 @@ class SessionRun:
             "protocol": asdict(self.job.protocol),
             "hyperparameters": dict(self.job.hyperparameters),
             "platform": record["platform"],
-            **asdict(RunResult.from_record(record)),
+            **asdict(RunResult.make_from_record(record)),
         }
 
 
@@ -68,46 +68,46 @@ class JudgedSubject:
     session: Session
     name: str
 
-    def verdict(self) -> Verdict:
+    def judge_subject(self) -> Verdict:
         """Return the verdict, judged with the whole session as one family."""
         verdicts = _judge_session(self.session.without_reproduced_cells)
         if self.name not in verdicts:
             pytest.skip(f"no fresh seeds: replays of {self.name} have the stored numbers")
         return verdicts[self.name]
 
-    def replay(self) -> Replay:
+    def replay_cell(self) -> Replay:
         """Return the result of the cell's replay."""
         [cell] = [cell for cell in self.session.replays if cell.id == self.name]
-        return self.session.replay(cell)
+        return self.session.replay_stored_run(cell)
 
-    def diagnostics(self) -> dict[str, Verdict]:
+    def judge_diagnostics(self) -> dict[str, Verdict]:
         """Return the verdicts on logged diagnostics of the same cell or group, by name."""
         all_verdicts = _judge_session(self.session.without_reproduced_cells)
-        names = [quantity.named(self.name) for quantity in DIAGNOSTICS.values()]
+        names = [quantity.make_verdict_name(self.name) for quantity in DIAGNOSTICS.values()]
         return {name: all_verdicts[name] for name in names if name in all_verdicts}
 
-    def not_judged(self) -> dict[str, str]:
+    def explain_not_judged(self) -> dict[str, str]:
         """Return the quantities that could judge a cell but do not -> the reason."""
         matching = [cell for cell in self.session.stored if cell.id == self.name]
-        return self.session.unjudged_quantities(matching[0]) if matching else {}
+        return self.session.explain_unjudged_quantities(matching[0]) if matching else {}
 
 
 @cache
 def _judge_session(session: Session) -> dict[str, Verdict]:
-    from rlregress.check.judging import train_and_judge
+    from rlregress.check.judging import train_and_judge_session
 
-    return train_and_judge(session)
+    return train_and_judge_session(session)
 
 
-def parameters(item: pytest.Item) -> Mapping[str, Any]:
+def get_test_parameters(item: pytest.Item) -> Mapping[str, Any]:
     """Return the parameters of a test, by argument name."""
     return getattr(getattr(item, "callspec", None), "params", {})
 
 
-def framework_of(item: pytest.Item) -> str:
+def get_framework_of_test(item: pytest.Item) -> str:
     """Return the framework of a test; empty if it has none."""
-    params = parameters(item)
-    if is_empty(item):
+    params = get_test_parameters(item)
+    if is_empty_parameter_set(item):
         return ""
     if "framework" in params:
         return params["framework"].full_name
@@ -123,9 +123,9 @@ def framework_of(item: pytest.Item) -> str:
     return ""
 
 
-def is_empty(item: pytest.Item) -> bool:
+def is_empty_parameter_set(item: pytest.Item) -> bool:
     """Return whether the item stands for an empty list: an unjudged budget has no verdicts."""
-    params = parameters(item)
+    params = get_test_parameters(item)
     kinds = {"framework", "framework_of_claim", "implementation", *JUDGED}
     parametrized = kinds & set(params)
     return any(
@@ -134,9 +134,9 @@ def is_empty(item: pytest.Item) -> bool:
     )
 
 
-def judged_subject(item: pytest.Item) -> tuple[str, str] | None:
+def get_judged_subject(item: pytest.Item) -> tuple[str, str] | None:
     """Return the subject that a test trains or judges: one of ``evidence.JUDGED``, and its name."""
-    params = parameters(item)
+    params = get_test_parameters(item)
     if "training" in params:
         return "cell", params["training"].job.cell.id
     for name in JUDGED:
@@ -146,9 +146,9 @@ def judged_subject(item: pytest.Item) -> tuple[str, str] | None:
     return None
 
 
-def detail_of_item(item: pytest.Item) -> str:
+def get_detail_of_test(item: pytest.Item) -> str:
     """Return the detail (``sac.actor_loss``) or default (``sac.discount``) of a test, if any."""
-    params = parameters(item)
+    params = get_test_parameters(item)
     if "implementation" in params:
         return params["implementation"].detail.id
     return params["claim"].subject if "claim" in params else ""
@@ -156,27 +156,27 @@ def detail_of_item(item: pytest.Item) -> str:
 
 def list_selectable_names() -> set[str]:
     """Return the names that -m accepts: frameworks, algorithms, and families of details."""
-    families = {detail.family for detail in registry.all_details()}
-    return {*frameworks.names(), *requested_names.list_algorithms(), *families}
+    families = {detail.family for detail in registry.list_details()}
+    return {*frameworks.list_framework_names(), *requested_names.list_algorithms(), *families}
 
 
-def list_marks(item: pytest.Item, selectable: set[str]) -> set[str]:
+def list_marks_of_test(item: pytest.Item, selectable: set[str]) -> set[str]:
     """Return the names by which -m selects an item besides its markers."""
-    params = parameters(item)
-    algorithm = params.get("algorithm", detail_of_item(item).partition(".")[0])
+    params = get_test_parameters(item)
+    algorithm = params.get("algorithm", get_detail_of_test(item).partition(".")[0])
     if "training" in params:
         algorithm = params["training"].job.cell.algorithm
     for name in JUDGED:
         if isinstance(judged := params.get(name), JudgedSubject):
             algorithm = judged.session.find_algorithm(judged.name)
-    marks = {framework_of(item).partition("@")[0], algorithm} & selectable
-    slow = "training" in params or judged_subject(item) or item.get_closest_marker(NIGHTLY)
+    marks = {get_framework_of_test(item).partition("@")[0], algorithm} & selectable
+    slow = "training" in params or get_judged_subject(item) or item.get_closest_marker(NIGHTLY)
     return marks | ({SLOW} if slow else set())
 
 
-def rank_of(item: pytest.Item) -> int:
+def rank_test(item: pytest.Item) -> int:
     """Return the order of an item: specification, other details, the rest, claims."""
-    params = parameters(item)
+    params = get_test_parameters(item)
     if "implementation" in params:
         return 0 if item.get_closest_marker("detail") else 1
     return 3 if "claim" in params else 2

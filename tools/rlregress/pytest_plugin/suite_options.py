@@ -35,18 +35,18 @@ NAMING = (
         if isinstance(default, str | None)
     ),
     "--detail", "--evidence", "--rlregress-report",
-    *(f"--{name}" for name in frameworks.names()),
+    *(f"--{name}" for name in frameworks.list_framework_names()),
 )  # fmt: skip
 
 
-def add_options(parser: pytest.Parser) -> None:
+def add_suite_options(parser: pytest.Parser) -> None:
     """Add the options of the suite to pytest."""
     group = parser.getgroup("rlregress", "regression tests of reinforcement-learning frameworks")
     for name, (declared, usual) in _SHARED.items():
         default = _DEFAULTS.get(name, usual)
         how: dict[str, Any] = {
             "default": default,
-            "help": _help_text(declared.help, default, usual),
+            "help": _format_help_text(declared.help, default, usual),
         }
         if isinstance(default, bool):
             how["action"] = "store_true"
@@ -70,7 +70,7 @@ def add_options(parser: pytest.Parser) -> None:
         default=0,
         help="added to the seeds of probes and of the trainings of tests_behavior (0)",
     )
-    for adapter in map(frameworks.get, frameworks.names()):
+    for adapter in map(frameworks.get_adapter, frameworks.list_framework_names()):
         if adapter.framework.checkout:
             group.addoption(
                 f"--{adapter.name}",
@@ -91,6 +91,6 @@ def add_options(parser: pytest.Parser) -> None:
     )
 
 
-def _help_text(text: str, default: Any, usual: Any) -> str:
+def _format_help_text(text: str, default: Any, usual: Any) -> str:
     text = f"{text[0].lower()}{text[1:].rstrip('.')}"
     return text if default == usual else f"{text} ({default})"

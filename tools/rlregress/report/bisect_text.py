@@ -14,7 +14,7 @@ _SHOWN = 5
 _FEW = 3
 
 
-def lines(result: Bisected) -> list[str]:
+def format_bisect_report(result: Bisected) -> list[str]:
     """Return the lines of the report; the answer comes last."""
     text = [f"{result.symptom}: {result.values[0]} (old), {result.values[1]} (new)"]
     text += [f"not searched: {unsearched_part}" for unsearched_part in result.unsearched]
@@ -23,7 +23,7 @@ def lines(result: Bisected) -> list[str]:
         apart_text = ", ".join(name for name, its in result.apart if its == rows)
         text.append(f"checked with {rows}: {apart_text}")
     for step in result.steps:
-        text += ["", *_describe_step(step)]
+        text += ["", *_describe_step_between_versions(step)]
     count_text = words.count_words(result.candidates, "version")
     if result.checked > result.candidates:
         # sets of packages were checked as well, and count as versions
@@ -32,15 +32,18 @@ def lines(result: Bisected) -> list[str]:
         text += ["", f"checked {result.checked} of {count_text}"]
     if result.verdict == SAME and result.why:
         text.append(f"it failed in both: {result.why}")
-    return [*text, last_line(result)]
+    return [*text, format_last_line(result)]
 
 
-def _describe_step(step: ChangedAt) -> list[str]:
+def _describe_step_between_versions(step: ChangedAt) -> list[str]:
     date = f" ({step.date})" if step.date else ""
-    text = [f"{_name_version(step, step.old)} -> {_name_version(step, step.new)}{date}"]
+    text = [
+        f"{_name_version_of_step(step, step.old)} -> {_name_version_of_step(step, step.new)}{date}"
+    ]
     if step.back:
         text.append(
-            f"  going back, as OLD is the newer version: {_name_version(step, step.old)} brought it"
+            f"  going back, as OLD is the newer version: {_name_version_of_step(step, step.old)} "
+            "brought it"
         )
     text.append(f"  before: {step.values[0]}")
     text.append(f"  after: {step.values[1]}")
@@ -65,20 +68,20 @@ def _describe_step(step: ChangedAt) -> list[str]:
     return text
 
 
-def _name_version(step: ChangedAt, version: str) -> str:
+def _name_version_of_step(step: ChangedAt, version: str) -> str:
     return f"{step.package} {version}" if step.package else version
 
 
-def last_line(result: Bisected) -> str:
+def format_last_line(result: Bisected) -> str:
     """Return the last line: the first version with the change."""
     if result.verdict == SAME:
         ending = ", of what was searched" if result.unsearched else ""
         return f"no difference: {result.symptom} is the same in both versions{ending}"
     answers = []
     for step in result.steps:
-        name = _name_version(step, step.new)
+        name = _name_version_of_step(step, step.new)
         if step.between or step.apart:
-            answers.append(f"after {_name_version(step, step.old)} and up to {name}")
+            answers.append(f"after {_name_version_of_step(step, step.old)} and up to {name}")
         else:
             answers.append(name)
     if len(result.together) > 1:
@@ -86,6 +89,6 @@ def last_line(result: Bisected) -> str:
     return f"first changed in: {'; '.join(answers)}"
 
 
-def as_json(result: Bisected) -> dict[str, Any]:
+def convert_bisect_to_plain_data(result: Bisected) -> dict[str, Any]:
     """Return the result as plain data."""
     return {"verdict": result.verdict, **asdict(result)}

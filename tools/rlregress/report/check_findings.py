@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rlregress.model.check_result import CheckResult, FrameworkOutcome
-from rlregress.model.detail_answers import variant_words
+from rlregress.model.detail_answers import describe_variant
 from rlregress.model.replay_result import DIFFERS
 from rlregress.model.verdict import IMPROVED, MOVED, REGRESSED
 from rlregress.report.upgrade_findings import (
@@ -15,14 +15,14 @@ from rlregress.report.upgrade_findings import (
     NOTICE,
     WARNING,
     Finding,
-    path_below,
+    get_path_below,
     sort_findings,
 )
 
 _LEVELS = {REGRESSED: ERROR, IMPROVED: NOTICE, MOVED: NOTICE}
 
 
-def list_findings(result: CheckResult, top: Path) -> list[Finding]:
+def list_check_findings(result: CheckResult, top: Path) -> list[Finding]:
     """Return every deviation, regression and failure, the worst first.
 
     The place of a detail is the line that decides it, where the framework lies in the repository.
@@ -35,16 +35,16 @@ def list_findings(result: CheckResult, top: Path) -> list[Finding]:
             ERROR,
             f"detail {deviation.id}",
             f"{deviation.framework}: {deviation.id} is not done as documented",
-            f"documented: {variant_words(*deviation.documented)}, found: "
-            f"{variant_words(*deviation.found)} [{deviation.scope}]",
-            *_place_below(deviation.path, deviation.line, top),
+            f"documented: {describe_variant(*deviation.documented)}, found: "
+            f"{describe_variant(*deviation.found)} [{deviation.scope}]",
+            *_shorten_place_below(deviation.path, deviation.line, top),
         )
         for deviation in result.report_data.deviations
     ]
     for outcome in result.outcomes:
-        result_findings += _list_outcome_findings(outcome)
+        result_findings += _list_findings_of_framework(outcome)
     result_findings += [
-        Finding(WARNING, "suite", "the suite itself failed", _first_line(failure))
+        Finding(WARNING, "suite", "the suite itself failed", _get_first_line(failure))
         for failure in result.broken
     ]
     if result.unjudged:
@@ -53,15 +53,17 @@ def list_findings(result: CheckResult, top: Path) -> list[Finding]:
     return sort_findings(result_findings)
 
 
-def _place_below(path: Path | None, line: int, top: Path) -> tuple[str, int]:
-    file = path_below(path, top) if path is not None else ""
+def _shorten_place_below(path: Path | None, line: int, top: Path) -> tuple[str, int]:
+    file = get_path_below(path, top) if path is not None else ""
     return (file, line) if file else ("", 1)
 
 
-def _list_outcome_findings(outcome: FrameworkOutcome) -> Iterable[Finding]:
+def _list_findings_of_framework(outcome: FrameworkOutcome) -> Iterable[Finding]:
     for failure in outcome.failed_tests:
         name = failure["test"].rpartition("::")[2]
-        yield Finding(ERROR, "test", f"{outcome.framework}: {name} failed", _first_line(failure))
+        yield Finding(
+            ERROR, "test", f"{outcome.framework}: {name} failed", _get_first_line(failure)
+        )
     for name, verdict in sorted(outcome.verdicts.items()):
         if verdict["verdict"] in _LEVELS:
             level, reason = _LEVELS[verdict["verdict"]], verdict["reason"]
@@ -77,5 +79,5 @@ def _list_outcome_findings(outcome: FrameworkOutcome) -> Iterable[Finding]:
                 yield Finding(level, "throughput", title, verdict["reason"])
 
 
-def _first_line(failure: Mapping[str, Any]) -> str:
+def _get_first_line(failure: Mapping[str, Any]) -> str:
     return next(iter(str(failure["message"]).splitlines()), "")

@@ -36,7 +36,7 @@ UNJUDGED_BUDGET = (
 )
 
 
-def as_json(result: CheckResult) -> dict[str, Any]:
+def convert_check_to_plain_data(result: CheckResult) -> dict[str, Any]:
     """Return the content of ``verdict.json``."""
     return {
         "schema": SCHEMA,
@@ -69,18 +69,20 @@ def describe_verdict(outcome: FrameworkOutcome) -> str:
     return MEANING[outcome.verdict]
 
 
-def verdict_lines(result: CheckResult) -> list[str]:
+def format_verdict_of_each_framework(result: CheckResult) -> list[str]:
     """Return one line for each framework."""
     lines = []
     for outcome in result.outcomes:
         missing = (
-            words.describe_details(outcome.details, outcome.not_asked) if outcome.not_asked else ""
+            words.describe_checked_details(outcome.details, outcome.not_asked)
+            if outcome.not_asked
+            else ""
         )
         coverage = result.report_data.coverage.get(outcome.framework, AlgorithmCoverage())
         lacking = "; ".join(
             (
-                *words.describe_lacking(outcome.lacking),
-                *words.describe_not_loaded(outcome.not_loaded),
+                *words.describe_skipped_for_packages(outcome.lacking),
+                *words.describe_files_not_loaded(outcome.not_loaded),
             )
         )
         numbers = OTHER_NUMBERS if outcome.has_other_numbers else ""

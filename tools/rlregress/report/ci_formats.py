@@ -55,7 +55,7 @@ def _format_annotation(finding: Finding) -> str:
     )
 
 
-def _fingerprint(finding: Finding) -> str:
+def _digest_finding(finding: Finding) -> str:
     text = "\0".join([finding.check, finding.title, finding.message, finding.file])
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -69,8 +69,8 @@ def build_sarif(findings: Sequence[Finding]) -> dict[str, Any]:
             "ruleId": finding.check,
             "level": _SARIF_LEVELS[finding.level],
             "message": {"text": f"{finding.title}: {finding.message}"},
-            "partialFingerprints": {"rlregress/v1": _fingerprint(finding)},
-            "locations": [_sarif_location(finding)] if finding.file else [],
+            "partialFingerprints": {"rlregress/v1": _digest_finding(finding)},
+            "locations": [_make_sarif_location(finding)] if finding.file else [],
         }
         for finding in findings
     ]
@@ -81,13 +81,13 @@ def build_sarif(findings: Sequence[Finding]) -> dict[str, Any]:
     }
 
 
-def _sarif_location(finding: Finding) -> dict[str, Any]:
+def _make_sarif_location(finding: Finding) -> dict[str, Any]:
     place = {"uri": quote(finding.file), "uriBaseId": "%SRCROOT%"}
     region = {"startLine": finding.line}
     return {"physicalLocation": {"artifactLocation": place, "region": region}}
 
 
-def make_comment(mark: str, brief: Sequence[str], text: str) -> str:
+def make_pull_request_comment(mark: str, brief: Sequence[str], text: str) -> str:
     """Return a comment for a pull request. Its mark lets the next comment overwrite it.
 
     Args:
@@ -99,14 +99,19 @@ def make_comment(mark: str, brief: Sequence[str], text: str) -> str:
     head = [mark, f"### {safe[0]}", "", *(f"- {line}" for line in safe[1:]), ""]
     fold, end = "<details><summary>Report</summary>\n\n", "\n</details>\n"
     room = COMMENT - len("\n".join(head)) - len(fold) - len(end)
-    return "\n".join(head) + fold + cut_text(harmless.escape_markdown(text), room, len) + end
+    return (
+        "\n".join(head)
+        + fold
+        + cut_text_after_line(harmless.escape_markdown(text), room, len)
+        + end
+    )
 
 
 def _count_bytes(text: str) -> int:
     return len(text.encode())
 
 
-def cut_text(text: str, room: int, measure: Callable[[str], int] = _count_bytes) -> str:
+def cut_text_after_line(text: str, room: int, measure: Callable[[str], int] = _count_bytes) -> str:
     """Return a text, cut after the last line that fits, with a note on its length.
 
     Args:
@@ -126,7 +131,7 @@ def cut_text(text: str, room: int, measure: Callable[[str], int] = _count_bytes)
     return "".join(kept_lines) + message if measure(message) <= room else ""
 
 
-def format_junit(result: Upgrade, seconds: float) -> str:
+def format_upgrade_as_junit(result: Upgrade, seconds: float) -> str:
     """Return a JUnit case for each counted entry: failed if it differs, skipped if unknown.
 
     One suite for each framework, and one for what belongs to none.

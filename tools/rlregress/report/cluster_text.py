@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from rlregress.model.store_state import STATES, Attempt, Audit, Merged, Survey
 from rlregress.report import tables
-from rlregress.report.words import duration
+from rlregress.report.words import format_duration
 
 #: most lines of one kind
 _LISTED = 8
@@ -15,7 +15,9 @@ _LISTED = 8
 _RUNNING = 5
 
 
-def format_status(survey: Survey, queue: Mapping[tuple[str, str], int], silent: str) -> list[str]:
+def format_store_status(
+    survey: Survey, queue: Mapping[tuple[str, str], int], silent: str
+) -> list[str]:
     """Return the lines of the status of a store.
 
     Args:
@@ -27,14 +29,14 @@ def format_status(survey: Survey, queue: Mapping[tuple[str, str], int], silent: 
     rows: list[tuple[str, ...]] = [("", *STATES, "all")]
     total = Counter[str]()
     for group, counts in sorted(survey.counts.items()):
-        rows.append((group, *_format_counts(counts)))
+        rows.append((group, *_format_counts_of_states(counts)))
         total += counts
     if len(survey.counts) > 1:
-        rows.append(("all", *_format_counts(total)))
+        rows.append(("all", *_format_counts_of_states(total)))
     lines = tables.align_columns(rows)
     lines += _format_time_left(survey, total)
     lines += _describe_attempts(survey)
-    lines += _show_some(
+    lines += _list_first_lines(
         [f"failed ({number}): {reason}" for reason, number in survey.reasons.most_common()]
     )
     if survey.read < total["failed"]:
@@ -54,7 +56,7 @@ def format_status(survey: Survey, queue: Mapping[tuple[str, str], int], silent: 
     return lines
 
 
-def _format_counts(counts: Counter[str]) -> list[str]:
+def _format_counts_of_states(counts: Counter[str]) -> list[str]:
     return [*(str(counts[state] or "-") for state in STATES), str(counts.total())]
 
 
@@ -63,7 +65,10 @@ def _format_time_left(survey: Survey, total: Counter[str]) -> list[str]:
     if finished == total.total():
         return ["all runs are done"]
     if survey.seconds_left is not None:
-        return [f"time left: about {duration(survey.seconds_left)}, with as many at a time as now"]
+        return [
+            f"time left: about {format_duration(survey.seconds_left)}, with as many at a time as "
+            "now"
+        ]
     if total["running"]:
         return ["time left: not known before the first runs report their progress"]
     return ["nothing is running: launch again to do the remaining runs"]
@@ -75,13 +80,14 @@ def _describe_attempts(survey: Survey) -> list[str]:
     }
     for attempt in survey.attempts:
         attempts_by_state[attempt.state].append(attempt)
-    lines = _show_some(
+    lines = _list_first_lines(
         [
-            f"stuck: {row.run} at {row.share:.0%} on {row.where}, silent for {duration(row.silent)}"
+            f"stuck: {row.run} at {row.share:.0%} on {row.where}, silent for "
+            f"{format_duration(row.silent)}"
             for row in attempts_by_state["stuck"]
         ]
     )
-    lines += _show_some(
+    lines += _list_first_lines(
         [
             f"stopped: {row.run}{f' at {row.share:.0%}' * (row.share > 0)} on {row.where}: "
             f"{row.why}" + f" (attempt {row.restarts + 1})" * (row.restarts > 0)
@@ -94,9 +100,9 @@ def _describe_attempts(survey: Survey) -> list[str]:
             "for example because they were cancelled; see the logs in slurm/ of the store"
         )
     running = sorted(attempts_by_state["running"], key=lambda item: item.share)
-    return lines + _show_some(
+    return lines + _list_first_lines(
         [
-            f"running: {row.run} at {row.share:.0%} after {duration(row.wall_seconds)} on "
+            f"running: {row.run} at {row.share:.0%} after {format_duration(row.wall_seconds)} on "
             f"{row.where}"
             for row in running
         ],
@@ -104,12 +110,12 @@ def _describe_attempts(survey: Survey) -> list[str]:
     )
 
 
-def _show_some(lines: Sequence[str], most: int = _LISTED) -> list[str]:
+def _list_first_lines(lines: Sequence[str], most: int = _LISTED) -> list[str]:
     hidden = len(lines) - most
     return [*lines[:most], *([f"  and {hidden} more"] if hidden > 0 else [])]
 
 
-def format_audit(result: Audit) -> list[str]:
+def format_store_audit(result: Audit) -> list[str]:
     """Return all problems with the records of a store, and notes about them."""
     wrong = [*result.damaged.values(), *result.wrong]
     lines = [f"wrong: {problem}" for problem in wrong] + [
@@ -124,7 +130,7 @@ def format_audit(result: Audit) -> list[str]:
     return lines
 
 
-def format_merge(result: Merged, target: str) -> list[str]:
+def format_store_merge(result: Merged, target: str) -> list[str]:
     """Describe the result of a merge."""
     lines = [f"damaged, left out: {sentence}" for sentence in result.damaged.values()]
     lines += [f"another result: {sentence}; both are kept" for sentence in result.differing]

@@ -6,55 +6,67 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rlregress.model.detail_answers import Comparison, FoundVariant, Row, variant_words
+from rlregress.model.detail_answers import Comparison, FoundVariant, Row, describe_variant
 from rlregress.report import terminal_tables
 from rlregress.report.html.page import Table
 
 
-def _group_scopes(answers: Iterable[FoundVariant]) -> list[tuple[str, str]]:
+def _group_scopes_by_variant(answers: Iterable[FoundVariant]) -> list[tuple[str, str]]:
     """Return (variant, scopes) pairs of one framework. Scopes with the same variant share one.
 
     Of a single variant the scopes are left out, unless they are names of classes.
     """
     scopes: dict[str, list[str]] = {}
     for answer in answers:
-        scopes.setdefault(variant_words(answer.variant or answer.meaning), []).append(answer.scope)
+        scopes.setdefault(describe_variant(answer.variant or answer.meaning), []).append(
+            answer.scope
+        )
     named = len(scopes) > 1 or any(
         name[:1].isupper() for names in scopes.values() for name in names
     )
     return [(variant, ", ".join(names) if named else "") for variant, names in scopes.items()]
 
 
-def describe_answers(answers: Iterable[FoundVariant]) -> list[str]:
+def describe_variants_of_framework(answers: Iterable[FoundVariant]) -> list[str]:
     """Return the variants of one framework, each with its scopes where they tell it apart."""
     return [
-        f"{variant} [{scopes}]" if scopes else variant for variant, scopes in _group_scopes(answers)
+        f"{variant} [{scopes}]" if scopes else variant
+        for variant, scopes in _group_scopes_by_variant(answers)
     ]
 
 
-def _format_cell(row: Row, name: str) -> str:
+def _format_variants_with_deciding_lines(row: Row, name: str) -> str:
     """Return the variants of one framework, and the lines that decide them."""
     answers = row.answers.get(name, ())
     places = dict.fromkeys(str(answer.place) for answer in answers if answer.place is not None)
     absent = f"- ({row.absent[name]})" if name in row.absent else "-"
-    return "\n".join([*describe_answers(answers), *places]) or absent
+    return "\n".join([*describe_variants_of_framework(answers), *places]) or absent
 
 
 def make_variants_table(comparison: Comparison, rows: Iterable[Row]) -> Table:
     """Return a row for each detail and a column for each framework, with the variants in words."""
     names = list(comparison.versions)
     cells = [
-        [row.detail.id,
-         *("; ".join(describe_answers(row.answers.get(name, ()))) or "-" for name in names)]
+        [
+            row.detail.id,
+            *(
+                "; ".join(describe_variants_of_framework(row.answers.get(name, ()))) or "-"
+                for name in names
+            ),
+        ]
         for row in rows
-    ]  # fmt: skip
+    ]
     return Table(("detail", *names), cells)
 
 
-def _difference_table(comparison: Comparison, rows: Sequence[Row]) -> Table:
+def _make_table_of_differences(comparison: Comparison, rows: Sequence[Row]) -> Table:
     names = list(comparison.versions)
     cells = [
-        [row.detail.id, *(_format_cell(row, name) for name in names), row.detail.consequence]
+        [
+            row.detail.id,
+            *(_format_variants_with_deciding_lines(row, name) for name in names),
+            row.detail.consequence,
+        ]
         for row in rows
     ]
     titles = [name_with_version(name, version) for name, version in comparison.versions.items()]
@@ -68,7 +80,9 @@ def print_comparison(comparison: Comparison) -> None:
         ("cannot be compared", comparison.undecided),
     ):
         if rows:
-            terminal_tables.print_table(_difference_table(comparison, rows), f"{len(rows)} {title}")
+            terminal_tables.print_table(
+                _make_table_of_differences(comparison, rows), f"{len(rows)} {title}"
+            )
     for title, rows in (
         ("details are the same", comparison.same),
         ("are about something that only one of them has", comparison.alone),
@@ -78,7 +92,7 @@ def print_comparison(comparison: Comparison) -> None:
                 make_variants_table(comparison, rows), f"{len(rows)} {title}", lines=False
             )
     if comparison.left_out:
-        print(f"{describe_counts(comparison)}.")
+        print(f"{describe_number_of_differences(comparison)}.")
 
 
 def name_with_version(name: str, version: str) -> str:
@@ -86,7 +100,7 @@ def name_with_version(name: str, version: str) -> str:
     return name if name.endswith(f"@{version}") else f"{name} {version}"
 
 
-def describe_counts(comparison: Comparison) -> str:
+def describe_number_of_differences(comparison: Comparison) -> str:
     """Describe how many details differ, and how many do not."""
     if comparison.left_out:
         ending = f"{len(comparison.left_out)} that do not differ are left out"
@@ -98,10 +112,10 @@ def describe_counts(comparison: Comparison) -> str:
     return f"{len(comparison.different)} details differ, {ending}"
 
 
-def as_json(comparison: Comparison) -> str:
+def format_comparison_as_json(comparison: Comparison) -> str:
     """Return the comparison as JSON: ``versions`` and ``details``, differences first."""
 
-    def plain(row: Row) -> dict[str, Any]:
+    def convert_row_to_plain_data(row: Row) -> dict[str, Any]:
         return {
             "id": row.detail.id,
             "differs": row.shared and row.differs and not row.undecided,
@@ -127,5 +141,8 @@ def as_json(comparison: Comparison) -> str:
 
     same = [*comparison.same, *comparison.alone]
     rows = [*comparison.different, *comparison.undecided, *same]
-    compared = {"versions": dict(comparison.versions), "details": [plain(row) for row in rows]}
+    compared = {
+        "versions": dict(comparison.versions),
+        "details": [convert_row_to_plain_data(row) for row in rows],
+    }
     return json.dumps(compared, indent=1)

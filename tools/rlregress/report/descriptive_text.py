@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rlregress.model.cells import CellRuns, ReportedRun
-from rlregress.model.quantities import CRITIC, RETURNS, TRAINING, Quantity, quantity_of
+from rlregress.model.quantities import CRITIC, RETURNS, TRAINING, Quantity, get_quantity_of_name
 from rlregress.report import words
 
 
@@ -22,7 +22,7 @@ def describe_distribution(
     """
     if "stored_mean" not in verdict:
         return []
-    quantity = quantity_of(name)
+    quantity = get_quantity_of_name(name)
     text = "; ".join(
         [*_describe_ranges(quantity, verdict, runs), *_describe_middle(quantity, verdict)]
     )
@@ -36,15 +36,15 @@ def _describe_later_runs(name: str, verdict: Mapping[str, Any], runs: CellRuns |
         return ""
     count_text = words.count_words(len(runs.new) - verdict["new_seeds"], "later run")
     text = f"not judged here: {count_text}, trained for other verdicts on this cell"
-    quantity, before = quantity_of(name), verdict["stored_mean"]
-    finite = _finite_numbers(quantity, runs.new)
+    quantity, before = get_quantity_of_name(name), verdict["stored_mean"]
+    finite = _list_finite_numbers(quantity, runs.new)
     if len(finite) < len(runs.new) or before is None or not verdict["scale"]:
         return text
     mean = sum(finite) / len(finite)
     if quantity is CRITIC:
         return f"{text}; of all {len(finite)} the error is x{math.exp(before - mean):.2f}"
-    share = words.percent((mean - before) / verdict["scale"])
-    return f"{text}; the mean of all {len(finite)} is {words.number(mean)} ({share})"
+    share = words.format_signed_percent((mean - before) / verdict["scale"])
+    return f"{text}; the mean of all {len(finite)} is {words.format_return(mean)} ({share})"
 
 
 def _describe_ranges(
@@ -57,14 +57,15 @@ def _describe_ranges(
 
 
 def _describe_range(quantity: Quantity, origin: str, runs: Sequence[ReportedRun]) -> str:
-    values = _finite_numbers(quantity, runs)
+    values = _list_finite_numbers(quantity, runs)
     failed = len(runs) - len(values)
     why = "failed, each counts as the worst return of the environment"
     loss = f" ({failed} {why if quantity is RETURNS else 'without one'})" if failed else ""
     if not values:
         return f"no {origin} run with a return{loss}"
     return (
-        f"{origin} runs between {words.number(min(values))} and {words.number(max(values))}{loss}"
+        f"{origin} runs between {words.format_return(min(values))} and "
+        f"{words.format_return(max(values))}{loss}"
     )
 
 
@@ -72,12 +73,12 @@ def _describe_middle(quantity: Quantity, verdict: Mapping[str, Any]) -> list[str
     if quantity is not RETURNS or verdict.get("improvement") is None:
         return []
     return [
-        f"interquartile mean {words.number(verdict['stored_middle'])} -> "
-        f"{words.number(verdict['new_middle'])}",
+        f"interquartile mean {words.format_return(verdict['stored_middle'])} -> "
+        f"{words.format_return(verdict['new_middle'])}",
         f"a new run is better than a stored one in {verdict['improvement']:.0%} of all pairs",
     ]
 
 
-def _finite_numbers(quantity: Quantity, runs: Sequence[ReportedRun]) -> list[float]:
+def _list_finite_numbers(quantity: Quantity, runs: Sequence[ReportedRun]) -> list[float]:
     numbers = (run.numbers.get(quantity.name) for run in runs)
     return [value for value in numbers if value is not None and math.isfinite(value)]

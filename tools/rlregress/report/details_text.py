@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rlregress.model.detail_answers import Entry, Item, Missing, ProbeCounts, variant_words
+from rlregress.model.detail_answers import Entry, Item, Missing, ProbeCounts, describe_variant
 from rlregress.report import terminal_tables
 from rlregress.report.html.page import Table
 from rlregress.report.words import count_words
 
 
-def _families_table(details: Sequence[Entry]) -> Table:
+def _make_table_of_families(details: Sequence[Entry]) -> Table:
     families: dict[str, list[Entry]] = {}
     for detail in details:
         families.setdefault(detail.family, []).append(detail)
@@ -22,7 +22,7 @@ def _families_table(details: Sequence[Entry]) -> Table:
     return Table(("family", "details", "variants"), rows)
 
 
-def _sources_table(items: Sequence[Item]) -> Table:
+def _make_table_of_sources(items: Sequence[Item]) -> Table:
     groups: dict[str, list[Item]] = {}
     for item in items:
         group = item.id.rpartition(".")[0] if item.id.count(".") > 1 else item.id.partition(".")[0]
@@ -35,7 +35,7 @@ def _sources_table(items: Sequence[Item]) -> Table:
     return Table(("source", "items", "asked", "no statement about code", "details"), rows)
 
 
-def _frameworks_table(frameworks: Sequence[ProbeCounts]) -> Table:
+def _make_table_of_frameworks(frameworks: Sequence[ProbeCounts]) -> Table:
     rows = [
         [f"{counts.framework} {counts.version}", counts.details, counts.scopes, counts.variants,
          counts.deviations, counts.absent, counts.faults]
@@ -45,26 +45,26 @@ def _frameworks_table(frameworks: Sequence[ProbeCounts]) -> Table:
     return Table(("framework", *columns), rows)
 
 
-def print_counts(
+def print_number_of_details(
     details: Sequence[Entry], items: Sequence[Item], frameworks: Sequence[ProbeCounts]
 ) -> None:
     """Print how many details there are, by family, source and framework."""
     for title, table in (
-        ("Catalogue", _families_table(details)),
-        ("What the sources name", _sources_table(items)),
-        ("What is checked in each framework", _frameworks_table(frameworks)),
+        ("Catalogue", _make_table_of_families(details)),
+        ("What the sources name", _make_table_of_sources(items)),
+        ("What is checked in each framework", _make_table_of_frameworks(frameworks)),
     ):
         terminal_tables.print_table(table, title, lines=False)
 
 
-def show_all(details: Sequence[Entry]) -> None:
+def print_details_in_lines(details: Sequence[Entry]) -> None:
     """Print details, one a line."""
     rows = [[detail.id, detail.question, ", ".join(detail.variants)] for detail in details]
     terminal_tables.print_table(Table(("detail", "question", "variants"), rows), lines=False)
     print(f"{count_words(len(details), 'detail')}; rlregress details ID prints one in full")
 
 
-def print_missing(who: str, lacking: Sequence[Missing], total: int) -> None:
+def print_missing_parts_of_details(who: str, lacking: Sequence[Missing], total: int) -> None:
     """Print the missing probes, expectations and faults of a framework.
 
     Args:
@@ -100,16 +100,16 @@ def print_detail(detail: Entry, documented: Mapping[str, Mapping[tuple[str, str]
         f"\nSources: {'; '.join(detail.sources)}",
         f"\nProbe: {detail.observed}\nInputs: {dict(detail.inputs)}",
     )
-    terminal_tables.console().print(*texts, sep="\n")
+    terminal_tables.make_console().print(*texts, sep="\n")
     terminal_tables.print_table(Table(("variant", "meaning", "documented of"), rows), lines=False)
 
 
-def _describe_variants(scopes: dict[str, Any]) -> str:
+def _describe_variants_by_scope(scopes: dict[str, Any]) -> str:
     by_answer: dict[str, list[str]] = {}
     for scope, probed in scopes.items():
-        answer = variant_words(probed["found"] or probed["reason"])
+        answer = describe_variant(probed["found"] or probed["reason"])
         if probed["found"] != probed["documented"]:
-            documented = variant_words(probed["documented"] or "nothing")
+            documented = describe_variant(probed["documented"] or "nothing")
             answer = f"{answer} (documented: {documented})"
         by_answer.setdefault(answer, []).append(scope)
     # the library is the usual scope, and is not marked
@@ -127,7 +127,7 @@ def print_fingerprint(fingerprint: dict[str, Any], differing: Sequence[str]) -> 
         [
             id,
             *(
-                _describe_variants(frameworks[name]) if name in frameworks else "-"
+                _describe_variants_by_scope(frameworks[name]) if name in frameworks else "-"
                 for name in versions
             ),
         ]

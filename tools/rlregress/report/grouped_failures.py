@@ -15,19 +15,19 @@ _REASON = re.compile(rf"{UNPROBED}(.*?)(?: \(documented [^\n]*)?$", re.MULTILINE
 _NAMED = 3
 
 
-def reason_of_failure(message: str) -> str:
+def extract_reason_of_failure(message: str) -> str:
     """Return why code could not be probed, or the whole message of any other failure."""
     unasked = _REASON.search(message)
     return unasked[1] if unasked is not None else message
 
 
-def group_by_reason(
+def group_failures_by_reason(
     findings: Iterable[_Finding], message: Callable[[_Finding], str]
 ) -> list[list[_Finding]]:
     """Group items by their reason, in the order of first occurrence."""
     groups: dict[str, list[_Finding]] = {}
     for finding in findings:
-        groups.setdefault(reason_of_failure(message(finding)), []).append(finding)
+        groups.setdefault(extract_reason_of_failure(message(finding)), []).append(finding)
     return list(groups.values())
 
 

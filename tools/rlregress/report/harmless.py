@@ -91,29 +91,33 @@ def escape_markdown(text: str) -> str:
 
 def _escape_markdown_line(line: str) -> str:
     """Escape a line of Markdown. Between two backticks nothing is markup."""
-    pieces = _FENCES.sub(_as_entity, line).split("`")
+    pieces = _FENCES.sub(_convert_to_entity, line).split("`")
     # a cell of a table ends code between backticks, and an escaped backtick begins none
     certain = len(pieces) % 2 and not re.search(r"\||\\`", line)
     return ("`" if certain else "&#96;").join(
-        _ANYWHERE.sub("# #", piece) if certain and number % 2 else _MARKUP.sub(_as_entity, piece)
+        _ANYWHERE.sub("# #", piece)
+        if certain and number % 2
+        else _MARKUP.sub(_convert_to_entity, piece)
         for number, piece in enumerate(pieces)
     )
 
 
-def _as_entity(match: re.Match[str]) -> str:
+def _convert_to_entity(match: re.Match[str]) -> str:
     return "".join(f"&#{ord(character)};" for character in match[0])
 
 
 def format_workflow_command(level: str, properties: dict[str, str], message: str) -> str:
     """Return a workflow command of GitHub, with text that cannot end it."""
-    named = ",".join(f"{key}={_escape_property(value)}" for key, value in properties.items())
-    return f"::{level} {named}::{_escape_data(message)}"
+    named = ",".join(
+        f"{key}={_escape_property_of_command(value)}" for key, value in properties.items()
+    )
+    return f"::{level} {named}::{_escape_data_of_command(message)}"
 
 
-def _escape_data(text: str) -> str:
+def _escape_data_of_command(text: str) -> str:
     safe = "\r".join(_OBEYED.sub(_escape_match, part) for part in text.split("\r"))
     return safe.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def _escape_property(text: str) -> str:
-    return _escape_data(text).replace(":", "%3A").replace(",", "%2C")
+def _escape_property_of_command(text: str) -> str:
+    return _escape_data_of_command(text).replace(":", "%3A").replace(",", "%2C")

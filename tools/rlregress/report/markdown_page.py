@@ -27,7 +27,7 @@ _BOLD = re.compile(r"[^\s`|]*(?:__|\*)[^\s`|]*")
 _FOLDED, _SOURCE = 12, 40
 
 
-def format_page(page: Page) -> str:
+def format_page_as_markdown(page: Page) -> str:
     """Return the page as Markdown that is not escaped yet; see ``harmless.escape_markdown``."""
     facts = page.facts
     when = f"{facts.started}, {facts.duration}, on {facts.machine}: `{facts.command}`"
@@ -46,7 +46,7 @@ def _format_card(card: Card) -> list[str]:
     lines = [
         f"## {card.title}: {card.badge.word}",
         "",
-        _format_line(card.sentence),
+        _format_line_of_text(card.sentence),
         "",
         card.share,
         "",
@@ -58,7 +58,7 @@ def _format_card(card: Card) -> list[str]:
         lines += [
             f"`{culprit.title}`",
             "",
-            *_format_source(culprit.source),
+            *_format_source_pair(culprit.source),
             *_format_list(culprit.effects),
         ]
     lines += _format_titled_list("And also" if card.culprits else card.heading, card.changed)
@@ -68,7 +68,7 @@ def _format_card(card: Card) -> list[str]:
     return lines + _format_titled_list("What to do next", steps)
 
 
-def _format_line(text: object) -> str:
+def _format_line_of_text(text: object) -> str:
     words = " ".join(str(text).split())
     return words if "`" in words else _BOLD.sub(r"`\g<0>`", words)
 
@@ -78,30 +78,30 @@ def _format_titled_list(title: str, items: Sequence[object]) -> list[str]:
 
 
 def _format_list(items: Sequence[object], most: int | None = None) -> list[str]:
-    lines = [f"- {_format_line(item)}" for item in items[:most]]
-    return [*lines, *_describe_hidden(len(items[len(lines) :])), ""]
+    lines = [f"- {_format_line_of_text(item)}" for item in items[:most]]
+    return [*lines, *_describe_hidden_count(len(items[len(lines) :])), ""]
 
 
-def _describe_hidden(hidden: int) -> list[str]:
+def _describe_hidden_count(hidden: int) -> list[str]:
     return ["", f"and {hidden} more, on the page"] if hidden > 0 else []
 
 
 def _format_table(table: Table, most: int | None = None) -> list[str]:
     rows = [
-        tables.markdown_row(
-            *(cell.word if isinstance(cell, Badge) else _format_line(cell) for cell in row)
+        tables.format_markdown_row(
+            *(cell.word if isinstance(cell, Badge) else _format_line_of_text(cell) for cell in row)
         )
         for row in table.rows[:most]
     ]
-    head = tables.markdown_head(*table.head, numbers=table.numbers)
-    return [*head, *rows, *_describe_hidden(len(table.rows) - len(rows)), ""]
+    head = tables.format_markdown_head(*table.head, numbers=table.numbers)
+    return [*head, *rows, *_describe_hidden_count(len(table.rows) - len(rows)), ""]
 
 
-def _format_source(pair: SourcePair | None, most: int = _SOURCE) -> list[str]:
+def _format_source_pair(pair: SourcePair | None, most: int = _SOURCE) -> list[str]:
     if not pair:
         return []
     lines = [f"{mark} {line}" for mark, line in pair.lines]
-    ending = _describe_hidden(len(lines) - most + pair.hunk.left_out)
+    ending = _describe_hidden_count(len(lines) - most + pair.hunk.left_out)
     return [*harmless.quote_for_markdown("\n".join(lines[:most])), *ending, ""]
 
 
@@ -128,7 +128,11 @@ def _format_parts(parts: Iterable[object], most: int | None = None) -> list[str]
             case Heading():
                 lines += [f"### {part.text}", ""]
             case SourcePair():
-                lines += [f"`{part.hunk.title}`", "", *(_format_source(part) if part.open else ())]
+                lines += [
+                    f"`{part.hunk.title}`",
+                    "",
+                    *(_format_source_pair(part) if part.open else ()),
+                ]
             case CodeLines():
                 code = "\n".join(f"{number} {line}" for number, line in part.code)
                 lines += [f"`{part.place}`", "", *harmless.quote_for_markdown(code), ""]
@@ -136,7 +140,7 @@ def _format_parts(parts: Iterable[object], most: int | None = None) -> list[str]
                 lines += [part.title, "", *harmless.quote_for_markdown(part.text), ""]
             case Folded():
                 lines += [
-                    f"**{_format_line(part.title)}**",
+                    f"**{_format_line_of_text(part.title)}**",
                     "",
                     *_format_parts(part.parts, _FOLDED),
                 ]

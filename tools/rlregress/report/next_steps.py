@@ -9,12 +9,12 @@ from pathlib import Path
 from rlregress.model.golden_result import GoldenResult
 
 
-def _quote_word(text: str | Path) -> str:
+def _quote_word_for_shell(text: str | Path) -> str:
     """Quote a word for a shell, so that users can copy the command."""
     return shlex.quote(str(text))
 
 
-def after_probe(differing: Sequence[str]) -> str:
+def suggest_after_probe(differing: Sequence[str]) -> str:
     """Suggest the next step after details were probed.
 
     Args:
@@ -22,16 +22,19 @@ def after_probe(differing: Sequence[str]) -> str:
     """
     if differing:
         id = differing[0].split()[0]
-        return f"Read its documentation and its consequences: rlregress details {_quote_word(id)}"
+        return (
+            "Read its documentation and its consequences: rlregress details "
+            f"{_quote_word_for_shell(id)}"
+        )
     return "Judge behaviour and returns too: rlregress check"
 
 
-def after_trace(output: Path, repeats: bool) -> str:
+def suggest_after_trace(output: Path, repeats: bool) -> str:
     """Suggest the next step after recording a trace twice."""
     if repeats:
         return (
             "Record the other version in the same way, and compare: rlregress diff "
-            f"{_quote_word(output)} OTHER"
+            f"{_quote_word_for_shell(output)} OTHER"
         )
     return (
         "Seed or fix what the lines above name: it differs between two runs of the same code. Then "
@@ -39,24 +42,24 @@ def after_trace(output: Path, repeats: bool) -> str:
     )
 
 
-def after_diff(diverged: bool) -> str:
+def suggest_after_diff(diverged: bool) -> str:
     """Suggest the next step after comparing two traces."""
     if diverged:
         return "Find the change of the framework that causes it: rlregress upgrade OLD NEW"
     return "Nothing: both have the same results."
 
 
-def after_golden(output: Path, script: Path | str, repeats: bool) -> str:
+def suggest_after_golden_file(output: Path, script: Path | str, repeats: bool) -> str:
     """Suggest the next step after recording a golden file."""
     if not repeats:
-        return after_trace(output, repeats=False)
+        return suggest_after_trace(output, repeats=False)
     return (
         "Commit it, and compare on any machine: rlregress diff "
-        f"{_quote_word(output)} --script {_quote_word(script)}"
+        f"{_quote_word_for_shell(output)} --script {_quote_word_for_shell(script)}"
     )
 
 
-def after_golden_difference(
+def suggest_after_golden_difference(
     result: GoldenResult, output: Path, script: Path, arguments: Sequence[str]
 ) -> str:
     """Suggest the next step after comparing a script with its golden file."""
@@ -64,16 +67,19 @@ def after_golden_difference(
     if result.is_same and not has_changed:
         return "Nothing: the script has the same results."
     arguments_text = (
-        "".join(f" {word}" for word in ("--", *map(_quote_word, arguments))) if arguments else ""
+        "".join(f" {word}" for word in ("--", *map(_quote_word_for_shell, arguments)))
+        if arguments
+        else ""
     )
     old = [
         f"{name}=={pair[0]}"
         for name, pair in result.versions.items()
         if name != "python" and all(pair)
     ]
-    upgrade = f"rlregress upgrade {_quote_word(' '.join(old))} installed"
+    upgrade = f"rlregress upgrade {_quote_word_for_shell(' '.join(old))} installed"
     record_command = (
-        f"rlregress trace {_quote_word(script)} --golden {_quote_word(output)}{arguments_text}"
+        f"rlregress trace {_quote_word_for_shell(script)} --golden "
+        f"{_quote_word_for_shell(output)}{arguments_text}"
     )
     if result.is_same:
         # equal results show nothing about code that the script does not execute
@@ -81,17 +87,19 @@ def after_golden_difference(
             return f"See which changed code this script does not execute: {upgrade}"
         return f"Record again, to compare later runs with the present code: {record_command}"
     if old:
-        script_ = f"--script {_quote_word(script)}{arguments_text}"
+        script_ = f"--script {_quote_word_for_shell(script)}{arguments_text}"
         return f"Find the change of the packages that causes it: {upgrade} {script_}"
     return f"Read the changes in these files; if they are intended, record again: {record_command}"
 
 
-def after_launch(store: Path) -> str:
+def suggest_after_launch(store: Path) -> str:
     """Suggest the next step after all runs of a manifest are done."""
-    return f"Verify all records: rlregress runs status --verify --store {_quote_word(store)}"
+    return (
+        f"Verify all records: rlregress runs status --verify --store {_quote_word_for_shell(store)}"
+    )
 
 
-def after_verify(store: Path, wrong: bool, damaged: bool, missing: bool) -> str:
+def suggest_after_verify(store: Path, wrong: bool, damaged: bool, missing: bool) -> str:
     """Suggest the next step after reading every record of a store.
 
     Args:
@@ -108,4 +116,6 @@ def after_verify(store: Path, wrong: bool, damaged: bool, missing: bool) -> str:
         return "Remove the wrong records, then launch again to repeat their runs"
     if missing:
         return "Launch again to do the missing runs"
-    return f"Judge by these runs: rlregress check --fresh-seeds --store {_quote_word(store)}"
+    return (
+        f"Judge by these runs: rlregress check --fresh-seeds --store {_quote_word_for_shell(store)}"
+    )

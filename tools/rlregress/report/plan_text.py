@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rlregress.model.planned_session import Gate, Makespan, SessionPlan, Wanted
-from rlregress.model.quantities import percent
+from rlregress.model.quantities import format_percent
 from rlregress.report import tables, words
 
 _SECONDS = {"minutes": 60.0, "hours": 3600.0}
@@ -31,10 +31,11 @@ def describe_plan_briefly(plan: SessionPlan, processes: int, tests: float) -> li
         max(sum(seconds) / processes, longest * any(seconds)) / 60 for seconds in (least, most)
     )
     spoken = f"{processes} processes" if processes > 1 else "one process"
-    trained = f"{_format_span(first, last)} for trainings" if open_ else "no trainings"
+    trained = f"{_format_span_of_minutes(first, last)} for trainings" if open_ else "no trainings"
     answer_lines = [
-        f"{_format_span(before + first, before + last).capitalize()} here with {spoken}: "
-        f"{_minutes(before)} for tests, {trained}."
+        f"{_format_span_of_minutes(before + first, before + last).capitalize()} here with "
+        f"{spoken}: "
+        f"{_format_minutes(before)} for tests, {trained}."
     ]
     replays = [cell for cell in plan.cells if cell.replay]
     if replays:
@@ -42,12 +43,16 @@ def describe_plan_briefly(plan: SessionPlan, processes: int, tests: float) -> li
         fresh_cells = [cell for cell in open_ if not cell.replay]
         fresh = sum(cell.seconds * cell.undone for cell in fresh_cells) / processes / 60
         answer_lines = [
-            f"If nothing changed, {_minutes(before + alone + fresh)} here with {spoken}: "
-            f"{_minutes(before)} for tests, {_minutes(alone)} for {len(replays)} replays"
+            f"If nothing changed, {_format_minutes(before + alone + fresh)} here with {spoken}: "
+            f"{_format_minutes(before)} for tests, {_format_minutes(alone)} for {len(replays)} "
+            "replays"
             + (
-                f", {_minutes(fresh)} for fresh seeds of cells without one." if fresh_cells else "."
+                f", {_format_minutes(fresh)} for fresh seeds of cells without one."
+                if fresh_cells
+                else "."
             ),
-            f"If torch changed, {_format_span(before + alone + first, before + alone + last)}: "
+            "If torch changed, "
+            f"{_format_span_of_minutes(before + alone + first, before + alone + last)}: "
             "every replay differs, and fresh seeds are trained.",
             "A replay would detect any change of a number that it computes; nothing that it does "
             "not execute.",
@@ -71,18 +76,18 @@ def describe_plan_briefly(plan: SessionPlan, processes: int, tests: float) -> li
 
 
 def _format_drop(share: float | None) -> str:
-    return "none" if share is None else percent(share)
+    return "none" if share is None else format_percent(share)
 
 
-def _minutes(minutes: float) -> str:
+def _format_minutes(minutes: float) -> str:
     rounded = round(minutes)
     return words.count_words(rounded, "minute") if rounded else "less than a minute"
 
 
-def _format_span(least: float, most: float) -> str:
+def _format_span_of_minutes(least: float, most: float) -> str:
     if round(least) == round(most):
-        return _minutes(most)
-    return f"{least:.0f} to {_minutes(most)}"
+        return _format_minutes(most)
+    return f"{least:.0f} to {_format_minutes(most)}"
 
 
 def describe_plan(plan: SessionPlan, processes: int) -> list[str]:
@@ -112,7 +117,11 @@ def describe_plan(plan: SessionPlan, processes: int) -> list[str]:
         if plan.makespan is not None:
             plan_lines.append(_describe_makespan(plan.makespan, processes))
     if plan.gates:
-        plan_lines += ["", *_gates_table(plan.gates), *words.describe_not_judged(plan.not_judged)]
+        plan_lines += [
+            "",
+            *_make_table_of_gates(plan.gates),
+            *words.describe_cells_judged_by_returns_only(plan.not_judged),
+        ]
     for wanted in plan.wanted:
         plan_lines += ["", *_describe_proposal(wanted, plan.begun)]
     return plan_lines
@@ -120,7 +129,7 @@ def describe_plan(plan: SessionPlan, processes: int) -> list[str]:
 
 def _describe_cost(plan: SessionPlan, processes: int) -> str:
     """Describe the cost of the runs and the basis of the estimate."""
-    total, unit = _choose_unit(plan.seconds)
+    total, unit = _choose_unit_of_time(plan.seconds)
     first, most = plan.looks[0], plan.looks[-1]
     look = "next" if any(cell.until > first for cell in plan.cells) else "first"
     scope = f"of the {look} look" if most > first else "in all"
@@ -137,7 +146,7 @@ def _describe_cost(plan: SessionPlan, processes: int) -> str:
 def _describe_makespan(makespan: Makespan, processes: int) -> str:
     """Describe the time until the last run ends."""
     # one unit for the range and its middle
-    _, unit = _choose_unit(makespan.high)
+    _, unit = _choose_unit_of_time(makespan.high)
     seconds, low, high, bound = (
         amount / _SECONDS[unit]
         for amount in (makespan.seconds, makespan.low, makespan.high, makespan.bound)
@@ -148,20 +157,23 @@ def _describe_makespan(makespan: Makespan, processes: int) -> str:
     )
 
 
-def _choose_unit(seconds: float) -> tuple[float, str]:
+def _choose_unit_of_time(seconds: float) -> tuple[float, str]:
     unit = "hours" if seconds >= 600 * 60 else "minutes"
     return seconds / _SECONDS[unit], unit
 
 
-def _gates_table(gates: tuple[Gate, ...]) -> list[str]:
+def _make_table_of_gates(gates: tuple[Gate, ...]) -> list[str]:
     """Return the lines of a table: gates as columns; cells, groups and costs as rows."""
     rows = [["smallest drop detected with 80 % power", *(gate.name for gate in gates)]]
     rows += [
-        [f"  {name}", *_format_drops([gate.cells for gate in gates], name)]
+        [f"  {name}", *_format_drops_of_gates([gate.cells for gate in gates], name)]
         for name in gates[0].cells
     ]
     rows += [
-        [f"  {name}, its cells together", *_format_drops([gate.groups for gate in gates], name)]
+        [
+            f"  {name}, its cells together",
+            *_format_drops_of_gates([gate.groups for gate in gates], name),
+        ]
         for name in gates[0].groups
     ]
     if gates[0].critics:
@@ -182,7 +194,7 @@ def _gates_table(gates: tuple[Gate, ...]) -> list[str]:
     return tables.align_columns(rows)
 
 
-def _format_drops(drops_by_gate: list[Mapping[str, float | None]], name: str) -> list[str]:
+def _format_drops_of_gates(drops_by_gate: list[Mapping[str, float | None]], name: str) -> list[str]:
     drops = [gate_drops[name] for gate_drops in drops_by_gate]
     return [_format_drop(drop) for drop in drops]
 

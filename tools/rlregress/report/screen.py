@@ -40,7 +40,7 @@ class _List:
     items: Sequence[Sequence[Text]]
     left_out: int
 
-    def lines(self, most: int) -> list[Text]:
+    def list_first_lines(self, most: int) -> list[Text]:
         """Return the first items, and how many more there are."""
         hidden = len(self.items) - most + self.left_out
         item_lines = [line for item in self.items[:most] for line in item]
@@ -48,7 +48,7 @@ class _List:
         return [Text(f"  {self.title}"), *item_lines, *ending]
 
 
-def lines(
+def make_screen_lines(
     cards: Sequence[Card], closing: Sequence[tuple[str, str]], width: int = WIDEST
 ) -> list[Text]:
     """Return the lines of a screen: the first line of each card, then as much as fits.
@@ -66,25 +66,27 @@ def lines(
         if not last or len(last) > LINES // 2:
             last = [Text("")]
             for text, word in closing:
-                last += _wrap(text, width, 0, 4, _COLOURS[Badge(word).effective_tone], most)
-    heads = [_head_lines(card, width) for card in visible]
+                last += _wrap_sentence(
+                    text, width, 0, 4, _COLOURS[Badge(word).effective_tone], most
+                )
+    heads = [_make_head_lines(card, width) for card in visible]
     while heads and sum(map(len, heads)) > LINES - len(last):
         heads.pop()
-    lists = [_lists(card, width) for card in visible[: len(heads)]]
+    lists = [_make_lists_of_card(card, width) for card in visible[: len(heads)]]
     room = LINES - len(last) - sum(map(len, heads))
     counts = _count_fitting_items([own for card_lists in lists for own in card_lists], room)
     body: list[Text] = []
     for head, card_lists in zip(heads, lists, strict=True):
         body += head
         for own in card_lists:
-            body += own.lines(count) if (count := next(counts)) is not None else []
+            body += own.list_first_lines(count) if (count := next(counts)) is not None else []
     return [*body, *last][-LINES:]
 
 
-def next_steps(cards: Sequence[Card], width: int) -> list[str]:
+def format_next_steps(cards: Sequence[Card], width: int) -> list[str]:
     """Return the next steps; long commands are continued in shell syntax."""
     lines: list[str] = []
-    for step in short_summary.first_steps(cards, STEPS):
+    for step in short_summary.list_first_steps(cards, STEPS):
         step_line = f"next: {step.text} {step.command}".strip()
         if not step.command or len(step_line) <= width:
             lines.append(step_line)
@@ -105,7 +107,7 @@ def _count_fitting_items(lists: Sequence[_List], room: int) -> Iterator[int | No
     None: there is no room for its title.
     """
     shown = list(lists)
-    while shown and sum(len(own.lines(0)) for own in shown) > room:
+    while shown and sum(len(own.list_first_lines(0)) for own in shown) > room:
         shown.pop()
     counts = [0] * len(shown)
     longest = max((len(own.items) for own in shown), default=0)
@@ -113,47 +115,51 @@ def _count_fitting_items(lists: Sequence[_List], room: int) -> Iterator[int | No
         for place, own in enumerate(shown):
             tried = [*counts]
             tried[place] = number + 1
-            used = sum(len(o.lines(n)) for o, n in zip(shown, tried, strict=True))
+            used = sum(len(o.list_first_lines(n)) for o, n in zip(shown, tried, strict=True))
             if counts[place] == number < len(own.items) and used <= room:
                 counts = tried
     return iter([*counts, *[None] * (len(lists) - len(shown))])
 
 
-def _head_lines(card: Card, width: int) -> list[Text]:
+def _make_head_lines(card: Card, width: int) -> list[Text]:
     verdict = ": ".join(filter(None, (card.badge.word, card.sentence)))
     twice = card.share in card.sentence
-    share = [] if twice else _wrap(card.share, width, 2)
+    share = [] if twice else _wrap_sentence(card.share, width, 2)
     colour = _COLOURS[card.badge.effective_tone]
-    return [*_wrap(card.title, width), *_wrap(verdict, width, 2, 4, colour), *share]
+    return [
+        *_wrap_sentence(card.title, width),
+        *_wrap_sentence(verdict, width, 2, 4, colour),
+        *share,
+    ]
 
 
-def _lists(card: Card, width: int) -> list[_List]:
-    culprits = [_culprit_lines(culprit, width) for culprit in card.culprits]
+def _make_lists_of_card(card: Card, width: int) -> list[_List]:
+    culprits = [_make_culprit_lines(culprit, width) for culprit in card.culprits]
     all_lists = [_List(card.heading, culprits, 0)]
     for title, name in _LISTS:
         texts = getattr(card, name)
-        items = [_wrap(f"- {text}", width, 4, 6) for text in texts[:LINES]]
+        items = [_wrap_sentence(f"- {text}", width, 4, 6) for text in texts[:LINES]]
         heading = card.heading if name == "changed" and not culprits else title
         all_lists.append(_List(heading, items, len(texts) - len(items)))
     return [own for own in all_lists if own.items]
 
 
-def _culprit_lines(culprit: Culprit, width: int) -> list[Text]:
-    culprit_lines = _wrap(culprit.title, width, 4, 6)
+def _make_culprit_lines(culprit: Culprit, width: int) -> list[Text]:
+    culprit_lines = _wrap_sentence(culprit.title, width, 4, 6)
     if source := culprit.source:
         for mark, line in source.lines:
             style = "red" if mark == "-" else "green"
-            culprit_lines += _wrap(f"{mark} {line.strip()}", width, 8, 10, style)
+            culprit_lines += _wrap_sentence(f"{mark} {line.strip()}", width, 8, 10, style)
         if source.hunk.left_out:
             culprit_lines.append(Text(f"        and {source.hunk.left_out} more rows"))
-    culprit_lines += [line for text in culprit.effects for line in _wrap(text, width, 6)]
+    culprit_lines += [line for text in culprit.effects for line in _wrap_sentence(text, width, 6)]
     if len(culprit_lines) > _CULPRIT:
         hidden = len(culprit_lines) - _CULPRIT + 1
         culprit_lines[_CULPRIT - 1 :] = [Text(f"      and {hidden} more lines, on the page")]
     return culprit_lines
 
 
-def _wrap(
+def _wrap_sentence(
     text: str,
     width: int,
     indent: int = 0,
@@ -171,7 +177,7 @@ def _wrap(
     safe = harmless.escape_line(text)
     # the indent of further lines does not matter for a sentence of one line
     room = max(width - (indent if cell_len(safe) <= width - indent else after), 1)
-    text = terminal_tables.break_words(safe, room)
+    text = terminal_tables.break_long_words(safe, room)
     wrapped = Text(text, style=style).wrap(Console(width=width, file=StringIO()), room)
     shown = list(wrapped) if len(wrapped) <= most else list(wrapped)[: most - 1]
     if len(shown) < len(wrapped):

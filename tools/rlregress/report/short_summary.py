@@ -10,7 +10,9 @@ from rlregress.report.html.page import Card, Facts, Step
 _MOST = 280
 
 
-def lines(facts: Facts, cards: Sequence[Card], report: str, own: Sequence[str] = ()) -> list[str]:
+def make_summary_lines(
+    facts: Facts, cards: Sequence[Card], report: str, own: Sequence[str] = ()
+) -> list[str]:
     """Return verdict, unjudged parts, changes, next steps, and the path of the report.
 
     Args:
@@ -21,24 +23,28 @@ def lines(facts: Facts, cards: Sequence[Card], report: str, own: Sequence[str] =
     return [
         facts.title,
         *own,
-        _join_fitting("Not judged", _first_sentences(cards, has_several, "not_judged")),
-        _join_fitting("What changed", _first_sentences(cards, has_several, "changed")),
-        _join_fitting("Next", steps(cards)),
+        _join_fitting_sentences(
+            "Not judged", _list_first_sentences(cards, has_several, "not_judged")
+        ),
+        _join_fitting_sentences(
+            "What changed", _list_first_sentences(cards, has_several, "changed")
+        ),
+        _join_fitting_sentences("Next", format_first_steps(cards)),
         f"{facts.started}, {facts.duration}, {facts.machine}: {report}",
     ]
 
 
-def steps(cards: Sequence[Card], most: int = 1) -> list[str]:
+def format_first_steps(cards: Sequence[Card], most: int = 1) -> list[str]:
     """Return the next steps in words, with commands."""
-    return [f"{step.text} {step.command}".strip() for step in first_steps(cards, most)]
+    return [f"{step.text} {step.command}".strip() for step in list_first_steps(cards, most)]
 
 
-def first_steps(cards: Sequence[Card], most: int = 1) -> list[Step]:
+def list_first_steps(cards: Sequence[Card], most: int = 1) -> list[Step]:
     """Return the first steps of each card; identical ones once."""
     return list(dict.fromkeys(step for card in cards for step in card.steps[:most]))
 
 
-def _first_sentences(cards: Sequence[Card], has_several: bool, name: str) -> list[str]:
+def _list_first_sentences(cards: Sequence[Card], has_several: bool, name: str) -> list[str]:
     """Return the first sentence of each card with the number of its others, the worst first."""
     sentences: list[str] = []
     for card in cards:
@@ -52,7 +58,7 @@ def _first_sentences(cards: Sequence[Card], has_several: bool, name: str) -> lis
     return sentences
 
 
-def _join_fitting(title: str, sentences: Sequence[str]) -> str:
+def _join_fitting_sentences(title: str, sentences: Sequence[str]) -> str:
     """Return as many whole sentences as fit, at least one, and the number of others."""
     texts = [" ".join(text.split()).rstrip(".") for text in sentences]
     for room in range(len(texts), 0, -1):

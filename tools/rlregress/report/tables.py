@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 
-def markdown_row(*cells: object) -> str:
+def format_markdown_row(*cells: object) -> str:
     """Format one row, escaping text that would end a cell or a row."""
     escaped = (str(cell).replace("|", "\\|").replace("\n", " ") for cell in cells)
     return f"| {' | '.join(escaped)} |"
 
 
-def markdown_head(*names: str, numbers: int = 0) -> list[str]:
+def format_markdown_head(*names: str, numbers: int = 0) -> list[str]:
     """Return the row of column names and the rule; the last ``numbers`` are aligned right."""
-    return [markdown_row(*names), "|" + "---|" * (len(names) - numbers) + "---:|" * numbers]
+    return [format_markdown_row(*names), "|" + "---|" * (len(names) - numbers) + "---:|" * numbers]
 
 
 def align_columns(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -9,13 +9,13 @@ from typing import Any
 from rlregress.report import words
 
 
-def verdict_lines(verdicts: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def list_lines_of_session_verdicts(verdicts: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Return the verdicts of a session, by cell and group; empty without any."""
-    lines = words.verdict_lines(verdicts)
+    lines = words.format_verdicts(verdicts)
     return ["", "verdicts on returns and secondary quantities", *lines] if lines else []
 
 
-def describe_interrupted(store: Path) -> str:
+def describe_interrupted_session(store: Path) -> str:
     """Describe the results kept from an interrupted session."""
     return (
         f"interrupted; finished trainings are kept in {store}, and the same command continues "
@@ -23,7 +23,7 @@ def describe_interrupted(store: Path) -> str:
     )
 
 
-def suggest_for_nothing_left(options: Sequence[str]) -> str:
+def suggest_when_all_tests_are_excluded(options: Sequence[str]) -> str:
     """Suggest how to proceed when the options exclude every test.
 
     Args:
@@ -35,7 +35,7 @@ def suggest_for_nothing_left(options: Sequence[str]) -> str:
     )
 
 
-def suggest_for_nothing_collected(named: Sequence[str]) -> str:
+def suggest_when_no_tests_exist(named: Sequence[str]) -> str:
     """Suggest how to proceed when no tests exist and no option excluded any.
 
     Args:
@@ -47,7 +47,7 @@ def suggest_for_nothing_collected(named: Sequence[str]) -> str:
     )
 
 
-def recorded_line(record: Mapping[str, Any], done: int, total: int) -> str:
+def describe_recorded_run(record: Mapping[str, Any], done: int, total: int) -> str:
     """Describe a recorded run in one line."""
     return (
         f"[{done}/{total}] {record['cell']} seed {record['seed']}: {record['status']}, return "
@@ -55,7 +55,7 @@ def recorded_line(record: Mapping[str, Any], done: int, total: int) -> str:
     )
 
 
-def training_line(entry: dict[str, Any], done: int, most: int, seconds_left: float) -> str:
+def describe_finished_run(entry: dict[str, Any], done: int, most: int, seconds_left: float) -> str:
     """Describe a finished run in one line, with the time left for the first look.
 
     Args:
@@ -65,7 +65,7 @@ def training_line(entry: dict[str, Any], done: int, most: int, seconds_left: flo
     record = entry["record"]
     spent = record["time"].get("wall_seconds", 0.0)
     rate = record["time"].get("steps_per_cpu_second")
-    returned = words.number(record["final_return"])
+    returned = words.format_return(record["final_return"])
     remaining = f"; about {seconds_left / 60:.0f} min left" if seconds_left >= 30 else ""
     return (
         f"[{done}/{most}] {record['cell']} seed {record['seed']}: {record['status']}, return "

@@ -14,7 +14,7 @@ from rlregress.report.html.page import Table
 _WIDTH_OF_FILES = 150
 
 
-def console() -> Console:
+def make_console() -> Console:
     """Return the terminal, or a file with its width."""
     width = None if Console().is_terminal else _WIDTH_OF_FILES
     return Console(width=width, highlight=False, markup=False)
@@ -26,17 +26,17 @@ def print_table(table: Table, title: str = "", lines: bool = True) -> None:
     Args:
         lines: whether there is a line between two rows.
     """
-    terminal = console()
+    terminal = make_console()
     rich_table = rich_tables.Table(title=title, show_lines=lines)
     for name in table.head:
         rich_table.add_column(name, overflow="fold")
     widest = (terminal.width - 1) // len(table.head) - 3
     for row in table.rows:
-        rich_table.add_row(*(Text(break_words(str(cell), widest)) for cell in row))
+        rich_table.add_row(*(Text(break_long_words(str(cell), widest)) for cell in row))
     terminal.print(rich_table)
 
 
-def break_words(text: str, room: int) -> str:
+def break_long_words(text: str, room: int) -> str:
     """Return a text whose words have line breaks between their parts where there is no room."""
     return re.sub(r"[^\s]+", lambda word: _break_word(word[0], room), text)
 

@@ -16,13 +16,13 @@ COLUMNS = ("judged", "nights", "runs", "level", "changed", "checks", "verdict")
 _MEASURED = {"ratio": "ratio to the floor", "peak_mib": "peak memory in MiB"}
 
 
-def title(trend: Trend) -> str:
+def format_trend_title(trend: Trend) -> str:
     """Return of how many nights it is, and the verdict."""
     begin, end = trend.dates[0][:10], trend.dates[-1][:10]
     return f"Trend of {len(trend.dates)} nights, {begin} to {end}: {trend.verdict}"
 
 
-def date_of_night(trend: Trend, night: int) -> str:
+def format_date_of_night(trend: Trend, night: int) -> str:
     """Return the day of a night; with the time where another night has the same day."""
     day, around = trend.dates[night][:10], trend.dates[max(0, night - 5) : night + 6]
     alone = sum(night_date[:10] == day for night_date in around) == 1
@@ -33,18 +33,21 @@ def describe_shift(row: Row, shift: Shift) -> str:
     """Describe the change of a level; empty without numbers."""
     if shift.share is None:
         return ""
-    levels = f"{words.number(shift.before)} -> {words.number(shift.after)}"
+    levels = f"{words.format_return(shift.before)} -> {words.format_return(shift.after)}"
     if row.quantity in _MEASURED:
         return f"{_MEASURED[row.quantity]}: {levels} ({shift.share:+.0%})"
     text = BY_NAME[row.quantity].describe_change(shift.share)
     return text if row.quantity == "critic" else f"{text}: {levels}"
 
 
-def shift_line(trend: Trend, row: Row, shift: Shift) -> str:
+def format_shift(trend: Trend, row: Row, shift: Shift) -> str:
     """Return one change: what, since which night, in how many checks, and what changed there."""
     if shift.is_dated:
-        interval = f"{date_of_night(trend, shift.earliest)} to {date_of_night(trend, shift.latest)}"
-        since = f"first night {date_of_night(trend, shift.night)}"
+        interval = (
+            f"{format_date_of_night(trend, shift.earliest)} to "
+            f"{format_date_of_night(trend, shift.latest)}"
+        )
+        since = f"first night {format_date_of_night(trend, shift.night)}"
         since += "" if shift.earliest == shift.latest else f" (95 % interval: {interval})"
         versions = [f"{name} {old} -> {new}" for name, old, new in shift.versions]
         changes = ", ".join([*versions, *shift.conditions])
@@ -55,35 +58,35 @@ def shift_line(trend: Trend, row: Row, shift: Shift) -> str:
         since, changes_text = "in all checks that could tell", "nothing to compare with"
     count = f"{row.verdicts[row.verdict]} of {sum(row.verdicts.values())} checks {row.verdict}"
     if row.verdict == REGRESSED and row.first is not None:
-        count += f", the first of {date_of_night(trend, row.first)}"
+        count += f", the first of {format_date_of_night(trend, row.first)}"
     parts = [part for part in (describe_shift(row, shift), since, changes_text, count) if part]
     return f"{row.verdict:<10} {row.name}: {'; '.join(parts)}"
 
 
-def shift_lines(trend: Trend) -> list[str]:
+def format_all_shifts(trend: Trend) -> list[str]:
     """Return every change in a sentence."""
-    return [shift_line(trend, row, row.shift) for row in trend.changes if row.shift]
+    return [format_shift(trend, row, row.shift) for row in trend.changes if row.shift]
 
 
-def table(trend: Trend) -> list[list[str]]:
+def make_trend_table(trend: Trend) -> list[list[str]]:
     """Return rows for frameworks, cells and trainings; of secondary quantities only changes."""
     rows_shown = [
         row
         for row in trend.rows
         if row.verdict in CHANGES or row.quantity not in ("", "training", "critic")
     ]
-    return [_table_row(trend, row) for row in (*trend.frameworks, *rows_shown)]
+    return [_make_row_of_trend(trend, row) for row in (*trend.frameworks, *rows_shown)]
 
 
-def _table_row(trend: Trend, row: Row) -> list[str]:
+def _make_row_of_trend(trend: Trend, row: Row) -> list[str]:
     checks = ", ".join(f"{count} {verdict}" for verdict, count in sorted(row.verdicts.items()))
     share = "" if not row.shift or row.shift.share is None else f"{row.shift.share:+.0%} "
     return [
         row.name,
         str(len(row.nights) or sum(row.verdicts.values())),
         str(row.runs) if row.runs else "-",
-        words.number(row.level),
-        f"{share}{date_of_night(trend, row.shift.night)}" if row.shift else "-",
+        words.format_return(row.level),
+        f"{share}{format_date_of_night(trend, row.shift.night)}" if row.shift else "-",
         checks or "-",
         row.verdict,
     ]
@@ -95,7 +98,7 @@ CLOSING = (
 )
 
 
-def as_json(trend: Trend) -> dict[str, Any]:
+def convert_trend_to_plain_data(trend: Trend) -> dict[str, Any]:
     """Return the content of ``trend.json``, without the numbers that the nights hold."""
     content = {"schema": SCHEMA, "verdict": trend.verdict, "exit_code": trend.exit_code}
     rows = {

@@ -8,7 +8,7 @@ from typing import Any
 
 from rlregress.model import differences as model
 from rlregress.model.differences import Entry
-from rlregress.model.recorded_traces import NotTraced, Traced, executed_share
+from rlregress.model.recorded_traces import NotTraced, Traced, compute_executed_share
 from rlregress.model.upgrade_result import (
     UNDOCUMENTED,
     Culprits,
@@ -16,8 +16,8 @@ from rlregress.model.upgrade_result import (
     NotProbed,
     ScriptResult,
     Upgrade,
-    group_details,
-    select_details,
+    group_details_by_functions,
+    select_details_of_culprits,
 )
 
 #: of the data; 3: the two versions are ``old`` and ``new`` in all keys and labels, where 2 had
@@ -30,7 +30,7 @@ _BEFORE = {model.PARTLY: "unchanged as far as asked", model.NEW_FAILS: "changed"
            model.REPAIRED: "unchanged as far as asked", model.ROUNDED: "unchanged"}  # fmt: skip
 
 
-def as_json(result: Upgrade) -> dict[str, Any]:
+def convert_upgrade_to_plain_data(result: Upgrade) -> dict[str, Any]:
     """Return the report as plain data."""
     checked = result.judgement.coverage
     return {
@@ -51,7 +51,7 @@ def as_json(result: Upgrade) -> dict[str, Any]:
         "states": dict(result.judgement.states),
         "asked": {name: [tally.checked, tally.all] for name, tally in result.tallies.items()},
         "not_checked": result.not_checked,
-        "entries": [_entry_as_plain(entry) for entry in result.entries],
+        "entries": [_convert_entry_to_plain_data(entry) for entry in result.entries],
         "accepted_stale": result.stale,
         "not_done_in_time": result.cut,
         "sides": {
@@ -60,16 +60,16 @@ def as_json(result: Upgrade) -> dict[str, Any]:
         },
         "versions": result.differing,
         "frameworks": {
-            framework.name: _framework_as_plain(result, framework)
+            framework.name: _convert_framework_to_plain_data(result, framework)
             for framework in result.frameworks
         },
-        "script": _script_as_plain(result.script),
+        "script": _convert_script_to_plain_data(result.script),
         "physics": [asdict(comparison) for comparison in result.physics],
         "costs": [asdict(cost) for cost in result.costs],
     }
 
 
-def _entry_as_plain(entry: Entry) -> dict[str, Any]:
+def _convert_entry_to_plain_data(entry: Entry) -> dict[str, Any]:
     plain = {
         "kind": entry.kind,
         "name": entry.name,
@@ -91,7 +91,7 @@ def _entry_as_plain(entry: Entry) -> dict[str, Any]:
     return {name: value for name, value in plain.items() if value}
 
 
-def _script_as_plain(result: ScriptResult | None) -> dict[str, Any] | None:
+def _convert_script_to_plain_data(result: ScriptResult | None) -> dict[str, Any] | None:
     if result is None:
         return None
     lines = [asdict(line) for line in result.names.lines] if result.names is not None else []
@@ -100,19 +100,21 @@ def _script_as_plain(result: ScriptResult | None) -> dict[str, Any] | None:
     return {
         result.training.name: {
             "names": lines,
-            **_trace_as_plain(result.training, result.culprits.get(result.training.name), ()),
+            **_convert_trace_to_plain_data(
+                result.training, result.culprits.get(result.training.name), ()
+            ),
         }
     }
 
 
-def _framework_as_plain(result: Upgrade, framework: FrameworkResult) -> dict[str, Any]:
+def _convert_framework_to_plain_data(result: Upgrade, framework: FrameworkResult) -> dict[str, Any]:
     returns = None
     if framework.returns is not None:
         returns = {"verdict": framework.returns.verdict, "lines": framework.returns.lines}
     changed = [execution.function for execution in framework.executions]
     return {
         "verdict": framework.verdict,
-        "headline": framework.judgement.as_part(result.verdict).headline,
+        "headline": framework.judgement.judge_as_part(result.verdict).headline,
         "versions": [dict(versions) for versions in framework.versions],
         "details_alike": framework.details.same,
         "details": [
@@ -125,18 +127,23 @@ def _framework_as_plain(result: Upgrade, framework: FrameworkResult) -> dict[str
                 "documented": framework.standing.get((d.id, d.scope), UNDOCUMENTED),
                 "functions": [f"{f.file} {f.name}" for f in finding.functions],
             }
-            for finding in group_details(framework.details.changed, changed)
+            for finding in group_details_by_functions(framework.details.changed, changed)
             for d in finding.details
         ],
         "not_asked": [
-            _not_probed_as_plain(not_probed) for not_probed in framework.details.not_probed
+            _convert_unprobed_to_plain_data(not_probed)
+            for not_probed in framework.details.not_probed
         ],
-        "absent": [_not_probed_as_plain(missing) for missing in framework.details.absent],
+        "absent": [
+            _convert_unprobed_to_plain_data(missing) for missing in framework.details.absent
+        ],
         "defaults": [asdict(default) for default in framework.defaults],
         "defaults_unread": framework.unread,
         "returns": returns,
         "traces": {
-            t.name: _trace_as_plain(t, framework.culprits.get(t.name), framework.details.changed)
+            t.name: _convert_trace_to_plain_data(
+                t, framework.culprits.get(t.name), framework.details.changed
+            )
             for t in framework.traced
         },
         "not_traced": [
@@ -147,13 +154,15 @@ def _framework_as_plain(result: Upgrade, framework: FrameworkResult) -> dict[str
     }
 
 
-def _not_probed_as_plain(detail: NotProbed) -> dict[str, Any]:
+def _convert_unprobed_to_plain_data(detail: NotProbed) -> dict[str, Any]:
     # "whose" and "side" are what CI reads
     keys = {"error_origin": "whose", "label": "side"}
     return {keys.get(name, name): item for name, item in asdict(detail).items()}
 
 
-def _trace_as_plain(traced: Traced, culprits: Culprits | None, details: Any) -> dict[str, Any]:
+def _convert_trace_to_plain_data(
+    traced: Traced, culprits: Culprits | None, details: Any
+) -> dict[str, Any]:
     return {
         "verdict": traced.comparison.verdict,
         "events": traced.comparison.compared,
@@ -161,31 +170,31 @@ def _trace_as_plain(traced: Traced, culprits: Culprits | None, details: Any) -> 
         "repeats": traced.repeats,
         "notes": traced.notes,
         "extra_events": dict(Counter(label for label, _ in traced.comparison.extra)),
-        "first": _divergence_as_plain(traced),
-        "cause": culprits and _culprits_as_plain(culprits),
-        "details": [f"{d.id} [{d.scope}]" for d in select_details(culprits, details)],
-        "reached": executed_share(traced.new),
+        "first": _convert_divergence_to_plain_data(traced),
+        "cause": culprits and _convert_culprits_to_plain_data(culprits),
+        "details": [f"{d.id} [{d.scope}]" for d in select_details_of_culprits(culprits, details)],
+        "reached": compute_executed_share(traced.new),
     }
 
 
-def _culprits_as_plain(culprits: Culprits) -> dict[str, Any]:
-    def name(function: Any) -> str:
+def _convert_culprits_to_plain_data(culprits: Culprits) -> dict[str, Any]:
+    def name_function(function: Any) -> str:
         return f"{function.file} {function.name}"
 
     return {
-        "place": [name(function) for function in culprits.place],
-        "alone": culprits.alone and name(culprits.alone),
-        "moving": [name(function) for function in culprits.influencing],
-        "together": [name(function) for function in culprits.together],
+        "place": [name_function(function) for function in culprits.place],
+        "alone": culprits.alone and name_function(culprits.alone),
+        "moving": [name_function(function) for function in culprits.influencing],
+        "together": [name_function(function) for function in culprits.together],
         "whole": culprits.whole,
-        "still": [name(function) for function in culprits.without_influence],
-        "failed": [[name(function), why] for function, why in culprits.failed],
-        "not_tried": [name(function) for function in culprits.open],
-        "new": [name(function) for function in culprits.new],
+        "still": [name_function(function) for function in culprits.without_influence],
+        "failed": [[name_function(function), why] for function, why in culprits.failed],
+        "not_tried": [name_function(function) for function in culprits.open],
+        "new": [name_function(function) for function in culprits.new],
     }
 
 
-def _divergence_as_plain(traced: Traced) -> dict[str, Any] | None:
+def _convert_divergence_to_plain_data(traced: Traced) -> dict[str, Any] | None:
     first = traced.comparison.first
     if first is None:
         return None

@@ -9,9 +9,9 @@ from pathlib import Path
 from rlregress.model import differences as model
 from rlregress.model.code import Changed, Hunk
 from rlregress.model.differences import Entry
-from rlregress.model.upgrade_result import Upgrade, map_explanations
+from rlregress.model.upgrade_result import Upgrade, map_entries_to_explaining_functions
 from rlregress.model.verdict import REGRESSED
-from rlregress.report.words import join_some
+from rlregress.report.words import join_first_names
 
 ERROR, WARNING, NOTICE = "error", "warning", "notice"
 LEVELS = (ERROR, WARNING, NOTICE)
@@ -41,7 +41,7 @@ def sort_findings(all_findings: Iterable[Finding]) -> list[Finding]:
     return sorted(all_findings, key=lambda item: (LEVELS.index(item.level), not item.file))
 
 
-def path_below(path: Path, top: Path) -> str:
+def get_path_below(path: Path, top: Path) -> str:
     """Return the path below the top of a repository; empty if it is elsewhere."""
     try:
         return path.resolve().relative_to(top.resolve()).as_posix()
@@ -77,13 +77,13 @@ class PinnedRepository:
         """
         for function in functions:
             path, own = function.paths[1], function.new
-            if path is not None and own is not None and (file := path_below(path, self.top)):
+            if path is not None and own is not None and (file := get_path_below(path, self.top)):
                 line = hunks[function].first_changed_line if function in hunks else None
                 return file, line or own.first
         return "", 1
 
 
-def list_findings(result: Upgrade, repository: PinnedRepository) -> list[Finding]:
+def list_upgrade_findings(result: Upgrade, repository: PinnedRepository) -> list[Finding]:
     """Return every entry that differs, the worst first; for code, only what no training shows.
 
     Its place is the function in a working tree, or the line of the pin in a lock file.
@@ -93,7 +93,8 @@ def list_findings(result: Upgrade, repository: PinnedRepository) -> list[Finding
     pinned = {"": sorted(result.pinned)}
     for framework in result.frameworks:
         functions |= {
-            (framework.name, name): own for name, own in map_explanations(framework).items()
+            (framework.name, name): own
+            for name, own in map_entries_to_explaining_functions(framework).items()
         }
         hunks.update(framework.hunks)
         pinned[framework.name] = list(framework.versions[1])
@@ -110,15 +111,16 @@ def list_findings(result: Upgrade, repository: PinnedRepository) -> list[Finding
             key = related if entry.kind == model.TRAINING else entry
             groups.setdefault(key, []).append((entry, place))
     return sort_findings(
-        _make_finding([entry for entry, _ in group], *group[0][1]) for group in groups.values()
+        _make_finding_of_group([entry for entry, _ in group], *group[0][1])
+        for group in groups.values()
     )
 
 
-def _make_finding(group: Sequence[Entry], file: str, line: int) -> Finding:
+def _make_finding_of_group(group: Sequence[Entry], file: str, line: int) -> Finding:
     entry = group[0]
     level = {REGRESSED: ERROR, model.NEW_FAILS: ERROR, model.CHANGED: WARNING}
     check = entry.kind if entry.kind != model.DETAIL else f"detail {entry.name.split()[0]}"
-    other_names = join_some([further.name for further in group[1:]], 5)
+    other_names = join_first_names([further.name for further in group[1:]], 5)
     texts = (
         entry.summary,
         entry.reason,

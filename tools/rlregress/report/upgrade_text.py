@@ -9,7 +9,7 @@ from rlregress.model.recorded_traces import Traced
 from rlregress.model.upgrade_result import Upgrade
 
 
-def last_lines(result: Upgrade, folder: Path, width: int | None = None) -> list[str]:
+def make_last_lines(result: Upgrade, folder: Path, width: int | None = None) -> list[str]:
     """Return the path of the report, the result of the user's script, and the verdict.
 
     Args:
@@ -21,12 +21,12 @@ def last_lines(result: Upgrade, folder: Path, width: int | None = None) -> list[
     fitting = (reason for reason in reasons if len(head + reason) <= (width or len(head + reason)))
     return [
         f"report: {folder / 'upgrade.html'}",
-        *describe_own_files(result),
+        *describe_results_of_user_files(result),
         head + next(fitting, reasons[-1]),
     ]
 
 
-def describe_own_files(result: Upgrade) -> list[str]:
+def describe_results_of_user_files(result: Upgrade) -> list[str]:
     """Describe the result of the user's script, file or recorded episodes."""
     if result.script is not None:
         script_result = result.script.training

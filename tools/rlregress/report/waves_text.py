@@ -6,7 +6,7 @@ from rlregress.model.planned_session import Standing
 from rlregress.model.verdict import HOLDS, IMPROVED, INCONCLUSIVE, MOVED, REGRESSED
 
 
-def describe_wave(number: int, most: int, runs: int, cells: int, remaining: int) -> str:
+def describe_next_wave(number: int, most: int, runs: int, cells: int, remaining: int) -> str:
     """Describe the next runs: their number, their cells, and those that are not done."""
     return (
         f"wave {number} of at most {most}: {runs} runs of {cells} undecided cells, "
@@ -14,7 +14,7 @@ def describe_wave(number: int, most: int, runs: int, cells: int, remaining: int)
     )
 
 
-def describe_standing(state: Standing | None) -> list[str]:
+def describe_verdicts_of_waves(state: Standing | None) -> list[str]:
     """Describe the verdicts of the waves so far; empty before the first is judged."""
     if state is None:
         return []

@@ -16,22 +16,22 @@ from rlregress.model.replay_result import DIFFERS, Replay
 _NAMED = 3
 
 
-def percent(share: float | None) -> str:
+def format_signed_percent(share: float | None) -> str:
     """Format a share as ``+12 %``; a dash for None."""
     return "-" if share is None else f"{share:+.0%}"
 
 
-def rate(alpha: float) -> str:
+def format_error_rate(alpha: float) -> str:
     """Format an error rate as ``5%`` or ``0.1%``, without rounding to 0."""
     return f"{100 * alpha:.3g}%"
 
 
-def number(value: float | None) -> str:
+def format_return(value: float | None) -> str:
     """Format a return with four significant digits; a dash for None."""
     return "-" if value is None else f"{value:.4g}"
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Return ``3 days``, ``2 h``, ``40 min`` or ``30 s``."""
     if seconds < 90:
         return f"{seconds:.0f} s"
@@ -47,13 +47,13 @@ def count_words(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def join_some(names: Sequence[str], most: int = 12) -> str:
+def join_first_names(names: Sequence[str], most: int = 12) -> str:
     """Return the first of some names, and how many more there are."""
     ending = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + ending
 
 
-def first_clauses(text: str, most: int) -> str:
+def select_first_clauses(text: str, most: int) -> str:
     """Return the first clauses of a text, as many as have room; all of it if it is short enough.
 
     Args:
@@ -80,25 +80,25 @@ def describe_critic(measured: Mapping[str, Any] | None) -> str:
     )
 
 
-def adjusted_p(verdict: Mapping[str, Any]) -> str:
+def select_adjusted_p(verdict: Mapping[str, Any]) -> str:
     """Return Holm's p-value in the direction of the verdict."""
-    if not has_stored(verdict):
-        return number(verdict["adjusted_p"])
-    upwards = verdict["verdict"] == "improved" or _verdict_subject(verdict) in DIAGNOSTICS
-    return number(verdict["adjusted_gain" if upwards else "adjusted_drop"])
+    if not is_from_stored_runs(verdict):
+        return format_return(verdict["adjusted_p"])
+    upwards = verdict["verdict"] == "improved" or _name_subject_of_verdict(verdict) in DIAGNOSTICS
+    return format_return(verdict["adjusted_gain" if upwards else "adjusted_drop"])
 
 
-def _verdict_subject(verdict: Mapping[str, Any]) -> str:
+def _name_subject_of_verdict(verdict: Mapping[str, Any]) -> str:
     """Return the subject of a verdict: ``returns``, ``critic`` or a diagnostic."""
     return str(verdict.get("quantity", RETURNS.name))
 
 
-def _describe_detectable(verdict: Mapping[str, Any]) -> str:
+def _describe_detectable_change(verdict: Mapping[str, Any]) -> str:
     """Describe the change that a verdict of a cell or a group would have detected."""
-    detectable, about = verdict["visible_fraction"], _verdict_subject(verdict)
+    detectable, about = verdict["visible_fraction"], _name_subject_of_verdict(verdict)
     if detectable is None:
-        return BY_NAME[about].nothing_detectable()
-    loss = BY_NAME[about].loss(detectable)
+        return BY_NAME[about].describe_nothing_detectable()
+    loss = BY_NAME[about].describe_loss(detectable)
     if about == CRITIC.name:
         loss = f"an error x{math.exp(detectable):.2f}"
     return f"would detect {loss} with 80 % power"
@@ -123,12 +123,12 @@ class Effect:
 def describe_effect(verdict: Mapping[str, Any]) -> Effect:
     """Return the size of the effect of a verdict, as text."""
     interval, fraction = verdict.get("interval"), verdict.get("effect_fraction")
-    if not has_stored(verdict):
+    if not is_from_stored_runs(verdict):
         # the difference is in returns
-        between = _format_interval(interval, 1.0, number)
-        return Effect("published", "", number(verdict["effect"]), between)
+        between = _format_interval(interval, 1.0, format_return)
+        return Effect("published", "", format_return(verdict["effect"]), between)
     before, after = (verdict.get(field_name) for field_name in ("stored_mean", "new_mean"))
-    if _verdict_subject(verdict) == CRITIC.name:
+    if _name_subject_of_verdict(verdict) == CRITIC.name:
         # minus the logarithms of errors
         old, new = ("-" if mean is None else f"{math.exp(-mean):.3g}" for mean in (before, after))
         falling = interval and None not in interval and [-bound for bound in reversed(interval)]
@@ -136,11 +136,13 @@ def describe_effect(verdict: Mapping[str, Any]) -> Effect:
         factor = "-" if fraction is None else f"x{math.exp(-fraction):.2f}"
         return Effect(old, new, factor, between)
     scale = 1.0 if "cells" in verdict else verdict["scale"]
-    between = _format_interval(interval, scale, percent)
-    return Effect(number(before), number(after), percent(fraction), between)
+    between = _format_interval(interval, scale, format_signed_percent)
+    return Effect(
+        format_return(before), format_return(after), format_signed_percent(fraction), between
+    )
 
 
-def describe_not_judged(reasons: Mapping[str, Mapping[str, str]]) -> list[str]:
+def describe_cells_judged_by_returns_only(reasons: Mapping[str, Mapping[str, str]]) -> list[str]:
     """Describe the cells that are judged by returns only, a line for each reason.
 
     Args:
@@ -166,16 +168,16 @@ def _format_interval(
     return f"{low} to {high}"
 
 
-def _describe_look(verdict: Mapping[str, Any]) -> str:
+def _describe_deciding_look(verdict: Mapping[str, Any]) -> str:
     """Describe at which of several looks the verdict was reached."""
     looks = len(verdict["looks"])
     return f" (look {verdict['look']} of {looks})" if looks > 1 else ""
 
 
-def format_runs(verdict: Mapping[str, Any]) -> str:
+def format_number_of_runs(verdict: Mapping[str, Any]) -> str:
     """Format the number of runs of a verdict for a table."""
     stored = verdict.get("stored_seeds")
-    new = f"{verdict['new_seeds']} new{_describe_look(verdict)}"
+    new = f"{verdict['new_seeds']} new{_describe_deciding_look(verdict)}"
     return new if stored is None else f"{stored} + {new}"
 
 
@@ -192,7 +194,7 @@ def describe_algorithm_coverage(coverage: AlgorithmCoverage) -> str:
     )
 
 
-def describe_lacking(names_by_sentence: Mapping[str, Sequence[str]]) -> list[str]:
+def describe_skipped_for_packages(names_by_sentence: Mapping[str, Sequence[str]]) -> list[str]:
     """Describe the checks skipped for missing packages, a sentence for each package.
 
     Args:
@@ -211,7 +213,7 @@ def describe_lacking(names_by_sentence: Mapping[str, Sequence[str]]) -> list[str
     return lines
 
 
-def describe_details(details: int, missing: Sequence[str], selected_by: str = "") -> str:
+def describe_checked_details(details: int, missing: Sequence[str], selected_by: str = "") -> str:
     """Describe how many details were checked, and name the first unchecked ones.
 
     Args:
@@ -241,30 +243,30 @@ LEGEND = (
 )
 
 
-def has_stored(verdict: Mapping[str, Any]) -> bool:
+def is_from_stored_runs(verdict: Mapping[str, Any]) -> bool:
     """Return whether a verdict comes from stored runs, not from a published band."""
     return "adjusted_p" not in verdict
 
 
-def verdict_line(name: str, verdict: Mapping[str, Any]) -> str:
+def format_verdict(name: str, verdict: Mapping[str, Any]) -> str:
     """Return a verdict in one line: effect, interval, seeds, error rate and detectable drop.
 
     The verdict is on a critic, a group, a cell with a published band, or a cell with stored runs.
     The error of a critic is the root of the mean squared error in standard deviations of the
     returns; over runs it is the geometric mean.
     """
-    verdict_effect, about = describe_effect(verdict), _verdict_subject(verdict)
+    verdict_effect, about = describe_effect(verdict), _name_subject_of_verdict(verdict)
     head = f"{verdict['verdict']:<12} {name}"
-    judged = f"adjusted p {adjusted_p(verdict)} (alpha {verdict['alpha']:g})"
+    judged = f"adjusted p {select_adjusted_p(verdict)} (alpha {verdict['alpha']:g})"
     seeds = f"{verdict['new_seeds']} new seeds"
-    if not has_stored(verdict):
+    if not is_from_stored_runs(verdict):
         drop = verdict["visible_drop"]
-        detects = f"would detect a drop of {number(drop)}"
+        detects = f"would detect a drop of {format_return(drop)}"
         detects = "no drop would be detected" if drop is None else detects
         against = f"{verdict_effect.change} against the published mean"
         return f"{head}: {against}; {seeds}; {judged}; a coarse check: {detects} with 80 % power"
-    seeds += _describe_look(verdict)
-    judged += f"; {_describe_detectable(verdict)}"
+    seeds += _describe_deciding_look(verdict)
+    judged += f"; {_describe_detectable_change(verdict)}"
     change = verdict_effect.change + (
         f", 95 % interval {verdict_effect.interval}" if verdict_effect.interval else ""
     )
@@ -280,7 +282,7 @@ def verdict_line(name: str, verdict: Mapping[str, Any]) -> str:
     return f"{head}: {means} ({change}); {stored} and {seeds}{failed}; {judged}"
 
 
-def verdict_lines(verdicts: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def format_verdicts(verdicts: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Return all verdict lines of a session, and their common error rate.
 
     Args:
@@ -289,11 +291,12 @@ def verdict_lines(verdicts: Mapping[str, Mapping[str, Any]]) -> list[str]:
     if not verdicts:
         return []
     # cells with stored runs and cells with published bands are two families, each with its alpha
-    families = {has_stored(verdict): verdict["alpha"] for verdict in verdicts.values()}
+    families = {is_from_stored_runs(verdict): verdict["alpha"] for verdict in verdicts.values()}
     alpha = sum(families.values())
     return [
-        *(verdict_line(name, verdict) for name, verdict in verdicts.items()),
-        f"If nothing changed, some line above says 'regressed' in at most {rate(alpha)} of such "
+        *(format_verdict(name, verdict) for name, verdict in verdicts.items()),
+        "If nothing changed, some line above says 'regressed' in at most "
+        f"{format_error_rate(alpha)} of such "
         "sessions.",
     ]
 
@@ -323,7 +326,7 @@ def describe_old_files(outcomes: Mapping[str, Sequence[str]]) -> list[str]:
     return [f"old files {kind}: {'; '.join(clauses)}" for kind, clauses in outcomes.items()]
 
 
-def describe_not_loaded(kinds: Mapping[str, Sequence[str]]) -> list[str]:
+def describe_files_not_loaded(kinds: Mapping[str, Sequence[str]]) -> list[str]:
     """Describe the kinds of old files of which none could be loaded, a line for each reason.
 
     Args:

@@ -19,16 +19,16 @@ _MARKS = ("baselines", "tests_unit", "tests_behavior", "tests_performance")
 CACHE_VARIABLE = "RLREGRESS_CACHE"
 
 
-def root() -> Path:
+def find_suite_root() -> Path:
     """Return the folder of tests and baselines.
 
     It is the nearest folder above this file, or above the current folder, that holds all of them.
     """
-    return _find_root(os.getcwd())
+    return _find_root_above(os.getcwd())
 
 
 @functools.cache
-def _find_root(current: str) -> Path:
+def _find_root_above(current: str) -> Path:
     for start in (Path(__file__).resolve(), Path(current).resolve() / "here"):
         for folder in start.parents:
             if all((folder / mark).is_dir() for mark in _MARKS):
@@ -39,23 +39,23 @@ def _find_root(current: str) -> Path:
     )
 
 
-def baselines() -> Path:
+def locate_baselines() -> Path:
     """Return the folder of expectations."""
-    return root() / "baselines"
+    return find_suite_root() / "baselines"
 
 
-def data_of(package: ModuleType, name: str) -> Path:
+def locate_data_of_package(package: ModuleType, name: str) -> Path:
     """Return a folder of data that only a further package reads.
 
     Its wheel holds the folder; in a checkout it is one of the baselines.
     """
     in_wheel = Path(package.__path__[0]) / "baselines" / name
-    return in_wheel if in_wheel.is_dir() else baselines() / name
+    return in_wheel if in_wheel.is_dir() else locate_baselines() / name
 
 
-def is_installed() -> bool:
+def is_installed_from_wheel() -> bool:
     """Return whether tests and data are those of an installed wheel."""
-    return root() == Path(__file__).resolve().parent
+    return find_suite_root() == Path(__file__).resolve().parent
 
 
 def require_checkout(purpose: str) -> Path:
@@ -64,45 +64,55 @@ def require_checkout(purpose: str) -> Path:
     Args:
         purpose: what needs it, such as "recording stored runs".
     """
-    if is_installed():
+    if is_installed_from_wheel():
         raise UserError(
             f"{purpose} writes into a checkout of rlregress, and this was installed from a "
             "wheel; clone the repository and install that: pip install -e <clone>"
         )
-    return root()
+    return find_suite_root()
 
 
-def workplace() -> Path:
+def locate_workplace() -> Path:
     """Return the folder where pytest starts and results lie by default.
 
     The top of a checkout; the current folder if a wheel is installed.
     """
-    return Path.cwd() if is_installed() else root()
+    return Path.cwd() if is_installed_from_wheel() else find_suite_root()
 
 
-def test_path(name: str) -> str:
-    """Return the path by which pytest finds tests, such as "tests_unit", in ``workplace()``."""
-    return str(root() / name) if is_installed() else name
+def make_test_path(name: str) -> str:
+    """Return the path by which pytest finds tests, such as "tests_unit", in the workplace."""
+    return str(find_suite_root() / name) if is_installed_from_wheel() else name
 
 
-def pytest_arguments(*tests: str) -> list[str]:
-    """Return the arguments of Python that run tests by pytest in ``workplace()``.
+def make_pytest_arguments(*tests: str) -> list[str]:
+    """Return the arguments of Python that run tests by pytest in ``locate_workplace()``.
 
     The ids of the tests are the same in a checkout and in an installed wheel.
     """
-    settings = ["-c", str(root() / "pyproject.toml"), "--rootdir", str(root())]
-    return ["-m", "pytest", *map(test_path, tests), *(settings if is_installed() else ())]
+    settings = [
+        "-c",
+        str(find_suite_root() / "pyproject.toml"),
+        "--rootdir",
+        str(find_suite_root()),
+    ]
+    return [
+        "-m",
+        "pytest",
+        *map(make_test_path, tests),
+        *(settings if is_installed_from_wheel() else ()),
+    ]
 
 
-def safe_path() -> dict[str, str]:
+def make_safe_path_variable() -> dict[str, str]:
     """Return the variable that stops Python from importing modules of the current folder.
 
     Empty in a checkout, where modules of the top folder are to be imported.
     """
-    return {"PYTHONSAFEPATH": "1"} if is_installed() else {}
+    return {"PYTHONSAFEPATH": "1"} if is_installed_from_wheel() else {}
 
 
-def cache() -> Path:
+def locate_cache() -> Path:
     """Return the folder of cached files, such as environments.
 
     Raises:
@@ -117,10 +127,10 @@ def cache() -> Path:
             f"the cache {named} cannot be found, because the user {os.getuid()} has no home "
             f"folder; set {CACHE_VARIABLE} or HOME to a folder"
         )
-    return files.absolute(expanded)
+    return files.make_absolute_path(expanded)
 
 
-def library() -> Path:
+def locate_library_alone() -> Path:
     """Return a folder for the module path of another environment: it holds this library alone.
 
     Other packages in the folder of an installed wheel would hide those of the other environment.
@@ -131,9 +141,9 @@ def library() -> Path:
     """
     # not resolved: on a side of an upgrade this file is found through such a link
     package = Path(os.path.abspath(__file__)).parents[1]
-    if not is_installed() or os.listdir(package.parent) == [package.name]:
+    if not is_installed_from_wheel() or os.listdir(package.parent) == [package.name]:
         return package.parent
-    folder = cache() / "library" / hashlib.sha256(os.fsencode(package)).hexdigest()[:16]
+    folder = locate_cache() / "library" / hashlib.sha256(os.fsencode(package)).hexdigest()[:16]
     link = folder / package.name
     try:
         if not link.is_symlink():
@@ -143,13 +153,14 @@ def library() -> Path:
             new.symlink_to(package, target_is_directory=True)
             new.replace(link)
     except OSError as error:
-        raise UserError(cache_not_written(error)) from None
+        raise UserError(describe_unwritable_cache(error)) from None
     return folder
 
 
-def cache_not_written(error: OSError) -> str:
+def describe_unwritable_cache(error: OSError) -> str:
     """Return the message for a cache that cannot be written."""
     return (
-        f"the cache {cache()} cannot be written: {error}; name another folder in the environment "
+        f"the cache {locate_cache()} cannot be written: {error}; name another folder in the "
+        "environment "
         f"variable {CACHE_VARIABLE}"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from rlregress.model.recorded_traces import Event, difference
+from rlregress.model.recorded_traces import Event, estimate_relative_difference
 
 #: events to search ahead for the place from which both traces are the same.
 WINDOW = 400
@@ -15,7 +15,7 @@ AGREEING = 3
 _ALIGNED = ("step", "output", "loss", "backward", "optimizer", "parameters")
 
 
-def list_event_differences(old: Event, new: Event) -> list[tuple[str, float]]:
+def list_differing_parts(old: Event, new: Event) -> list[tuple[str, float]]:
     """Return the parts that differ, causes before effects, and by how much."""
     differences = []
     for name, part in old.parts.items():
@@ -23,24 +23,24 @@ def list_event_differences(old: Event, new: Event) -> list[tuple[str, float]]:
         if new_part is None:
             differences.append((name, math.inf))
         elif part.digest != new_part.digest:
-            differences.append((name, difference(part, new_part)))
+            differences.append((name, estimate_relative_difference(part, new_part)))
     # such as an observation that only the new version returns at the end of an episode
     return differences + [(name, math.inf) for name in new.parts if name not in old.parts]
 
 
-def first_event_difference(old: Event, new: Event) -> tuple[str, float]:
+def find_first_differing_part(old: Event, new: Event) -> tuple[str, float]:
     """Return the first part that differs, and by how much; ("", 0) if none does."""
-    return next(iter(list_event_differences(old, new)), ("", 0.0))
+    return next(iter(list_differing_parts(old, new)), ("", 0.0))
 
 
-def similar(old: Event, new: Event, limit: float) -> bool:
+def are_events_similar(old: Event, new: Event, limit: float) -> bool:
     """Return whether two events are the same or differ within the limit."""
     if old.key != new.key:
         return False
-    return all(gap < limit for _, gap in list_event_differences(old, new))
+    return all(gap < limit for _, gap in list_differing_parts(old, new))
 
 
-def find_next_match(
+def find_next_matching_events(
     old: Sequence[Event], new: Sequence[Event], i: int, j: int, limit: float, both: bool
 ) -> tuple[int, int] | None:
     """Return the nearest places from which both traces are the same, or None.
@@ -54,19 +54,21 @@ def find_next_match(
         of_old = range(skipped + 1) if both else (0, skipped)
         for n in sorted(of_old, key=lambda n: min(n, skipped - n)):
             i2, j2 = i + n, j + skipped - n
-            if i2 <= len(old) and j2 <= len(new) and _is_plausible(old, new, i2, j2, limit):
+            if i2 <= len(old) and j2 <= len(new) and _is_plausible_match(old, new, i2, j2, limit):
                 return i2, j2
     return None
 
 
-def _is_plausible(old: Sequence[Event], new: Sequence[Event], i: int, j: int, limit: float) -> bool:
+def _is_plausible_match(
+    old: Sequence[Event], new: Sequence[Event], i: int, j: int, limit: float
+) -> bool:
     """Return whether enough of the following events agree, including a decisive one."""
     count, decisive = 0, False
     while i + count < len(old) and j + count < len(new):
         if count >= AGREEING and decisive:
             return True
         old_event, new_event = old[i + count], new[j + count]
-        if not similar(old_event, new_event, limit):
+        if not are_events_similar(old_event, new_event, limit):
             return False
         decisive = decisive or old_event.kind in _ALIGNED
         count += 1

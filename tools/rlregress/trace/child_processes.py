@@ -56,37 +56,37 @@ def limit_processes(deadline: Deadline) -> Iterator[None]:
         _deadline = before
 
 
-def is_over(until: float | None = None) -> bool:
+def is_time_over(until: float | None = None) -> bool:
     """Return whether the time of the command, or of a part of it, is over."""
-    return time.time() >= _end_time(until)
+    return time.time() >= _find_end_time(until)
 
 
-def check_time(until: float | None = None) -> None:
+def raise_if_time_is_over(until: float | None = None) -> None:
     """Raise OutOfTime if the time of the command is over, or that of a part of it."""
-    if is_over(until):
+    if is_time_over(until):
         raise OutOfTime(_deadline.reason)
 
 
-def note_cut(task: str) -> str:
+def note_skipped_task(task: str) -> str:
     """Note a task that is skipped because time is over. Return the reason."""
     if task not in _deadline.cut:
         _deadline.cut.append(task)
     return _deadline.reason
 
 
-def is_cut() -> bool:
+def was_anything_skipped() -> bool:
     """Return whether anything was skipped because time is over."""
     return bool(_deadline.cut)
 
 
-def _end_time(until: float | None) -> float:
+def _find_end_time(until: float | None) -> float:
     return _deadline.at if until is None else min(until, _deadline.at)
 
 
 @contextmanager
-def _kill_at(process: subprocess.Popen[str], until: float | None) -> Iterator[None]:
+def _kill_process_at(process: subprocess.Popen[str], until: float | None) -> Iterator[None]:
     """Kill a process when time is over, unless the block has ended before."""
-    seconds = min(_end_time(until) - time.time(), threading.TIMEOUT_MAX)
+    seconds = min(_find_end_time(until) - time.time(), threading.TIMEOUT_MAX)
     limit = threading.Timer(seconds, process_tree.kill_tree, [process])
     limit.daemon = True
     limit.start()
@@ -110,9 +110,9 @@ def _start_process(
     Raises:
         OutOfTime: time is over before it starts.
     """
-    check_time()
+    raise_if_time_is_over()
     with subprocess.Popen(
-        process_tree.supervise_command(command),
+        process_tree.make_supervised_command(command),
         env=dict(environment),
         cwd=folder,
         stdin=standard_input,
@@ -123,7 +123,7 @@ def _start_process(
     ) as process:
         _RUNNING.add(process)
         try:
-            with _kill_at(process, None):
+            with _kill_process_at(process, None):
                 yield process
         finally:
             _RUNNING.discard(process)
@@ -150,12 +150,12 @@ def run_command(
         for file in (printed, errors):
             file.seek(0)
         out, error = printed.read(), errors.read()
-    if process.returncode and is_over():
+    if process.returncode and is_time_over():
         raise OutOfTime(_deadline.reason)
     return subprocess.CompletedProcess(command, process.returncode, out, error)
 
 
-def last_message(stderr: str) -> str:
+def extract_last_message(stderr: str) -> str:
     """Return the last message of a process: of a traceback the whole error."""
     lines = stderr.strip().splitlines() or ["nothing was said"]
     frames = [n for n, line in enumerate(lines) if line.startswith('  File "')]
@@ -163,7 +163,7 @@ def last_message(stderr: str) -> str:
     return (below or lines[-1:])[0].strip()
 
 
-def end() -> None:
+def end_all_processes() -> None:
     """End all that are running."""
     for process in list(_RUNNING):
         process_tree.kill_tree(process)
@@ -203,19 +203,21 @@ class Worker:
         process, done, self.is_ready = self._process, 0, False
         assert process.stdin is not None
         assert process.stdout is not None
-        with _kill_at(process, until):
+        with _kill_process_at(process, until):
             with suppress(BrokenPipeError):
                 print(path, file=process.stdin, flush=True)
             for printed in islice(process.stdout, count):
                 line(printed.rstrip("\n"))
                 done += 1
         # where time is over, it may be killed at any moment
-        self.is_ready = done == count and not is_over(until)
+        self.is_ready = done == count and not is_time_over(until)
         if done == count:
             return ""
         status = process.wait()
         self._errors.seek(0)
-        return f"the process ended with status {status}: {last_message(self._errors.read())}"
+        return (
+            f"the process ended with status {status}: {extract_last_message(self._errors.read())}"
+        )
 
     def close(self) -> None:
         """End the process."""

@@ -27,12 +27,12 @@ from pydantic import ConfigDict, Field
 from rlregress import datafiles, files
 from rlregress.datafiles import Count, Line, Natural, expect_value
 from rlregress.errors import UserError
-from rlregress.inside.run_record import compute_checksum, write_atomically
+from rlregress.inside.run_record import compute_checksum, write_text_atomically
 from rlregress.model.golden_result import Block, GoldenResult
 from rlregress.model.recorded_traces import Divergence, Event, Part, Trace
-from rlregress.source import Function, list_files_below, parse_file
+from rlregress.source import Function, list_files_below, parse_source_file
 from rlregress.trace import trace_reader
-from rlregress.trace.trace_comparison import WRITTEN, compare
+from rlregress.trace.trace_comparison import WRITTEN, compare_traces
 
 SCHEMA = 1
 #: bytes of a golden file, at most.
@@ -61,7 +61,7 @@ class _Schema:
 class Site:
     """Kind, name, place and parts that many events have in common."""
 
-    kind: Annotated[str, datafiles.one_of(trace_reader.KINDS)]
+    kind: Annotated[str, datafiles.expect_one_of(trace_reader.KINDS)]
     name: Line
     at: trace_reader.StoredCallSite | None
     parts: tuple[Line, ...]
@@ -125,12 +125,12 @@ class Golden:
         if any(n >= len(self.sites) for n in (*numbers, *(v.site for v in self.values))):
             raise ValueError(f"an event names a site that is not among the {len(self.sites)}")
 
-    def as_trace(self) -> Trace:
+    def make_trace_of_events(self) -> Trace:
         """Return the events that have a digest each, as a trace without numbers."""
         events = []
         for index, row in enumerate(self.events):
             number, *digests = row.split()
-            events.append(self._make_event(index, int(number), map(_part_of_digest, digests)))
+            events.append(self._make_event(index, int(number), map(_make_part_of_digest, digests)))
         return Trace(header={"failure": ""}, events=tuple(events))
 
     def list_known_events(self) -> list[tuple[int, Event]]:
@@ -138,7 +138,9 @@ class Golden:
         return [
             (
                 row.before,
-                self._make_event(row.event, row.site, starmap(trace_reader.make_part, row.parts)),
+                self._make_event(
+                    row.event, row.site, starmap(trace_reader.make_part_of_values, row.parts)
+                ),
             )
             for row in self.values
         ]
@@ -152,16 +154,18 @@ class Golden:
         )
 
 
-def _part_of_digest(digest: str) -> Part:
+def _make_part_of_digest(digest: str) -> Part:
     return Part(digest=digest, norm=None, values=(), text=f"digest {digest}")
 
 
-def _keep_digests_only(event: Event) -> Event:
-    parts = {name: _part_of_digest(part.digest[:_DIGEST]) for name, part in event.parts.items()}
+def _drop_all_but_digests(event: Event) -> Event:
+    parts = {
+        name: _make_part_of_digest(part.digest[:_DIGEST]) for name, part in event.parts.items()
+    }
     return replace(event, parts=parts, named={})
 
 
-def _select_compared(trace: Trace) -> list[Event]:
+def _select_compared_events(trace: Trace) -> list[Event]:
     """Return the events that golden files hold, renumbered."""
     events = [event for event in trace.events if event.kind not in WRITTEN]
     return [replace(event, index=index) for index, event in enumerate(events)]
@@ -170,31 +174,31 @@ def _select_compared(trace: Trace) -> list[Event]:
 # -- writing -------------------------------------------------------------------------------------
 
 
-def write(path: Path, trace: Trace) -> None:
+def write_golden_file(path: Path, trace: Trace) -> None:
     """Write the golden file of a trace that repeats itself.
 
     Raises:
         UserError: it would be too large, however few events it lists.
     """
-    content = _make_content(trace)
+    content = _make_golden_content(trace)
     text = _format_json({**content, "checksum": compute_checksum(content)})
     if len(text.encode()) > LARGEST:
         raise UserError(
             f"the golden file would have {len(text.encode())} bytes, more than {LARGEST}: name "
             "fewer packages with --package"
         )
-    write_atomically(path, text)
+    write_text_atomically(path, text)
 
 
-def _make_content(trace: Trace) -> dict[str, Any]:
-    events, job = _select_compared(trace), trace.header["job"]
-    before, sites = _count_before(events), dict[str, int]()
+def _make_golden_content(trace: Trace) -> dict[str, Any]:
+    events, job = _select_compared_events(trace), trace.header["job"]
+    before, sites = _count_earlier_events_of_name(events), dict[str, int]()
     values = [
         {
             "event": number,
             "before": before[number],
-            "site": _number_site(events[number], sites),
-            "parts": [_part_as_row(part) for part in events[number].parts.values()],
+            "site": _number_call_site(events[number], sites),
+            "parts": [_make_row_of_part(part) for part in events[number].parts.values()],
         }
         for number in _choose_known_events(events)
     ]
@@ -207,16 +211,18 @@ def _make_content(trace: Trace) -> dict[str, Any]:
         "arithmetic": trace.header["arithmetic"],
         "seeds": trace.header["seeds"],
         "seeded": trace.header["seeded"],
-        "versions": _imported_versions(trace),
+        "versions": _map_imported_versions(trace),
         "sources": {name: _digest_source(path) for name, path in _list_source_files(trace).items()},
         "length": len(events),
         "values": values,
     }
     room = LARGEST - len(_format_json(content).encode()) - _FRAME
-    return {**content, **_select_events(events, sites, max(room, 1))}
+    return {**content, **_select_single_events_and_blocks(events, sites, max(room, 1))}
 
 
-def _select_events(events: Sequence[Event], sites: dict[str, int], room: int) -> dict[str, Any]:
+def _select_single_events_and_blocks(
+    events: Sequence[Event], sites: dict[str, int], room: int
+) -> dict[str, Any]:
     """Return as many single events as there is room for, and blocks of the others.
 
     Args:
@@ -230,7 +236,7 @@ def _select_events(events: Sequence[Event], sites: dict[str, int], room: int) ->
     for event in events:
         site_count = len(sites)
         digests = (part.digest[:_DIGEST] for part in event.parts.values())
-        rows.append(" ".join([str(_number_site(event, sites)), *digests]))
+        rows.append(" ".join([str(_number_call_site(event, sites)), *digests]))
         size += len(rows[-1]) + 6 + sum(len(site) + 4 for site in islice(sites, site_count, None))
         # blocks begin after a step or an update, where two recordings can be cut
         if size <= room * _SINGLE and event.kind in _DECISIVE:
@@ -244,11 +250,11 @@ def _select_events(events: Sequence[Event], sites: dict[str, int], room: int) ->
         "events": rows[:single],
         "block": block,
         "blocked": len(remaining),
-        "blocks": [_digest_block(piece) for piece in _split_in_blocks(remaining, block)],
+        "blocks": [_digest_block(piece) for piece in _split_events_in_blocks(remaining, block)],
     }
 
 
-def _count_before(events: Sequence[Event]) -> list[int]:
+def _count_earlier_events_of_name(events: Sequence[Event]) -> list[int]:
     """Return for each event how many of its kind and name come before it."""
     counts: Counter[tuple[str, str]] = Counter()
     before = []
@@ -258,7 +264,7 @@ def _count_before(events: Sequence[Event]) -> list[int]:
     return before
 
 
-def _number_site(event: Event, sites: dict[str, int]) -> int:
+def _number_call_site(event: Event, sites: dict[str, int]) -> int:
     at = None
     if event.file:
         callers = [[place.file, place.line, place.function] for place in event.callers]
@@ -267,14 +273,14 @@ def _number_site(event: Event, sites: dict[str, int]) -> int:
     return sites.setdefault(json.dumps(site), len(sites))
 
 
-def _part_as_row(part: Part) -> list[Any]:
+def _make_row_of_part(part: Part) -> list[Any]:
     """Return a part as a trace writes it."""
-    numbers = [[_number_for_json(x) for x in row] for row in (part.values, part.shadow)]
-    norm = None if part.norm is None else _number_for_json(part.norm)
+    numbers = [[_convert_number_for_json(x) for x in row] for row in (part.values, part.shadow)]
+    norm = None if part.norm is None else _convert_number_for_json(part.norm)
     return [part.digest, norm, numbers[0], numbers[1] or None, part.text, part.types]
 
 
-def _number_for_json(x: float) -> Any:
+def _convert_number_for_json(x: float) -> Any:
     return x if math.isfinite(x) else str(x)
 
 
@@ -286,7 +292,7 @@ def _choose_known_events(events: Sequence[Event]) -> list[int]:
     return sorted({*range(min(_FIRST, len(events))), *checkpoints, len(events) - 1})
 
 
-def _split_in_blocks(events: Sequence[Event], size: int) -> list[Sequence[Event]]:
+def _split_events_in_blocks(events: Sequence[Event], size: int) -> list[Sequence[Event]]:
     return [events[start : start + size] for start in range(0, len(events), size)]
 
 
@@ -322,7 +328,7 @@ def _map_modules_to_distributions() -> Mapping[str, Sequence[str]]:
 _version = functools.cache(importlib.metadata.version)
 
 
-def _imported_versions(trace: Trace) -> dict[str, str]:
+def _map_imported_versions(trace: Trace) -> dict[str, str]:
     """Return the versions of Python and of all distributions that the training imported."""
     owners = _map_modules_to_distributions()
     names = {name for top in trace.header["distributions_imported"] for name in owners.get(top, ())}
@@ -346,21 +352,24 @@ def _list_source_files(trace: Trace) -> dict[str, Path]:
     return {name: path for name, path in sorted(files_by_name.items()) if path.suffix == ".py"}
 
 
-def _digest(content: bytes, length: int) -> str:
+def _digest_content(content: bytes, length: int) -> str:
     return hashlib.sha256(content).hexdigest()[:length]
 
 
 def _digest_source(path: Path) -> str:
     """Return digests of a file and of its functions."""
     functions = "".join(digest for _, digest in _digest_functions(path))
-    return f"{_digest(path.read_bytes(), _DIGEST)} {functions}"
+    return f"{_digest_content(path.read_bytes(), _DIGEST)} {functions}"
 
 
 def _digest_functions(path: Path) -> list[tuple[Function, str]]:
     """Return the functions of a source file, each with a digest of its lines."""
-    source, lines = parse_file(str(path)), path.read_bytes().splitlines()
+    source, lines = parse_source_file(str(path)), path.read_bytes().splitlines()
     return [
-        (function, _digest(b"\n".join(lines[function.first - 1 : function.last]), _FUNCTION))
+        (
+            function,
+            _digest_content(b"\n".join(lines[function.first - 1 : function.last]), _FUNCTION),
+        )
         for function in (source.functions if source is not None else ())
     ]
 
@@ -390,7 +399,7 @@ def _list_changed_sources(golden: Golden, trace: Trace) -> dict[str, list[str]]:
         digest, _, functions = golden.sources.get(name, "").partition(" ")
         if name not in new:
             changed[name] = []
-        elif _digest(new[name].read_bytes(), _DIGEST) != digest:
+        elif _digest_content(new[name].read_bytes(), _DIGEST) != digest:
             changed[name] = _list_changed_functions(functions, new[name])
     return changed
 
@@ -398,14 +407,14 @@ def _list_changed_sources(golden: Golden, trace: Trace) -> dict[str, list[str]]:
 # -- reading and comparing -----------------------------------------------------------------------
 
 
-def load(path: Path) -> Golden:
+def load_golden_file(path: Path) -> Golden:
     """Load a golden file.
 
     Raises:
         UserError: it is missing, damaged, edited, or of another schema.
     """
     try:
-        text = files.read(path, LARGEST).decode()
+        text = files.read_regular_file(path, LARGEST).decode()
     except FileNotFoundError:
         raise UserError(
             f"there is no golden file {path}; record one with: rlregress trace SCRIPT --golden "
@@ -427,13 +436,13 @@ def load(path: Path) -> Golden:
 
 def compare_with_golden(golden: Golden, trace: Trace) -> GoldenResult:
     """Compare a golden file with the same script recorded again."""
-    events, old = _select_compared(trace), golden.as_trace()
+    events, old = _select_compared_events(trace), golden.make_trace_of_events()
     # the same steps and updates, however many other events lead to them
     stops = [0, *(event.index + 1 for event in events if event.kind in _DECISIVE)]
     count = min(sum(event.kind in _DECISIVE for event in old.events), len(stops) - 1)
     cut = stops[count] if golden.blocked else len(events)
-    new = replace(trace, events=tuple(map(_keep_digests_only, events[:cut])))
-    comparison, block = compare(old, new), None
+    new = replace(trace, events=tuple(map(_drop_all_but_digests, events[:cut])))
+    comparison, block = compare_traces(old, new), None
     first = comparison.first
     if comparison.verdict == "equal":
         block = _find_first_block(golden, count, [e for e in events[cut:] if e.kind in _DECISIVE])
@@ -446,9 +455,9 @@ def compare_with_golden(golden: Golden, trace: Trace) -> GoldenResult:
         block=block,
         failure=trace.ending if trace.failure else "",
         checkpoints=_list_differing_checkpoints(golden, events, after),
-        versions=_compare_tables(golden.versions, _imported_versions(trace)),
+        versions=_list_differences_of_tables(golden.versions, _map_imported_versions(trace)),
         sources=_list_changed_sources(golden, trace),
-        seeds=_compare_tables(golden.seeds, trace.header["seeds"]),
+        seeds=_list_differences_of_tables(golden.seeds, trace.header["seeds"]),
     )
 
 
@@ -464,7 +473,7 @@ def _add_known_values(first: Divergence, golden: Golden, events: Sequence[Event]
 
 
 def _find_first_block(golden: Golden, count: int, events: Sequence[Event]) -> Block | None:
-    pairs = zip_longest(golden.blocks, _split_in_blocks(events, golden.block))
+    pairs = zip_longest(golden.blocks, _split_events_in_blocks(events, golden.block))
     for number, (recorded, block) in enumerate(pairs):
         if block is None or _digest_block(block) != recorded:
             start = number * golden.block
@@ -478,7 +487,10 @@ def _list_differing_checkpoints(
     golden: Golden, events: Sequence[Event], after: int
 ) -> list[tuple[Event, Event]]:
     """Return old and new of the known events behind a number that have other digests."""
-    new = {(*event.key, n): event for event, n in zip(events, _count_before(events), strict=True)}
+    new = {
+        (*event.key, n): event
+        for event, n in zip(events, _count_earlier_events_of_name(events), strict=True)
+    }
     pairs = [(old, new.get((*old.key, before))) for before, old in golden.list_known_events()]
     return [
         (old, event)
@@ -487,7 +499,9 @@ def _list_differing_checkpoints(
     ]
 
 
-def _compare_tables(old: Mapping[str, str], new: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+def _list_differences_of_tables(
+    old: Mapping[str, str], new: Mapping[str, str]
+) -> dict[str, tuple[str, str]]:
     """Return the differences of two tables; empty where a table has no entry."""
     names = dict.fromkeys([*old, *new])
     pairs = {name: (old.get(name, ""), new.get(name, "")) for name in names}

@@ -8,7 +8,7 @@ from typing import Any
 
 from rlregress import frameworks
 from rlregress.errors import UserError, suggest_names
-from rlregress.files import absolute
+from rlregress.files import make_absolute_path
 
 
 def build_job(
@@ -36,9 +36,9 @@ def build_job(
         return build_script_job(script, arguments, packages, steps)
     if arguments:
         raise UserError(f"'{' '.join(arguments)}' would be arguments of a script; name the script")
-    adapter = frameworks.get(framework)
-    adapter.code.versions()
-    trainings = list(adapter.trace_trainings())
+    adapter = frameworks.get_adapter(framework)
+    adapter.code.map_package_versions()
+    trainings = list(adapter.list_trace_trainings())
     if not algorithm:
         algorithm_names = (
             ", ".join(sorted(t for t in trainings if " " not in t))
@@ -62,10 +62,10 @@ def build_script_job(
         raise UserError(
             f"there is no script {script}; expected a Python file, the script of a training"
         )
-    adapters = [frameworks.get(name) for name in frameworks.names()]
+    adapters = [frameworks.get_adapter(name) for name in frameworks.list_framework_names()]
     modules = [module for adapter in adapters for module in adapter.framework.modules]
     return {
-        "script": str(absolute(script)),
+        "script": str(make_absolute_path(script)),
         "arguments": list(arguments),
         "packages": list(packages) or modules,
         "steps": steps,

@@ -17,9 +17,9 @@ from rlregress import suite
 from rlregress.errors import UserError
 from rlregress.inside import child_environment
 from rlregress.model.explain import Repeated
-from rlregress.model.recorded_traces import Trace, describe_label
+from rlregress.model.recorded_traces import Trace, describe_version_label
 from rlregress.trace import child_processes, trace_reader
-from rlregress.trace.trace_comparison import compare, mark_unsteady
+from rlregress.trace.trace_comparison import compare_traces, mark_unsteady_parts
 
 #: not with -m, which puts the working directory before the packages of the version.
 _START = (
@@ -51,12 +51,12 @@ class Runtime:
     hidden_modules: Sequence[str] = ()
     portable: bool = False
 
-    def environment(self) -> dict[str, str]:
+    def make_environment_variables(self) -> dict[str, str]:
         """Return the variables of a process: one thread, fixed hashes, nothing of pytest."""
-        variables = child_environment.make_environment(
+        variables = child_environment.make_environment_variables(
             self.variables, compiled=False, portable=self.portable
         )
-        paths = [*self.paths, str(suite.library())]
+        paths = [*self.paths, str(suite.locate_library_alone())]
         if self.hidden or self.hidden_modules:
             names = {"modules": self.hidden_modules, "distributions": self.hidden}
             variables["RLREGRESS_HIDDEN"] = json.dumps(names)
@@ -69,25 +69,25 @@ class Runtime:
         return variables
 
 
-def list_changed_copies() -> tuple[str, ...]:
+def list_paths_of_changed_copies() -> tuple[str, ...]:
     """Return the entries before the installed packages in this process's path: changed copies."""
     installed = {sysconfig.get_path(name) for name in ("purelib", "platlib", "stdlib")}
-    library = str(suite.library())
+    library = str(suite.locate_library_alone())
     path_entries = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     return tuple(p for p in path_entries if p and p not in installed and p != library)
 
 
-def start_command(module: str, runtime: Runtime, *jobs: Path) -> list[str]:
+def make_start_command(module: str, runtime: Runtime, *jobs: Path) -> list[str]:
     """Return the command that runs a module of ``inside`` on a version."""
     return [runtime.python, "-c", _START.format(module=module), *map(str, jobs)]
 
 
-def current_runtime(label: str, portable: bool = False) -> Runtime:
+def make_current_runtime(label: str, portable: bool = False) -> Runtime:
     """Return the environment of this process, or the same in portable arithmetic."""
-    return Runtime(label, paths=list_changed_copies(), portable=portable)
+    return Runtime(label, paths=list_paths_of_changed_copies(), portable=portable)
 
 
-def record(job: Mapping[str, Any], output: Path, runtime: Runtime) -> Trace:
+def record_trace(job: Mapping[str, Any], output: Path, runtime: Runtime) -> Trace:
     """Record one trace in a process of its own.
 
     Raises:
@@ -100,44 +100,49 @@ def record(job: Mapping[str, Any], output: Path, runtime: Runtime) -> Trace:
             full_job["portable"] = True
         path.write_text(json.dumps(full_job), encoding="utf-8")
         completed = child_processes.run_command(
-            start_command("trace_worker", runtime, path),
-            runtime.environment(),
+            make_start_command("trace_worker", runtime, path),
+            runtime.make_environment_variables(),
             folder if job.get("script") is None else None,
         )
     if completed.returncode or not output.is_file():
-        text = child_processes.last_message(completed.stderr)
+        text = child_processes.extract_last_message(completed.stderr)
         if completed.returncode < 0:
             text = f"the process was ended by {signal.Signals(-completed.returncode).name}"
-        raise UserError(f"no trace was recorded on {describe_label(runtime.label)}: {text}")
-    return trace_reader.load(output)
+        raise UserError(f"no trace was recorded on {describe_version_label(runtime.label)}: {text}")
+    return trace_reader.load_trace(output)
 
 
-def check_trained(trace: Trace, label: str) -> None:
+def check_something_was_traced(trace: Trace, label: str) -> None:
     """Raise UserError if nothing was traced, and nothing failed either."""
-    if not trace.failure and not any(map(trace.count, ("optimizer", "step", "output"))):
+    if not trace.failure and not any(
+        map(trace.count_events_of_kind, ("optimizer", "step", "output"))
+    ):
         raise UserError(
-            f"nothing was traced on {describe_label(label)}: no environment step and no optimiser "
+            f"nothing was traced on {describe_version_label(label)}: no environment step and no "
+            "optimiser "
             "step; expected a script that trains with PyTorch on environments of gymnasium"
         )
 
 
-def record_twice(job: Mapping[str, Any], output: Path, runtime: Runtime) -> Repeated:
+def record_trace_twice(job: Mapping[str, Any], output: Path, runtime: Runtime) -> Repeated:
     """Record a trace, and again: one that does not repeat itself is not evidence.
 
     Raises:
         UserError: the process ended without a trace, or nothing was traced.
     """
-    first = record(job, output, runtime)
-    check_trained(first, runtime.label)
-    repeated = repeat_trace(job, first, runtime)
+    first = record_trace(job, output, runtime)
+    check_something_was_traced(first, runtime.label)
+    repeated = record_trace_again(job, first, runtime)
     if repeated.trace.unsteady:
-        trace_reader.rewrite_header(output, repeated.trace)
+        trace_reader.rewrite_trace_header(output, repeated.trace)
     return repeated
 
 
-def repeat_trace(job: Mapping[str, Any], first: Trace, runtime: Runtime) -> Repeated:
+def record_trace_again(job: Mapping[str, Any], first: Trace, runtime: Runtime) -> Repeated:
     """Record a trace again and compare both."""
     with TemporaryDirectory(prefix="rlregress-trace-") as folder:
-        repetition = record(job, Path(folder) / "again.trace", runtime)
-    first = mark_unsteady(first, repetition)
-    return Repeated(trace=first, with_itself=compare(first, repetition), repetition=repetition)
+        repetition = record_trace(job, Path(folder) / "again.trace", runtime)
+    first = mark_unsteady_parts(first, repetition)
+    return Repeated(
+        trace=first, with_itself=compare_traces(first, repetition), repetition=repetition
+    )

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from rlregress.model.recorded_traces import Comparison, Divergence, Event, Trace
-from rlregress.trace.align import list_event_differences
+from rlregress.trace.align import list_differing_parts
 from rlregress.trace.trace_comparison import (
     EXACT,
     GROWN,
@@ -45,7 +45,7 @@ def find_rounding_start(comparison: Comparison) -> int | None:
     return first.old.index
 
 
-def measure_rounding(
+def measure_rounding_of_comparison(
     comparison: Comparison, old: Trace, new: Trace, copies: Sequence[Trace]
 ) -> Comparison:
     """Return a comparison of two traces with rounding measured.
@@ -55,13 +55,15 @@ def measure_rounding(
         copies: of the old version, nudged at event ``find_rounding_start(comparison)``.
     """
     old_events, new_events = _list_main_events(old), _list_main_events(new)
-    complete = [copy for copy in copies if _is_complete(copy, old)]
+    complete = [copy for copy in copies if _is_copy_complete(copy, old)]
     # an error of one version alone is none
     if not complete or bool(new.failure) != bool(old.failure):
         return comparison
-    deviations = [_find_deviations(old_events, _list_main_events(copy)) for copy in complete]
-    ends, limits = [*map(len, deviations)], _find_limits(old_events, deviations)
-    departure = _find_excess(old_events, new_events, limits)
+    deviations = [
+        _measure_deviations_of_events(old_events, _list_main_events(copy)) for copy in complete
+    ]
+    ends, limits = [*map(len, deviations)], _find_limits_of_deviations(old_events, deviations)
+    departure = _find_event_beyond_limits(old_events, new_events, limits)
     number, part = departure or (len(limits), "")
     if departure is not None and number < min(ends):
         if comparison.verdict == "diverged" or not part:
@@ -71,9 +73,12 @@ def measure_rounding(
         first = Divergence(kind=kind, part=part, old=x, new=y, before=before)
         return replace(comparison, verdict="diverged", first=first, rounding=comparison.first)
     first_rounding = comparison.rounding or comparison.first
-    old_part, new_part = _cut_trace(old, number), _cut_trace(new, number)
+    old_part, new_part = _cut_trace_before_event(old, number), _cut_trace_before_event(new, number)
     up_to_departures = [
-        (_cut_trace(old, min(end, number)), _cut_trace(copy, min(end, number)))
+        (
+            _cut_trace_before_event(old, min(end, number)),
+            _cut_trace_before_event(copy, min(end, number)),
+        )
         for copy, end in zip(complete, ends, strict=True)
     ]
     words = _find_other_words(old_part, new_part, up_to_departures)
@@ -87,7 +92,7 @@ def measure_rounding(
     return replace(comparison, verdict="close", first=first_rounding, rounding=None, growth=())
 
 
-def _cut_trace(trace: Trace, number: int) -> Trace:
+def _cut_trace_before_event(trace: Trace, number: int) -> Trace:
     """Return the events before one of its main events; all of them if there is no such event."""
     main = _list_main_events(trace)
     return replace(
@@ -108,7 +113,7 @@ def _find_other_words(
     return next((d for key, d in divergences.items() if key not in in_copies), None)
 
 
-def _is_complete(copy: Trace, old: Trace) -> bool:
+def _is_copy_complete(copy: Trace, old: Trace) -> bool:
     """Return whether a copy was recorded as far as the old version.
 
     Where an error or a time limit ends a copy, rounding has decided nothing.
@@ -121,18 +126,20 @@ def _list_main_events(trace: Trace) -> list[Event]:
     return [event for event in trace.events if event.kind not in INCIDENTAL]
 
 
-def _find_deviations(old: Sequence[Event], copy: Sequence[Event]) -> list[float]:
+def _measure_deviations_of_events(old: Sequence[Event], copy: Sequence[Event]) -> list[float]:
     """Return how far each event of a copy deviates, up to where it does something else."""
     deviations: list[float] = []
     for x, y in zip(old, copy, strict=False):
-        largest = max((gap for _, gap in list_event_differences(x, y)), default=0.0)
+        largest = max((gap for _, gap in list_differing_parts(x, y)), default=0.0)
         if x.key != y.key or largest > GROWN:
             break
         deviations.append(largest)
     return deviations
 
 
-def _find_limits(old: Sequence[Event], deviations: Sequence[Sequence[float]]) -> list[float]:
+def _find_limits_of_deviations(
+    old: Sequence[Event], deviations: Sequence[Sequence[float]]
+) -> list[float]:
     """Return for each event the allowed deviation, up to where the last copy departs.
 
     As far as the furthest copy within the same update, or before it, and a few times more.
@@ -150,14 +157,14 @@ def _find_limits(old: Sequence[Event], deviations: Sequence[Sequence[float]]) ->
     return limits
 
 
-def _find_excess(
+def _find_event_beyond_limits(
     old: Sequence[Event], new: Sequence[Event], limits: Sequence[float]
 ) -> tuple[int, str] | None:
     """Return the first event, and its part, beyond the limits; no part: it is another event."""
     for number, limit in enumerate(limits):
         if number >= len(new) or old[number].key != new[number].key:
             return number, ""
-        for part, gap in list_event_differences(old[number], new[number]):
+        for part, gap in list_differing_parts(old[number], new[number]):
             if part in EXACT or gap > limit:
                 return number, part
     if len(limits) == len(old) != len(new):

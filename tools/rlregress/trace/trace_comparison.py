@@ -23,9 +23,13 @@ from rlregress.model.recorded_traces import (
     Event,
     Growth,
     Trace,
-    difference,
+    estimate_relative_difference,
 )
-from rlregress.trace.align import find_next_match, first_event_difference, list_event_differences
+from rlregress.trace.align import (
+    find_first_differing_part,
+    find_next_matching_events,
+    list_differing_parts,
+)
 
 #: relative difference of reordered arithmetic in float32, at first.
 CLOSE = 1e-6
@@ -78,8 +82,8 @@ class _Walk:
     def __init__(self, old: Trace, new: Trace) -> None:
         old_events, self.old_end = _split_off_networks(old.events)
         new_events, self.new_end = _split_off_networks(new.events)
-        self.old, only_old = _split_common(old_events, new_events)
-        self.new, only_new = _split_common(new_events, old_events)
+        self.old, only_old = _split_off_common_events(old_events, new_events)
+        self.new, only_new = _split_off_common_events(new_events, old_events)
         self.i = self.j = self.compared = self.equal = 0
         self.extra = [("old", event) for event in only_old] + [("new", event) for event in only_new]
         self.losses = _Losses(old_events, new_events)
@@ -95,7 +99,7 @@ class _Walk:
         self.suspect: Divergence | None = None
         self.since = 0
 
-    def next_events(self) -> tuple[Event | None, Event | None]:
+    def get_next_events(self) -> tuple[Event | None, Event | None]:
         """Return the next event of either version."""
         return (
             self.old[self.i] if self.i < len(self.old) else None,
@@ -104,22 +108,24 @@ class _Walk:
 
     def make_divergence(self, kind: str, part: str) -> Divergence:
         """Return a difference of the next events."""
-        x, y = self.next_events()
+        x, y = self.get_next_events()
         return Divergence(
             kind=kind, part=part, old=x, new=y, before=tuple(self.old[max(0, self.i - 3) : self.i])
         )
 
-    def walk(self) -> Comparison:
+    def find_first_divergence(self) -> Comparison:
         while self.i < len(self.old) or self.j < len(self.new):
             divergence = self._next()
             if divergence is not None:
-                return self._has_ended("diverged", divergence)
+                return self._make_comparison_at_end("diverged", divergence)
         divergence = self._compare_final_networks()
         if divergence is not None:
-            return self._has_ended("diverged", divergence)
+            return self._make_comparison_at_end("diverged", divergence)
         if self.interface is not None:
-            return self._has_ended("diverged", self.interface)
-        return self._has_ended("equal" if self.rounding is None else "close", self.rounding)
+            return self._make_comparison_at_end("diverged", self.interface)
+        return self._make_comparison_at_end(
+            "equal" if self.rounding is None else "close", self.rounding
+        )
 
     def _compare_final_networks(self) -> Divergence | None:
         """Compare the final outputs of the networks, which no event shows."""
@@ -136,16 +142,16 @@ class _Walk:
         if not part:
             self.equal += self._is_equal_so_far()
             # networks that end alike acquit an update more, and no number that is another
-            return self.trains if self._is_renumbered() else None
+            return self.trains if self._are_events_renumbered() else None
         divergence = Divergence(
             kind=KINDS[x.kind, part], part=part, old=x, new=y, before=tuple(self.old[-3:])
         )
-        if self._is_explained(part, gap):
+        if self._is_gap_explained(part, gap):
             self.rounding = self.rounding or divergence
             return None
         return self.trains or divergence
 
-    def _is_renumbered(self) -> bool:
+    def _are_events_renumbered(self) -> bool:
         """Return whether a training event was skipped on both versions, so that numbers differ."""
         old, new = (
             Counter(
@@ -157,11 +163,11 @@ class _Walk:
         )
         return bool({key for key, _ in old - new} & {key for key, _ in new - old})
 
-    def _has_ended(self, verdict: str, first: Divergence | None) -> Comparison:
+    def _make_comparison_at_end(self, verdict: str, first: Divergence | None) -> Comparison:
         rounding = self.rounding if first is not self.rounding else None
         numbers = None
         if verdict == "diverged":
-            self.losses.follow(self.old[self.i :], self.new[self.j :])
+            self.losses.note_following_losses(self.old[self.i :], self.new[self.j :])
             if self.interface is not None and self.interface.retypes:
                 # what comes after another type may come from it
                 first, numbers = self.interface, first if first is not self.interface else None
@@ -169,7 +175,7 @@ class _Walk:
             verdict=verdict,
             compared=self.compared,
             first=first,
-            growth=self.losses.growth(),
+            growth=self.losses.list_growth_of_losses(),
             extra=tuple(self.extra),
             equal=self.equal,
             rounding=rounding,
@@ -182,20 +188,20 @@ class _Walk:
 
     def _next(self) -> Divergence | None:
         """Advance by one event or one alignment; return the divergence if neither is possible."""
-        x, y = self.next_events()
-        if x is not None and y is not None and _is_comparable(x, y):
+        x, y = self.get_next_events()
+        if x is not None and y is not None and _differ_only_in_numbers(x, y):
             self._note_types(x, y, tuple(self.old[max(0, self.i - 3) : self.i]))
             part, gap = self._find_worst_part(x, y)
-            if self._is_explained(part, gap):
-                self._count_event(x, part, gap)
+            if self._is_gap_explained(part, gap):
+                self._count_compared_event(x, part, gap)
                 return None
-            if part not in EXACT and self._skip_events(both=False):
+            if part not in EXACT and self._skip_events_of_one_version(both=False):
                 return None
             self.compared += 1
             return self._find_cause(
-                self.make_divergence(self._kind_of_divergence(x, y, part), part), gap
+                self.make_divergence(self._classify_divergence(x, y, part), part), gap
             )
-        if self._skip_events(both=True):
+        if self._skip_events_of_one_version(both=True):
             return None
         return self._find_cause(self.make_divergence("order", ""), math.inf)
 
@@ -206,11 +212,11 @@ class _Walk:
         the numbers diverge.
         """
         retyped = _list_retyped_parts(x, y)
-        differing = [row for row in list_event_differences(x, y) if row[0] not in retyped]
-        beyond = [name for name in differing if not self._is_explained(*name)]
+        differing = [row for row in list_differing_parts(x, y) if row[0] not in retyped]
+        beyond = [name for name in differing if not self._is_gap_explained(*name)]
         return (beyond or differing or [("", 0.0)])[0]
 
-    def _is_explained(self, part: str, gap: float) -> bool:
+    def _is_gap_explained(self, part: str, gap: float) -> bool:
         if not part or gap <= CLOSE:
             return True
         if self.rounding is None or part in EXACT:
@@ -228,26 +234,26 @@ class _Walk:
                 self.interface = type_difference
                 return
 
-    def _count_event(self, x: Event, part: str, gap: float) -> None:
+    def _count_compared_event(self, x: Event, part: str, gap: float) -> None:
         self.compared += 1
         if part and self.rounding is None:
             self.rounding = self.make_divergence(
-                self._kind_of_divergence(x, self.new[self.j], part), part
+                self._classify_divergence(x, self.new[self.j], part), part
             )
         self.worst = max(self.worst, gap)
         self.equal += self._is_equal_so_far()
         if part and x.kind == "backward":
-            self.losses.add(x, gap)
+            self.losses.note_difference_of_loss(x, gap)
         if x.kind == "optimizer" and self.suspect is not None:
             self.since += 1
             if self.since >= ACQUITTED:
                 self.suspect = None
         self.i, self.j = self.i + 1, self.j + 1
 
-    def _skip_events(self, both: bool) -> bool:
+    def _skip_events_of_one_version(self, both: bool) -> bool:
         """Skip events of one version if both versions agree afterwards."""
         limit = GROWN if self.rounding is not None else 0.0
-        resumed = find_next_match(self.old, self.new, self.i, self.j, limit, both)
+        resumed = find_next_matching_events(self.old, self.new, self.i, self.j, limit, both)
         if resumed is None:
             return False
         only = [*self.old[self.i : resumed[0]], *self.new[self.j : resumed[1]]]
@@ -277,24 +283,24 @@ class _Walk:
             return self.rounding
         return divergence
 
-    def _kind_of_divergence(self, x: Event, y: Event, part: str) -> str:
+    def _classify_divergence(self, x: Event, y: Event, part: str) -> str:
         if x.kind == "write":
-            if self._is_initialisation():
+            if self._is_initialisation_different():
                 return "initialisation"
-            before = _kind_of_first(self.old[: self.i][::-1], ("backward", "optimizer", "step"))
-            after = _kind_of_first(self.old[self.i :], ("backward", "optimizer", "step"))
+            before = _get_kind_of_first(self.old[: self.i][::-1], ("backward", "optimizer", "step"))
+            after = _get_kind_of_first(self.old[self.i :], ("backward", "optimizer", "step"))
             if (before, after) == ("backward", "optimizer"):
                 return "gradient"
             # between acting and learning a buffer is filled, after learning come the targets
             return "data" if before == "step" else "target update"
         if x.kind == "draw":
-            if self._is_initialisation():
+            if self._is_initialisation_different():
                 return "initialisation"
-            after = _kind_of_first(self.old[self.i :], ("backward", "optimizer", "step"))
+            after = _get_kind_of_first(self.old[self.i :], ("backward", "optimizer", "step"))
             return "exploration" if after == "step" else "sampling"
         return KINDS.get((x.kind, part), "order")
 
-    def _is_initialisation(self) -> bool:
+    def _is_initialisation_different(self) -> bool:
         """Return whether this difference gives networks other initial parameters."""
         pair = [
             _first_new_parameters(events) for events in (self.old[self.i :], self.new[self.j :])
@@ -313,13 +319,13 @@ def _list_retyped_parts(x: Event, y: Event) -> list[str]:
     ]
 
 
-def _is_comparable(x: Event, y: Event) -> bool:
+def _differ_only_in_numbers(x: Event, y: Event) -> bool:
     """Return whether two events differ only in numbers."""
     if x.key != y.key:
         return False
     # a function may be renamed, but draws of two functions are two draws, and losses two losses
     if x.kind == "backward":
-        return x.function == y.function or first_event_difference(x, y)[1] < GROWN
+        return x.function == y.function or find_first_differing_part(x, y)[1] < GROWN
     loose = x.kind in ("step", "reset", "output", "loss", "optimizer", "parameters")
     return loose or x.function == y.function or x.digests == y.digests
 
@@ -335,7 +341,7 @@ def _split_off_networks(events: Sequence[Event]) -> tuple[Sequence[Event], Event
 _NAMED = (("reset", "step"), ("output",), ("loss",))
 
 
-def _split_common(
+def _split_off_common_events(
     events: Sequence[Event], other_events: Sequence[Event]
 ) -> tuple[list[Event], list[Event]]:
     """Split events into those whose names the other version has, too, and the others.
@@ -372,11 +378,11 @@ def _first_new_parameters(events: Sequence[Event]) -> Event | None:
     return None
 
 
-def _kind_of_first(events: Sequence[Event], kinds: Sequence[str]) -> str:
+def _get_kind_of_first(events: Sequence[Event], kinds: Sequence[str]) -> str:
     return next((event.kind for event in events if event.kind in kinds), "")
 
 
-def compare(old: Trace, new: Trace) -> Comparison:
+def compare_traces(old: Trace, new: Trace) -> Comparison:
     """Walk both traces to the first difference, then compare incidental events.
 
     What modules return, what is logged and what is written moves nothing by itself: it is compared
@@ -392,7 +398,7 @@ def compare(old: Trace, new: Trace) -> Comparison:
         )
         for trace in (old, new)
     ]
-    comparison = _Walk(*common_traces).walk()
+    comparison = _Walk(*common_traces).find_first_divergence()
     if (
         comparison.verdict == "diverged"
         and comparison.first is not None
@@ -427,7 +433,7 @@ def _find_first_module(loss: Divergence, old: Trace, new: Trace, limit: float) -
     if [event.name for event in old_modules] != [event.name for event in new_modules]:
         return None
     for x, y in zip(old_modules, new_modules, strict=True):
-        part, gap = first_event_difference(x, y)
+        part, gap = find_first_differing_part(x, y)
         if gap > limit and not _list_retyped_parts(x, y):
             before = [e for e in old.events if e.index < x.index and e.kind not in INCIDENTAL]
             return Divergence(
@@ -436,7 +442,7 @@ def _find_first_module(loss: Divergence, old: Trace, new: Trace, limit: float) -
     return None
 
 
-def mark_unsteady(trace: Trace, repetition: Trace) -> Trace:
+def mark_unsteady_parts(trace: Trace, repetition: Trace) -> Trace:
     """Return a trace that marks the written parts that differ in its repetition."""
     unsteady = trace.unsteady | _find_unsteady_parts(trace, repetition)
     return replace(trace, header={**trace.header, "unsteady": sorted(unsteady)})
@@ -499,9 +505,11 @@ def _add_incidental_events(
     # they are results of the training: they round where it does
     limit = CLOSE if comparison.verdict == "equal" else GROWN
     first = rounded = None
-    for x, y in _pair_by_name(old, new, needs_same_length=event_kind == "module"):
+    for x, y in _pair_events_by_name(old, new, needs_same_length=event_kind == "module"):
         part, gap = (
-            ("", math.inf) if x is None or y is None else _find_worst_part(x, y, event_kind, limit)
+            ("", math.inf)
+            if x is None or y is None
+            else _find_worst_part_of_events(x, y, event_kind, limit)
         )
         divergence = Divergence(kind=INCIDENTAL[event_kind], part=part, old=x, new=y, before=())
         if gap > limit:
@@ -528,11 +536,13 @@ def find_other_words(old: Trace, new: Trace) -> dict[tuple[str, str], Divergence
     divergences: dict[tuple[str, str], Divergence] = {}
     for kind in INCIDENTAL:
         events = [[event for event in events if event.kind == kind] for events in steady]
-        for x, y in _pair_by_name(events[0], events[1], needs_same_length=kind == "module"):
+        for x, y in _pair_events_by_name(events[0], events[1], needs_same_length=kind == "module"):
             event_of_name = x or y
             assert event_of_name is not None
             part, gap = (
-                ("", math.inf) if x is None or y is None else _find_worst_part(x, y, kind, _FINITE)
+                ("", math.inf)
+                if x is None or y is None
+                else _find_worst_part_of_events(x, y, kind, _FINITE)
             )
             if math.isinf(gap):
                 divergence = Divergence(kind=INCIDENTAL[kind], part=part, old=x, new=y, before=())
@@ -540,16 +550,16 @@ def find_other_words(old: Trace, new: Trace) -> dict[tuple[str, str], Divergence
     return divergences
 
 
-def _find_worst_part(x: Event, y: Event, kind: str, limit: float) -> tuple[str, float]:
+def _find_worst_part_of_events(x: Event, y: Event, kind: str, limit: float) -> tuple[str, float]:
     """Return the first differing part; for written output, the first beyond rounding."""
     if kind not in WRITTEN:
-        return first_event_difference(x, y)
-    differing = list_event_differences(x, y)
+        return find_first_differing_part(x, y)
+    differing = list_differing_parts(x, y)
     beyond = [part_difference for part_difference in differing if part_difference[1] > limit]
     return (beyond or differing or [("", 0.0)])[0]
 
 
-def _pair_by_name(
+def _pair_events_by_name(
     old: Sequence[Event], new: Sequence[Event], needs_same_length: bool
 ) -> Iterator[tuple[Event | None, Event | None]]:
     """Yield pairs of events of one name, in the order in which the old version has the names.
@@ -579,26 +589,29 @@ class _Losses:
         self._differences: dict[tuple[str, str], list[float]] = {}
         self._first: dict[tuple[str, str], Event] = {}
 
-    def _loss_key(self, event: Event) -> tuple[str, str]:
+    def _make_key_of_loss(self, event: Event) -> tuple[str, str]:
         return event.function, self._next.get(id(event), "")
 
-    def add(self, event: Event, gap: float) -> None:
+    def note_difference_of_loss(self, event: Event, gap: float) -> None:
         """Note the difference of a loss."""
-        self._differences.setdefault(self._loss_key(event), []).append(gap)
-        self._first.setdefault(self._loss_key(event), event)
+        self._differences.setdefault(self._make_key_of_loss(event), []).append(gap)
+        self._first.setdefault(self._make_key_of_loss(event), event)
 
-    def follow(self, old: Sequence[Event], new: Sequence[Event]) -> None:
+    def note_following_losses(self, old: Sequence[Event], new: Sequence[Event]) -> None:
         """Note the differences of all losses that follow, one after the other."""
         events_by_key: dict[tuple[str, str], list[Event]] = {}
         for event in new:
             if event.kind == "backward":
-                events_by_key.setdefault(self._loss_key(event), []).append(event)
+                events_by_key.setdefault(self._make_key_of_loss(event), []).append(event)
         for event in old:
-            if event.kind == "backward" and events_by_key.get(self._loss_key(event)):
-                other_event = events_by_key[self._loss_key(event)].pop(0)
-                self.add(event, difference(event.parts["loss"], other_event.parts["loss"]))
+            if event.kind == "backward" and events_by_key.get(self._make_key_of_loss(event)):
+                other_event = events_by_key[self._make_key_of_loss(event)].pop(0)
+                self.note_difference_of_loss(
+                    event,
+                    estimate_relative_difference(event.parts["loss"], other_event.parts["loss"]),
+                )
 
-    def growth(self) -> tuple[Growth, ...]:
+    def list_growth_of_losses(self) -> tuple[Growth, ...]:
         """Return the noted differences of each loss."""
         return tuple(
             Growth(first=self._first[key], optimizer=key[1], gaps=tuple(gaps))

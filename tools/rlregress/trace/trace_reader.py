@@ -19,7 +19,7 @@ from weakref import WeakValueDictionary
 from pydantic import ConfigDict, Field
 
 from rlregress import datafiles, files
-from rlregress.datafiles import Line, Natural, expect_value, one_of
+from rlregress.datafiles import Line, Natural, expect_one_of, expect_value
 from rlregress.errors import UserError
 from rlregress.inside.events import RAISED, SCHEMA
 from rlregress.model.recorded_traces import Event, Part, Place, Trace
@@ -89,7 +89,7 @@ PartRow = Annotated[
 class _Row:
     """One line of a trace: an event, as ``events`` writes it."""
 
-    kind: Annotated[str, one_of(KINDS)]
+    kind: Annotated[str, expect_one_of(KINDS)]
     name: Line
     at: StoredCallSite | None
     parts: Mapping[str, PartRow]
@@ -98,7 +98,7 @@ class _Row:
 
 @dataclass(frozen=True, kw_only=True)
 class _Elsewhere:
-    what: Annotated[str, one_of(("process", "thread"))]
+    what: Annotated[str, expect_one_of(("process", "thread"))]
     kind: Annotated[Line, Field(alias="class")]
     file: Line
     line: Natural
@@ -120,15 +120,15 @@ class _Header:
     error: Mapping[str, str] | None = None
 
 
-def load(path: Path) -> Trace:
+def load_trace(path: Path) -> Trace:
     """Return the trace in a file.
 
     Raises:
         UserError: the file is missing, damaged, or of another version of the format.
     """
     try:
-        with files.open_file(path) as packed, gzip.GzipFile(fileobj=packed) as file:
-            _check_size(packed, file)
+        with files.open_regular_file(path) as packed, gzip.GzipFile(fileobj=packed) as file:
+            _check_unpacked_size(packed, file)
             lines = iter(lambda: file.readline(_LONGEST_LINE), b"")
             first = next(lines, b"")
             if not first:
@@ -151,7 +151,7 @@ def load(path: Path) -> Trace:
         ) from None
 
 
-def rewrite_header(path: Path, trace: Trace) -> None:
+def rewrite_trace_header(path: Path, trace: Trace) -> None:
     """Write the header of a trace into its file, whose events stay."""
     with gzip.open(path, "rb") as file:
         file.readline()
@@ -160,7 +160,7 @@ def rewrite_header(path: Path, trace: Trace) -> None:
     path.write_bytes(gzip.compress(header + b"\n" + rows, 5))
 
 
-def _check_size(packed: BinaryIO, file: gzip.GzipFile) -> None:
+def _check_unpacked_size(packed: BinaryIO, file: gzip.GzipFile) -> None:
     """Raise OSError if a file unpacks to more than a comparable trace."""
     # the end of a file says so, as far as 32 bits go (RFC 1952, ISIZE)
     packed.seek(-min(4, packed.seek(0, 2)), 2)
@@ -195,9 +195,9 @@ def _parse_event(index: int, text: bytes, path: Path) -> Event:
 
 def _make_event(index: int, row: _Row) -> Event:
     order = CAUSAL.get(row.kind, tuple(row.parts))
-    parts = {name: make_part(*row.parts[name]) for name in order if name in row.parts}
+    parts = {name: make_part_of_values(*row.parts[name]) for name in order if name in row.parts}
     event = build_event(index, row.kind, row.name, row.at, parts)
-    named = {name: make_part(*part) for name, part in row.named.items()}
+    named = {name: make_part_of_values(*part) for name, part in row.named.items()}
     return replace(event, named=named) if named else event
 
 
@@ -220,7 +220,7 @@ def build_event(
     return replace(event, error=parts["value"].text) if error else event
 
 
-def make_part(
+def make_part_of_values(
     digest: str, norm: Any, values: list[Any], shadow: list[Any] | None, text: str, types: str
 ) -> Part:
     """Return a part of the six values that a file has of it."""

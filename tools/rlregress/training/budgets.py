@@ -57,7 +57,7 @@ class Budget(_Table):
 
     name: str
 
-    def protocol(self, algorithm: str) -> Protocol:
+    def make_protocol_of_algorithm(self, algorithm: str) -> Protocol:
         """Return the protocol of a run of ``algorithm``; UserError if the budget has none."""
         if algorithm not in self.total_steps:
             raise UserError(
@@ -70,8 +70,8 @@ class Budget(_Table):
 
 def load_budget(name: str) -> Budget:
     """Return the budget called ``name``; UserError if there is none."""
-    path = suite.baselines() / "budgets.toml"
-    tables = datafiles.read_cached(path, Mapping[str, _Table])
+    path = suite.locate_baselines() / "budgets.toml"
+    tables = datafiles.read_data_file_cached(path, Mapping[str, _Table])
     if not tables:
         raise UserError(f"{path} holds no budgets; expected tables such as [short]: restore it")
     if name not in tables:
@@ -79,7 +79,7 @@ def load_budget(name: str) -> Budget:
     return Budget(name=name, **vars(tables[name]))
 
 
-def _find_algorithm_set(name: str, algorithm: str) -> Mapping[str, Any]:
+def _find_hyperparameters_of_algorithm(name: str, algorithm: str) -> Mapping[str, Any]:
     sets = read_hyperparameters(name)
     if algorithm not in sets:
         raise UserError(
@@ -89,19 +89,22 @@ def _find_algorithm_set(name: str, algorithm: str) -> Mapping[str, Any]:
     return sets[algorithm]
 
 
-def resolve_hyperparameters(cell: Cell, cell_budget: Budget) -> dict[str, Any]:
+def resolve_hyperparameters_of_cell(cell: Cell, cell_budget: Budget) -> dict[str, Any]:
     """Return the hyperparameters of a cell: its set with the changes of the budget.
 
     Values that the set lacks come from the framework's own set, except that a single learning rate
     applies to all networks. Of another framework's set only the names in the thesis' tables are
     used: the rest, such as initial gains, belongs to that framework's code.
     """
-    values = _find_algorithm_set(cell.hyperparameters, cell.algorithm)
-    if cell.hyperparameters in frameworks.names() and cell.hyperparameters != cell.framework:
-        shared = hyperparameter_names.thesis_hyperparameters(cell.algorithm)
+    values = _find_hyperparameters_of_algorithm(cell.hyperparameters, cell.algorithm)
+    if (
+        cell.hyperparameters in frameworks.list_framework_names()
+        and cell.hyperparameters != cell.framework
+    ):
+        shared = hyperparameter_names.list_hyperparameters_of_thesis(cell.algorithm)
         values = {name: value for name, value in values.items() if name in shared}
     own = (
-        _find_algorithm_set(cell.framework, cell.algorithm)
+        _find_hyperparameters_of_algorithm(cell.framework, cell.algorithm)
         if cell.framework in list_hyperparameter_sets()
         else values
     )

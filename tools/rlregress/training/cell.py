@@ -11,24 +11,24 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from rlregress.datafiles import Component, Count, Line, Value, expect_value, one_of
-from rlregress.files import is_component
+from rlregress.datafiles import Component, Count, Line, Value, expect_one_of, expect_value
+from rlregress.files import is_plain_name
 from rlregress.inside.worker import NATIVE, PORTABLE
 
 #: the largest seed of a run: seeds that frameworks derive from it must fit NumPy's 32 bits
 MAX_SEED = 2_000_001_000
 
 
-def _is_environment(text: str) -> bool:
-    return text.count("/") <= 1 and all(map(is_component, text.split("/")))
+def _is_environment_id(text: str) -> bool:
+    return text.count("/") <= 1 and all(map(is_plain_name, text.split("/")))
 
 
 #: An id of gymnasium.
 Environment = Annotated[
-    str, expect_value("an environment as in 'Hopper-v4' or 'ALE/Pong-v5'", _is_environment)
+    str, expect_value("an environment as in 'Hopper-v4' or 'ALE/Pong-v5'", _is_environment_id)
 ]
 Seed = Annotated[int, Field(ge=0, le=MAX_SEED)]
-Arithmetic = Annotated[str, one_of((NATIVE, PORTABLE))]
+Arithmetic = Annotated[str, expect_one_of((NATIVE, PORTABLE))]
 
 
 @dataclass(frozen=True, order=True)
@@ -83,7 +83,8 @@ class Job:
     """
 
     cell: Annotated[
-        Cell, expect_value("names that are short enough for one file", lambda c: is_component(c.id))
+        Cell,
+        expect_value("names that are short enough for one file", lambda c: is_plain_name(c.id)),
     ]
     seed: Seed
     protocol: Protocol
@@ -93,8 +94,8 @@ class Job:
     arithmetic: Arithmetic = NATIVE
 
     @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> Job:
-        """Build a run from the plain data of ``as_dict``; other keys are ignored.
+    def make_from_plain_data(cls, content: Mapping[str, Any]) -> Job:
+        """Build a run from the plain data of ``convert_to_plain_data``; other keys are ignored.
 
         Raises:
             KeyError, TypeError: the data is not that of a run.
@@ -115,7 +116,7 @@ class Job:
         """Name of the run in messages."""
         return f"{self.cell.id} seed {self.seed}"
 
-    def as_dict(self) -> dict[str, Any]:
+    def convert_to_plain_data(self) -> dict[str, Any]:
         """Return plain data, for the worker and for the record."""
         # deep copies of what is never changed would take most of the time of a long manifest
         return {
@@ -131,12 +132,12 @@ class Job:
     @cached_property
     def key(self) -> str:
         """Content address of the run (hexadecimal)."""
-        before, after = self._parts_around_seed()
+        before, after = self._split_json_around_seed()
         return hashlib.sha256(f"{before}{self.seed}{after}".encode()).hexdigest()[:16]
 
-    def _parts_around_seed(self) -> tuple[str, str]:
-        """Return the sorted JSON of ``as_dict`` before and after the seed."""
-        content = self.as_dict()
+    def _split_json_around_seed(self) -> tuple[str, str]:
+        """Return the sorted JSON of ``convert_to_plain_data`` before and after the seed."""
+        content = self.convert_to_plain_data()
         # sorted keys put these four before "seed", and the others after it
         names = ("arithmetic", "cell", "hyperparameters", "protocol")
         first = {name: content.pop(name) for name in names}
@@ -144,9 +145,9 @@ class Job:
         before, after = (json.dumps(part, sort_keys=True) for part in (first, content))
         return f'{before[:-1]}, "seed": ', f", {after[1:]}"
 
-    def with_seeds(self, seeds: Iterable[int]) -> list[Job]:
+    def make_jobs_of_seeds(self, seeds: Iterable[int]) -> list[Job]:
         """Return this run with each of these seeds. The common part is digested once."""
-        before, after = self._parts_around_seed()
+        before, after = self._split_json_around_seed()
         common = hashlib.sha256(before.encode())
         jobs = []
         for seed in seeds:

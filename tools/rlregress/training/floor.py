@@ -46,7 +46,7 @@ class _ActorCritic:
         self._adam = torch.optim.Adam(self._parameters)
         self._observations = torch.randn(batch, observations)
 
-    def update(self) -> None:
+    def update_networks(self) -> None:
         """Run both networks forward and backward on one minibatch and step Adam."""
         loss = (
             self.actor(self._observations).square().mean()
@@ -102,7 +102,7 @@ class _TwinCritics:
         inputs = torch.cat([observations, actions], 1)
         return torch.stack([network(inputs) for network in networks])
 
-    def update(self) -> None:
+    def update_networks(self) -> None:
         """Update the critics, the actor where it is due, and the targets."""
         # targets carry no gradient, as in every implementation
         with torch.no_grad():
@@ -154,7 +154,7 @@ class Floor:
         )
         self._observation, _ = self._environment.reset(seed=0)
 
-    def run_floor(self, steps: int, updates: int) -> None:
+    def step_and_update(self, steps: int, updates: int) -> None:
         """Step the environment, then update the networks.
 
         Args:
@@ -170,7 +170,7 @@ class Floor:
             if terminated or truncated:
                 self._observation, _ = self._environment.reset()
         for _ in range(updates):
-            self._networks.update()
+            self._networks.update_networks()
 
-    def close(self) -> None:
+    def close_environment(self) -> None:
         self._environment.close()

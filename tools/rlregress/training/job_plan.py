@@ -14,12 +14,17 @@ from rlregress.errors import UserError, suggest_names
 from rlregress.frameworks.base import Adapter
 from rlregress.inside import identity
 from rlregress.probing.interface import Unsupported
-from rlregress.probing.isolation import isolate_generators
-from rlregress.training.budgets import MAX_SEEDS, Budget, load_budget, resolve_hyperparameters
+from rlregress.probing.isolation import isolate_random_generators
+from rlregress.training.budgets import (
+    MAX_SEEDS,
+    Budget,
+    load_budget,
+    resolve_hyperparameters_of_cell,
+)
 from rlregress.training.cell import MAX_SEED, Cell, Job
 
 
-def check_cell(cell: Cell) -> None:
+def check_cell_can_be_trained(cell: Cell) -> None:
     """Raise UserError if the framework, its algorithm, the environment or the budget is unknown.
 
     Also raises if the algorithm cannot take the actions of the environment.
@@ -27,9 +32,11 @@ def check_cell(cell: Cell) -> None:
     Raises:
         MissingPackage: all names are known, but the environment needs a package that is missing.
     """
-    adapter = frameworks.get(cell.framework)
+    adapter = frameworks.get_adapter(cell.framework)
     if cell.algorithm not in adapter.framework.algorithms:
-        raise UserError(describe_untrained(cell.algorithm, [adapter], adapter.framework.algorithms))
+        raise UserError(
+            explain_why_not_trained(cell.algorithm, [adapter], adapter.framework.algorithms)
+        )
     try:
         spec = gymnasium.spec(cell.environment)
     except gymnasium.error.Error as error:
@@ -37,7 +44,7 @@ def check_cell(cell: Cell) -> None:
             f"unknown environment '{cell.environment}': gymnasium {gymnasium.__version__} says: "
             f"{error}"
         ) from None
-    resolve_hyperparameters(cell, load_budget(cell.budget))
+    resolve_hyperparameters_of_cell(cell, load_budget(cell.budget))
     # the entry point names the package; building the environment would import it
     if "mujoco" in str(spec.entry_point).split("."):
         missing_packages.require_module("mujoco")
@@ -55,29 +62,29 @@ def describe_discrete_actions(environment: str) -> str:
     """Return the action space as text if it is not continuous, else ""."""
     # empty also where the environment cannot be built here
     try:
-        with isolate_generators(), closing(gymnasium.make(environment)) as gym_env:
+        with isolate_random_generators(), closing(gymnasium.make(environment)) as gym_env:
             space = gym_env.action_space
     except Exception:  # foreign code; each training reports its error
         return ""
     return "" if isinstance(space, gymnasium.spaces.Box) else str(space)
 
 
-def explain_exclusion(cell: Cell) -> str:
+def explain_excluded_cell(cell: Cell) -> str:
     """Return why the framework cannot take the hyperparameters of its set; empty if it can.
 
     The framework itself checks them: an agent is built. Its own set always fits.
     """
     if cell.hyperparameters == cell.framework:
         return ""
-    return _apply_hyperparameters(replace(cell, environment=""))
+    return _explain_unusable_hyperparameters(replace(cell, environment=""))
 
 
 @cache
-def _apply_hyperparameters(cell: Cell) -> str:
+def _explain_unusable_hyperparameters(cell: Cell) -> str:
     try:
-        with isolate_generators():
-            frameworks.get(cell.framework).read.applied(
-                cell.algorithm, resolve_hyperparameters(cell, load_budget(cell.budget))
+        with isolate_random_generators():
+            frameworks.get_adapter(cell.framework).read.read_applied_hyperparameters(
+                cell.algorithm, resolve_hyperparameters_of_cell(cell, load_budget(cell.budget))
             )
     except (UserError, Unsupported) as error:
         return str(error)
@@ -87,7 +94,9 @@ def _apply_hyperparameters(cell: Cell) -> str:
     return ""
 
 
-def describe_untrained(algorithm: str, adapters: Sequence[Adapter], trained: Sequence[str]) -> str:
+def explain_why_not_trained(
+    algorithm: str, adapters: Sequence[Adapter], trained: Sequence[str]
+) -> str:
     """Describe why an algorithm is not trained for returns, and whether it is traced.
 
     Args:
@@ -97,8 +106,8 @@ def describe_untrained(algorithm: str, adapters: Sequence[Adapter], trained: Seq
     titles = ", ".join(adapter.framework.title for adapter in adapters)
     trained_anywhere = {
         algorithm
-        for name in frameworks.names()
-        for algorithm in frameworks.get(name).framework.algorithms
+        for name in frameworks.list_framework_names()
+        for algorithm in frameworks.get_adapter(name).framework.algorithms
     }
     tested = {name for adapter in adapters for name in adapter.framework.behavior_only}
     folder_options = " or ".join(
@@ -110,7 +119,7 @@ def describe_untrained(algorithm: str, adapters: Sequence[Adapter], trained: Seq
             f"checkout that can with {folder_options}"
         )
     for adapter in adapters:
-        if algorithm in adapter.trace_trainings():
+        if algorithm in adapter.list_trace_trainings():
             return (
                 f"'{algorithm}' of {titles} is traced, and not trained for its returns; to trace "
                 f"it: rlregress trace --framework {adapter.name} --algorithm {algorithm}; trained "
@@ -134,7 +143,7 @@ def check_first_seed(first_seed: int, minimum: int = 0) -> None:
         )
 
 
-def plan_jobs(cell: Cell, seeds: Sequence[int]) -> list[Job]:
+def plan_jobs_of_cell(cell: Cell, seeds: Sequence[int]) -> list[Job]:
     """Return one job per seed for the installed code.
 
     Raises:
@@ -142,20 +151,23 @@ def plan_jobs(cell: Cell, seeds: Sequence[int]) -> list[Job]:
     """
     for seed in seeds[:1]:
         check_first_seed(seed)
-    check_cell(cell)
-    reason = explain_exclusion(cell)
+    check_cell_can_be_trained(cell)
+    reason = explain_excluded_cell(cell)
     if reason:
         raise UserError(reason)
-    adapter = frameworks.get(cell.framework)
+    adapter = frameworks.get_adapter(cell.framework)
     cell_budget: Budget = load_budget(cell.budget)
-    versions, sources = identity.versions(adapter), identity.digest_sources(adapter)
+    versions, sources = (
+        identity.map_package_versions(adapter),
+        identity.digest_tested_sources(adapter),
+    )
     first = Job(
         cell=cell,
         seed=0,
-        protocol=cell_budget.protocol(cell.algorithm),
-        hyperparameters=resolve_hyperparameters(cell, cell_budget),
+        protocol=cell_budget.make_protocol_of_algorithm(cell.algorithm),
+        hyperparameters=resolve_hyperparameters_of_cell(cell, cell_budget),
         versions=versions,
         sources=sources,
         arithmetic=cell_budget.arithmetic,
     )
-    return first.with_seeds(seeds)
+    return first.make_jobs_of_seeds(seeds)

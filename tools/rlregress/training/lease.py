@@ -7,7 +7,7 @@ server. To replace such a lease, a process creates a second file with ``O_EXCL``
 replaces it. Of many that try, one succeeds.
 
 A lease alone does not stop two attempts from finishing the same run: one that was taken for dead
-may wake up. ``Store.put_record`` keeps one record then.
+may wake up. ``Store.put_record_of_attempt`` keeps one record then.
 """
 
 from __future__ import annotations
@@ -111,13 +111,13 @@ def describe_this_process() -> Holder:
 def read_holder(path: Path) -> Holder | None:
     """Return the present or last holder of a lease; None if there is no readable one."""
     try:
-        content: Holder = datafiles.read(path, Holder)
+        content: Holder = datafiles.read_data_file(path, Holder)
     except UserError:
         return None
     return content
 
 
-def read_server_time(folder: Path) -> float:
+def read_file_server_time(folder: Path) -> float:
     """Return the time of the file server of a folder, in seconds since 1970.
 
     If the folder is not writable, it is the time of this machine.
@@ -130,12 +130,12 @@ def read_server_time(folder: Path) -> float:
         return time.time()
 
 
-def _parse_restarts(variables: Mapping[str, str]) -> int:
+def _parse_number_of_restarts(variables: Mapping[str, str]) -> int:
     value = variables.get("SLURM_RESTART_COUNT", "")
     return int(value) if value.isdecimal() and len(value) < 10 else 0
 
 
-def find_end_reason(attempt: Holder) -> str:
+def explain_ended_attempt(attempt: Holder) -> str:
     """Return why an attempt no longer holds its lease, without regard to its age; else ""."""
     if attempt.ended:
         return attempt.ended
@@ -147,19 +147,19 @@ def find_end_reason(attempt: Holder) -> str:
     ):
         return f"its process {attempt.process} has ended"
     task = attempt.slurm.get("SLURM_JOB_ID")
-    was_restarted = _parse_restarts(attempt.slurm) < _parse_restarts(os.environ)
+    was_restarted = _parse_number_of_restarts(attempt.slurm) < _parse_number_of_restarts(os.environ)
     if task and task == os.environ.get("SLURM_JOB_ID") and was_restarted:
         return f"Slurm has started its task {task} again"
     return ""
 
 
-def is_over(path: Path) -> bool:
+def is_lease_over(path: Path) -> bool:
     """Return whether nobody holds the lease any more."""
     last_holder = read_holder(path)
-    if last_holder is not None and find_end_reason(last_holder):
+    if last_holder is not None and explain_ended_attempt(last_holder):
         return True
     try:
-        age = read_server_time(path.parent) - path.stat().st_mtime
+        age = read_file_server_time(path.parent) - path.stat().st_mtime
     except FileNotFoundError:
         return True
     # a live process may be slow or stopped, but nobody else may do its run
@@ -205,16 +205,16 @@ class Lease:
         self._ended = threading.Event()
         self._writing = threading.Lock()
 
-    def take(self) -> bool:
+    def take_if_free(self) -> bool:
         """Take the lease if nobody has it. Return whether this attempt has it now."""
-        if not self._create_file() and not self._take_over():
+        if not self._create_lease_file() and not self._take_over_ended_lease():
             return False
-        threading.Thread(target=self._renew_until_ended, daemon=True).start()
+        threading.Thread(target=self._renew_lease_until_ended, daemon=True).start()
         return True
 
-    def _take_over(self) -> bool:
+    def _take_over_ended_lease(self) -> bool:
         """Take a lease that is over. Return whether that succeeded."""
-        if not is_over(self.path):
+        if not is_lease_over(self.path):
             return False
         lock = self.path.with_name(f"{self.path.name}.over")
         try:
@@ -223,25 +223,25 @@ class Lease:
         except FileExistsError:
             # the lock is held for an instant, unless its process died meanwhile
             with suppress(FileNotFoundError):
-                if read_server_time(lock.parent) - lock.stat().st_mtime > STALE_SECONDS:
+                if read_file_server_time(lock.parent) - lock.stat().st_mtime > STALE_SECONDS:
                     lock.unlink()
             return False
         try:
             # read again under the lock: the process before this one may have taken the lease
             last_holder = read_holder(self.path)
-            if not is_over(self.path):
+            if not is_lease_over(self.path):
                 return False
             if last_holder is not None:
                 self.replaced = last_holder
                 self.holder = replace(self.holder, restarts=last_holder.restarts + 1)
             if not self.path.exists():
-                return self._create_file()
-            self._write(self.holder)
+                return self._create_lease_file()
+            self._write_lease_file(self.holder)
             return True
         finally:
             lock.unlink(missing_ok=True)
 
-    def _write(self, content: Holder) -> None:
+    def _write_lease_file(self, content: Holder) -> None:
         """Replace the content of the lease file."""
         written = self.path.with_name(f"{self.path.name}.{content.attempt}")
         try:
@@ -252,7 +252,7 @@ class Lease:
                 written.unlink()
             raise
 
-    def _create_file(self) -> bool:
+    def _create_lease_file(self) -> bool:
         try:
             number = os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
         except FileExistsError:
@@ -266,19 +266,21 @@ class Lease:
             os.close(number)
         return True
 
-    def _renew_until_ended(self) -> None:
+    def _renew_lease_until_ended(self) -> None:
         while not self._ended.wait(BEAT_SECONDS):
             # an unreachable server is no loss: the lease is read again when it is back
             with suppress(OSError):
-                if not self._renew():
+                if not self._renew_lease():
                     return
 
-    def _renew(self) -> bool:
+    def _renew_lease(self) -> bool:
         """Renew the lease. Return False if this attempt no longer has it."""
         with self._writing:
             if self._ended.is_set():
                 return False
-            if self._is_mine() or (not self.path.exists() and self._create_file()):
+            if self._is_held_by_this_attempt() or (
+                not self.path.exists() and self._create_lease_file()
+            ):
                 # the time is that of the file server
                 os.utime(self.path)
             elif read_holder(self.path) is not None:
@@ -287,11 +289,11 @@ class Lease:
                 return False
             return True
 
-    def _is_mine(self) -> bool:
+    def _is_held_by_this_attempt(self) -> bool:
         current = read_holder(self.path)
         return current is not None and current.attempt == self.holder.attempt
 
-    def give_back(self, reason: str = "") -> None:
+    def give_back_lease(self, reason: str = "") -> None:
         """Give the lease back.
 
         Args:
@@ -301,16 +303,16 @@ class Lease:
         self._ended.set()
         # another attempt may have taken the lease meanwhile
         with self._writing:
-            if self._is_mine():
-                self._release_file(reason)
+            if self._is_held_by_this_attempt():
+                self._release_lease_file(reason)
 
-    def _release_file(self, reason: str) -> None:
+    def _release_lease_file(self, reason: str) -> None:
         if reason:
             # best effort: the disk may be full
             with suppress(OSError):
                 text = "".join(
                     character if character.isprintable() else " " for character in reason
                 )
-                self._write(replace(self.holder, ended=text[:_REASON]))
+                self._write_lease_file(replace(self.holder, ended=text[:_REASON]))
                 return
         self.path.unlink(missing_ok=True)

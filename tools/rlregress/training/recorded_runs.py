@@ -11,10 +11,10 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field
 
 from rlregress import datafiles
-from rlregress.datafiles import Component, Line, Natural, Number, Time, expect_value, one_of
+from rlregress.datafiles import Component, Line, Natural, Number, Time, expect_one_of, expect_value
 from rlregress.errors import UserError
 from rlregress.inside import run_record
-from rlregress.inside.critic import CriticAccuracy, transform_error
+from rlregress.inside.critic import CriticAccuracy, compute_negative_log_error
 from rlregress.model.quantities import CRITIC, RETURNS, TRAINING, Quantity
 from rlregress.training.cell import Job
 
@@ -77,7 +77,7 @@ class RunResult:
         trail: only of runs in portable arithmetic.
     """
 
-    status: Annotated[str, one_of((FINISHED, FAILED))]
+    status: Annotated[str, expect_one_of((FINISHED, FAILED))]
     failure: str = ""
     final_return: Number | None = None
     episode_returns: tuple[Number | None, ...] = ()
@@ -97,10 +97,10 @@ class RunResult:
                 f"{self.final_return}"
             )
         if self.critic is not None:
-            _check_critic(self.critic)
+            _check_accuracy_of_critic(self.critic)
 
     @classmethod
-    def from_record(cls, content: Mapping[str, Any]) -> RunResult:
+    def make_from_record(cls, content: Mapping[str, Any]) -> RunResult:
         """Return the run of a record, or of its summary in the evidence."""
         values = {
             spec.name: content[spec.name] for spec in fields(RunResult) if spec.name in content
@@ -112,12 +112,12 @@ class RunResult:
                 values[name] = kind(**{key: values[name][key] for key in known})
         return cls(**values)
 
-    def number(self, quantity: Quantity) -> float:
+    def get_value_of(self, quantity: Quantity) -> float:
         """Return the value of a quantity; nan if the run has none or failed."""
         if self.status != FINISHED:
             return math.nan
         if quantity is CRITIC:
-            return transform_error(self.critic)
+            return compute_negative_log_error(self.critic)
         if quantity is RETURNS:
             number = self.final_return
         elif quantity is TRAINING:
@@ -133,8 +133,8 @@ class RunResult:
         return (self.critic if quantity is CRITIC else self.diagnostics) is not None
 
 
-def _check_critic(critic: CriticAccuracy) -> None:
-    """Raise ValueError if ``inside.critic.assess_critic`` cannot have returned this critic."""
+def _check_accuracy_of_critic(critic: CriticAccuracy) -> None:
+    """Raise ValueError if ``inside.critic`` cannot have returned this accuracy of a critic."""
     explained, bias = critic.explained_variance, critic.bias
     for name, fits, expectation in (
         ("states", critic.states >= 1, "a number of at least 1"),
@@ -202,25 +202,25 @@ class _Record(RunResult):
     episodes: tuple[tuple[Natural, Number | None, Natural], ...] = ()
 
 
-def list_records(folder: Path) -> list[Path]:
+def list_record_files(folder: Path) -> list[Path]:
     """List the records of a store by cell and seed; empty if there is no store.
 
     Raises:
         UserError: it, or the folder of a cell, may not be read.
     """
-    cells = (path for path in datafiles.list_files(folder, "*") if path.is_dir())
-    return [path for cell in cells for path in datafiles.list_files(cell, "*.json")]
+    cells = (path for path in datafiles.list_files_by_name(folder, "*") if path.is_dir())
+    return [path for cell in cells for path in datafiles.list_files_by_name(cell, "*.json")]
 
 
-def read_record(path: Path) -> tuple[Job, dict[str, Any]]:
+def read_run_and_record(path: Path) -> tuple[Job, dict[str, Any]]:
     """Return the run of a record, and the record. UserError names what is wrong with it."""
-    content = run_record.read(path)
+    content = run_record.read_record_content(path)
     try:
-        record: _Record = datafiles.validate(content, _Record, path)
+        record: _Record = datafiles.validate_content(content, _Record, path)
     except UserError as error:
         raise UserError(f"the run record {error}") from None
     job = record.job
-    if content["job"] != {**job.as_dict(), "key": job.key} or record.key != job.key:
+    if content["job"] != {**job.convert_to_plain_data(), "key": job.key} or record.key != job.key:
         raise UserError(
             f"the run record {path} does not say what was run: its 'job' does not fit its key, "
             f"expected {job.key}"

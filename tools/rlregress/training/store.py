@@ -84,7 +84,7 @@ class Attempt:
         self.job, self.log = folder / "job.json", folder / "log"
         self.record = folder / f"record{_RECORD}"
 
-    def as_dict(self) -> dict[str, Any]:
+    def convert_to_plain_data(self) -> dict[str, Any]:
         """Return the description of the attempt for its record."""
         holder = self.lease.holder
         return {
@@ -105,11 +105,11 @@ class Attempt:
     ) -> None:
         with suppress(OSError, UserError):
             # clean-up must not hide the error that ended the attempt
-            files.remove(self._store, self.folder)
+            files.remove_inside(self._store, self.folder)
             # fails while another attempt has a folder there
             self.folder.parent.rmdir()
         # last, so that the next attempt starts after the clean-up
-        self.lease.give_back("" if kind is None else str(error) or kind.__name__)
+        self.lease.give_back_lease("" if kind is None else str(error) or kind.__name__)
 
 
 class Store:
@@ -142,13 +142,13 @@ class Store:
                 "another one with --store"
             )
 
-    def path(self, job: Job) -> Path:
+    def locate_record(self, job: Job) -> Path:
         """Return the path of the record of ``job``; never outside of the store."""
         return files.join_inside(self.folder, *f"{job.name}{_RECORD}".split("/"))
 
-    def claim(self, job: Job) -> Attempt | None:
+    def claim_run(self, job: Job) -> Attempt | None:
         """Return an attempt at ``job``, or None while another attempt holds its lease."""
-        path = self.path(job)
+        path = self.locate_record(job)
         run_lease = Lease(path.with_suffix(_LEASE))
         attempts = path.with_suffix(_ATTEMPTS)
         folder = files.join_inside(path.parent, attempts.name, run_lease.holder.attempt)
@@ -161,22 +161,24 @@ class Store:
         # the empty folder is removed whatever goes wrong
         is_taken = False
         try:
-            is_taken = run_lease.take()
+            is_taken = run_lease.take_if_free()
         finally:
             if not is_taken:
                 folder.rmdir()
         if not is_taken:
             return None
         # one that was only silent may still run, and write to its folder
-        if run_lease.replaced is not None and lease.find_end_reason(run_lease.replaced):
+        if run_lease.replaced is not None and lease.explain_ended_attempt(run_lease.replaced):
             with suppress(OSError):
-                files.remove(self.folder, files.join_inside(attempts, run_lease.replaced.attempt))
+                files.remove_inside(
+                    self.folder, files.join_inside(attempts, run_lease.replaced.attempt)
+                )
         return Attempt(self.folder, folder, run_lease, path.with_suffix(_CHECKPOINT))
 
     def is_in_progress(self, job: Job) -> bool:
         """Return whether somebody does the run of ``job`` now."""
-        path = self.path(job).with_suffix(_LEASE)
-        return path.exists() and not lease.is_over(path)
+        path = self.locate_record(job).with_suffix(_LEASE)
+        return path.exists() and not lease.is_lease_over(path)
 
     def read_lease_holder(self, name: str) -> tuple[Holder | None, float]:
         """Return the present or last holder of a run's lease, and the time of its last heartbeat.
@@ -193,11 +195,11 @@ class Store:
         path = self.folder / f"{name}{_LEASE}"
         return lease.read_holder(path), path.stat().st_mtime
 
-    def read_progress(self, name: str, attempt: str) -> Progress | None:
+    def read_progress_of_attempt(self, name: str, attempt: str) -> Progress | None:
         """Return the progress that an attempt's worker reports; None before its first report."""
         path = self.folder / f"{name}{_ATTEMPTS}" / attempt / f"record{_PROGRESS}"
         try:
-            report: Progress = datafiles.read(path, Progress)
+            report: Progress = datafiles.read_data_file(path, Progress)
         except UserError:
             return None
         return report
@@ -205,10 +207,10 @@ class Store:
     def read_checkpoint_progress(self, name: str) -> Progress | None:
         """Return the progress in the checkpoint of a run; None without a usable checkpoint."""
         path = self.folder / f"{name}{_CHECKPOINT}"
-        head = checkpoint.read_head(path)
+        head = checkpoint.read_checkpoint_head(path)
         values = {key: head[key] for key in Progress.__dataclass_fields__ if key in head}
         try:
-            report: Progress = datafiles.validate(values, Progress, path)
+            report: Progress = datafiles.validate_content(values, Progress, path)
         except UserError:
             return None
         # a training that cannot be continued leaves such a checkpoint
@@ -216,21 +218,23 @@ class Store:
 
     def drop_checkpoint(self, job: Job) -> None:
         """Remove the checkpoint of a run that has its record."""
-        path = self.path(job)
+        path = self.locate_record(job)
         # without a record, the next attempt continues from the checkpoint
         if path.exists():
             with suppress(OSError):
                 path.with_suffix(_CHECKPOINT).unlink(missing_ok=True)
 
-    def failure_reason(self, name: str) -> str:
+    def read_failure_reason(self, name: str) -> str:
         """Return the last line of the error of a failed run."""
         try:
-            text = files.read(self.folder / f"{name}{_FAILED}", largest=_MAX_REASON_BYTES)
+            text = files.read_regular_file(
+                self.folder / f"{name}{_FAILED}", largest=_MAX_REASON_BYTES
+            )
         except OSError:
             return ""
         return (text.decode("utf-8", "replace").strip().splitlines() or [""])[-1]
 
-    def put_record(self, job: Job, content: Mapping[str, Any], attempt: str) -> bool:
+    def put_record_of_attempt(self, job: Job, content: Mapping[str, Any], attempt: str) -> bool:
         """Put the record of a run in its place. Return whether there was none.
 
         An existing record stays. A new one with another result is written next to it as
@@ -239,16 +243,16 @@ class Store:
         Args:
             attempt: id of the attempt that made the record.
         """
-        path = self.path(job)
+        path = self.locate_record(job)
         path.parent.mkdir(parents=True, exist_ok=True)
         source = path.with_name(f".{path.stem}.{attempt}")
-        run_record.write_record(source, content)
+        run_record.write_record_with_checksum(source, content)
         mark = path.with_suffix(_FAILED)
         # before the record, so that every failed run has its reason; an error here loses no result
         with suppress(IsADirectoryError):
             if content["status"] == "failed":
                 reason = (str(content["failure"]).strip().splitlines() or ["?"])[-1]
-                run_record.write_atomically(mark, reason[:_REASON] + "\n")
+                run_record.write_text_atomically(mark, reason[:_REASON] + "\n")
             elif not path.exists():
                 mark.unlink(missing_ok=True)
         # the rename decides among attempts that finish at once; a damaged record is moved away,
@@ -266,16 +270,16 @@ class Store:
             if existing["status"] != "failed":
                 with suppress(IsADirectoryError):
                     mark.unlink(missing_ok=True)
-            if run_record.drop_circumstances(existing) == run_record.drop_circumstances(
+            if run_record.select_result_of_run(existing) == run_record.select_result_of_run(
                 content
-            ) or _has_duplicate(path, content):
+            ) or _has_duplicate_with_result(path, content):
                 source.unlink()
             else:
                 rename_to_free_name(source, f"{path.stem}.{attempt}", _DUPLICATE)
             return False
         return True
 
-    def list_contents(self) -> Contents:
+    def list_runs_by_state(self) -> Contents:
         """List the runs in the store by state. Reads file names only."""
         contents = Contents()
         if self.folder.is_dir():
@@ -304,7 +308,7 @@ class Store:
         except UserError:
             return None
 
-    def describe_damage(self, job: Job) -> str:
+    def describe_damaged_record(self, job: Job) -> str:
         """Describe the damage of the record of ``job``; empty if it is intact or absent."""
         try:
             self._read_record(job)
@@ -314,10 +318,10 @@ class Store:
 
     def set_aside_damaged(self, job: Job) -> None:
         """Rename the record of ``job`` if it is damaged, with a warning."""
-        problem = self.describe_damage(job)
+        problem = self.describe_damaged_record(job)
         if not problem:
             return
-        aside = rename_as_damaged(self.path(job))
+        aside = rename_as_damaged(self.locate_record(job))
         warnings.warn(
             f"{problem}; it is now called {aside.name}, and the run is done again",
             DamagedRecord,
@@ -325,15 +329,15 @@ class Store:
         )
 
     def _read_record(self, job: Job) -> dict[str, Any] | None:
-        path = self.path(job)
+        path = self.locate_record(job)
         try:
             if not path.exists():
                 return None
         except OSError as error:
             raise UserError(f"the run record {path} cannot be read: {error.strerror}") from None
-        _, stored = recorded_runs.read_record(path)
+        _, stored = recorded_runs.read_run_and_record(path)
         # tuples become lists, as in the record
-        expected = json.loads(json.dumps({**job.as_dict(), "key": job.key}))
+        expected = json.loads(json.dumps({**job.convert_to_plain_data(), "key": job.key}))
         if stored["key"] != job.key or stored["job"] != expected:
             differing = [
                 name for name, value in expected.items() if stored["job"].get(name) != value
@@ -350,14 +354,14 @@ def rename_as_damaged(path: Path) -> Path:
     return rename_to_free_name(path, path.stem, _DAMAGED)
 
 
-def _has_duplicate(path: Path, content: Mapping[str, Any]) -> bool:
+def _has_duplicate_with_result(path: Path, content: Mapping[str, Any]) -> bool:
     """Return whether a duplicate of a record has this result already."""
-    for duplicate in datafiles.list_files(path.parent, f"*{_DUPLICATE}"):
+    for duplicate in datafiles.list_files_by_name(path.parent, f"*{_DUPLICATE}"):
         if duplicate.name.startswith(f"{path.stem}."):
             with suppress(UserError):
-                if run_record.drop_circumstances(
-                    run_record.read(duplicate)
-                ) == run_record.drop_circumstances(content):
+                if run_record.select_result_of_run(
+                    run_record.read_record_content(duplicate)
+                ) == run_record.select_result_of_run(content):
                     return True
     return False
 
@@ -372,9 +376,9 @@ def rename_to_free_name(source: Path, stem: str, ending: str) -> Path:
     raise AssertionError
 
 
-def open_store(folder: str) -> Store:
+def open_store_of_option(folder: str) -> Store:
     """Return the store of ``--store``; if that is empty, the folder ``runs`` of the suite."""
-    return Store(files.absolute(folder or suite.workplace() / "runs"))
+    return Store(files.make_absolute_path(folder or suite.locate_workplace() / "runs"))
 
 
 def _list_run_files(folder: Path) -> Iterator[tuple[str, str]]:
@@ -384,7 +388,7 @@ def _list_run_files(folder: Path) -> Iterator[tuple[str, str]]:
     """
     with os.scandir(folder) as cells:
         for cell in cells:
-            if cell.is_dir(follow_symlinks=False) and files.is_component(cell.name):
+            if cell.is_dir(follow_symlinks=False) and files.is_plain_name(cell.name):
                 with os.scandir(cell) as entries:
                     for entry in entries:
                         name, dot, ending = entry.name.rpartition(".")

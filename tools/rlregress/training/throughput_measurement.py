@@ -79,7 +79,7 @@ class Protocol:
     block_steps: int
     hyperparameters: Mapping[str, Any]
 
-    def checkpoints(self) -> list[int]:
+    def list_checkpoints(self) -> list[int]:
         """Return the environment steps between which blocks lie; the first block warms up.
 
         A rollout is left one step late: its updates are done by then, whether the framework can
@@ -91,12 +91,12 @@ class Protocol:
         first = hyperparameters["learning_starts"]
         return [first + number * self.block_steps for number in range(self.blocks + 2)]
 
-    def total_steps(self) -> int:
+    def count_total_steps(self) -> int:
         """Return the environment steps of the training."""
         rollout = self.hyperparameters.get("rollout_steps")
-        return rollout * (self.blocks + 3) if rollout else self.checkpoints()[-1]
+        return rollout * (self.blocks + 3) if rollout else self.list_checkpoints()[-1]
 
-    def updates(self, start: int, end: int) -> int:
+    def count_updates_between(self, start: int, end: int) -> int:
         """Return the gradient steps, one for each minibatch, between two checkpoints."""
         hyperparameters = self.hyperparameters
         if rollout := hyperparameters.get("rollout_steps"):
@@ -142,14 +142,14 @@ class Measurement:
     peak_mib: _Measured
 
 
-def load_protocol(framework: str, algorithm: str) -> Protocol:
+def load_throughput_protocol(framework: str, algorithm: str) -> Protocol:
     """Return the protocol of an algorithm of a framework.
 
     Raises:
         UserError: the file is damaged, or its changes contradict each other.
     """
-    path = suite.baselines() / "throughput.toml"
-    content: _File = datafiles.read(path, _File)
+    path = suite.locate_baselines() / "throughput.toml"
+    content: _File = datafiles.read_data_file(path, _File)
     framework_set = read_hyperparameters(framework)
     for table, names in (
         (path, content.hyperparameters),
@@ -171,7 +171,7 @@ def load_protocol(framework: str, algorithm: str) -> Protocol:
     return Protocol(content.environment, content.blocks, content.block_steps, values)
 
 
-def train_with_floor(
+def train_with_floor_between_blocks(
     adapter: Adapter, algorithm: str, protocol: Protocol, seed: int
 ) -> tuple[Trained, list[Block]]:
     """Train in this process with the floor in between; return the trained agent and the blocks."""
@@ -190,9 +190,9 @@ def train_with_floor(
         called_at = time.process_time()
         if block_start:
             first_step, started_at = block_start.pop()
-            updates = protocol.updates(first_step, steps)
+            updates = protocol.count_updates_between(first_step, steps)
             floor_started_at = time.process_time()
-            floor.run_floor(steps - first_step, updates)
+            floor.step_and_update(steps - first_step, updates)
             floor_seconds = time.process_time() - floor_started_at
             seconds = called_at - started_at
             blocks.append(Block(steps - first_step, updates, seconds, floor_seconds))
@@ -203,28 +203,28 @@ def train_with_floor(
         algorithm=algorithm,
         make_env=make_env,
         hyperparameters=protocol.hyperparameters,
-        total_steps=protocol.total_steps(),
+        total_steps=protocol.count_total_steps(),
         seed=seed,
-        checkpoints=protocol.checkpoints(),
+        checkpoints=protocol.list_checkpoints(),
         on_checkpoint=work_floor,
     )
     trained = adapter.train.train(request)
-    floor.close()
+    floor.close_environment()
     return trained, blocks
 
 
-def _measure_here(framework: str, algorithm: str, seed: int) -> Measurement:
+def _measure_in_this_process(framework: str, algorithm: str, seed: int) -> Measurement:
     """Train and measure in this process, which has done nothing else."""
     import torch
 
     torch.set_num_threads(1)
-    adapter = frameworks.get(framework)
-    protocol = load_protocol(framework.partition("@")[0], algorithm)
+    adapter = frameworks.get_adapter(framework)
+    protocol = load_throughput_protocol(framework.partition("@")[0], algorithm)
     for module in adapter.framework.modules:
         importlib.import_module(module)
     idle = worker.measure_peak_mib()
     # the first block warms up
-    _, (_, *blocks) = train_with_floor(adapter, algorithm, protocol, seed)
+    _, (_, *blocks) = train_with_floor_between_blocks(adapter, algorithm, protocol, seed)
     seconds = sum(block.seconds for block in blocks)
     return Measurement(
         ratio=round(statistics.median(block.floor_seconds / block.seconds for block in blocks), 4),
@@ -247,17 +247,17 @@ def measure_throughput(
         UserError: there is no such training, or it ended in an error.
     """
     command = [sys.executable, "-W", "ignore", "-m", MODULE_NAME, framework, algorithm, str(seed)]
-    environment = worker_launch.worker_environment() if environment is None else environment
+    environment = worker_launch.make_worker_environment() if environment is None else environment
     with tempfile.TemporaryDirectory() as folder:
         completed = child_processes.run_command(command, environment, folder)
     if completed.returncode:
         raise UserError(
             f"the throughput of {framework} {algorithm} could not be measured: "
-            f"{child_processes.last_message(completed.stderr or completed.stdout)}"
+            f"{child_processes.extract_last_message(completed.stderr or completed.stdout)}"
         )
     # a framework may print before the result
     return Measurement(**json.loads(completed.stdout.splitlines()[-1]))
 
 
 if __name__ == "__main__":
-    print(json.dumps(asdict(_measure_here(sys.argv[1], sys.argv[2], int(sys.argv[3])))))
+    print(json.dumps(asdict(_measure_in_this_process(sys.argv[1], sys.argv[2], int(sys.argv[3])))))

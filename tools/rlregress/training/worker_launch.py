@@ -56,24 +56,24 @@ class HeldElsewhere(UserError):
     """Another attempt does the run now."""
 
 
-def worker_environment(pinned: bool = True, portable: bool = False) -> dict[str, str]:
+def make_worker_environment(pinned: bool = True, portable: bool = False) -> dict[str, str]:
     """Return the variables of a worker, such that it imports the same modules as this process.
 
     Args:
         pinned: one thread for each library.
         portable: the same bits on every processor; see ``inside.arithmetic``.
     """
-    variables = child_environment.make_environment(pinned=pinned, portable=portable)
+    variables = child_environment.make_environment_variables(pinned=pinned, portable=portable)
     # The worker imports this very library, installed or not, from the folder of this process. In an
     # environment of an upgrade that folder holds nothing else.
     library = str(Path(os.path.abspath(__file__)).parents[2])
     # a worker has another working directory and must import what this process imports
     paths = [os.path.abspath(path) for path in sys.path if not path.endswith(".zip")]
     variables["PYTHONPATH"] = os.pathsep.join(dict.fromkeys([*paths, library]))
-    return {**variables, **suite.safe_path()}
+    return {**variables, **suite.make_safe_path_variable()}
 
 
-def do_run(
+def do_run_unless_recorded(
     job: Job,
     store: Store,
     pinned: bool = True,
@@ -97,7 +97,7 @@ def do_run(
     """
     pause, max_pause = _POLL_SECONDS
     while (record := store.find_record(job)) is None:
-        attempt = store.claim(job)
+        attempt = store.claim_run(job)
         if attempt is not None:
             with attempt:
                 try:
@@ -105,8 +105,10 @@ def do_run(
                     record = store.find_record(job)
                     if record is None:
                         store.set_aside_damaged(job)
-                        _train_with_retry(job, attempt, pinned, counts_lines)
-                        store.put_record(job, _add_attempt(attempt, job), attempt.id)
+                        _train_until_recorded(job, attempt, pinned, counts_lines)
+                        store.put_record_of_attempt(
+                            job, _add_attempt_to_record(attempt, job), attempt.id
+                        )
                         record = store.find_record(job)
                 finally:
                     # also if another attempt wrote the record
@@ -121,22 +123,22 @@ def do_run(
     return record
 
 
-def _add_attempt(attempt: Attempt, job: Job) -> dict[str, Any]:
-    _, content = recorded_runs.read_record(attempt.record)
+def _add_attempt_to_record(attempt: Attempt, job: Job) -> dict[str, Any]:
+    _, content = recorded_runs.read_run_and_record(attempt.record)
     provenance = {"continued": [], "begun_anew": "", **content.get("attempt", {})}
     provenance["begun_anew"] = attempt.begun_anew or provenance["begun_anew"]
-    details = attempt.as_dict()
+    details = attempt.convert_to_plain_data()
     if details["restarts"] and not provenance["continued"] and not provenance["begun_anew"]:
-        adapter = frameworks.get(job.cell.framework)
+        adapter = frameworks.get_adapter(job.cell.framework)
         provenance["begun_anew"] = (
-            adapter.train.no_resume_reason() or "no attempt before it left a checkpoint"
+            adapter.train.explain_no_resume() or "no attempt before it left a checkpoint"
         )
     return {**content, "attempt": {**details, **provenance}}
 
 
-def check_versions(job: Job) -> None:
+def check_installed_versions(job: Job) -> None:
     """Raise UserError if the installed versions are not those of the job."""
-    installed = identity.versions(frameworks.get(job.cell.framework))
+    installed = identity.map_package_versions(frameworks.get_adapter(job.cell.framework))
     differing = [
         f"{name} {installed.get(name, 'missing')}, expected {version}"
         for name, version in job.versions.items()
@@ -146,19 +148,19 @@ def check_versions(job: Job) -> None:
         raise UserError(f"the run {job.title} needs other versions: found {'; '.join(differing)}")
 
 
-def _train_with_retry(job: Job, attempt: Attempt, pinned: bool, counts_lines: bool) -> None:
+def _train_until_recorded(job: Job, attempt: Attempt, pinned: bool, counts_lines: bool) -> None:
     """Let workers write the record of ``job`` to the folder of the attempt.
 
     A continued training that fails starts again: the checkpoint may be at fault.
     """
-    check_versions(job)
+    check_installed_versions(job)
     checkpoint_path = attempt.checkpoint
     if not checkpoint_path.exists():
-        _run_worker(job, attempt, pinned, counts_lines)
+        _run_one_worker(job, attempt, pinned, counts_lines)
         return
     try:
-        _run_worker(job, attempt, pinned, counts_lines)
-        _, content = recorded_runs.read_record(attempt.record)
+        _run_one_worker(job, attempt, pinned, counts_lines)
+        _, content = recorded_runs.read_run_and_record(attempt.record)
         if content["status"] != "failed":
             return
         failure = str(content["failure"])
@@ -166,10 +168,12 @@ def _train_with_retry(job: Job, attempt: Attempt, pinned: bool, counts_lines: bo
         failure = str(error)
     reason = (failure.strip().splitlines() or ["?"])[-1]
     attempt.begun_anew = f"continued from its checkpoint it failed: {reason}"
-    aside = checkpoint.set_aside(checkpoint_path) if checkpoint_path.exists() else None
+    aside = (
+        checkpoint.rename_unfit_checkpoint(checkpoint_path) if checkpoint_path.exists() else None
+    )
     attempt.record.unlink(missing_ok=True)
     try:
-        _run_worker(job, attempt, pinned, counts_lines)
+        _run_one_worker(job, attempt, pinned, counts_lines)
     except NeverBegan:
         # the checkpoint was not at fault
         if aside is not None:
@@ -177,18 +181,18 @@ def _train_with_retry(job: Job, attempt: Attempt, pinned: bool, counts_lines: bo
         raise
 
 
-def _run_worker(job: Job, attempt: Attempt, pinned: bool, counts_lines: bool) -> None:
+def _run_one_worker(job: Job, attempt: Attempt, pinned: bool, counts_lines: bool) -> None:
     """Let one worker write the record of ``job`` to the folder of the attempt."""
     attempt.record.with_suffix(BEGUN).unlink(missing_ok=True)
-    content = {**job.as_dict(), "key": job.key, "counts_lines": counts_lines}
-    run_record.write_atomically(attempt.job, json.dumps(content))
+    content = {**job.convert_to_plain_data(), "key": job.key, "counts_lines": counts_lines}
+    run_record.write_text_atomically(attempt.job, json.dumps(content))
     module = "rlregress.inside.worker"
     files = (attempt.job, attempt.checkpoint, attempt.record)
     command = [sys.executable, "-m", module, *map(str, files)]
     with open(attempt.log, "wb") as log:
         process = subprocess.Popen(
-            process_tree.supervise_command(command),
-            env=worker_environment(pinned, portable=job.arithmetic == PORTABLE),
+            process_tree.make_supervised_command(command),
+            env=make_worker_environment(pinned, portable=job.arithmetic == PORTABLE),
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
@@ -228,7 +232,9 @@ def _run_worker(job: Job, attempt: Attempt, pinned: bool, counts_lines: bool) ->
             f"{last_line}; fix that and start the run again"
         )
     if code:
-        run_record.write_record(attempt.record, _crash_record(job, code, output[-2000:]))
+        run_record.write_record_with_checksum(
+            attempt.record, _make_record_of_crash(job, code, output[-2000:])
+        )
 
 
 def _stop_worker(process: subprocess.Popen[bytes]) -> None:
@@ -241,10 +247,10 @@ def _stop_worker(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def _crash_record(job: Job, code: int, output: str) -> dict[str, Any]:
+def _make_record_of_crash(job: Job, code: int, output: str) -> dict[str, Any]:
     return {
         "schema": run_record.SCHEMA,
-        "job": {**job.as_dict(), "key": job.key},
+        "job": {**job.convert_to_plain_data(), "key": job.key},
         "key": job.key,
         "status": "failed",
         "failure": f"the worker process ended with status {code}; its last output:\n{output}",
@@ -258,7 +264,7 @@ def _crash_record(job: Job, code: int, output: str) -> dict[str, Any]:
     }
 
 
-def do_runs(
+def do_runs_in_order(
     jobs: list[Job],
     store: Store,
     workers: int,
@@ -270,14 +276,14 @@ def do_runs(
     lock = threading.Lock()
     errors: list[BaseException] = []
 
-    def do_pending() -> None:
+    def do_next_runs() -> None:
         while not errors:
             with lock:
                 job = next(pending, None)
             if job is None:
                 return
             try:
-                record = do_run(job, store, pinned)
+                record = do_run_unless_recorded(job, store, pinned)
                 with lock:
                     on_done(job, record)
             except BaseException as error:
@@ -285,7 +291,7 @@ def do_runs(
                 return
 
     # daemons: nothing continues after this process is interrupted
-    threads = [threading.Thread(target=do_pending, daemon=True) for _ in range(max(workers, 1))]
+    threads = [threading.Thread(target=do_next_runs, daemon=True) for _ in range(max(workers, 1))]
     for thread in threads:
         thread.start()
     try:

@@ -32,7 +32,7 @@ class ExecutedCode:
 
     Attributes:
         traces: of the old and of the new version, by name.
-        checks: see ``entries.collect_evidence``.
+        checks: see ``entries.collect_states_and_culprits``.
     """
 
     traces: Traces = field(default_factory=lambda: ({}, {}))
@@ -43,7 +43,7 @@ class ExecutedCode:
         return {name: set(trace.header.get(key, ())) for name, trace in self.traces[1].items()}
 
 
-def join_executed(executed_codes: Sequence[ExecutedCode]) -> ExecutedCode:
+def join_executed_code(executed_codes: Sequence[ExecutedCode]) -> ExecutedCode:
     """Join the executed code of several groups of trainings."""
     old, new = (
         {
@@ -83,11 +83,11 @@ class BothVersions:
     options: Options
 
     @property
-    def folders(self) -> list[str]:
+    def new_package_folders(self) -> list[str]:
         """Folders of the new version's packages."""
-        return self.inventory.folders("new")
+        return self.inventory.list_package_folders("new")
 
-    def explain(
+    def explain_differing_trainings(
         self,
         recorded: Recorded,
         trainings: Sequence[Training],
@@ -102,15 +102,15 @@ class BothVersions:
             details_by_function: function -> details whose probes executed it.
         """
         runtimes, options = self.runtimes, self.options
-        culprits = recordings.find_culprits(
+        culprits = recordings.find_culprits_of_diverging(
             runtimes, recorded, trainings, differing, self.inventory.pieces, options
         )
-        executions = coverage.measure_executions(
-            pieces, recorded.traces, details_by_function, self.folders
+        executions = coverage.measure_execution_of_pieces(
+            pieces, recorded.traces, details_by_function, self.new_package_folders
         )
         # timing takes a share of the time that has passed by then
-        timed = costs.limit_seconds(time.time() - options.started)
-        progress.change(costs.STAGE, 1, timed)
+        timed = costs.limit_timing_seconds(time.time() - options.started)
+        progress.change_next_stage(costs.STAGE, 1, timed)
         old, new = recorded.traces
         # of what is close, or differs in logs, a culprit may do more than round, or no more
         explained = [
@@ -120,18 +120,18 @@ class BothVersions:
             and training.comparison.verdict == "diverged"
             and not training.comparison.trains_the_same
         ]
-        executions = direct_calls.repeat_calls(
+        executions = direct_calls.compare_captured_calls(
             runtimes,
             executions,
             [training for training in trainings if training.name in old],
             new,
             explained,
-            self.folders,
-            options.until("calls"),
+            self.new_package_folders,
+            options.time_limit_of_stage("calls"),
         )
-        traced = direct_calls.mark_rounding(recorded.traced, culprits, executions)
+        traced = direct_calls.mark_trainings_that_only_round(recorded.traced, culprits, executions)
         executing = {name for execution in executions for name in execution.trainings}
-        measured = costs.measure_costs(
+        measured = costs.measure_training_costs(
             runtimes,
             trainings,
             traced,
@@ -146,21 +146,21 @@ class BothVersions:
             costs=measured,
         )
 
-    def list_pieces(
+    def list_entries_of_code(
         self, executions: Sequence[PieceExecution], executed: ExecutedCode, framework: str = ""
     ) -> list[Entry]:
         """Return the entries of pieces of code."""
         inventory = self.inventory
-        unnamed = entries.find_unnamed(
-            (execution.function for execution in executions), self.folders
+        unnamed = entries.find_pieces_never_named(
+            (execution.function for execution in executions), self.new_package_folders
         )
-        outside = outside_training.load()
-        pieces = entries.list_pieces(executions, executed.checks, unnamed, outside, framework)
-        return entries.name_distributions(
+        outside = outside_training.load_functions_outside_training()
+        pieces = entries.make_code_entries(executions, executed.checks, unnamed, outside, framework)
+        return entries.add_distribution_names(
             entries.merge_public_names(pieces, inventory.public), inventory.parts
         )
 
-    def list_others(
+    def list_entries_without_framework(
         self,
         pieces: Sequence[Changed],
         executed: ExecutedCode,
@@ -175,13 +175,16 @@ class BothVersions:
         }
         packages = executed.collect_header_values("distributions_imported")
         return [
-            *self.list_pieces(
-                coverage.measure_executions(pieces, executed.traces, {}, self.folders), executed
+            *self.list_entries_of_code(
+                coverage.measure_execution_of_pieces(
+                    pieces, executed.traces, {}, self.new_package_folders
+                ),
+                executed,
             ),
-            *entries.name_distributions(
-                entries.list_other_files(inventory, executed.checks, used), inventory.parts
+            *entries.add_distribution_names(
+                entries.make_other_file_entries(inventory, executed.checks, used), inventory.parts
             ),
-            *entries.list_metadata(inventory, unused),
-            *entries.list_packages(inventory, executed.checks, packages),
-            *entries.list_environments(environments),
+            *entries.make_metadata_entries(inventory, unused),
+            *entries.make_package_entries(inventory, executed.checks, packages),
+            *entries.make_environment_entries(environments),
         ]

@@ -26,10 +26,16 @@ from rlregress.model.upgrade_result import (
     ScriptResult,
     Upgrade,
 )
-from rlregress.trace.child_processes import OutOfTime, is_cut, is_over, limit_processes, note_cut
-from rlregress.trace.recording_processes import current_runtime
+from rlregress.trace.child_processes import (
+    OutOfTime,
+    is_time_over,
+    limit_processes,
+    note_skipped_task,
+    was_anything_skipped,
+)
+from rlregress.trace.recording_processes import make_current_runtime
 from rlregress.upgrade import expected_stages
-from rlregress.upgrade.both_versions import BothVersions, ExecutedCode, join_executed
+from rlregress.upgrade.both_versions import BothVersions, ExecutedCode, join_executed_code
 from rlregress.upgrade.differences import early_answers
 from rlregress.upgrade.differences.inventory import Inventory, list_differences
 from rlregress.upgrade.evidence import (
@@ -47,7 +53,7 @@ from rlregress.upgrade.evidence.version_fingerprints import Fingerprint
 from rlregress.upgrade.framework_comparison import (
     FrameworkDifferences,
     compare_framework,
-    find_unowned,
+    list_pieces_of_no_framework,
 )
 from rlregress.upgrade.script_comparison import compare_script
 from rlregress.upgrade.upgrade_options import Options
@@ -85,27 +91,34 @@ def judge_upgrade(
             "those; leave one of the two out"
         )
     _check_user_file(options)
-    reviewed = accepted.load(options.accepted)
-    versions = requested_versions or (requested.parse(options.old), requested.parse(options.new))
+    reviewed = accepted.load_accepted_entries(options.accepted)
+    versions = requested_versions or (
+        requested.parse_requested_version(options.old),
+        requested.parse_requested_version(options.new),
+    )
     versions = requested.base_on_one_environment(*versions)
-    pinned = affected.packages(*versions)
-    adapters = affected.adapters(*versions, pinned, options.frameworks, options.script is not None)
+    pinned = affected.list_packages_pinned_apart(*versions)
+    adapters = affected.list_affected_adapters(
+        *versions, pinned, options.frameworks, options.script is not None
+    )
     if not adapters and options.checkpoint is not None:
         raise UserError(
             f"no installed framework differs between {options.old} and {options.new}, so "
             f"{options.checkpoint} is not loaded; name another version"
         )
     if not adapters and options.script is None:
-        distributions = closures.find_distributions(current_runtime("installed"))
-        idle = entries.list_idle_packages(pinned, affected.list_unrelated(pinned, [distributions]))
-        return _make_unjudged(versions, "not made", pinned, idle)
+        distributions = closures.map_distributions_of_version(make_current_runtime("installed"))
+        idle = entries.make_idle_package_entries(
+            pinned, affected.list_unrelated_distributions(pinned, [distributions])
+        )
+        return _make_upgrade_without_comparison(versions, "not made", pinned, idle)
     if options.script is None:
-        _check_names(adapters, options)
+        _check_algorithms_and_scenarios_exist(adapters, options)
     deadline = options.deadline
-    progress.limit(deadline.at - time.time())
+    progress.limit_seconds(deadline.at - time.time())
     try:
         with limit_processes(deadline):
-            result = _judge_upgrade(versions, pinned, adapters, options)
+            result = _prepare_and_compare_versions(versions, pinned, adapters, options)
     except OutOfTime as error:
         # before anything could be compared
         deadline.cut.append("any of what differs")
@@ -113,20 +126,20 @@ def judge_upgrade(
             Entry(kind=model.PACKAGE, name=name, reason=str(error))
             for name in sorted(pinned) or [options.new]
         ]
-        result = _make_unjudged(versions, "not compared", pinned, unjudged)
+        result = _make_upgrade_without_comparison(versions, "not compared", pinned, unjudged)
     cut = tuple(f"{cut_short}: {deadline.reason}" for cut_short in deadline.cut)
-    return accepted.apply_accepted(replace(result, cut=cut), reviewed)
+    return accepted.mark_accepted_and_stale(replace(result, cut=cut), reviewed)
 
 
-def _make_unjudged(
+def _make_upgrade_without_comparison(
     versions: tuple[RequestedVersion, RequestedVersion],
-    how: str,
+    description: str,
     pinned: frozenset[str],
     unjudged: Sequence[Entry],
 ) -> Upgrade:
     """Return an upgrade of which nothing was compared."""
     old, new = (
-        PreparedVersion(version, current_runtime(label), how)
+        PreparedVersion(version, make_current_runtime(label), description)
         for label, version in zip(VERSIONS, versions, strict=True)
     )
     return Upgrade(
@@ -134,7 +147,7 @@ def _make_unjudged(
     )
 
 
-def _judge_upgrade(
+def _prepare_and_compare_versions(
     versions: tuple[RequestedVersion, RequestedVersion],
     pinned: frozenset[str],
     adapters: Sequence[Adapter],
@@ -145,15 +158,15 @@ def _judge_upgrade(
     Raises:
         OutOfTime: the minutes were over before anything could be compared.
     """
-    progress.begin(expected_stages.MAKING)
+    progress.begin_stage(expected_stages.MAKING)
     pair = resolve_pair(*versions, pinned, adapters, options.say)
     old, new = prepared_versions.prepare_versions(pair, options.say, options.lend)
     for line in (*old.lines, *new.lines):
         options.say(line)
     _require_one_interpreter(old, new)
-    progress.begin(expected_stages.LISTING)
-    differences = list_differences(pair, old, new, options.until("names"))
-    for line in (differences.summary, *early_answers.describe_inventory(differences)):
+    progress.begin_stage(expected_stages.LISTING)
+    differences = list_differences(pair, old, new, options.time_limit_of_stage("names"))
+    for line in (differences.summary, *early_answers.describe_lost_names_and_packages(differences)):
         options.say(line)
     options = replace(options, compared_from=time.time())
     script = None
@@ -171,7 +184,7 @@ def _judge_upgrade(
     return replace(
         result,
         frameworks=judged,
-        differing=state.versions_by_package(old, new),
+        differing=state.map_differing_versions(old, new),
         one_way=tuple(one_way),
     )
 
@@ -200,14 +213,14 @@ def _check_user_file(options: Options) -> None:
         )
 
 
-def _check_names(adapters: Sequence[Adapter], options: Options) -> None:
+def _check_algorithms_and_scenarios_exist(adapters: Sequence[Adapter], options: Options) -> None:
     """Raise UserError early for a scenario or algorithm that no version can have."""
     titles = []
     for adapter in adapters:
         try:
             titles.append(
                 {
-                    *adapter.trace_trainings(),
+                    *adapter.list_trace_trainings(),
                     *adapter.framework.algorithms,
                     *adapter.framework.behavior_only,
                 }
@@ -216,10 +229,10 @@ def _check_names(adapters: Sequence[Adapter], options: Options) -> None:
             titles.append(set())
     if all(titles):
         # of a copy without any, as of scripts for gym, the two versions may have some
-        _check_titles(set().union(*titles), options)
+        _check_options_name_trainings(set().union(*titles), options)
 
 
-def _check_titles(titles: Iterable[str], options: Options) -> None:
+def _check_options_name_trainings(titles: Iterable[str], options: Options) -> None:
     split = [title.partition(" ") for title in titles]
     algorithms = {algorithm for algorithm, _, _ in split}
     for name in options.algorithms:
@@ -235,7 +248,7 @@ def _check_titles(titles: Iterable[str], options: Options) -> None:
 
 
 def _require_one_interpreter(old: PreparedVersion, new: PreparedVersion) -> None:
-    pythons = [interpreters.python_of(version.runtime) for version in (old, new)]
+    pythons = [interpreters.find_runtime_python(version.runtime) for version in (old, new)]
     if pythons[0] != pythons[1]:
         raise UserError(
             f"the old version runs on Python {pythons[0]} and the new version on {pythons[1]}; "
@@ -257,22 +270,24 @@ def _open_work_folders(
     One that was interrupted, or had too little time, goes on there. One that had ended is done
     anew: both versions are recorded in one session on one machine.
     """
-    shared = [state.own_digest(), state.machine()]
+    shared = [state.digest_own_code(), state.describe_machine_for_recordings()]
     shared += [script.key] if script is not None else []
-    states = [state.digest_state(version, adapters) for version in (old, new)]
+    states = [state.digest_version_state(version, adapters) for version in (old, new)]
     if options.keep is not None:
         with ExitStack() as stack:
             folders = []
             for version_state in states:
-                folder = options.keep / state.recordings_key([version_state, *shared])
+                folder = options.keep / state.name_recordings_folder([version_state, *shared])
                 if folder not in folders:
-                    stack.enter_context(cached_folders.locked(folder, options.say))
+                    stack.enter_context(cached_folders.lock_folder(folder, options.say))
                 folder.mkdir(parents=True, exist_ok=True)
                 folders.append(folder)
             yield folders[0], folders[1]
         return
-    folder = cached_folders.cache() / "gates" / state.recordings_key([*states, *shared])
-    with cached_folders.locked(folder, options.say):
+    folder = (
+        cached_folders.locate_cache() / "gates" / state.name_recordings_folder([*states, *shared])
+    )
+    with cached_folders.lock_folder(folder, options.say):
         if (folder / _FINISHED).exists():
             shutil.rmtree(folder)
         pair = folder / VERSIONS[0], folder / VERSIONS[1]
@@ -289,7 +304,7 @@ def _open_work_folders(
             # what cannot be judged once is not gone on with
             shutil.rmtree(folder)
             raise
-        if not is_cut():
+        if not was_anything_skipped():
             (folder / _FINISHED).touch()
 
 
@@ -328,7 +343,7 @@ def _compare_versions(
         if script is not None:
             # first: it is what was asked for, and says which details matter to it
             script_result, executed = compare_script(
-                both, script.with_noted_packages(differences.list_other_packages(()))
+                both, script.note_more_packages(differences.list_packages_except(()))
             )
             executed_codes.append(executed)
         left_out = [
@@ -336,20 +351,20 @@ def _compare_versions(
         ]
         prints = _start_probes(both, pair.adapters, left_out)
         played = (
-            runtimes.measure_each_version("physics", physics_comparison.play_environments)
+            runtimes.call_for_each_version("physics", physics_comparison.play_fixed_actions)
             if pair.changes_physics
             else None
         )
         planned = _plan_comparisons(both, pair.adapters, prints, left_out, prepared)
-        files_of = pair.adapters if options.makes_old_files else ()
+        files_of = pair.adapters if options.loads_old_files else ()
         framework_results = []
         for framework_result, executed in _compare_frameworks(both, planned, files_of):
             framework_results.append(framework_result)
             executed_codes.append(executed)
         # last: where time is limited, trainings come first
-        framework_results = _load_files(both, framework_results, files_of)
-        environments = _compare_physics(played, options) if played is not None else []
-    unowned = [] if script is not None else find_unowned(pair.adapters, differences)
+        framework_results = _add_comparison_of_old_files(both, framework_results, files_of)
+        environments = _compare_played_environments(played, options) if played is not None else []
+    unowned = [] if script is not None else list_pieces_of_no_framework(pair.adapters, differences)
     unused = _find_unused_broken_names(differences, script_result, options)
     coverage_ = options.min_coverage
     if coverage_ is None:
@@ -363,7 +378,9 @@ def _compare_versions(
         script=script_result,
         file=options.checkpoint.name if options.checkpoint is not None else "",
         other_packages=tuple(
-            both.list_others(unowned, join_executed(executed_codes), environments, unused)
+            both.list_entries_without_framework(
+                unowned, join_executed_code(executed_codes), environments, unused
+            )
         ),
         pinned=pair.pinned,
         min_coverage=coverage_,
@@ -377,16 +394,16 @@ def _start_probes(
     """Begin to probe details on both versions; return the future results of each framework."""
     options = both.options
     probed_details = [_select_details(names, options) for names in left_out]
-    details_ = expected_stages.list_detail_stages(probed_details, options)
+    details_ = expected_stages.list_stages_of_probing(probed_details, options)
     unknown_stage = progress.CommandStage(expected_stages.UNKNOWN, parts=options.script is None)
-    progress.expect([*details_, unknown_stage])
+    progress.expect_stages([*details_, unknown_stage])
     return [
-        both.runtimes.measure_each_version(
+        both.runtimes.call_for_each_version(
             "-".join([adapter.full_name, "details" if details else "no-details", *names]),
-            version_fingerprints.fingerprint,
+            version_fingerprints.fingerprint_version,
             adapter,
             details,
-            until=options.until("details"),
+            until=options.time_limit_of_stage("details"),
         )
         for adapter, names, details in zip(adapters, left_out, probed_details, strict=True)
     ]
@@ -401,7 +418,7 @@ def _plan_comparisons(
 ) -> list[_Planned]:
     """Return the planned comparison of each framework, when its details are probed."""
     options, differences = both.options, both.inventory
-    progress.begin(expected_stages.DETAILS)
+    progress.begin_stage(expected_stages.DETAILS)
     results = [
         _wait_for_probes(answers, adapter)
         for adapter, answers in zip(adapters, prints, strict=True)
@@ -411,15 +428,15 @@ def _plan_comparisons(
         for adapter, prints_ in zip(adapters, results, strict=True)
     ]
     # before anything trains: what differs is known here
-    for line in (line for own in owned for line in own.answers):
+    for line in (line for own in owned for line in own.sentences_on_probes):
         options.say(line)
-    trainings_by_framework, one_sided = _choose_trainings(adapters, results, options)
+    trainings_by_framework, one_sided = _choose_trainings_to_trace(adapters, results, options)
     return [
         _Planned(
             own=own,
             trainings=[
-                t.with_noted_packages(
-                    differences.list_other_packages(own.adapter.framework.modules)
+                t.note_more_packages(
+                    differences.list_packages_except(own.adapter.framework.modules)
                 )
                 for t in trainings
             ],
@@ -445,18 +462,20 @@ def _compare_frameworks(
     ]
     to_train: list[Sequence[str]] = [plan.own.algorithms_that_differ for plan in planned]
     for number, plan in enumerate(planned):
-        progress.expect(
+        progress.expect_stages(
             [
-                *expected_stages.list_training_stages(following[number:], options),
-                *expected_stages.list_file_stages(files_of, options),
-                *expected_stages.list_return_stages(adapters, to_train, options),
+                *expected_stages.list_stages_of_trainings(following[number:], options),
+                *expected_stages.list_stages_of_old_files(files_of, options),
+                *expected_stages.list_stages_of_returns(adapters, to_train, options),
             ]
         )
         framework_result, executed = compare_framework(both, plan.own, plan.trainings, plan.selects)
         to_train[number] = framework_result.to_train
         built_in = [name for version in plan.own.prints for name in version.algorithms]
-        lacks = not_checked.describe_unchecked(plan.own.adapter, options, plan.left_out, built_in)
-        extra = entries.list_one_sided(plan.one_sided, framework_result.name)
+        lacks = not_checked.list_unchecked_subjects(
+            plan.own.adapter, options, plan.left_out, built_in
+        )
+        extra = entries.make_one_sided_training_entries(plan.one_sided, framework_result.name)
         yield (
             replace(
                 framework_result,
@@ -467,25 +486,25 @@ def _compare_frameworks(
         )
 
 
-def _load_files(
+def _add_comparison_of_old_files(
     both: BothVersions, framework_results: Sequence[FrameworkResult], files_of: Sequence[Adapter]
 ) -> list[FrameworkResult]:
     """Return the frameworks with the results of loading their old files."""
     options = both.options
-    progress.begin(expected_stages.FILES)
+    progress.begin_stage(expected_stages.FILES)
     tasks = [
-        both.runtimes.compare_versions(
-            saved_files_comparison.compare_files,
+        both.runtimes.call_once_for_both_versions(
+            saved_files_comparison.compare_kinds_of_files,
             adapter,
             options.algorithms,
-            _describe_user_file(options) if adapter is files_of[0] else None,
+            _read_user_file_options(options) if adapter is files_of[0] else None,
         )
         for adapter in files_of
     ]
     with_files = list(framework_results)
     for number, task in enumerate(tasks):
         framework_result = framework_results[number]
-        files = entries.list_saved_files(task.result(), framework_result.name)
+        files = entries.make_saved_file_entries(task.result(), framework_result.name)
         if files and not any(file.is_late for file in files):
             unmoved = sum(file.state == model.SAME for file in files)
             options.say(
@@ -510,13 +529,13 @@ def _list_skipped_families(
     if not words:
         # nothing was chosen, or it is not known what the script executes
         return []
-    is_about, algorithms = adapter.framework.is_about, _list_algorithms()
+    is_about, algorithms = adapter.framework.is_about_algorithm, _list_algorithms_of_all_adapters()
     other_families = {name for name in algorithms if not is_about(name, words)}
     # A script may use a family of others without their class. So may A2C, which has no details of
     # its own.
     has_details = all(any(is_about(name, words) for name in algorithms) for words in subjects)
     if options.script is None and has_details:
-        other_families |= requested_names.exclusive_families(other_families)
+        other_families |= requested_names.list_families_of_these_algorithms(other_families)
     return sorted(other_families - words)
 
 
@@ -531,12 +550,12 @@ def _list_executed_files(adapter: Adapter, executed_codes: Sequence[ExecutedCode
     ]
 
 
-def _list_algorithms() -> frozenset[str]:
-    return requested_names.list_algorithms() | requested_names.list_behavior_only()
+def _list_algorithms_of_all_adapters() -> frozenset[str]:
+    return requested_names.list_algorithms() | requested_names.list_algorithms_without_returns()
 
 
 def _select_details(left_out: Sequence[str], options: Options) -> list[registry.Detail]:
-    details = () if options.only_scenarios else registry.all_details()
+    details = () if options.only_scenarios else registry.list_details()
     return [detail for detail in details if detail.family not in left_out]
 
 
@@ -546,12 +565,12 @@ def _find_unused_broken_names(
     """Return gone or incompatible names that no file of the user can use."""
     if script_result is not None:
         return script_result.names.unused if script_result.names is not None else frozenset()
-    if options.accepted is None or not differences.broken:
+    if options.accepted is None or not differences.broken_names:
         return frozenset()
     folder, report = options.accepted.resolve().parent, options.report.resolve()
-    compared = differences.folders("old")
-    return names_in_script.find_unused_below(
-        folder, report, differences.broken, differences.users, compared
+    compared = differences.list_package_folders("old")
+    return names_in_script.find_names_unused_in_folder(
+        folder, report, differences.broken_names, differences.users, compared
     )
 
 
@@ -564,17 +583,19 @@ def _wait_for_probes(answers: Answers, adapter: Adapter) -> tuple[Fingerprint, F
     try:
         return answers[0].result(), answers[1].result()
     except OutOfTime:
-        why = note_cut(f"details of {adapter.full_name}")
+        why = note_skipped_task(f"details of {adapter.full_name}")
         late = Fingerprint({}, (), {}, unread={"of every algorithm": why}, no_algorithms=why)
         return late, late
 
 
-def _compare_physics(played: Answers, options: Options) -> list[EnvironmentComparison]:
+def _compare_played_environments(played: Answers, options: Options) -> list[EnvironmentComparison]:
     """Compare environments that both versions have played in time."""
     try:
-        environments = physics_comparison.compare_physics(played[0].result(), played[1].result())
+        environments = physics_comparison.compare_played_actions(
+            played[0].result(), played[1].result()
+        )
     except OutOfTime as error:
-        note_cut("physics")
+        note_skipped_task("physics")
         environments = [
             EnvironmentComparison(
                 environment="physics", step=None, note=str(error), missing="old and new"
@@ -585,7 +606,7 @@ def _compare_physics(played: Answers, options: Options) -> list[EnvironmentCompa
     return environments
 
 
-def _describe_user_file(options: Options) -> dict[str, str] | None:
+def _read_user_file_options(options: Options) -> dict[str, str] | None:
     """Return the file of a user that both versions load."""
     if options.checkpoint is None:
         return None
@@ -595,7 +616,7 @@ def _describe_user_file(options: Options) -> dict[str, str] | None:
     return {**absolute, "environment": options.environment}
 
 
-def _choose_trainings(
+def _choose_trainings_to_trace(
     adapters: Sequence[Adapter],
     probes: Sequence[tuple[Fingerprint, Fingerprint]],
     options: Options,
@@ -626,14 +647,21 @@ def _choose_trainings(
         for id, _ in fingerprint.found
     }
     names = [n for names in (*one_sided, *common_titles) for n in names]
-    if not is_over():
-        _check_titles([*names, *(families & _list_algorithms())], options)
+    if not is_time_over():
+        _check_options_name_trainings(
+            [*names, *(families & _list_algorithms_of_all_adapters())], options
+        )
     trainings = [
-        [compared_trainings.make_built_in(adapter, name) for name in names if options.traces(name)]
+        [
+            compared_trainings.make_built_in_training(adapter, name)
+            for name in names
+            if options.includes_training(name)
+        ]
         for adapter, names in zip(adapters, common_titles, strict=True)
     ]
     return trainings, [
-        {n: label for n, label in titles.items() if options.traces(n)} for titles in one_sided
+        {n: label for n, label in titles.items() if options.includes_training(n)}
+        for titles in one_sided
     ]
 
 
@@ -646,24 +674,24 @@ def _judge_returns(
     names = framework_result.to_train
     if not options.returns or not names:
         return framework_result
-    progress.begin(expected_stages.RETURNS)
-    if is_over():
-        note_cut(f"returns of {', '.join(names)}")
+    progress.begin_stage(expected_stages.RETURNS)
+    if is_time_over():
+        note_skipped_task(f"returns of {', '.join(names)}")
         return framework_result
     options.say(f"{adapter.name}: trainings of {', '.join(names)} on the new version")
     folder = options.report / f"returns-{adapter.name}"
     old, new = (prepared.runtime for prepared in versions)
     trained = CheckOptions(folder, one_look=options.one_look, workers=options.workers)
     try:
-        verdict = return_gate.judge(adapter, names, (old, new), trained, options.say)
+        verdict = return_gate.judge_returns(adapter, names, (old, new), trained, options.say)
     except OutOfTime:
-        note_cut(f"returns of {', '.join(names)}")
+        note_skipped_task(f"returns of {', '.join(names)}")
         return framework_result
     entry = (
-        entries.make_returns(verdict.verdict, framework_result.name)
+        entries.make_returns_entry(verdict.verdict, framework_result.name)
         if verdict is not None
         else None
     )
-    return framework_result.with_returns(
-        verdict, frozenset(return_gate.find_stored_algorithms(adapter)), entry
+    return framework_result.add_returns_verdict(
+        verdict, frozenset(return_gate.find_algorithms_with_stored_runs(adapter)), entry
     )

@@ -39,16 +39,18 @@ _TIMED, _TURNS_OF_SCRIPT = 10.0, 2.0
 _STAND_FOR_ALL = 8
 
 
-def list_detail_stages(details: Sequence[Sequence[Detail]], options: Options) -> list[CommandStage]:
+def list_stages_of_probing(
+    details: Sequence[Sequence[Detail]], options: Options
+) -> list[CommandStage]:
     """Return the probing of details, those of each framework on both versions."""
-    at_once = max(min(2 * len(details), options.at_once), 1)
+    at_once = max(min(2 * len(details), options.processes_at_once), 1)
     count = sum(map(len, details))
     return [
         CommandStage(DETAILS, 2 * count, at_once, starts=2 * len(details) / at_once if count else 0)
     ]
 
 
-def list_training_stages(
+def list_stages_of_trainings(
     frameworks: Iterable[tuple[int, int, bool, bool]], options: Options
 ) -> list[CommandStage]:
     """Return the stages of the trainings of frameworks.
@@ -58,7 +60,7 @@ def list_training_stages(
             run, whether a detail differs, and whether the old version is recorded only for those
             that run some.
     """
-    at_once, both = options.at_once, 2 / min(options.at_once, 2)
+    at_once, both = options.processes_at_once, 2 / min(options.processes_at_once, 2)
     stages: list[CommandStage] = []
     for trainings, differing, differs, selected in frameworks:
         share = differing / (differing + (0 if trainings < _FEW else _RUN_BY_HALF) or 1)
@@ -67,7 +69,7 @@ def list_training_stages(
         chance = 1.0 if differs else share_diverging * bool(differing)
         stand = min(recorded * chance, _STAND_FOR_ALL)
         # of what follows a difference, processes start only if there is one
-        reverted = expected_reverted(stand, differing)
+        reverted = estimate_recordings_to_revert(stand, differing)
         # who is to choose by the new version records on the old one afterwards
         workers, starts = (min(at_once, trainings), 2.0) if selected else (at_once, both)
         stages += [
@@ -76,32 +78,32 @@ def list_training_stages(
             CommandStage(culprit_search.STAGE, reverted, at_once, starts=chance),
             CommandStage(coverage.STAGE, differing, starts=0),
             # functions that make trainings differ need no further evidence
-            make_call_stage(recorded, differing - stand),
+            make_stage_of_captured_calls(recorded, differing - stand),
             CommandStage(costs.STAGE, bool(recorded), size=_TIMED, seconds=1.0),
         ]
     return stages
 
 
-def list_script_stages(seconds: float, differing: int, options: Options) -> list[CommandStage]:
+def list_stages_of_script(seconds: float, differing: int, options: Options) -> list[CommandStage]:
     """Return the stages after the first recording of a script, which took so many seconds.
 
     Args:
         differing: how many changed functions there are.
     """
-    at_once, reverted = options.at_once, expected_reverted(1, differing)
+    at_once, reverted = options.processes_at_once, estimate_recordings_to_revert(1, differing)
     return [
         CommandStage(REPETITION, 2, at_once, seconds=_AGAIN * seconds),
         CommandStage(culprit_search.STAGE, reverted, at_once, seconds=_AGAIN * seconds),
         CommandStage(coverage.STAGE, differing, starts=0),
-        make_call_stage(1, differing),
+        make_stage_of_captured_calls(1, differing),
         CommandStage(
             costs.STAGE, bool(differing), size=max(_TIMED, _TURNS_OF_SCRIPT * seconds), seconds=1.0
         ),
-        *list_detail_stages([registry.all_details()], options),
+        *list_stages_of_probing([registry.list_details()], options),
     ]
 
 
-def make_call_stage(trainings: float, differing: float) -> CommandStage:
+def make_stage_of_captured_calls(trainings: float, differing: float) -> CommandStage:
     """Return the repetition of captured calls, in one process after the other's training.
 
     Args:
@@ -115,30 +117,30 @@ def make_call_stage(trainings: float, differing: float) -> CommandStage:
     return CommandStage(direct_calls.STAGE, parts, starts=0, size=size, is_measure=False)
 
 
-def list_file_stages(adapters: Iterable[Adapter], options: Options) -> list[CommandStage]:
+def list_stages_of_old_files(adapters: Iterable[Adapter], options: Options) -> list[CommandStage]:
     """Return the loading of old files: each algorithm of a framework trains, saves and loads."""
     offered = [
         {*adapter.framework.algorithms, *adapter.framework.behavior_only} for adapter in adapters
     ]
     trained = [names.intersection(options.algorithms or names) for names in offered]
-    at_once = min(len(offered), options.at_once)
+    at_once = min(len(offered), options.processes_at_once)
     return [CommandStage(FILES, sum(map(len, trained)), at_once, starts=2)]
 
 
-def list_return_stages(
+def list_stages_of_returns(
     adapters: Sequence[Adapter], algorithms: Sequence[Sequence[str]], options: Options
 ) -> list[CommandStage]:
     """Return the trainings that judge returns, of some algorithms of each framework."""
     if not options.returns:
         return []
     seconds = [
-        return_gate.expected_seconds(adapter, names, options.one_look)
+        return_gate.estimate_training_seconds(adapter, names, options.one_look)
         for adapter, names in zip(adapters, algorithms, strict=True)
     ]
-    return [CommandStage(RETURNS, sum(seconds), options.at_once)]
+    return [CommandStage(RETURNS, sum(seconds), options.processes_at_once)]
 
 
-def expected_reverted(trainings: float, differing: float) -> float:
+def estimate_recordings_to_revert(trainings: float, differing: float) -> float:
     """Return how many recordings with reverted functions a search is expected to take.
 
     Args:

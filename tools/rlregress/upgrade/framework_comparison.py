@@ -8,7 +8,7 @@ from rlregress.frameworks.base import Adapter
 from rlregress.model.code import REMOVED, Changed
 from rlregress.model.recorded_traces import VERSIONS
 from rlregress.model.upgrade_result import LATE, FrameworkResult
-from rlregress.trace.child_processes import note_cut
+from rlregress.trace.child_processes import note_skipped_task
 from rlregress.upgrade import recordings
 from rlregress.upgrade.both_versions import BothVersions, ExecutedCode
 from rlregress.upgrade.culprits import attribution
@@ -47,14 +47,14 @@ class FrameworkDifferences:
         self.unread = tuple(version_fingerprints.list_unread_defaults(*prints))
         changed = {(d.id, d.scope): d for d in self.details.changed}
         self.standing = {
-            key: attribution.describe_documentation(adapter, d, versions[1])
+            key: attribution.describe_whether_documented(adapter, d, versions[1])
             for key, d in changed.items()
         }
         self.documented = {
-            key: attribution.find_documented(adapter, d) for key, d in changed.items()
+            key: attribution.list_documented_variants(adapter, d) for key, d in changed.items()
         }
-        self.pieces = [piece for piece in inventory.pieces if code and _owns(adapter, piece)]
-        unowned = find_unowned([adapter], inventory) if code else []
+        self.pieces = [piece for piece in inventory.pieces if code and _owns_piece(adapter, piece)]
+        unowned = list_pieces_of_no_framework([adapter], inventory) if code else []
         #: those that its trainings may run, too: of packages that are no framework's.
         self.differing = [piece for piece in (*self.pieces, *unowned) if piece.counts]
 
@@ -69,7 +69,7 @@ class FrameworkDifferences:
         return sorted({detail.id.partition(".")[0] for detail in self.details.changed})
 
     @property
-    def answers(self) -> list[str]:
+    def sentences_on_probes(self) -> list[str]:
         """Return sentences on the answers of its probes."""
         details = self.details
         counts = (
@@ -79,11 +79,11 @@ class FrameworkDifferences:
         return [
             f"{self.name}: {counts if details.total_count else ''}"
             f"{len(self.defaults)} changed defaults",
-            *early_answers.describe_probes(details.changed, self.defaults),
+            *early_answers.describe_changed_details_and_defaults(details.changed, self.defaults),
         ]
 
     @property
-    def probed(self) -> dict[tuple[str, str], list[str]]:
+    def details_by_probed_function(self) -> dict[tuple[str, str], list[str]]:
         """Return function -> details whose probes executed it and have answers on both versions."""
         old, new = self.prints
         details: dict[tuple[str, str], list[str]] = {}
@@ -95,7 +95,7 @@ class FrameworkDifferences:
                 details.setdefault(function, []).append(f"{key[0]} [{key[1]}]")
         return details
 
-    def functions_to_note(self, keep: bool) -> dict[str, Noted]:
+    def list_functions_to_note(self, keep: bool) -> dict[str, Noted]:
         """Return the functions whose lines are noted on either version, by its label.
 
         Args:
@@ -105,7 +105,7 @@ class FrameworkDifferences:
         if keep:
             return {"old": [], "new": []}
         lines: dict[str, Noted] = {
-            label: [[piece.file_on(label), piece.name] for piece in self.differing]
+            label: [[piece.get_file_on(label), piece.name] for piece in self.differing]
             for label in VERSIONS
         }
         if not any(piece.how == REMOVED for piece in self.differing):
@@ -113,16 +113,16 @@ class FrameworkDifferences:
         return lines
 
 
-def _owns(adapter: Adapter, piece: Changed) -> bool:
+def _owns_piece(adapter: Adapter, piece: Changed) -> bool:
     package = piece.file.partition("/")[0]
     return package in adapter.framework.modules or bool(
         adapter.framework.checkout and package.startswith(adapter.name)
     )
 
 
-def find_unowned(adapters: Iterable[Adapter], inventory: Inventory) -> list[Changed]:
+def list_pieces_of_no_framework(adapters: Iterable[Adapter], inventory: Inventory) -> list[Changed]:
     """Return pieces of packages that are none of these frameworks'."""
-    return [piece for piece in inventory.pieces if not any(_owns(x, piece) for x in adapters)]
+    return [piece for piece in inventory.pieces if not any(_owns_piece(x, piece) for x in adapters)]
 
 
 def compare_framework(
@@ -134,25 +134,27 @@ def compare_framework(
         selects: record the old version only of trainings that execute something that differs.
     """
     if late := sum(detail.why == LATE for detail in own.details.not_probed):
-        note_cut(f"{late} of {own.details.total_count} details of {own.name}")
-    explained = both.explain(
+        note_skipped_task(f"{late} of {own.details.total_count} details of {own.name}")
+    explained = both.explain_differing_trainings(
         _record_and_compare(both, own, trainings, selects),
         trainings,
         own.differing,
         own.pieces,
-        own.probed,
+        own.details_by_probed_function,
     )
     recorded, executions = explained.recorded, explained.executions
-    checks = entries.list_trainings(recorded.traced, recorded.not_traced, recorded.same, own.name)
+    checks = entries.make_training_entries(
+        recorded.traced, recorded.not_traced, recorded.same, own.name
+    )
     # of the others it is not known which of the changed functions they could do without
     evident = [check for check in checks if check.name not in recorded.stand_ins]
-    details = entries.list_details(own.details, own.standing, own.name)
+    details = entries.make_detail_entries(own.details, own.standing, own.name)
     executed = ExecutedCode(
         traces=recorded.traces,
-        checks=entries.collect_evidence([*evident, *details], explained.culprits),
+        checks=entries.collect_states_and_culprits([*evident, *details], explained.culprits),
     )
     functions = [
-        *attribution.select_explaining_functions(
+        *attribution.select_functions_that_explain(
             explained.culprits.values(), own.details.changed, own.differing, executions
         ),
         *attribution.choose_functions_to_show(executions),
@@ -174,12 +176,12 @@ def compare_framework(
         entries=(
             *checks,
             *details,
-            *entries.list_defaults(own.defaults, own.unread, own.name),
-            *both.list_pieces(executions, executed, own.name),
+            *entries.make_default_entries(own.defaults, own.unread, own.name),
+            *both.list_entries_of_code(executions, executed, own.name),
         ),
         executions=tuple(executions),
         culprits=explained.culprits,
-        hunks=attribution.pair_lines(
+        hunks=attribution.collect_differing_lines(
             functions, recordings.collect_executed_lines(recorded.traces[1])
         ),
         costs=explained.costs,
@@ -193,8 +195,8 @@ def _record_and_compare(
     difference = None
     if selects:
         files = {file.file: file.without_effect for file in both.inventory.files}
-        difference = training_selection.find_difference(both.inventory.pieces, files)
-    lines = own.functions_to_note(both.options.keep is not None)
+        difference = training_selection.sort_differences_by_effect(both.inventory.pieces, files)
+    lines = own.list_functions_to_note(both.options.keep is not None)
     return recordings.record_and_compare(
         both.runtimes, trainings, lines, difference, own.differing, both.options
     )

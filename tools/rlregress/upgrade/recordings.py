@@ -13,7 +13,7 @@ from rlregress.model.explain import Repeated
 from rlregress.model.recorded_traces import Comparison, NotTraced, Trace, Traced
 from rlregress.model.upgrade_result import Culprits
 from rlregress.trace import rounding
-from rlregress.trace.child_processes import is_over, note_cut
+from rlregress.trace.child_processes import is_time_over, note_skipped_task
 from rlregress.upgrade import expected_stages
 from rlregress.upgrade.culprits import culprit_search, diverging_groups
 from rlregress.upgrade.differences.training_selection import Difference
@@ -63,22 +63,24 @@ def record_and_compare(
     if not trainings:
         return Recorded()
     trainings = sorted(trainings, key=lambda training: " " in training.name)
-    progress.begin(expected_stages.RECORDING, 2 * len(trainings))
-    until = options.until("traces")
+    progress.begin_stage(expected_stages.RECORDING, 2 * len(trainings))
+    until = options.time_limit_of_stage("traces")
     if difference is None:
-        old, new = runtimes.record(trainings, lines, until=until)
+        old, new = runtimes.record_on_both_versions(trainings, lines, until=until)
         same: list[str] = []
     else:
-        old, new = runtimes.record_new_first(
-            trainings, lines, partial(_select_affected, difference), until
+        old, new = runtimes.record_new_then_chosen_old(
+            trainings, lines, partial(_select_trainings_to_compare, difference), until
         )
-        same = [name for name, trace in new.items() if not difference.select_executed(trace)]
+        same = [
+            name for name, trace in new.items() if not difference.select_executed_differences(trace)
+        ]
         options.say(
             f"{trainings[0].owner}: {len(same)} of {len(trainings)} trainings execute nothing that "
             + (f"differs; {difference.because}" if difference.because else "differs")
         )
     unsupported = [
-        compared_trainings.report_unsupported(name, why)
+        compared_trainings.report_training_of_neither_version(name, why)
         for name in same
         if (why := str(new[name].header.get("not_offered", "")))
     ]
@@ -93,10 +95,10 @@ def record_and_compare(
     )
 
 
-def _select_affected(difference: Difference, new: Mapping[str, Trace]) -> list[str]:
+def _select_trainings_to_compare(difference: Difference, new: Mapping[str, Trace]) -> list[str]:
     """Return the trainings that execute something that differs, in the order that says most."""
-    executed = {name: difference.select_executed(trace) for name, trace in new.items()}
-    return diverging_groups.order_by_evidence(
+    executed = {name: difference.select_executed_differences(trace) for name, trace in new.items()}
+    return diverging_groups.spread_trainings_over_functions(
         {name: keys[0] for name, keys in executed.items() if keys}
     )
 
@@ -111,25 +113,32 @@ def compare_recorded(
     """Compare trainings that were recorded on both versions."""
     old, new = traces
     once = {
-        t.name: compared_trainings.compare_once(t.name, old[t.name], new[t.name])
+        t.name: compared_trainings.compare_recorded_training(t.name, old[t.name], new[t.name])
         for t in trainings
-        if t.name in old and t.name in new and not is_over()
+        if t.name in old and t.name in new and not is_time_over()
     }
     late = [training for training in trainings if training.name not in once]
     trainings = [training for training in trainings if training.name in once]
-    stand_for = _choose_representatives(once, (old, new), differing)
-    repetitions = _repeat_diverging(runtimes, trainings, once, (old, new), stand_for, options)
+    stand_for = _choose_representative_trainings(once, (old, new), differing)
+    repetitions = _record_diverging_trainings_again(
+        runtimes, trainings, once, (old, new), stand_for, options
+    )
     # what does not repeat itself is not compared by whoever reads them later, either
     old = {**old, **{name: both[0].trace for name, both in repetitions.items()}}
     new = {**new, **{name: both[1].trace for name, both in repetitions.items()}}
-    once |= _measure_rounding(runtimes, trainings, once, (old, new), stand_for, options)
+    once |= _compare_with_rounding_measured(
+        runtimes, trainings, once, (old, new), stand_for, options
+    )
     traced: list[Traced] = []
     not_traced = [
-        compared_trainings.report_too_late(training, options.minutes) for training in late
+        compared_trainings.report_training_not_in_time(training, options.minutes)
+        for training in late
     ]
     if late:
         options.say(f"{len(late)} trainings were not compared: --minutes are over")
-        note_cut(f"{len(late)} of {len(late) + len(trainings)} trainings of {late[0].owner}")
+        note_skipped_task(
+            f"{len(late)} of {len(late) + len(trainings)} trainings of {late[0].owner}"
+        )
     for training in trainings:
         name, comparison = training.name, once[training.name]
         if isinstance(comparison, NotTraced):
@@ -137,7 +146,7 @@ def compare_recorded(
             if comparison.counts:
                 options.say(f"{training.owner} {comparison}")
             continue
-        both = compared_trainings.describe_compared(
+        both = compared_trainings.describe_compared_training(
             name, comparison, old[name], new[name], repetitions.get(name)
         )
         traced.append(both)
@@ -149,14 +158,14 @@ def compare_recorded(
         options.say(f"{trainings[0].owner} scenarios: {counts}")
     stand_ins = {name: recorded for name, recorded in stand_for.items() if recorded != name}
     return Recorded(
-        traced=diverging_groups.extend_to_group(traced, stand_ins),
+        traced=diverging_groups.note_searched_representatives(traced, stand_ins),
         not_traced=not_traced,
         traces=(old, new),
         stand_ins=stand_ins,
     )
 
 
-def _choose_representatives(
+def _choose_representative_trainings(
     once: Mapping[str, Comparison | NotTraced],
     traces: Traces,
     differing: Sequence[Changed],
@@ -171,14 +180,15 @@ def _choose_representatives(
         diverging, traces, {traced_training.key for traced_training in differing}
     )
     stand_for_all = len(set(stand_for.values()))
-    progress.change(expected_stages.REPETITION, 2 * stand_for_all)
-    progress.change(
-        culprit_search.STAGE, expected_stages.expected_reverted(stand_for_all, len(differing))
+    progress.change_next_stage(expected_stages.REPETITION, 2 * stand_for_all)
+    progress.change_next_stage(
+        culprit_search.STAGE,
+        expected_stages.estimate_recordings_to_revert(stand_for_all, len(differing)),
     )
     return stand_for
 
 
-def _repeat_diverging(
+def _record_diverging_trainings_again(
     runtimes: Runtimes,
     trainings: Sequence[Training],
     once: Mapping[str, Comparison | NotTraced],
@@ -201,16 +211,16 @@ def _repeat_diverging(
         options.say(
             f"recording {len(to_repeat)} trainings again, to see whether they repeat themselves"
         )
-        progress.begin(expected_stages.REPETITION, 2 * len(to_repeat))
-        old_again, new_again = runtimes.record(
-            [compared_trainings.name_first_difference(t, once[t.name]) for t in to_repeat],
+        progress.begin_stage(expected_stages.REPETITION, 2 * len(to_repeat))
+        old_again, new_again = runtimes.record_on_both_versions(
+            [compared_trainings.name_parts_of_first_difference(t, once[t.name]) for t in to_repeat],
             again=True,
-            until=options.until("causes"),
+            until=options.time_limit_of_stage("causes"),
         )
         recorded = old_again.keys() & new_again.keys()
         names = [training.name for training in to_repeat if training.name in recorded]
         if len(names) < len(to_repeat):
-            note_cut("repetitions of trainings that differ: they count as different")
+            note_skipped_task("repetitions of trainings that differ: they count as different")
         repetitions |= {
             n: compared_trainings.pair_repetitions((old[n], new[n]), (old_again[n], new_again[n]))
             for n in names
@@ -239,7 +249,7 @@ def _repeat_diverging(
     return repetitions
 
 
-def _measure_rounding(
+def _compare_with_rounding_measured(
     runtimes: Runtimes,
     trainings: Sequence[Training],
     once: Mapping[str, Comparison | NotTraced],
@@ -263,11 +273,11 @@ def _measure_rounding(
     if not copies:
         return {}
     options.say(f"measuring rounding: {rounding.COPIES} copies of {len(copies)} trainings")
-    progress.begin("measuring rounding", sum(map(len, copies.values())))
-    recorded = runtimes.record_temporarily(
+    progress.begin_stage("measuring rounding", sum(map(len, copies.values())))
+    recorded = runtimes.record_without_storing(
         "old",
         [copy for copies_of_one in copies.values() for copy in copies_of_one],
-        until=options.until("causes"),
+        until=options.time_limit_of_stage("causes"),
     )
     old, new = traces
     comparisons: dict[str, Comparison | NotTraced] = {}
@@ -276,13 +286,17 @@ def _measure_rounding(
         assert isinstance(comparison, Comparison)
         copied = [recorded[t.name] for t in perturbed if t.name in recorded]
         if len(copied) < len(perturbed):
-            note_cut("rounding of trainings that differ by little: they count as different")
+            note_skipped_task(
+                "rounding of trainings that differ by little: they count as different"
+            )
             continue
-        comparisons[name] = rounding.measure_rounding(comparison, old[name], new[name], copied)
+        comparisons[name] = rounding.measure_rounding_of_comparison(
+            comparison, old[name], new[name], copied
+        )
     return comparisons
 
 
-def find_culprits(
+def find_culprits_of_diverging(
     runtimes: Runtimes,
     recorded: Recorded,
     trainings: Sequence[Training],
@@ -307,16 +321,18 @@ def find_culprits(
     if diverging and differing:
         options.say(f"searching for culprits; diverging trainings: {len(diverging)}")
     if diverging:
-        progress.begin(culprit_search.STAGE)
+        progress.begin_stage(culprit_search.STAGE)
     culprits_by_training = culprit_search.search_culprits(
         diverging,
         by_name,
         differing,
-        lambda jobs: runtimes.record_temporarily("new", list(jobs), until=options.until("causes")),
-        until=options.until("causes"),
+        lambda jobs: runtimes.record_without_storing(
+            "new", list(jobs), until=options.time_limit_of_stage("causes")
+        ),
+        until=options.time_limit_of_stage("causes"),
     )
-    if diverging and differing and is_over(options.until("causes")):
-        note_cut("the rest of the search for culprits")
+    if diverging and differing and is_time_over(options.time_limit_of_stage("causes")):
+        note_skipped_task("the rest of the search for culprits")
     culprits_by_training = {
         name: culprit_search.add_one_sided_functions(culprits, pieces)
         for name, culprits in culprits_by_training.items()

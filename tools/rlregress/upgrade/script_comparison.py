@@ -9,7 +9,7 @@ from rlregress import progress
 from rlregress.model import differences as model
 from rlregress.model.recorded_traces import NotTraced, Traced
 from rlregress.model.upgrade_result import ScriptNames, ScriptResult
-from rlregress.trace.child_processes import note_cut
+from rlregress.trace.child_processes import note_skipped_task
 from rlregress.upgrade import expected_stages, recordings
 from rlregress.upgrade.both_versions import BothVersions, ExecutedCode
 from rlregress.upgrade.culprits import attribution
@@ -24,33 +24,36 @@ def compare_script(both: BothVersions, script: Training) -> tuple[ScriptResult, 
     script, traces, steps, seconds = _record_script(both, script)
     pieces, options = both.inventory.pieces, both.options
     differing = [piece for piece in pieces if piece.counts]
-    progress.expect(expected_stages.list_script_stages(seconds, len(differing), options))
+    progress.expect_stages(expected_stages.list_stages_of_script(seconds, len(differing), options))
     if script.name in traces[0] and script.name in traces[1]:
         recorded = recordings.compare_recorded(both.runtimes, [script], traces, differing, options)
     else:
-        note_cut(f"{script.name}; --steps records fewer environment steps")
-        late = compared_trainings.report_too_late(script, options.minutes)
+        note_skipped_task(f"{script.name}; --steps records fewer environment steps")
+        late = compared_trainings.report_training_not_in_time(script, options.minutes)
         recorded = Recorded(not_traced=[late], traces=traces)
-    explained = both.explain(recorded, [script], differing, pieces, {})
+    explained = both.explain_differing_trainings(recorded, [script], differing, pieces, {})
     recorded, executions = explained.recorded, explained.executions
     compared_script = recorded.traced[0] if recorded.traced else recorded.not_traced[0]
-    checks = entries.list_trainings(recorded.traced, recorded.not_traced, (), "", model.SCRIPT)
-    executed = ExecutedCode(
-        traces=recorded.traces, checks=entries.collect_evidence(checks, explained.culprits)
+    checks = entries.make_training_entries(
+        recorded.traced, recorded.not_traced, (), "", model.SCRIPT
     )
-    functions = attribution.select_explaining_functions(
+    executed = ExecutedCode(
+        traces=recorded.traces,
+        checks=entries.collect_states_and_culprits(checks, explained.culprits),
+    )
+    functions = attribution.select_functions_that_explain(
         explained.culprits.values(), (), (), executions
     )
     result = ScriptResult(
         training=compared_script,
         entries=(
             *checks,
-            *entries.list_untraced_steps(script.name, steps),
-            *both.list_pieces(executions, executed),
+            *entries.make_untraced_steps_entry(script.name, steps),
+            *both.list_entries_of_code(executions, executed),
         ),
         executions=tuple(executions),
         culprits=explained.culprits,
-        hunks=attribution.pair_lines(
+        hunks=attribution.collect_differing_lines(
             functions, recordings.collect_executed_lines(recorded.traces[1])
         ),
         names=_find_missing_names(both, compared_script),
@@ -64,9 +67,11 @@ def _record_script(both: BothVersions, script: Training) -> tuple[Training, Trac
 
     A script that has not ended in time is compared as far as both versions have come.
     """
-    progress.begin(f"recording {script.name} on both versions", 2)
-    until = both.options.until("script")
-    old, new = both.runtimes.record([script], {"old": True, "new": True}, until=until)
+    progress.begin_stage(f"recording {script.name} on both versions", 2)
+    until = both.options.time_limit_of_stage("script")
+    old, new = both.runtimes.record_on_both_versions(
+        [script], {"old": True, "new": True}, until=until
+    )
     if script.name not in old or script.name not in new:
         return script, (old, new), 0, 0.0
     seconds = max(traces[script.name].header.get("wall_seconds", 0.0) for traces in (old, new))
@@ -78,21 +83,23 @@ def _record_script(both: BothVersions, script: Training) -> tuple[Training, Trac
     both.options.say(
         f"{script.name} has not ended: its first {steps} environment steps are compared"
     )
-    note_cut(f"{script.name} after {steps} environment steps; --steps records fewer")
+    note_skipped_task(f"{script.name} after {steps} environment steps; --steps records fewer")
     old, new = (
-        {script.name: compared_trainings.cut_trace(traces[script.name], steps)}
+        {script.name: compared_trainings.cut_trace_at_step(traces[script.name], steps)}
         for traces in (old, new)
     )
-    return compared_trainings.cut_training(script, steps), (old, new), steps, seconds
+    return compared_trainings.cut_training_at_step(script, steps), (old, new), steps, seconds
 
 
 def _find_missing_names(
     both: BothVersions, compared_script: Traced | NotTraced
 ) -> ScriptNames | None:
     """Return the names that are gone and that the script uses; None: none is gone."""
-    broken = both.inventory.broken
+    broken = both.inventory.broken_names
     path = Path((both.options.script or {})["script"])
-    names = names_in_script.find_names_gone(path, broken, both.runtimes) if broken else None
+    names = (
+        names_in_script.find_lost_names_in_script(path, broken, both.runtimes) if broken else None
+    )
     if names is not None and isinstance(compared_script, Traced) and compared_script.crash is None:
         # what ended in an error may not have imported everything
         places = {
@@ -101,6 +108,6 @@ def _find_missing_names(
             for place in trace.header["folders_imported"]
         }
         own = names_in_script.list_user_files(path, names)
-        old = both.inventory.folders("old")
-        names = replace(names, unused=names_in_script.find_unused(broken, own, places, old))
+        old = both.inventory.list_package_folders("old")
+        names = replace(names, unused=names_in_script.find_unused_names(broken, own, places, old))
     return names

@@ -10,7 +10,7 @@ from typing import Any
 
 from rlregress import progress
 from rlregress.model import differences as model
-from rlregress.model.option import NAMES, NUMBER, PATH, make_option
+from rlregress.model.option import NAMES, NUMBER, PATH, make_option_field
 from rlregress.trace.child_processes import Deadline
 from rlregress.upgrade.versions import cached_folders
 
@@ -59,68 +59,70 @@ class Options:
 
     old: str = "installed"
     new: str = "installed"
-    report: Path = make_option(
+    report: Path = make_option_field(
         Path("report"), "--report", "Of the report; default: report/.", metavar="FOLDER"
     )
-    frameworks: Sequence[str] = make_option(
+    frameworks: Sequence[str] = make_option_field(
         (), "--framework", "Default: those that it concerns.", kind=NAMES, metavar="NAMES",
         completed_by="complete_frameworks",
     )  # fmt: skip
-    algorithms: Sequence[str] = make_option(
+    algorithms: Sequence[str] = make_option_field(
         (), "--algorithm", "Trace these alone; default: all.", kind=NAMES, metavar="NAMES"
     )
-    scenarios: Sequence[str] | None = make_option(
+    scenarios: Sequence[str] | None = make_option_field(
         None, "--scenario", "Trace these alone; all, or none.", kind=NAMES, metavar="NAMES"
     )
     only_scenarios: bool = False
-    min_coverage: float | None = make_option(
+    min_coverage: float | None = make_option_field(
         None, "--min-coverage", "Changed pieces to execute for code 0; 0.5.", kind=NUMBER,
         metavar="SHARE", least=0.0, most=1.0,
     )  # fmt: skip
-    fail_on: str = make_option(
+    fail_on: str = make_option_field(
         model.FAIL_ON, "--fail-on", "Best verdict whose exit code is not 0.", metavar="VERDICT"
     )
-    accepted: Path | None = make_option(
+    accepted: Path | None = make_option_field(
         None, "--accepted", "File of entries that were reviewed.", kind=PATH, metavar="FILE"
     )
-    trace_all: bool = make_option(
+    trace_all: bool = make_option_field(
         False, "--trace-all", "Trace also what runs no code that differs."
     )
-    returns: bool = make_option(True, "--returns", "Train what diverged, and judge its returns.")
-    one_look: bool = make_option(False, "--single-look", "Judge returns once.")
-    checkpoint: Path | None = make_option(
+    returns: bool = make_option_field(
+        True, "--returns", "Train what diverged, and judge its returns."
+    )
+    one_look: bool = make_option_field(False, "--single-look", "Judge returns once.")
+    checkpoint: Path | None = make_option_field(
         None, "--checkpoint", "Load this file, too: docs/upgrading.md.", kind=PATH, metavar="FILE"
     )
-    loader: Path | None = make_option(
+    loader: Path | None = make_option_field(
         None, "--loader", "Has load(path), for --checkpoint.", kind=PATH, metavar="FILE",
         hidden=True,
     )  # fmt: skip
-    observations: Path | None = make_option(
+    observations: Path | None = make_option_field(
         None, "--observations", "Of NumPy, for --checkpoint.", kind=PATH, metavar="FILE",
         hidden=True,
     )  # fmt: skip
-    environment: str = make_option(
+    environment: str = make_option_field(
         "", "--environment", "Its observations, likewise.", metavar="ID", hidden=True
     )
-    files: bool = make_option(
+    files: bool = make_option_field(
         True, "--old-files", "Load files that the old version saved.", hidden=True
     )
-    workers: int = make_option(
+    workers: int = make_option_field(
         0, "--workers", "Processes; 0: one per core.", short="-n", metavar="N", least=0
     )
-    lend: Sequence[str] = make_option(
+    lend: Sequence[str] = make_option_field(
         (), "--lend", "Packages that both find, if one installs them.", kind=NAMES, metavar="NAMES"
     )
     script: Mapping[str, Any] | None = None
-    minutes: float = make_option(
+    minutes: float = make_option_field(
         0.0, "--minutes", "End all that runs after so many.", metavar="M", least=0.0
     )
     started: float = field(default_factory=time.time)
     compared_from: float = 0.0
     keep: Path | None = None
-    say: Callable[[str], None] = field(default=cached_folders.silent)
+    say: Callable[[str], None] = field(default=cached_folders.ignore_message)
 
-    def until(self, stage: str) -> float | None:
+    def time_limit_of_stage(self, stage: str) -> float | None:
         """Return the time at which a stage ends; None: there is no limit."""
         if not self.minutes:
             return None
@@ -129,30 +131,32 @@ class Options:
         start = progress.read_durations().start * progress.estimate_slowdown()
         return min(max(end, time.time() + 3 * start), self.deadline.at) if stage in _FIRST else end
 
-    def chooses_scenario(self, title: str) -> bool:
+    def includes_scenario(self, title: str) -> bool:
         """Return whether a training is traced if its algorithm is: a plain one, or a chosen
         scenario.
         """
         scenario = title.partition(" ")[2]
         return not scenario or self.scenarios is None or scenario in self.scenarios
 
-    def traces(self, title: str) -> bool:
+    def includes_training(self, title: str) -> bool:
         """Return whether a built-in training is traced."""
         algorithm, _, scenario = title.partition(" ")
         is_wanted = not self.algorithms or algorithm in self.algorithms
         return (
-            is_wanted and self.chooses_scenario(title) and bool(scenario or not self.only_scenarios)
+            is_wanted
+            and self.includes_scenario(title)
+            and bool(scenario or not self.only_scenarios)
         )
 
     @property
-    def makes_old_files(self) -> bool:
+    def loads_old_files(self) -> bool:
         """Return whether old files are loaded."""
         # where answers are kept for other pairs, files of one version belong to several of them
         kept = self.keep is not None
         return self.files and not (kept or self.only_scenarios or self.script is not None)
 
     @property
-    def at_once(self) -> int:
+    def processes_at_once(self) -> int:
         """How many processes measure at a time."""
         return self.workers or 2
 

@@ -19,12 +19,12 @@ import scipy
 from rlregress.errors import UserError
 from rlregress.model.cells import Band, BandVerdict
 from rlregress.verdicts import ceiling
-from rlregress.verdicts.family import holm_by_name
-from rlregress.verdicts.looks import single_look
-from rlregress.verdicts.power import drop_observed_beyond
+from rlregress.verdicts.family import adjust_by_holm_with_names
+from rlregress.verdicts.looks import make_single_look
+from rlregress.verdicts.power import find_drop_observed_beyond
 
 
-def recover_band(mean: float, half: float, seeds: int = 5, decimals: int = 1) -> Band:
+def recover_band_from_print(mean: float, half: float, seeds: int = 5, decimals: int = 1) -> Band:
     """Recover mean and standard deviation from a printed half width.
 
     Four returns of 1000 and one of 193 are printed as 838.6 +- 282.9.
@@ -51,7 +51,7 @@ def recover_band(mean: float, half: float, seeds: int = 5, decimals: int = 1) ->
     )
 
 
-def band_p_value(band: Band, new: Sequence[float]) -> float:
+def compute_band_p_value(band: Band, new: Sequence[float]) -> float:
     """Return the two-sided p-value of the pooled t-test of a band against new returns [n], n >= 2.
 
     Of the p-values that the rounding of the printed numbers allows, this is the largest.
@@ -67,13 +67,13 @@ def band_p_value(band: Band, new: Sequence[float]) -> float:
     return float(test.pvalue)
 
 
-def _standard_error(sd: float, seeds: int, new: np.ndarray) -> float:
+def _compute_standard_error(sd: float, seeds: int, new: np.ndarray) -> float:
     """Return the standard error of the difference of means, with the pooled variance."""
     squares = (seeds - 1) * sd**2 + (len(new) - 1) * float(new.var(ddof=1))
     return math.sqrt(squares / (seeds + len(new) - 2) * (1 / seeds + 1 / len(new)))
 
 
-def smallest_band_drop(
+def compute_smallest_band_drop(
     seeds: int, n: int, hypotheses: int = 1, alpha: float = 0.05, power: float = 0.8
 ) -> float:
     """Return the smallest drop that this check detects, in standard deviations of one run's return.
@@ -106,19 +106,19 @@ class BandSample:
     ceiling_counts: tuple[int, int] | None = None
 
 
-def _count_failing(sample: BandSample) -> int:
+def _count_failing_runs(sample: BandSample) -> int:
     values = np.asarray(sample.new, dtype=np.float64)
     # the printed mean is rounded: a return within its rounding has reached it
     return int(np.count_nonzero(values < sample.band.mean - sample.band.rounding))
 
 
-def _band_or_ceiling_p_value(sample: BandSample) -> float:
+def _compute_band_or_ceiling_p_value(sample: BandSample) -> float:
     band = sample.band
     if band.half > 0:
-        return band_p_value(band, sample.new)
+        return compute_band_p_value(band, sample.new)
     # without spread there is no t-test: at a ceiling, only failing seeds show a drop
     failed, published = sample.ceiling_counts or (0, band.seeds)
-    return ceiling.fisher_p(failed, published, _count_failing(sample), len(sample.new))
+    return ceiling.compute_fisher_p(failed, published, _count_failing_runs(sample), len(sample.new))
 
 
 def judge_bands(
@@ -144,8 +144,8 @@ def judge_bands(
                 f"cell {name} cannot be judged against a published band: expected at least two "
                 f"finite new returns, found {len(sample.new)} returns."
             )
-    p = {name: _band_or_ceiling_p_value(sample) for name, sample in samples.items()}
-    adjusted = holm_by_name(p)
+    p = {name: _compute_band_or_ceiling_p_value(sample) for name, sample in samples.items()}
+    adjusted = adjust_by_holm_with_names(p)
     return {
         name: _judge_band(sample, p[name], adjusted[name], alpha, len(samples), floor, must_detect)
         for name, sample in samples.items()
@@ -170,20 +170,23 @@ def _judge_band(
     visible: float | None
     if band.half > 0:
         margin = float(scipy.stats.t.isf(alpha / 2, band.seeds + n - 2))
-        margin *= _standard_error(band.sd_high, band.seeds, new)
+        margin *= _compute_standard_error(band.sd_high, band.seeds, new)
         interval = (effect - margin, effect + margin)
         # a drop must be rejected and observed beyond the floor: the harder condition counts
-        beyond = drop_observed_beyond(floor * scale, band.seeds, n, band.sd)
-        visible = max(smallest_band_drop(band.seeds, n, hypotheses, alpha) * band.sd, beyond)
+        beyond = find_drop_observed_beyond(floor * scale, band.seeds, n, band.sd)
+        visible = max(
+            compute_smallest_band_drop(band.seeds, n, hypotheses, alpha) * band.sd, beyond
+        )
         basis = f"a {band.seeds}-seed band, pooled t-test, a coarse check"
     else:
         failed, published = sample.ceiling_counts or (0, band.seeds)
-        share = ceiling.smallest_detected_share(
-            failed, published, single_look(n), alpha / hypotheses
+        share = ceiling.find_smallest_detected_share(
+            failed, published, make_single_look(n), alpha / hypotheses
         )
         visible = None if share is None else share * scale
         basis = (
-            f"{_count_failing(sample)} of {n} new seeds fail to reach {band.mean:g}, {failed} of "
+            f"{_count_failing_runs(sample)} of {n} new seeds fail to reach {band.mean:g}, "
+            f"{failed} of "
             f"{published} published ones, Fisher's exact test, a coarse check"
         )
     # A band of width 0 is tested for failing seeds only: it can show no gain.

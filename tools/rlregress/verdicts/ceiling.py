@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from rlregress.verdicts.looks import Looks
 
 
-def is_at_ceiling(returns: ArrayLike) -> bool:
+def are_returns_at_ceiling(returns: ArrayLike) -> bool:
     """Return whether at least half of the returns [m], and two, equal the largest one exactly."""
     values = np.asarray(returns, dtype=np.float64)
     # exact equality: only a bounded return repeats to the last bit
@@ -24,13 +24,13 @@ def is_at_ceiling(returns: ArrayLike) -> bool:
     return ties >= 2 and 2 * ties >= len(values)
 
 
-def fisher_p(stored_failed: int, m: int, new_failed: int, n: int) -> float:
+def compute_fisher_p(stored_failed: int, m: int, new_failed: int, n: int) -> float:
     """Return the one-sided p of Fisher's exact test that more new seeds fail than stored ones."""
     table = [[new_failed, n - new_failed], [stored_failed, m - stored_failed]]
     return float(scipy.stats.fisher_exact(table, alternative="greater").pvalue)
 
 
-def smallest_rejecting_count(stored_failed: int, m: int, n: int, level: float) -> int | None:
+def find_smallest_rejecting_count(stored_failed: int, m: int, n: int, level: float) -> int | None:
     """Return the fewest failures among n new seeds that give p < ``level``; None if none do."""
     failed = np.arange(n + 1)
     # Fisher's p-value of each count at once: sf(k - 1) is the probability of k failures or more
@@ -39,7 +39,7 @@ def smallest_rejecting_count(stored_failed: int, m: int, n: int, level: float) -
     return int(rejecting[0]) if len(rejecting) else None
 
 
-def smallest_detected_share(
+def find_smallest_detected_share(
     stored_failed: int, m: int, looks: Looks, level: float, power: float = 0.8
 ) -> float | None:
     """Return the smallest share of failing seeds that is detected with ``power``.
@@ -56,37 +56,42 @@ def smallest_detected_share(
     Returns:
         A share in (0, 1], or None where no collapse is detected.
     """
-    steps = _look_bounds(stored_failed, m, looks, level)
-    if rejection_probability(steps, 1.0) < power:
+    steps = _list_bounds_of_looks(stored_failed, m, looks, level)
+    if compute_rejection_probability(steps, 1.0) < power:
         return None
     # bisection: the probability of rejection grows with the share
     low, high = 0.0, 1.0
     while high - low > 1e-6:
         middle = (low + high) / 2
         low, high = (
-            (low, middle) if rejection_probability(steps, middle) >= power else (middle, high)
+            (low, middle)
+            if compute_rejection_probability(steps, middle) >= power
+            else (middle, high)
         )
     return high
 
 
-def detects_collapse(
+def is_collapse_detected(
     share: float, stored_failed: int, m: int, looks: Looks, level: float, power: float = 0.8
 ) -> bool:
     """Return whether a collapse of this share of the seeds is detected."""
-    return rejection_probability(_look_bounds(stored_failed, m, looks, level), share) >= power
+    return (
+        compute_rejection_probability(_list_bounds_of_looks(stored_failed, m, looks, level), share)
+        >= power
+    )
 
 
-def _look_bounds(
+def _list_bounds_of_looks(
     stored_failed: int, m: int, looks: Looks, level: float
 ) -> list[tuple[int, int, int]]:
-    """Return the arguments of ``rejection_probability``: new seeds and bounds of each look."""
+    """Return new seeds and bounds of each look, as ``compute_rejection_probability`` takes them."""
     steps = []
     before = 0
     accepting = (*looks.accept_cell, 0.0)  # nothing goes on after the last look
     for n, weight, accept in zip(looks.run_counts, looks.weights, accepting, strict=True):
         # Bonferroni over the looks: each spends its share of the level
-        rejecting = smallest_rejecting_count(stored_failed, m, n, weight * level)
-        continuing = smallest_rejecting_count(stored_failed, m, n, accept)
+        rejecting = find_smallest_rejecting_count(stored_failed, m, n, weight * level)
+        continuing = find_smallest_rejecting_count(stored_failed, m, n, accept)
         # more failures than there are seeds
         never = n + 1
         steps.append(
@@ -100,7 +105,7 @@ def _look_bounds(
     return steps
 
 
-def rejection_probability(steps: Sequence[tuple[int, int, int]], share: float) -> float:
+def compute_rejection_probability(steps: Sequence[tuple[int, int, int]], share: float) -> float:
     """Return the probability of rejection if each new seed fails with probability ``share``.
 
     Args:

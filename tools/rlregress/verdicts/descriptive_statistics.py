@@ -14,18 +14,18 @@ import scipy
 from numpy.typing import ArrayLike
 
 
-def interquartile_mean(values: ArrayLike) -> float:
+def compute_interquartile_mean(values: ArrayLike) -> float:
     """Return the mean of the values [n] without the lowest and highest quarter; nan if empty."""
-    finite = keep_finite(values)
+    finite = select_finite_values(values)
     return float(scipy.stats.trim_mean(finite, 0.25)) if len(finite) else math.nan
 
 
-def probability_of_improvement(stored: ArrayLike, new: ArrayLike) -> float:
+def compute_probability_of_improvement(stored: ArrayLike, new: ArrayLike) -> float:
     """Return the share of pairs (stored [m], new [n]) in which the new value is larger.
 
     Ties count half; nan if either array is empty.
     """
-    finite_stored, finite_new = keep_finite(stored), keep_finite(new)
+    finite_stored, finite_new = select_finite_values(stored), select_finite_values(new)
     pairs = len(finite_stored) * len(finite_new)
     if not pairs:
         return math.nan
@@ -33,7 +33,7 @@ def probability_of_improvement(stored: ArrayLike, new: ArrayLike) -> float:
     return float(scipy.stats.mannwhitneyu(finite_new, finite_stored).statistic) / pairs
 
 
-def keep_finite(values: ArrayLike) -> np.ndarray:
+def select_finite_values(values: ArrayLike) -> np.ndarray:
     """Return the finite values [k]."""
     numbers = np.asarray(values, dtype=np.float64)
     return np.asarray(numbers[np.isfinite(numbers)])

@@ -10,7 +10,7 @@ import scipy
 from numpy.typing import ArrayLike
 
 
-def welch_interval(
+def compute_welch_interval(
     stored: ArrayLike, new: ArrayLike, confidence: float = 0.95
 ) -> tuple[float, float] | None:
     """Return Welch's interval of mean(new) - mean(stored), stored [m], new [n].
@@ -24,10 +24,10 @@ def welch_interval(
     Returns:
         (low, high), or None with a single stored or new value, or no spread on both.
     """
-    return group_interval([(stored, new)], [1.0], confidence)
+    return compute_group_interval([(stored, new)], [1.0], confidence)
 
 
-def group_interval(
+def compute_group_interval(
     cells: Sequence[tuple[ArrayLike, ArrayLike]],
     scales: Sequence[float],
     confidence: float = 0.95,

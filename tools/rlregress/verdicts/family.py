@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 Name = TypeVar("Name")
 
 
-def holm_adjust(p_values: ArrayLike, weights: ArrayLike = 1.0) -> NDArray[np.float64]:
+def adjust_by_holm(p_values: ArrayLike, weights: ArrayLike = 1.0) -> NDArray[np.float64]:
     """Return the adjusted p-values of Holm's step-down procedure (Holm 1979, weights: section 4).
 
     If a test rejects where the adjusted value is below alpha, one or more false rejections have a
@@ -43,7 +43,7 @@ def holm_adjust(p_values: ArrayLike, weights: ArrayLike = 1.0) -> NDArray[np.flo
     return adjusted
 
 
-def holm_by_name(
+def adjust_by_holm_with_names(
     p_values: Mapping[Name, float], weights: Mapping[Name, float] = MappingProxyType({})
 ) -> dict[Name, float]:
     """Return Holm's adjusted p-values of named hypotheses, under the same names.
@@ -53,11 +53,13 @@ def holm_by_name(
     """
     if not p_values:
         return {}
-    adjusted = holm_adjust(list(p_values.values()), [weights.get(name, 1.0) for name in p_values])
+    adjusted = adjust_by_holm(
+        list(p_values.values()), [weights.get(name, 1.0) for name in p_values]
+    )
     return dict(zip(p_values, adjusted.tolist(), strict=True))
 
 
-def combine_mid_p(mid_p: ArrayLike) -> NDArray[np.float64]:
+def combine_mid_p_values(mid_p: ArrayLike) -> NDArray[np.float64]:
     """Return one p-value for a group: Stouffer's z of one-sided mid-p values.
 
     z = sum_i Phi^-1(1 - p_i) / sqrt(k). A change in an implementation usually moves all its

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rlregress.verdicts.permutation import smallest_p_value
+from rlregress.verdicts.permutation import compute_smallest_p_value
 
 FloatArray = NDArray[np.float64]
 
@@ -40,16 +40,16 @@ class Looks:
         """Number of new runs of a cell after the last look."""
         return self.run_counts[-1]
 
-    def find_look(self, run: int) -> int:
+    def find_look_of_run(self, run: int) -> int:
         """Return the index of the look whose block has run ``run``; both count from 0."""
         return next(look for look, count in enumerate(self.run_counts) if run < count)
 
-    def could_reject(self, m: int, level: float) -> bool:
+    def could_reject_at_level(self, m: int, level: float) -> bool:
         """Return whether any data could give m stored runs a sequential p below ``level``."""
         pairs = zip(self.run_counts, self.weights, strict=True)
-        return any(smallest_p_value(m, n) / weight < level for n, weight in pairs)
+        return any(compute_smallest_p_value(m, n) / weight < level for n, weight in pairs)
 
-    def combine_p_values(self, p_values: Sequence[float] | FloatArray) -> FloatArray:
+    def combine_p_values_of_looks(self, p_values: Sequence[float] | FloatArray) -> FloatArray:
         """Return min_k p_k / w_k of the p-values of the looks so far [k, ...]; float64 [...]."""
         values = np.asarray(p_values, dtype=np.float64)
         # the weights lie along the first axis, that of the looks
@@ -58,7 +58,7 @@ class Looks:
         return np.minimum(smallest, 1.0)
 
 
-def single_look(n: int) -> Looks:
+def make_single_look(n: int) -> Looks:
     """Return the gate of fixed size: one look at n new runs of each cell."""
     return Looks((n,), (1.0,))
 

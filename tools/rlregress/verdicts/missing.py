@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from rlregress.model.quantities import RETURNS, Quantity
 from rlregress.verdicts import ceiling
-from rlregress.verdicts.looks import Looks, single_look
-from rlregress.verdicts.power import drop_observed_beyond, smallest_drop
+from rlregress.verdicts.looks import Looks, make_single_look
+from rlregress.verdicts.power import estimate_smallest_drop, find_drop_observed_beyond
 from rlregress.verdicts.rules import Rules
 
 FloatArray = NDArray[np.float64]
@@ -22,7 +22,7 @@ _SEEDS = (5, 10, 15, 20, 25, 30, 40, 50, 60, 80, 100, 150, 200, 300, 500)
 _POWER = 0.8
 
 
-def t_test_drop(m: int, n: int, level: float) -> float:
+def compute_drop_detected_by_t_test(m: int, n: int, level: float) -> float:
     """Return the drop, in sd, that the one-sided t-test of m against n normal returns detects."""
     freedom = m + n - 2
     return float(
@@ -31,7 +31,7 @@ def t_test_drop(m: int, n: int, level: float) -> float:
     )
 
 
-def suggest_cell_seeds(
+def suggest_seeds_of_cell(
     stored: FloatArray,
     looks: Looks,
     hypotheses: int,
@@ -48,40 +48,40 @@ def suggest_cell_seeds(
 
     Args:
         stored: stored returns [m], m at least 2.
-        looks, hypotheses, alpha: as in ``smallest_drop``.
+        looks, hypotheses, alpha: as in ``estimate_smallest_drop``.
         share: the drop that is to be detected with 80 % power.
         floor: as a share of the scale.
     """
     m, level = len(stored), alpha / hypotheses
-    if ceiling.is_at_ceiling(stored):
+    if ceiling.are_returns_at_ceiling(stored):
         # more stored seeds are expected to fail as often as those here
         failing = np.count_nonzero(stored < stored.max()) / m
 
-        def detects(m_: int, looks_: Looks) -> bool:
+        def is_drop_detected(m_: int, looks_: Looks) -> bool:
             # at most all seeds can fail
-            return ceiling.detects_collapse(
+            return ceiling.is_collapse_detected(
                 min(share, 1.0), round(failing * m_), m_, looks_, level, _POWER
             )
 
     else:
-        sd = float(stored.std(ddof=1)) / quantity.scale(stored)
+        sd = float(stored.std(ddof=1)) / quantity.compute_scale(stored)
         # simulating every number of seeds would take minutes: the t-test carries one simulated
         # drop to the others, or stands alone where the present seeds detect no drop
-        detected_drop = smallest_drop(m, looks, hypotheses, alpha).drop
+        detected_drop = estimate_smallest_drop(m, looks, hypotheses, alpha).drop
         ratio = (
-            detected_drop / t_test_drop(m, looks.max_runs, level)
+            detected_drop / compute_drop_detected_by_t_test(m, looks.max_runs, level)
             if math.isfinite(detected_drop)
             else 1.0
         )
 
-        def detects(m_: int, looks_: Looks) -> bool:
-            rejected = ratio * t_test_drop(m_, looks_.max_runs, level) * sd
-            return max(rejected, drop_observed_beyond(floor, m_, looks_.max_runs, sd)) <= share
+        def is_drop_detected(m_: int, looks_: Looks) -> bool:
+            rejected = ratio * compute_drop_detected_by_t_test(m_, looks_.max_runs, level) * sd
+            return max(rejected, find_drop_observed_beyond(floor, m_, looks_.max_runs, sd)) <= share
 
-    return _describe_seeds(m, looks, detects, quantity.loss(share))
+    return _describe_needed_seeds(m, looks, is_drop_detected, quantity.describe_loss(share))
 
 
-def suggest_group_seeds(
+def suggest_seeds_of_group(
     stored: int,
     relative_sd: Sequence[float],
     looks: Looks,
@@ -102,22 +102,33 @@ def suggest_group_seeds(
     sd = float(np.linalg.norm(relative_sd)) / len(relative_sd)
     error_now = math.sqrt(1 / stored + 1 / looks.max_runs)
 
-    def detects(m_: int, looks_: Looks) -> bool:
+    def is_drop_detected(m_: int, looks_: Looks) -> bool:
         # a drop that is detected shrinks like the standard error of the difference of means
         shrunk = math.sqrt(1 / m_ + 1 / looks_.max_runs) / error_now
-        return max(visible * shrunk, drop_observed_beyond(floor, m_, looks_.max_runs, sd)) <= share
+        return (
+            max(visible * shrunk, find_drop_observed_beyond(floor, m_, looks_.max_runs, sd))
+            <= share
+        )
 
-    return _describe_seeds(stored, looks, detects, quantity.common_loss(share))
+    return _describe_needed_seeds(
+        stored, looks, is_drop_detected, quantity.describe_common_loss(share)
+    )
 
 
-def _describe_seeds(m: int, looks: Looks, detects: Callable[[int, Looks], bool], loss: str) -> str:
+def _describe_needed_seeds(
+    m: int, looks: Looks, detects: Callable[[int, Looks], bool], loss: str
+) -> str:
     stored = next((seeds for seeds in _SEEDS if seeds > m and detects(seeds, looks)), None)
     new = next(
-        (seeds for seeds in _SEEDS if seeds > looks.max_runs and detects(m, single_look(seeds))),
+        (
+            seeds
+            for seeds in _SEEDS
+            if seeds > looks.max_runs and detects(m, make_single_look(seeds))
+        ),
         None,
     )
     both = next(
-        (seeds for seeds in _SEEDS if seeds > m and detects(seeds, single_look(seeds))), None
+        (seeds for seeds in _SEEDS if seeds > m and detects(seeds, make_single_look(seeds))), None
     )
     suggestions = []
     if stored is not None:

@@ -54,12 +54,12 @@ class PermutationPValues:
     exact: bool
 
 
-def is_exact(m: int, n: int) -> bool:
+def is_enumerated(m: int, n: int) -> bool:
     """Return whether m stored against n new seeds are judged by enumeration."""
     return math.comb(m + n, n) <= MAX_EXACT
 
 
-def smallest_p_value(m: int, n: int, draws: int = MORE_DRAWS) -> float:
+def compute_smallest_p_value(m: int, n: int, draws: int = MORE_DRAWS) -> float:
     """Return the smallest p-value that m stored against n new seeds can give.
 
     Three against three gives 1/20 = 0.05, which is not below 0.05: such a test cannot fail.
@@ -67,12 +67,12 @@ def smallest_p_value(m: int, n: int, draws: int = MORE_DRAWS) -> float:
     if m < 1 or n < 1:
         return 1.0
     smallest = 1.0 / math.comb(m + n, n)
-    return smallest if is_exact(m, n) else max(smallest, 1.0 / (draws + 1))
+    return smallest if is_enumerated(m, n) else max(smallest, 1.0 / (draws + 1))
 
 
-def can_reject(m: int, n: int, level: float, draws: int = MORE_DRAWS) -> bool:
+def can_reject_at_level(m: int, n: int, level: float, draws: int = MORE_DRAWS) -> bool:
     """Return whether any data could give a p-value below ``level``."""
-    return smallest_p_value(m, n, draws) < level
+    return compute_smallest_p_value(m, n, draws) < level
 
 
 @functools.lru_cache(maxsize=8)
@@ -106,7 +106,7 @@ def draw_arrangements(m: int, n: int, draws: int, rng: np.random.Generator) -> F
     return rows
 
 
-def permutation_p_values(
+def compute_permutation_p_values(
     stored: ArrayLike,
     new: ArrayLike,
     rng: np.random.Generator,
@@ -146,7 +146,9 @@ def permutation_p_values(
 
     exact = math.comb(m + n, n) <= max_exact
     below, above, count = np.zeros(len(pooled)), np.zeros(len(pooled)), 0
-    for rows in [enumerate_arrangements(m, n)] if exact else draw_in_chunks(m, n, draws, rng):
+    for rows in (
+        [enumerate_arrangements(m, n)] if exact else draw_arrangements_in_chunks(m, n, draws, rng)
+    ):
         count += len(rows)
         rows_at_once = max(1, 4_000_000 // len(rows))  # 32 MB of sums at a time
         for start in range(0, len(pooled), rows_at_once):
@@ -166,7 +168,9 @@ def permutation_p_values(
     )
 
 
-def draw_in_chunks(m: int, n: int, draws: int, rng: np.random.Generator) -> Iterator[FloatArray]:
+def draw_arrangements_in_chunks(
+    m: int, n: int, draws: int, rng: np.random.Generator
+) -> Iterator[FloatArray]:
     """Yield the observed arrangement, then ``draws`` random ones, some thousands at a time."""
     for start in range(0, draws, FEW_DRAWS):
         rows = draw_arrangements(m, n, min(FEW_DRAWS, draws - start), rng)
@@ -174,7 +178,7 @@ def draw_in_chunks(m: int, n: int, draws: int, rng: np.random.Generator) -> Iter
         yield rows if start == 0 else rows[1:]
 
 
-def permutation_p_value(
+def compute_p_values_of_one_comparison(
     stored: ArrayLike,
     new: ArrayLike,
     rng: np.random.Generator,
@@ -189,10 +193,10 @@ def permutation_p_value(
     """
     before = np.asarray(stored, dtype=np.float64).reshape(1, -1)
     after = np.asarray(new, dtype=np.float64).reshape(1, -1)
-    rows = permutation_p_values(before, after, rng, draws)
+    rows = compute_permutation_p_values(before, after, rng, draws)
     smallest = min(float(np.asarray(rows.drop)[0]), float(np.asarray(rows.gain)[0]))
     if not rows.exact and more_draws > draws and smallest * (draws + 1) <= FEW_EXTREME:
-        rows = permutation_p_values(before, after, rng, more_draws)
+        rows = compute_permutation_p_values(before, after, rng, more_draws)
     drop, gain, drop_mid, gain_mid = (
         float(np.asarray(value)[0])
         for value in (rows.drop, rows.gain, rows.drop_mid, rows.gain_mid)
@@ -200,7 +204,7 @@ def permutation_p_value(
     return PermutationPValues(drop, gain, drop_mid, gain_mid, rows.arrangements, rows.exact)
 
 
-def generator_from_contents(*samples: ArrayLike, seed: int = 0) -> np.random.Generator:
+def make_generator_from_values(*samples: ArrayLike, seed: int = 0) -> np.random.Generator:
     """Return a generator seeded by the values in ``samples`` [any length each], in any order.
 
     The same runs then give the same verdict on every machine, whichever run ended first.

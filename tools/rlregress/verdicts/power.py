@@ -25,10 +25,10 @@ from rlregress.verdicts.looks import Looks
 from rlregress.verdicts.permutation import (
     FEW_DRAWS,
     MORE_DRAWS,
-    can_reject,
+    can_reject_at_level,
+    compute_smallest_p_value,
     draw_arrangements,
     enumerate_arrangements,
-    smallest_p_value,
 )
 
 #: Simulated comparisons behind one number.
@@ -54,7 +54,7 @@ class SmallestDrop:
     level: float
 
 
-def smallest_rejected_drops(
+def compute_smallest_rejected_drops(
     returns: NDArray[np.floating], n: int, level: float, arrangements: NDArray[np.floating]
 ) -> NDArray[np.float64]:
     """Return the smallest drop at which each comparison is rejected at ``level``.
@@ -89,7 +89,7 @@ def smallest_rejected_drops(
     return np.asarray(bounds[:, position], dtype=np.float64)
 
 
-def _drop_quantile(drops: NDArray[np.float64], power: float, level: float) -> SmallestDrop:
+def _compute_drop_quantile(drops: NDArray[np.float64], power: float, level: float) -> SmallestDrop:
     """Return the ``power`` quantile of drops [R], its error from order statistics."""
     # the rank of the quantile has this binomial standard deviation, as a share of the drops
     ordered = np.sort(drops)
@@ -105,7 +105,7 @@ def _drop_quantile(drops: NDArray[np.float64], power: float, level: float) -> Sm
 
 # cells with equally many stored seeds share the number
 @functools.lru_cache(maxsize=4096)
-def smallest_drop(
+def estimate_smallest_drop(
     m: int,
     looks: Looks,
     hypotheses: int = 1,
@@ -156,33 +156,35 @@ def smallest_drop(
             is no regression; the next look may observe it beyond.
     """
     level = alpha / hypotheses
-    if not looks.could_reject(m, level):
+    if not looks.could_reject_at_level(m, level):
         return SmallestDrop(math.inf, 0.0, power, level)
     detectable = [
         np.maximum(rejected, floor - loss)
-        for rejected, loss in simulate_looks(m, looks, level, repetitions, (seed, hypotheses))
+        for rejected, loss in simulate_comparisons_by_look(
+            m, looks, level, repetitions, (seed, hypotheses)
+        )
     ]
-    return _drop_quantile(np.min(detectable, axis=0), power, level)
+    return _compute_drop_quantile(np.min(detectable, axis=0), power, level)
 
 
-def detectable_drop(
+def estimate_detectable_drop(
     m: int, looks: Looks, hypotheses: int, alpha: float, sd: float, floor: float
 ) -> float:
-    """Return ``smallest_drop`` in the unit of ``sd`` and ``floor``; inf if no drop is rejected.
+    """Return the smallest drop in the unit of ``sd`` and ``floor``; inf if no drop is rejected.
 
     Args:
         sd: standard deviation of one run; if 0, every drop beyond the floor is detected.
         floor: the drop must be observed beyond this.
     """
-    if not looks.could_reject(m, alpha / hypotheses):
+    if not looks.could_reject_at_level(m, alpha / hypotheses):
         return math.inf
     if not sd:
         return floor
-    return smallest_drop(m, looks, hypotheses, alpha, floor=floor / sd).drop * sd
+    return estimate_smallest_drop(m, looks, hypotheses, alpha, floor=floor / sd).drop * sd
 
 
 @functools.lru_cache(maxsize=1024)
-def simulate_looks(
+def simulate_comparisons_by_look(
     m: int, looks: Looks, level: float, repetitions: int, seed: tuple[int, int]
 ) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
     """Simulate R comparisons of m stored seeds, look by look.
@@ -207,16 +209,17 @@ def simulate_looks(
             rows = enumerate_arrangements(m, n) if exact else draw_arrangements(m, n, draws, rng)
             returns_so_far = returns[:, : m + n]
             rejected = np.full(len(returns), np.inf)
-            if can_reject(m, n, weight * level):
+            if can_reject_at_level(m, n, weight * level):
                 rejected = np.maximum(
-                    smallest_rejected_drops(returns_so_far, n, weight * level, rows), continued_from
+                    compute_smallest_rejected_drops(returns_so_far, n, weight * level, rows),
+                    continued_from,
                 )
             outcomes.append(
                 (rejected, returns_so_far[:, :m].mean(axis=1) - returns_so_far[:, m:].mean(axis=1))
             )
             # a smaller drop than this is accepted here, and does not come to later looks
             if look < len(looks.accept_cell):
-                undecided = smallest_rejected_drops(
+                undecided = compute_smallest_rejected_drops(
                     returns_so_far, n, looks.accept_cell[look], rows
                 )
                 continued_from = np.maximum(continued_from, undecided)
@@ -230,7 +233,7 @@ def simulate_looks(
     ]
 
 
-def drop_observed_beyond(
+def find_drop_observed_beyond(
     floor: float, stored: int, new: int, sd: float, power: float = 0.8
 ) -> float:
     """Return the true drop whose observed value exceeds a floor with the stated power.
@@ -290,7 +293,7 @@ def _draw_group_noise(
     return _GroupNoise(effect, spread, np.array(stored))
 
 
-def _simulate_group(
+def _simulate_looks_at_group(
     noise: _GroupNoise,
     relative_sd: NDArray[np.float64],
     rejectable: NDArray[np.bool_],
@@ -320,7 +323,7 @@ def _simulate_group(
         tail = scipy.special.stdtr(m + n - 2, -(noise.effect[look] + shift) / noise.spread[look])
         # the permutation test has a smallest p-value; the mid-p value there is half of it
         best = np.array(
-            [-scipy.special.ndtri(smallest_p_value(int(stored), n) / 2) for stored in m]
+            [-scipy.special.ndtri(compute_smallest_p_value(int(stored), n) / 2) for stored in m]
         )
         z = np.clip(-scipy.special.ndtri(np.clip(tail, 1e-300, 1 - 1e-16)), -best, best)
         pooled = scipy.special.ndtr(-np.where(rejectable, z, 0.0).sum(axis=1) / math.sqrt(cells))
@@ -334,7 +337,7 @@ def _simulate_group(
     return _GroupCourses(rejected, runs)
 
 
-def expect_runs_if_unchanged(
+def estimate_runs_if_unchanged(
     stored: Sequence[int],
     looks: Looks,
     hypotheses: int,
@@ -351,11 +354,11 @@ def expect_runs_if_unchanged(
         stored: stored seeds of the cells of the group; a cell without a group is a group of one.
         quantities: how many numbers of each run are judged. Each may need more runs. They are taken
             to be independent.
-        looks, hypotheses, alpha, repetitions, seed: as in ``smallest_drop``.
+        looks, hypotheses, alpha, repetitions, seed: as in ``estimate_smallest_drop``.
     """
     rng = np.random.default_rng([seed, len(stored), looks.max_runs])
     runs = [
-        _simulate_group(
+        _simulate_looks_at_group(
             _draw_group_noise(stored, looks, repetitions, rng),
             np.ones(len(stored)),
             np.ones(len(stored), dtype=bool),
@@ -369,7 +372,7 @@ def expect_runs_if_unchanged(
     return float(np.max(runs, axis=0).mean())
 
 
-def smallest_group_drop(
+def estimate_smallest_group_drop(
     stored: Sequence[int],
     looks: Looks,
     relative_sd: Sequence[float],
@@ -390,7 +393,7 @@ def smallest_group_drop(
     Args:
         stored: stored seeds of the k cells.
         relative_sd: standard deviation over scale of each cell [k].
-        looks, hypotheses, alpha, power, repetitions, seed: as in ``smallest_drop``.
+        looks, hypotheses, alpha, power, repetitions, seed: as in ``estimate_smallest_drop``.
         floor: share beyond which the mean drop has to be observed.
         ceilings: whether each cell is at a ceiling [k]. Such a cell adds no predictable evidence,
             but its noise enters the mean drop. Empty: none is.
@@ -428,19 +431,19 @@ def _search_group_drop(
     noise = _draw_group_noise(stored, looks, repetitions, rng)
     spreads, is_rejectable = np.array(relative_sd, dtype=np.float64), np.array(rejectable)
 
-    def detected_share(drop: float) -> float:
+    def compute_detected_share(drop: float) -> float:
         # the same noise for every drop: the share then grows with it, as bisection needs
-        courses = _simulate_group(noise, spreads, is_rejectable, drop, looks, level, floor)
+        courses = _simulate_looks_at_group(noise, spreads, is_rejectable, drop, looks, level, floor)
         return float(courses.rejected.mean())
 
     low, high = 0.0, 1.0
     # doubling finds an upper end; bisection then narrows it
-    while detected_share(high) < power:
+    while compute_detected_share(high) < power:
         low, high = high, 2 * high
         # a thousand times the scale: no drop is detected
         if high > 1e3:
             return math.inf
     while high - low > 1e-3 * high:
         middle = (low + high) / 2
-        low, high = (low, middle) if detected_share(middle) >= power else (middle, high)
+        low, high = (low, middle) if compute_detected_share(middle) >= power else (middle, high)
     return high

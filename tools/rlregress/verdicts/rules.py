@@ -13,7 +13,7 @@ from rlregress.model.quantities import CRITIC, RETURNS, Quantity
 from rlregress.model.verdict import IMPROVED, MOVED, REGRESSED
 from rlregress.verdicts import ceiling
 from rlregress.verdicts.looks import Looks
-from rlregress.verdicts.power import detectable_drop
+from rlregress.verdicts.power import estimate_detectable_drop
 
 FloatArray = NDArray[np.float64]
 
@@ -66,7 +66,7 @@ class CellSample:
     quantity: Quantity = RETURNS
 
 
-def visible_drop(
+def compute_visible_drop(
     stored: FloatArray,
     looks: Looks,
     hypotheses: int,
@@ -83,22 +83,24 @@ def visible_drop(
         floor: as a share of the scale.
     """
     m = len(stored)
-    if not looks.could_reject(m, alpha / hypotheses):
+    if not looks.could_reject_at_level(m, alpha / hypotheses):
         return None
     sd = float(stored.std(ddof=1))
-    drop = detectable_drop(m, looks, hypotheses, alpha, sd, floor * quantity.scale(stored))
-    if ceiling.is_at_ceiling(stored):
+    drop = estimate_detectable_drop(
+        m, looks, hypotheses, alpha, sd, floor * quantity.compute_scale(stored)
+    )
+    if ceiling.are_returns_at_ceiling(stored):
         below = int(np.count_nonzero(stored < stored.max()))
-        share = ceiling.smallest_detected_share(below, m, looks, alpha / hypotheses)
+        share = ceiling.find_smallest_detected_share(below, m, looks, alpha / hypotheses)
         if share is None:
             return None
         # Failing seeds are taken to lose everything: a cell at its ceiling gets worse that way.
-        drop = max(drop, share * quantity.scale(stored))
+        drop = max(drop, share * quantity.compute_scale(stored))
     # a drop that the returns cannot have is none that would be detected
-    return drop if math.isfinite(drop) and drop <= quantity.largest_loss(stored) else None
+    return drop if math.isfinite(drop) and drop <= quantity.compute_largest_loss(stored) else None
 
 
-def classify_rejection(
+def classify_rejected_change(
     fraction: float,
     p: tuple[float, float, float, float],
     rules: Rules,
@@ -129,7 +131,7 @@ def classify_rejection(
     return "", f"{text}, but some cells gained and others dropped"
 
 
-def list_reasons_against(
+def list_reasons_against_holding(
     stored: FloatArray,
     n: int,
     failed: int,
@@ -161,6 +163,6 @@ def list_reasons_against(
             f"no drop would be detected with 80 % power: {m} stored against {looks.max_runs} new "
             f"seeds at level {level:.2g}"
         )
-    elif visible > rules.must_detect * quantity.scale(stored):
-        reasons.append(f"{quantity.loss(rules.must_detect)} could be missed")
+    elif visible > rules.must_detect * quantity.compute_scale(stored):
+        reasons.append(f"{quantity.describe_loss(rules.must_detect)} could be missed")
     return reasons

@@ -4,7 +4,8 @@ A cell has m stored runs and is looked at after 3, 6 and 12 new ones (``looks.SE
 
 Every verdict states two errors. *False alarm*: ``regressed`` somewhere although nothing changed.
 Its probability over the whole session is at most alpha. At every look all stored runs are compared
-with all new ones. The error is spent over the looks (``Looks.combine_p_values``), and Holm corrects
+with all new ones. The error is spent over the looks (``Looks.combine_p_values_of_looks``),
+and Holm corrects
 over all cells, groups and critics together. ``improved`` is a second family with a separate alpha,
 judged at the first look only: no run is spent on it. *Miss*: ``holds`` although returns dropped.
 Each verdict names the smallest drop that these looks detect with 80 % power. If that exceeds the
@@ -29,26 +30,29 @@ from numpy.typing import NDArray
 
 from rlregress.errors import UserError
 from rlregress.model.cells import CellVerdict, GroupVerdict, Verdicts
-from rlregress.model.quantities import RETURNS, Quantity, shares
+from rlregress.model.quantities import RETURNS, Quantity, compute_shares_of_error
 from rlregress.model.verdict import HOLDS, INCONCLUSIVE, REGRESSED
 from rlregress.verdicts import ceiling
-from rlregress.verdicts.descriptive_statistics import interquartile_mean, probability_of_improvement
-from rlregress.verdicts.effect import group_interval, welch_interval
-from rlregress.verdicts.family import combine_mid_p, holm_by_name
-from rlregress.verdicts.looks import SEQUENTIAL_LOOKS, Looks, single_look
-from rlregress.verdicts.missing import suggest_cell_seeds, suggest_group_seeds
+from rlregress.verdicts.descriptive_statistics import (
+    compute_interquartile_mean,
+    compute_probability_of_improvement,
+)
+from rlregress.verdicts.effect import compute_group_interval, compute_welch_interval
+from rlregress.verdicts.family import adjust_by_holm_with_names, combine_mid_p_values
+from rlregress.verdicts.looks import SEQUENTIAL_LOOKS, Looks, make_single_look
+from rlregress.verdicts.missing import suggest_seeds_of_cell, suggest_seeds_of_group
 from rlregress.verdicts.permutation import (
     PermutationPValues,
-    generator_from_contents,
-    permutation_p_value,
+    compute_p_values_of_one_comparison,
+    make_generator_from_values,
 )
-from rlregress.verdicts.power import smallest_group_drop
+from rlregress.verdicts.power import estimate_smallest_group_drop
 from rlregress.verdicts.rules import (
     CellSample,
     Rules,
-    classify_rejection,
-    list_reasons_against,
-    visible_drop,
+    classify_rejected_change,
+    compute_visible_drop,
+    list_reasons_against_holding,
 )
 
 FloatArray = NDArray[np.float64]
@@ -78,7 +82,9 @@ class Sample:
     @property
     def scale(self) -> float:
         """Denominator of the effect; nan without stored runs."""
-        return self.quantity.scale(self.known_stored) if len(self.known_stored) else math.nan
+        return (
+            self.quantity.compute_scale(self.known_stored) if len(self.known_stored) else math.nan
+        )
 
     @property
     def effect_fraction(self) -> float:
@@ -143,62 +149,63 @@ class Course:
     undecided: frozenset[str]
     look: int
 
-    def count_looks(self, name: str) -> int:
+    def count_looks_taken(self, name: str) -> int:
         """Return how many looks were taken at a cell; a cell that cannot be tested has one."""
         member = self.members.get(("cell", name))
         return member.look if member is not None else min(self.look, 1)
 
-    def quantity(self, key: Key) -> Quantity:
+    def get_quantity_of_key(self, key: Key) -> Quantity:
         """Return the quantity by which a cell or a group is judged."""
         kind, name = key
         return self.cells[self.groups[name][0] if kind == "group" else name].quantity
 
-    def count_family(self, quantity: Quantity) -> tuple[int, float]:
+    def count_family_of_quantity(self, quantity: Quantity) -> tuple[int, float]:
         """Return the number of cells and groups tested by a quantity, and its share of alpha."""
-        counts = self.count_members(drops=not quantity.two_sided)
+        counts = self.count_members_by_quantity(drops=not quantity.two_sided)
         if quantity not in counts:
             return 0, self.rules.alpha
-        return counts[quantity], self.rules.alpha * shares(counts)[quantity]
+        return counts[quantity], self.rules.alpha * compute_shares_of_error(counts)[quantity]
 
-    def effective_looks(self, name: str) -> tuple[Looks, float]:
+    def choose_looks_of_cell(self, name: str) -> tuple[Looks, float]:
         """Return the looks that judge a cell, and the share of a level that one direction gets."""
         looks = self.looks[name]
         # a change in either direction counts, so each direction is tested at half of the level
         if self.cells[name].quantity.two_sided:
-            return single_look(looks.run_counts[0]), 0.5
+            return make_single_look(looks.run_counts[0]), 0.5
         return looks, 1.0
 
-    def weights(self, drops: bool) -> Mapping[Key, float]:
+    def compute_holm_weights(self, drops: bool) -> Mapping[Key, float]:
         """Return the weights of a family's members in Holm's procedure; 1 for a single quantity.
 
         Args:
             drops: whether the family is that of drops. It has no two-sided members.
         """
-        counts = self.count_members(drops)
+        counts = self.count_members_by_quantity(drops)
         share_by_quantity = {
-            quantity: share / counts[quantity] for quantity, share in shares(counts).items()
+            quantity: share / counts[quantity]
+            for quantity, share in compute_shares_of_error(counts).items()
         }
         # relative to the largest share: a single quantity has weights of exactly 1
         largest = max(share_by_quantity.values(), default=1.0)
-        quantity_by_member = {key: self.quantity(key) for key in self.members}
+        quantity_by_member = {key: self.get_quantity_of_key(key) for key in self.members}
         return {
             key: share_by_quantity[own_quantity] / largest
             for key, own_quantity in quantity_by_member.items()
             if own_quantity in counts
         }
 
-    def count_members(self, drops: bool) -> Mapping[Quantity, int]:
-        quantities = map(self.quantity, self.members)
+    def count_members_by_quantity(self, drops: bool) -> Mapping[Quantity, int]:
+        quantities = map(self.get_quantity_of_key, self.members)
         return Counter(quantity for quantity in quantities if not (drops and quantity.two_sided))
 
-    def sample(self, name: str, look: int) -> Sample:
+    def get_sample_at_look(self, name: str, look: int) -> Sample:
         """Return the runs of a cell at a look, counted from 1."""
         # a cell without a look is described by the runs of its first
         seeds = self.looks[name].run_counts[max(look, 1) - 1]
-        return sample_at(name, self.cells[name], seeds)
+        return make_sample_of_first_seeds(name, self.cells[name], seeds)
 
 
-def judge_cells(
+def judge_cells_and_groups(
     cells: Mapping[str, CellSample],
     looks: Looks = SEQUENTIAL_LOOKS,
     rules: Rules = _DEFAULTS,
@@ -209,12 +216,14 @@ def judge_cells(
         cells: cell name -> CellSample, the new runs by seed.
 
     Raises:
-        UserError: as ``take_looks``, and where runs are missing that a look needs.
+        UserError: as ``take_possible_looks``, and where runs are missing that a look needs.
     """
-    return build_verdicts(take_looks(cells, dict.fromkeys(cells, looks), rules))
+    return build_verdicts_of_course(take_possible_looks(cells, dict.fromkeys(cells, looks), rules))
 
 
-def take_looks(cells: Mapping[str, CellSample], looks: Mapping[str, Looks], rules: Rules) -> Course:
+def take_possible_looks(
+    cells: Mapping[str, CellSample], looks: Mapping[str, Looks], rules: Rules
+) -> Course:
     """Take every look that the runs so far allow.
 
     Args:
@@ -230,10 +239,12 @@ def take_looks(cells: Mapping[str, CellSample], looks: Mapping[str, Looks], rule
             f"alpha {rules.alpha} and confidence {rules.confidence} must lie between 0 and 1."
         )
     for name, cell in cells.items():
-        _check_cell(name, cell)
+        _check_runs_of_cell(name, cell)
     # a hypothesis that no data could reject would only cost the others power
     tested = {
-        name for name in cells if looks[name].could_reject(np.size(cells[name].stored), rules.alpha)
+        name
+        for name in cells
+        if looks[name].could_reject_at_level(np.size(cells[name].stored), rules.alpha)
     }
     by_group: dict[str, list[str]] = defaultdict(list)
     for name in sorted(tested):
@@ -261,7 +272,7 @@ def _count_new_runs(cell: CellSample) -> int:
     return int(np.size(cell.new)) + cell.failed
 
 
-def _check_cell(name: str, cell: CellSample) -> None:
+def _check_runs_of_cell(name: str, cell: CellSample) -> None:
     if cell.failed < 0 or (cell.worst is not None and not math.isfinite(cell.worst)):
         raise UserError(
             f"cell {name} has {cell.failed} failed runs and a worst return of {cell.worst}: "
@@ -269,7 +280,7 @@ def _check_cell(name: str, cell: CellSample) -> None:
         )
 
 
-def sample_at(name: str, cell: CellSample, seeds: int) -> Sample:
+def make_sample_of_first_seeds(name: str, cell: CellSample, seeds: int) -> Sample:
     """Return the stored and the first ``seeds`` new returns of a cell, failed runs filled in.
 
     Raises:
@@ -283,7 +294,7 @@ def sample_at(name: str, cell: CellSample, seeds: int) -> Sample:
     if cell.quantity is not RETURNS:
         # a missing diagnostic is no evidence: the mean moves neither sample
         mean = float(finite.mean()) if len(finite) else 0.0
-        return _fill_missing(stored, new, mean, cell.quantity)
+        return _fill_failed_runs(stored, new, mean, cell.quantity)
     # a crash must not improve a mean: it counts as the worst return on record
     if len(finite) < len(pooled) and cell.worst is None:
         raise UserError(
@@ -291,10 +302,10 @@ def sample_at(name: str, cell: CellSample, seeds: int) -> Sample:
             "the environment's worst recorded return, which a failed run counts as."
         )
     worst = min([*finite.tolist(), *([] if cell.worst is None else [cell.worst])], default=0.0)
-    return _fill_missing(stored, new, worst, cell.quantity)
+    return _fill_failed_runs(stored, new, worst, cell.quantity)
 
 
-def _fill_missing(
+def _fill_failed_runs(
     stored: FloatArray, new: FloatArray, substitute: float, quantity: Quantity
 ) -> Sample:
     stored_is_known, new_is_known = np.isfinite(stored), np.isfinite(new)
@@ -321,36 +332,42 @@ def _take_look(course: Course, look: int) -> Course:
     any_looks = next(iter(course.looks.values()))
     for (kind, name), member in members.items():
         if kind == "cell" and member.open:
-            runs = course.sample(name, look + 1)
-            generator = generator_from_contents(runs.stored, runs.new, seed=rules.seed)
-            member.p.append(permutation_p_value(runs.stored, runs.new, generator))
+            runs = course.get_sample_at_look(name, look + 1)
+            generator = make_generator_from_values(runs.stored, runs.new, seed=rules.seed)
+            member.p.append(compute_p_values_of_one_comparison(runs.stored, runs.new, generator))
             member.look, member.fraction = look + 1, runs.effect_fraction
     for (kind, name), member in members.items():
         if kind == "group" and member.open:
             # a cell that was rejected before keeps its evidence: if nothing changed in the group
             # that rejection was a false alarm already
             cell_members = [members["cell", cell] for cell in course.groups[name]]
-            drop = float(combine_mid_p([float(cell.p[-1].drop_mid) for cell in cell_members]))
-            gain = float(combine_mid_p([float(cell.p[-1].gain_mid) for cell in cell_members]))
+            drop = float(
+                combine_mid_p_values([float(cell.p[-1].drop_mid) for cell in cell_members])
+            )
+            gain = float(
+                combine_mid_p_values([float(cell.p[-1].gain_mid) for cell in cell_members])
+            )
             member.p.append(PermutationPValues(drop, gain, drop, gain, 0, False))
             member.look = look + 1
             fractions = [cell.fraction for cell in cell_members if not math.isnan(cell.fraction)]
             member.fraction = float(np.mean(fractions)) if fractions else math.nan
-    weights = course.weights(drops=True)
-    adjusted_drop = holm_by_name(
-        {key: _combine_drop_p_values(course, key) for key in weights}, weights
+    weights = course.compute_holm_weights(drops=True)
+    adjusted_drop = adjust_by_holm_with_names(
+        {key: _combine_p_values_of_drop(course, key) for key in weights}, weights
     )
     adjusted_gain = course.adjusted_gain
     # gains are a separate family with its own alpha, judged once: no run is spent on them
     if look == 0:
-        weights = course.weights(drops=False)
-        adjusted_gain = holm_by_name(
-            {key: _first_gain_p_value(course, key) for key in weights}, weights
+        weights = course.compute_holm_weights(drops=False)
+        adjusted_gain = adjust_by_holm_with_names(
+            {key: _compute_first_gain_p_value(course, key) for key in weights}, weights
         )
     for key, member in members.items():
         gain = adjusted_gain[key] if look == 0 else math.nan
         p = (math.nan, math.nan, adjusted_drop.get(key, math.nan), gain)
-        verdict, reason = classify_rejection(member.fraction, p, rules, course.quantity(key))
+        verdict, reason = classify_rejected_change(
+            member.fraction, p, rules, course.get_quantity_of_key(key)
+        )
         # a regression stays one, whatever later looks show
         if verdict and member.decided != REGRESSED:
             member.decided, member.reason = verdict, reason
@@ -358,14 +375,14 @@ def _take_look(course: Course, look: int) -> Course:
             # an earlier verdict keeps its sentence
             member.reason = reason
         # diagnostics are judged once; further runs are not spent on them
-        if member.decided == REGRESSED or course.quantity(key).two_sided:
+        if member.decided == REGRESSED or course.get_quantity_of_key(key).two_sided:
             member.open = False
     if look < len(any_looks.accept_cell):
-        _end_accepted(course, any_looks, look)
+        _end_cells_with_weak_evidence(course, any_looks, look)
     return replace(course, adjusted_drop=adjusted_drop, adjusted_gain=adjusted_gain)
 
 
-def _end_accepted(course: Course, looks: Looks, look: int) -> None:
+def _end_cells_with_weak_evidence(course: Course, looks: Looks, look: int) -> None:
     """End the groups and cells whose evidence is weak, unless a suspicious group protects them."""
     protected = set()
     for group, names in course.groups.items():
@@ -380,21 +397,21 @@ def _end_accepted(course: Course, looks: Looks, look: int) -> None:
             member.open = float(member.p[-1].drop) <= looks.accept_cell[look]
 
 
-def _combine_drop_p_values(course: Course, key: Key) -> float:
+def _combine_p_values_of_drop(course: Course, key: Key) -> float:
     looks = course.looks[course.groups[key[1]][0] if key[0] == "group" else key[1]]
-    return float(looks.combine_p_values([float(p.drop) for p in course.members[key].p]))
+    return float(looks.combine_p_values_of_looks([float(p.drop) for p in course.members[key].p]))
 
 
-def _first_gain_p_value(course: Course, key: Key) -> float:
+def _compute_first_gain_p_value(course: Course, key: Key) -> float:
     """Return the p-value of a gain at the first look, or of a change if both directions count."""
     p = course.members[key].p[0]
     # a change in either direction counts: twice the smaller one-sided p-value
-    if course.quantity(key).two_sided:
+    if course.get_quantity_of_key(key).two_sided:
         return min(1.0, 2 * min(float(p.gain), float(p.drop)))
     return float(p.gain)
 
 
-def build_verdicts(course: Course) -> Verdicts:
+def build_verdicts_of_course(course: Course) -> Verdicts:
     """Return the verdicts of a course that has ended.
 
     Raises:
@@ -406,37 +423,37 @@ def build_verdicts(course: Course) -> Verdicts:
             for name, seeds in course.needed.items()
         )
         raise UserError(f"the next look needs runs that are not done: {named}; do them first")
-    cells = {name: _cell_verdict(course, name) for name in course.cells}
-    groups = {group: _group_verdict(course, group, cells) for group in course.groups}
+    cells = {name: _build_cell_verdict(course, name) for name in course.cells}
+    groups = {group: _build_group_verdict(course, group, cells) for group in course.groups}
     return Verdicts(
         cells=cells, groups=groups, alpha=course.rules.alpha, hypotheses=len(course.members)
     )
 
 
-def _p_values(course: Course, key: Key) -> tuple[float, float, float, float]:
+def _list_p_values(course: Course, key: Key) -> tuple[float, float, float, float]:
     """Return the p-values of drop and gain, then Holm's; nan where there was no test."""
     if key not in course.members:
         return math.nan, math.nan, math.nan, math.nan
     drops = (math.nan, math.nan)
     if key in course.adjusted_drop:
-        drops = (_combine_drop_p_values(course, key), course.adjusted_drop[key])
-    return drops[0], _first_gain_p_value(course, key), drops[1], course.adjusted_gain[key]
+        drops = (_combine_p_values_of_drop(course, key), course.adjusted_drop[key])
+    return drops[0], _compute_first_gain_p_value(course, key), drops[1], course.adjusted_gain[key]
 
 
-def _cell_verdict(course: Course, name: str) -> CellVerdict:
+def _build_cell_verdict(course: Course, name: str) -> CellVerdict:
     rules, quantity = course.rules, course.cells[name].quantity
-    looks, level_share = course.effective_looks(name)
-    hypotheses, alpha = course.count_family(quantity)
+    looks, level_share = course.choose_looks_of_cell(name)
+    hypotheses, alpha = course.count_family_of_quantity(quantity)
     alpha *= level_share
     # a cell that cannot be tested is described at its first look
     member = course.members.get(("cell", name), Member(look=1))
-    runs = course.sample(name, member.look)
+    runs = course.get_sample_at_look(name, member.look)
     stored, m, n = runs.known_stored, len(runs.known_stored), len(runs.new)
     before = float(stored.mean()) if m else math.nan
     after = float(runs.known_new.mean()) if len(runs.known_new) else math.nan
-    p = _p_values(course, ("cell", name))
+    p = _list_p_values(course, ("cell", name))
     visible = (
-        visible_drop(stored, looks, hypotheses, alpha, quantity, rules.floor)
+        compute_visible_drop(stored, looks, hypotheses, alpha, quantity, rules.floor)
         if m >= 2 and n and not math.isnan(p[1])
         else None
     )
@@ -445,7 +462,7 @@ def _cell_verdict(course: Course, name: str) -> CellVerdict:
     if not verdict:
         # where nothing could be tested there are no hypotheses
         level = alpha / max(hypotheses, 1)
-        reasons = list_reasons_against(
+        reasons = list_reasons_against_holding(
             stored,
             n,
             runs.failed,
@@ -458,7 +475,7 @@ def _cell_verdict(course: Course, name: str) -> CellVerdict:
         )
         verdict = INCONCLUSIVE if reasons else HOLDS
         if visible is not None and not lacks_numbers:
-            loss = quantity.loss(visible / runs.scale)
+            loss = quantity.describe_loss(visible / runs.scale)
             in_returns = f" ({visible:.4g})" if quantity is RETURNS else ""
             reasons.append(f"the smallest change detected with 80 % power is {loss}{in_returns}")
         if (
@@ -469,7 +486,7 @@ def _cell_verdict(course: Course, name: str) -> CellVerdict:
             and (visible is None or visible > rules.must_detect * runs.scale)
         ):
             reasons.append(
-                suggest_cell_seeds(
+                suggest_seeds_of_cell(
                     stored, looks, hypotheses, alpha, rules.must_detect, quantity, rules.floor
                 )
             )
@@ -490,7 +507,7 @@ def _cell_verdict(course: Course, name: str) -> CellVerdict:
         scale=runs.scale,
         effect=after - before,
         effect_fraction=runs.effect_fraction,
-        interval=welch_interval(stored, runs.known_new, rules.confidence),
+        interval=compute_welch_interval(stored, runs.known_new, rules.confidence),
         p_drop=p[0],
         p_gain=p[1],
         adjusted_drop=p[2],
@@ -502,36 +519,41 @@ def _cell_verdict(course: Course, name: str) -> CellVerdict:
         look=member.look,
         looks=looks.run_counts,
         quantity=quantity.name,
-        stored_middle=interquartile_mean(stored),
-        new_middle=interquartile_mean(runs.known_new),
-        improvement=probability_of_improvement(stored, runs.known_new),
+        stored_middle=compute_interquartile_mean(stored),
+        new_middle=compute_interquartile_mean(runs.known_new),
+        improvement=compute_probability_of_improvement(stored, runs.known_new),
     )
 
 
-def _group_verdict(course: Course, group: str, cells: Mapping[str, CellVerdict]) -> GroupVerdict:
+def _build_group_verdict(
+    course: Course, group: str, cells: Mapping[str, CellVerdict]
+) -> GroupVerdict:
     rules, names = course.rules, course.groups[group]
-    quantity = course.quantity(("group", group))
-    hypotheses, alpha = course.count_family(quantity)
+    quantity = course.get_quantity_of_key(("group", group))
+    hypotheses, alpha = course.count_family_of_quantity(quantity)
     member = course.members["group", group]
     # the runs at the look that decided the group; a cell decided earlier has the runs of that look
     runs = [
-        course.sample(name, min(member.look, course.members["cell", name].look)) for name in names
+        course.get_sample_at_look(name, min(member.look, course.members["cell", name].look))
+        for name in names
     ]
     # the cell with the fewest runs limits what the group detects
     looks, level_share = min(
-        (course.effective_looks(name) for name in names), key=lambda item: item[0].max_runs
+        (course.choose_looks_of_cell(name) for name in names), key=lambda item: item[0].max_runs
     )
     alpha *= level_share
     spreads = [
         cells[name].stored_sd / sample.scale for name, sample in zip(names, runs, strict=True)
     ]
-    ceilings = [ceiling.is_at_ceiling(sample.known_stored) for sample in runs]
+    ceilings = [ceiling.are_returns_at_ceiling(sample.known_stored) for sample in runs]
     stored = tuple(len(sample.known_stored) for sample in runs)
-    detectable = smallest_group_drop(
+    detectable = estimate_smallest_group_drop(
         stored, looks, spreads, hypotheses, alpha, floor=rules.floor, ceilings=ceilings
     )
     # a common drop that some cell cannot have is none that would be detected
-    largest = min(quantity.largest_loss(sample.known_stored) / sample.scale for sample in runs)
+    largest = min(
+        quantity.compute_largest_loss(sample.known_stored) / sample.scale for sample in runs
+    )
     total, failed = sum(len(sample.new) for sample in runs), sum(sample.failed for sample in runs)
     verdict, reason = member.decided, member.reason
     lacks_numbers = quantity is not RETURNS and failed / total > rules.max_failed_share
@@ -555,14 +577,14 @@ def _group_verdict(course: Course, group: str, cells: Mapping[str, CellVerdict])
         if visible is None and not lacks_numbers:
             reasons.append("no common drop would be detected with 80 % power")
         elif visible is not None and visible > rules.must_detect:
-            reasons.append(f"{quantity.common_loss(rules.must_detect)} could be missed")
+            reasons.append(f"{quantity.describe_common_loss(rules.must_detect)} could be missed")
         verdict = INCONCLUSIVE if reasons else HOLDS
         if visible is not None:
-            loss = quantity.common_loss(visible)
+            loss = quantity.describe_common_loss(visible)
             reasons.append(f"the smallest change detected with 80 % power is {loss}")
             if visible > rules.must_detect:
                 reasons.append(
-                    suggest_group_seeds(
+                    suggest_seeds_of_group(
                         min(stored),
                         spreads,
                         looks,
@@ -580,12 +602,12 @@ def _group_verdict(course: Course, group: str, cells: Mapping[str, CellVerdict])
         cells=tuple(names),
         new_seeds=total,
         effect_fraction=member.fraction,
-        interval=group_interval(
+        interval=compute_group_interval(
             [(sample.known_stored, sample.known_new) for sample in described_samples],
             [sample.scale for sample in described_samples],
             rules.confidence,
         ),
-        p_drop=(p := _p_values(course, ("group", group)))[0],
+        p_drop=(p := _list_p_values(course, ("group", group)))[0],
         p_gain=p[1],
         adjusted_drop=p[2],
         adjusted_gain=p[3],

@@ -15,7 +15,7 @@ import scipy
 from numpy.typing import ArrayLike
 
 from rlregress.errors import UserError
-from rlregress.verdicts.permutation import generator_from_contents, permutation_p_values
+from rlregress.verdicts.permutation import compute_permutation_p_values, make_generator_from_values
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Stability:
         )
 
 
-def check_stability(
+def check_stability_of_baseline(
     stored: ArrayLike,
     new_seeds: int,
     level: float = 0.05,
@@ -74,7 +74,7 @@ def check_stability(
             f"a baseline of {m} returns cannot be checked against {new_seeds} new ones: expected "
             "at least 2 finite stored returns and 1 new run."
         )
-    rng = generator_from_contents(values, seed=seed)
+    rng = make_generator_from_values(values, seed=seed)
     mean, sd = float(values.mean()), float(values.std(ddof=1))
     # resampled deviations have the biased variance; the factor removes the bias
     widened = (values - mean) * math.sqrt(m / (m - 1))
@@ -83,12 +83,17 @@ def check_stability(
     nights = mean + rng.choice(widened, (repetitions, new_seeds))
     baseline = np.broadcast_to(values, (repetitions, m))
 
-    def alarm_rate(shift: float) -> float:
+    def measure_alarm_rate(shift: float) -> float:
         # 2 000 draws resolve the levels of a handful of cells; more for stricter ones.
         draws = min(20_000, max(2_000, math.ceil(100 / level)))
-        p = permutation_p_values(baseline, nights - shift, rng, draws, draws).drop
+        p = compute_permutation_p_values(baseline, nights - shift, rng, draws, draws).drop
         return float(np.mean(np.asarray(p) < level))
 
     return Stability(
-        alarm_rate(0.0), alarm_rate(bound), 0.5 / math.sqrt(repetitions), level, m, new_seeds
+        measure_alarm_rate(0.0),
+        measure_alarm_rate(bound),
+        0.5 / math.sqrt(repetitions),
+        level,
+        m,
+        new_seeds,
     )

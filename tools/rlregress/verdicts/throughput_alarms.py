@@ -16,11 +16,15 @@ import numpy as np
 
 from rlregress.model.throughput_verdict import ThroughputVerdict
 from rlregress.model.verdict import HOLDS, IMPROVED, INCONCLUSIVE, REGRESSED
-from rlregress.verdicts.effect import welch_interval
-from rlregress.verdicts.family import Name, holm_by_name
-from rlregress.verdicts.looks import single_look
-from rlregress.verdicts.permutation import can_reject, generator_from_contents, permutation_p_value
-from rlregress.verdicts.power import detectable_drop
+from rlregress.verdicts.effect import compute_welch_interval
+from rlregress.verdicts.family import Name, adjust_by_holm_with_names
+from rlregress.verdicts.looks import make_single_look
+from rlregress.verdicts.permutation import (
+    can_reject_at_level,
+    compute_p_values_of_one_comparison,
+    make_generator_from_values,
+)
+from rlregress.verdicts.power import estimate_detectable_drop
 
 #: a smaller change, as a share of the stored mean, is no alarm
 TOLERATED_SHARE = 0.10
@@ -43,7 +47,7 @@ class Sample:
     less_is_better: bool = False
 
 
-def judge_throughput(
+def judge_throughput_samples(
     samples: Mapping[Name, Sample], alpha: float = 0.05
 ) -> dict[Name, ThroughputVerdict]:
     """Judge all quantities of a session as one family.
@@ -52,29 +56,32 @@ def judge_throughput(
     the others no power (Tarone 1990).
     """
     p = {
-        name: permutation_p_value(
-            *orient_values(sample), generator_from_contents(sample.stored, sample.new)
+        name: compute_p_values_of_one_comparison(
+            *orient_values_so_more_is_better(sample),
+            make_generator_from_values(sample.stored, sample.new),
         )
         for name, sample in samples.items()
-        if can_reject(len(sample.stored), len(sample.new), alpha)
+        if can_reject_at_level(len(sample.stored), len(sample.new), alpha)
     }
     # two families, each with its own alpha, as for returns
-    worse = holm_by_name({name: float(value.drop) for name, value in p.items()})
-    better = holm_by_name({name: float(value.gain) for name, value in p.items()})
+    worse = adjust_by_holm_with_names({name: float(value.drop) for name, value in p.items()})
+    better = adjust_by_holm_with_names({name: float(value.gain) for name, value in p.items()})
     nan = math.nan
     return {
-        name: _judge_sample(sample, worse.get(name, nan), better.get(name, nan), alpha, len(p))
+        name: _judge_throughput_sample(
+            sample, worse.get(name, nan), better.get(name, nan), alpha, len(p)
+        )
         for name, sample in samples.items()
     }
 
 
-def orient_values(sample: Sample) -> tuple[list[float], list[float]]:
+def orient_values_so_more_is_better(sample: Sample) -> tuple[list[float], list[float]]:
     """Return stored and new values with their sign such that more is better."""
     sign = -1 if sample.less_is_better else 1
     return [sign * value for value in sample.stored], [sign * value for value in sample.new]
 
 
-def smallest_detected_change(
+def compute_smallest_detected_change(
     stored: Sequence[float], new_processes: int, hypotheses: int, alpha: float
 ) -> float | None:
     """Return the smallest worsening, as a share, detected with 80 % power; None if none is.
@@ -83,20 +90,22 @@ def smallest_detected_change(
     """
     m, n = len(stored), new_processes
     # a single process has no spread to predict from
-    if m < 2 or not hypotheses or not can_reject(m, n, alpha / hypotheses):
+    if m < 2 or not hypotheses or not can_reject_at_level(m, n, alpha / hypotheses):
         return None
     spread = float(np.std(stored, ddof=1) / np.mean(stored))
-    visible = detectable_drop(m, single_look(n), hypotheses, alpha, spread, TOLERATED_SHARE)
+    visible = estimate_detectable_drop(
+        m, make_single_look(n), hypotheses, alpha, spread, TOLERATED_SHARE
+    )
     return visible if math.isfinite(visible) else None
 
 
-def _judge_sample(
+def _judge_throughput_sample(
     sample: Sample, worse: float, better: float, alpha: float, hypotheses: int
 ) -> ThroughputVerdict:
     m, n = len(sample.stored), len(sample.new)
     before, after = float(np.mean(sample.stored)), float(np.mean(sample.new))
     change = after / before - 1
-    visible = smallest_detected_change(sample.stored, n, hypotheses, alpha)
+    visible = compute_smallest_detected_change(sample.stored, n, hypotheses, alpha)
     worsened = change if sample.less_is_better else -change
     if worse < alpha and worsened > TOLERATED_SHARE:
         verdict, reason = REGRESSED, f"worse by more than the tolerated {TOLERATED_SHARE:.0%}"
@@ -116,7 +125,7 @@ def _judge_sample(
     else:
         verdict, reason = HOLDS, f"no change beyond the tolerated {TOLERATED_SHARE:.0%}"
     # for the reader only: the permutation test has decided
-    interval = welch_interval(sample.stored, sample.new)
+    interval = compute_welch_interval(sample.stored, sample.new)
     return ThroughputVerdict(
         verdict=verdict,
         reason=f"{reason}.",

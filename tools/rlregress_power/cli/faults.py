@@ -10,10 +10,10 @@ import typer
 
 from rlregress import frameworks, progress
 from rlregress.catalogue import requested_names
-from rlregress.catalogue.requested_names import split_names
+from rlregress.catalogue.requested_names import split_comma_separated_names
 from rlregress.cli import html_option, output, waiting
 from rlregress.cli.html_option import Page
-from rlregress.cli.options import Algorithms, Frameworks, Html, Workers, typed_command
+from rlregress.cli.options import Algorithms, Frameworks, Html, Workers, get_typed_command
 from rlregress.errors import UserError
 from rlregress.faults import fault_tables
 from rlregress.model.fault_results import (
@@ -50,20 +50,22 @@ def run_instrument(
         further: cells and gates, which only the instrument of returns takes.
     """
     instrument = INSTRUMENTS[name]
-    say = typer.echo if name == OPTIONS else waiting.say
+    say = typer.echo if name == OPTIONS else waiting.print_to_error_output
     results: list[FaultResult] = []
     with show_progress(say) as print_line:
         if instrument.counted:
-            progress.begin(instrument.counted, len(faults))
+            progress.begin_stage(instrument.counted, len(faults))
         for result in instrument.run(faults, workers, print_line, **further):
             results.append(result)
             typer.echo("\n".join(faults_text.describe_result(name, result)))
             if instrument.counted:
-                progress.done()
+                progress.count_done_parts()
     summary = faults_text.summary(name, results)
     typer.echo(summary)
     rows = [faults_page.row(name, result) for result in results]
-    page.write(faults_page.TITLE, lambda facts: faults_page.page(rows, summary, facts))
+    page.write_and_print_path(
+        faults_page.TITLE, lambda facts: faults_page.page(rows, summary, facts)
+    )
     unexpected = [row.name for row in rows if not row.right]
     output.print_next_steps([after_faults(unexpected)])
     return instrument.detects_enough(results)
@@ -71,7 +73,7 @@ def run_instrument(
 
 def _run_tiers(names: Sequence[str], count: int, draw: int, workers: int, missed: bool) -> bool:
     """Run the tiers on drawn faults, or on undetected ones; return whether enough are detected."""
-    adapters = map(frameworks.get, names)
+    adapters = map(frameworks.get_adapter, names)
     with show_progress(typer.echo) as say:
         if missed:
             draws = (tier_power.probe_again(adapter, workers, say) for adapter in adapters)
@@ -169,7 +171,7 @@ def faults(
     and of --unchanged no gate reports a regression; 1: not so; 2: a name is unknown.
     """
     # faults are injected into the copy with the plain name
-    selected = requested_names.find_adapters(split_names("--framework", framework))
+    selected = requested_names.find_adapters(split_comma_separated_names("--framework", framework))
     adapters = list(dict.fromkeys(adapter.name for adapter in selected))
     requested_instruments = {
         TRACES: traced, OPTIONS: optional, BEHAVIOR: behavior, THROUGHPUT: throughput,
@@ -200,22 +202,23 @@ def faults(
                 "--tiers draws its faults and prints Markdown; leave out --only, --html"
             )
         enough = (
-            _print_recorded_tiers(split_names("--framework", framework))
+            _print_recorded_tiers(split_comma_separated_names("--framework", framework))
             if show
             else _run_tiers(adapters, count, draw, processes, missed)
         )
         raise typer.Exit(0 if enough else 1)
-    page = html_option.open_page(html, typed_command())
+    page = html_option.open_requested_page(html, get_typed_command())
     if throughput and workers > 1:
         raise UserError(
             f"--workers is {workers}, expected 1 with --throughput, because parallel processes "
             "slow each other down; leave it out"
         )
     instrument = instruments[0] if instruments else DETAILS
-    algorithms = split_names("--algorithm", algorithm) if returns or replays else ()
+    algorithms = split_comma_separated_names("--algorithm", algorithm) if returns or replays else ()
     if replays and draw:
         algorithms_by_framework = {
-            name: algorithms or frameworks.get(name).framework.algorithms for name in adapters
+            name: algorithms or frameworks.get_adapter(name).framework.algorithms
+            for name in adapters
         }
         pairs = [
             (name, algorithm) for name, own in algorithms_by_framework.items() for algorithm in own
@@ -224,7 +227,7 @@ def faults(
     else:
         table = RETURNS if replays else instrument
         injected = fault_tables.select_faults(
-            table, adapters, split_names("--only", only), algorithms
+            table, adapters, split_comma_separated_names("--only", only), algorithms
         )
     further = {"cells": cells, "gates": unchanged} if returns else {}
     enough = run_instrument(instrument, injected, processes, page, **further)

@@ -10,11 +10,11 @@ from typing import Annotated, Any
 import typer
 
 from rlregress import frameworks
-from rlregress.catalogue.requested_names import split_names
+from rlregress.catalogue.requested_names import split_comma_separated_names
 from rlregress.cli import output
 from rlregress.cli.options import Workers
 from rlregress.errors import UserError
-from rlregress.inside.run_record import write_atomically
+from rlregress.inside.run_record import write_text_atomically
 from rlregress.report import upgrade_data
 from rlregress.upgrade import cascade
 from rlregress.upgrade.differences import known_changes
@@ -61,10 +61,15 @@ def histories(
         )
     if scenario is not None and only is None:
         raise UserError("--scenario adds to the results of judged pairs; name them with --only")
-    names = split_names("--framework", framework) or list(known_changes.list_frameworks())
+    names = split_comma_separated_names("--framework", framework) or list(
+        known_changes.list_frameworks()
+    )
     if not show:
         judge_histories(
-            names, split_names("--only", only), split_names("--scenario", scenario), workers
+            names,
+            split_comma_separated_names("--only", only),
+            split_comma_separated_names("--scenario", scenario),
+            workers,
         )
     show_histories(names)
 
@@ -89,8 +94,8 @@ def judge_histories(
 def _judge_pair(
     name: str, scenarios: Sequence[str], workers: int
 ) -> Callable[[ReleasePair], Mapping[str, Any]]:
-    package = frameworks.get(name).framework.packages[0]
-    results_folder = cached_folders.cache() / "histories"
+    package = frameworks.get_adapter(name).framework.packages[0]
+    results_folder = cached_folders.locate_cache() / "histories"
 
     def judge(pair: ReleasePair) -> Mapping[str, Any]:
         options = Options(
@@ -105,10 +110,10 @@ def _judge_pair(
             keep=results_folder,
             say=lambda line: typer.echo(f"  {line}"),
         )
-        report = upgrade_data.as_json(cascade.judge_upgrade(options))
+        report = upgrade_data.convert_upgrade_to_plain_data(cascade.judge_upgrade(options))
         mark = "-scenarios" if scenarios else ""
         path = results_folder / f"{name}-{pair.release}{mark}.json"
-        write_atomically(path, json.dumps(report, indent=1))
+        write_text_atomically(path, json.dumps(report, indent=1))
         return report
 
     return judge
@@ -118,10 +123,10 @@ def show_histories(names: Sequence[str]) -> None:
     """Print the stored histories of frameworks."""
     unjudged: list[str] = []
     for name in names:
-        published = len(known_changes.pairs(name))
+        published = len(known_changes.list_release_pairs(name))
         rows = release_histories.load_results(name)
         for line in histories_text.history_table(
-            frameworks.get(name).framework.title, published, rows
+            frameworks.get_adapter(name).framework.title, published, rows
         ):
             typer.echo(line)
         if len(rows) < published:

@@ -15,7 +15,11 @@ from tools.tests.small_adapters import SmallAdapter
 pytestmark = pytest.mark.usefixtures("warm_python")
 
 INSTALLED = sorted(
-    {adapter.name for adapter in frameworks.installed() if adapter.framework.expectations is None}
+    {
+        adapter.name
+        for adapter in frameworks.list_installed_adapters()
+        if adapter.framework.expectations is None
+    }
 )
 FAULTS = fault_tables.select_faults(BEHAVIOR, INSTALLED, [])
 CASES = [
@@ -43,7 +47,7 @@ def seed(fault):
 @pytest.mark.parametrize("fault", CASES)
 def test_a_seeded_fault_turns_its_behaviour_test_red(fault):
     """The named tests of ``tests_behavior`` fail on the copy, with the expected words."""
-    adapter = frameworks.get(fault.framework)
+    adapter = frameworks.get_adapter(fault.framework)
     algorithms = (*adapter.framework.algorithms, *adapter.framework.behavior_only)
     if fault.algorithm not in algorithms or not fits(fault):
         pytest.skip(f"the fault was chosen on another copy of {fault.framework}")
@@ -53,10 +57,10 @@ def test_a_seeded_fault_turns_its_behaviour_test_red(fault):
 
 def test_faults_name_algorithms_and_tests_that_there_are():
     """Each fault is of a known framework, and turns a function of a file of behaviour tests."""
-    for fault in fault_tables.load(BEHAVIOR, frameworks.names()):
+    for fault in fault_tables.load_faults(BEHAVIOR, frameworks.list_framework_names()):
         for name in fault.turns:
             file, _, function = name.partition("::")
-            text = (suite.root() / "tests_behavior" / file).read_text(encoding="utf-8")
+            text = (suite.find_suite_root() / "tests_behavior" / file).read_text(encoding="utf-8")
             assert f"\ndef {function}(" in text, fault.name
 
 
@@ -95,7 +99,7 @@ def test_all_named_tests_have_to_fail_with_the_words(failed, detected):
 
 def test_a_fault_of_another_version_is_not_seeded(monkeypatch):
     """The report says that the line is not there, and nothing is detected."""
-    monkeypatch.setattr(frameworks, "get", lambda name: SmallAdapter())
+    monkeypatch.setattr(frameworks, "get_adapter", lambda name: SmallAdapter())
     result, line = seed(FAULT)
     assert not result.detected
     assert line == f"{'NOT INJECTED':<16}sb3 ppo n: does not fit this version of sb3"

@@ -20,8 +20,12 @@ FACTS = Facts("a title", "today", 90.0, "a machine", "rlregress selftest faults"
 def test_a_framework_with_several_copies_is_seeded_once(monkeypatch):
     """Faults are seeded once, however many copies of their framework there are."""
     requested = []
-    copies = [frameworks.get("sb3"), frameworks.get("sb3"), frameworks.get("torchrl")]
-    monkeypatch.setattr(frameworks, "installed", lambda: copies)
+    copies = [
+        frameworks.get_adapter("sb3"),
+        frameworks.get_adapter("sb3"),
+        frameworks.get_adapter("torchrl"),
+    ]
+    monkeypatch.setattr(frameworks, "list_installed_adapters", lambda: copies)
     monkeypatch.setattr(
         commands, "run_instrument", lambda _, faults, *options: requested.extend(faults) or True
     )

@@ -33,7 +33,7 @@ RESULTS = generated_faults.load_all_results()
 
 def faults_of(name, count, draw):
     """Faults of a framework by lot, and how many places there are."""
-    return generated_faults.draw_faults(frameworks.get(name), count, draw)
+    return generated_faults.draw_faults(frameworks.get_adapter(name), count, draw)
 
 
 @pytest.mark.parametrize("name", ["sb3", pytest.param("torchrl", marks=pytest.mark.nightly)])
@@ -49,16 +49,16 @@ def test_a_lot_is_drawn_from_all_files_and_can_be_drawn_again(name):
 
 def test_the_seeder_makes_the_drawn_fault_and_no_other():
     """The injected file is the drawn one, also for lines that occur twice."""
-    adapter = frameworks.get("sb3")
+    adapter = frameworks.get_adapter("sb3")
     for number, fault in enumerate(faults_of("sb3", 40, 2)[0]):
-        sound = adapter.code.locate(fault.file).read_text(encoding="utf-8")
+        sound = adapter.code.find_installed_path(fault.file).read_text(encoding="utf-8")
         assert inject(generated_faults.make_fault(fault, "sb3", sound, str(number)), sound) == (
             fault.text
         )
     text = "def f(x):\n    x += 1\n    x += 1\n    return x\n"
     (edit,) = [
         edit
-        for _, edit in mutation.list_edits(text)
+        for _, edit in mutation.list_edits_of_file(text)
         if (edit.line, edit.operator) == (3, "constant")
     ]
     mutant = mutation.build_mutant("m.py", "f", edit, text)
@@ -70,13 +70,13 @@ def test_the_seeder_makes_the_drawn_fault_and_no_other():
 
 def inject(fault, text):
     """Return the text with a fault."""
-    return source.replace_occurrence(text, fault.old, fault.new, fault.occurrence)
+    return source.replace_one_occurrence(text, fault.old, fault.new, fault.occurrence)
 
 
 def test_edits_of_a_file_are_those_of_its_functions():
     """Each place once, under the innermost function; statements of the module have none."""
     text = "y = 1 + 1\n\n\ndef f(x):\n    def g(z):\n        return z + 1\n    return g(x) * 2\n"
-    named = {(name, edit.line, edit.operator) for name, edit in mutation.list_edits(text)}
+    named = {(name, edit.line, edit.operator) for name, edit in mutation.list_edits_of_file(text)}
     operators = ("operator", "operand", "constant")
     assert named == {(*place, name) for place in (("f.g", 6), ("f", 7)) for name in operators}
 
@@ -184,7 +184,7 @@ def answering(monkeypatch, folder, answers):
 
 def test_what_other_tests_said_is_asked_again(monkeypatch, tmp_path):
     """Stored answers hold only for the tests that gave them."""
-    adapter = frameworks.get("sb3")
+    adapter = frameworks.get_adapter("sb3")
     answers = {**dict.fromkeys(TIERS, lambda _: ""), BEHAVIOR: lambda _: "a test"}
     requested = answering(monkeypatch, tmp_path, answers)
 
@@ -196,7 +196,7 @@ def test_what_other_tests_said_is_asked_again(monkeypatch, tmp_path):
     by_tier = [(tier, 3) for tier in TIERS]
     assert judge() == by_tier
     assert judge() == [(tier, 0) for tier in TIERS]
-    monkeypatch.setattr(state, "tests_digest", lambda: "other tests")
+    monkeypatch.setattr(state, "digest_own_code_and_tests", lambda: "other tests")
     assert judge() == by_tier
     (draw_result,) = generated_faults.load_all_results()
     assert (draw_result.draw, draw_result.tests) == (0, "other tests")
@@ -204,7 +204,7 @@ def test_what_other_tests_said_is_asked_again(monkeypatch, tmp_path):
 
 def test_what_no_tier_saw_is_asked_again_of_later_tests(monkeypatch, tmp_path):
     """Only faults that count are probed again; the first answers and their share stay."""
-    adapter = frameworks.get("sb3")
+    adapter = frameworks.get_adapter("sb3")
     first = {tier: lambda number: "a detail" * (number == 0) for tier in TIERS}
     requested = answering(monkeypatch, tmp_path, first)
     explain(monkeypatch)
@@ -231,12 +231,12 @@ def test_nothing_can_be_asked_again_before_it_was_drawn(monkeypatch, tmp_path):
     """One sentence that says what to run first."""
     monkeypatch.setattr(generated_faults, "_folder", lambda: tmp_path)
     with pytest.raises(UserError, match=r"^no faults were drawn from sb3 .* yet; run rlregress"):
-        tier_power.probe_again(frameworks.get("sb3"), 1, lambda message: None)
+        tier_power.probe_again(frameworks.get_adapter("sb3"), 1, lambda message: None)
 
 
 def test_the_table_of_the_documentation_has_the_last_draw_of_each_framework():
     """docs/power.md has rows that the command prints, of every framework from which was drawn."""
-    text = (suite.root() / "docs" / "power.md").read_text(encoding="utf-8")
+    text = (suite.find_suite_root() / "docs" / "power.md").read_text(encoding="utf-8")
     rows = [line for line in text.splitlines() if re.match(r"\| \w+ [\d.]+ \| \d+ \|", line)]
     printed = power_page.page(RESULTS, generated_faults.load_explanations()).splitlines()
     last = {}

@@ -223,7 +223,7 @@ def folder(tmp_path, monkeypatch):
     histories_folder = tmp_path / "histories"
     histories_folder.mkdir()
     (histories_folder / "x.toml").write_text(HISTORY)
-    monkeypatch.setattr(suite, "baselines", lambda: tmp_path)
+    monkeypatch.setattr(suite, "locate_baselines", lambda: tmp_path)
     return histories_folder
 
 

@@ -72,7 +72,7 @@ def test_what_replays_detected_is_counted_by_lines_that_run():
 @pytest.mark.nightly
 def test_a_replay_detects_a_fault_that_it_runs():
     """A changed discount differs at the first update, and an option that is off at none."""
-    if frameworks.get("sb3") not in frameworks.installed():
+    if frameworks.get_adapter("sb3") not in frameworks.list_installed_adapters():
         pytest.skip("Stable-Baselines3 is not installed")
     [discount] = fault_tables.select_faults(RETURNS, ["sb3"], ["td3_discount_0.9"])
     unused = Fault(

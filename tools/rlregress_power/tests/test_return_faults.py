@@ -13,14 +13,18 @@ from rlregress.model.fault_results import RETURNS, THROUGHPUT, Fault, FaultResul
 from rlregress.verdicts.looks import SEQUENTIAL_LOOKS
 from rlregress_power import faults_text, return_gates
 
-FAULTS = [x for name in (RETURNS, THROUGHPUT) for x in fault_tables.load(name, frameworks.names())]
+FAULTS = [
+    x
+    for name in (RETURNS, THROUGHPUT)
+    for x in fault_tables.load_faults(name, frameworks.list_framework_names())
+]
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_a_fault_changes_a_line_of_the_installed_code(fault):
     """Its fragment stands in the framework's file, in the place that it names."""
-    adapter = frameworks.get(fault.framework)
-    if adapter not in frameworks.installed():
+    adapter = frameworks.get_adapter(fault.framework)
+    if adapter not in frameworks.list_installed_adapters():
         pytest.skip(f"{fault.framework} is not installed")
     place = find_fault_line(fault)
     if place is None and not adapter.framework.modules:
@@ -31,7 +35,7 @@ def test_a_fault_changes_a_line_of_the_installed_code(fault):
 
 def test_every_framework_and_algorithm_has_a_fault():
     """Each cell of returns has at least one fault that its returns should show."""
-    faults = fault_tables.load(RETURNS, frameworks.names())
+    faults = fault_tables.load_faults(RETURNS, frameworks.list_framework_names())
     pairs = {(fault.framework, fault.algorithm) for fault in faults}
     assert pairs == {(f, a) for f in ("sb3", "torchrl", "cleanrl") for a in ("ppo", "sac", "td3")}
 
@@ -44,7 +48,7 @@ def test_gates_on_unchanged_code_have_seeds_of_their_own(monkeypatch):
         requested.append(options.first_seed)
         return "nothing is trained here"
 
-    monkeypatch.setattr(return_gates.check_run, "run_returns_only", alone)
+    monkeypatch.setattr(return_gates.check_run, "run_tests_of_returns", alone)
     faults = fault_tables.select_faults(RETURNS, ["sb3"], [], ["ppo"])
     judged = list(return_gates.judge_faults(faults, 1, print, gates=3))
     assert requested == [1000 + gate * SEQUENTIAL_LOOKS.max_runs for gate in range(3)]

@@ -25,17 +25,21 @@ def seed(*faults):
 @pytest.fixture
 def fault():
     """A fault of a framework that is installed and that can be changed."""
-    installed = {adapter.name for adapter in frameworks.installed() if adapter.framework.modules}
-    return fault_tables.load(THROUGHPUT, sorted(installed))[0]
+    installed = {
+        adapter.name
+        for adapter in frameworks.list_installed_adapters()
+        if adapter.framework.modules
+    }
+    return fault_tables.load_faults(THROUGHPUT, sorted(installed))[0]
 
 
 @pytest.fixture
 def measured(monkeypatch, fault):
     """Store ten processes; of each new one the quantity of the fault is a fifth or more worse."""
-    conditions = stored_throughput.current_conditions(fault.framework, fault.algorithm)
+    conditions = stored_throughput.describe_current_conditions(fault.framework, fault.algorithm)
     stored = stored_throughput.Stored(**conditions, process=tuple(SOUND))
     monkeypatch.setattr(
-        stored_throughput, "load_throughput", lambda framework: {fault.algorithm: stored}
+        stored_throughput, "load_stored_throughput", lambda framework: {fault.algorithm: stored}
     )
     requested = []
 
@@ -69,7 +73,7 @@ def test_a_fault_that_slows_nothing_down_is_not_seen(fault, measured, monkeypatc
     (judged,) = seed(replace(fault, turns=(other_quantity,)))
     assert not judged.detected
     assert faults_text.describe_result(THROUGHPUT, judged)[0].startswith("NOT DETECTED")
-    monkeypatch.setattr(stored_throughput, "load_throughput", lambda framework: {})
+    monkeypatch.setattr(stored_throughput, "load_stored_throughput", lambda framework: {})
     (judged,) = seed(fault)
     assert "measure it with: rlregress baseline record --framework" in judged.trouble
     assert not judged.detected

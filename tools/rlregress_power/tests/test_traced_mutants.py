@@ -56,7 +56,7 @@ class Recorded:
 
 FAULTS = [
     mutant
-    for function, edit in mutation.list_edits(TEXT)
+    for function, edit in mutation.list_edits_of_file(TEXT)
     if (mutant := mutation.build_mutant(FILE, function, edit, TEXT)) is not None
 ]
 

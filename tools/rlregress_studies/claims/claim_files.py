@@ -28,7 +28,7 @@ from pydantic import BeforeValidator
 
 from rlregress import datafiles, frameworks
 from rlregress.catalogue import registry
-from rlregress.datafiles import Text, expect_value, is_version, one_of
+from rlregress.datafiles import Text, expect_one_of, expect_value, is_version
 from rlregress.errors import UserError, suggest_names
 
 #: verdicts that can be recorded
@@ -110,7 +110,7 @@ class Framework:
 MOST_WORDS = 30
 
 _KINDS = ("detail", "default", "not_checkable")
-_Verdict = Annotated[str, one_of(VERDICTS)]
+_Verdict = Annotated[str, expect_one_of(VERDICTS)]
 _Since = Annotated[
     str, expect_value("a version as in '2.9.2'", lambda text: text == "" or is_version(text))
 ]
@@ -130,7 +130,7 @@ class _Row:
         expect_value(f"at most {MOST_WORDS} words", lambda text: len(text.split()) <= MOST_WORDS),
     ]
     framework: Text
-    detail: Annotated[str, one_of(registry.ids)] = ""
+    detail: Annotated[str, expect_one_of(registry.list_detail_ids)] = ""
     default: Text = ""
     not_checkable: Text = ""
     scope: Text = ""
@@ -151,15 +151,15 @@ class _Row:
             if self.says is not None or self.verdict:
                 raise ValueError("says and verdict need a detail or a default; leave them out")
             return
-        if self.framework not in frameworks.names():
+        if self.framework not in frameworks.list_framework_names():
             raise ValueError(
                 f"key 'framework' is '{self.framework}', expected one of "
-                f"{', '.join(frameworks.names())}, or not_checkable with the reason"
+                f"{', '.join(frameworks.list_framework_names())}, or not_checkable with the reason"
             )
         if self.says in (None, "", []):
             raise ValueError("key 'says' is missing; give what the sentence says")
         for variant in self.expected_values if self.detail else ():
-            variants = registry.get(self.detail).variants
+            variants = registry.get_detail(self.detail).variants
             if variant not in variants:
                 raise ValueError(
                     f"key 'says': '{self.detail}' has no variant '{variant}'; "
@@ -201,14 +201,14 @@ def load(folder: Path) -> tuple[Claim, ...]:
             an unknown detail or variant, a quote that is too long, or no valid verdict.
     """
     claims: dict[str, Claim] = {}
-    for index in datafiles.list_files(Path(folder).parent / "sources", "*.toml"):
+    for index in datafiles.list_files_by_name(Path(folder).parent / "sources", "*.toml"):
         if not (Path(folder) / index.name).is_file():
             raise UserError(
                 f"{folder} has no {index.name}; expected one for each document of {index.parent}"
             )
     for path in datafiles.list_toml_files(folder, "claims of a source document"):
-        read: _Document = datafiles.read(path, _Document)
-        places = datafiles.locate_tables(path, "claim", len(read.claim))
+        read: _Document = datafiles.read_data_file(path, _Document)
+        places = datafiles.list_places_of_tables(path, "claim", len(read.claim))
         for row, place in zip(read.claim, places, strict=True):
             if row.id in claims:
                 raise UserError(f"{place}: the id '{row.id}' is taken; give every claim its own")

@@ -10,7 +10,7 @@ from itertools import groupby
 from rich.console import Console
 from rich.table import Table
 
-from rlregress.model.detail_answers import Item, variant_words
+from rlregress.model.detail_answers import Item, describe_variant
 from rlregress.report import tables
 from rlregress_studies.claims.claim_files import (
     NOT_CHECKABLE,
@@ -163,7 +163,7 @@ def index_rows(
     yield "## Index of what the sources name"
     yield ""
     titles = [f"{framework.name} {framework.version}" for framework in frameworks]
-    yield from tables.markdown_head("where", "what", "asked by", *titles)
+    yield from tables.format_markdown_head("where", "what", "asked by", *titles)
     for item in items:
         checks = [(f"`{detail}`", ("detail", detail)) for detail in item.details]
         checks += [(f"default `{default}`", ("default", default)) for default in item.defaults]
@@ -173,10 +173,10 @@ def index_rows(
             answered = [
                 _format_answers(answers_found, detail) or "-" for answers_found in answers[subject]
             ]
-            yield tables.markdown_row(*where, words, *answered)
+            yield tables.format_markdown_row(*where, words, *answered)
             where = ("", "")
         if item.not_code:
-            yield tables.markdown_row(
+            yield tables.format_markdown_row(
                 *where, f"*no code*: {item.not_code}", *[""] * len(frameworks)
             )
 
@@ -187,11 +187,11 @@ def _count_rows(settled: Sequence[Settled]) -> Iterator[str]:
     yield f"{claims} claims, {len(settled)} verdicts (one for each copy of a framework)."
     yield ""
     heads = ("source", "framework", "said of", *_VERDICTS)
-    yield from tables.markdown_head(*heads, numbers=len(_VERDICTS))
+    yield from tables.format_markdown_head(*heads, numbers=len(_VERDICTS))
     for count in count_verdicts(settled):
         numbers = [count.verdicts.get(verdict, 0) for verdict in _VERDICTS]
-        yield tables.markdown_row(count.document, count.framework, count.said_of, *numbers)
-    yield tables.markdown_row("**all**", "", "", *(total[verdict] for verdict in _VERDICTS))
+        yield tables.format_markdown_row(count.document, count.framework, count.said_of, *numbers)
+    yield tables.format_markdown_row("**all**", "", "", *(total[verdict] for verdict in _VERDICTS))
 
 
 def _format_code(text: str) -> str:
@@ -200,7 +200,7 @@ def _format_code(text: str) -> str:
 
 
 def _list_answers(settled: Sequence[Settled]) -> Iterator[str]:
-    yield from tables.markdown_head("framework", "asks", "says", "found", "verdict")
+    yield from tables.format_markdown_head("framework", "asks", "says", "found", "verdict")
     yield from dict.fromkeys(_row(settled_claim) for settled_claim in settled)
     notes = list(_list_notes(settled))
     if notes:
@@ -217,7 +217,7 @@ def _row(settled_claim: Settled) -> str:
     verdict = f"**{settled_claim.verdict}**" + (
         f" ({settled_claim.reason})" if settled_claim.reason else ""
     )
-    return tables.markdown_row(
+    return tables.format_markdown_row(
         _subject_of_claim(settled_claim) + scope, subject, says, answered, verdict
     )
 
@@ -244,7 +244,7 @@ def _claim_lines(value: object) -> str:
 
 def _format_value(value: str, detail: str) -> str:
     """Return a variant in words; values of defaults stay unchanged."""
-    return variant_words(value) if detail else value
+    return describe_variant(value) if detail else value
 
 
 def _format_answers(answers: Mapping[str, str], detail: str) -> str:

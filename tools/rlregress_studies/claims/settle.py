@@ -13,9 +13,9 @@ from rlregress import frameworks, suite
 from rlregress.catalogue import documented_defaults, hyperparameter_names
 from rlregress.catalogue.implementation import (
     AdapterKey,
-    adapter_key,
     list_implementations,
-    load_all_documented,
+    load_all_expectations,
+    make_adapter_key,
 )
 from rlregress.catalogue.judge import Judgement
 from rlregress.frameworks.base import Adapter
@@ -53,15 +53,15 @@ def _judge_detail(adapter: Adapter, detail: str) -> Mapping[str, Judgement]:
 
 
 def _read_defaults(adapter: Adapter) -> Mapping[tuple[str, str], Mapping[str, Any]]:
-    key = adapter_key(adapter)
+    key = make_adapter_key(adapter)
     if key not in _VALUES:
-        _VALUES[key] = adapter.read.defaults()
+        _VALUES[key] = adapter.read.read_defaults()
     return _VALUES[key]
 
 
 @cache
 def _read_stated_defaults(path: Path) -> tuple[documented_defaults.Defaults, ...]:
-    return documented_defaults.load_defaults(path)
+    return documented_defaults.load_documented_defaults(path)
 
 
 def build_settled(
@@ -145,13 +145,13 @@ def _describe_other_versions(
     if claim.detail:
         return _format_ranges(
             entry
-            for entry in load_all_documented(adapter)
+            for entry in load_all_expectations(adapter)
             if entry.id == claim.detail
             and entry.scope in scopes
             and entry.variant in says
-            and not entry.holds_for(version)
+            and not entry.includes_version(version)
         )
-    path = documented_defaults.defaults_path(adapter)
+    path = documented_defaults.locate_documented_defaults(adapter)
     if not path.exists():  # a framework of a third party
         return ""
     algorithm, _, name = claim.default.partition(".")
@@ -160,7 +160,7 @@ def _describe_other_versions(
         for entry in _read_stated_defaults(path)
         if entry.algorithm == algorithm
         and entry.scope in scopes
-        and not entry.holds_for(version)
+        and not entry.includes_version(version)
         and documented_defaults.format_value(entry.values.get(name, ABSENT)) in says
     )
 
@@ -179,8 +179,8 @@ DOCUMENT = "Janssens 2025, How Stable are Baselines"
 
 def settle_names(adapter: Adapter) -> Iterator[Settled]:
     """Yield every printed hyperparameter name of a framework, settled."""
-    names, version = adapter.read.parameter_names(), adapter.code.version()
-    for cell in hyperparameter_names.list_cells(adapter.name):
+    names, version = adapter.read.list_parameter_names(), adapter.code.version()
+    for cell in hyperparameter_names.list_printed_names(adapter.name):
         question = f"name of {cell.algorithm}.{cell.hyperparameter}"
         by_scope = {
             scope: called[cell.hyperparameter]
@@ -219,9 +219,9 @@ def settle_all(adapters: Sequence[Adapter]) -> list[Settled]:
     settled once for each copy of its framework.
     """
     adapter_names = {adapter.name for adapter in adapters}
-    left_out = set(frameworks.names()) - adapter_names
+    left_out = set(frameworks.list_framework_names()) - adapter_names
     results = []
-    for claim in load(suite.data_of(rlregress_studies, "claims")):
+    for claim in load(suite.locate_data_of_package(rlregress_studies, "claims")):
         if claim.not_checkable and claim.framework not in left_out:
             results.append(build_settled(claim, "", NOT_CHECKABLE, {}, claim.not_checkable))
         results += [

@@ -9,7 +9,7 @@ import typer
 
 from rlregress import suite
 from rlregress.catalogue import requested_names, source_index
-from rlregress.catalogue.requested_names import split_names
+from rlregress.catalogue.requested_names import split_comma_separated_names
 from rlregress.cli import output, waiting
 from rlregress.cli.options import Frameworks
 from rlregress.frameworks.base import Adapter
@@ -29,18 +29,21 @@ def claims(
     verdict is the recorded one, 1: some verdict is another, 2: could not judge.
     """
     raise typer.Exit(
-        show(requested_names.find_adapters(split_names("--framework", framework)), as_markdown)
+        show(
+            requested_names.find_adapters(split_comma_separated_names("--framework", framework)),
+            as_markdown,
+        )
     )
 
 
 def show(adapters: Sequence[Adapter], as_markdown: bool = False) -> int:
     """Settle the claims of the sources and print them; 1 if one is not as recorded."""
-    waiting.probe_all(adapters)
+    waiting.probe_all_with_progress(adapters)
     settled = settle.settle_all(adapters)
-    output.mark_decided()
+    output.mark_exit_code_decided()
     differing = claims_text.describe_differing(settled)
     if as_markdown:
-        items = source_index.load_index(suite.baselines() / "sources")
+        items = source_index.load_source_index(suite.locate_baselines() / "sources")
         probed_adapters = [
             Framework(
                 name=adapter.name, title=adapter.framework.title, version=adapter.code.version()

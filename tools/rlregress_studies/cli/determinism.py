@@ -12,12 +12,12 @@ import typer
 
 from rlregress import missing_packages
 from rlregress.catalogue import requested_names
-from rlregress.catalogue.requested_names import split_names
+from rlregress.catalogue.requested_names import split_comma_separated_names
 from rlregress.cli import output
 from rlregress.cli.options import Frameworks
 from rlregress.errors import UserError
-from rlregress.files import absolute
-from rlregress.inside.run_record import check_writable, write_atomically
+from rlregress.files import make_absolute_path
+from rlregress.inside.run_record import check_folder_is_writable, write_text_atomically
 from rlregress.probing.interface import Unsupported
 from rlregress_studies.determinism import chance, determinism_study, discrete
 from rlregress_studies.determinism.discrete import Protocol, Starts
@@ -34,7 +34,7 @@ def train_and_report(
         )
     missing_packages.require_module("matplotlib")
     discrete.check_environment(plan.environment)
-    check_writable(folder, "the report")
+    check_folder_is_writable(folder, "the report")
     adapters = requested_names.find_adapters(frameworks)
     starts = Starts(
         partial(discrete.make_environment, plan.environment, training=False), plan.protocol
@@ -51,7 +51,7 @@ def train_and_report(
                 absent[name] = str(error)
                 continue
             spreads[name] = {group: chance.measure_spread(run) for group, run in runs.items()}
-            sources_drawn[name] = adapter.train.sources_of_chance()
+            sources_drawn[name] = adapter.train.describe_sources_of_chance()
     finally:
         starts.close()
     if not spreads:
@@ -60,7 +60,7 @@ def train_and_report(
     wrong = [
         line for name, spread in spreads.items() for line in chance.list_unexpected(name, spread)
     ]
-    output.mark_decided()
+    output.mark_exit_code_decided()
     lines = [
         f"DQN on {plan.environment}, {plan.steps} steps, after the last of which:",
         "",
@@ -80,11 +80,11 @@ def train_and_report(
     }
     plain = {"plan": plan, "frameworks": frameworks_text, "not_asked": absent, "wrong": wrong}
     text = json.dumps(plain, indent=1, default=vars)
-    write_atomically(folder / "determinism.json", text + "\n")
+    write_text_atomically(folder / "determinism.json", text + "\n")
     typer.echo("\n".join(lines))
     for name, spread in spreads.items():
         figure = folder / f"determinism-{name.lower().replace(' ', '-')}.svg"
-        write_atomically(figure, chance.draw_figure(name, spread))
+        write_text_atomically(figure, chance.draw_figure(name, spread))
     typer.echo(f"report: {folder} (determinism.json, and a figure for each framework)")
     return 1 if wrong else 0
 
@@ -135,14 +135,16 @@ def determinism(
 
     Exit code 0; 1 if trainings with all held differ, or a source that is varied changes nothing.
     """
-    folder = absolute(report)
+    folder = make_absolute_path(report)
     plan = determinism_study.DeterminismPlan(
         environment=environment,
         sticky=sticky,
         steps=steps,
         checkpoints=checkpoints,
         runs=runs,
-        groups=determinism_study.check_groups(split_names("--vary", vary)),
+        groups=determinism_study.check_groups(split_comma_separated_names("--vary", vary)),
         protocol=Protocol(starts=starts, cap=cap, states=states),
     )
-    raise typer.Exit(train_and_report(split_names("--framework", framework), plan, folder))
+    raise typer.Exit(
+        train_and_report(split_comma_separated_names("--framework", framework), plan, folder)
+    )

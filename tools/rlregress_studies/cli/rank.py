@@ -12,13 +12,13 @@ from typing import Annotated, Any
 import typer
 
 from rlregress import missing_packages
-from rlregress.catalogue.requested_names import split_names
+from rlregress.catalogue.requested_names import split_comma_separated_names
 from rlregress.check import report_data
 from rlregress.cli import output
-from rlregress.cli.options import Budget, Report, reject_options, typed_command
+from rlregress.cli.options import Budget, Report, get_typed_command, reject_given_options
 from rlregress.errors import UserError
-from rlregress.files import absolute
-from rlregress.inside.run_record import check_writable, write_atomically
+from rlregress.files import make_absolute_path
+from rlregress.inside.run_record import check_folder_is_writable, write_text_atomically
 from rlregress.report import short_summary
 from rlregress.report.html.page import Facts
 from rlregress_studies.rank import ranking_report, run_ranking
@@ -71,7 +71,7 @@ def _write_files(folder: Path, files: Mapping[str, str]) -> None:
             )
     try:
         for name, text in files.items():
-            write_atomically(folder / name, text)
+            write_text_atomically(folder / name, text)
     except OSError as error:
         raise UserError(f"the report cannot be written to {folder}: {error}") from None
 
@@ -82,9 +82,9 @@ def _format_json(plain: Any) -> str:
 
 def _rank_and_report(runs: Sequence[run_ranking.ImplementationRun], options: Options) -> int:
     """Rank, print and write; return 0, or 3 if a pair needs more runs."""
-    check_writable(options.report, "the report")
+    check_folder_is_writable(options.report, "the report")
     missing_packages.require_module("matplotlib")
-    started, date = time.monotonic(), report_data.format_time()
+    started, date = time.monotonic(), report_data.format_time_with_offset()
     ranked = run_ranking.rank_implementations(
         runs, options.runs, options.looks, options.alpha, options.beta, say=typer.echo
     )
@@ -102,13 +102,13 @@ def _rank_and_report(runs: Sequence[run_ranking.ImplementationRun], options: Opt
     for line in ranking_report.lines(ranked):
         typer.echo(line)
     typer.echo(f"report: {options.report} (rank.html, rank.json, rank.svg)")
-    output.print_next_steps(short_summary.steps(ranking_report.cards(ranked)))
+    output.print_next_steps(short_summary.format_first_steps(ranking_report.cards(ranked)))
     return 3 if ranked.undecided else 0
 
 
 def print_answers(report: Path) -> None:
     """Print and write the answers to the thesis' questions."""
-    check_writable(report, "the report")
+    check_folder_is_writable(report, "the report")
     answered = thesis_questions.answer_questions()
     _write_files(report, {"study.json": _format_json(thesis_questions.as_plain(answered))})
     for line in thesis_text.answers_as_lines(answered):
@@ -159,13 +159,19 @@ def rank(
     nothing. Writes rank.html, rank.json and rank.svg. Exit code 0: every pair is separated, or is
     not after the last planned look; 3: some pair needs more runs; 2: nothing can be compared.
     """
-    environments = split_names("--environment", environment)
-    options = Options(runs, looks or None, alpha, beta, absolute(report), typed_command())
+    environments = split_comma_separated_names("--environment", environment)
+    options = Options(
+        runs, looks or None, alpha, beta, make_absolute_path(report), get_typed_command()
+    )
     if csv is not None:
-        reject_options(context, _SELECTING_OPTIONS, "a CSV file does not take", "leave it out")
+        reject_given_options(
+            context, _SELECTING_OPTIONS, "a CSV file does not take", "leave it out"
+        )
         raise typer.Exit(rank_csv(csv, environments, options))
     run_filter = run_ranking.RunFilter(
-        split_names("--framework", framework), split_names("--algorithm", algorithm), budget
+        split_comma_separated_names("--framework", framework),
+        split_comma_separated_names("--algorithm", algorithm),
+        budget,
     )
     raise typer.Exit(rank_stored(store, run_filter, environments, options))
 
@@ -182,7 +188,7 @@ def thesis(
     each, do stored runs return what the thesis printed? Trains nothing, writes study.json. Exit
     code 0, or 2 if data cannot be read.
     """
-    print_answers(absolute(report))
+    print_answers(make_absolute_path(report))
 
 
 def after_study() -> str:

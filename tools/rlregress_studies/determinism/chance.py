@@ -124,7 +124,10 @@ def spreads_table(spreads: Mapping[str, Mapping[str, Spread]]) -> list[str]:
         for framework, groups in spreads.items()
         for group, spread in groups.items()
     ]  # fmt: skip
-    return [*tables.markdown_head(*head), *(tables.markdown_row(*row) for row in rows)]
+    return [
+        *tables.format_markdown_head(*head),
+        *(tables.format_markdown_row(*row) for row in rows),
+    ]
 
 
 def draw_figure(framework: str, groups: Mapping[str, Spread]) -> str:

@@ -22,7 +22,7 @@ import torch
 from rlregress import datafiles
 from rlregress.errors import UserError, suggest_names
 from rlregress.frameworks.base import Adapter
-from rlregress.inside.run_record import compute_checksum, write_atomically
+from rlregress.inside.run_record import compute_checksum, write_text_atomically
 from rlregress.inside.worker import digest_parameters
 from rlregress.probing.interface import Trained
 from rlregress.probing.seeded_training import SeededTraining, Seeds
@@ -169,8 +169,8 @@ def _training_path(folder: Path, adapter: Adapter, plan: DeterminismPlan, member
     """Return the file of a training, so that a restart does only missing ones."""
     decides = {
         "framework": adapter.full_name,
-        "versions": dict(adapter.code.versions()),
-        "digests": dict(adapter.code.digests()),
+        "versions": dict(adapter.code.map_package_versions()),
+        "digests": dict(adapter.code.digest_sources()),
         "plan": {k: v for k, v in asdict(plan).items() if k not in ("runs", "groups")},
         "hyperparameters": plan.hyperparameters,
         "member": asdict(member),
@@ -199,13 +199,13 @@ def train_all(
             path = _training_path(folder, adapter, plan, member)
             if path.is_file():
                 remedy = "remove the file: the training is then done again"
-                checkpoints_found = datafiles.read(path, list[Checkpoint], remedy)
+                checkpoints_found = datafiles.read_data_file(path, list[Checkpoint], remedy)
             else:
                 began = time.monotonic()
                 checkpoints_found = train_and_evaluate(adapter, plan, member, starts)
                 folder.mkdir(parents=True, exist_ok=True)
                 text = json.dumps([asdict(outcome) for outcome in checkpoints_found], indent=1)
-                write_atomically(path, text + "\n")
+                write_text_atomically(path, text + "\n")
                 took = time.monotonic() - began
                 after = f"; about {took * (remaining - 1):.0f} s left" if remaining > 1 else ""
                 say(f"{adapter}, {group}: {number + 1} of {plan.runs} in {took:.0f} s{after}")

@@ -18,7 +18,7 @@ from rlregress.report import words
 from rlregress.report.html import figures, svg
 from rlregress.report.html import page as pages
 from rlregress.report.html.page import Badge, Card, Facts, Figure, Section, Step, Table
-from rlregress.report.words import rate
+from rlregress.report.words import format_error_rate
 from rlregress_studies.rank.adastop import GREATER, NOT_SEPARATED, SMALLER, UNDECIDED
 from rlregress_studies.rank.ranking_result import Ranking, TaskRanking
 
@@ -94,7 +94,7 @@ def conclusions(ranking: Ranking) -> list[str]:
     shared = any(len(task.standings) > 2 for task in ranking.tasks)
     conclusion_lines.append(
         "If the returns of all implementations have one law, some pair is separated in "
-        f"{'about' if shared else 'at most'} {rate(plan.alpha)} of such comparisons"
+        f"{'about' if shared else 'at most'} {format_error_rate(plan.alpha)} of such comparisons"
         f"{_SHARED if shared else ''}. 'Not separated' means that these runs show no difference, "
         "not that there is none."
     )
@@ -207,7 +207,7 @@ def page(ranking: Ranking, facts: Facts) -> str:
         for task, key in zip(ranking.tasks, keys, strict=True)
     ]
     sections.append(Section("rests-on", "What this rests on", "", [conclusions(ranking)]))
-    return pages.Page(facts, cards(ranking), sections).html()
+    return pages.Page(facts, cards(ranking), sections).render_html()
 
 
 def cards(ranking: Ranking) -> list[Card]:
@@ -230,7 +230,7 @@ def _card(ranking: Ranking, task: TaskRanking) -> Card:
         for ranked in task.standings[1:]
         if task.decision(best.implementation, ranked.implementation) != GREATER
     ]
-    text = f"{best.implementation} has the largest mean, {words.number(best.mean)}"
+    text = f"{best.implementation} has the largest mean, {words.format_return(best.mean)}"
     text += f", and is not separated from {', '.join(ties)}." if ties else ", beyond chance."
     failed = [f"{s.implementation}: {s.failed} runs failed" for s in task.standings if s.failed]
     waiting = [line for line in conclusions(ranking) if line.startswith("next look at")]
@@ -250,7 +250,7 @@ def _task_section(task: TaskRanking, key: str, command: str) -> Section:
     letters = [letter(number) for number in range(len(names))]
     rows = [
         [
-            sign, ranked.implementation, words.number(ranked.mean), len(ranked.returns),
+            sign, ranked.implementation, words.format_return(ranked.mean), len(ranked.returns),
             *(_describe_decision(task, ranked.implementation, name) for name in names),
         ]
         for sign, ranked in zip(letters, task.standings, strict=True)
@@ -259,7 +259,7 @@ def _task_section(task: TaskRanking, key: str, command: str) -> Section:
     returns = {ranked.implementation: ranked.returns for ranked in task.standings}
     drawing = _draw_returns(returns, key, text)
     numbers = [
-        [ranked.implementation, words.number(value)]
+        [ranked.implementation, words.format_return(value)]
         for ranked in task.standings
         for value in ranked.returns
     ]
@@ -288,7 +288,7 @@ def _plot_returns(axes: Axes, rows: Mapping[str, Sequence[float]]) -> None:
     for row, values in enumerate(rows.values()):
         axes.plot(
             values,
-            figures.spread_points(len(values), -row),
+            figures.spread_overlapping_points(len(values), -row),
             ls="",
             marker="o",
             markersize=5.5,

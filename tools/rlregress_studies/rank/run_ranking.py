@@ -72,7 +72,7 @@ def read_csv(path: Path) -> list[ImplementationRun]:
     remedy = "write the columns implementation,environment,seed,return, and a run a line"
     if path.suffix.lower() != ".csv":
         raise UserError(f"{path} is not named .csv; expected a CSV file: {remedy}")
-    rows: tuple[_Row, ...] = datafiles.read(path, tuple[_Row, ...], remedy=remedy)
+    rows: tuple[_Row, ...] = datafiles.read_data_file(path, tuple[_Row, ...], remedy=remedy)
     return [
         ImplementationRun(
             row.implementation, row.environment, row.environment, row.seed, row.final_return
@@ -126,12 +126,12 @@ def load_records(folder: Path) -> list[tuple[Job, dict[str, Any]]]:
     Raises:
         UserError: there are no records, or one is damaged.
     """
-    paths = recorded_runs.list_records(folder)
+    paths = recorded_runs.list_record_files(folder)
     if not paths:
         raise UserError(
             f"{folder} holds no run records; expected a folder that was the --store of a command"
         )
-    return [recorded_runs.read_record(path) for path in paths]
+    return [recorded_runs.read_run_and_record(path) for path in paths]
 
 
 def convert_records(run_records: Sequence[tuple[Job, dict[str, Any]]]) -> list[ImplementationRun]:
@@ -199,7 +199,7 @@ def read_runs(
     """
     budgets.load_budget(run_filter.budget)
     for name in run_filter.frameworks:
-        frameworks.get(name)
+        frameworks.get_adapter(name)
     if store:
         all_records = load_records(Path(store))
         cells = {job.cell for job, _ in all_records}
@@ -212,7 +212,7 @@ def read_runs(
         runs = read_stored(
             stored_cell for stored_cell in stored if run_filter.selects_cell(stored_cell.cell)
         )
-    place = store or str(baseline_runs.returns_folder())
+    place = store or str(baseline_runs.locate_returns_folder())
     _check_known(run_filter, cells, place)
     if not runs:
         raise UserError(
@@ -367,8 +367,8 @@ def rank_implementations(
         samples += [np.array(task_runs[name]) for _, name in places[start:]]
         pairs += itertools.combinations(range(start, len(places)), 2)
     with progress.show_progress(say):
-        progress.begin("deciding pairs", len(pairs))
-        compared = adastop.compare_samples(samples, pairs, plan, progress.done)
+        progress.begin_stage("deciding pairs", len(pairs))
+        compared = adastop.compare_samples(samples, pairs, plan, progress.count_done_parts)
 
     decisions = len(compared.looks)
     decided: dict[str, list[Decision]] = {task: [] for task in returns}

@@ -12,7 +12,8 @@ from rlregress_studies.claims.claim_files import find_recorded_verdict
 
 CLAIM = {
     "id": "one", "place": "Box 6", "quote": "omit this halving factor",
-    "framework": frameworks.names()[0], "detail": "sac.critic_loss.scale", "says": "none",
+    "framework": frameworks.list_framework_names()[0], "detail": "sac.critic_loss.scale",
+    "says": "none",
     "verdict": "confirmed",
 }  # fmt: skip
 ITEM = {"id": "box6", "place": "Box 6", "title": "a factor", "details": ["sac.critic_loss.scale"]}
@@ -116,7 +117,7 @@ def items(tmp_path):
     def loaded(*changes):
         text = "\n".join(_table("item", ITEM | changed) for changed in changes)
         (tmp_path / "paper.toml").write_text(f'document = "A paper"\n{text}')
-        return source_index.load_index(tmp_path)
+        return source_index.load_source_index(tmp_path)
 
     return loaded
 
@@ -133,16 +134,18 @@ def test_an_item_names_what_asks_it(items):
 def test_details_without_an_answer_are_listed(items):
     """Of the items whose id begins so, and of no other."""
     results = items({}, {"id": "other6"})
-    assert source_index.list_unanswered(results, [], ("box",)) == ["box6: sac.critic_loss.scale"]
-    assert source_index.list_unanswered(results, ["sac.critic_loss.scale"], ("",)) == []
+    assert source_index.list_unanswered_items(results, [], ("box",)) == [
+        "box6: sac.critic_loss.scale"
+    ]
+    assert source_index.list_unanswered_items(results, ["sac.critic_loss.scale"], ("",)) == []
 
 
 def test_the_files_of_the_project_are_read():
     """Each source document has a file of claims and an index."""
-    claims = claim_files.load(suite.baselines() / "claims")
-    results = source_index.load_index(suite.baselines() / "sources")
+    claims = claim_files.load(suite.locate_baselines() / "claims")
+    results = source_index.load_source_index(suite.locate_baselines() / "sources")
     assert len({claim.document for claim in claims}) == 5
-    indices = {path.name for path in (suite.baselines() / "sources").glob("*.toml")}
-    assert {path.name for path in (suite.baselines() / "claims").glob("*.toml")} == indices
+    indices = {path.name for path in (suite.locate_baselines() / "sources").glob("*.toml")}
+    assert {path.name for path in (suite.locate_baselines() / "claims").glob("*.toml")} == indices
     places = [{row.place.split(",")[0] for row in rows} for rows in (claims, results)]
     assert places[0] == places[1]

@@ -25,13 +25,15 @@ def pytest_generate_tests(metafunc):
         return
     try:
         names = metafunc.config.getoption("--framework")
-        adapters = requested_names.find_adapters(requested_names.split_names("--framework", names))
+        adapters = requested_names.find_adapters(
+            requested_names.split_comma_separated_names("--framework", names)
+        )
         pairs = [
             pytest.param(
                 claim, adapter, id=f"{claim.id}@{adapter.label}".rstrip("@"),
                 marks=() if _is_settled(number, adapter.name) else pytest.mark.nightly,
             )
-            for number, claim in enumerate(claim_files.load(suite.baselines() / "claims"))
+            for number, claim in enumerate(claim_files.load(suite.locate_baselines() / "claims"))
             for adapter in adapters
             if claim.framework == adapter.name and not claim.not_checkable
         ]  # fmt: skip

@@ -19,10 +19,10 @@ from tools.tests.small_adapters import SmallAdapter
 
 def _make_adapter(path):
     """A framework of one version."""
-    detail = registry.get("sac.critic_loss.scale")
-    probes = {(detail.id, "library"): lambda inputs: detail.expected()["half"]}
+    detail = registry.get_detail("sac.critic_loss.scale")
+    probes = {(detail.id, "library"): lambda inputs: detail.compute_expected_vectors()["half"]}
     defaults = {("ppo", "library"): {"epochs": 10}}
-    functions = {"probes": lambda: probes, "defaults": lambda: defaults}
+    functions = {"list_probes": lambda: probes, "read_defaults": lambda: defaults}
     return SmallAdapter(functions, version="2.0", expectations=path)
 
 

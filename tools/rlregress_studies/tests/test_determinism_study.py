@@ -30,7 +30,9 @@ SMALL = DeterminismPlan(
 
 
 def _names():
-    return [name for name in ("sb3", "torchrl", "cleanrl") if name in frameworks.names()]
+    return [
+        name for name in ("sb3", "torchrl", "cleanrl") if name in frameworks.list_framework_names()
+    ]
 
 
 @pytest.mark.parametrize(
@@ -62,8 +64,8 @@ def test_what_is_held_stays_and_what_is_varied_moves(name, tmp_path, capsys):
 
 
 def _trainable_adapter(name):
-    adapter = frameworks.get(name)
-    for copy in [adapter.at(label) for label in adapter.available()] or [adapter]:
+    adapter = frameworks.get_adapter(name)
+    for copy in [adapter.get_copy(label) for label in adapter.list_copies()] or [adapter]:
         if not (hasattr(copy, "source") and copy.source.for_gym):
             return copy
     pytest.skip("CleanRL HEAD is not here: set CLEANRL_HOME")
@@ -133,7 +135,7 @@ def test_a_stream_is_left_alone_by_others_and_leaves_them_alone():
         np.random.seed(7)
         stream, own, foreign = Stream(3), [], []
         for _ in range(3):
-            with stream.drawn():
+            with stream.draw_from_stream():
                 own.append(np.random.random())
             foreign += np.random.random(between).tolist()
         return own, foreign

@@ -296,7 +296,7 @@ def store(tmp_path):
             job = Job(stored.cell, seed, stored.protocol, stored.hyperparameters, versions, {})
             path = folder / stored.cell.id / f"{seed:04d}-{version}.json"
             path.parent.mkdir(parents=True, exist_ok=True)
-            run_record.write_record(path, {**content(job), "final_return": value})
+            run_record.write_record_with_checksum(path, {**content(job), "final_return": value})
     return folder
 
 
@@ -353,9 +353,9 @@ def test_a_damaged_record_is_one_sentence(refusal, store):
 def test_a_sealed_record_of_another_run_is_one_sentence(refusal, store, change, message):
     """A record with a valid checksum and an unknown run is not ranked."""
     path = next(store.glob("*/*.json"))
-    content = run_record.read(path)
+    content = run_record.read_record_content(path)
     change(content["job"])
-    run_record.write_record(path, content)
+    run_record.write_record_with_checksum(path, content)
     error = refusal("--store", store)
     assert str(path) in error
     assert message in error

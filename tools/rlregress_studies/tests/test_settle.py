@@ -21,7 +21,7 @@ class VariantAdapter(SmallAdapter):
     """A framework whose probes return what the named variants expect."""
 
     def __init__(self, path, version="2.0", **variants):
-        functions = {"probes": self._probes, "defaults": self._defaults}
+        functions = {"list_probes": self._probes, "read_defaults": self._defaults}
         # answers are kept by name
         super().__init__(functions, f"some{next(NUMBER)}", version, expectations=path)
         self.found, self.calls = variants, 0
@@ -34,7 +34,7 @@ class VariantAdapter(SmallAdapter):
             self.calls += 1
             if variant == "broken":
                 raise RuntimeError("gone")
-            return registry.get(DETAIL).expected()[variant]
+            return registry.get_detail(DETAIL).compute_expected_vectors()[variant]
 
         return probe
 

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rlregress.verdicts.bands import recover_band
+from rlregress.verdicts.bands import recover_band_from_print
 from rlregress_studies.thesis.thesis_answers import compare_pairs, count_needed_seeds
 
 
 def band(returns, decimals=9):
     """The summary that the thesis would print of returns."""
-    return recover_band(
+    return recover_band_from_print(
         float(np.mean(returns)), 1.96 * float(np.std(returns)) / math.sqrt(len(returns)),
         len(returns), decimals,
     )  # fmt: skip
@@ -34,7 +34,7 @@ def test_the_p_values_are_those_of_the_returns_themselves():
 
 def test_holm_counts_what_can_be_tested():
     """A pair without spread has no p-value and is no hypothesis of the family."""
-    ceiling, failing = recover_band(1000.0, 0.0), recover_band(838.6, 282.9)
+    ceiling, failing = recover_band_from_print(1000.0, 0.0), recover_band_from_print(838.6, 282.9)
     far, near = band([1, 2, 3, 4, 5]), band([11, 12, 13, 14, 16])
     pairs = {"ceiling": (ceiling, failing), "far": (near, far), "near": (far, far)}
     difference = compare_pairs(pairs)
@@ -45,13 +45,15 @@ def test_holm_counts_what_can_be_tested():
 
 def test_one_interval_can_contain_a_mean_that_the_other_does_not():
     """A narrow and a wide band answer differently: which is asked decides."""
-    pair = (recover_band(100.0, 5.0), recover_band(110.0, 20.0))
+    pair = (recover_band_from_print(100.0, 5.0), recover_band_from_print(110.0, 20.0))
     assert compare_pairs({"pair": pair})["pair"].outside == (True, False)
 
 
 def test_rounding_makes_the_p_value_larger():
     """Printed without decimals the same two summaries say less."""
-    bands = {n: [recover_band(mean, 1.0, decimals=n) for mean in (8.0, 11.0)] for n in (0, 6)}
+    bands = {
+        n: [recover_band_from_print(mean, 1.0, decimals=n) for mean in (8.0, 11.0)] for n in (0, 6)
+    }
     difference = compare_pairs(bands)
     assert difference[0].p > 2 * difference[6].p
 

@@ -26,7 +26,7 @@ def answers():
 
 def test_the_originals_are_those_of_the_paper():
     """Table 1 of Fujimoto et al. 2018 has seven environments, ten trials each."""
-    originals = published.load_original_bands()
+    originals = published.load_bands_of_original_papers()
     assert originals["td3", "HalfCheetah"].mean == 9636.95
     assert originals["td3", "HalfCheetah"].sd == 859.065
     assert originals["td3", "InvertedPendulum"].half == 0
@@ -180,9 +180,9 @@ def test_a_stored_return_that_is_too_large_is_refused(reacher, monkeypatch):
 def papers(tmp_path, monkeypatch):
     """A copy of the published tables that may be damaged."""
     folder = tmp_path / "paper"
-    shutil.copytree(suite.baselines() / "paper", folder)
-    monkeypatch.setattr(suite, "baselines", lambda: tmp_path)
-    cached = published.load_table, published.load_original_bands
+    shutil.copytree(suite.locate_baselines() / "paper", folder)
+    monkeypatch.setattr(suite, "locate_baselines", lambda: tmp_path)
+    cached = published.load_published_bands, published.load_bands_of_original_papers
     for load in cached:
         load.cache_clear()
     yield folder

@@ -17,7 +17,7 @@ from typing import TypeVar
 import scipy
 
 from rlregress.model.cells import Band, BandVerdict
-from rlregress.verdicts.family import holm_by_name
+from rlregress.verdicts.family import adjust_by_holm_with_names
 from rlregress_studies.rank.ranking_result import Ranking
 
 #: level of each family
@@ -205,7 +205,9 @@ def _largest_p_value(first: Band, second: Band, pooled: bool) -> float:
 
 def _adjust_p_values(p: Mapping[Name, float]) -> dict[Name, float]:
     """Return Holm's p-values of all that can be tested; nan for the rest."""
-    tested = holm_by_name({name: value for name, value in p.items() if not math.isnan(value)})
+    tested = adjust_by_holm_with_names(
+        {name: value for name, value in p.items() if not math.isnan(value)}
+    )
     return {name: tested.get(name, math.nan) for name in p}
 
 

@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 
 from rlregress.check import baseline_runs, published
-from rlregress.check.judging import build_band_samples, replace_failed
+from rlregress.check.judging import build_band_samples, replace_failed_runs
 from rlregress.errors import UserError
 from rlregress.model.cells import Band
 from rlregress.model.quantities import RETURNS
-from rlregress.training.budgets import load_budget, resolve_hyperparameters
+from rlregress.training.budgets import load_budget, resolve_hyperparameters_of_cell
 from rlregress.training.cell import Cell, Protocol
-from rlregress.verdicts.bands import judge_bands, smallest_band_drop
+from rlregress.verdicts.bands import compute_smallest_band_drop, judge_bands
 from rlregress_studies.rank.adastop import GREATER, SMALLER
 from rlregress_studies.rank.ranking_result import Ranking
 from rlregress_studies.rank.run_ranking import (
@@ -63,7 +63,7 @@ ORIGINAL_STEPS = 1_000_000
 
 def _compare_with_originals(cells: Mapping[tuple[str, str, str], Band]) -> tuple[Reproduction, ...]:
     """Compare (framework, algorithm, environment) with the known originals, as one family."""
-    originals = published.load_original_bands()
+    originals = published.load_bands_of_original_papers()
     pairs = {
         key: (band, originals[key[1], key[2].partition("-v")[0]])
         for key, band in cells.items()
@@ -113,8 +113,12 @@ def compare_with_papers(stored: Iterable[baseline_runs.Baseline]) -> tuple[Repro
         and baseline_.protocol.total_steps >= ORIGINAL_STEPS
         and len(baseline_.runs) > 1
     }
-    returns = replace_failed(
-        {baseline_.cell: baseline_.numbers(RETURNS) for baseline_ in long_enough.values()}, TABLE
+    returns = replace_failed_runs(
+        {
+            baseline_.cell: baseline_.list_values_of_quantity(RETURNS)
+            for baseline_ in long_enough.values()
+        },
+        TABLE,
     )
     bands = {
         key: _summarise_returns(returns[baseline_.cell]) for key, baseline_ in long_enough.items()
@@ -142,9 +146,9 @@ def _check_complete(table: Mapping[published.Key, Band]) -> None:
         ending = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
         expected_names = "; ".join(", ".join(sorted(names_at_place)) for names_at_place in names)
         raise UserError(
-            f"{published.table_path(TABLE)} lacks {', '.join(missing[:3])}{ending}; expected a "
-            "line for each combination of its frameworks, algorithms, environments and sets "
-            f"({expected_names}): add the missing lines, or correct the misspelt name"
+            f"{published.locate_published_table(TABLE)} lacks {', '.join(missing[:3])}{ending}; "
+            "expected a line for each combination of its frameworks, algorithms, environments and "
+            f"sets ({expected_names}): add the missing lines, or correct the misspelt name"
         )
 
 
@@ -244,16 +248,21 @@ def compare_with_tables(stored: Iterable[baseline_runs.Baseline]) -> tuple[Store
     for baseline_ in stored:
         cell, cell_budget = baseline_.cell, load_budget(baseline_.cell.budget)
         table = cell_budget.published
-        band = published.find_band(cell, table) if table else None
+        band = published.find_published_band(cell, table) if table else None
         if band is not None:
-            baseline_runs.check_protocol(baseline_, cell_budget.protocol(cell.algorithm))
-            baseline_runs.check_hyperparameters(
-                baseline_, resolve_hyperparameters(cell, cell_budget)
+            baseline_runs.check_same_protocol(
+                baseline_, cell_budget.make_protocol_of_algorithm(cell.algorithm)
+            )
+            baseline_runs.check_same_hyperparameters(
+                baseline_, resolve_hyperparameters_of_cell(cell, cell_budget)
             )
             tables.setdefault(table, {})[cell] = baseline_, band
     stored_cells: list[StoredCell] = []
     for table, cells in tables.items():
-        returns = {cell: stored_cell.numbers(RETURNS) for cell, (stored_cell, _) in cells.items()}
+        returns = {
+            cell: stored_cell.list_values_of_quantity(RETURNS)
+            for cell, (stored_cell, _) in cells.items()
+        }
         bands = {cell: band for cell, (_, band) in cells.items()}
         samples = build_band_samples(returns, bands, table)
         judged = judge_bands(
@@ -280,7 +289,7 @@ def answer_questions() -> Study:
     Raises:
         UserError: a data file cannot be read.
     """
-    table = published.load_table(TABLE)
+    table = published.load_published_bands(TABLE)
     _check_complete(table)
     frameworks = sorted({key[0] for key in table})
     keys = sorted({key[1:] for key in table})
@@ -317,7 +326,7 @@ def answer_questions() -> Study:
         ),
         "no framework has stored runs of two algorithms on one environment with as many steps",
     )
-    printed = {algorithm for algorithm, _ in published.load_original_bands()}
+    printed = {algorithm for algorithm, _ in published.load_bands_of_original_papers()}
     return Study(
         reproduction=_compare_with_originals(
             {key[:3]: band for key, band in table.items() if key[3] == ORIGINAL}
@@ -340,7 +349,7 @@ def answer_questions() -> Study:
         stored_cells=compare_with_tables(stored),
         published_cells=len(table),
         seeds=SEEDS,
-        visible=smallest_band_drop(SEEDS, SEEDS, tested, ALPHA),
+        visible=compute_smallest_band_drop(SEEDS, SEEDS, tested, ALPHA),
         needed=count_needed_seeds(tested, ALPHA),
     )
 

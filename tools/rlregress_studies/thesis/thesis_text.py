@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from rlregress.report.words import count_words, number, rate
+from rlregress.report.words import count_words, format_error_rate, format_return
 from rlregress_studies.rank import ranking_report
 from rlregress_studies.thesis.thesis_answers import (
     ALPHA,
@@ -62,8 +62,8 @@ def _describe_reproduction(rows: Sequence[Reproduction]) -> list[str]:
         if row.verdict != SIMILAR:
             lines.append(
                 f"  {row.verdict}: {row.framework} {row.algorithm} on {row.environment}, "
-                f"{number(row.mean)} against {number(row.original)}, adjusted p "
-                f"{number(row.difference.adjusted_p)}"
+                f"{format_return(row.mean)} against {format_return(row.original)}, adjusted p "
+                f"{format_return(row.difference.adjusted_p)}"
             )
     lines += [
         _describe_failed(f"{row.framework} {row.algorithm} on {row.environment}", row.failed)
@@ -119,9 +119,10 @@ def _describe_frameworks(study: Study) -> list[str]:
             higher, lower = (row.first, row.second)[::sign]
             lines.append(
                 f"  {higher} above {lower}: {row.algorithm} on {row.environment}, hyperparameters "
-                f"{row.hyperparameters}, by {number(abs(row.difference.effect))}; adjusted p "
-                f"{number(row.difference.adjusted_p)} pooled, "
-                f"{number(row.difference.adjusted_welch)} by Welch"
+                f"{row.hyperparameters}, by {format_return(abs(row.difference.effect))}; adjusted "
+                "p "
+                f"{format_return(row.difference.adjusted_p)} pooled, "
+                f"{format_return(row.difference.adjusted_welch)} by Welch"
             )
     tested = sum(row.difference.tested for row in rows)
     lines.append(
@@ -189,8 +190,8 @@ def _describe_reproduced(cells: Sequence[StoredCell], published: int) -> list[st
         detects, scale = cell.verdict.visible_drop, abs(cell.band.mean)
         share = f" ({detects / scale:.0%})" if detects and scale else ""
         rows.append(
-            (cell.cell, count, number(mean), printed, cell.verdict.verdict,
-             number(cell.verdict.adjusted_p), number(detects) + share)
+            (cell.cell, count, format_return(mean), printed, cell.verdict.verdict,
+             format_return(cell.verdict.adjusted_p), format_return(detects) + share)
         )  # fmt: skip
     lines = [
         f"  {len(rows)} of {published} printed cells have two stored runs or more of the same "
@@ -228,6 +229,6 @@ def answers_as_lines(study: Study) -> list[str]:
     report_lines.append("")
     report_lines.append(
         f"Each question is one family: if nothing differed, it would show a difference with "
-        f"probability {rate(ALPHA)} at most."
+        f"probability {format_error_rate(ALPHA)} at most."
     )
     return report_lines

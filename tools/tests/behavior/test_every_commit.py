@@ -9,7 +9,7 @@ import pytest
 from rlregress import frameworks
 from tests_behavior import conftest, every_commit
 
-ALL_FRAMEWORKS = frozenset(frameworks.names())
+ALL_FRAMEWORKS = frozenset(frameworks.list_framework_names())
 
 
 @pytest.fixture

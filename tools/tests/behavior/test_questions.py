@@ -29,7 +29,7 @@ a.b:
 @pytest.fixture
 def written(tmp_path, monkeypatch):
     """Writes a file of questions that is read in the place of the suite's own."""
-    monkeypatch.setattr(suite, "baselines", lambda: tmp_path)
+    monkeypatch.setattr(suite, "locate_baselines", lambda: tmp_path)
     (tmp_path / "behavior").mkdir()
 
     def write(text: str) -> None:
@@ -59,21 +59,21 @@ def test_a_deviation_in_one_case_has_to_hold_in_others(written):
 
 def test_every_question_names_existing_tests():
     """Tests named are functions of ``tests_behavior``, or details of the catalogue."""
-    details = {detail.id for detail in registry.all_details()}
+    details = {detail.id for detail in registry.list_details()}
     for id, question in questions.load().items():
         for name in question.tests:
             file, _, function = name.partition("::")
             if not function:
                 assert name in details, id
                 continue
-            text = (suite.root() / "tests_behavior" / file).read_text("utf-8")
+            text = (suite.find_suite_root() / "tests_behavior" / file).read_text("utf-8")
             assert f"\ndef {function}(" in text, id
 
 
 def test_every_question_that_tests_name_is_in_the_file():
     """Each id that a test asks by is known; an id in an f-string is known by its beginning."""
     known_questions = questions.load()
-    for path in sorted((suite.root() / "tests_behavior").glob("test_*.py")):
+    for path in sorted((suite.find_suite_root() / "tests_behavior").glob("test_*.py")):
         for part in path.read_text("utf-8").split("with asked(")[1:]:
             argument = part.split(",")[0].strip()
             if argument.startswith('"'):

@@ -15,7 +15,7 @@ GOOD = "time_limit: {ppo: {total_steps: 9, changes: {discount: 0.98}, stores: [d
 @pytest.fixture
 def written(tmp_path, monkeypatch):
     """Writes the settings and the hyperparameters of a framework called "some"."""
-    monkeypatch.setattr(suite, "baselines", lambda: tmp_path)
+    monkeypatch.setattr(suite, "locate_baselines", lambda: tmp_path)
 
     def write(behavior: str, hyperparameters: str = BASE) -> None:
         for folder, text in (("behavior", behavior), ("hyperparameters", hyperparameters)):
@@ -74,8 +74,8 @@ def test_a_framework_without_settings_is_named(written):
 @pytest.mark.parametrize("topic", ["time_limit", "segments", "minibatches", "determinism"])
 def test_every_framework_has_its_settings(topic):
     """Every known framework has a valid setting for each of its algorithms."""
-    for name in frameworks.names():
-        description = frameworks.get(name).framework
+    for name in frameworks.list_framework_names():
+        description = frameworks.get_adapter(name).framework
         further_algorithms = () if topic == "time_limit" else description.behavior_only
         for algorithm in (*description.algorithms, *further_algorithms):
             toy_setting = setting(name, topic, algorithm)

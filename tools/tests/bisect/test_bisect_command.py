@@ -379,12 +379,14 @@ def test_a_revision_is_a_version(tmp_path, monkeypatch):
     monkeypatch.setenv(cached_folders.CACHE_VARIABLE, str(tmp_path / "cache"))
     repository = make_repository(tmp_path / "toy", [source(n) for n in range(3)])
     (repository / "toy" / "__init__.py").write_text("changed\n")
-    tree = requested.parse(f"{repository}@main~1").tree
+    tree = requested.parse_requested_version(f"{repository}@main~1").tree
     assert (tree / "toy" / "__init__.py").read_text() == source(1)
     monkeypatch.chdir(repository)
-    assert (requested.parse("HEAD").tree / "toy" / "__init__.py").read_text() == source(2)
+    assert (
+        requested.parse_requested_version("HEAD").tree / "toy" / "__init__.py"
+    ).read_text() == source(2)
     with pytest.raises(UserError, match="has no revision 'v9'"):
-        requested.parse(f"{repository}@v9")
+        requested.parse_requested_version(f"{repository}@v9")
 
 
 @pytest.mark.nightly
@@ -420,18 +422,18 @@ def test_the_release_that_changed_a_default_is_named_and_once_more_without_a_net
 
 def test_a_framework_s_own_name_of_a_default_is_accepted():
     """Of each algorithm that has it, as the name that all frameworks share."""
-    adapter = frameworks.get("sb3")
+    adapter = frameworks.get_adapter("sb3")
     defaults = {"td3 library": {"minibatch_size": "256"}}
     signatures = {"stable_baselines3.td3.td3.TD3": {"batch_size": "256"}}
     answered = Fingerprint({}, (), {}, defaults, signatures=signatures)
     checked = SimpleNamespace(fingerprint=lambda _: answered)
     for name in ("td3 batch_size", "td3 minibatch_size", "stable_baselines3.TD3 batch_size"):
-        assert set(symptoms.default(adapter, name).value(checked, checked).values()) == {"256"}, (
-            name
-        )
+        assert set(
+            symptoms.make_symptom_of_default(adapter, name).value(checked, checked).values()
+        ) == {"256"}, name
 
 
 def test_an_algorithm_that_is_none_is_refused_before_a_version_is_made():
     """With the nearest one."""
     with pytest.raises(UserError, match="'td33' is no algorithm that is compared here; .*'td3'"):
-        symptoms.default(frameworks.get("sb3"), "td33 batch_size")
+        symptoms.make_symptom_of_default(frameworks.get_adapter("sb3"), "td33 batch_size")

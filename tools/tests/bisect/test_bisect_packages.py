@@ -34,7 +34,7 @@ def bisect(tmp_path, monkeypatch, capsys):
         monkeypatch.setenv(f"{tool}_FIND_LINKS", str(tmp_path / "wheels"))
         monkeypatch.setenv(f"{tool}_NO_INDEX", "1")
     # a folder of wheels does not say when they came
-    monkeypatch.setattr(versions, "dates_by_release", lambda package: {})
+    monkeypatch.setattr(versions, "map_releases_to_dates", lambda package: {})
 
     def run(old, new, check, *words):
         (tmp_path / "check.py").write_text(check)
@@ -72,7 +72,7 @@ def test_a_release_without_a_build_for_this_python_leaves_a_range(bisect, tmp_pa
     for version in FIVE:
         tag = "cp39-cp39-win32" if version == "3.0" else "py3-none-any"
         wheel(tmp_path / "wheels", "zzc", version, int(version[0]), tag=tag)
-    monkeypatch.setattr(versions, "dates_by_release", lambda package: dict.fromkeys(FIVE, ""))
+    monkeypatch.setattr(versions, "map_releases_to_dates", lambda package: dict.fromkeys(FIVE, ""))
     check = "import sys, zzc\nsys.exit(zzc.value() >= 3)\n"
     code, last, data = bisect("zzc==1.0", "zzc==5.0", check)
     assert code == 3
@@ -154,21 +154,24 @@ def test_a_search_that_goes_back_says_which_release_brought_it(bisect, tmp_path)
     assert (code, last) == (0, "first changed in: zzp 2.0")
     (step,) = data["steps"]
     assert (step["old"], step["new"], step["back"]) == ("3.0", "2.0", True)
-    line = bisect_text._describe_step(ChangedAt(**{**step, "functions": ()}))
+    line = bisect_text._describe_step_between_versions(ChangedAt(**{**step, "functions": ()}))
     assert line[1] == "  going back, as OLD is the newer version: zzp 3.0 brought it"
 
 
 def test_a_build_is_kept_and_is_no_other_release(tmp_path, monkeypatch):
     """Such as +cpu: of the ends, and of what lies between them."""
     monkeypatch.setenv(cached_folders.CACHE_VARIABLE, str(tmp_path / "cache"))
-    monkeypatch.setattr(versions.installed, "version", lambda name: "2.13.0+cpu")
+    monkeypatch.setattr(versions.installed, "find_installed_version", lambda name: "2.13.0+cpu")
     torch_request, other_request = (
-        requested.parse(text) for text in ("torch==2.13.0+cpu", "zzp==1.0")
+        requested.parse_requested_version(text) for text in ("torch==2.13.0+cpu", "zzp==1.0")
     )
-    old, new, _ = versions.list_pins(torch_request, other_request)
+    old, new, _ = versions.list_pins_of_ends(torch_request, other_request)
     assert old["torch"] == new["torch"] == "2.13.0+cpu"
     listed = ["2.3.0", "2.3.0+cpu", "2.4.0", "2.4.0+cpu", "2.4.0+cu1", "2.5.0+cpu", "2.5.0"]
-    monkeypatch.setattr(versions.installer, "list_versions", lambda *_: listed)
-    between = versions.releases("torch", "2.3.0+cpu", "2.5.0+cpu", [])
+    monkeypatch.setattr(versions.installer, "list_published_versions", lambda *_: listed)
+    between = versions.list_releases_between("torch", "2.3.0+cpu", "2.5.0+cpu", [])
     assert between == ["2.3.0+cpu", "2.4.0+cpu", "2.5.0+cpu"]
-    assert versions.releases("torch", "2.3.0", "2.5.0", ["2.4.1"])[1:-1] == ["2.4.0", "2.4.1"]
+    assert versions.list_releases_between("torch", "2.3.0", "2.5.0", ["2.4.1"])[1:-1] == [
+        "2.4.0",
+        "2.4.1",
+    ]

@@ -22,9 +22,9 @@ def test_the_first_new_of_a_list_is_found_in_as_many_steps_as_halving_takes():
             asked.append(n)
             return NEW if n >= fault else OLD
 
-        assert bisection.find_first_new(bisection.link_versions(200), check) == Step(
-            fault - 1, fault
-        )
+        assert bisection.find_first_new_version(
+            bisection.link_versions_in_line(200), check
+        ) == Step(fault - 1, fault)
         assert len(asked) <= math.ceil(math.log2(199))
 
 
@@ -37,7 +37,7 @@ def test_what_is_skipped_between_makes_a_range(fault, broken):
         asked.append(n)
         return SKIPPED if n in broken else NEW if n >= fault else OLD
 
-    step = bisection.find_first_new(bisection.link_versions(200), check)
+    step = bisection.find_first_new_version(bisection.link_versions_in_line(200), check)
     first = next(n for n in range(fault, 200) if n not in broken)
     last = next(n for n in range(fault - 1, -1, -1) if n not in broken)
     assert step == Step(last, first, tuple(range(last + 1, first)))
@@ -66,7 +66,7 @@ def test_a_fault_in_a_history_with_merges_is_found(parents, data):
     ends = [n for n in range(len(parents)) if n in descends]
     new = ends[-1]
     history = parents[: new + 1]
-    step = bisection.find_first_new(history, lambda n: NEW if n in descends else OLD)
+    step = bisection.find_first_new_version(history, lambda n: NEW if n in descends else OLD)
     assert (step.new, step.old in parents[fault], step.between) == (fault, True, ())
 
 
@@ -79,12 +79,12 @@ def test_every_change_joins_the_two_ends(values):
         if values[low] == values[-1]:
             return None
         further = values[low:]
-        return bisection.find_first_new(
-            bisection.link_versions(len(further)),
+        return bisection.find_first_new_version(
+            bisection.link_versions_in_line(len(further)),
             lambda n: NEW if further[n] != further[0] else OLD,
-        ).shift_by(low)
+        ).shift_step_by(low)
 
-    steps = list(bisection.find_every_change(count, after))
+    steps = list(bisection.find_every_step_that_changes(count, after))
     assert all(values[step.old] != values[step.new] for step in steps)
     assert all(step.old + 1 == step.new for step in steps)
     between = [values[n] for step in steps for n in (step.old, step.new)]
@@ -100,11 +100,13 @@ def test_every_change_that_is_not_taken_back_is_found(cuts):
         later = sorted(cut for cut in cuts if cut > low)
         if not later:
             return None
-        return bisection.find_first_new(
-            bisection.link_versions(40 - low), lambda n: NEW if low + n >= later[0] else OLD
-        ).shift_by(low)
+        return bisection.find_first_new_version(
+            bisection.link_versions_in_line(40 - low), lambda n: NEW if low + n >= later[0] else OLD
+        ).shift_step_by(low)
 
-    assert list(bisection.find_every_change(40, after)) == [Step(c - 1, c) for c in sorted(cuts)]
+    assert list(bisection.find_every_step_that_changes(40, after)) == [
+        Step(c - 1, c) for c in sorted(cuts)
+    ]
 
 
 @given(needed=st.sets(st.sampled_from("abcdefgh"), min_size=1, max_size=3))
@@ -114,7 +116,7 @@ def test_the_packages_that_are_needed_together_are_found(needed):
     def check(moved):
         return NEW if needed <= moved else OLD
 
-    assert set(bisection.find_smallest_set("abcdefgh", check)) == needed
+    assert set(bisection.find_smallest_differing_set("abcdefgh", check)) == needed
 
 
 def test_packages_that_cannot_move_alone_stay_together():
@@ -123,4 +125,4 @@ def test_packages_that_cannot_move_alone_stay_together():
     def check(moved):
         return SKIPPED if len(moved & set("ab")) == 1 else NEW if "a" in moved else OLD
 
-    assert bisection.find_smallest_set("abcd", check) == ("a", "b")
+    assert bisection.find_smallest_differing_set("abcd", check) == ("a", "b")

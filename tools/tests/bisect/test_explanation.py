@@ -15,8 +15,8 @@ def piece(file, name):
 
 def test_the_frameworks_functions_come_before_what_it_stands_on():
     """Those of the probed algorithm first; a constructor after what computes something."""
-    adapter = frameworks.get("torchrl")
-    symptom = symptoms.detail(adapter, "sac.temperature.target_entropy")
+    adapter = frameworks.get_adapter("torchrl")
+    symptom = symptoms.make_symptom_of_detail(adapter, "sac.temperature.target_entropy")
     step = ChangedAt(package="torchrl", old="0.1", new="0.2", values=("", ""))
     pieces = [
         piece("tensordict/_td.py", "TensorDict._clone"),
@@ -34,8 +34,8 @@ def test_the_frameworks_functions_come_before_what_it_stands_on():
 
 def test_what_the_suite_knows_of_a_release_comes_first():
     """Its function is named before others of the framework, and its sentence before others."""
-    adapter = frameworks.get("sb3")
-    symptom = symptoms.detail(adapter, "gae.truncation")
+    adapter = frameworks.get_adapter("sb3")
+    symptom = symptoms.make_symptom_of_detail(adapter, "gae.truncation")
     step = ChangedAt(package="stable-baselines3", old="1.3.0", new="1.4.0", values=("", ""))
     known_piece = piece("stable_baselines3/common/on_policy_algorithm.py",
                   "OnPolicyAlgorithm.collect_rollouts")  # fmt: skip

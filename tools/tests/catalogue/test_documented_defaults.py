@@ -26,7 +26,7 @@ polyak_coefficient = "flipped"
 def _load(tmp_path, text):
     path = tmp_path / "defaults.toml"
     path.write_text(text)
-    return documented_defaults.load_defaults(path)
+    return documented_defaults.load_documented_defaults(path)
 
 
 def test_none_means_switched_off(tmp_path):
@@ -41,14 +41,14 @@ def test_own_numbers_and_back(tmp_path):
     (entry,) = _load(tmp_path, ENTRY.replace("names = {", with_names))
     hyperparameters = {"rollout_steps": 64, "minibatch_size": 16, "clip_range": 0.2,
                        "value_clip_range": None, "polyak_coefficient": 0.005}  # fmt: skip
-    own = entry.to_framework(hyperparameters)
+    own = entry.convert_to_framework_names(hyperparameters)
     assert own == {"steps": 64, "batches": 4, "eps": 0.2, "clip": False, "tau": 0.995}
-    assert entry.to_our_names(own) == pytest.approx(hyperparameters)
+    assert entry.convert_to_our_names(own) == pytest.approx(hyperparameters)
 
 
 def test_difference_names_both_values():
     """A changed, a new and a missing hyperparameter each get a clause; equal numbers none."""
-    clauses = documented_defaults.list_differences(
+    clauses = documented_defaults.list_differences_from_documented(
         {"a": 1, "b": 1e6, "new": None}, {"a": 2, "b": 1000000, "old": 3}
     )
     assert clauses == [
@@ -77,11 +77,11 @@ def test_printed_name_is_right_in_any_scope_and_a_dash_in_none():
 def test_a_table_that_lacks_rows_is_an_error(tmp_path, monkeypatch, lacking):
     """Names of the thesis cannot vanish unnoticed: each table has its number of rows."""
     (tmp_path / "paper").mkdir()
-    for path in (suite.baselines() / "paper").glob("thesis_hyperparameters.*"):
+    for path in (suite.locate_baselines() / "paper").glob("thesis_hyperparameters.*"):
         lines = path.read_text(encoding="utf-8").splitlines()
         if path.suffix == ".csv":
             lines.remove(next(row for row in lines if row.split(",")[1] == lacking))
         (tmp_path / "paper" / path.name).write_text("\n".join(lines), encoding="utf-8")
-    monkeypatch.setattr(suite, "baselines", lambda: tmp_path)
+    monkeypatch.setattr(suite, "locate_baselines", lambda: tmp_path)
     with pytest.raises(UserError, match=f"rows for {lacking}, expected the 1[45] of its table"):
-        list(hyperparameter_names.list_cells("any"))
+        list(hyperparameter_names.list_printed_names("any"))

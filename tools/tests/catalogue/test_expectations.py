@@ -5,7 +5,11 @@ from __future__ import annotations
 import pytest
 
 from rlregress.catalogue import expectations
-from rlregress.catalogue.expectations import filter_by_version, list_stale, load_expectations
+from rlregress.catalogue.expectations import (
+    filter_by_version,
+    list_stale_expectations,
+    load_expectations,
+)
 from rlregress.errors import UserError
 
 GOOD = {"id": "sac.critic_loss.scale", "scope": "library", "variant": "half", "since": "0.6.0",
@@ -84,7 +88,7 @@ def test_two_entries_for_the_same_versions_are_a_duplicate(write, since: str) ->
 def test_an_entry_that_no_probe_asks_for_is_stale(write) -> None:
     """A scope with a typing error would otherwise never be compared with anything."""
     entries = write(_table(), _table(scope="libary"))
-    (reason,) = list_stale(entries, {CELL}, "2.9.2").values()
+    (reason,) = list_stale_expectations(entries, {CELL}, "2.9.2").values()
     assert reason == (
         "sac.critic_loss.scale (libary, half): "
         "never matched: no probe checks this detail in this scope"
@@ -94,15 +98,18 @@ def test_an_entry_that_no_probe_asks_for_is_stale(write) -> None:
 def test_an_entry_whose_range_has_passed_is_stale_unless_another_takes_its_place(write) -> None:
     """History is kept; a gap is reported."""
     old = _table(until="2.0")
-    (reason,) = list_stale(write(old), {CELL}, "2.9.2").values()
+    (reason,) = list_stale_expectations(write(old), {CELL}, "2.9.2").values()
     assert reason.endswith("stated from 0.6.0 until 2.0, and no entry covers 2.9.2")
-    assert list_stale(write(old, _table(variant="none", since="2.0")), {CELL}, "2.9.2") == {}
-    assert list_stale(write(old), {CELL}, "1.0") == {}
+    assert (
+        list_stale_expectations(write(old, _table(variant="none", since="2.0")), {CELL}, "2.9.2")
+        == {}
+    )
+    assert list_stale_expectations(write(old), {CELL}, "1.0") == {}
 
 
 def test_a_probe_without_an_entry_is_missing(write) -> None:
     """A probed detail without an entry for the version is undocumented."""
     further_cell = ("gae.truncation", "library")
-    undocumented = expectations.list_undocumented
+    undocumented = expectations.list_undocumented_probes
     assert undocumented(write(_table()), {CELL, further_cell}, "2.9.2") == (further_cell,)
     assert undocumented(write(_table()), {CELL}, "0.1") == (CELL,)

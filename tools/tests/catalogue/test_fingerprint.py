@@ -13,13 +13,13 @@ from tools.tests.small_adapters import SmallAdapter
 
 def _adapter(probes) -> SmallAdapter:
     """Return an adapter with the probes that it is given."""
-    return SmallAdapter({"probes": lambda: probes})
+    return SmallAdapter({"list_probes": lambda: probes})
 
 
 def _gae(inputs) -> np.ndarray:
     """Return a probe that computes with the inputs, in float32, as a framework would."""
     names = ("rewards", "values", "next_values", "terminated", "truncated", "discount", "trace")
-    return gae.advantages(*(inputs[name] for name in names)).astype(np.float32)
+    return gae.compute_advantages(*(inputs[name] for name in names)).astype(np.float32)
 
 
 def test_every_probe_is_judged_by_the_inputs_of_its_detail() -> None:

@@ -13,8 +13,11 @@ import pytest
 
 from rlregress import suite
 from rlregress.catalogue import registry
-from rlregress.catalogue.implementation import list_implementations, load_documented
-from rlregress.catalogue.judge import format_entry
+from rlregress.catalogue.implementation import (
+    list_implementations,
+    load_expectations_of_installed_version,
+)
+from rlregress.catalogue.judge import format_expectation_entry
 from rlregress.cli import details as frameworks_command
 from rlregress.errors import UserError
 from rlregress.probing.interface import Unprobed
@@ -37,14 +40,14 @@ class OneProbe(SmallAdapter):
     does = "half"
 
     def __init__(self, path, version="1.0", label="", calls=None):
-        functions = {"probes": lambda: {(DETAIL, "library"): self._probe}}
+        functions = {"list_probes": lambda: {(DETAIL, "library"): self._probe}}
         fields = {"expectations": path, "checkout": "SOME_HOME"}
         super().__init__(functions, "some", version, label, **fields)
         self.calls = [] if calls is None else calls
 
     def _probe(self, inputs):
         self.calls.append(self._version)
-        return registry.get(DETAIL).variants[self.does].formula(inputs)
+        return registry.get_detail(DETAIL).variants[self.does].formula(inputs)
 
 
 @pytest.fixture
@@ -74,18 +77,18 @@ def test_a_detail_is_judged_once_for_one_copy(path, monkeypatch):
 def test_the_documented_variant_fits_the_version(path):
     """A file is read once, and holds the entries of every version."""
     for version, variant in (("1.0", "half"), ("2.0", "none"), ("1.0", "half")):
-        expectations = load_documented(OneProbe(path, version))
+        expectations = load_expectations_of_installed_version(OneProbe(path, version))
         assert expectations[DETAIL, "library"].variant == variant
 
 
 def test_a_detail_is_printed_whole_or_not_at_all(path, tmp_path, capsys):
     """If the documents of one framework cannot be read, the error comes before any output."""
-    frameworks_command.show(DETAIL, [OneProbe(path)])
+    frameworks_command.print_details_of_id(DETAIL, [OneProbe(path)])
     assert "some [library]" in capsys.readouterr().out
     broken = tmp_path / "broken.toml"
     broken.write_text("[[detail]\n")
     with pytest.raises(UserError, match="broken.toml is not valid TOML"):
-        frameworks_command.show(DETAIL, [OneProbe(path), OneProbe(broken)])
+        frameworks_command.print_details_of_id(DETAIL, [OneProbe(path), OneProbe(broken)])
     assert capsys.readouterr().out == ""
 
 
@@ -98,7 +101,10 @@ class SuiteFramework(OneProbe):
 
 def test_the_documents_of_this_suite_are_found_by_the_name_of_the_framework(ours):
     """Another folder of baselines is another document, though the name is the same."""
-    assert load_documented(SuiteFramework(None))[DETAIL, "library"].variant == "half"
+    assert (
+        load_expectations_of_installed_version(SuiteFramework(None))[DETAIL, "library"].variant
+        == "half"
+    )
 
 
 @pytest.fixture
@@ -107,7 +113,7 @@ def ours(path, monkeypatch):
     folder = path.parent / "details"
     folder.mkdir()
     path.rename(folder / "some")
-    monkeypatch.setattr(suite, "baselines", lambda: path.parent)
+    monkeypatch.setattr(suite, "locate_baselines", lambda: path.parent)
 
     def make(does="half", version="1.0", calls=None):
         adapter = SuiteFramework(None, version, label=f"{path.parent}{does}", calls=calls)
@@ -179,7 +185,7 @@ def test_another_stated_variant_fails_with_the_numbers_and_the_inputs(ours):
     assert text.startswith(f"{DETAIL}: the variant 'none' (documented: half, since 1.0)\n")
     assert "  some 1.0, scope library; documented in: s\n  inputs: q_values = [3.0, 4.0], " in text
     assert "reward = 1.0\n  observed: [13]\n  expected of half: [6.5] (1/2 of the sum" in text
-    assert text.endswith(format_entry(DETAIL, "library", "none", "1.0"))
+    assert text.endswith(format_expectation_entry(DETAIL, "library", "none", "1.0"))
 
 
 def test_a_variant_that_is_not_stated_is_named_too(ours):

@@ -9,10 +9,14 @@ import pytest
 
 from rlregress.catalogue import registry
 from rlregress.catalogue.expectations import Expectation, load_expectations
-from rlregress.catalogue.judge import format_entry, format_report, judge_observation
-from rlregress.model.detail_answers import variant_words
+from rlregress.catalogue.judge import (
+    format_deviation_report,
+    format_expectation_entry,
+    judge_observation,
+)
+from rlregress.model.detail_answers import describe_variant
 
-SCALE = registry.get("sac.critic_loss.scale")
+SCALE = registry.get_detail("sac.critic_loss.scale")
 HALF = Expectation("sac.critic_loss.scale", "library", "half", "thesis, Box 6", since="0.6.0")
 
 
@@ -63,7 +67,7 @@ def test_an_observation_of_another_shape_is_refused(observed, reason) -> None:
 
 def test_a_changed_variant_is_reported_with_both_names_the_numbers_and_the_record() -> None:
     """The whole text, as a user sees it."""
-    text = format_report(SCALE, judge_observation(SCALE, [8.5]), HALF, "any", "2.9.2")
+    text = format_deviation_report(SCALE, judge_observation(SCALE, [8.5]), HALF, "any", "2.9.2")
     assert text == (
         "sac.critic_loss.scale: the variant 'none' (documented: half, since 0.6.0)\n"
         "  Which factor stands before the sum of the squared errors of the two Q networks?\n"
@@ -91,19 +95,21 @@ def test_a_changed_variant_is_reported_with_both_names_the_numbers_and_the_recor
 )  # fmt: skip
 def test_the_variant_none_differs_from_no_answer_in_words(name, meaning, words) -> None:
     """Every text that names a variant uses these words; data keep the name."""
-    assert variant_words(name, meaning) == words
-    assert '"none"' in format_entry("sac.critic_loss.scale", "library", "none", "2.9.2")
+    assert describe_variant(name, meaning) == words
+    assert '"none"' in format_expectation_entry("sac.critic_loss.scale", "library", "none", "2.9.2")
 
 
 def test_a_known_deviation_that_is_gone_is_reported_as_a_stale_record() -> None:
     """The report names the recorded deviation, its discussion, and the lines to write now."""
-    detail = registry.get("nstep.terminal")
+    detail = registry.get_detail("nstep.terminal")
     pinned = Expectation(
         "nstep.terminal", "library", "unmasked", "postprocs.py", since="0.14.1",
         deviation="The value of a terminal observation enters.", upstream="https://example.org/1",
     )  # fmt: skip
-    masked = detail.expected()["masked"]
-    text = format_report(detail, judge_observation(detail, masked), pinned, "any", "0.15.0")
+    masked = detail.compute_expected_vectors()["masked"]
+    text = format_deviation_report(
+        detail, judge_observation(detail, masked), pinned, "any", "0.15.0"
+    )
     assert text.startswith(
         "nstep.terminal: masked; the known deviation 'unmasked' is gone: the record is stale\n"
         "  it says since 0.14.1: The value of a terminal observation enters. "
@@ -114,16 +120,16 @@ def test_a_known_deviation_that_is_gone_is_reported_as_a_stale_record() -> None:
     assert text.endswith(
         'To bring the record up to date, set until = "0.15.0", or the first release that does '
         "so, in the entry of 'unmasked' in baselines/details/any/, and add:\n"
-        + format_entry("nstep.terminal", "library", "masked", "0.15.0")
+        + format_expectation_entry("nstep.terminal", "library", "masked", "0.15.0")
     )
 
 
 def test_a_known_deviation_without_any_variant_is_not_called_gone() -> None:
     """An observation without a variant is no repaired deviation."""
-    detail = registry.get("nstep.terminal")
+    detail = registry.get_detail("nstep.terminal")
     pinned = dataclasses.replace(HALF, id=detail.id, variant="unmasked", deviation="It hurts.")
     judgement = judge_observation(detail, [0.5, 0.5, 0.5])
-    text = format_report(detail, judgement, pinned, "any", "0.15.0")
+    text = format_deviation_report(detail, judgement, pinned, "any", "0.15.0")
     assert text.startswith("nstep.terminal: no variant matches (documented: unmasked, since 0.6.0)")
     assert "stale" not in text
 
@@ -131,14 +137,14 @@ def test_a_known_deviation_without_any_variant_is_not_called_gone() -> None:
 def test_the_recorded_lines_are_an_entry_that_loads(tmp_path) -> None:
     """The lines to paste are a valid entry."""
     path = tmp_path / "any.toml"
-    path.write_text(format_entry("sac.critic_loss.scale", "library", "none", "2.9.2"))
+    path.write_text(format_expectation_entry("sac.critic_loss.scale", "library", "none", "2.9.2"))
     (entry,) = load_expectations(path)
     assert (entry.cell, entry.variant) == (("sac.critic_loss.scale", "library"), "none")
 
 
 def test_an_observation_without_a_variant_is_reported_with_the_nearest_ones() -> None:
     """There is nothing to record, only something to look at."""
-    text = format_report(SCALE, judge_observation(SCALE, [5.1]), HALF, "any", "2.9.2")
+    text = format_deviation_report(SCALE, judge_observation(SCALE, [5.1]), HALF, "any", "2.9.2")
     assert text.startswith("sac.critic_loss.scale: no variant matches (documented: half, since 0.6")
     assert "  nearest variants by error (tolerance 1e-05): half (0.0125), quarter" in text
     assert "observed / expected of half: [1.2]" in text
@@ -147,8 +153,8 @@ def test_an_observation_without_a_variant_is_reported_with_the_nearest_ones() ->
 
 def test_a_ratio_with_zero_is_a_dash_and_not_a_warning() -> None:
     """Expected zeros have no ratio."""
-    detail = registry.get("td3.policy_delay")
+    detail = registry.get_detail("td3.policy_delay")
     documented = dataclasses.replace(HALF, id=detail.id, variant="delayed_together")
-    judgement = judge_observation(detail, detail.expected()["not_delayed"])
-    text = format_report(detail, judgement, documented, "any", "1.0")
+    judgement = judge_observation(detail, detail.compute_expected_vectors()["not_delayed"])
+    text = format_deviation_report(detail, judgement, documented, "any", "1.0")
     assert "observed / expected of delayed_together: [-, 1, -, 1, " in text

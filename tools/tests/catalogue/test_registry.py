@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 
 from rlregress.catalogue import registry
-from rlregress.catalogue.judge import judge_observation, scaled_error
+from rlregress.catalogue.judge import compute_scaled_error, judge_observation
 from rlregress.catalogue.registry import Detail
 from rlregress.errors import UserError
 from rlregress.formulas import ppo
 
-DETAILS = registry.all_details()
+DETAILS = registry.list_details()
 
 
 def _nearest_pair(detail: Detail) -> tuple[float, str, str]:
     """Smallest error between two variants, in tolerances, and their names."""
-    expected, scales = detail.expected(), detail.error_scales()
+    expected, scales = detail.compute_expected_vectors(), detail.make_error_scales()
     return min(
-        (scaled_error(expected[a], expected[b], scales) / detail.tolerance, a, b)
+        (compute_scaled_error(expected[a], expected[b], scales) / detail.tolerance, a, b)
         for a, b in itertools.combinations(expected, 2)
     )
 
@@ -47,7 +47,7 @@ def test_details_have_question_sources_variants_and_a_contract() -> None:
         assert all(source.strip() for source in detail.sources), detail.id
         assert len(detail.variants) >= 2, detail.id
         assert all(v.name == name and v.meaning for name, v in detail.variants.items()), detail.id
-        expected = list(detail.expected().values())
+        expected = list(detail.compute_expected_vectors().values())
         assert all(e.dtype == np.float64 and e.ndim == 1 for e in expected), detail.id
         assert np.all(np.isfinite(expected)), detail.id
         (length,) = {len(vector) for vector in expected}
@@ -59,7 +59,7 @@ def test_every_variant_is_found_again_after_a_float32_rounding() -> None:
     """The expectation of a variant, rounded to float32, is judged to be that variant."""
     for detail in DETAILS:
         exact = detail.id == "sac.log_prob.tanh_correction"  # its contract asks for float64
-        for name, expected in detail.expected().items():
+        for name, expected in detail.compute_expected_vectors().items():
             rounded = expected if exact else expected.astype(np.float32)
             assert judge_observation(detail, rounded).variant_or_reason == name, detail.id
 
@@ -67,24 +67,24 @@ def test_every_variant_is_found_again_after_a_float32_rounding() -> None:
 def test_a_number_off_by_two_tolerances_is_no_variant() -> None:
     """Negative control: each component, moved a little, is no longer a match."""
     for detail in DETAILS:
-        name, expected = next(iter(detail.expected().items()))
+        name, expected = next(iter(detail.compute_expected_vectors().items()))
         for component in range(len(expected)):
             changed = expected.copy()
-            changed[component] += 2 * detail.tolerance * detail.error_scales()[component]
+            changed[component] += 2 * detail.tolerance * detail.make_error_scales()[component]
             assert judge_observation(detail, changed).variant is None, (detail.id, name)
 
 
 def test_a_detail_is_known_by_its_id() -> None:
     """A misspelt id is an error with the nearest one."""
-    assert registry.get("sac.critic_loss.scale") in DETAILS
+    assert registry.get_detail("sac.critic_loss.scale") in DETAILS
     message = "unknown detail 'sac.critic_loss.scal'; did you mean 'sac."
     with pytest.raises(UserError, match=message):
-        registry.get("sac.critic_loss.scal")
+        registry.get_detail("sac.critic_loss.scal")
 
 
 def test_inputs_are_the_same_for_every_probe() -> None:
     """The stored arrays are read-only; a probe's copy is its own."""
-    detail = registry.get("gae.truncation")
+    detail = registry.get_detail("gae.truncation")
     copy = detail.copy_inputs()
     copy["rewards"][0] = 99.0
     assert detail.inputs["rewards"][0] == 1.0
@@ -100,7 +100,7 @@ def test_inputs_that_are_no_literals_are_refused() -> None:
 
 def test_the_trajectory_of_the_advantages_is_one_that_an_environment_can_produce() -> None:
     """Inside an episode the next value is the value of the next step; at its end it is not."""
-    i = registry.get("gae.truncation").inputs
+    i = registry.get_detail("gae.truncation").inputs
     ends = np.maximum(i["terminated"], i["truncated"])[:-1] > 0
     same = i["next_values"][:-1] == i["values"][1:]
     np.testing.assert_array_equal(same, ~ends)
@@ -110,12 +110,15 @@ def test_the_trajectory_of_the_advantages_is_one_that_an_environment_can_produce
 
 def test_the_normalisation_of_minibatches_does_not_depend_on_how_they_are_drawn() -> None:
     """All three splits of the four advantages into pairs give the loss that the variant states."""
-    detail = registry.get("ppo.advantage_normalisation")
+    detail = registry.get_detail("ppo.advantage_normalisation")
     a, ratio = detail.inputs["advantages"], np.full(2, detail.inputs["ratio"])
-    expected = detail.expected()["minibatch_ddof1"][0]
+    expected = detail.compute_expected_vectors()["minibatch_ddof1"][0]
     for first in ([0, 1], [0, 2], [0, 3]):
         second = [k for k in range(4) if k not in first]
-        losses = [ppo.loss_pessimistic(ratio, ppo.normalise(a[k]), 0.2) for k in (first, second)]
+        losses = [
+            ppo.compute_pessimistic_loss(ratio, ppo.normalise_advantages(a[k]), 0.2)
+            for k in (first, second)
+        ]
         assert np.mean(losses) == pytest.approx(expected)
 
 
@@ -127,7 +130,7 @@ def _noise_statistics(sample: np.ndarray) -> list[float]:
 
 def test_real_samples_of_the_target_noise_are_judged_by_their_law() -> None:
     """Simulated noise of each kind, at the sample size of the contract, is told apart."""
-    detail = registry.get("td3.target_noise.law")
+    detail = registry.get_detail("td3.target_noise.law")
     n = int(detail.inputs["samples"])
     for seed in range(5):
         z = np.random.default_rng(seed).normal(size=n)

@@ -58,7 +58,7 @@ def trained(monkeypatch):
             raise SessionEnded
         dial["left"] -= 1
         done.append((job.cell.id, job.seed))
-        path = baseline_runs.baseline_path(job.cell)
+        path = baseline_runs.locate_baseline(job.cell)
         stored = np.array(baseline_runs.load_baseline(path).returns)
         rng = np.random.default_rng([job.seed, len(job.cell.id)])
         value = float(rng.choice(stored) - dial["loss"] * abs(stored.mean()))
@@ -71,11 +71,11 @@ def trained(monkeypatch):
             "critic": None if dial["worse"] is None else critic(rng, dial["worse"]),
             "diagnostics": dial["entropy"] and entropy(rng, dial["entropy"]),
         }  # fmt: skip
-        run_record.write_record(
+        run_record.write_record_with_checksum(
             attempt.record, record | (FAILED if job.seed in dial["failing"] else {})
         )
 
-    monkeypatch.setattr(worker_launch, "_train_with_retry", train)
+    monkeypatch.setattr(worker_launch, "_train_until_recorded", train)
     monkeypatch.setattr("rlregress.check.session._POLL_SECONDS", 0.01)
     return done, dial
 

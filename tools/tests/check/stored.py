@@ -35,7 +35,7 @@ def training_return(rng, loss=0.0):
 @contextmanager
 def edited_baseline(cell):
     """Yield the stored content of a cell for edits, and write it back."""
-    path = baseline_runs.baseline_path(cell)
+    path = baseline_runs.locate_baseline(cell)
     content = tomllib.loads(path.read_text())
     yield content
     path.write_text(tomli_w.dumps(content))
@@ -45,8 +45,8 @@ def copy_baselines(cells, folder, monkeypatch):
     """Use copies in ``folder`` of the stored runs of ``cells``, and no others."""
     folder.mkdir()
     for cell in cells:
-        shutil.copy(baseline_runs.baseline_path(cell), folder)
-    monkeypatch.setattr(baseline_runs, "returns_folder", lambda: folder)
+        shutil.copy(baseline_runs.locate_baseline(cell), folder)
+    monkeypatch.setattr(baseline_runs, "locate_returns_folder", lambda: folder)
 
 
 def with_returns_alone(cells, folder, monkeypatch):

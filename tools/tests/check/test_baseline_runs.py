@@ -30,7 +30,8 @@ def job(seed: int) -> Job:
 def run_record(seed: int, **changes) -> dict:
     """Return the record of a finished run."""
     return {
-        "job": job(seed).as_dict(), "status": "finished", "failure": "", "final_return": 1.5,
+        "job": job(seed).convert_to_plain_data(), "status": "finished", "failure": "",
+        "final_return": 1.5,
         "episode_returns": [1.0, 2.0], "steps": 100, "parameters_sha256": "0", "platform": {},
         "time": {"cpu_seconds": 2.0}, **changes,
     }  # fmt: skip
@@ -46,7 +47,7 @@ CRITIC_TOLD = {
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """Keep stored runs in an empty folder, and return it."""
-    monkeypatch.setattr(baseline_runs, "returns_folder", lambda: tmp_path)
+    monkeypatch.setattr(baseline_runs, "locate_returns_folder", lambda: tmp_path)
     return tmp_path
 
 
@@ -99,10 +100,10 @@ def test_stored_runs_without_a_value_are_counted(written, without, critic_text, 
     full = {"critic": critic, "diagnostics": {"entropy": 1.0, "kl": 0.1}}
     lacking = {"critic": still, "diagnostics": {"entropy": 1.0, "kl": None}}
     written(*(run_record(seed, **(lacking if seed < without else full)) for seed in range(3)))
-    stored = baseline_runs.load_baseline(baseline_runs.baseline_path(CELL))
+    stored = baseline_runs.load_baseline(baseline_runs.locate_baseline(CELL))
     varies = critic_text and f"the returns of {critic_text} do not vary from state to state"
-    assert stored.exclusion_reason(CRITIC) == varies
-    assert stored.exclusion_reason(DIAGNOSTICS["kl"]) == kl_text
+    assert stored.explain_exclusion(CRITIC) == varies
+    assert stored.explain_exclusion(DIAGNOSTICS["kl"]) == kl_text
 
 
 @pytest.mark.parametrize(
@@ -120,7 +121,7 @@ def test_stored_runs_without_a_value_are_counted(written, without, critic_text, 
 def test_a_stored_number_that_cannot_be_is_one_sentence(written, key, value, sentence):
     """A critic that no training can have, or a diagnostic that there is not: run, key and value."""
     written(run_record(0), run_record(1, critic=CRITIC_TOLD, diagnostics={"kl": 0.1}))
-    path = baseline_runs.baseline_path(CELL)
+    path = baseline_runs.locate_baseline(CELL)
     content = tomllib.loads(path.read_text())
     run = content["run"][1]
     run["diagnostics" if key == "entropi" else "critic"][key] = value
@@ -158,12 +159,12 @@ def stored(*seeds: int, jobs: Sequence[Job] = (), **changes) -> None:
 def test_stored_runs_become_more_by_those_that_are_missing(folder):
     """Two stored runs and one more are three, and those two stay as they were."""
     stored(0, 1)
-    before = baseline_runs.load_baseline(baseline_runs.baseline_path(CELL)).runs
+    before = baseline_runs.load_baseline(baseline_runs.locate_baseline(CELL)).runs
     jobs = [job(seed) for seed in range(3)]
     earlier = baseline_runs.find_reusable_runs_by_seed(jobs)
     assert set(earlier) == {0, 1}
     baseline_runs.write_baseline([jobs[2]], [run_record(2, final_return=3.0)], earlier)
-    after = baseline_runs.load_baseline(baseline_runs.baseline_path(CELL))
+    after = baseline_runs.load_baseline(baseline_runs.locate_baseline(CELL))
     assert [run.seed for run in after.runs] == [0, 1, 2]
     assert tuple(after.runs[:2]) == tuple(before)
     assert after.returns == [1.5, 1.5, 3.0]
@@ -176,7 +177,7 @@ def test_runs_of_another_adapter_are_kept_with_its_digest(folder):
     later = [replace(job(seed), sources={"some": "a", own: "new"}) for seed in range(3)]
     earlier = baseline_runs.find_reusable_runs_by_seed(later)
     baseline_runs.write_baseline([later[2]], [run_record(2)], earlier)
-    after = baseline_runs.load_baseline(baseline_runs.baseline_path(CELL))
+    after = baseline_runs.load_baseline(baseline_runs.locate_baseline(CELL))
     assert after.sources[own] == "new"
     assert [dict(run.sources).get(own) for run in after.runs] == ["old", "old", None]
     reusable = baseline_runs.find_reusable_runs_by_seed(later)
@@ -195,15 +196,15 @@ def test_runs_of_other_code_or_another_protocol_are_done_again(folder, changed):
     jobs = [replace(job(seed), **changed) for seed in range(2)]
     assert baseline_runs.find_reusable_runs_by_seed(jobs) == {}
     with pytest.raises(UserError, match=r"holds 2 runs of .+; 2 new ones would replace them: give"):
-        baseline_runs.check_replaceable(jobs)
+        baseline_runs.check_no_runs_are_lost(jobs)
 
 
 def test_stored_runs_of_other_seeds_are_not_lost(folder):
     """Seeds that are not asked for are named; more seeds lose none."""
     stored(0, 1, 500)
     with pytest.raises(UserError, match="runs of seeds that were not requested: 500; 3 new ones"):
-        baseline_runs.check_replaceable([job(seed) for seed in range(3)])
-    baseline_runs.check_replaceable([job(seed) for seed in (0, 1, 2, 500)])
+        baseline_runs.check_no_runs_are_lost([job(seed) for seed in range(3)])
+    baseline_runs.check_no_runs_are_lost([job(seed) for seed in (0, 1, 2, 500)])
 
 
 def test_an_unreadable_folder_of_stored_runs_is_an_error(folder, monkeypatch):
@@ -220,7 +221,7 @@ def test_an_unreadable_folder_of_stored_runs_is_an_error(folder, monkeypatch):
 def test_stored_runs_without_a_critic_are_done_again(folder):
     """A run without a critic is not kept: it would be judged by its returns alone."""
     stored(0, 1)
-    path = baseline_runs.baseline_path(CELL)
+    path = baseline_runs.locate_baseline(CELL)
     content = tomllib.loads(path.read_text())
     del content["run"][1]["critic"]
     path.write_text(tomli_w.dumps(content))
@@ -232,15 +233,15 @@ def test_runs_of_two_machines_are_not_joined(folder, monkeypatch):
     where = {"platform": {"cpu": "Some CPU", "python": "3.11.7", "torch_threads": 1}}
     stored(0, 1, **where)
     earlier = baseline_runs.find_reusable_runs_by_seed([job(0), job(1)])
-    monkeypatch.setattr(machine, "cpu_name", lambda: "Other CPU")
+    monkeypatch.setattr(machine, "read_cpu_name", lambda: "Other CPU")
     with pytest.raises(UserError, match="holds 2 runs of Some CPU, .* and this is Other CPU, .*"):
-        baseline_runs.check_machine(CELL, earlier)
+        baseline_runs.check_same_machine(CELL, earlier)
 
 
 def test_a_return_of_a_run_that_failed_is_named(folder):
     """It cannot be: such a run has none."""
     stored(0, 1)
-    path = baseline_runs.baseline_path(CELL)
+    path = baseline_runs.locate_baseline(CELL)
     path.write_text(path.read_text().replace('"finished"', '"failed"'))
     text = "contradicts itself: status 'failed' with the return 1.5.* record it again, with --rep"
     with pytest.raises(UserError, match=text):
@@ -265,4 +266,4 @@ def test_the_cost_of_a_step_is_that_of_the_runs_most_alike(folder, differing, pe
         jobs = [replace(job(seed), cell=cell) for seed in (0, 1)]
         stored(jobs=jobs, time={"cpu_seconds": seconds})
     cell, baselines = replace(CELL, **differing), baseline_runs.load_all_baselines()
-    assert baseline_runs.seconds_per_step(cell, baselines) == per_step
+    assert baseline_runs.estimate_seconds_per_step(cell, baselines) == per_step

@@ -8,20 +8,20 @@ import pytest
 
 from rlregress import frameworks, suite
 from rlregress.check import baseline_runs, cell_selection, check_run, published, session_planning
-from rlregress.check.cell_selection import Selection, choose_cells, describe_exclusions
+from rlregress.check.cell_selection import Selection, choose_cells, describe_excluded_cells
 from rlregress.check_options import CheckOptions
 from rlregress.errors import UserError
 from rlregress.hyperparameters import read_hyperparameters
 from rlregress.report import plan_text
-from rlregress.training.budgets import load_budget, resolve_hyperparameters
+from rlregress.training.budgets import load_budget, resolve_hyperparameters_of_cell
 from rlregress.training.cell import Cell
 
-THESIS = published.load_table("thesis_returns")
+THESIS = published.load_published_bands("thesis_returns")
 
 
 def resolve(framework, algorithm, name, budget="full"):
     """Return the hyperparameters with which a framework trains under a set."""
-    return resolve_hyperparameters(
+    return resolve_hyperparameters_of_cell(
         Cell(framework, algorithm, "any", name, budget), load_budget(budget)
     )
 
@@ -35,9 +35,9 @@ def test_the_study_has_every_framework_algorithm_environment_and_set():
 
 def test_every_cell_of_a_study_is_trained_or_left_out_with_its_reason(monkeypatch):
     """Cells that cannot be trained here are counted with a reason; none is lost."""
-    monkeypatch.delenv(frameworks.get("cleanrl").framework.checkout, raising=False)
+    monkeypatch.delenv(frameworks.get_adapter("cleanrl").framework.checkout, raising=False)
     selected = Selection("full", cells="thesis")
-    cells, left_out = choose_cells(selected), describe_exclusions(selected)
+    cells, left_out = choose_cells(selected), describe_excluded_cells(selected)
     counts = [int(line.partition("(cells: ")[2].partition(")")[0]) for line in left_out]
     assert len(cells) + sum(counts) == 288
     assert {cell.framework for cell in cells} >= {"sb3", "torchrl"}
@@ -72,9 +72,9 @@ def test_a_study_can_be_narrowed():
 
 def test_a_study_has_the_budget_of_its_table():
     """Nobody has to name the budget of a study."""
-    assert cell_selection.default_budget("thesis") == "full"
+    assert cell_selection.choose_default_budget("thesis") == "full"
     for cells in ("default", "all"):
-        assert cell_selection.default_budget(cells) == "short"
+        assert cell_selection.choose_default_budget(cells) == "short"
 
 
 def test_a_plan_of_a_study_states_its_hours(tmp_path):
@@ -95,14 +95,14 @@ def test_cells_of_another_set_name_it():
     selected = Selection("smoke", ("sb3",), ("ppo",), hyperparameters="cleanrl")
     (cell,) = choose_cells(selected)
     assert cell.id == "sb3-ppo-InvertedPendulum-v4-cleanrl-smoke"
-    assert "--hyperparameters cleanrl" in baseline_runs.suggest_recording(cell)
+    assert "--hyperparameters cleanrl" in baseline_runs.suggest_recording_of_cell(cell)
 
 
 def test_a_refused_algorithm_leaves_the_others():
     """A set that one algorithm cannot take is trained with the others."""
     selected = Selection("smoke", ("sb3",), ("ppo", "sac"), hyperparameters="cleanrl")
     assert [cell.algorithm for cell in choose_cells(selected)] == ["ppo"]
-    (reason,) = describe_exclusions(selected)
+    (reason,) = describe_excluded_cells(selected)
     assert "policy_delay is 1 and no argument sets it, found 2" in reason
     with pytest.raises(UserError, match="policy_delay is 1 and no argument sets it"):
         choose_cells(Selection("smoke", ("sb3",), ("sac",), hyperparameters="cleanrl"))
@@ -146,9 +146,9 @@ def test_a_budget_changes_a_set_whatever_framework_it_is_for():
 
 def test_a_set_whose_name_cannot_be_a_folder_is_refused(tmp_path, monkeypatch):
     """Its runs lie in folders that are called after it, and manifests name them."""
-    shutil.copytree(suite.baselines(), tmp_path / "baselines")
+    shutil.copytree(suite.locate_baselines(), tmp_path / "baselines")
     sets = tmp_path / "baselines" / "hyperparameters"
-    monkeypatch.setattr(suite, "root", lambda: tmp_path)
+    monkeypatch.setattr(suite, "find_suite_root", lambda: tmp_path)
     for name in ("my set", "n" * 200, "a\nb"):
         shutil.copy(sets / "sb3.yaml", sets / f"{name}.yaml")
         requested = Selection("smoke", ("sb3",), ("ppo",), hyperparameters=name)

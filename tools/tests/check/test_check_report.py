@@ -16,7 +16,7 @@ from rlregress.cli import upgrade as upgrade_command
 from rlregress.model.recorded_traces import VERSIONS
 from rlregress.model.upgrade_result import Upgrade
 from rlregress.report.html.page import Facts
-from rlregress.trace.recording_processes import current_runtime
+from rlregress.trace.recording_processes import make_current_runtime
 from rlregress.upgrade.versions import requested
 from rlregress.upgrade.versions.prepared_versions import PreparedVersion
 
@@ -32,15 +32,15 @@ def judged(tmp_path, monkeypatch):
         entries = simulated.detail_entries("no detail", options.frameworks)
         selected = (options.frameworks,) if options.frameworks else ()
         session = Session(cell_selection.Selection("short", selected), 0, "", 0.05, 1000)
-        for name in session.verdict_names():
+        for name in session.list_names_to_judge():
             passed = {**cell(name, "holds"), "framework": session.find_framework(name)}
             entries.append({**passed, "tier": "performance"})
         options.evidence.write_text(json.dumps({"schema": 1, "tests": entries}))
 
     def judge(framework=None):
-        monkeypatch.setattr(check_run, "run_check", write_evidence)
+        monkeypatch.setattr(check_run, "run_session_and_throughput", write_evidence)
         options = CheckOptions(report=tmp_path, store=str(tmp_path / "runs"), frameworks=framework)
-        return check_command.judge(options), tmp_path
+        return check_command.judge_and_report_check(options), tmp_path
 
     return judge
 
@@ -49,11 +49,11 @@ def test_every_installed_framework_has_a_verdict(judged):
     """Those with stored runs hold; of others the formulas hold, and the exit code is 0."""
     code, report = judged()
     result = json.loads((report / "verdict.json").read_text())
-    names = {adapter.full_name for adapter in frameworks.installed()}
+    names = {adapter.full_name for adapter in frameworks.list_installed_adapters()}
     assert set(result["frameworks"]) == names == set(result["versions"])
     verdicts = {name: judgement["verdict"] for name, judgement in result["frameworks"].items()}
     session = Session(cell_selection.Selection("short"), 0, "", 0.05, 1000)
-    trained = {session.find_framework(name) for name in session.verdict_names()}
+    trained = {session.find_framework(name) for name in session.list_names_to_judge()}
     assert {"sb3", "torchrl"} <= trained
     expected = {name: "holds" if name in trained else "formulas hold" for name in names}
     assert verdicts == expected
@@ -74,11 +74,13 @@ def test_check_and_upgrade_keep_each_others_report(judged):
     _, report = judged("sb3")
     own = read_files(report)
     versions = [
-        PreparedVersion(requested.parse("installed"), current_runtime(label), "not made")
+        PreparedVersion(
+            requested.parse_requested_version("installed"), make_current_runtime(label), "not made"
+        )
         for label in VERSIONS
     ]
     facts = Facts("a title", "today", 1.0, "a machine", "a command")
-    upgrade_command.write(
+    upgrade_command.write_upgrade_report(
         Upgrade(old=versions[0].info, new=versions[1].info, frameworks=()), report, facts
     )
     after = read_files(report)

@@ -24,10 +24,13 @@ SCALE, DISTANCE, MINIMUM = "sac.critic_loss.scale", "sac.critic_loss.distance", 
 
 def _make_adapter(name, expectations, **variants):
     """Return a framework that answers details with the expectation of a chosen variant."""
-    answers = {id: registry.get(id).expected()[variant] for id, variant in variants.items()}
+    answers = {
+        id: registry.get_detail(id).compute_expected_vectors()[variant]
+        for id, variant in variants.items()
+    }
     probes = {(id, "library"): lambda _, answer=answer: answer for id, answer in answers.items()}
     absent = {id: "has none" for id in (SCALE, DISTANCE, MINIMUM) if id not in variants}
-    functions = {"probes": lambda: probes, "absent": lambda: absent}
+    functions = {"list_probes": lambda: probes, "list_absent_details": lambda: absent}
     options = {"title": name, "packages": ("pytest",), "expectations": expectations}
     return SmallAdapter(functions, name, **options)
 
@@ -37,7 +40,7 @@ def _forget_variants(framework, name):
     # an answer is asked once per process and framework
     framework.name = name
     unknown = {(DISTANCE, "library"): lambda inputs: np.full(2, -7.0)}
-    framework.functions["probes"] = lambda: unknown
+    framework.functions["list_probes"] = lambda: unknown
 
 
 @pytest.fixture
@@ -65,8 +68,8 @@ def ids(rows):
 
 def markdown(compared):
     """Return the page of a comparison as Markdown."""
-    return markdown_page.format_page(
-        comparison_page.page(compared, Facts("a title", "", 0.0, "", ""))
+    return markdown_page.format_page_as_markdown(
+        comparison_page.make_page_of_comparison(compared, Facts("a title", "", 0.0, "", ""))
     )
 
 
@@ -94,7 +97,7 @@ def test_markdown_has_differences_first_with_their_consequences(pair):
     text = markdown(compare_adapters(pair))
     same, alone = "## 1 details are the same", "## Only one of them has it"
     assert text.index(f"### {SCALE}") < text.index(same) < text.index(alone)
-    assert registry.get(SCALE).consequence in text
+    assert registry.get_detail(SCALE).consequence in text
     assert "- one [library]: half: " in text
 
 
@@ -114,7 +117,7 @@ def test_a_page_begins_with_a_table_of_each_family(pair):
     assert "| sac | 1 | 1 of 2 | 0 of 2 | 1 of 2 |" in glance
     assert f"| {SCALE} | half | the variant 'none' | half |" in glance
     assert "`rlregress compare one other --detail sac --only-different` prints one" in glance
-    third.functions["probes"] = first.functions["probes"]
+    third.functions["list_probes"] = first.functions["list_probes"]
     same = markdown(compare_adapters((first, third)))
     assert "| family |" not in same
 
@@ -124,24 +127,27 @@ def test_details_that_a_pair_lacks_do_not_count_as_equal(pair):
     first, second = pair
     third, alien = copy.copy(first), copy.copy(first)
     third.name, alien.name = "third", "alien"
-    own = {(MINIMUM, "library"): first.observe.probes()[MINIMUM, "library"]}
-    alien.functions = {**first.functions, "probes": lambda: own}
+    own = {(MINIMUM, "library"): first.observe.list_probes()[MINIMUM, "library"]}
+    alien.functions = {**first.functions, "list_probes": lambda: own}
     compared = compare_adapters((first, second, third, alien))
-    for shown in (compared, compared.only_different()):
+    for shown in (compared, compared.select_different()):
         glance, _, _ = markdown(shown).partition("\n## 1 details differ")
         assert "| sac | 1 |\n" in glance
         assert "| one |  | 1 of 2 | 0 of 3 | 0 of 1 |" in glance
         assert "| other | 1 of 2 |  | 1 of 2 | - |" in glance
     nothing = compare_adapters((second, alien))
-    for compared in (nothing, nothing.only_different()):
-        assert comparison_page.card(compared).badge.word == "no detail that both have"
-    alike = compare_adapters((first, third)).only_different()
-    assert comparison_page.card(alike).badge.word == "no detail differs"
+    for compared in (nothing, nothing.select_different()):
+        assert (
+            comparison_page.make_card_of_comparison(compared).badge.word
+            == "no detail that both have"
+        )
+    alike = compare_adapters((first, third)).select_different()
+    assert comparison_page.make_card_of_comparison(alike).badge.word == "no detail differs"
 
 
 def test_json_says_the_same(pair):
     """JSON has variants and missing details, differences first."""
-    compared = json.loads(comparison_text.as_json(compare_adapters(pair)))
+    compared = json.loads(comparison_text.format_comparison_as_json(compare_adapters(pair)))
     first = compared["details"][0]
     assert first["id"] == SCALE
     assert first["differs"]
@@ -152,18 +158,18 @@ def test_a_comparison_can_be_of_some_details_alone(pair):
     """A comparison takes ids, families, or differences alone; undecided details stay."""
     assert ids(compare_adapters(pair, [SCALE]).rows) == [SCALE]
     assert ids(compare_adapters(pair, (), ["sac"]).rows) == [MINIMUM]
-    differing = compare_adapters(pair).only_different()
+    differing = compare_adapters(pair).select_different()
     assert ids(differing.rows) == [SCALE]
     assert "1 details differ, 2 that do not differ are left out." in markdown(differing)
     _forget_variants(pair[1], "another")
-    assert ids(compare_adapters(pair).only_different().rows) == [DISTANCE]
+    assert ids(compare_adapters(pair).select_different().rows) == [DISTANCE]
 
 
 @pytest.mark.parametrize("width", [10, 16, 34, 80])
 def test_a_path_is_broken_between_its_words(width):
     """Lines are no wider than the column, unless one word is."""
     place = "stable_baselines3/common/off_policy_algorithm.py:270"
-    lines = terminal_tables.break_words(place, width).splitlines()
+    lines = terminal_tables.break_long_words(place, width).splitlines()
     assert "".join(lines) == place
     words = re.findall(r"[a-z0-9:]+", place)
     assert [word for line in lines for word in re.findall(r"[a-z0-9:]+", line)] == words
@@ -178,10 +184,10 @@ def test_a_framework_is_not_compared_with_itself(pair):
 
 def test_every_detail_has_a_consequence():
     """No entry of the catalogue is without its consequence in one sentence."""
-    assert [d.id for d in registry.all_details() if not d.consequence.endswith(".")] == []
+    assert [d.id for d in registry.list_details() if not d.consequence.endswith(".")] == []
 
 
-PAGE = suite.root() / "docs" / "compare.md"
+PAGE = suite.find_suite_root() / "docs" / "compare.md"
 
 
 def list_outdated(page: str) -> list[str]:
@@ -192,8 +198,8 @@ def list_outdated(page: str) -> list[str]:
     return [
         row
         for family in re.findall(r"(?m)^### (\w+)$", page)
-        for row in comparison_page.family_table(documented, family).rows
-        if tables.markdown_row(f"`{row[0]}`", *row[1:]) not in lines
+        for row in comparison_page.make_table_of_family(documented, family).rows
+        if tables.format_markdown_row(f"`{row[0]}`", *row[1:]) not in lines
     ]
 
 

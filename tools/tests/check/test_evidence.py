@@ -22,7 +22,7 @@ def session(folder, text: str, *options: str) -> list[dict]:
     (folder / "conftest.py").write_text(CONFTEST)
     (folder / "test_some.py").write_text(text)
     (folder / "test_other.py").write_text("def (\n")
-    paths = f"{worker_launch.worker_environment()['PYTHONPATH']}:{suite.root()}"
+    paths = f"{worker_launch.make_worker_environment()['PYTHONPATH']}:{suite.find_suite_root()}"
     options = ("--continue-on-collection-errors", "--evidence", "evidence.json", *options)
     words = ("-q", "--rootdir", folder, *options)
     run_pytest(*words, code=None, cwd=folder, variables={"PYTHONPATH": paths})
@@ -65,10 +65,10 @@ def test_evidence_without_its_subject_is_refused(tmp_path, reason, owner):
     """A missing subject is one sentence when the evidence is read."""
     path = tmp_path / "evidence.json"
     entry = {"test": "t", "tier": "unit", "outcome": "passed", "seconds": 1.0, "message": ""}
-    evidence.write(path, [{**entry, **reason, owner: "sb3"}])
-    read = evidence.read(path)
-    assert evidence.collect_throughput(read) or evidence.collect_not_judged(read)
+    evidence.write_evidence(path, [{**entry, **reason, owner: "sb3"}])
+    read = evidence.read_evidence_file(path)
+    assert evidence.collect_throughput(read) or evidence.collect_unjudged_quantities(read)
     for lacking in ({}, {"framework": "", "cell": None}):
-        evidence.write(path, [{**entry, **reason, **lacking}])
+        evidence.write_evidence(path, [{**entry, **reason, **lacking}])
         with pytest.raises(UserError, match=f"'t' has '{next(iter(reason))}' and no '{owner}'"):
-            evidence.read(path)
+            evidence.read_evidence_file(path)

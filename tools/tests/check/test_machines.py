@@ -27,9 +27,9 @@ def test_runs_of_another_class_of_machine_are_reported(tmp_path):
     assert "instructions" not in stored_platform
     same = stored_platform | {"instructions": "AVX2"}
     platforms = [same, same | {"cpu": "Other"}, same | {"cpu": "Other"}, {}]
-    for job, platform in zip(session.cell_jobs(stored.cell), platforms, strict=True):
-        session.store.path(job).parent.mkdir(exist_ok=True)
-        session.store.put_record(job, {**content(job), "platform": platform}, "one")
+    for job, platform in zip(session.list_jobs_of_cell(stored.cell), platforms, strict=True):
+        session.store.locate_record(job).parent.mkdir(exist_ok=True)
+        session.store.put_record_of_attempt(job, {**content(job), "platform": platform}, "one")
     [note] = describe_other_machines(session)
     assert note.startswith("2 new runs come from another class of machine (Other, Python ")
     other_baseline = replace(stored, platform=stored_platform | {"instructions": "AVX512"})
@@ -45,6 +45,10 @@ def test_runs_of_another_class_of_machine_are_reported(tmp_path):
     )
 
     result = result_of([], notes=[note])
-    assert f"\nNote: {note}.\n" in markdown_page.format_page(check_page.page(result))
-    assert check_report.as_json(result)["notes"] == [note]
-    assert "Note: " not in markdown_page.format_page(check_page.page(replace(result, notes=())))
+    assert f"\nNote: {note}.\n" in markdown_page.format_page_as_markdown(
+        check_page.make_page_of_check(result)
+    )
+    assert check_report.convert_check_to_plain_data(result)["notes"] == [note]
+    assert "Note: " not in markdown_page.format_page_as_markdown(
+        check_page.make_page_of_check(replace(result, notes=()))
+    )

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from rlregress.check import cell_selection, nightly_record, nightly_trend, report_data
-from rlregress.check.judging import train_and_judge
+from rlregress.check.judging import train_and_judge_session
 from rlregress.check.session import Session
 from rlregress.errors import UserError
-from rlregress.evidence import to_plain
+from rlregress.evidence import convert_to_plain_data
 from rlregress.inside import run_record
 from rlregress.model.check_result import FrameworkOutcome, ReportData
 from rlregress.model.replay_result import DIFFERS, Replay
@@ -39,7 +39,7 @@ def gated(tmp_path):
     rng = np.random.default_rng(0)
     stored = session.stored[cell].returns
     entries = []
-    for job in session.cell_jobs(cell):
+    for job in session.list_jobs_of_cell(cell):
         final = float(rng.choice(stored))
         record = content(job) | {
             "curve": [], "final_return": final, "episode_returns": [final],
@@ -48,15 +48,17 @@ def gated(tmp_path):
             "platform": {**night_files.MACHINE, "python": "3.11.7"},
             "time": {"started_at": "2026-11-23T04:16:14Z", "steps_per_cpu_second": 91.0},
         }  # fmt: skip
-        path = session.store.path(job)
+        path = session.store.locate_record(job)
         path.parent.mkdir(parents=True, exist_ok=True)
-        run_record.write_record(path, record)
-        run_summary = SessionRun(session, job).summary(record)
+        run_record.write_record_with_checksum(path, record)
+        run_summary = SessionRun(session, job).summarize_record(record)
         named = f"tests_performance::test_training[{job.title}]"
-        entries.append(to_plain(entry(named, "sb3", cell=cell.id, record=run_summary)))
-    verdicts = train_and_judge(session)
+        entries.append(convert_to_plain_data(entry(named, "sb3", cell=cell.id, record=run_summary)))
+    verdicts = train_and_judge_session(session)
     entries.append(
-        to_plain(entry("t::test_returns", "sb3", cell=cell.id, verdict=verdicts[cell.id]))
+        convert_to_plain_data(
+            entry("t::test_returns", "sb3", cell=cell.id, verdict=verdicts[cell.id])
+        )
     )
     framework_outcome = FrameworkOutcome(
         framework="sb3",
@@ -70,7 +72,7 @@ def gated(tmp_path):
         versions={"sb3": {"torch": "2.13.0"}},
         report_data=ReportData(
             started="today", command="rlregress check", machine="here",
-            runs=report_data.collect_runs(entries),
+            runs=report_data.collect_runs_by_cell(entries),
         ),
     )  # fmt: skip
     return entries, result
@@ -79,7 +81,7 @@ def gated(tmp_path):
 def test_a_night_is_written_and_read_again(gated, tmp_path):
     """Returns, protocol, machine and verdict of each run are those of its record."""
     entries, result = gated
-    night = {"night": nightly_record.build_record(result, entries)}
+    night = {"night": nightly_record.build_nightly_record(result, entries)}
     (tmp_path / nightly_record.VERDICT_FILE).write_text(json.dumps(night))
     read = nightly_record.read_nightly_run(tmp_path)
     cell = read.cells[CELL]
@@ -104,7 +106,7 @@ def test_verdicts_beside_returns_are_recorded(gated):
         entry("t::more", "sb3", cell="other", verdict=verdict, diagnostics={"other kl": verdict}),
         entry("t::fast", "sb3", throughput={"algorithm": "ppo", "verdicts": {"training": verdict}}),
     ]
-    verdicts = nightly_record.build_record(result, [*entries, *further_entries])["verdicts"]
+    verdicts = nightly_record.build_nightly_record(result, [*entries, *further_entries])["verdicts"]
     assert {"sb3-ppo", f"{CELL} critic", "sb3 ppo training"} <= verdicts.keys()
     assert not {CELL, "other kl"} & verdicts.keys()
     assert verdicts["sb3 ppo training"] == "regressed"
@@ -115,13 +117,13 @@ def test_a_night_holds_its_replays(gated, tmp_path):
     entries, result = gated
     states = {"sb3-ppo-Hopper-v4-short": REPRODUCED, "sb3-ppo-Reacher-v4-short": DIFFERS}
     further_entries = [
-        entry("t::replay", "sb3", replay=to_plain(Replay(
+        entry("t::replay", "sb3", replay=convert_to_plain_data(Replay(
             cell=name, replayed=f"{name.removesuffix('short')}replay", seed=seed, state=state,
             reason="because", first="update 1, gradients" if state == DIFFERS else "",
         )))
         for seed, (name, state) in enumerate(states.items())
     ]  # fmt: skip
-    night = nightly_record.build_record(result, [*entries, *further_entries])
+    night = nightly_record.build_nightly_record(result, [*entries, *further_entries])
     (tmp_path / nightly_record.VERDICT_FILE).write_text(json.dumps({"night": night}))
     read = nightly_record.read_nightly_run(tmp_path)
     assert {
@@ -131,13 +133,13 @@ def test_a_night_holds_its_replays(gated, tmp_path):
     assert (differing.seed, differing.first) == (1, "update 1, gradients")
     assert (differing.replayed, differing.group) == ("sb3-ppo-Reacher-v4-replay", "sb3-ppo")
     # the other cell of the group has no such replay
-    assert read.reproduced() == {"sb3-ppo-Hopper-v4-short"}
+    assert read.list_reproduced_cells() == {"sb3-ppo-Hopper-v4-short"}
 
 
 def test_the_summary_describes_returns_beside_their_mean(gated):
     """The interquartile means and the share of better pairs stand below the verdict."""
     entries, result = gated
-    text = markdown_page.format_page(check_page.page(result))
+    text = markdown_page.format_page_as_markdown(check_page.make_page_of_check(result))
     values = entries[-1]["verdict"]
     assert 0 < values["improvement"] < 1
     assert f"; interquartile mean {values['stored_middle']:.4g} -> " in text

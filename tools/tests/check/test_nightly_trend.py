@@ -9,7 +9,7 @@ import resource
 import numpy as np
 import pytest
 
-from rlregress.check.nightly_trend import locate_drop
+from rlregress.check.nightly_trend import locate_drop_in_series
 
 from ..processes import run_python
 from ..report.test_check_page import stands_alone
@@ -226,7 +226,7 @@ def test_the_interval_holds_the_night_of_a_drop(after):
     rng = np.random.default_rng(0)
     values = rng.normal(size=(1000, 40))
     values[:, -after:] -= 2.0
-    intervals = [locate_drop(history) for history in values]
+    intervals = [locate_drop_in_series(history) for history in values]
     coverage = np.mean(
         [
             interval is not None and interval[1] <= 40 - after <= interval[2]
@@ -238,10 +238,10 @@ def test_the_interval_holds_the_night_of_a_drop(after):
 
 def test_a_history_that_rises_has_no_drop():
     """Neither one night nor equal nights have a drop."""
-    assert locate_drop([1.0, 1.0, 2.0, 2.0]) is None
-    assert locate_drop([1.0]) is None
-    assert locate_drop([1.0, 1.0]) is None
-    assert locate_drop([2.0, 2.0, 1.0]) == (2, 2, 2)
+    assert locate_drop_in_series([1.0, 1.0, 2.0, 2.0]) is None
+    assert locate_drop_in_series([1.0]) is None
+    assert locate_drop_in_series([1.0, 1.0]) is None
+    assert locate_drop_in_series([2.0, 2.0, 1.0]) == (2, 2, 2)
 
 
 @pytest.mark.nightly

@@ -11,7 +11,7 @@ import pytest
 from rlregress import evidence
 from rlregress.check import outcome
 from rlregress.model.check_result import CheckResult, FrameworkOutcome
-from rlregress.model.loaded_files import LoadedFile, StoredFile, describe_outcomes
+from rlregress.model.loaded_files import LoadedFile, StoredFile, describe_outcomes_by_release
 from rlregress.model.verdict import COULD_NOT_JUDGE, FORMULAS_HOLD, REGRESSED
 from rlregress.report import check_report, markdown_page, words
 from rlregress.report.html import check_page
@@ -56,9 +56,9 @@ def result_of(outcomes: Sequence[FrameworkOutcome], **changes) -> CheckResult:
 
 def judged(*entries: dict) -> tuple[str, int]:
     """Verdict of the only framework, and the exit code."""
-    outcomes_found = outcome.build_outcomes(list(entries))
+    outcomes_found = outcome.build_framework_outcomes(list(entries))
     assert len(outcomes_found) == 1
-    return outcomes_found[0].verdict, outcome.exit_code(outcomes_found, list(entries))
+    return outcomes_found[0].verdict, outcome.compute_exit_code(outcomes_found, list(entries))
 
 
 def critic(name: str, verdict: str, result: str = "passed") -> dict:
@@ -89,9 +89,9 @@ def test_a_line_of_a_verdict_has_its_evidence(snapshot):
         {"b": {**band, "visible_drop": 1.25}},
         {},
     )
-    lines = ["\n".join(words.verdict_lines(session)) for session in sessions]
+    lines = ["\n".join(words.format_verdicts(session)) for session in sessions]
     snapshot("verdict-lines.txt", "\n\n".join(lines))
-    assert words.rate(0.001) == "0.1%"
+    assert words.format_error_rate(0.001) == "0.1%"
 
 
 def training(name: str, verdict: str) -> dict:
@@ -161,9 +161,9 @@ def test_evidence_comes_to_one_verdict():
 )  # fmt: skip
 def test_a_tier_without_a_passed_test_is_named(entries, to_probe, untested):
     """A framework that was selected has a verdict all the same: it has not been judged."""
-    [result] = outcome.build_outcomes(entries, set(), to_probe={"some": to_probe})
+    [result] = outcome.build_framework_outcomes(entries, set(), to_probe={"some": to_probe})
     assert (result.untested, result.verdict) == (untested, COULD_NOT_JUDGE)
-    assert outcome.exit_code([result], entries) == 2
+    assert outcome.compute_exit_code([result], entries) == 2
 
 
 def answer(detail: str, scope: str = "library", **changes) -> dict:
@@ -176,7 +176,9 @@ def asked_details(*entries: dict, trained: bool = False) -> FrameworkOutcome:
     probes = {("sac.a", "library"), ("sac.b", "library"), ("sac.b", "script")}
     further = [entry("x", tier="behavior"), {**cell("x", "holds"), "tier": "performance"}]
     names = {"some"} if trained else set()
-    [result] = outcome.build_outcomes([*entries, *further], names, to_probe={"some": probes})
+    [result] = outcome.build_framework_outcomes(
+        [*entries, *further], names, to_probe={"some": probes}
+    )
     return result
 
 
@@ -193,13 +195,13 @@ def test_an_unchecked_detail_prevents_a_verdict(trained, verdict):
     for entries in (ALL_ANSWERS[:2], (*ALL_ANSWERS[:2], skipped)):
         part = asked_details(*entries, trained=trained)
         assert (part.verdict, part.not_asked) == (COULD_NOT_JUDGE, ("sac.b (script)",))
-        assert outcome.exit_code([part], []) == 2
+        assert outcome.compute_exit_code([part], []) == 2
 
 
 def test_a_regression_stays_one_where_details_are_missing():
     """A known regression is reported, however few details were checked."""
     result = asked_details(answer("sac.a", result="failed"))
-    assert (result.verdict, outcome.exit_code([result], [])) == (REGRESSED, 1)
+    assert (result.verdict, outcome.compute_exit_code([result], [])) == (REGRESSED, 1)
     assert result.not_asked == ("sac.b (library, script)",)
 
 
@@ -207,25 +209,31 @@ def test_a_critic_that_regressed_is_a_regression():
     """A critic alone regresses a framework, and the report says that no return fell."""
     entries = [cell("x", "holds"), critic("x", "regressed", result="failed")]
     assert judged(*entries) == ("regressed", 1)
-    [result] = outcome.build_outcomes(entries)
+    [result] = outcome.build_framework_outcomes(entries)
     assert result.regressed_critics == ("x critic",)
     text = "The critic got worse, and no return fell: x critic.\n"
-    assert text in markdown_page.format_page(check_page.page(result_of([result], exit_code=1)))
+    assert text in markdown_page.format_page_as_markdown(
+        check_page.make_page_of_check(result_of([result], exit_code=1))
+    )
     # beside a return that fell or a failed test, that is not said
     for further_cell in (cell("y", "regressed"), RED):
-        assert outcome.build_outcomes([entries[1], further_cell])[0].regressed_critics == ()
+        assert (
+            outcome.build_framework_outcomes([entries[1], further_cell])[0].regressed_critics == ()
+        )
 
 
 def test_unjudged_quantities_are_listed():
     """Cells and reason stand in one line, and in the outcome of the framework."""
     old, none = "they are older", "it exposes none"
     entries = [cell("x", "holds") | {"not_judged": {"critic": old}}, cell("y", "holds")]
-    [result] = outcome.build_outcomes(entries)
+    [result] = outcome.build_framework_outcomes(entries)
     assert result.not_judged == {"x": {"critic": old}}
-    assert words.describe_not_judged(result.not_judged) == [f"critic not judged of x: {old}"]
+    assert words.describe_cells_judged_by_returns_only(result.not_judged) == [
+        f"critic not judged of x: {old}"
+    ]
     both = {"critic": old, "entropy": old}
     reasons = {"b": {**both, "kl": none}, "a": both}
-    assert words.describe_not_judged(reasons) == [
+    assert words.describe_cells_judged_by_returns_only(reasons) == [
         f"critic, entropy not judged of a, b: {old}", f"kl not judged of b: {none}"
     ]  # fmt: skip
 
@@ -235,7 +243,7 @@ def test_a_moved_diagnostic_is_reported_and_does_not_fail():
     entropy = {**cell("x", "moved")["verdict"], "quantity": "entropy", "looks": [5], "look": 1}
     entries = [cell("x", "holds") | {"diagnostics": {"x entropy": entropy}}]
     assert judged(*entries) == ("moved", 0)
-    assert outcome.find_unjudged(["x", "x entropy"], entries) == []
+    assert outcome.find_unjudged_names(["x", "x entropy"], entries) == []
     assert list(evidence.collect_verdicts(entries)) == ["x", "x entropy"]
     still = {"x entropy": {**entropy, "verdict": "inconclusive"}}
     assert judged(cell("x", "holds") | {"diagnostics": still}) == ("holds", 0)
@@ -253,28 +261,30 @@ def test_an_undetectable_change_names_holms_first_step(quantity, change_word):
     verdict_fields = {**critic("x", "regressed")["verdict"], **unseen}
     entries = [entry("t", verdict=verdict_fields, critic=name)]
     [line] = judge_evidence("some", entries, [], Path()).lines
-    for text in (line, words.verdict_line(name, verdict_fields)):
+    for text in (line, words.format_verdict(name, verdict_fields)):
         assert text.endswith(f"; no {change_word} would be detected with 80 % power")
 
 
 def test_a_failure_of_the_suite_itself_is_no_verdict():
     """A red test about no framework, and a cell that no test has judged, are exit code 2."""
     entries = [cell("x", "holds")]
-    missing = outcome.find_unjudged(["x", "y"], entries)
+    missing = outcome.find_unjudged_names(["x", "y"], entries)
     assert missing == ["y"]
-    assert outcome.exit_code(outcome.build_outcomes(entries), entries, missing) == 2
+    assert (
+        outcome.compute_exit_code(outcome.build_framework_outcomes(entries), entries, missing) == 2
+    )
     entries += [entry("suite", framework="", result="failed")]
-    assert outcome.exit_code(outcome.build_outcomes(entries), entries) == 2
-    assert outcome.exit_code([], []) == 2
+    assert outcome.compute_exit_code(outcome.build_framework_outcomes(entries), entries) == 2
+    assert outcome.compute_exit_code([], []) == 2
 
 
 def test_each_framework_has_its_own_verdict():
     """A regression of one framework leaves the other's verdict; the worst sets the exit code."""
     entries = [cell("x", "holds"), entry("b", framework="other", result="failed")]
-    outcomes_found = outcome.build_outcomes(entries)
+    outcomes_found = outcome.build_framework_outcomes(entries)
     verdicts = [(result.framework, result.verdict) for result in outcomes_found]
     assert verdicts == [("other", REGRESSED), ("some", "holds")]
-    assert outcome.exit_code(outcomes_found, entries) == 1
+    assert outcome.compute_exit_code(outcomes_found, entries) == 1
 
 
 PYTHON = "not loaded: it holds functions of Python 3.11, and this is 3.12 (2 releases, 1 to 2)"
@@ -291,16 +301,20 @@ def test_old_files_that_could_not_be_loaded_are_listed_first(sac_result, verdict
         for kind, result, clause in (
             ("ppo model", "skipped", PYTHON), ("sac model", sac_result, "same (1)"))
     ]  # fmt: skip
-    (framework_outcome,) = outcome.build_outcomes(entries, trained=())
+    (framework_outcome,) = outcome.build_framework_outcomes(entries, trained=())
     assert framework_outcome.verdict == verdict
     result = result_of([framework_outcome])
     lines = [
-        line for line in markdown_page.format_page(check_page.page(result)).splitlines() if line
+        line
+        for line in markdown_page.format_page_as_markdown(
+            check_page.make_page_of_check(result)
+        ).splitlines()
+        if line
     ]
     assert lines[1] == f"## some: {verdict}"
     (line,) = [line for line in lines if line.startswith("- not checked: old files ppo model")]
     assert PYTHON in line
-    (line,) = check_report.verdict_lines(result)
+    (line,) = check_report.format_verdict_of_each_framework(result)
     assert "(not checked: old files ppo model" in line
 
 
@@ -311,11 +325,13 @@ def test_unloaded_files_are_listed_before_loaded_ones():
         StoredFile(name="x", release="1", file=LoadedFile(name="x", compared=1)),
     ]
     assert (
-        describe_outcomes(files)
-        == describe_outcomes(files[::-1])
+        describe_outcomes_by_release(files)
+        == describe_outcomes_by_release(files[::-1])
         == ["not loaded: why (2)", "same (1)"]
     )
-    lines = words.describe_not_loaded({"a": [PYTHON], "b": [PYTHON], "c": ["not loaded: x (1)"]})
+    lines = words.describe_files_not_loaded(
+        {"a": [PYTHON], "b": [PYTHON], "c": ["not loaded: x (1)"]}
+    )
     assert lines == [
         f"not checked: old files a, b: {PYTHON}", "not checked: old files c: not loaded: x (1)"
     ]  # fmt: skip
@@ -325,14 +341,14 @@ def test_a_framework_that_was_not_trained_can_hold_in_its_formulas():
     """It has a verdict of its own, owes no returns, and does not spoil the others' exit code."""
     own = [entry("u", "bare@1"), entry("b", "bare@1", tier="behavior")]
     entries = [*own, cell("x", "holds")]
-    outcomes_found = outcome.build_outcomes(entries, {"some"})
+    outcomes_found = outcome.build_framework_outcomes(entries, {"some"})
     assert [(o.framework, o.verdict) for o in outcomes_found] == [
         ("bare@1", FORMULAS_HOLD), ("some", "holds")
     ]  # fmt: skip
     # another copy, called "bare", was trained
     for trained, untested in (("some", ()), ("bare", ()), ("bare@1", ("performance",))):
-        [bare] = outcome.build_outcomes(own, {trained}, {"bare@1": ()})
+        [bare] = outcome.build_framework_outcomes(own, {trained}, {"bare@1": ()})
         assert bare.untested == untested
-    assert outcome.exit_code(outcomes_found, entries) == 0
-    red = outcome.build_outcomes([entry("u", "bare@1", result="failed")], {"some"})
-    assert (red[0].verdict, outcome.exit_code(red, entries)) == ("regressed", 1)
+    assert outcome.compute_exit_code(outcomes_found, entries) == 0
+    red = outcome.build_framework_outcomes([entry("u", "bare@1", result="failed")], {"some"})
+    assert (red[0].verdict, outcome.compute_exit_code(red, entries)) == ("regressed", 1)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from rlregress.check import baseline_runs, cell_selection
-from rlregress.check.judging import train_and_judge
-from rlregress.model.quantities import percent
+from rlregress.check.judging import train_and_judge_session
+from rlregress.model.quantities import format_percent
 from rlregress.report import plan_text
 
 from .working import open_stored, plan, with_three_runs
@@ -38,7 +38,7 @@ def test_a_gate_detects_the_drop_in_its_table(stored_selection, tmp_path):
     """The requested drop is compared with the percentage in the table."""
     planned = plan(stored_selection, tmp_path)
     drops = [drop for gate in planned.gates for drop in gate.groups.values() if drop]
-    shown_drops = {float(percent(drop).removesuffix("%")) / 100: drop for drop in drops}
+    shown_drops = {float(format_percent(drop).removesuffix("%")) / 100: drop for drop in drops}
     assert any(share < drop for share, drop in shown_drops.items()), "no drop was rounded down"
     for share, drop in shown_drops.items():
         seeing = [gate for gate in planned.gates if drop in gate.groups.values()]
@@ -74,7 +74,7 @@ def test_a_plan_states_the_power_of_training_returns(
     for cell in with_stored_training:
         assert gate.cells[f"{cell.id} training"] < 0.12 < gate.cells[cell.id]
     assert [proposal.gate is not None for proposal in planned.wanted] == [True, True]
-    path = baseline_runs.baseline_path(with_stored_training[0])
+    path = baseline_runs.locate_baseline(with_stored_training[0])
     path.write_text(path.read_text().replace("training_return", "#"))
     [alone, _] = plan(stored_selection, tmp_path, must_detect=0.12).wanted
     assert (alone.gate, list(alone.missing)) == (None, [with_stored_training[0].id])
@@ -93,7 +93,7 @@ def test_a_plan_counts_the_critics(stored_selection, tmp_path, with_stored_criti
     assert gate.critics[f"{group} critic"] < min(gate.critics[f"{id} critic"] for id in ids)
     rows = [line.split()[:3] for line in plan_text.describe_plan(with_them, 1)]
     assert [ids[0], "critic", f"x{gate.critics[f'{ids[0]} critic']:.2f}"] in rows
-    monkeypatch.setattr(baseline_runs.Baseline, "exclusion_reason", lambda *_: "left out")
+    monkeypatch.setattr(baseline_runs.Baseline, "explain_exclusion", lambda *_: "left out")
     without = plan(stored_selection, tmp_path).gates[0]
     assert without.critics == {}
     assert without.groups[group] < gate.groups[group] < 1.1 * without.groups[group]
@@ -111,7 +111,7 @@ def test_plan_and_check_agree_on_power_where_a_cell_is_not_tested(
     selection = cell_selection.Selection("short", cells=",".join(cell.id for cell in cells))
     planned = plan(selection, tmp_path, 3)
     [gate] = [gate for gate in planned.gates if gate.chosen]
-    verdicts = train_and_judge(open_stored(selection, tmp_path, 3))
+    verdicts = train_and_judge_session(open_stored(selection, tmp_path, 3))
     detectable = {name: verdict.visible_fraction for name, verdict in verdicts.items()}
     assert detectable[cells[0].id] is None
     for name, drop in [*gate.cells.items(), *gate.groups.items()]:

@@ -26,7 +26,7 @@ from rlregress.training.store import Store
 CELLS = "sb3-ppo-Reacher-v4-short", "sb3-ppo-Hopper-v4-short", "sb3-ppo-InvertedPendulum-v4-short"
 SEEDS = range(3)
 OPERATIONS = {"torch sqrt float32": "a1", "numpy exp float64": "b2"}
-REAL_CANARY = replays.digest_operations
+REAL_CANARY = replays.digest_operations_in_process
 ROWS = ("1 0 aa bb cc dd", "2 1 ab bc cd de", "3 0 ac bd ce df")
 
 
@@ -56,14 +56,14 @@ def trainings(tmp_path, monkeypatch):
     """
     done, dial, canary = [], {}, dict(OPERATIONS)
     for name in CELLS:
-        stored = baseline_runs.returns_folder() / f"{name}.toml"
+        stored = baseline_runs.locate_returns_folder() / f"{name}.toml"
         (tmp_path / "returns").mkdir(exist_ok=True)
         (tmp_path / "returns" / f"{name}.toml").write_text(stored.read_text())
-    monkeypatch.setattr(baseline_runs, "returns_folder", lambda: tmp_path / "returns")
-    monkeypatch.setattr(replays, "canary_path", lambda: tmp_path / "canary.toml")
-    monkeypatch.setattr(replays, "digest_operations", lambda: canary)
+    monkeypatch.setattr(baseline_runs, "locate_returns_folder", lambda: tmp_path / "returns")
+    monkeypatch.setattr(replays, "locate_canary_file", lambda: tmp_path / "canary.toml")
+    monkeypatch.setattr(replays, "digest_operations_in_process", lambda: canary)
     for cell in cell_selection.choose_cells(Selection("short", cells=",".join(CELLS))):
-        jobs = job_plan.plan_jobs(replace(cell, budget="replay"), SEEDS)
+        jobs = job_plan.plan_jobs_of_cell(replace(cell, budget="replay"), SEEDS)
         baseline_runs.write_baseline(jobs, [result(job.seed) for job in jobs])
     versions = {name: jobs[0].versions[name] for name in ("numpy", "torch")}
     canary_text = tomli_w.dumps({"versions": versions, "operations": OPERATIONS})
@@ -76,10 +76,10 @@ def trainings(tmp_path, monkeypatch):
         content = result(job.seed) | (changes[min(number, len(changes) - 1)] if changes else {})
         if not counts_lines:
             content["trail"]["lines"] = {}
-        head = {"schema": run_record.SCHEMA, "job": job.as_dict() | {"key": job.key}}
-        run_record.write_record(attempt.record, {**head, "key": job.key, **content})
+        head = {"schema": run_record.SCHEMA, "job": job.convert_to_plain_data() | {"key": job.key}}
+        run_record.write_record_with_checksum(attempt.record, {**head, "key": job.key, **content})
 
-    monkeypatch.setattr(worker_launch, "_train_with_retry", train)
+    monkeypatch.setattr(worker_launch, "_train_until_recorded", train)
     return done, dial, canary
 
 
@@ -96,7 +96,9 @@ def replay_first(session, trainings):
 
     def replay(*changes):
         trainings[1]["sb3-ppo-Reacher-v4-replay"] = changes
-        return session.replay(next(cell for cell in session.cells if cell.id == CELLS[0]))
+        return session.replay_stored_run(
+            next(cell for cell in session.cells if cell.id == CELLS[0])
+        )
 
     return replay
 
@@ -132,7 +134,7 @@ def test_a_run_with_the_stored_numbers_is_reproduced(replay_first):
 )  # fmt: skip
 def test_where_a_run_differs_first_is_named(changes, first):
     """The first update with another digest, and of it what comes about first."""
-    old, new = (RunResult.from_record(result(0) | fields) for fields in ({}, changes))
+    old, new = (RunResult.make_from_record(result(0) | fields) for fields in ({}, changes))
     assert replays.describe_first_difference(old, new) == first
 
 
@@ -205,7 +207,7 @@ def test_an_operation_with_other_bits_prevents_all_replays(
 def test_a_machine_that_cannot_compute_so_has_fresh_seeds(replay_first, trainings, monkeypatch):
     """A processor without the instructions ends the canary, and that is the reason."""
     done, _, _ = trainings
-    monkeypatch.setattr(replays, "digest_operations", REAL_CANARY)
+    monkeypatch.setattr(replays, "digest_operations_in_process", REAL_CANARY)
     monkeypatch.setattr(replays.sys, "executable", "/bin/false")
     result = replay_first()
     assert result.state == NOT_REPLAYED
@@ -216,13 +218,16 @@ def test_a_machine_that_cannot_compute_so_has_fresh_seeds(replay_first, training
 def test_the_cells_that_differ_are_the_family_of_fresh_seeds(session, trainings):
     """A reproduced cell is owed no verdict, and its group has the rest; each is trained once."""
     done, dial, _ = trainings
-    assert session.group_names() == ["sb3-ppo"]
+    assert session.list_group_names() == ["sb3-ppo"]
     dial["sb3-ppo-Reacher-v4-replay"] = [{"final_return": 5.0}]
     fresh_session = session.without_reproduced_cells
     assert [cell.id for cell in fresh_session.cells] == [CELLS[0]]
-    assert (fresh_session.group_names(), list(fresh_session.stored)) == ([], fresh_session.cells)
-    assert {name.partition(" ")[0] for name in fresh_session.verdict_names()} == {CELLS[0]}
-    assert len(session.verdict_names()) > len(fresh_session.verdict_names())
+    assert (fresh_session.list_group_names(), list(fresh_session.stored)) == (
+        [],
+        fresh_session.cells,
+    )
+    assert {name.partition(" ")[0] for name in fresh_session.list_names_to_judge()} == {CELLS[0]}
+    assert len(session.list_names_to_judge()) > len(fresh_session.list_names_to_judge())
     # two attempts at what differs, one at the others
     replayed = [f"{name.removesuffix('short')}replay" for name in CELLS]
     assert sorted(done) == sorted([*replayed, replayed[0]])
@@ -233,8 +238,8 @@ def test_a_replay_is_never_taken_from_the_store_of_runs(session, trainings, tmp_
     """A record of an earlier session is trained again."""
     done, _, _ = trainings
     [cell] = [cell for cell in session.cells if cell.id == CELLS[0]]
-    worker_launch.do_run(session.replays[cell].job, Store(tmp_path / "runs"))
-    session.replay(cell)
+    worker_launch.do_run_unless_recorded(session.replays[cell].job, Store(tmp_path / "runs"))
+    session.replay_stored_run(cell)
     assert len(done) == 2
 
 
@@ -256,7 +261,7 @@ def test_each_day_replays_another_seed(trainings, tmp_path, monkeypatch):
     seeds = set()
     for day in (1, 2, 3):
         Day.day = date(2026, 11, day)
-        seeds.add(replays.find_replayable(cell, -1).run.seed)
+        seeds.add(replays.find_replayable_run(cell, -1).run.seed)
     assert seeds == {0, 1, 2}
 
 
@@ -286,11 +291,16 @@ def judged_framework(replay, **verdict):
     entry = {"framework": "sb3", "cell": CELLS[0], "outcome": "passed", "message": ""}
     entries = [
         {**entry, "test": "tests_unit/t.py::a", "tier": "unit"},
-        {**entry, "test": "r", "tier": "performance", "replay": evidence.to_plain(replay)},
+        {
+            **entry,
+            "test": "r",
+            "tier": "performance",
+            "replay": evidence.convert_to_plain_data(replay),
+        },
     ]
     if verdict:
         entries.append({**entry, "test": "v", "tier": "performance", "verdict": verdict})
-    [framework_outcome] = outcome.build_outcomes(entries)
+    [framework_outcome] = outcome.build_framework_outcomes(entries)
     return framework_outcome
 
 
@@ -299,7 +309,7 @@ def test_reproduced_is_a_verdict_of_its_own():
     replay = Replay(cell=CELLS[0], replayed="r", seed=1, state=REPRODUCED, reason="same")
     framework_outcome = judged_framework(replay)
     assert framework_outcome.verdict == REPRODUCED
-    assert outcome.exit_code([framework_outcome], []) == 0
+    assert outcome.compute_exit_code([framework_outcome], []) == 0
     assert framework_outcome.replays == {CELLS[0]: replay}
 
 

@@ -27,7 +27,7 @@ from rlregress.check.cell_selection import Selection, choose_cells
 from rlregress.training.store import Store
 from pathlib import Path
 [cell] = choose_cells(Selection("short", cells=sys.argv[1]))
-found = replays.run_replay(replays.find_replayable(cell, 0), Store(Path(sys.argv[2])))
+found = replays.train_or_read_replay(replays.find_replayable_run(cell, 0), Store(Path(sys.argv[2])))
 print(found.state, found.first, found.moved, sep="|")
 """
 
@@ -47,6 +47,6 @@ def test_a_changed_constant_is_found_by_one_replay(name, tmp_path):
 def test_the_installed_framework_has_the_stored_numbers(name, tmp_path):
     """Without a fault the replay of each of these cells is reproduced: the control."""
     [cell] = choose_cells(Selection("short", cells=name))
-    recorded = replays.find_replayable(cell, 0)
+    recorded = replays.find_replayable_run(cell, 0)
     assert recorded is not None
-    assert replays.run_replay(recorded, Store(tmp_path)).is_reproduced
+    assert replays.train_or_read_replay(recorded, Store(tmp_path)).is_reproduced

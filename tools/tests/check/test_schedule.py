@@ -9,7 +9,7 @@ import pytest
 
 from rlregress.check import schedule, session_planning
 from rlregress.check.cell_selection import Selection
-from rlregress.check.schedule import compute_makespan, lower_bound, predict_makespan
+from rlregress.check.schedule import bound_makespan_from_below, compute_makespan, predict_makespan
 from rlregress.report import plan_text
 
 
@@ -29,9 +29,9 @@ def test_no_order_is_faster_than_the_bound():
     """The best of all orders of six runs equals the bound, and so does longest first."""
     lengths = [7.0, 6.0, 5.0, 3.0, 2.0, 1.0]
     ends = [compute_makespan(order, 2) for order in itertools.permutations(lengths)]
-    assert lower_bound(lengths, 2) == min(ends) == 12.0
+    assert bound_makespan_from_below(lengths, 2) == min(ends) == 12.0
     assert compute_makespan(lengths, 2) == 12.0 < max(ends) == 15.0
-    assert lower_bound(lengths, 100) == 7.0
+    assert bound_makespan_from_below(lengths, 100) == 7.0
 
 
 def test_a_prediction_is_exact_where_lengths_do_not_vary():
@@ -58,7 +58,7 @@ def test_nothing_is_predicted_of_a_run_that_nobody_knows(expected):
 def test_drawn_lengths_have_ratios_of_the_same_cell():
     """Drawn lengths are the expected ones times a ratio, with the right mean."""
     ratios = [(0.5, 1.5), (1.0,)] * 3000
-    sample = schedule.draw_lengths([10.0, 1.0] * 3000, ratios, np.random.default_rng(1))
+    sample = schedule.draw_run_lengths([10.0, 1.0] * 3000, ratios, np.random.default_rng(1))
     assert set(sample) == {5.0, 15.0, 1.0}
     assert np.mean(sample[::2]) == pytest.approx(10.0, abs=0.5)
 

@@ -9,9 +9,9 @@ import pytest
 
 from rlregress import evidence, suite
 from rlregress.check.cell_selection import Selection
-from rlregress.check.judging import expected_new_runs, seconds_to_do
+from rlregress.check.judging import estimate_new_runs, estimate_seconds_to_do
 from rlregress.inside import run_record
-from rlregress.model.quantities import percent
+from rlregress.model.quantities import format_percent
 from rlregress.progress import read_durations
 from rlregress.report import plan_text
 from tools.tests.nightly import every
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.usefixtures("uncollected_tests")
 @pytest.fixture(autouse=True)
 def no_runs_of_this_checkout(tmp_path, monkeypatch):
     """A plan without --store counts the runs of an empty folder, not those of an earlier gate."""
-    monkeypatch.setattr(suite, "workplace", lambda: tmp_path)
+    monkeypatch.setattr(suite, "locate_workplace", lambda: tmp_path)
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def session(tmp_path):
 
 def list_group_cells(session, group):
     """Return the cells of a group, with the estimate of one run."""
-    return {c.id: session.estimated_seconds(c) for c in session.cells if c.group == group}
+    return {c.id: session.estimate_seconds_of_cell(c) for c in session.cells if c.group == group}
 
 
 def test_without_a_measurement_the_stored_runs_tell(session):
@@ -50,7 +50,9 @@ def test_without_a_measurement_the_stored_runs_tell(session):
     estimates = list_group_cells(session, "sb3-ppo") | list_group_cells(session, "sb3-sac")
     assert len(estimates) == 3
     assert min(estimates.values()) > 0
-    assert seconds_to_do(session, []) == pytest.approx(2 * sum(estimates.values()) + 6 * START)
+    assert estimate_seconds_to_do(session, []) == pytest.approx(
+        2 * sum(estimates.values()) + 6 * START
+    )
 
 
 def test_runs_of_the_same_algorithm_correct_the_estimate(session):
@@ -59,7 +61,7 @@ def test_runs_of_the_same_algorithm_correct_the_estimate(session):
     ppo_run, [(sac_id, seconds)] = next(iter(ppo.items())), sac.items()
     measured = [(ppo_run[0], 3 * ppo_run[1]), (sac_id, 2 * seconds)]
     expected = 2 * (3 * sum(ppo.values()) + 2 * seconds)
-    assert seconds_to_do(session, measured) == pytest.approx(expected + 6 * START)
+    assert estimate_seconds_to_do(session, measured) == pytest.approx(expected + 6 * START)
 
 
 def test_runs_of_other_algorithms_correct_the_estimate(session):
@@ -68,29 +70,29 @@ def test_runs_of_other_algorithms_correct_the_estimate(session):
     longest = max(ppo, key=ppo.__getitem__)
     measured = [(longest, ppo[longest]), (longest, 3 * ppo[longest])]
     expected = 2 * 2 * (sum(ppo.values()) + sum(sac.values()))
-    assert seconds_to_do(session, measured) == pytest.approx(expected + 6 * START)
+    assert estimate_seconds_to_do(session, measured) == pytest.approx(expected + 6 * START)
 
 
 def test_further_looks_count_as_far_as_they_are_expected(tmp_path):
     """Expected runs of later looks count before the first look is over."""
     open_one = open_stored(SELECTION, tmp_path)
-    first = sum(START + run_seconds for _, run_seconds in open_one.estimate_remaining([]))
+    first = sum(START + run_seconds for _, run_seconds in open_one.estimate_remaining_runs([]))
     further = {
-        cell: expected_new_runs(open_one, cell, open_one.looks) - open_one.looks.run_counts[0]
+        cell: estimate_new_runs(open_one, cell, open_one.looks) - open_one.looks.run_counts[0]
         for cell in open_one.cells
     }
     assert max(further.values()) > 0
-    expected = sum(runs * open_one.estimated_seconds(cell) for cell, runs in further.items())
-    assert seconds_to_do(open_one, []) == pytest.approx(first + expected)
+    expected = sum(runs * open_one.estimate_seconds_of_cell(cell) for cell, runs in further.items())
+    assert estimate_seconds_to_do(open_one, []) == pytest.approx(first + expected)
 
 
 def _write(session, cell, seconds, status="finished"):
-    job = session.cell_jobs(cell)[0]
-    path = session.store.path(job)
+    job = session.list_jobs_of_cell(cell)[0]
+    path = session.store.locate_record(job)
     path.parent.mkdir(parents=True)
     failure = "" if status == "finished" else "NaN"
     record = {"status": status, "failure": failure, "time": {"wall_seconds": seconds}}
-    run_record.write_record(path, content(job) | record)
+    run_record.write_record_with_checksum(path, content(job) | record)
 
 
 def _find_cost(planned):
@@ -105,11 +107,11 @@ def test_a_plan_goes_by_the_runs_that_are_done(session, tmp_path):
     first = plan(SELECTION, tmp_path, 2)
     assert "as fast as the stored runs; a busy or slower machine" in _find_cost(first)
     cell = session.cells[0]
-    estimate = session.estimated_seconds(cell)
+    estimate = session.estimate_seconds_of_cell(cell)
     _write(session, cell, 4 * estimate)
     _write(session, session.cells[1], 0.1, status="failed")
     then = plan(SELECTION, tmp_path, 2)
-    remaining = first.seconds - estimate - session.estimated_seconds(session.cells[1])
+    remaining = first.seconds - estimate - session.estimate_seconds_of_cell(session.cells[1])
     assert (then.measured, then.seconds) == (1, pytest.approx(4 * remaining))
     assert "at the speed of the 1 runs that are done" in _find_cost(then)
 
@@ -148,7 +150,7 @@ def test_a_plan_tells_evaluations_from_trainings(session, tmp_path):
     assert either == min(drops.values())
     assert alone == min(drop for name, drop in drops.items() if not name.endswith("training"))
     line = plan_text.describe_plan_briefly(planned, 1, 60.0)[-1]
-    assert line.startswith(f"  sb3: ppo {percent(either)} ({percent(alone)})")
+    assert line.startswith(f"  sb3: ppo {format_percent(either)} ({format_percent(alone)})")
 
 
 def test_a_plan_without_trainings_says_so(stored_selection, trained, tmp_path):
@@ -167,14 +169,14 @@ def test_a_plan_counts_the_runs_of_the_next_look(stored_selection, trained, tmp_
     session = open_stored(stored_selection, tmp_path)
     before = (0, 5, 10)[looks]
     for cell in session.cells:
-        for job in session.cell_jobs(cell)[:before]:
-            session.run_job(job)
+        for job in session.list_jobs_of_cell(cell)[:before]:
+            session.run_or_read_job(job)
     cells = plan(stored_selection, tmp_path).cells
     open_ = [cell for cell in cells if not cell.decided]
     assert len(open_) > 1
     # the last one of the next look, as another process may have done it first
     cell = next(cell for cell in session.cells if cell.id == open_[0].name)
-    session.run_job(session.cell_jobs(cell)[until - 1])
+    session.run_or_read_job(session.list_jobs_of_cell(cell)[until - 1])
     planned = plan(stored_selection, tmp_path)
     text = plan_text.describe_plan(planned, 1)
     remaining = {cell.name: until - before for cell in open_}
@@ -198,7 +200,7 @@ def test_a_plan_leaves_a_check_that_has_begun_for_fresh_seeds_alone(
     """Another gate may detect the drop, with runs of fresh seeds."""
     _, dial = trained
     session = open_stored(stored_selection, tmp_path, 5)
-    session.run_job(session.cell_jobs(session.cells[0])[0])
+    session.run_or_read_job(session.list_jobs_of_cell(session.cells[0])[0])
     planned = plan(stored_selection, tmp_path, 5)
     five = next(gate for gate in planned.gates if gate.chosen)
     many = next(gate for gate in planned.gates if gate.seeds == 20)

@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 
 from rlregress.check.cell_selection import Selection
-from rlregress.check.judging import train_and_judge
-from rlregress.check.session_waves import build_next_wave, current_standing
+from rlregress.check.judging import train_and_judge_session
+from rlregress.check.session_waves import build_next_wave, build_standing_of_looks
 from rlregress.model.cells import CellVerdict
 from rlregress.model.verdict import REGRESSED
 from rlregress.report import waves_text
@@ -23,7 +23,7 @@ def run_waves(session) -> list:
     while (wave := build_next_wave(session)) is not None:
         waves.append(wave)
         for job in wave.undone:
-            session.run_job(job)
+            session.run_or_read_job(job)
     return waves
 
 
@@ -46,7 +46,7 @@ def test_waves_do_the_runs_of_a_session_and_come_to_its_verdicts(
     assert [len(wave.jobs) for wave in waves] == [len(wave.undone) for wave in waves] == sizes
     done.clear()
     reopened = open_stored(stored_selection, tmp_path / "b")
-    assert train_and_judge(session) == train_and_judge(reopened) == alone
+    assert train_and_judge_session(session) == train_and_judge_session(reopened) == alone
     assert done == []
 
 
@@ -57,7 +57,9 @@ def test_a_wave_has_the_runs_of_undecided_cells_alone(stored_selection, trained,
     session = open_stored(stored_selection, tmp_path)
     _, second, *_ = run_waves(session)
     verdicts = {
-        name: v for name, v in train_and_judge(session).items() if isinstance(v, CellVerdict)
+        name: v
+        for name, v in train_and_judge_session(session).items()
+        if isinstance(v, CellVerdict)
     }
     decided = {name for name, verdict in verdicts.items() if verdict.look == 1}
     trained_again = {job.cell.id for job in second.jobs}
@@ -99,36 +101,39 @@ def test_the_standing_after_each_wave_is_reported(stored_selection, trained, tmp
     _, dial = trained
     dial["loss"] = 0.3
     session = open_stored(stored_selection, tmp_path)
-    assert current_standing(session) is None
-    assert waves_text.describe_standing(None) == []
+    assert build_standing_of_looks(session) is None
+    assert waves_text.describe_verdicts_of_waves(None) == []
     fallen: set[str] = set()
     while (wave := build_next_wave(session)) is not None:
-        current = current_standing(session)
+        current = build_standing_of_looks(session)
         if current is not None:
             assert current.look == wave.number - 1
             assert set(current.undecided) == {job.cell.id for job in wave.jobs}
             assert not set(current.undecided) & set(current.verdicts)
             fallen |= {n for n, v in current.verdicts.items() if v.verdict == REGRESSED}
-            text = waves_text.describe_standing(current)
+            text = waves_text.describe_verdicts_of_waves(current)
             assert text[-1].endswith(f"; undecided: {', '.join(current.undecided)}")
         for job in wave.undone:
-            session.run_job(job)
-    last = current_standing(session)
+            session.run_or_read_job(job)
+    last = build_standing_of_looks(session)
     assert last is not None
     assert last.undecided == ()
-    verdicts = train_and_judge(session)
+    verdicts = train_and_judge_session(session)
     assert last.verdicts == verdicts
     regressed = {name for name, verdict in verdicts.items() if verdict.verdict == REGRESSED}
     assert fallen <= regressed != set()
     for name in regressed:
-        assert f"{name} regressed: {verdicts[name].reason}" in waves_text.describe_standing(last)
+        assert (
+            f"{name} regressed: {verdicts[name].reason}"
+            in waves_text.describe_verdicts_of_waves(last)
+        )
 
 
 def test_a_damaged_record_puts_its_run_into_a_wave_again(stored_selection, trained, tmp_path):
     """It counts as not done, in the wave that it belongs to."""
     session = open_stored(stored_selection, tmp_path)
     first, *_ = run_waves(session)
-    session.store.path(first.jobs[2]).write_text("{")
+    session.store.locate_record(first.jobs[2]).write_text("{")
     wave = build_next_wave(open_stored(stored_selection, tmp_path))
     assert wave is not None
     assert (wave.number, wave.jobs, wave.undone) == (1, first.jobs, (first.jobs[2],))
@@ -142,4 +147,4 @@ def test_runs_that_are_not_judged_are_one_wave(tmp_path):
     assert wave is not None
     assert (wave.number, wave.total, len(wave.jobs)) == (1, 1, 2 * len(session.cells))
     assert wave.jobs == wave.undone
-    assert current_standing(session) is None
+    assert build_standing_of_looks(session) is None

@@ -18,7 +18,7 @@ import pytest
 
 from rlregress.check import baseline_runs, cell_selection, published
 from rlregress.check.cell_selection import Selection
-from rlregress.check.judging import build_band_samples, train_and_judge
+from rlregress.check.judging import build_band_samples, train_and_judge_session
 from rlregress.errors import UserError
 from rlregress.model.cells import CellVerdict
 from rlregress.model.quantities import CRITIC
@@ -43,9 +43,11 @@ def test_a_decided_cell_starts_no_run_more(stored_selection, trained, tmp_path):
     """The runs that were done are those that the verdicts rest on; the others say why not."""
     done, _ = trained
     session = open_stored(stored_selection, tmp_path)
-    reasons = work(session, session.ordered_jobs())
+    reasons = work(session, session.list_jobs_look_by_look())
     verdicts = {
-        name: v for name, v in train_and_judge(session).items() if isinstance(v, CellVerdict)
+        name: v
+        for name, v in train_and_judge_session(session).items()
+        if isinstance(v, CellVerdict)
     }
     assert Counter(cell for cell, _ in done) == {n: v.new_seeds for n, v in verdicts.items()}
     lines = [reason for reason in reasons if reason]
@@ -56,10 +58,10 @@ def test_a_decided_cell_starts_no_run_more(stored_selection, trained, tmp_path):
 def test_runs_are_ordered_look_by_look_and_the_longest_first(stored_selection, tmp_path):
     """No run of a later look comes before one of an earlier; inside a look the longest lead."""
     session = open_stored(stored_selection, tmp_path)
-    jobs = session.ordered_jobs()
-    looks = [session.looks.find_look(session.run_index(job)) for job in jobs]
+    jobs = session.list_jobs_look_by_look()
+    looks = [session.looks.find_look_of_run(session.find_index_of_run(job)) for job in jobs]
     assert looks == sorted(looks)
-    first = [session.estimated_seconds(job.cell) for job in jobs[: looks.count(0)]]
+    first = [session.estimate_seconds_of_cell(job.cell) for job in jobs[: looks.count(0)]]
     assert first == sorted(first, reverse=True)
 
 
@@ -98,11 +100,11 @@ def test_two_processes_come_to_the_verdicts_of_one(stored_selection, trained, tm
     def worker(name):
         # sessions of their own, as in two processes; one gets all the short straws
         session = open_stored(stored_selection, tmp_path / "b")
-        jobs = session.ordered_jobs()
+        jobs = session.list_jobs_look_by_look()
         share = [job for job in jobs if (job.seed % 5 == 0) == (name == "few")]
         random.Random(name).shuffle(share)
         work(session, sorted(share, key=jobs.index))
-        verdicts_found[name] = train_and_judge(session)
+        verdicts_found[name] = train_and_judge_session(session)
 
     threads = [threading.Thread(target=worker, args=[name]) for name in ("few", "many")]
     for thread in threads:
@@ -129,8 +131,8 @@ def test_too_few_stored_runs_are_judged_at_one_look(stored_selection, tmp_path, 
     monkeypatch.setattr("rlregress.check.session.MIN_STORED", 100)
     session = open_stored(stored_selection, tmp_path)
     assert session.looks.run_counts == (5,)
-    assert "one look: " in session.describe()
-    assert "10 stored runs, 100 are needed" in session.describe()
+    assert "one look: " in session.describe_session()
+    assert "10 stored runs, 100 are needed" in session.describe_session()
 
 
 @pytest.mark.parametrize(("count", "by_band"), [(4, True), (5, False)])
@@ -139,12 +141,12 @@ def test_a_published_band_is_preferred_to_fewer_runs_than_it_has(
 ):
     """Four stored runs of a cell of the thesis leave it to the band of five; five stand for it."""
     hopper = Cell("sb3", "ppo", "Hopper-v4", "sb3", "full")
-    job = job_plan.plan_jobs(hopper, [0])[0]
+    job = job_plan.plan_jobs_of_cell(hopper, [0])[0]
     folder = tmp_path / "few"
     folder.mkdir()
-    text = baseline_runs.baseline_path(replace(hopper, budget="short")).read_text()
-    monkeypatch.setattr(baseline_runs, "returns_folder", lambda: folder)
-    baseline_runs.baseline_path(hopper).write_text(text)
+    text = baseline_runs.locate_baseline(replace(hopper, budget="short")).read_text()
+    monkeypatch.setattr(baseline_runs, "locate_returns_folder", lambda: folder)
+    baseline_runs.locate_baseline(hopper).write_text(text)
     with edited_baseline(hopper) as content:
         content |= {"seeds": count, "run": content["run"][:count]}
         content |= {"cell": asdict(hopper), "protocol": asdict(job.protocol)}
@@ -164,9 +166,9 @@ def test_one_new_run_is_refused_where_a_published_band_judges(tmp_path):
 def test_a_failed_run_against_a_band_counts_as_the_worst_that_is_known():
     """The worst of the new runs, the published means and the environment's stored runs counts."""
     ant = Cell("sb3", "ppo", "Ant-v4", "sb3", "full")
-    table = published.load_table("thesis_returns")
+    table = published.load_published_bands("thesis_returns")
     least = min(band.mean for key, band in table.items() if key[2] == "Ant-v4")
-    band = {ant: published.find_band(ant, "thesis_returns")}
+    band = {ant: published.find_published_band(ant, "thesis_returns")}
     for worst in (least, least - 100.0):
         returns = {ant: [math.nan, worst, 4000.0]}
         (sample,) = build_band_samples(returns, band, "thesis_returns").values()
@@ -184,17 +186,17 @@ def test_a_study_without_cells_is_an_error():
 def test_stored_runs_that_all_failed_are_one_sentence(tmp_path, monkeypatch, with_others):
     """There is no return to compare with, whether or not others know the environment's worst."""
     baselines = baseline_runs.load_all_baselines()
-    texts = {item.cell: baseline_runs.baseline_path(item.cell).read_text() for item in baselines}
+    texts = {item.cell: baseline_runs.locate_baseline(item.cell).read_text() for item in baselines}
     cell = cell_selection.choose_cells(Selection("short", cells="all"))[0]
-    monkeypatch.setattr(baseline_runs, "returns_folder", lambda: tmp_path)
+    monkeypatch.setattr(baseline_runs, "locate_returns_folder", lambda: tmp_path)
     for stored_cell, text in texts.items():
         if with_others or stored_cell == cell:
-            baseline_runs.baseline_path(stored_cell).write_text(text)
+            baseline_runs.locate_baseline(stored_cell).write_text(text)
     with edited_baseline(cell) as content:
         for run in content["run"]:
             run.update(status="failed", failure="out of memory")
             del run["final_return"]
-    holds = f"{baseline_runs.baseline_path(cell)} holds {len(content['run'])} runs, all failed"
+    holds = f"{baseline_runs.locate_baseline(cell)} holds {len(content['run'])} runs, all failed"
     message = f"{holds}; record it again, with --replace"
     for query in (plan, open_stored):
         with pytest.raises(UserError, match=f"^{re.escape(message)}$"):
@@ -207,10 +209,10 @@ def test_a_damaged_record_is_done_again(stored_selection, trained, tmp_path):
     session = open_stored(stored_selection, tmp_path)
     verdicts = run_whole_session(stored_selection, tmp_path)
     runs = len(done)
-    job = session.ordered_jobs()[0]
-    session.store.path(job).write_text("{")
+    job = session.list_jobs_look_by_look()[0]
+    session.store.locate_record(job).write_text("{")
     with pytest.warns(UserWarning, match="is done again"):
-        second_verdicts = train_and_judge(open_stored(stored_selection, tmp_path))
+        second_verdicts = train_and_judge_session(open_stored(stored_selection, tmp_path))
     assert (second_verdicts, len(done)) == (verdicts, runs + 1)
     with pytest.raises(UserError, match="--seeds is 2000"):
         open_stored(stored_selection, tmp_path, 2000)
@@ -225,7 +227,7 @@ def test_training_episodes_are_judged_beside_the_evaluation(
     dial["training"] = 0.2
     session = open_stored(stored_selection, tmp_path / "a")
     verdicts = run_whole_session(stored_selection, tmp_path / "a")
-    assert set(verdicts) == set(session.verdict_names())
+    assert set(verdicts) == set(session.list_names_to_judge())
     names = {name for name in verdicts if name.endswith(" training")}
     cells = with_stored_training
     assert names == {f"{name} training" for name in [*(c.id for c in cells), cells[0].group]}
@@ -248,15 +250,17 @@ def test_the_critics_of_a_session_are_judged_beside_its_returns(
     dial["worse"] = float(np.log(2.0))
     session = open_stored(stored_selection, tmp_path / "a")
     verdicts = run_whole_session(stored_selection, tmp_path / "a")
-    assert set(verdicts) == set(session.verdict_names())
+    assert set(verdicts) == set(session.list_names_to_judge())
     critic_verdicts = {name: v for name, v in verdicts.items() if name.endswith(" critic")}
-    assert len(critic_verdicts) == len(session.cells_judged_by(CRITIC)) + 1 == len(verdicts) / 2
+    assert (
+        len(critic_verdicts) == len(session.list_cells_judged_by(CRITIC)) + 1 == len(verdicts) / 2
+    )
     assert {v.verdict for v in critic_verdicts.values()} == {"regressed"}
     assert "regressed" not in {v.verdict for n, v in verdicts.items() if n not in critic_verdicts}
     assert {session.find_framework(name) for name in verdicts} == {session.cells[0].framework}
     runs = Counter(done)
     done.clear()
-    assert train_and_judge(open_stored(stored_selection, tmp_path / "b")) == verdicts
+    assert train_and_judge_session(open_stored(stored_selection, tmp_path / "b")) == verdicts
     assert Counter(done) == runs
 
 
@@ -290,8 +294,8 @@ def test_critics_that_cannot_get_worse_are_not_judged(
         for number, run in enumerate(content["run"]):
             run["critic"]["bias"] = error * (1 + 0.01 * (number % 2))
     session = open_stored(stored_selection, tmp_path)
-    assert (cell not in session.cells_judged_by(CRITIC)) == far
-    text = session.unjudged_quantities(cell).get("critic")
+    assert (cell not in session.list_cells_judged_by(CRITIC)) == far
+    text = session.explain_unjudged_quantities(cell).get("critic")
     assert text == ("the errors of its stored critics exceed the counted range" if far else None)
 
 
@@ -302,8 +306,8 @@ def test_the_runs_of_a_cell_end_when_its_return_and_its_critic_are_decided(
     done, dial = trained
     dial["worse"] = 0.1
     session = open_stored(stored_selection, tmp_path)
-    reasons = work(session, session.ordered_jobs())
-    verdicts = train_and_judge(session)
+    reasons = work(session, session.list_jobs_look_by_look())
+    verdicts = train_and_judge_session(session)
     used = {
         cell.id: max(verdicts[name].new_seeds for name in (cell.id, f"{cell.id} critic"))
         for cell in with_stored_critics
@@ -325,9 +329,9 @@ def test_diagnostics_are_judged_beside_returns(
     session = open_stored(stored_selection, tmp_path / "runs")
     moved_names = {name for name, verdict in verdicts.items() if verdict.verdict == "moved"}
     assert moved_names == {f"{name} entropy" for name in [*ids, cells[0].group]}
-    assert set(verdicts) == set(session.verdict_names())
+    assert set(verdicts) == set(session.list_names_to_judge())
     for cell in cells:
-        unjudged = session.unjudged_quantities(cell)
+        unjudged = session.explain_unjudged_quantities(cell)
         assert unjudged.keys() == {"training", "kl"}
         assert unjudged["kl"] == "its framework does not expose it"
     before = Counter(done)
@@ -346,15 +350,15 @@ def test_critics_are_judged_where_all_stored_runs_have_one(
     dial["worse"] = 0.0
     ids = stored_selection.cells.split(",")
     before = {item.cell.id: item for item in baseline_runs.load_all_baselines()}
-    originals = {id: baseline_runs.baseline_path(before[id].cell).read_text() for id in ids}
+    originals = {id: baseline_runs.locate_baseline(before[id].cell).read_text() for id in ids}
     with_critics([before[ids[0]].cell], tmp_path / "stored", monkeypatch)
     for id in ids[1:]:
-        baseline_runs.baseline_path(before[id].cell).write_text(originals[id])
+        baseline_runs.locate_baseline(before[id].cell).write_text(originals[id])
     session = open_stored(stored_selection, tmp_path / "runs")
-    assert [cell.id for cell in session.cells_judged_by(CRITIC)] == ids[:1]
-    assert session.verdict_names() == [*ids, *session.group_names(), f"{ids[0]} critic"]
-    assert set(train_and_judge(session)) == set(session.verdict_names())
-    why = {cell.id: session.unjudged_quantities(cell) for cell in session.stored}
+    assert [cell.id for cell in session.list_cells_judged_by(CRITIC)] == ids[:1]
+    assert session.list_names_to_judge() == [*ids, *session.list_group_names(), f"{ids[0]} critic"]
+    assert set(train_and_judge_session(session)) == set(session.list_names_to_judge())
+    why = {cell.id: session.explain_unjudged_quantities(cell) for cell in session.stored}
     assert "critic" not in why[ids[0]]
     older = "its stored runs are older and lack it; record them again"
     assert all(verdict["critic"] == older for id, verdict in why.items() if id != ids[0])
@@ -380,8 +384,8 @@ def test_a_session_owes_verdicts_on_groups_of_tested_cells_alone(
         with_three_runs(cell)
     two = Selection("short", cells=",".join(cell.id for cell in cells))
     session = open_stored(two, tmp_path / "runs", seeds, alpha)
-    verdicts = train_and_judge(session)
-    assert session.group_names() == session.group_names(CRITIC) == []
-    assert set(session.verdict_names()) == set(verdicts)
+    verdicts = train_and_judge_session(session)
+    assert session.list_group_names() == session.list_group_names(CRITIC) == []
+    assert set(session.list_names_to_judge()) == set(verdicts)
     judged = [verdicts[name] for cell in cells[:few] for name in (cell.id, f"{cell.id} critic")]
     assert all(verdict.verdict == "inconclusive" for verdict in judged)

@@ -28,22 +28,26 @@ SOUND = Measurement(0.5, 40.0, 40.0, 300.0, 400.0)
 def name() -> str:
     """Return the name of an installed framework that trains PPO and SAC."""
     trained = {"ppo", "sac"}
-    return next(a.name for a in frameworks.installed() if trained <= {*a.framework.algorithms})
+    return next(
+        a.name for a in frameworks.list_installed_adapters() if trained <= {*a.framework.algorithms}
+    )
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """Return an empty folder of stored throughput."""
-    monkeypatch.setattr(stored_throughput, "throughput_folder", lambda: tmp_path)
+    monkeypatch.setattr(stored_throughput, "locate_throughput_folder", lambda: tmp_path)
     return tmp_path
 
 
 def write_file(name: str, processes: int = 10) -> Path:
     """Write the file of a framework with two algorithms, as pytest-benchmark does; its path."""
     measured = [vars(replace(SOUND, ratio=0.5 + n / 1000)) for n in range(processes)]
-    conditions = [stored_throughput.current_conditions(name, kind) for kind in ("ppo", "sac")]
+    conditions = [
+        stored_throughput.describe_current_conditions(name, kind) for kind in ("ppo", "sac")
+    ]
     benchmarks = [{"extra_info": {**condition, "process": measured}} for condition in conditions]
-    path = stored_throughput.throughput_path(name)
+    path = stored_throughput.locate_stored_throughput(name)
     path.write_text(json.dumps({"version": "5", "benchmarks": benchmarks}))
     return path
 
@@ -55,9 +59,12 @@ def slow_down(factor: float = 0.8) -> list[Measurement]:
 
 def test_every_trained_algorithm_has_a_throughput_protocol():
     """It has a protocol whose numbers fit each other, installed or not."""
-    for name in frameworks.names():
-        for algorithm in frameworks.get(name).framework.algorithms:
-            assert throughput_measurement.load_protocol(name, algorithm).total_steps() > 0
+    for name in frameworks.list_framework_names():
+        for algorithm in frameworks.get_adapter(name).framework.algorithms:
+            assert (
+                throughput_measurement.load_throughput_protocol(name, algorithm).count_total_steps()
+                > 0
+            )
 
 
 @pytest.fixture
@@ -99,10 +106,12 @@ def test_a_file_of_pytest_benchmark_is_read_again(name, folder, session):
     """Processes and versions are read again; the benchmark's time is the cost in floors."""
     session(SHORT)
     stored_throughput.record_throughput(name, 2)
-    measurements = stored_throughput.load_throughput(name)["short"]
+    measurements = stored_throughput.load_stored_throughput(name)["short"]
     assert [process.ratio for process in measurements.process] == [0.25, 0.2]
     assert measurements.versions == {"torch": "2"}
-    (measured,) = json.loads(stored_throughput.throughput_path(name).read_text())["benchmarks"]
+    (measured,) = json.loads(stored_throughput.locate_stored_throughput(name).read_text())[
+        "benchmarks"
+    ]
     assert measured["stats"]["data"] == [4.0, 5.0]
     assert not [*folder.glob(".new-*")]
 
@@ -113,7 +122,7 @@ def test_a_failed_recording_keeps_the_stored_file(name, folder, session):
     session(SHORT.replace('"0"', '"1"'))
     with pytest.raises(UserError, match=f"throughput of {name} could not be measured; see above"):
         stored_throughput.record_throughput(name, 2)
-    assert stored_throughput.throughput_path(name).read_text() == before
+    assert stored_throughput.locate_stored_throughput(name).read_text() == before
 
 
 @pytest.mark.parametrize(
@@ -134,10 +143,10 @@ def test_throughput_under_other_conditions_is_not_compared(name, folder, key, va
     path.write_text(json.dumps(content))
     text = f"under other conditions: {message}; record .*--throughput 10"
     with pytest.raises(UserError, match=text):
-        stored_throughput.find_comparable(name, "ppo")
-    assert stored_throughput.find_comparable(name, "sac")
+        stored_throughput.find_comparable_throughput(name, "ppo")
+    assert stored_throughput.find_comparable_throughput(name, "sac")
     measured = {(name, "ppo"): slow_down(), (name, "sac"): slow_down()}
-    assert [*stored_throughput.judge_processes(measured, 0.05)] == [(name, "sac")]
+    assert [*stored_throughput.judge_measured_throughput(measured, 0.05)] == [(name, "sac")]
 
 
 def test_a_slower_session_regressed(name, folder):
@@ -148,7 +157,7 @@ def test_a_slower_session_regressed(name, folder):
         (name, "sac"): slow_down(1.0),
         (name, "td3"): slow_down(),
     }
-    judged = stored_throughput.judge_processes(measured, 0.05)
+    judged = stored_throughput.judge_measured_throughput(measured, 0.05)
     verdicts = {
         (algorithm, quantity): verdict.verdict
         for (_, algorithm), verdicts in judged.items() for quantity, verdict in verdicts.items()
@@ -169,7 +178,7 @@ def test_new_processes_have_seeds_of_their_own(name, monkeypatch):
         return SOUND
 
     monkeypatch.setattr(stored_throughput.throughput_measurement, "measure_throughput", measure)
-    stored_throughput.measure_processes(name, "ppo", {})
+    stored_throughput.measure_throughput_of_processes(name, "ppo", {})
     assert seeds == list(range(1000, 1005))
 
 
@@ -178,16 +187,20 @@ def test_a_check_names_a_damaged_file_before_it_trains(
     name, folder, tmp_path, monkeypatch, content
 ):
     """A damaged or empty file is one sentence with the next step, before anything runs."""
-    monkeypatch.setattr(check_run, "run_check", lambda options: pytest.fail("it ran"))
-    stored_throughput.throughput_path(name).write_text(content)
+    monkeypatch.setattr(
+        check_run, "run_session_and_throughput", lambda options: pytest.fail("it ran")
+    )
+    stored_throughput.locate_stored_throughput(name).write_text(content)
     options = CheckOptions(report=tmp_path, store=str(tmp_path / "runs"), throughput=True)
     with pytest.raises(UserError, match=f"{name}.json.*; restore the file, or record it again"):
-        check.judge(options)
+        check.judge_and_report_check(options)
 
 
 def test_a_row_tells_how_fast_a_training_is():
     """Its ratio to the floor, its rates and its memory, each the mean of the processes."""
-    table = throughput_text.table({("some", "sac"): {"processes": [vars(SOUND)] * 2}})
+    table = throughput_text.make_throughput_table(
+        {("some", "sac"): {"processes": [vars(SOUND)] * 2}}
+    )
     (row,) = table.rows
     assert row == ["some sac", "2", "0.500 ± 0.000", "40", "40", "400 (300)"]
     assert len(table.head) == len(row)
@@ -216,13 +229,13 @@ def test_throughput_counts_in_the_verdict_of_a_framework(verdict, trained, messa
     """The worst of returns and throughput is the verdict; without returns formulas alone hold."""
     result = "failed" if verdict == "regressed" else "passed"
     entries = throughput_entries(verdict, result) + [cell("x", "holds")] * (trained is None)
-    assert outcome.build_outcomes(entries, trained)[0].verdict == message
+    assert outcome.build_framework_outcomes(entries, trained)[0].verdict == message
 
 
 def test_the_report_has_throughput_and_its_verdict():
     """The table and the line of the verdict stand below the framework."""
-    outcomes = outcome.build_outcomes([*throughput_entries("holds"), cell("x", "holds")])
-    text = markdown_page.format_page(check_page.page(result_of(outcomes)))
+    outcomes = outcome.build_framework_outcomes([*throughput_entries("holds"), cell("x", "holds")])
+    text = markdown_page.format_page_as_markdown(check_page.make_page_of_check(result_of(outcomes)))
     assert "| some sac | 1 | 0.500 |" in text
     assert "some sac, ratio to the floor while it learns: 0.5 -> 0.4 (-20%, 95 %" in text
     assert "would detect a change of 12% with 80 % power" in text
@@ -242,21 +255,21 @@ def test_evidence_of_throughput_is_read_from_its_own_session(tmp_path, monkeypat
     """A gate that was asked joins both, and ends with what the second one found."""
 
     def sessions(options):
-        names = [adapter.full_name for adapter in frameworks.installed()]
+        names = [adapter.full_name for adapter in frameworks.list_installed_adapters()]
         first = simulated.detail_entries("no detail", None)
         first += [entry("t", name, tier="performance") for name in names]
         second = [{**item, "framework": names[0]} for item in throughput_entries("inconclusive")]
         options.evidence.write_text(json.dumps({"schema": 1, "tests": first}))
         options.throughput_evidence.write_text(json.dumps({"schema": 1, "tests": second}))
 
-    monkeypatch.setattr(check_run, "run_check", sessions)
+    monkeypatch.setattr(check_run, "run_session_and_throughput", sessions)
     options = CheckOptions(report=tmp_path, store=str(tmp_path / "runs"), throughput=True)
-    check.judge(options)
+    check.judge_and_report_check(options)
     report = json.loads((tmp_path / "verdict.json").read_text())["frameworks"]
-    name = frameworks.installed()[0].full_name
+    name = frameworks.list_installed_adapters()[0].full_name
     assert "training" in report[name]["throughput"]["sac"]["verdicts"]
     assert report[name]["verdict"] == "inconclusive"
-    assert evidence.read(options.throughput_evidence)
+    assert evidence.read_evidence_file(options.throughput_evidence)
 
 
 def test_impossible_requests_are_errors(name, folder):
@@ -264,15 +277,15 @@ def test_impossible_requests_are_errors(name, folder):
     with pytest.raises(UserError, match="--throughput is 1, expected 2 or more processes"):
         stored_throughput.record_throughput(name, 1)
     with pytest.raises(UserError, match=f"of '{name}' is stored; .*rlregress baseline record"):
-        baseline._print_throughput((name,), 0)
+        baseline._print_stored_throughput((name,), 0)
     with pytest.raises(UserError, match="sb3@9"):
-        baseline._print_throughput(("sb3@9",), 0)
+        baseline._print_stored_throughput(("sb3@9",), 0)
 
 
 def test_the_stored_files_can_be_read():
     """They hold known frameworks, every algorithm, and ratios below the floor."""
     measurements = stored_throughput.load_all_throughput()
-    assert {framework for framework, _ in measurements} <= set(frameworks.names())
+    assert {framework for framework, _ in measurements} <= set(frameworks.list_framework_names())
     assert {algorithm for _, algorithm in measurements} == {"ppo", "sac", "td3"}
     for stored in measurements.values():
         assert all(0 < process.ratio < 1 for process in stored.process)

@@ -39,7 +39,7 @@ def make_progress(printed, processes=1, runs=(0, 0, 0.0, False), tests=TESTS):
     """Start tests whose formulas take 1 s, and behaviour 10 s, as recorded."""
     durations = Durations(1.0, 10.0, 1.0, {})
     progress = TiersProgress(durations, processes, lambda: runs, printed.append)
-    progress.start_tests(tests)
+    progress.note_tests_to_run(tests)
     return progress
 
 
@@ -58,10 +58,10 @@ def test_no_time_is_foretold_before_this_machine_is_measured(printed):
         "formulas 0 of 60, behaviour 0 of 20, trainings 0 of at most 40; about 0 s so far"
     ]
     for _ in range(30):
-        progress.done(ended_entry("unit", 3.0))
+        progress.count_ended_test(ended_entry("unit", 3.0))
     # 95 s in place of 5 + 1 + 30 for 30 s of formulas, 5 in place of 5 for 200 s of behaviour,
     # 100 in place of 41 for 1000 s of trainings
-    assert progress.line().endswith("about 45 min left")
+    assert progress.format_line().endswith("about 45 min left")
 
 
 def test_the_time_left_goes_down_between_tests(printed, monkeypatch):
@@ -69,46 +69,46 @@ def test_the_time_left_goes_down_between_tests(printed, monkeypatch):
     now = [0.0]
     monkeypatch.setattr(tier_progress.time, "monotonic", lambda: now[0])
     progress = make_progress(printed, 1, (3, 40, 200.0, True), TESTS[-1:])
-    assert progress.line().endswith("about 3 min left")
+    assert progress.format_line().endswith("about 3 min left")
     now[0] = 150.0
-    assert progress.line().endswith("about 50 s left")
+    assert progress.format_line().endswith("about 50 s left")
     now[0] = 400.0
-    assert progress.line().endswith("about 2 min left")
+    assert progress.format_line().endswith("about 2 min left")
 
 
 def test_a_tier_without_tests_is_left_out(printed):
     """A session of formulas alone tells of formulas alone."""
     progress = make_progress(printed, tests=TESTS[:60])
     for _ in range(30):
-        progress.done(ended_entry("unit", 1.0))
-    assert progress.line() == "formulas 30 of 60; about 29 s left"
+        progress.count_ended_test(ended_entry("unit", 1.0))
+    assert progress.format_line() == "formulas 30 of 60; about 29 s left"
 
 
 def test_cheap_tests_shorten_neither_trainings_nor_the_report(printed):
     """Thirty tests of 1 s took none; 100 s of trainings in two processes and 12 s are left."""
     durations = Durations(1.0, 10.0, 1.0, {"making the report": 12.0})
     progress = TiersProgress(durations, 2, lambda: (0, 40, 100.0, False), printed.append)
-    progress.start_tests([*TESTS[:30], TESTS[-1]])
+    progress.note_tests_to_run([*TESTS[:30], TESTS[-1]])
     for _ in range(30):
-        progress.done(ended_entry("unit"))
-    assert progress.line().endswith("about 62 s left")
+        progress.count_ended_test(ended_entry("unit"))
+    assert progress.format_line().endswith("about 62 s left")
 
 
 def test_durations_here_correct_recorded_ones(printed):
     """Longer on this machine; the first ones, which import, do not tell yet."""
     progress = make_progress(printed, tests=TESTS[:80])
-    progress.done(ended_entry("unit", 30.0))
+    progress.count_ended_test(ended_entry("unit", 30.0))
     for _ in range(28):
-        progress.done(ended_entry("unit", 1.0))
-    assert progress.line() == "formulas 29 of 60, behaviour 0 of 20; about 0 s so far"
-    progress.done(ended_entry("unit", 2.0))
+        progress.count_ended_test(ended_entry("unit", 1.0))
+    assert progress.format_line() == "formulas 29 of 60, behaviour 0 of 20; about 0 s so far"
+    progress.count_ended_test(ended_entry("unit", 2.0))
     # 70 s in place of 10 + 1 + 30 for 30 s of formulas; 200 s of behaviour, which they do not tell
-    assert progress.line() == "formulas 30 of 60, behaviour 0 of 20; about 4 min left"
-    progress.done(ended_entry("performance", 100.0))
-    assert progress.line() == "formulas 30 of 60, behaviour 0 of 20; about 4 min left"
-    progress.done(ended_entry("behavior", 20.0))
+    assert progress.format_line() == "formulas 30 of 60, behaviour 0 of 20; about 4 min left"
+    progress.count_ended_test(ended_entry("performance", 100.0))
+    assert progress.format_line() == "formulas 30 of 60, behaviour 0 of 20; about 4 min left"
+    progress.count_ended_test(ended_entry("behavior", 20.0))
     # 30 s in place of 20 for 190 s of behaviour
-    assert progress.line() == "formulas 30 of 60, behaviour 1 of 20; about 6 min left"
+    assert progress.format_line() == "formulas 30 of 60, behaviour 1 of 20; about 6 min left"
 
 
 @pytest.mark.nightly
@@ -131,15 +131,15 @@ def test_a_tier_is_reported_when_its_last_test_ends(printed):
     """The summary of a tier counts failed and skipped tests per framework, once."""
     progress = make_progress(printed)
     for number in range(57):
-        progress.done(ended_entry("unit", framework=("sb3", "torchrl")[number % 2]))
-    progress.done(ended_entry("unit", outcome="failed"))
-    progress.done(ended_entry("unit", outcome="skipped", framework="torchrl"))
+        progress.count_ended_test(ended_entry("unit", framework=("sb3", "torchrl")[number % 2]))
+    progress.count_ended_test(ended_entry("unit", outcome="failed"))
+    progress.count_ended_test(ended_entry("unit", outcome="skipped", framework="torchrl"))
     assert not [line for line in printed if " after " in line]
-    progress.done(ended_entry("unit", outcome="error", framework=""))
+    progress.count_ended_test(ended_entry("unit", outcome="error", framework=""))
     assert [line for line in printed if " after " in line] == [
         "formulas after 0 s: sb3 failed 1 of 30 tests; torchrl passed 28 tests, 1 skipped; "
         "the suite itself failed 1 of 1 tests"
     ]
     for _ in range(20):
-        progress.done(ended_entry("behavior"))
+        progress.count_ended_test(ended_entry("behavior"))
     assert printed[-1].startswith("behaviour after 0 s: sb3 passed 20 tests")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rlregress.check import session_planning
-from rlregress.check.judging import train_and_judge, train_earlier_looks_or_explain
+from rlregress.check.judging import train_and_judge_session, train_earlier_looks_or_explain_skip
 from rlregress.check.session import Session
 
 from .stored import edited_baseline
@@ -17,10 +17,10 @@ def work(session, jobs):
     """Run each job as a worker process does, unless it is not needed; return the reasons."""
     reasons = []
     for job in jobs:
-        reason = train_earlier_looks_or_explain(session, job)
+        reason = train_earlier_looks_or_explain_skip(session, job)
         reasons.append(reason)
         if not reason:
-            session.run_job(job)
+            session.run_or_read_job(job)
     return reasons
 
 
@@ -37,8 +37,8 @@ def plan(selection, store, seeds=0, **options):
 def run_whole_session(stored_selection, store):
     """Run a session in one process, and return its verdicts."""
     session = open_stored(stored_selection, store)
-    work(session, session.ordered_jobs())
-    return train_and_judge(session)
+    work(session, session.list_jobs_look_by_look())
+    return train_and_judge_session(session)
 
 
 def with_three_runs(cell):

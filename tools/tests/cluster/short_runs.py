@@ -32,7 +32,7 @@ def jobs(
 ) -> list[Job]:
     """Return runs of one installed framework."""
     cell = Cell("sb3", "sac", environment, "sb3", "smoke")
-    return [replace(job, protocol=protocol) for job in job_plan.plan_jobs(cell, seeds)]
+    return [replace(job, protocol=protocol) for job in job_plan.plan_jobs_of_cell(cell, seeds)]
 
 
 def other_code(folder: Path) -> Path:
@@ -49,17 +49,17 @@ def other_code(folder: Path) -> Path:
 
 def write_listed(store: Store, runs: Sequence[Job]) -> Manifest:
     """Return the manifest of runs that take equally long."""
-    return manifest.write_manifest([(job, 1.0) for job in runs], store.folder / "manifests")
+    return manifest.write_manifest_of_jobs([(job, 1.0) for job in runs], store.folder / "manifests")
 
 
 def start(run_manifest: Manifest, index: int, store: Store) -> subprocess.Popen[str]:
     """``rlregress runs run``, as a launcher calls it."""
-    return begin(run_one.build_command(run_manifest, index, store))
+    return begin(run_one.build_command_of_run(run_manifest, index, store))
 
 
 def begin(command: Sequence[str]) -> subprocess.Popen[str]:
     """Start a command whose output is read later."""
-    environment, output = worker_launch.worker_environment(), subprocess.PIPE
+    environment, output = worker_launch.make_worker_environment(), subprocess.PIPE
     return subprocess.Popen(
         command, env=environment, stdout=output, stderr=subprocess.STDOUT, text=True
     )
@@ -73,7 +73,7 @@ def rlregress(
     Args:
         before: called in the process first.
     """
-    environment = worker_launch.worker_environment() | variables
+    environment = worker_launch.make_worker_environment() | variables
     words = ("-m", "rlregress", *arguments)
     return run_python(*words, code=None, env=environment, preexec_fn=before)
 
@@ -95,12 +95,12 @@ def holder(store: Store, job: Job) -> Holder:
 
 
 def _log(store: Store, job: Job, attempt_holder: Holder) -> Path:
-    return store.path(job).with_suffix(".attempts") / attempt_holder.attempt / "log"
+    return store.locate_record(job).with_suffix(".attempts") / attempt_holder.attempt / "log"
 
 
 def workers(store: Store, job: Job) -> list[int]:
     """Return the processes that train it, whoever has started them."""
-    folder = str(store.path(job).with_suffix(".attempts")).encode()
+    folder = str(store.locate_record(job).with_suffix(".attempts")).encode()
     processes = []
     for process in filter(str.isdigit, os.listdir("/proc")):
         try:

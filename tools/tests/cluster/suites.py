@@ -34,7 +34,7 @@ class Copy:
 
     def jobs(self, seeds: range) -> list[Job]:
         """Return the judged runs, as the copy lists them."""
-        return [replace(job, protocol=SHORT) for job in job_plan.plan_jobs(CELL, seeds)]
+        return [replace(job, protocol=SHORT) for job in job_plan.plan_jobs_of_cell(CELL, seeds)]
 
 
 def copy_suite(folder: Path, environment: dict[str, str]) -> Copy:
@@ -45,11 +45,11 @@ def copy_suite(folder: Path, environment: dict[str, str]) -> Copy:
     behaviour are not checked.
     """
     for name in _COPIED:
-        shutil.copytree(suite.root() / name, folder / name)
+        shutil.copytree(suite.find_suite_root() / name, folder / name)
     for name in ("tests_unit", "tests_behavior"):
         (folder / name).mkdir()
     for name in ("conftest.py", "pyproject.toml"):
-        shutil.copy(suite.root() / name, folder / name)
+        shutil.copy(suite.find_suite_root() / name, folder / name)
     path = folder / "baselines" / "budgets.toml"
     budgets = tomllib.loads(path.read_text())
     budgets["short"] |= {"evaluations": 1, "evaluation_episodes": SHORT.evaluation_episodes}

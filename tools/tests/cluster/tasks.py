@@ -68,7 +68,7 @@ def catch_run(store: Store, but: set[str], node: str = "") -> tuple[str, Holder]
     """
 
     def catch_one() -> tuple[str, Holder] | None:
-        for name in sorted(store.list_contents().leases - but):
+        for name in sorted(store.list_runs_by_state().leases - but):
             with suppress(OSError):
                 holder, _ = store.read_lease_holder(name)
                 if holder is None or holder.ended:
@@ -77,7 +77,7 @@ def catch_run(store: Store, but: set[str], node: str = "") -> tuple[str, Holder]
                     continue
                 os.kill(holder.process, signal.SIGSTOP)
                 # it may have ended before it was stopped
-                is_done = name in store.list_contents().done
+                is_done = name in store.list_runs_by_state().done
                 if store.read_lease_holder(name)[0] == holder and not is_done:
                     return name, holder
                 os.kill(holder.process, signal.SIGCONT)

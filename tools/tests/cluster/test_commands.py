@@ -25,9 +25,9 @@ def test_a_launch_has_the_runs_of_a_check(tmp_path):
     selection = Selection("short", cells="sb3-ppo-*")
     manifest = run_selection.write_selection_manifest(selection, 0, 1000, Store(tmp_path))
     session = Session(selection, 0, str(tmp_path))
-    first = [job for job in session.ordered_jobs() if session.run_index(job) < 5]
-    assert {run.name for run in manifest.runs()} == {job.name for job in first}
-    seconds = [run.seconds for run in manifest.runs()]
+    first = [job for job in session.list_jobs_look_by_look() if session.find_index_of_run(job) < 5]
+    assert {run.name for run in manifest.iterate_runs()} == {job.name for job in first}
+    seconds = [run.seconds for run in manifest.iterate_runs()]
     assert seconds == sorted(seconds, reverse=True)
     assert seconds[-1] > 0
 
@@ -60,9 +60,12 @@ def test_a_store_is_looked_at_and_checked(command, tmp_path):
     store = Store(tmp_path)
     all_jobs = jobs(range(2))
     written = write_listed(store, all_jobs)
-    store.path(all_jobs[0]).parent.mkdir()
-    store.path(all_jobs[0]).write_text("{")
-    path, verify = store.path(all_jobs[0]), ("runs", "status", "--verify", "--store", str(tmp_path))
+    store.locate_record(all_jobs[0]).parent.mkdir()
+    store.locate_record(all_jobs[0]).write_text("{")
+    path, verify = (
+        store.locate_record(all_jobs[0]),
+        ("runs", "status", "--verify", "--store", str(tmp_path)),
+    )
     code, text, _ = command("runs", "status", "--store", str(tmp_path))
     assert (code, text.splitlines()[1].split()) == (0, ["sb3-sac", "1", *"----", "1", "2"])
     assert "nothing is running: launch again" in text
@@ -87,16 +90,19 @@ def test_the_output_of_a_watch_is_harmless(command, tmp_path):
     store = Store(tmp_path)
     (job,) = jobs([0])
     write_listed(store, [job])
-    store.path(job).parent.mkdir()
-    store.path(job).write_text("{}")
-    store.path(job).with_suffix(".failed").write_text("bad \x1b]0;title\x07 \x1b[2J\n")
+    store.locate_record(job).parent.mkdir()
+    store.locate_record(job).write_text("{}")
+    store.locate_record(job).with_suffix(".failed").write_text("bad \x1b]0;title\x07 \x1b[2J\n")
     words = ["runs", "status", "--watch", "--store", str(tmp_path)]
     code, shown, _ = command(*words)
     assert (code, "all runs are done" in shown) == (0, True)
     assert r"bad \x1b]0;title\x07 \x1b[2J" in shown
     assert "\x1b" not in shown
     reader, writer = pty.openpty()
-    program, environment = [sys.executable, "-m", "rlregress"], worker_launch.worker_environment()
+    program, environment = (
+        [sys.executable, "-m", "rlregress"],
+        worker_launch.make_worker_environment(),
+    )
     process = subprocess.Popen([*program, *words], env=environment, stdout=writer)
     os.close(writer)
     text = b""
@@ -114,6 +120,6 @@ def test_the_output_of_a_watch_is_harmless(command, tmp_path):
 def test_an_index_may_be_a_variable_of_the_shell(tmp_path):
     """The command is the same for every scheduler."""
     store = Store(tmp_path)
-    call = run_one.build_command(write_listed(store, jobs([0])), "$I", store)
+    call = run_one.build_command_of_run(write_listed(store, jobs([0])), "$I", store)
     assert call[1:5] == ["-m", "rlregress", "runs", "run"]
     assert call[-4:] == ["--index", "$I", "--store", str(tmp_path)]

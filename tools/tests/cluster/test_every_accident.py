@@ -146,7 +146,7 @@ class Accidents:
 
     def list_results(self) -> Iterator[tuple[str, str, str, str]]:
         """Yield accident, run, expected and observed result."""
-        contents = self.store.list_contents()
+        contents = self.store.list_runs_by_state()
         for title, name, then in self.after:
             observed = "left"
             if name in contents.done:
@@ -163,7 +163,7 @@ def test_1440_runs_have_one_result_each_after_every_accident(cluster, store):
     manifest = write_listed(store, [*all_jobs, *on_full_disk])
     accidents = Accidents(cluster, store)
     capped = ("--max", str(AT_ONCE))
-    with full_disk(store.path(on_full_disk[0]).parent):
+    with full_disk(store.locate_record(on_full_disk[0]).parent):
         with ThreadPoolExecutor(2) as threads:
             text = "".join(threads.map(lambda _: launch(manifest, store, *capped), range(2)))
         assert sorted(re.findall(r"submitted: (\d+) runs", text)) == sorted(["0", str(RUNS)])
@@ -173,17 +173,17 @@ def test_1440_runs_have_one_result_each_after_every_accident(cluster, store):
     for title, name, then, observed in rows:
         print(f"{title}: {name} is {observed} (expected: {then})")
     assert "make room in" in logs(store)
-    done = store.list_contents().done
+    done = store.list_runs_by_state().done
     assert not done & {job.name for job in on_full_disk}
     print(f"full disk: {ON_FULL_DISK} runs are left, with a sentence in their logs")
 
     (damaged,) = [job for job in all_jobs if job.name in done - accidents.hit][:1]
-    store.path(damaged).write_bytes(store.path(damaged).read_bytes()[:500])
+    store.locate_record(damaged).write_bytes(store.locate_record(damaged).read_bytes()[:500])
     verified = rlregress("runs", "status", "--verify", "--set-aside", "--store", str(store.folder))
     assert verified.returncode == 1
     print(f"damaged record: {verified.stdout.strip().splitlines()[-1]}")
     launches = []
-    while len(store.list_contents().done) < RUNS and len(launches) < MOST_LAUNCHES:
+    while len(store.list_runs_by_state().done) < RUNS and len(launches) < MOST_LAUNCHES:
         launches += re.findall(r"submitted: (\d+) runs", launch(manifest, store, *capped))
         if len(launches) == 1:
             # within seconds of a submission: tasks that have started may be started once more
@@ -194,8 +194,8 @@ def test_1440_runs_have_one_result_each_after_every_accident(cluster, store):
         wait_for_tasks(5400)
     print(f"controller crashes at the second launch; launched again: {', '.join(launches)} runs")
 
-    contents = store.list_contents()
-    assert contents.done == {run.name for run in manifest.runs()}
+    contents = store.list_runs_by_state()
+    assert contents.done == {run.name for run in manifest.iterate_runs()}
     assert (contents.failed, contents.duplicates, contents.leases) == (set(), [], set())
     verified = rlregress(
         "runs", "status", "--verify", "--store", str(store.folder), "--manifest", str(manifest.path)

@@ -65,7 +65,7 @@ def process_of(store: Store, job: Job, target: str) -> int:
 
 def check(store: Store, runs: set[str]) -> None:
     """Each of the runs has one record, of a training that has finished; nothing else is left."""
-    contents = store.list_contents()
+    contents = store.list_runs_by_state()
     assert contents.done == runs
     assert contents.failed == contents.leases == set()
     assert contents.duplicates == contents.damaged == []
@@ -79,7 +79,7 @@ def start_launch(store: Store, manifest: Manifest, workers: int) -> subprocess.P
     command = [sys.executable, "-m", "rlregress", "runs", "launch", "--local", "-j", str(workers)]
     with open(store.folder / "said", "ab") as text:
         command += ["--manifest", str(manifest.path), "--store", str(store.folder)]
-        environment = worker_launch.worker_environment()
+        environment = worker_launch.make_worker_environment()
         return subprocess.Popen(command, env=environment, stdout=text, stderr=text)
 
 
@@ -89,10 +89,10 @@ def test_two_launchers_and_random_kills_leave_every_run_done_once(store):
     runs: list[Job] = []
     launchers: list[subprocess.Popen[bytes]] = []
     signals, launches = Counter[str](), 0
-    while time.monotonic() < end or len(store.list_contents().done) < len(runs):
+    while time.monotonic() < end or len(store.list_runs_by_state().done) < len(runs):
         soaking = time.monotonic() < end
         assert time.monotonic() < end + 600, "it does not end"
-        if soaking and len(store.list_contents().done) == len(runs):
+        if soaking and len(store.list_runs_by_state().done) == len(runs):
             runs += make_runs(range(len(runs), len(runs) + _BATCH))
             manifest = write_listed(store, runs)
         launchers = [launcher for launcher in launchers if launcher.poll() is None]
@@ -110,11 +110,11 @@ def test_two_launchers_and_random_kills_leave_every_run_done_once(store):
                 signals[number.name] += 1
     for launcher in launchers:
         launcher.wait(120)
-    until(lambda: not store.list_contents().leases, 60, "a lease is left")
+    until(lambda: not store.list_runs_by_state().leases, 60, "a lease is left")
     print(
         f"\n{MINUTES:g} minutes: {signals.total()} signals ({dict(signals)}), {launches} launches"
     )
-    print(f"{launches} launches; {len(runs)} runs, {len(store.list_contents().done)} records")
+    print(f"{launches} launches; {len(runs)} runs, {len(store.list_runs_by_state().done)} records")
     # an interpreter that is interrupted while it starts says so itself
     text = (store.folder / "said").read_text()
     assert "Traceback" not in re.sub(_STARTING, "", text), text

@@ -42,7 +42,7 @@ def test_runs_of_a_launch_with_another_version_are_done_with_it(tree, tmp_path):
 
     done = rlregress("runs", "launch", "--local", f"--with={tree}", *RUNS, "--store", str(tmp_path))
     assert done.returncode == 0, done.stdout + done.stderr
-    (name,) = Store(tmp_path).list_contents().done
+    (name,) = Store(tmp_path).list_runs_by_state().done
     record = json.loads((tmp_path / f"{name}.json").read_text())
     (digest_here,) = {job.sources[PACKAGE] for job in jobs([0])}
     assert record["status"] == "finished"
@@ -99,12 +99,12 @@ def test_environments_of_another_user_are_not_used(tmp_path, monkeypatch):
     """Only those of a shared store's group, or trusted ones, are used."""
     os.chown(tmp_path, 54321, 54321)
     with pytest.raises(UserError, match="others may change them: it belongs to the user 54321"):
-        commands_versions._check_owner(tmp_path)
+        commands_versions._check_folder_owner(tmp_path)
     tmp_path.chmod(0o775)
     monkeypatch.setattr(os, "getgroups", lambda: [54321])
-    commands_versions._check_owner(tmp_path)
+    commands_versions._check_folder_owner(tmp_path)
     tmp_path.chmod(0o777)
     with pytest.raises(UserError, match="others may change them: everybody may write to it"):
-        commands_versions._check_owner(tmp_path)
+        commands_versions._check_folder_owner(tmp_path)
     monkeypatch.setenv(checkpoint.TRUST, "1")
-    commands_versions._check_owner(tmp_path)
+    commands_versions._check_folder_owner(tmp_path)

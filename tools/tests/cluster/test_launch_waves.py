@@ -27,7 +27,7 @@ _CRON = {"PATH": "/usr/bin:/bin", "SHELL": "/bin/sh", "HOME": "/", "LOGNAME": ge
 
 def read_line(options: str) -> str:
     """Return the line of crontab of the documentation, with other options than ``--local``."""
-    text = (suite.root() / "docs" / "running.md").read_text()
+    text = (suite.find_suite_root() / "docs" / "running.md").read_text()
     [line] = re.findall(r"^    (?:\S+ ){5}(cd .* launch --waves --local .*)$", text, re.MULTILINE)
     return line.replace("--local", options)
 
@@ -71,7 +71,7 @@ def check_verdict(copy: Copy, store: Store, message: str) -> None:
     assert read_verdict(copy) == waves
     assert waves["frameworks"]["sb3"]["verdicts"][CELL.id]["look"] == 2
     assert {path: path.stat() for path in store.folder.glob("sb3*/*.json")} == before
-    contents = store.list_contents()
+    contents = store.list_runs_by_state()
     assert contents.done == {job.name for job in copy.jobs(range(1000, 1010))}
     assert (contents.duplicates, contents.damaged, contents.leases) == ([], [], set())
 
@@ -141,7 +141,7 @@ def test_a_nightly_on_slurm_is_called_until_it_has_a_verdict(tmp_path):
         until(lambda: _stopped(store, killed, stopped), 120, "the second run has not begun")
         os.kill(holder(store, killed).process, signal.SIGKILL)
         names = {job.name for job in copy.jobs(range(1002, 1005))}
-        until(lambda: names <= store.list_contents().done, 300, "the others are not done")
+        until(lambda: names <= store.list_runs_by_state().done, 300, "the others are not done")
         second_call = run_line(line, copy)
         assert second_call.returncode == 75, second_call.stdout + second_call.stderr
         assert "5 runs, 2 of them to do" in second_call.stdout

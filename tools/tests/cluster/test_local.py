@@ -42,7 +42,7 @@ def test_a_launch_that_is_ended_goes_on_when_it_is_launched_again(tmp_path, numb
     text, _ = second_launch.communicate(timeout=300)
     assert second_launch.returncode == 0, text
     assert f"{len(all_jobs)} runs, {len(all_jobs) - len(done)} of them to do" in text
-    contents = store.list_contents()
+    contents = store.list_runs_by_state()
     assert contents.done == {job.name for job in all_jobs}
     assert (contents.leases, contents.duplicates) == (set(), [])
     assert {path: path.stat() for path in done} == done
@@ -66,12 +66,14 @@ def test_a_run_ended_by_a_signal_is_unfinished(tmp_path, monkeypatch, code, resu
         default = f"signal.signal({-code}, signal.SIG_DFL)" if code != -signal.SIGKILL else ""
         end = f"import os, signal; {default}; os.kill(os.getpid(), {-code})"
     monkeypatch.setattr(
-        run_one, "build_command", lambda *_: [sys.executable, "-c", end.replace("; ;", ";")]
+        run_one, "build_command_of_run", lambda *_: [sys.executable, "-c", end.replace("; ;", ";")]
     )
     monkeypatch.setattr(local, "_PAUSE_SECONDS", 0.0)
     store = Store(tmp_path)
     manifest = write_listed(store, jobs([0]))
-    counts = local.run_locally(manifest, list(manifest.runs()), store, 1, lambda _: None)
+    counts = local.run_on_this_machine(
+        manifest, list(manifest.iterate_runs()), store, 1, lambda _: None
+    )
     assert counts == local.Counts(**{result: 1})
 
 
@@ -87,12 +89,14 @@ def test_a_signal_is_not_lost_while_a_run_is_started(tmp_path, monkeypatch):
     # a process of a parallel test run has another handler
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     os.register_at_fork(after_in_parent=interrupt)
-    monkeypatch.setattr(run_one, "build_command", lambda *_: [sys.executable, "-c", "pass"])
+    monkeypatch.setattr(run_one, "build_command_of_run", lambda *_: [sys.executable, "-c", "pass"])
     store = Store(tmp_path)
     manifest = write_listed(store, jobs([0]))
     try:
         with pytest.raises(KeyboardInterrupt):
-            local.run_locally(manifest, list(manifest.runs()), store, 1, lambda _: None)
+            local.run_on_this_machine(
+                manifest, list(manifest.iterate_runs()), store, 1, lambda _: None
+            )
     finally:
         signal.signal(signal.SIGINT, before)
 
@@ -104,7 +108,7 @@ def test_a_run_that_another_process_does_is_left_to_it(tmp_path, command, monkey
     (job,) = jobs([0])
     store = Store(tmp_path)
     manifest = write_listed(store, [job])
-    attempt = store.claim(job)
+    attempt = store.claim_run(job)
     assert attempt is not None
     with attempt:
         code, text, error = command(

@@ -23,26 +23,31 @@ RUNS = [(job(0), 1.0), (job(1), 0.0), (job(1000), 30.04)]
 @pytest.fixture
 def written(tmp_path) -> Manifest:
     """Return runs of three seeds, of which the last takes longest."""
-    return manifest.write_manifest(RUNS, tmp_path / "listed")
+    return manifest.write_manifest_of_jobs(RUNS, tmp_path / "listed")
 
 
 def test_runs_are_listed_longest_first(written):
     """Each with its name, its group and its expected seconds; the whole job is found by index."""
-    runs = list(written.runs())
+    runs = list(written.iterate_runs())
     assert [run.name for run in runs] == [job(seed).name for seed in (1000, 0, 1)]
     assert [run.seconds for run in runs] == [30.0, 1.0, 0.0]
     assert {run.group for run in runs} == {"some-ppo"}
-    assert [written.job(run.number) for run in runs] == [job(seed) for seed in (1000, 0, 1)]
-    assert [written.job(0).key, written.job(0).name] == [job(1000).key, job(1000).name]
+    assert [written.read_job_at(run.number) for run in runs] == [job(seed) for seed in (1000, 0, 1)]
+    assert [written.read_job_at(0).key, written.read_job_at(0).name] == [
+        job(1000).key,
+        job(1000).name,
+    ]
 
 
 def test_the_same_runs_are_the_same_file(written, tmp_path):
     """A list that is written again is not changed; another list has another name."""
     before = written.path.stat()
-    rewritten = manifest.write_manifest(RUNS, written.path.parent)
+    rewritten = manifest.write_manifest_of_jobs(RUNS, written.path.parent)
     assert rewritten.path == written.path
     assert rewritten.path.stat().st_mtime_ns == before.st_mtime_ns
-    assert manifest.write_manifest([(job(0), 1.0)], written.path.parent).path != written.path
+    assert (
+        manifest.write_manifest_of_jobs([(job(0), 1.0)], written.path.parent).path != written.path
+    )
     assert len(list(written.path.parent.iterdir())) == 2
 
 
@@ -53,18 +58,18 @@ def test_a_line_is_one_run_in_json(written):
     for line, (seed, seconds) in zip(lines, [(1000, 30.0), (0, 1.0), (1, 0.0)], strict=True):
         run = job(seed)
         content = {"run": run.name, "group": run.cell.group, "seconds": seconds}
-        content["job"] = run.as_dict() | {"key": run.key}
+        content["job"] = run.convert_to_plain_data() | {"key": run.key}
         assert line.rstrip() == json.dumps(content)
 
 
 def test_a_store_keeps_its_own_copy(written, tmp_path):
     """Tasks find the copy in the store after the first file is gone."""
     store = Store(tmp_path / "runs")
-    copy = run_selection.copy_manifest(written, store)
+    copy = run_selection.copy_manifest_to_store(written, store)
     assert copy.path.parent == tmp_path / "runs" / "manifests"
     written.path.unlink()
-    assert copy.job(0) == job(1000)
-    assert [copied.path for copied in run_selection.list_manifests(store)] == [copy.path]
+    assert copy.read_job_at(0) == job(1000)
+    assert [copied.path for copied in run_selection.list_manifests_of_store(store)] == [copy.path]
 
 
 @pytest.mark.parametrize(
@@ -86,7 +91,7 @@ def test_a_damaged_manifest_is_named(written, damage, message):
     written.path.write_text(damage(written.path.read_text()))
     text = f"{re.escape(str(written.path))}.* {message}.*; expected a f"
     with pytest.raises(UserError, match=text):
-        list(Manifest(written.path).runs())
+        list(Manifest(written.path).iterate_runs())
 
 
 def test_a_run_that_was_edited_is_not_done(written):
@@ -94,7 +99,7 @@ def test_a_run_that_was_edited_is_not_done(written):
     text = written.path.read_text().replace('"learning_rate": 0.1', '"learning_rate": 0.2')
     written.path.write_text(text)
     with pytest.raises(UserError, match="line 2: it does not match its key"):
-        Manifest(written.path).job(2)
+        Manifest(written.path).read_job_at(2)
 
 
 def forge(path, line: str) -> Manifest:
@@ -117,22 +122,22 @@ def forge(path, line: str) -> Manifest:
 def test_fields_beside_a_job_are_validated(tmp_path, name, value):
     """Invalid fields are refused although the digest is right."""
     glance = {"run": job(0).name, "group": job(0).cell.group, "seconds": 1.0}
-    content = job(0).as_dict() | {"key": job(0).key}
+    content = job(0).convert_to_plain_data() | {"key": job(0).key}
     sound = forge(tmp_path / "sound.jsonl", json.dumps({**glance, "job": content}))
-    assert [run.name for run in sound.runs()] == [job(0).name]
+    assert [run.name for run in sound.iterate_runs()] == [job(0).name]
     wrong = forge(tmp_path / "forged.jsonl", json.dumps({**glance, name: value, "job": content}))
     with pytest.raises(UserError, match="is damaged: line 0 is not a run; expected a file"):
-        list(wrong.runs())
+        list(wrong.iterate_runs())
 
 
 def test_a_job_that_is_none_is_not_done(tmp_path):
     """Names that lead elsewhere, in one sentence; ``test_data_contracts`` tries other values."""
-    content = job(0).as_dict() | {"key": job(0).key}
+    content = job(0).convert_to_plain_data() | {"key": job(0).key}
     content["cell"]["framework"] = "../x"
     glance = {"run": job(0).name, "group": "some-ppo", "seconds": 1.0}
     forged_manifest = forge(tmp_path / "forged.jsonl", json.dumps({**glance, "job": content}))
     with pytest.raises(UserError, match="is damaged: line 0: .*; expected a file that"):
-        forged_manifest.job(0)
+        forged_manifest.read_job_at(0)
 
 
 def test_a_pipe_in_the_place_of_a_manifest_is_not_waited_for(written, tmp_path):
@@ -142,22 +147,22 @@ def test_a_pipe_in_the_place_of_a_manifest_is_not_waited_for(written, tmp_path):
     with pytest.raises(UserError, match="cannot be read: it is a pipe, not a file; expected a fil"):
         Manifest(pipe)
     store = Store(tmp_path / "runs")
-    run_selection.copy_manifest(written, store)
+    run_selection.copy_manifest_to_store(written, store)
     pipe.rename(tmp_path / "runs" / "manifests" / "pipe.jsonl")
     with pytest.raises(UserError, match="it is a pipe, not a file"):
-        run_selection.list_manifests(store)
+        run_selection.list_manifests_of_store(store)
 
 
 @pytest.mark.parametrize("index", [-1, 3])
 def test_an_index_beyond_the_list_is_named(written, index):
     """An index below 0 or beyond the last run is an error."""
     with pytest.raises(UserError, match=f"--index is {index}, expected 0 to 2"):
-        written.job(index)
+        written.read_job_at(index)
 
 
 def write_another_list(path):
     """Write a list of another run."""
-    manifest.write_manifest([(job(7), 1.0)], path.parent).path.replace(path)
+    manifest.write_manifest_of_jobs([(job(7), 1.0)], path.parent).path.replace(path)
 
 
 PLANTED = {
@@ -176,14 +181,17 @@ def test_a_planted_manifest_is_set_aside(written, tmp_path, planted):
     path = tmp_path / "runs" / "manifests" / written.path.name
     path.parent.mkdir(parents=True)
     PLANTED[planted](path)
-    jobs = [(written.job(number), run.seconds) for number, run in enumerate(written.runs())]
+    jobs = [
+        (written.read_job_at(number), run.seconds)
+        for number, run in enumerate(written.iterate_runs())
+    ]
     for write in (
-        lambda: run_selection.copy_manifest(written, store),
-        lambda: manifest.write_manifest(jobs, path.parent),
+        lambda: run_selection.copy_manifest_to_store(written, store),
+        lambda: manifest.write_manifest_of_jobs(jobs, path.parent),
     ):
         rewritten = write()
         assert (rewritten.path, rewritten.digest) == (path, written.digest)
-        assert list(rewritten.runs()) == list(written.runs())
+        assert list(rewritten.iterate_runs()) == list(written.iterate_runs())
         assert len(list(path.parent.glob("*.damaged"))) == 1
         assert len(list(path.parent.iterdir())) == 2
 
@@ -191,9 +199,9 @@ def test_a_planted_manifest_is_set_aside(written, tmp_path, planted):
 def test_an_edited_list_with_the_right_header_is_set_aside(written, tmp_path):
     """Its header alone says nothing."""
     store = Store(tmp_path / "runs")
-    path = run_selection.copy_manifest(written, store).path
+    path = run_selection.copy_manifest_to_store(written, store).path
     path.write_text(path.read_text().replace('"learning_rate": 0.1', '"learning_rate": 0.2'))
-    assert run_selection.copy_manifest(written, store).job(2) == job(1)
+    assert run_selection.copy_manifest_to_store(written, store).read_job_at(2) == job(1)
 
 
 @pytest.mark.parametrize("name", ["manifests", "slurm"])
@@ -205,11 +213,11 @@ def test_a_folder_that_leads_out_of_the_store_is_not_written_to(written, tmp_pat
     (store.folder / name).symlink_to(outside)
     text = f"{name}.* lies outside of .*runs, where a link leads; .*remove the link"
     calls = {
-        "slurm": [lambda: slurm_arrays.submit_runs(lambda _: [], store, print),
-                  lambda: slurm_arrays.read_queue(store)],
-        "manifests": [lambda: run_selection.copy_manifest(written, store),
-                      lambda: run_selection.list_manifests(store),
-                      lambda: run_selection._write_to_store([(job(0), 1.0)], store)],
+        "slurm": [lambda: slurm_arrays.submit_remaining_runs(lambda _: [], store, print),
+                  lambda: slurm_arrays.read_queued_tasks(store)],
+        "manifests": [lambda: run_selection.copy_manifest_to_store(written, store),
+                      lambda: run_selection.list_manifests_of_store(store),
+                      lambda: run_selection._write_manifest_to_store([(job(0), 1.0)], store)],
     }  # fmt: skip
     for call in calls[name]:
         with pytest.raises(UserError, match=text):
@@ -219,10 +227,10 @@ def test_a_folder_that_leads_out_of_the_store_is_not_written_to(written, tmp_pat
 
 def test_a_line_with_two_run_names_is_refused(tmp_path):
     """JSON takes the last of two keys, and a glance sees the first."""
-    content = json.dumps(job(1).as_dict() | {"key": job(1).key})
+    content = json.dumps(job(1).convert_to_plain_data() | {"key": job(1).key})
     glance = f'"run": "{job(0).name}", "group": "{job(0).cell.group}", "seconds": 1.0'
     line = f'{{{glance}, "job": {content}, "run": "{job(1).name}"}}'
     forged_manifest = forge(tmp_path / "x.jsonl", line)
-    assert [run.name for run in forged_manifest.runs()] == [job(0).name]
+    assert [run.name for run in forged_manifest.iterate_runs()] == [job(0).name]
     with pytest.raises(UserError, match="line 0: it does not match its key"):
-        forged_manifest.job(0)
+        forged_manifest.read_job_at(0)

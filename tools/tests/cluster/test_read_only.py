@@ -63,7 +63,7 @@ def test_a_store_that_can_only_be_read_is_looked_at(store):
     planned = run_command("plan", *options, "--store", str(store.folder))
     assert (planned.returncode, planned.stderr) == (0, "")
     words = f"-m rlregress runs status --watch --store {store.folder}".split()
-    environment = worker_launch.worker_environment()
+    environment = worker_launch.make_worker_environment()
     # until all is done
     options = {"env": environment, "preexec_fn": _drop_rights, "timeout": 5, "check": True}
     with pytest.raises(subprocess.TimeoutExpired):

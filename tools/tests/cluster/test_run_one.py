@@ -70,9 +70,9 @@ def test_a_run_that_was_killed_is_done_by_the_next_and_then_never_again(store):
     assert stored["attempt"]["restarts"] == 1
     assert stored["memory"]["peak_mib"] > 0
     assert list_suffixes(store) == {".json"}
-    before = store.path(job).stat()
+    before = store.locate_record(job).stat()
     assert_ended(start(manifest, 0, store), 0, "seed 0: done before")
-    assert store.path(job).stat() == before
+    assert store.locate_record(job).stat() == before
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_a_run_that_is_stopped_is_continued(store, tmp_path, monkeypatch, number
     attempt_holder = holder(store, job)
     worker = worker_of(store, job, attempt_holder)
     attempt = attempt_holder.attempt
-    until(lambda: store.read_progress(job.name, attempt), 120, "it reports no progress")
+    until(lambda: store.read_progress_of_attempt(job.name, attempt), 120, "it reports no progress")
     if number == signal.SIGKILL:
         # as every ten minutes
         os.kill(worker, signal.SIGUSR1)
@@ -145,20 +145,20 @@ def test_a_run_that_is_stopped_is_continued(store, tmp_path, monkeypatch, number
     assert (continued["steps"], continued["attempt"]) == (progress.steps, attempt)
     assert stored["time"]["wall_seconds"] > progress.wall_seconds
     assert list_suffixes(store) == {".json"}
-    assert not audit.verify_store(store, None).notes
-    never = worker_launch.do_run(job, Store(tmp_path / "never"))
-    assert run_record.drop_circumstances(stored) == run_record.drop_circumstances(never)
+    assert not audit.audit_store(store, None).notes
+    never = worker_launch.do_run_unless_recorded(job, Store(tmp_path / "never"))
+    assert run_record.select_result_of_run(stored) == run_record.select_result_of_run(never)
 
 
 @pytest.mark.nightly
 def test_a_run_that_cannot_be_continued_begins_anew_and_its_record_says_why(store):
     """The framework's own reason; there is no checkpoint."""
-    trained = [a for a in frameworks.installed() if "sac" in a.framework.algorithms]
-    adapter = next((a for a in trained if a.train.no_resume_reason()), None)
+    trained = [a for a in frameworks.list_installed_adapters() if "sac" in a.framework.algorithms]
+    adapter = next((a for a in trained if a.train.explain_no_resume()), None)
     if adapter is None:
         pytest.skip("every framework that is here can be continued")
     cell = Cell(adapter.name, "sac", "InvertedPendulum-v4", adapter.name, "smoke")
-    job = replace(job_plan.plan_jobs(cell, [0])[0], protocol=Protocol(120, 120, 1))
+    job = replace(job_plan.plan_jobs_of_cell(cell, [0])[0], protocol=Protocol(120, 120, 1))
     manifest = write_listed(store, [job])
     killed = start(manifest, 0, store)
     attempt_holder = holder(store, job)
@@ -171,14 +171,14 @@ def test_a_run_that_cannot_be_continued_begins_anew_and_its_record_says_why(stor
     stored = store.find_record(job)
     assert stored["attempt"]["restarts"] == 1
     assert stored["attempt"]["continued"] == []
-    assert stored["attempt"]["begun_anew"] == adapter.train.no_resume_reason()
+    assert stored["attempt"]["begun_anew"] == adapter.train.explain_no_resume()
 
 
 @pytest.mark.nightly
 def test_a_warning_that_is_ignored_at_the_start_is_heard_later(store):
     """Scripts for Slurm ignore it until the run listens, as it would end a process that starts."""
     (job,) = jobs([0], ENDLESS)
-    command = shlex.join(run_one.build_command(write_listed(store, [job]), 0, store))
+    command = shlex.join(run_one.build_command_of_run(write_listed(store, [job]), 0, store))
     process = begin(["bash", "-c", f"trap '' USR1; kill -USR1 $$; exec {command}"])
     holder(store, job)
     process.send_signal(signal.SIGUSR1)
@@ -215,7 +215,7 @@ def test_an_error_of_a_run_has_advice(tmp_path, monkeypatch, number, is_present,
     def fail(*_, **__):
         raise OSError(number, os.strerror(number), str(store.folder / "x"))
 
-    monkeypatch.setattr(worker_launch, "do_run", fail)
+    monkeypatch.setattr(worker_launch, "do_run_unless_recorded", fail)
     if is_present:
         store.folder.mkdir()
     with pytest.raises(UserError, match="could not be completed: ") as raised:
@@ -228,9 +228,9 @@ def test_an_error_of_a_run_has_advice(tmp_path, monkeypatch, number, is_present,
 def test_trust_is_passed_to_every_run(monkeypatch):
     """Tasks get the variable even if they do not get the environment of the launch."""
     monkeypatch.delenv(TRUST, raising=False)
-    assert TRUST not in run_one.collect_variables()
+    assert TRUST not in run_one.collect_variables_of_remote_process()
     monkeypatch.setenv(TRUST, "1")
-    assert run_one.collect_variables()[TRUST] == "1"
+    assert run_one.collect_variables_of_remote_process()[TRUST] == "1"
 
 
 @pytest.mark.nightly
@@ -243,15 +243,15 @@ def test_two_attempts_that_overlap_leave_one_record(store):
     worker = worker_of(store, job, attempt_holder)
     os.kill(attempt_holder.process, signal.SIGSTOP)
     # as if it were on a node that cannot be reached
-    path = store.path(job).with_suffix(".lease")
+    path = store.locate_record(job).with_suffix(".lease")
     path.write_text(json.dumps(asdict(replace(attempt_holder, machine="elsewhere"))))
     os.utime(path, (1, time.time() - 2 * lease.STALE_SECONDS))
     assert_ended(start(manifest, 0, store), 0, "finished")
-    first = store.path(job).stat()
+    first = store.locate_record(job).stat()
     until(lambda: has_ended(worker), 60, "its worker has not ended")
     os.kill(attempt_holder.process, signal.SIGCONT)
     assert_ended(frozen, 0, "finished")
-    assert store.path(job).stat() == first
+    assert store.locate_record(job).stat() == first
     assert list_suffixes(store) == {".json"}
 
 
@@ -264,14 +264,14 @@ def test_an_attempt_whose_run_is_taken_over_stops(store, monkeypatch):
 
     def train() -> None:
         with pytest.raises(worker_launch.Interrupted) as caught:
-            worker_launch.do_run(job, store)
+            worker_launch.do_run_unless_recorded(job, store)
         raised.append(caught.value)
 
     thread = threading.Thread(target=train)
     thread.start()
     attempt_holder = holder(store, job)
     worker_of(store, job, attempt_holder)
-    path = store.path(job).with_suffix(".lease")
+    path = store.locate_record(job).with_suffix(".lease")
     other_holder = replace(attempt_holder, attempt="another", machine="elsewhere")
     other_lease = json.dumps(asdict(other_holder))
     path.with_suffix(".other").write_text(other_lease)
@@ -297,7 +297,7 @@ def do(store):
 def test_a_run_that_another_attempt_does_is_left_to_it(store, command, do):
     """Exit code 75, in one sentence, at once."""
     (job,) = jobs([0])
-    with store.claim(job):
+    with store.claim_run(job):
         code, text, _ = command(*do(job))
     assert code == 75
     assert "is being done by another attempt; start" in text
@@ -318,15 +318,15 @@ def test_a_run_of_other_versions_is_not_done(store, command, do):
 def test_a_record_that_cannot_be_written_is_no_failed_run(store, monkeypatch):
     """A full disk is no error of the training: the run is not done, and it is said why."""
     (job,) = jobs([0])
-    claim = Store.claim
+    claim = Store.claim_run
 
     def without_folder(self, attempt_holder):
         attempt = claim(self, attempt_holder)
         attempt.record = attempt.folder / "gone" / "record.json"
         return attempt
 
-    monkeypatch.setattr(Store, "claim", without_folder)
+    monkeypatch.setattr(Store, "claim_run", without_folder)
     text = "could not be written to .*: No such file .*; the folder .* no longer exists"
     with pytest.raises(UserError, match=text):
-        worker_launch.do_run(job, store)
+        worker_launch.do_run_unless_recorded(job, store)
     assert store.find_record(job) is None

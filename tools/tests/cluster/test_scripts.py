@@ -26,15 +26,15 @@ def write_listed(tmp_path: Path, seconds: dict[int, float]) -> manifest.Manifest
     """A manifest of runs with so many expected seconds; every second one is of another group."""
     cells = (job().cell, replace(job().cell, algorithm="sac"))
     jobs = [(job(n, cell=cells[n % 2]), second) for n, second in seconds.items()]
-    return manifest.write_manifest(jobs, tmp_path / "manifests")
+    return manifest.write_manifest_of_jobs(jobs, tmp_path / "manifests")
 
 
 def build_scripts(run_list, folder, site=None, size=1001, done=()) -> tuple:
     """Return the scripts of the remaining runs, and the lines about time and memory."""
-    runs, lines = list(run_list.runs()), []
+    runs, lines = list(run_list.iterate_runs()), []
     remaining = [run for run in runs if run.name not in done]
     arguments = (remaining, done, Store(folder), site or slurm_arrays.Site(), size, lines.append)
-    return slurm_arrays.build_scripts(run_list, runs, *arguments), lines
+    return slurm_arrays.build_array_scripts(run_list, runs, *arguments), lines
 
 
 @pytest.mark.parametrize(
@@ -43,28 +43,31 @@ def build_scripts(run_list, folder, site=None, size=1001, done=()) -> tuple:
 )
 def test_indices_are_written_short(indices, text):
     """Indices are ranges, as sbatch takes them."""
-    assert slurm_arrays.format_ranges(indices) == text
+    assert slurm_arrays.format_index_ranges(indices) == text
 
 
 def test_a_piece_fits_into_an_array():
     """The pieces of 1440 runs have indices up to 1000 each; finished runs leave holes."""
-    assert [len(piece) for piece in slurm_arrays.split_indices(range(1440), 1001)] == [1001, 439]
-    pieces = list(slurm_arrays.split_indices([0, 999, 1000, 1001, 1439, 2002], 1001))
+    assert [len(piece) for piece in slurm_arrays.split_indices_into_arrays(range(1440), 1001)] == [
+        1001,
+        439,
+    ]
+    pieces = list(slurm_arrays.split_indices_into_arrays([0, 999, 1000, 1001, 1439, 2002], 1001))
     assert pieces == [[0, 999, 1000], [1001, 1439], [2002]]
     assert all(piece[-1] - piece[0] <= 1000 for piece in pieces)
 
 
 def test_a_list_of_indices_is_not_too_long_for_a_line():
     """Every second run of 100 000 is named in lines of a few thousand characters."""
-    pieces = list(slurm_arrays.split_indices(range(0, 100_000, 2), 4_000_001))
+    pieces = list(slurm_arrays.split_indices_into_arrays(range(0, 100_000, 2), 4_000_001))
     assert sum(map(len, pieces)) == 50_000
-    assert max(len(slurm_arrays.format_ranges(piece)) for piece in pieces) <= 8000
+    assert max(len(slurm_arrays.format_index_ranges(piece)) for piece in pieces) <= 8000
 
 
 def test_a_script_names_its_runs_and_nothing_else(tmp_path, snapshot):
     """Undone runs are listed longest first; options and lines of a site replace ours."""
     run_list = write_listed(tmp_path, dict.fromkeys(range(0, 14, 2), 100.0))
-    done = {run.name for run in run_list.runs() if run.number in (0, 3)}
+    done = {run.name for run in run_list.iterate_runs() if run.number in (0, 3)}
     scripts, _ = build_scripts(run_list, tmp_path, size=3, done=done)
     assert [script.runs for script in scripts] == [[1, 2], [4, 5, 6]]
     assert f"#SBATCH --job-name={scripts[1].name}\n" in scripts[1].text
@@ -82,8 +85,8 @@ def test_time_and_memory_are_those_of_recorded_runs(tmp_path):
     run_list = write_listed(tmp_path, {0: 600.0, 2: 300.0, 1: 30.0})
     for seed in (0, 2):
         measured = {"time": {"wall_seconds": 1200.0}, "memory": {"peak_mib": 1000.0}}
-        Store(tmp_path).put_record(job(seed), {**content(job(seed)), **measured}, "one")
-    done = Store(tmp_path).list_contents().done
+        Store(tmp_path).put_record_of_attempt(job(seed), {**content(job(seed)), **measured}, "one")
+    done = Store(tmp_path).list_runs_by_state().done
     larger = write_listed(tmp_path, {0: 600.0, 2: 300.0, 1: 30.0, 4: 600.0})
     scripts, text = build_scripts(larger, tmp_path, done=done)
     assert "--time=50\n" in scripts[0].text
@@ -103,7 +106,7 @@ def test_memory_is_that_of_stored_throughput_where_no_run_is_recorded(tmp_path):
     """Unmeasured limits are those of the site."""
     framework, algorithm = next(iter(stored_throughput.load_all_throughput()))
     cell = type(job().cell)(framework, algorithm, "Ring-v0", framework, "smoke")
-    run_list = manifest.write_manifest([(job(cell=cell), 0.0)], tmp_path / "manifests")
+    run_list = manifest.write_manifest_of_jobs([(job(cell=cell), 0.0)], tmp_path / "manifests")
     ((script,), (text,)) = build_scripts(run_list, tmp_path)
     assert "time: the site's" in text
     assert re.search(r"MiB of \d+ stored processes of its throughput", text)
@@ -188,7 +191,7 @@ def test_a_slurm_that_answers_nonsense_or_never_is_one_sentence(
         (tmp_path / "scontrol").write_text("")
         monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UserError, match=message) as raised:
-        slurm_arrays.read_array_size()
+        slurm_arrays.read_max_array_size()
     assert len(str(raised.value).splitlines()) == 1
 
 
@@ -204,9 +207,9 @@ def test_rows_of_a_queue_that_are_not_ours_are_passed_over(tmp_path, monkeypatch
     (tmp_path / "rows").write_text("\n".join([*rows, ""]))
     text = f"echo $* >> {tmp_path}/asked; cat {tmp_path}/rows; printf '\\xff|\\n'"
     install(tmp_path, monkeypatch, squeue=text)
-    queue = slurm_arrays.read_queue(store)
+    queue = slurm_arrays.read_queued_tasks(store)
     assert (queue.error, queue.states) == ("", {("PENDING", "(a|b)"): 1})
-    assert queue.runs == {run.name for run in run_list.runs() if run.number == 1}
+    assert queue.runs == {run.name for run in run_list.iterate_runs() if run.number == 1}
     assert f" -u {os.getuid()} " in (tmp_path / "asked").read_text()
 
 
@@ -215,26 +218,26 @@ def test_a_submitted_run_without_a_task_is_gone(tmp_path, monkeypatch):
     run_list, store = write_listed(tmp_path, {0: 60.0, 2: 50.0, 4: 40.0}), Store(tmp_path)
     ((script,), _) = build_scripts(run_list, tmp_path)
     install(tmp_path, monkeypatch, squeue=f"echo '{script.name}|1|PENDING|None'", sbatch="echo 5")
-    slurm_arrays.submit_runs(lambda _: [script], store, print)
+    slurm_arrays.submit_remaining_runs(lambda _: [script], store, print)
     digest = run_list.digest[: manifest.NAME_LENGTH]
-    assert slurm_arrays.read_queue(store).gone == {digest: {0, 2}}
+    assert slurm_arrays.read_queued_tasks(store).gone == {digest: {0, 2}}
     path = tmp_path / "slurm" / f"{script.name}.sh"
     for array in ("0-99999999999", "2,1", "5-1", "-"):
         path.write_text(re.sub("--array=.*", f"--array={array}", script.text))
-        assert slurm_arrays.read_queue(store).gone in ({}, {digest: set()})
+        assert slurm_arrays.read_queued_tasks(store).gone in ({}, {digest: set()})
     # not the millions that a script may name, which take a GiB
     path.write_text(re.sub("--array=.*", "--array=0-4000000", script.text))
     tracemalloc.start()
-    assert slurm_arrays.read_queue(store).gone == {digest: {0, 2}}
+    assert slurm_arrays.read_queued_tasks(store).gone == {digest: {0, 2}}
     assert tracemalloc.get_traced_memory()[1] < 10_000_000
     tracemalloc.stop()
     path.write_text(script.text)
     lease = Lease(tmp_path / "slurm" / "launch.lease")
-    assert lease.take()
-    assert slurm_arrays.read_queue(store).gone == {}
-    lease.give_back()
+    assert lease.take_if_free()
+    assert slurm_arrays.read_queued_tasks(store).gone == {}
+    lease.give_back_lease()
     install(tmp_path, monkeypatch, squeue="exit 1")
-    assert slurm_arrays.read_queue(store).gone == {}
+    assert slurm_arrays.read_queued_tasks(store).gone == {}
 
 
 def test_an_answer_of_sbatch_that_is_none_is_one_sentence(tmp_path, monkeypatch):
@@ -244,13 +247,13 @@ def test_an_answer_of_sbatch_that_is_none_is_one_sentence(tmp_path, monkeypatch)
     install(tmp_path, monkeypatch, squeue="", sbatch="echo welcome")
     text = "sbatch answered 'welcome', expected the number of a job; the script is .*refused; subm"
     with pytest.raises(UserError, match=text):
-        slurm_arrays.submit_runs(lambda _: [script], store, print)
-    assert slurm_arrays.read_queue(store).gone == {}
+        slurm_arrays.submit_remaining_runs(lambda _: [script], store, print)
+    assert slurm_arrays.read_queued_tasks(store).gone == {}
 
 
 def test_where_no_slurm_is_nothing_is_submitted(tmp_path, monkeypatch):
     """An error names the missing program; the state of the queue is unknown."""
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UserError, match="there is no scontrol here; .*--dry-run"):
-        slurm_arrays.read_array_size()
-    assert "there is no squeue here" in slurm_arrays.read_queue(Store(tmp_path)).error
+        slurm_arrays.read_max_array_size()
+    assert "there is no squeue here" in slurm_arrays.read_queued_tasks(Store(tmp_path)).error

@@ -84,7 +84,11 @@ def test_after_every_accident_a_launch_completes_the_runs(store, number):
     for job in (warned, cancelled):
         go_on(frozen[job.key].process)
     wait_for_tasks()
-    remaining = [run.name for run in manifest.runs() if run.name not in store.list_contents().done]
+    remaining = [
+        run.name
+        for run in manifest.iterate_runs()
+        if run.name not in store.list_runs_by_state().done
+    ]
     assert set(remaining) == {killed.name, cancelled.name}
     stored = store.find_record(warned)
     assert stored is not None
@@ -95,7 +99,7 @@ def test_after_every_accident_a_launch_completes_the_runs(store, number):
     assert f"{number} runs, 2 of them to do" in second_launch
     assert re.findall(r"(\d+) runs from (\d+) on", second_launch) == [("1", "1"), ("1", "4")]
     wait_for_tasks()
-    contents = store.list_contents()
+    contents = store.list_runs_by_state()
     assert contents.done == {job.name for job in all_jobs}
     assert (contents.duplicates, contents.damaged, contents.leases) == ([], [], set())
     finished = Counter(re.findall(r"seed (\d+): finished", logs(store)))
@@ -106,8 +110,8 @@ def test_after_every_accident_a_launch_completes_the_runs(store, number):
 
 def states(store: Store) -> dict[str, int]:
     """How many runs of a store are in which state."""
-    queue = slurm_arrays.read_queue(store)
-    manifests = run_selection.list_manifests(store)
+    queue = slurm_arrays.read_queued_tasks(store)
+    manifests = run_selection.list_manifests_of_store(store)
     return dict(store_status.survey_store(store, manifests, queue.gone, queue.runs).total)
 
 
@@ -141,11 +145,11 @@ def test_a_store_may_lie_anywhere(tmp_path):
     all_jobs = jobs(range(4))
     manifest = write_listed(store, all_jobs)
     launch(manifest, store, "--sbatch", "begin=now+1hour")
-    assert slurm_arrays.read_queue(store).runs == {job.name for job in all_jobs}
+    assert slurm_arrays.read_queued_tasks(store).runs == {job.name for job in all_jobs}
     for task in ask("squeue", "-h", "-o", "%A").split():
         ask("scontrol", "update", f"jobid={task}", "StartTime=now")
     wait_for_tasks()
-    assert store.list_contents().done == {job.name for job in all_jobs}
+    assert store.list_runs_by_state().done == {job.name for job in all_jobs}
     finished = re.findall(r"seed (\d+): finished", logs(store))
     assert sorted(finished) == ["0", "1", "2", "3"]
     error = Store(tmp_path / "a\\b")
@@ -167,7 +171,8 @@ def test_tasks_of_a_launch_with_another_version_find_it(store, tmp_path):
     assert text.returncode == 0, text.stderr
     wait_for_tasks()
     records = [
-        json.loads((store.folder / f"{n}.json").read_text()) for n in store.list_contents().done
+        json.loads((store.folder / f"{n}.json").read_text())
+        for n in store.list_runs_by_state().done
     ]
     assert [record["status"] for record in records] == ["finished"] * 2, logs(store)
     (digest_here,) = {job.sources[PACKAGE] for job in jobs([0])}

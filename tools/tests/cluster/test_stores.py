@@ -22,7 +22,7 @@ from ..training.test_records import content
 from ..training.test_records import job as imaginary
 
 FAILED = {"status": "failed", "failure": "...\nValueError: nan", "final_return": None}
-SMOKE = budgets.load_budget("smoke").protocol("ppo")
+SMOKE = budgets.load_budget("smoke").make_protocol_of_algorithm("ppo")
 
 
 def job(seed: int = 0, **changes):
@@ -33,14 +33,14 @@ def job(seed: int = 0, **changes):
 def put(store: Store, seed: int, **changes) -> None:
     """Write the record of a run, with some changes."""
     run = job(seed)
-    store.put_record(run, {**content(run), **changes}, "one")
+    store.put_record_of_attempt(run, {**content(run), **changes}, "one")
 
 
 def attempt(store: Store, seed: int, silent: float = 0.0, steps: int = 0, **changes) -> None:
     """The lease of an attempt on another machine, and how far it has come."""
     fields = {"attempt": f"a{seed}", "machine": "elsewhere", "host": "node7", "process": 42}
     attempt_holder = replace(lease.describe_this_process(), **{**fields, **changes})
-    path = store.path(job(seed))
+    path = store.locate_record(job(seed))
     path.parent.mkdir(parents=True, exist_ok=True)
     path.with_suffix(".lease").write_text(json.dumps(asdict(attempt_holder)))
     os.utime(path.with_suffix(".lease"), (1, time.time() - silent))
@@ -54,7 +54,7 @@ def attempt(store: Store, seed: int, silent: float = 0.0, steps: int = 0, **chan
 def write_list(store: Store, runs: int, seconds: float = 1.0) -> manifest.Manifest:
     """List so many runs in a store."""
     jobs = [(job(seed), seconds) for seed in range(runs)]
-    return manifest.write_manifest(jobs, store.folder / "manifests")
+    return manifest.write_manifest_of_jobs(jobs, store.folder / "manifests")
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ def test_a_run_whose_lease_is_over_is_stopped(tmp_path, silent, changes, state):
     attempt(new_store, 0, silent=silent, **changes)
     (surveyed,) = store_status.survey_store(new_store, []).attempts
     assert (surveyed.state, bool(surveyed.why)) == (state, state == "stopped")
-    assert lease.is_over(new_store.path(job(0)).with_suffix(".lease")) == (state == "stopped")
+    assert lease.is_lease_over(new_store.path(job(0)).with_suffix(".lease")) == (state == "stopped")
 
 
 def test_a_run_that_has_only_a_checkpoint_is_stopped(tmp_path):
@@ -126,7 +126,7 @@ def test_a_run_that_slurm_has_ended_before_it_began_is_stopped(tmp_path):
     result = store_status.survey_store(new_store, [run_list], gone, {job(2).name})
     assert (result.total, result.unbegun) == ({"done": 1, "stopped": 1, "waiting": 2}, 1)
     assert "stopped: 1 runs before they began" in "\n".join(
-        cluster_text.format_status(result, {}, "")
+        cluster_text.format_store_status(result, {}, "")
     )
 
 
@@ -140,7 +140,7 @@ def test_the_time_left_is_at_least_that_of_the_longest_run(tmp_path):
     """Many at a time do not make one run shorter."""
     new_store = Store(tmp_path)
     jobs = [(job(0), 1000.0), (job(1), 10.0)]
-    run_list = manifest.write_manifest(jobs, new_store.folder / "manifests")
+    run_list = manifest.write_manifest_of_jobs(jobs, new_store.folder / "manifests")
     for seed in (0, 1):
         attempt(new_store, seed)
     assert store_status.survey_store(new_store, [run_list]).seconds_left == 1000.0
@@ -151,13 +151,13 @@ def test_without_a_running_run_no_time_is_known(tmp_path):
     new_store = Store(tmp_path)
     result = store_status.survey_store(new_store, [write_list(new_store, 1)])
     assert result.seconds_left is None
-    text = cluster_text.format_status(result, {}, "")
+    text = cluster_text.format_store_status(result, {}, "")
     assert "nothing is running: launch again to do the remaining runs" in text
 
 
 def test_a_status_is_one_screen(store, snapshot):
     """The page has a table, the time left, and stuck, stopped, failed and running runs."""
-    lines = cluster_text.format_status(survey(store), {("PENDING", "Resources"): 3}, "")
+    lines = cluster_text.format_store_status(survey(store), {("PENDING", "Resources"): 3}, "")
     snapshot("status.txt", "\n".join([*lines, ""]))
 
 
@@ -166,7 +166,9 @@ def test_a_long_status_is_cut(tmp_path):
     new_store = Store(tmp_path)
     for seed in range(20):
         attempt(new_store, seed, silent=200.0)
-    lines = cluster_text.format_status(store_status.survey_store(new_store, []), {}, "it is away")
+    lines = cluster_text.format_store_status(
+        store_status.survey_store(new_store, []), {}, "it is away"
+    )
     assert sum(line.startswith("stuck: ") for line in lines) == 8
     assert "  and 12 more" in lines
     assert "Slurm did not answer: it is away" in lines
@@ -175,26 +177,28 @@ def test_a_long_status_is_cut(tmp_path):
 def test_a_sound_store_is_verified(store):
     """Every record is read; of the manifest it is said how many runs have none."""
     (path,) = (store.folder / "manifests").glob("*")
-    result = audit.verify_store(store, manifest.Manifest(path))
+    result = audit.audit_store(store, manifest.Manifest(path))
     assert (result.records, result.failed, result.missing) == (3, 1, 7)
     assert result.wrong == result.notes == []
-    assert cluster_text.format_audit(result) == [
+    assert cluster_text.format_store_audit(result) == [
         "3 records are intact, 1 of them of failed runs; problems: none",
         "7 of the manifest's runs without a record",
     ]
 
 
 def _seal(store: Store, **changes) -> None:
-    run_record.write_record(store.path(job(0)), {**content(job(0)), **changes})
+    run_record.write_record_with_checksum(
+        store.locate_record(job(0)), {**content(job(0)), **changes}
+    )
 
 
 def _put_other_protocol(store: Store) -> None:
     other_job = job(0, protocol=Protocol(2048, 2048, 1))
-    store.put_record(other_job, content(other_job), "one")
+    store.put_record_of_attempt(other_job, content(other_job), "one")
 
 
 def _edit(store: Store, change: Callable[[str], str]) -> None:
-    path = store.path(job(0))
+    path = store.locate_record(job(0))
     path.write_text(change(path.read_text()))
 
 
@@ -203,7 +207,7 @@ DAMAGE: dict[str, tuple[Callable[[Store], object], str]] = {
                "does not match its checksum"),
     "cut off": (lambda store: _edit(store, lambda text: text[:100]),
                 "is damaged: expected one JSON object with a checksum"),
-    "moved": (lambda store: store.path(job(0)).rename(store.path(job(6))),
+    "moved": (lambda store: store.locate_record(job(0)).rename(store.locate_record(job(6))),
               "does not match its name: it contains"),
     "key": (lambda store: _seal(store, key=job(6).key),
             "does not say what was run: its 'job' does not fit its key"),
@@ -220,7 +224,7 @@ def test_errors_in_a_store_are_named(store, kind):
     """Damage, a record under another's name, another protocol, a second result."""
     damage, message = DAMAGE[kind]
     damage(store)
-    result = audit.verify_store(store, None)
+    result = audit.audit_store(store, None)
     (wrong,) = [*result.damaged.values(), *result.wrong]
     assert message in wrong
 
@@ -229,9 +233,9 @@ def test_runs_of_other_versions_and_machines_are_noted(store):
     """They are no fault of a store, but never judged together without being told."""
     run = job(20, versions={"some": "1.1"})
     platform = {"cpu": "A", "python": "3.11"}
-    store.put_record(run, {**content(run), "platform": platform}, "one")
+    store.put_record_of_attempt(run, {**content(run), "platform": platform}, "one")
     put(store, 21, platform={"cpu": "B", "python": "3.11"})
-    result = audit.verify_store(store, None)
+    result = audit.audit_store(store, None)
     assert result.wrong == []
     assert [note.partition(": ")[0] for note in result.notes] == [
         "some-ppo-Ring-v0-smoke has runs of 2 versions",
@@ -249,17 +253,17 @@ def test_stores_are_merged_by_the_key_of_a_run(tmp_path, store):
         put(other_store, seed)
     other_store.path(job(31)).write_text("{")
     into = Store(tmp_path / "all")
-    result = audit.merge_stores([store, other_store], into)
+    result = audit.merge_records_of_stores([store, other_store], into)
     assert (result.new, result.equal) == (4, 1)
     assert result.differing == [f"{other_store.path(job(1))} differs from {into.path(job(1))}"]
     assert len(result.damaged) == 1
-    contents = into.list_contents()
+    contents = into.list_runs_by_state()
     assert contents.done == {job(seed).name for seed in (0, 1, 30, 77)}
     assert contents.failed == {job(1).name}
     assert len(contents.duplicates) == 1
     stored = into.find_record(job(0))
     assert stored is not None
     assert stored["time"] == {}
-    second_merge = audit.merge_stores([store, other_store], into)
+    second_merge = audit.merge_records_of_stores([store, other_store], into)
     assert (second_merge.new, second_merge.equal, len(second_merge.differing)) == (0, 5, 1)
-    assert into.list_contents() == contents
+    assert into.list_runs_by_state() == contents

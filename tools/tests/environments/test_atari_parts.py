@@ -43,7 +43,7 @@ def test_queued_frames_are_played_next():
     """A queued frame has its own colour, reward, lives and end; the one after it has none of it."""
     game = AtariGame()
     game.reset()
-    game.play(pixel=99, reward=2.5, lives=1, over=True)
+    game.queue_frame(pixel=99, reward=2.5, lives=1, over=True)
     picture, reward, over, truncated, _ = game.step(FIRE)
     assert (int(picture[0, 0, 0]), reward, over, truncated) == (99, 2.5, True, False)
     assert game.ale.lives() == 1
@@ -59,16 +59,16 @@ def test_luck_is_the_least_or_the_most():
 
 def test_scenes_of_a_bare_game_show_that_nothing_is_there():
     """Without preprocessing every scene gives the catalogue's absent variant."""
-    assert atari_play.opening(bare(AtariGame())) == []
-    assert list(atari_play.life_lost(bare(AtariGame()))) == [0, 0, 0, 0, 0, -1]
+    assert atari_play.list_actions_of_reset(bare(AtariGame())) == []
+    assert list(atari_play.play_lost_lives(bare(AtariGame()))) == [0, 0, 0, 0, 0, -1]
     inputs = {"pixels": [40.0, 200.0], "rewards": [1.0, 2.0]}
-    assert list(atari_play.one_action(bare(AtariGame()), inputs)) == [1, 1, 40]
-    assert list(atari_play.rewards(bare(AtariGame()), {"rewards": [-2.5, 7.0]})) == [-2.5, 7.0]
+    assert list(atari_play.play_one_action(bare(AtariGame()), inputs)) == [1, 1, 40]
+    assert list(atari_play.play_rewards(bare(AtariGame()), {"rewards": [-2.5, 7.0]})) == [-2.5, 7.0]
 
 
 def test_a_stack_that_is_too_short_is_filled_up():
     """Colours in front of a stack of three frames are -1, never those of frames."""
-    assert list(atari_play.stacks(bare(AtariGame()))[:4]) == [-1, 10, 10, 10]
+    assert list(atari_play.play_stacked_frames(bare(AtariGame()))[:4]) == [-1, 10, 10, 10]
 
 
 def network(last: torch.nn.Module) -> Vision:
@@ -90,7 +90,7 @@ def test_activations_are_read_from_the_running_network(last, least):
     """The least and the most behind a layer are those of its activation; weights are restored."""
     vision = network(last)
     before = [p.detach().clone() for p in vision.module.parameters()]
-    activations = atari_vision.activations(vision)
+    activations = atari_vision.measure_activations(vision)
     assert list(activations[:2]) == [least, 3.0]
     assert list(activations[-2:]) == [5.0, -2.0]
     after = list(vision.module.parameters())
@@ -104,10 +104,18 @@ def test_shared_parameters_are_those_that_both_gradients_reach():
 
 def test_policy_and_value_get_the_same_pictures():
     """The first layer of policy and value sees the pictures as they are."""
-    assert list(atari_vision.entering(network(torch.nn.ReLU()))) == [0.25, 0.25]
+    assert list(atari_vision.measure_inputs_at_corner(network(torch.nn.ReLU()))) == [0.25, 0.25]
 
 
-@pytest.mark.parametrize("weights", [atari.area, atari.bilinear, atari.antialiased, atari.nearest])
+@pytest.mark.parametrize(
+    "weights",
+    [
+        atari.make_area_weights,
+        atari.make_bilinear_weights,
+        atari.make_antialiased_weights,
+        atari.make_nearest_weights,
+    ],
+)
 def test_weights_keep_a_single_colour(weights):
     """The weights of every new pixel add up to one, whatever the sizes."""
     for old, new in ((210, 84), (160, 84), (5, 2), (4, 4)):
@@ -119,9 +127,13 @@ def test_weights_keep_a_single_colour(weights):
 
 def test_weights_of_five_rows_made_two():
     """Five rows become two: by area 2.5 rows each, bilinear between the two nearest centres."""
-    np.testing.assert_allclose(atari.area(5, 2), [[0.4, 0.4, 0.2, 0, 0], [0, 0, 0.2, 0.4, 0.4]])
-    np.testing.assert_allclose(atari.bilinear(5, 2), [[0.25, 0.75, 0, 0, 0], [0, 0, 0, 0.75, 0.25]])
-    np.testing.assert_allclose(atari.nearest(5, 2), [[1, 0, 0, 0, 0], [0, 0, 1, 0, 0]])
+    np.testing.assert_allclose(
+        atari.make_area_weights(5, 2), [[0.4, 0.4, 0.2, 0, 0], [0, 0, 0.2, 0.4, 0.4]]
+    )
+    np.testing.assert_allclose(
+        atari.make_bilinear_weights(5, 2), [[0.25, 0.75, 0, 0, 0], [0, 0, 0, 0.75, 0.25]]
+    )
+    np.testing.assert_allclose(atari.make_nearest_weights(5, 2), [[1, 0, 0, 0, 0], [0, 0, 1, 0, 0]])
 
 
 def test_antialiasing_is_what_torch_does():
@@ -130,13 +142,20 @@ def test_antialiasing_is_what_torch_does():
     expected = torch.nn.functional.interpolate(
         torch.as_tensor(picture)[None, None], size=[8, 8], mode="bilinear", antialias=True
     )[0, 0]
-    np.testing.assert_allclose(atari.resize(picture, atari.antialiased, 8), expected, atol=1e-12)
+    np.testing.assert_allclose(
+        atari.resize_picture(picture, atari.make_antialiased_weights, 8), expected, atol=1e-12
+    )
 
 
 def test_pictures_keep_their_rounding():
     """Grey first rounds the grey, colours first round each colour."""
     picture = np.broadcast_to([239.0, 221.0, 124.0], (210, 160, 3))
-    assert np.all(atari.warp(picture, atari.area) == np.rint(picture[0, 0] @ atari.BT601))
-    exact = atari.warp(picture, atari.area, rounding=atari.unrounded)
+    assert np.all(
+        atari.warp_frame_to_grey(picture, atari.make_area_weights)
+        == np.rint(picture[0, 0] @ atari.BT601)
+    )
+    exact = atari.warp_frame_to_grey(
+        picture, atari.make_area_weights, rounding=atari.return_unrounded
+    )
     np.testing.assert_allclose(exact, picture[0, 0] @ np.array(atari.BT601))
     assert exact.shape == (84, 84)

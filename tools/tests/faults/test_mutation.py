@@ -7,7 +7,9 @@ from rlregress.faults import mutation
 
 def mutants_of(text):
     """Return all mutants of a file, in the order of its lines."""
-    built = [mutation.build_mutant("m.py", *edit, text) for edit in mutation.list_edits(text)]
+    built = [
+        mutation.build_mutant("m.py", *edit, text) for edit in mutation.list_edits_of_file(text)
+    ]
     return [mutant for mutant in built if mutant is not None]
 
 

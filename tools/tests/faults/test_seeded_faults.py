@@ -16,14 +16,16 @@ from rlregress.check.stored_throughput import QUANTITIES
 from rlregress.errors import UserError
 from rlregress.faults import fault_tables, injection
 from rlregress.model import fault_results
-from rlregress.model.detail_answers import variant_words
+from rlregress.model.detail_answers import describe_variant
 from rlregress.model.fault_results import DETAILS, OPTIONS, RETURNS, THROUGHPUT
 from tools.tests.nightly import all_frameworks
 from tools.tests.small_adapters import SmallAdapter
 
 pytestmark = pytest.mark.usefixtures("warm_python")
 
-INSTALLED = sorted({x.name for x in frameworks.installed() if x.framework.expectations is None})
+INSTALLED = sorted(
+    {x.name for x in frameworks.list_installed_adapters() if x.framework.expectations is None}
+)
 #: but for the fault that test_pytest_plugin injects
 ESSENTIAL = [x for x in fault_tables.select_faults(DETAILS, INSTALLED, [])
              if x.essential and x.name != "sac_critic_loss_not_halved"]  # fmt: skip
@@ -43,7 +45,7 @@ def test_a_seeded_fault_turns_its_test_red(fault, tmp_path):
     if injection.find_fault_line(fault) is None:
         pytest.skip(f"the faults of {name} were chosen on another version than the installed one")
     evidence = tmp_path / "evidence.json"
-    process = injection.run_injected(
+    process = injection.run_python_with_fault(
         fault,
         ["-m", "pytest", "tests_unit", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
         + [
@@ -63,7 +65,7 @@ def test_a_seeded_fault_turns_its_test_red(fault, tmp_path):
         messages = [entry["message"] for entry in failed if entry["detail"] == id]
         assert messages
         for first, *lines in map(str.splitlines, messages):
-            variant = variant_words(fault.finds) if fault.finds else "no variant matches"
+            variant = describe_variant(fault.finds) if fault.finds else "no variant matches"
             assert first.startswith(f"{id}: {variant} (documented: ")
             assert any(line.startswith(f"  decided by {fault.file}:") for line in lines)
             assert any(line.strip().startswith("observed: [") for line in lines)
@@ -74,25 +76,25 @@ def test_a_seeded_fault_turns_its_test_red(fault, tmp_path):
 @pytest.mark.parametrize("name", INSTALLED)
 def test_every_detail_has_a_seeded_fault(name):
     """A fault moves each detail that a framework is probed for."""
-    faults = fault_tables.load(DETAILS, [name])
+    faults = fault_tables.load_faults(DETAILS, [name])
     covered = {id for fault in faults for id in fault.turns + fault.also}
-    probed = {id for id, _ in frameworks.get(name).observe.probes()}
+    probed = {id for id, _ in frameworks.get_adapter(name).observe.list_probes()}
     assert probed - covered == set(fault_tables.load_details_without_fault(name))
 
 
 @pytest.mark.parametrize("name", INSTALLED)
 def test_faults_name_known_variants(name):
     """The variant that a fault causes is in the catalogue."""
-    for fault in fault_tables.load(DETAILS, [name]):
+    for fault in fault_tables.load_faults(DETAILS, [name]):
         for id in fault.turns:
-            assert not fault.finds or fault.finds in registry.get(id).variants, fault.name
+            assert not fault.finds or fault.finds in registry.get_detail(id).variants, fault.name
 
 
-@pytest.mark.parametrize("name", sorted(os.listdir(suite.baselines() / "details")))
+@pytest.mark.parametrize("name", sorted(os.listdir(suite.locate_baselines() / "details")))
 def test_a_fault_stands_after_the_detail_that_it_turns(name):
     """The [[detail]] above a fault is the first one in its ``turns``."""
     wrong = []
-    for path in sorted((suite.baselines() / "details" / name).glob("*.toml")):
+    for path in sorted((suite.locate_baselines() / "details" / name).glob("*.toml")):
         above = ""
         for block in re.split(r"(?m)^(?=\[\[)", path.read_text(encoding="utf-8")):
             table = tomllib.loads(block)
@@ -115,8 +117,8 @@ def load(tmp_path, monkeypatch):
     def loaded(text: str):
         path = tmp_path / "some.toml"
         path.write_text(text)
-        monkeypatch.setattr(frameworks, "get", lambda name: SmallAdapter(expectations=path))
-        return fault_tables.load(DETAILS, ["other"])
+        monkeypatch.setattr(frameworks, "get_adapter", lambda name: SmallAdapter(expectations=path))
+        return fault_tables.load_faults(DETAILS, ["other"])
 
     return loaded
 
@@ -142,7 +144,11 @@ def test_a_framework_without_faults_is_named(load):
 def test_a_fault_that_does_not_fit_says_so():
     """A fault whose text is not in this version's code names file, text and number of matches."""
     faults = fault_tables.select_faults(DETAILS, INSTALLED, [])
-    fault = next(x for x in faults if frameworks.get(x.framework).code.locate(x.file) is not None)
+    fault = next(
+        x
+        for x in faults
+        if frameworks.get_adapter(x.framework).code.find_installed_path(x.file) is not None
+    )
     unfitting = replace(fault, old="no such text", occurrence=0)
     text = "does not fit this version: it replaces .* of 'no such text' in .*, found 0"
     with pytest.raises(UserError, match=text), injection.inject_fault(unfitting):
@@ -161,7 +167,7 @@ def test_an_unknown_fault_is_named():
 )
 def test_every_table_is_read_in_the_one_format(name):
     """Every fault has a title, a change, and an instrument that detects it."""
-    faults = fault_tables.load(name, frameworks.names())
+    faults = fault_tables.load_faults(name, frameworks.list_framework_names())
     titles = [fault.title for fault in faults]
     assert len(titles) == len(set(titles)) > 0
     for fault in faults:

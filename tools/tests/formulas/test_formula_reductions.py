@@ -24,11 +24,11 @@ from rlregress.formulas import (
 RNG = np.random.default_rng(0)
 X = np.array([1.0, 2.0, 3.0, 10.0])
 SURROGATES = (
-    ppo.loss_pessimistic,
-    ppo.loss_no_clip,
-    ppo.loss_clip_without_minimum,
-    ppo.loss_optimistic,
-    ppo.loss_mean_ratio,
+    ppo.compute_pessimistic_loss,
+    ppo.compute_loss_without_clip,
+    ppo.compute_loss_without_minimum,
+    ppo.compute_optimistic_loss,
+    ppo.compute_loss_of_mean_ratio,
 )
 
 
@@ -43,7 +43,7 @@ ROWS = np.concatenate(BATCHES)
 
 def value_loss(clip_range: float, clip: str) -> float:
     """Return PPO's value loss on random values."""
-    return ppo.value_loss(NEW_VALUES, OLD_VALUES, RETURNS, clip_range, clip)
+    return ppo.compute_value_loss(NEW_VALUES, OLD_VALUES, RETURNS, clip_range, clip)
 
 
 def sample_statistics(sigma: float, bound: float) -> list[float]:
@@ -62,24 +62,27 @@ def estimated_divergence(name: str) -> float:
 #: name -> both sides of an equation, and the relative and absolute tolerance
 EQUATIONS = {
     "without discounting both targets agree": (
-        lambda: sac.target_entropy_inside(1.0, 4.0, -2.0, 0.5, 1.0),
-        lambda: sac.target_entropy_outside(1.0, 4.0, -2.0, 0.5, 1.0), 0, 0),
+        lambda: sac.compute_target_with_entropy_inside(1.0, 4.0, -2.0, 0.5, 1.0),
+        lambda: sac.compute_target_with_entropy_outside(1.0, 4.0, -2.0, 0.5, 1.0), 0, 0),
     "the exact tanh correction is the textbook one at moderate x": (
-        lambda: sac.tanh_correction_exact(np.array([-2.0, 0.0, 0.5])),
+        lambda: sac.compute_exact_tanh_correction(np.array([-2.0, 0.0, 0.5])),
         lambda: np.log(1 - np.tanh([-2.0, 0.0, 0.5]) ** 2), 1e-7, 0),
     "an epsilon outside only shifts": (
-        lambda: sac.tanh_correction_epsilon_outside(np.array([20.0])),
-        lambda: sac.tanh_correction_exact(np.array([20.0])) + 1e-6, 0, 1e-12),
+        lambda: sac.compute_tanh_correction_epsilon_outside(np.array([20.0])),
+        lambda: sac.compute_exact_tanh_correction(np.array([20.0])) + 1e-6, 0, 1e-12),
     "scaling and unscaling are inverse": (
-        lambda: action_transforms.unscale(action_transforms.scale(UNIFORM, -2.0, 6.0), -2.0, 6.0),
+        lambda: action_transforms.unscale_action_to_bounds(
+            action_transforms.scale_action_to_unit(UNIFORM, -2.0, 6.0), -2.0, 6.0),
         lambda: UNIFORM, 1e-7, 0),
     "a centre inside the tanh changes nothing on symmetric bounds": (
-        lambda: action_transforms.centre_inside_tanh(np.array([-0.3, 0.0, 2.0]), -2.0, 2.0),
-        lambda: action_transforms.tanh_unscale(np.array([-0.3, 0.0, 2.0]), -2.0, 2.0), 0, 0),
-    "tau one copies": (lambda: critics.polyak(SOURCE, TARGET, 1.0), lambda: SOURCE, 0, 0),
-    "tau zero keeps": (lambda: critics.polyak(SOURCE, TARGET, 0.0), lambda: TARGET, 0, 0),
+        lambda: action_transforms.squash_with_centre_inside(np.array([-0.3, 0.0, 2.0]), -2.0, 2.0),
+        lambda: action_transforms.squash_and_unscale(np.array([-0.3, 0.0, 2.0]), -2.0, 2.0), 0, 0),
+    "tau one copies": (lambda: critics.update_target_softly(SOURCE, TARGET, 1.0), lambda: SOURCE, 0,
+    0),
+    "tau zero keeps": (lambda: critics.update_target_softly(SOURCE, TARGET, 0.0), lambda: TARGET, 0,
+    0),
     "a flipped tau one keeps": (
-        lambda: critics.polyak_flipped(SOURCE, TARGET, 1.0), lambda: TARGET, 0, 0),
+        lambda: critics.update_target_with_flipped_tau(SOURCE, TARGET, 1.0), lambda: TARGET, 0, 0),
     **{
         f"with ratio one {surrogate.__name__} is minus the mean advantage": (
             lambda surrogate=surrogate: surrogate(np.ones(12), ADVANTAGES, 0.2),
@@ -92,15 +95,18 @@ EQUATIONS = {
         for clip in ("forced", "elementwise_max", "max_of_sums", "thesis_box3")
     },
     "a prior is two samples of mean 0 and variance 1": (
-        lambda: normalisation.cumulative(X, prior_count=2.0).at(-1),
+        lambda: normalisation.compute_cumulative_statistics(X,
+        prior_count=2.0).select_statistics_at(-1),
         lambda: (np.mean([-1.0, 1.0, *X]), np.var([-1.0, 1.0, *X])), 1e-6, 0),
     "decay 1 is no decay": (
-        lambda: normalisation.decayed(X, 1.0), lambda: normalisation.cumulative(X, 0.0), 0, 1e-12),
+        lambda: normalisation.compute_decayed_statistics(X, 1.0),
+        lambda: normalisation.compute_cumulative_statistics(X, 0.0), 0, 1e-12),
     "once its beginning has decayed, an uncorrected variance is the variance": (
-        lambda: normalisation.uncorrected(LATE, 0.9).variance[-1],
-        lambda: normalisation.decayed(LATE, 0.9).variance[-1], 1e-6, 0),
+        lambda: normalisation.compute_uncorrected_statistics(LATE, 0.9).variance[-1],
+        lambda: normalisation.compute_decayed_statistics(LATE, 0.9).variance[-1], 1e-6, 0),
     "without a prior batches have the statistics of all rows": (
-        lambda: normaliser.Statistics(0.0, 0.0, 0.0).merge(BATCHES[0]).merge(BATCHES[1]),
+        lambda: normaliser.Statistics(0.0, 0.0, 0.0).merge_batch(BATCHES[0]).merge_batch(
+            BATCHES[1]),
         lambda: (ROWS.mean(), ROWS.var(), 6.0), 1e-6, 0),
     "k1 and k3 agree where ratios average to one": (
         lambda: schedules.estimate_kl(np.array([0.6, 1.4]), "k1"),
@@ -112,7 +118,8 @@ EQUATIONS = {
     },
     **{
         f"the law of the noise is that of a large sample: {law}": (
-            lambda law=law: sample_statistics(*law), lambda law=law: td3.noise_statistics(*law),
+            lambda law=law: sample_statistics(*law),
+            lambda law=law: td3.compute_clipped_noise_statistics(*law),
             0.02, 0)
         for law in ((0.2, 0.5), (0.2, np.inf), (1.0, 0.5), (0.0, 0.5))
     },
@@ -130,8 +137,10 @@ def test_an_equation_holds(name: str):
 def test_the_temperature_gradient_is_the_derivative_of_its_loss(form: str):
     """Central differences in log alpha."""
     log_probs, step = np.array([0.5, 3.0]), 1e-6
-    above, below = (sac.temperature_loss(0.4 + s, log_probs, -2.0, form) for s in (step, -step))
-    gradient = sac.temperature_gradient(0.4, log_probs, -2.0, form)
+    above, below = (
+        sac.compute_temperature_loss(0.4 + s, log_probs, -2.0, form) for s in (step, -step)
+    )
+    gradient = sac.compute_temperature_gradient(0.4, log_probs, -2.0, form)
     assert gradient == pytest.approx((above - below) / (2 * step), rel=1e-6)
 
 
@@ -145,8 +154,8 @@ def test_a_squashed_gaussian_integrates_to_one_only_with_the_exact_correction():
 
         return float(integrate.quad(density, -1, 1)[0])
 
-    assert mass(sac.tanh_correction_exact) == pytest.approx(1.0, abs=1e-6)
-    assert mass(lambda x: -sac.tanh_correction_exact(x)) < 0.9
+    assert mass(sac.compute_exact_tanh_correction) == pytest.approx(1.0, abs=1e-6)
+    assert mass(lambda x: -sac.compute_exact_tanh_correction(x)) < 0.9
 
 
 def test_the_standard_deviation_of_clipped_noise_is_that_of_its_integral():
@@ -154,17 +163,17 @@ def test_the_standard_deviation_of_clipped_noise_is_that_of_its_integral():
     integral, _ = integrate.quad(
         lambda z: min(z**2, 0.25) * stats.norm.pdf(z, scale=0.2), -3, 3, points=[-0.5, 0.5]
     )
-    assert td3.clipped_gaussian_std(0.2, 0.5) == pytest.approx(np.sqrt(integral), rel=1e-8)
+    assert td3.compute_clipped_gaussian_std(0.2, 0.5) == pytest.approx(np.sqrt(integral), rel=1e-8)
 
 
 def test_adding_the_discounted_value_to_a_truncated_reward_gives_the_same_advantages():
     """Reward 2 + 0.5 * 5 and a terminal step: the other way to write a truncation."""
     rewards, values, following = RNG.normal(size=(3, 5))
     ends, none = np.eye(5)[2], np.zeros(5)
-    advantages = gae.advantages(
+    advantages = gae.compute_advantages(
         rewards + 0.5 * following * ends, values, following, ends, none, 0.5, 0.5
     )
-    truncated = gae.advantages(rewards, values, following, none, ends, 0.5, 0.5)
+    truncated = gae.compute_advantages(rewards, values, following, none, ends, 0.5, 0.5)
     np.testing.assert_allclose(advantages, truncated)
 
 
@@ -173,7 +182,7 @@ def test_lambda_one_is_the_discounted_return_minus_the_value():
     rewards, values = RNG.normal(size=9), RNG.normal(size=9)
     following = np.append(values[1:], RNG.normal())
     end = np.eye(9)[8]
-    advantages = gae.advantages(rewards, values, following, end, np.zeros(9), 0.9, 1.0)
+    advantages = gae.compute_advantages(rewards, values, following, end, np.zeros(9), 0.9, 1.0)
     returns = [np.sum(rewards[t:] * 0.9 ** np.arange(9 - t)) for t in range(9)]
     np.testing.assert_allclose(advantages, returns - values)
 
@@ -181,8 +190,12 @@ def test_lambda_one_is_the_discounted_return_minus_the_value():
 def test_the_pessimistic_loss_bounds_all_others_from_above():
     """It is the largest loss, so the smallest objective, on random ratios."""
     ratios, advantages = np.exp(RNG.normal(size=50)), RNG.normal(size=50)
-    loss = ppo.loss_pessimistic(ratios, advantages, 0.2)
-    for surrogate in (ppo.loss_no_clip, ppo.loss_clip_without_minimum, ppo.loss_optimistic):
+    loss = ppo.compute_pessimistic_loss(ratios, advantages, 0.2)
+    for surrogate in (
+        ppo.compute_loss_without_clip,
+        ppo.compute_loss_without_minimum,
+        ppo.compute_optimistic_loss,
+    ):
         assert loss > surrogate(ratios, advantages, 0.2)
 
 
@@ -190,7 +203,7 @@ def test_the_elementwise_maximum_is_never_below_any_other_clip_against_the_retur
     """The maximum of sums lies between it and the forced clip."""
     values, old, returns = RNG.normal(size=(3, 40))
     loss = {
-        clip: ppo.value_loss(values, old, returns, 0.2, clip)
+        clip: ppo.compute_value_loss(values, old, returns, 0.2, clip)
         for clip in ("off", "forced", "elementwise_max", "max_of_sums")
     }
     assert loss["elementwise_max"] > loss["max_of_sums"] >= max(loss["off"], loss["forced"])
@@ -200,7 +213,7 @@ def test_an_orthogonal_matrix_times_a_gain_has_the_gain_as_every_singular_value(
     """A tall random orthogonal matrix."""
     orthogonal, _ = np.linalg.qr(RNG.normal(size=(6, 3)))
     singular_values = np.linalg.svd(2.0 * orthogonal, compute_uv=False)
-    expected = loops.orthogonal_singular_values(np.array([2.0]))
+    expected = loops.compute_statistics_of_orthogonal_networks(np.array([2.0]))
     np.testing.assert_allclose([singular_values.min(), singular_values.max(), 0.0], expected)
 
 
@@ -212,7 +225,7 @@ def test_merging_batches_gives_the_cumulative_statistics():
         squares = variance * count + np.var(batch) * len(batch)
         squares += delta**2 * count * len(batch) / total
         mean, variance, count = mean + delta * len(batch) / total, squares / total, total
-    merged = normalisation.cumulative(X).at(-1)
+    merged = normalisation.compute_cumulative_statistics(X).select_statistics_at(-1)
     assert (merged.mean, merged.variance) == (pytest.approx(mean), pytest.approx(variance))
 
 
@@ -221,7 +234,7 @@ def test_the_minimum_of_the_weighted_distance_is_the_quantile():
     samples = np.arange(1.0, 10.0)
     grid = np.linspace(0.0, 10.0, 1001)
     errors = samples[None, :] - grid[:, None]
-    losses = (quantiles.weight(0.25, errors) * np.abs(errors)).mean(axis=1)
+    losses = (quantiles.compute_quantile_weight(0.25, errors) * np.abs(errors)).mean(axis=1)
     assert grid[np.argmin(losses)] == pytest.approx(3.0)
 
 
@@ -236,6 +249,6 @@ def test_the_fisher_information_is_the_curvature_of_the_divergence():
         )
         return float(value)
 
-    information = trpo.fisher()
+    information = trpo.compute_fisher_information()
     assert divergence(step, 0.0) == pytest.approx(0.5 * information[0, 0] * step**2, rel=1e-2)
     assert divergence(0.0, step) == pytest.approx(0.5 * information[1, 1] * step**2, rel=1e-2)

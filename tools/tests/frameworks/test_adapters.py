@@ -17,7 +17,7 @@ from rlregress.probing.interface import Unsupported
 from tools.tests.small_adapters import SmallAdapter
 
 KINDS = {kind.__name__.lower(): kind for kind in kinds.Kind.__subclasses__()}
-INSTALLED = {adapter.name: adapter for adapter in frameworks.installed()}
+INSTALLED = {adapter.name: adapter for adapter in frameworks.list_installed_adapters()}
 
 
 def functions(kind):
@@ -47,20 +47,22 @@ def test_functions_take_what_their_kind_describes(name, kind):
         defined = getattr(made._module, function, None)
         if defined is not None:
             count = len(inspect.signature(described).parameters) - 1
-            inspect.signature(defined).bind(*range(count), **made._arguments)
+            inspect.signature(defined).bind(*range(count), **made._make_arguments)
 
 
-@pytest.mark.parametrize("name", [name for name in frameworks.names() if name in INSTALLED])
+@pytest.mark.parametrize(
+    "name", [name for name in frameworks.list_framework_names() if name in INSTALLED]
+)
 def test_a_package_of_a_kind_finds_no_function_that_its_kind_does_not_describe(name):
     """A function of another name would never be called; a module of its name would hide it."""
-    package = importlib.import_module(frameworks.get(name).package)
+    package = importlib.import_module(frameworks.get_adapter(name).package)
     for kind, described in KINDS.items():
         path = Path(package.__file__).parent / kind / "__init__.py"
         modules = {module.stem for module in path.parent.glob("*.py")}
         assert modules & functions(described).keys() == set(), f"{name}: {kind}"
         tree = ast.parse(path.read_text() if path.exists() else "")
         for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("find_in"):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("make_lazy_getattr"):
                 found = {
                     word for module in node.keywords for word in ast.literal_eval(module.value)
                 }
@@ -71,24 +73,25 @@ def test_what_an_adapter_leaves_out_is_unsupported_or_empty():
     """Tables are empty; what has to return something says that the adapter has none."""
     adapter = SmallAdapter()
     empty = (
-        adapter.observe.probes, adapter.observe.absent, adapter.train.trainings,
-        adapter.call.generated_calls, adapter.read.other_defaults, adapter.load.saved_files,
+        adapter.observe.list_probes, adapter.observe.list_absent_details,
+        adapter.train.list_trainings, adapter.call.list_generated_calls,
+        adapter.read.read_other_defaults, adapter.load.list_saved_files,
     )  # fmt: skip
     assert [of() for of in empty] == [{}] * len(empty)
-    assert adapter.trace_trainings() == {}
+    assert adapter.list_trace_trainings() == {}
     with pytest.raises(Unsupported, match="the adapter of Some has no transitions"):
-        adapter.train.transitions(None, 1)
+        adapter.train.collect_transitions(None, 1)
     with pytest.raises(Unsupported, match="the adapter of Some has no defaults"):
-        adapter.read.defaults()
+        adapter.read.read_defaults()
     with pytest.raises(UserError, match="files of Some do not say how they are loaded"):
-        adapter.load.user_agent("agent")
-    assert adapter.train.no_resume_reason()
+        adapter.load.load_user_agent("agent")
+    assert adapter.train.explain_no_resume()
     assert not adapter.load
-    assert SmallAdapter({"saved_files": dict}).load
+    assert SmallAdapter({"list_saved_files": dict}).load
 
 
 def test_an_adapter_in_one_module_has_no_kinds():
     """Its package is no package, and that is no error."""
     made = Adapter("some", "ast", Framework("Some", ("some",)))
-    assert made.observe.probes() == {}
+    assert made.observe.list_probes() == {}
     assert not made.observe

@@ -15,7 +15,7 @@ import torch
 
 from rlregress.errors import UserError
 from rlregress.frameworks.cleanrl import oldvec, restored, shim
-from rlregress.frameworks.cleanrl.running import StopRun, run_script
+from rlregress.frameworks.cleanrl.running import StopRun, run_script_to_end
 from tests_behavior.counter import StepCounter
 from tests_behavior.limit import LimitIs
 
@@ -101,13 +101,13 @@ def script(tmp_path):
 
 def test_a_script_runs_as_main_with_its_arguments(script):
     """The globals of the script are there afterwards, with the arguments that were given."""
-    run = run_script(script(NEW), {"steps": 3}, make_env=StepCounter)
+    run = run_script_to_end(script(NEW), {"steps": 3}, make_env=StepCounter)
     assert run["args"].steps == 3
     assert run["args"].cuda is False
     assert run["__name__"] == "__main__"
     assert run.output == "done\n"
     assert not run.stopped
-    assert [step for step, _ in run.logged("drawn")] == [0, 1, 2]
+    assert [step for step, _ in run.list_logged_values("drawn")] == [0, 1, 2]
 
 
 def test_everything_is_as_before(script):
@@ -130,19 +130,19 @@ def test_everything_is_as_before(script):
         }
 
     before = state()
-    run = run_script(script(NEW), make_env=StepCounter)
+    run = run_script_to_end(script(NEW), make_env=StepCounter)
     assert state() == before
     assert not os.path.exists(run["folder"])
-    run_script(script(OLD), make_env=StepCounter)
+    run_script_to_end(script(OLD), make_env=StepCounter)
     assert state() == before
     with pytest.raises(ZeroDivisionError):
-        run_script(script(NEW + "    1 / 0\n"), make_env=StepCounter)
+        run_script_to_end(script(NEW + "    1 / 0\n"), make_env=StepCounter)
     assert state() == before
 
 
 def test_a_run_ends_on_the_step(script):
     """A run that is to stop has done exactly so many steps, and says that it was stopped."""
-    run = run_script(script(NEW), make_env=StepCounter, stop=7)
+    run = run_script_to_end(script(NEW), make_env=StepCounter, stop=7)
     assert (run.steps, run.stopped, len(run["rows"])) == (7, True, 6)
 
 
@@ -155,13 +155,13 @@ def test_no_handler_of_a_script_catches_the_end(script):
         "    except Exception:\n        return None\n\n@dataclass\n",
     )
     assert issubclass(StopRun, BaseException)
-    assert run_script(script(text), make_env=StepCounter, stop=4).steps == 4
+    assert run_script_to_end(script(text), make_env=StepCounter, stop=4).steps == 4
 
 
 def test_only_the_training_is_counted(script):
     """Steps count over all environments, and those of a later evaluation do not."""
     recorded = []
-    run = run_script(
+    run = run_script_to_end(
         script(NEW),
         {"num_envs": 2},
         make_env=StepCounter,
@@ -178,8 +178,10 @@ def test_drawing_in_between_leaves_no_trace(script, guarded):
     def draw(run):
         random.random(), np.random.rand(), torch.rand(1)
 
-    alone = run_script(script(NEW), make_env=StepCounter)
-    recorded = run_script(script(NEW), make_env=StepCounter, on_step=draw, guard_random=guarded)
+    alone = run_script_to_end(script(NEW), make_env=StepCounter)
+    recorded = run_script_to_end(
+        script(NEW), make_env=StepCounter, on_step=draw, guard_random=guarded
+    )
     assert (recorded["drawn"] == alone["drawn"]) is guarded
 
 
@@ -191,7 +193,7 @@ def test_a_hook_is_outside_of_the_script(script, capsys):
         folders.add(os.getcwd())
         print("from the hook")
 
-    run = run_script(script(NEW), {"steps": 2}, make_env=StepCounter, on_step=look)
+    run = run_script_to_end(script(NEW), {"steps": 2}, make_env=StepCounter, on_step=look)
     assert folders == {os.getcwd()} != {run["folder"]}
     assert run.output == "done\n"
     assert capsys.readouterr().out == "from the hook\n" * 2
@@ -199,16 +201,18 @@ def test_a_hook_is_outside_of_the_script(script, capsys):
 
 def test_an_episode_is_reset_within_its_last_step(script):
     """No row is bogus: after 7 comes 0, with the reward of the step, and the final observation."""
-    run = run_script(script(NEW), make_env=StepCounter)
+    run = run_script_to_end(script(NEW), make_env=StepCounter)
     assert [row[0] for row in run["rows"]] == [n % 8 for n in range(20)]
     assert all(row[2] == 1.0 for row in run["rows"])
     assert run["finals"] == [0, 0]
 
 
-@pytest.mark.skipif(not shim.is_needed(), reason="this Gymnasium is as the scripts expect it")
+@pytest.mark.skipif(
+    not shim.is_gymnasium_newer_than_scripts(), reason="this Gymnasium is as the scripts expect it"
+)
 def test_without_the_shim_there_are_bogus_rows(script):
     """Control: on Gymnasium 1.x every ninth step is a reset in disguise, and nothing says so."""
-    run = run_script(script(NEW), make_env=StepCounter, shimmed=False)
+    run = run_script_to_end(script(NEW), make_env=StepCounter, shimmed=False)
     bogus = [row for row in run["rows"] if row[2] == 0.0]
     assert len(bogus) == 2
     assert {row[:2] for row in bogus} == {(8.0, 0.0)}
@@ -223,7 +227,7 @@ def test_the_end_of_an_episode_is_reported_by_environment():
 
     long = partial(gymnasium.wrappers.TimeLimit, max_episode_steps=5)
     make = [lambda: made(LimitIs.TERMINATION), lambda: long(made(LimitIs.TERMINATION))]
-    [vector] = [p[2] for p in shim.list_patches() if p[1] == "SyncVectorEnv"] or [
+    [vector] = [p[2] for p in shim.list_patches_of_gymnasium() if p[1] == "SyncVectorEnv"] or [
         gymnasium.vector.SyncVectorEnv
     ]
     environments = vector(make)
@@ -239,12 +243,12 @@ def test_the_end_of_an_episode_is_reported_by_environment():
 def test_an_unknown_argument_is_one_sentence(script, text):
     """An argument that the script does not have is named."""
     with pytest.raises(UserError, match=r"toy_continuous_action\.py .*nope"):
-        run_script(script(text), {"nope": 1}, make_env=StepCounter)
+        run_script_to_end(script(text), {"nope": 1}, make_env=StepCounter)
 
 
 def test_a_script_for_gym_steps_with_four_values(script):
     """Done says truncation and termination alike, and the reset is the script's."""
-    run = run_script(script(OLD), make_env=StepCounter)
+    run = run_script_to_end(script(OLD), make_env=StepCounter)
     assert [row[2] for row in run["rows"]] == [False, False, True]
     assert run["rows"][-1][3]["TimeLimit.truncated"] is True
     assert run.steps == 3
@@ -252,7 +256,7 @@ def test_a_script_for_gym_steps_with_four_values(script):
 
 def test_a_vectorised_script_for_gym_is_reset_by_its_environment(script):
     """The last step answers with the first observation; the final one is in the info."""
-    run = run_script(script(OLD), {"num_envs": 2}, make_env=StepCounter)
+    run = run_script_to_end(script(OLD), {"num_envs": 2}, make_env=StepCounter)
     assert [row[0][0, 2] for row in run["rows"]] == [1, 2, 3, 4, 5, 6, 7, 0, 1, 2]
     assert run["rows"][7][3][1]["terminal_observation"][2] == 8
     assert run.steps == 20
@@ -262,11 +266,14 @@ def test_a_vectorised_script_for_gym_is_reset_by_its_environment(script):
 def test_who_stops_a_script_stops_it():
     """An end from outside is none of the arguments' making; argparse's own is one sentence."""
     path = Path("dqn.py")
-    with pytest.raises(SystemExit) as end, restored.convert_argument_errors(path, False):
+    with (
+        pytest.raises(SystemExit) as end,
+        restored.convert_argument_errors_to_sentence(path, False),
+    ):
         raise SystemExit(143)
     assert end.value.code == 143
     with (
         pytest.raises(UserError, match=r"dqn\.py does not take these arguments"),
-        restored.convert_argument_errors(path, False),
+        restored.convert_argument_errors_to_sentence(path, False),
     ):
         raise SystemExit(2)

@@ -22,8 +22,8 @@ from rlregress.frameworks.cleanrl.script import (
     SliceFailed,
     SliceUnbound,
 )
-from rlregress.frameworks.cleanrl.slices import run_context, run_slice
-from rlregress.frameworks.cleanrl.stubs import Fn, make_arguments, read_defaults
+from rlregress.frameworks.cleanrl.slices import run_slice_of_place, run_statements_before_place
+from rlregress.frameworks.cleanrl.stubs import Fn, make_arguments_of_script, read_defaults_of_script
 from rlregress.probing.framework_errors import was_raised_in
 from rlregress.probing.interface import Unprobed
 
@@ -112,8 +112,8 @@ GIVEN = {"args": Chosen, "sampled": torch.tensor([1.0, 5.0])}
 
 def test_a_quantity_comes_from_the_statements_that_it_needs(toy):
     """Names that are not given come from the script itself, imports and constants included."""
-    found = run_slice(toy.find_binding("loss", "loss"), GIVEN)
-    assert found.number("loss") == pytest.approx(0.5 * (4.0 + 4.0) / 2)
+    found = run_slice_of_place(toy.find_statement_binding("loss", "loss"), GIVEN)
+    assert found.get_number("loss") == pytest.approx(0.5 * (4.0 + 4.0) / 2)
     assert "writer" not in found
     assert "total" not in found
 
@@ -124,8 +124,8 @@ def test_a_name_bound_in_both_branches_is_decided_by_the_script(toy):
     class Whole(Chosen):
         halve = False
 
-    found = run_slice(toy.find_binding("loss", "loss"), {**GIVEN, "args": Whole})
-    assert found.number("loss") == pytest.approx(4.0)
+    found = run_slice_of_place(toy.find_statement_binding("loss", "loss"), {**GIVEN, "args": Whole})
+    assert found.get_number("loss") == pytest.approx(4.0)
     assert found.guards == ("step > args.start",)
 
 
@@ -135,9 +135,11 @@ def test_a_name_bound_before_and_within_a_branch_is_what_it_is_after_both(toy):
     class Strict(Chosen):
         strict = True
 
-    place = toy.find_binding("penalty", "penalty")
-    assert run_slice(place, GIVEN).number("penalty") == pytest.approx(2.0)
-    assert run_slice(place, {**GIVEN, "args": Strict}).number("penalty") == pytest.approx(4.0)
+    place = toy.find_statement_binding("penalty", "penalty")
+    assert run_slice_of_place(place, GIVEN).get_number("penalty") == pytest.approx(2.0)
+    assert run_slice_of_place(place, {**GIVEN, "args": Strict}).get_number(
+        "penalty"
+    ) == pytest.approx(4.0)
 
 
 def test_tests_around_a_quantity_are_recorded_and_not_evaluated(toy):
@@ -146,9 +148,11 @@ def test_tests_around_a_quantity_are_recorded_and_not_evaluated(toy):
     class Never(Chosen):
         start = 10**9
 
-    found = run_slice(toy.find_binding("target", "target"), {**GIVEN, "args": Never})
+    found = run_slice_of_place(
+        toy.find_statement_binding("target", "target"), {**GIVEN, "args": Never}
+    )
     assert found.guards == ("step > args.start",)
-    assert found.vector("target").tolist() == [2.0, 10.0]
+    assert found.get_vector("target").tolist() == [2.0, 10.0]
     assert not found["target"].requires_grad
 
 
@@ -156,44 +160,54 @@ def test_an_else_is_recorded_with_its_negation(tmp_path):
     """The guard of the second branch is the test with "not" before it."""
     path = tmp_path / "two.py"
     path.write_text("if a:\n    pass\nelse:\n    x = 1\n")
-    assert run_slice(Script(path).find_binding("x", "x"), {"a": True}).guards == ("not (a)",)
+    assert run_slice_of_place(
+        Script(path).find_statement_binding("x", "x"), {"a": True}
+    ).guards == ("not (a)",)
 
 
 def test_what_is_given_is_not_made_by_the_script(toy):
     """Statements that would bind a given name are left out."""
-    found = run_slice(toy.find_binding("loss", "loss"), {**GIVEN, "weight": torch.zeros(1)})
-    assert found.number("loss") == pytest.approx(0.5 * (1.0 + 25.0) / 2)
+    found = run_slice_of_place(
+        toy.find_statement_binding("loss", "loss"), {**GIVEN, "weight": torch.zeros(1)}
+    )
+    assert found.get_number("loss") == pytest.approx(0.5 * (1.0 + 25.0) / 2)
 
 
 def test_a_function_may_use_one_that_is_defined_after_it(toy):
     """What a function needs is looked for in the whole script."""
-    assert run_slice(toy.find_binding("function", "doubled"), {})["doubled"](2.0) == 4.0
+    assert (
+        run_slice_of_place(toy.find_statement_binding("function", "doubled"), {})["doubled"](2.0)
+        == 4.0
+    )
 
 
 def test_a_class_that_names_itself_can_be_loaded(toy):
     """The name of a class within its own body is no need."""
     assert (
-        run_slice(toy.find_binding("network", "Network"), {})["Network"](3).layer.in_features == 3
+        run_slice_of_place(toy.find_statement_binding("network", "Network"), {})["Network"](
+            3
+        ).layer.in_features
+        == 3
     )
 
 
 def test_settings_of_imported_modules_are_not_made(toy):
     """A slice through ``torch`` leaves the switches of torch alone."""
     before = torch.backends.cudnn.benchmark
-    run_slice(toy.find_binding("loss", "loss"), GIVEN)
+    run_slice_of_place(toy.find_statement_binding("loss", "loss"), GIVEN)
     assert torch.backends.cudnn.benchmark == before
 
 
 def test_a_statement_can_be_run_again_on_what_it_found_before(toy):
     """``context`` makes what a place needs once; the place changes it as often as it is run."""
-    place = toy.find_shape(
+    place = toy.find_statement_of_shape(
         "update",
         lambda node: isinstance(node, ast.If) and "start" in ast.unparse(node.test),
         "an 'if' on the start",
     )
-    names = {**GIVEN, **run_context(place, {**GIVEN, "step": 1})}
+    names = {**GIVEN, **run_statements_before_place(place, {**GIVEN, "step": 1})}
     for step in (1, 2):
-        names["total"] = run_slice(place, {**names, "step": step})["total"]
+        names["total"] = run_slice_of_place(place, {**names, "step": step})["total"]
     assert float(names["weight"].grad) == pytest.approx(0.0)
     assert float(names["total"].detach()) == pytest.approx(4.0)
 
@@ -201,7 +215,7 @@ def test_a_statement_can_be_run_again_on_what_it_found_before(toy):
 def test_a_lost_anchor_of_an_unknown_script_names_what_was_tried_and_what_is_near(toy):
     """Nobody has looked at this file: that is an error with the nearest names, not a failure."""
     with pytest.raises(AnchorLost) as caught:
-        toy.find_binding("policy loss", "policy_loss", "los")
+        toy.find_statement_binding("policy loss", "policy_loss", "los")
     assert not caught.value.known
     assert str(caught.value).startswith(f"toy.py ({toy.sha256[:12]}): policy loss: ")
     assert "nothing is assigned to policy_loss, los; nearest names: loss" in str(caught.value)
@@ -211,7 +225,7 @@ def test_a_lost_anchor_of_an_unknown_script_names_what_was_tried_and_what_is_nea
 def test_a_lost_anchor_of_a_known_script_is_a_failure(known_toy):
     """The suite was written for this file: the fault is the suite's."""
     with pytest.raises(AnchorLost, match="a fault of the suite") as caught:
-        known_toy.find_binding("policy loss", "policy_loss")
+        known_toy.find_statement_binding("policy loss", "policy_loss")
     assert caught.value.known
 
 
@@ -219,9 +233,12 @@ def test_a_lost_anchor_of_a_known_script_is_a_failure(known_toy):
 def test_what_cannot_be_asked_is_judged_by_whether_the_script_is_known(fixture, request):
     """Never a pass: unprobed where the script is new, a plain failure where it is known."""
     script = request.getfixturevalue(fixture)
-    detail = registry.get("sac.critic_loss.scale")
-    judgement = fingerprint.run_probe(
-        detail, lambda inputs: run_slice(script.find_binding("q", "qf_loss"), {}).vector("qf_loss")
+    detail = registry.get_detail("sac.critic_loss.scale")
+    judgement = fingerprint.run_and_judge_probe(
+        detail,
+        lambda inputs: run_slice_of_place(script.find_statement_binding("q", "qf_loss"), {}).vector(
+            "qf_loss"
+        ),
     )
     assert judgement.variant is None
     assert "nothing is assigned to qf_loss" in judgement.reason
@@ -233,8 +250,8 @@ def test_a_name_that_a_run_or_a_slice_did_not_bind_is_a_lost_anchor(toy):
     run_of_toy = ScriptRun(toy.path, {"weight": 1.0})
     for query in (
         lambda: run_of_toy["weigth"],
-        lambda: parts.find_part({"__file__": str(toy.path)}, "policy", "weigth"),
-        lambda: run_slice(toy.find_binding("rate", "SCALE"), {})["weigth"],
+        lambda: parts.find_first_variable({"__file__": str(toy.path)}, "policy", "weigth"),
+        lambda: run_slice_of_place(toy.find_statement_binding("rate", "SCALE"), {})["weigth"],
     ):
         with pytest.raises(AnchorLost, match="nothing is assigned to weigth; nearest .*weight"):
             query()
@@ -244,11 +261,11 @@ def test_a_name_that_a_run_or_a_slice_did_not_bind_is_a_lost_anchor(toy):
 
 def test_a_stand_in_that_the_statements_do_not_read_is_a_lost_anchor(toy):
     """They would use a part of their own, and a number would come out that says nothing."""
-    place, zero = toy.find_binding("loss", "loss"), torch.zeros(1)
-    found = run_slice(place, {**GIVEN, "weight": zero}, used=("weight",))
-    assert found.number("loss") == pytest.approx(0.5 * (1.0 + 25.0) / 2)
+    place, zero = toy.find_statement_binding("loss", "loss"), torch.zeros(1)
+    found = run_slice_of_place(place, {**GIVEN, "weight": zero}, used=("weight",))
+    assert found.get_number("loss") == pytest.approx(0.5 * (1.0 + 25.0) / 2)
     with pytest.raises(AnchorLost, match="loss: nothing is assigned to weigth; nearest .*weight"):
-        run_slice(place, {**GIVEN, "weigth": zero}, used=("weigth",))
+        run_slice_of_place(place, {**GIVEN, "weigth": zero}, used=("weigth",))
 
 
 def test_only_the_policy_loss_that_is_not_there_is_the_error_of_logging(toy, monkeypatch):
@@ -258,7 +275,7 @@ def test_only_the_policy_loss_that_is_not_there_is_the_error_of_logging(toy, mon
     def failing(*_, **__):
         raise NameError(f"name '{missing}' is not defined")
 
-    monkeypatch.setattr(traps.small_runs, "run_off_policy", failing)
+    monkeypatch.setattr(traps.small_runs, "run_off_policy_script", failing)
     source = SimpleNamespace(script=lambda name: toy)
     probe = traps.PROBES["logging.before_policy_update"]
     missing = "actor_loss"
@@ -282,7 +299,9 @@ def test_an_error_of_the_framework_is_told_from_one_of_the_probe():
 def test_a_shape_that_no_statement_has_is_lost(toy):
     """The report gives the shape in words."""
     with pytest.raises(AnchorLost, match="no statement is a loop that waits"):
-        toy.find_shape("waiting", lambda node: isinstance(node, ast.While), "a loop that waits")
+        toy.find_statement_of_shape(
+            "waiting", lambda node: isinstance(node, ast.While), "a loop that waits"
+        )
 
 
 def test_a_name_bound_in_and_before_a_loop_is_ambiguous(tmp_path):
@@ -291,43 +310,55 @@ def test_a_name_bound_in_and_before_a_loop_is_ambiguous(tmp_path):
     path.write_text("alpha = 1\nfor i in range(3):\n    alpha = 2 * alpha\n")
     script = Script(path)
     with pytest.raises(AnchorAmbiguous, match=r"several assignments to 'alpha' \(lines 1, 3\)"):
-        script.find_binding("temperature", "alpha")
-    assert run_slice(script.find_binding("temperature", "alpha", which="first"), {})["alpha"] == 1
-    assert run_slice(script.find_binding("temperature", "alpha", which="last"), {})["alpha"] == 2
+        script.find_statement_binding("temperature", "alpha")
+    assert (
+        run_slice_of_place(
+            script.find_statement_binding("temperature", "alpha", which="first"), {}
+        )["alpha"]
+        == 1
+    )
+    assert (
+        run_slice_of_place(script.find_statement_binding("temperature", "alpha", which="last"), {})[
+            "alpha"
+        ]
+        == 2
+    )
 
 
 def test_several_statements_of_a_shape_are_ambiguous(toy):
     """One of them has to be chosen by its place."""
     is_if = ("tests", lambda node: isinstance(node, ast.If), "an 'if'")
     with pytest.raises(AnchorAmbiguous, match="several statements that are an 'if'"):
-        toy.find_shape(*is_if)
-    assert "__main__" in ast.unparse(toy.find_shape(*is_if, "outermost").statement.test)
+        toy.find_statement_of_shape(*is_if)
+    assert "__main__" in ast.unparse(
+        toy.find_statement_of_shape(*is_if, "outermost").statement.test
+    )
 
 
 def test_a_name_that_nothing_binds_is_named(toy):
     """Neither given nor bound above the place: the slice says which."""
     with pytest.raises(SliceUnbound, match=r"loss: line \d+ needs args, sampled, which nothing"):
-        run_slice(toy.find_binding("loss", "loss"), {})
+        run_slice_of_place(toy.find_statement_binding("loss", "loss"), {})
 
 
 def test_packages_that_slices_must_not_import_stay_unbound(toy):
     """An import that is not on the list of allowed ones is not done."""
     with pytest.raises(SliceUnbound, match="needs board, which nothing before it binds"):
-        run_slice(toy.find_binding("writer", "writer"), {})
+        run_slice_of_place(toy.find_statement_binding("writer", "writer"), {})
 
 
 def test_an_error_within_a_slice_names_the_line_of_the_script(toy):
     """What the statements raise is reported with the script, the quantity and the line."""
     line = TOY.splitlines().index("            errors = sampled - weight") + 1
     with pytest.raises(SliceFailed, match=f"loss: TypeError at line {line}: ") as caught:
-        run_slice(toy.find_binding("loss", "loss"), {**GIVEN, "sampled": "text"})
+        run_slice_of_place(toy.find_statement_binding("loss", "loss"), {**GIVEN, "sampled": "text"})
     assert isinstance(caught.value, Unprobed)
 
 
 def test_defaults_are_read_from_a_class_of_arguments(toy):
     """Literals, int and float are evaluated; what is computed from the file's name is left out."""
-    assert read_defaults(toy) == {"steps": 100, "rate": 3e-4, "halve": True}
-    assert make_arguments(toy, rate=1.0).rate == 1.0
+    assert read_defaults_of_script(toy) == {"steps": 100, "rate": 3e-4, "halve": True}
+    assert make_arguments_of_script(toy, rate=1.0).rate == 1.0
 
 
 def test_defaults_are_read_from_calls_that_add_arguments(tmp_path):
@@ -340,7 +371,7 @@ def test_defaults_are_read_from_calls_that_add_arguments(tmp_path):
         "    parser.add_argument('--learning-rate', type=float, default=7e-4)\n"
         "    parser.add_argument('--name', default=__file__)\n"
     )
-    assert read_defaults(Script(path)) == {"learning_rate": 7e-4}
+    assert read_defaults_of_script(Script(path)) == {"learning_rate": 7e-4}
 
 
 def test_a_stub_of_a_network_takes_a_device_and_keeps_what_it_was_called_with():

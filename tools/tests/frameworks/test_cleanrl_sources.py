@@ -40,9 +40,9 @@ def test_a_checkout_is_found_by_the_environment_variable(checkout, monkeypatch):
     """Its label is HEAD, its version the one that it states."""
     monkeypatch.setenv(script_sources.VARIABLE, str(checkout))
     adapter = cleanrl.CleanRL()
-    assert adapter.available()[0] == "HEAD"
-    assert adapter.code.versions()["cleanrl"] == "2.0.0b1"
-    assert adapter.at("HEAD").full_name == "cleanrl@HEAD"
+    assert adapter.list_copies()[0] == "HEAD"
+    assert adapter.code.map_package_versions()["cleanrl"] == "2.0.0b1"
+    assert adapter.get_copy("HEAD").full_name == "cleanrl@HEAD"
 
 
 def test_a_folder_made_by_pip_has_the_label_of_its_version(checkout, monkeypatch):
@@ -50,8 +50,8 @@ def test_a_folder_made_by_pip_has_the_label_of_its_version(checkout, monkeypatch
     other = make_target(checkout.parent / "target")
     monkeypatch.setenv(script_sources.VARIABLE, f"{checkout}{os.pathsep}{other}")
     adapter = cleanrl.CleanRL()
-    assert adapter.available()[:2] == ["HEAD", "0.4.8"]
-    assert adapter.at("0.4.8").code.versions()["cleanrl"] == "0.4.8"
+    assert adapter.list_copies()[:2] == ["HEAD", "0.4.8"]
+    assert adapter.get_copy("0.4.8").code.map_package_versions()["cleanrl"] == "0.4.8"
 
 
 def test_a_folder_without_scripts_is_refused(tmp_path, monkeypatch):
@@ -64,9 +64,9 @@ def test_a_folder_without_scripts_is_refused(tmp_path, monkeypatch):
 def test_no_scripts_at_all_is_an_error_that_says_how_to_get_some(monkeypatch):
     """Neither a checkout nor an installed distribution."""
     monkeypatch.delenv(script_sources.VARIABLE, raising=False)
-    monkeypatch.setattr(script_sources, "_find_installed", lambda: None)
+    monkeypatch.setattr(script_sources, "_find_installed_source", lambda: None)
     with pytest.raises(UserError, match=r"there are no scripts; set CLEANRL_HOME .* pip install"):
-        cleanrl.CleanRL().code.versions()
+        cleanrl.CleanRL().code.map_package_versions()
 
 
 def test_a_copy_of_another_label_is_not_taken_instead(checkout, monkeypatch):
@@ -80,7 +80,7 @@ def test_a_script_that_a_copy_does_not_have_is_named(checkout, monkeypatch):
     """The copy, the script and the folder stand in the message."""
     monkeypatch.setenv(script_sources.VARIABLE, str(checkout))
     with pytest.raises(UserError, match=r"CleanRL HEAD has no script dqn\.py in "):
-        script_sources.find_source().script("dqn")
+        script_sources.find_source().parse_script("dqn")
 
 
 def test_a_copy_to_be_changed_is_found_as_the_original_is(checkout, monkeypatch, tmp_path):
@@ -89,14 +89,15 @@ def test_a_copy_to_be_changed_is_found_as_the_original_is(checkout, monkeypatch,
     folder = tmp_path / "copy"
     folder.mkdir()
     name = "cleanrl/ppo_continuous_action.py"
-    variables = cleanrl.CleanRL().code.copy_to_change(name, folder)
+    variables = cleanrl.CleanRL().code.copy_package_to_change(name, folder)
     (folder / name).unlink()
     (folder / name).write_text("import gymnasium as gym  # changed\n")
     for key, value in variables.items():
         monkeypatch.setenv(key, value)
     assert script_sources.find_source().label == "HEAD"
     assert (
-        "changed" in script_sources.find_source().script("ppo_continuous_action").path.read_text()
+        "changed"
+        in script_sources.find_source().parse_script("ppo_continuous_action").path.read_text()
     )
     assert "changed" not in (checkout / name).read_text()
 
@@ -115,7 +116,7 @@ def test_a_damaged_list_of_scripts_is_an_error(tmp_path, monkeypatch, listed, se
     (tmp_path / "scripts").mkdir()
     if listed is not None:
         (tmp_path / "scripts" / "cleanrl.sha256").write_text(listed)
-    monkeypatch.setattr(suite, "baselines", lambda: tmp_path)
+    monkeypatch.setattr(suite, "locate_baselines", lambda: tmp_path)
     with pytest.raises(UserError, match=sentence):
         load_known_scripts.__wrapped__()
 
@@ -140,7 +141,7 @@ def test_a_script_that_is_no_python_is_an_error_that_names_its_path(
     else:
         path.write_bytes(content)
     with pytest.raises(UserError, match=found) as caught:
-        source.script("ppo_continuous_action")
+        source.parse_script("ppo_continuous_action")
     assert isinstance(caught.value, Unprobed)
     assert not caught.value.known
     assert "ppo_continuous_action.py" in str(caught.value)
@@ -162,9 +163,11 @@ def test_the_copy_that_is_trained_has_the_name_of_its_trainings(checkout, monkey
     """It comes first wherever it lies, has no label, and every other copy has one."""
     old_copy = make_target(checkout.parent / "target")
     monkeypatch.setenv(script_sources.VARIABLE, f"{old_copy}{os.pathsep}{checkout}")
-    copies = [adapter for adapter in frameworks.installed() if adapter.name == "cleanrl"]
+    copies = [
+        adapter for adapter in frameworks.list_installed_adapters() if adapter.name == "cleanrl"
+    ]
     assert [adapter.full_name for adapter in copies][:2] == ["cleanrl", "cleanrl@0.4.8"]
-    assert copies[0].code.versions()["cleanrl"] == "2.0.0b1"
+    assert copies[0].code.map_package_versions()["cleanrl"] == "2.0.0b1"
     assert copies[0].framework.algorithms
     assert not copies[1].framework.algorithms
 

@@ -9,14 +9,14 @@ import pytest
 from rlregress.errors import UserError
 from rlregress.frameworks.cleanrl import observe, shim
 from rlregress.frameworks.cleanrl.observe import ddpg
-from rlregress.frameworks.cleanrl.running import run_script
+from rlregress.frameworks.cleanrl.running import run_script_to_end
 from rlregress.frameworks.cleanrl.script_sources import find_source
 from rlregress.frameworks.cleanrl.train.training import (
-    list_wrappers,
-    make_arguments,
+    list_wrappers_of_environment,
+    make_arguments_of_hyperparameters,
     make_observation_map,
-    make_policy,
-    prepare_run,
+    make_policy_function,
+    prepare_script_and_arguments,
     train,
 )
 from rlregress.probing.interface import TrainingRequest
@@ -97,14 +97,14 @@ def test_the_policy_is_deterministic_and_within_bounds(algorithm):
 
 def ppo_run():
     """PPO's script after a short training, and its environment."""
-    path, arguments = prepare_run(request("ppo", *SHORT["ppo"]), copy_of("HEAD"))
-    run = run_script(path, arguments, make_env=lambda: gymnasium.make("InvertedPendulum-v5"))
+    path, arguments = prepare_script_and_arguments(request("ppo", *SHORT["ppo"]), copy_of("HEAD"))
+    run = run_script_to_end(path, arguments, make_env=lambda: gymnasium.make("InvertedPendulum-v5"))
     return run, run["envs"].envs[0]
 
 
 def statistics(environment):
     """The wrapper that normalises observations."""
-    return next(w for w in list_wrappers(environment) if hasattr(w, "obs_rms"))
+    return next(w for w in list_wrappers_of_environment(environment) if hasattr(w, "obs_rms"))
 
 
 def test_a_policy_sees_what_the_training_saw():
@@ -122,14 +122,14 @@ def test_a_policy_sees_what_the_training_saw():
 def test_a_policy_neither_moves_the_statistics_nor_moves_with_them():
     """An evaluation counts nothing, and a policy keeps the statistics of its moment."""
     run, environment = ppo_run()
-    moments, policy = statistics(environment).obs_rms, make_policy(run)
+    moments, policy = statistics(environment).obs_rms, make_policy_function(run)
     observations = np.ones((3, 4))
     before, count = policy(observations), moments.count
     assert np.array_equal(policy(observations), before)
     assert moments.count == count
     moments.update(np.full((100, 4), 50.0))
     assert np.array_equal(policy(observations), before)
-    assert not np.array_equal(make_policy(run)(observations), before)
+    assert not np.array_equal(make_policy_function(run)(observations), before)
 
 
 @pytest.mark.parametrize(("requested", "done"), [(100, 128), (128, 128), (129, 192)])
@@ -155,12 +155,14 @@ def test_all_networks_are_among_the_parameters():
     }
 
 
-@pytest.mark.skipif(not shim.is_needed(), reason="this Gymnasium is as the scripts expect it")
+@pytest.mark.skipif(
+    not shim.is_gymnasium_newer_than_scripts(), reason="this Gymnasium is as the scripts expect it"
+)
 @pytest.mark.parametrize(("shimmed", "share"), [(True, 0.0), (False, 0.1)])
 def test_the_replay_buffer_holds_no_row_that_never_happened(shimmed, share):
     """On a task whose reward is always 1 no reward of 0 is stored; without the shim a tenth is."""
-    run = run_script(
-        copy_of("HEAD").script("td3_continuous_action").path,
+    run = run_script_to_end(
+        copy_of("HEAD").parse_script("td3_continuous_action").path,
         {"total_timesteps": 200, "buffer_size": 300, "env_id": "InvertedPendulum-v4"},
         shimmed=shimmed,
     )
@@ -185,7 +187,9 @@ def test_the_replay_buffer_holds_no_row_that_never_happened(shimmed, share):
 def test_what_a_script_cannot_be_given_is_one_sentence(algorithm, change, message):
     """A hyperparameter that the script cannot be given is named, with what was asked of it."""
     with pytest.raises(UserError, match=message):
-        make_arguments(algorithm, {**SHORT[algorithm][0], **change}, copy_of("HEAD"))
+        make_arguments_of_hyperparameters(
+            algorithm, {**SHORT[algorithm][0], **change}, copy_of("HEAD")
+        )
 
 
 def test_a_copy_for_gym_is_not_trained():
@@ -197,8 +201,8 @@ def test_a_copy_for_gym_is_not_trained():
 
 def test_a_copy_for_gym_can_be_run():
     """The whole script of 0.4.8 runs, over Gymnasium."""
-    run = run_script(
-        copy_of("0.4.8").script("sac_continuous_action").path,
+    run = run_script_to_end(
+        copy_of("0.4.8").parse_script("sac_continuous_action").path,
         {"total_timesteps": 30, "batch_size": 8, "learning_starts": 5},
         make_env=StepCounter,
     )
@@ -212,15 +216,17 @@ def test_the_ddpg_script_for_gym_ends_in_an_error():
     """Of 0.4.8's DDPG nothing is asked: it makes its policy without an environment, and ends."""
     scripts = copy_of("0.4.8")
     with pytest.raises(TypeError, match="missing 1 required positional argument: 'env'"):
-        run_script(
-            scripts.script("ddpg_continuous_action").path,
+        run_script_to_end(
+            scripts.parse_script("ddpg_continuous_action").path,
             {"total_timesteps": 1, "episode_length": 5},
             make_env=StepCounter,
         )
-    assert {id for id in observe.absent(scripts) if id.startswith("ddpg.")} == set(ddpg.PROBES)
+    assert {id for id in observe.list_absent_details(scripts) if id.startswith("ddpg.")} == set(
+        ddpg.PROBES
+    )
 
 
 def test_the_ddpg_script_of_a_checkout_is_asked_everything():
     """Of the latest DDPG every detail is probed."""
     scripts = copy_of("HEAD")
-    assert {id for id, _ in observe.probes(scripts)} >= set(ddpg.PROBES)
+    assert {id for id, _ in observe.list_probes(scripts)} >= set(ddpg.PROBES)

@@ -14,9 +14,9 @@ from rlregress.catalogue import documented_defaults
 from rlregress.errors import UserError
 from rlregress.hyperparameters import list_hyperparameter_sets, read_hyperparameters
 from rlregress.probing.interface import TrainingRequest
-from rlregress.probing.isolation import isolate_generators
+from rlregress.probing.isolation import isolate_random_generators
 from rlregress.training import job_plan
-from rlregress.training.budgets import load_budget, resolve_hyperparameters
+from rlregress.training.budgets import load_budget, resolve_hyperparameters_of_cell
 from rlregress.training.cell import Cell
 
 ENVIRONMENT = "InvertedPendulum-v4"
@@ -62,8 +62,8 @@ OTHER = {
 def cell_of(framework: str, algorithm: str, name: str, budget_name: str = "full") -> Cell:
     """A cell of the study; skipped where the framework cannot be trained here."""
     try:
-        trains = frameworks.get(framework).framework.algorithms
-        frameworks.get(framework).code.versions()
+        trains = frameworks.get_adapter(framework).framework.algorithms
+        frameworks.get_adapter(framework).code.map_package_versions()
     except UserError as error:
         pytest.skip(str(error))
     if algorithm not in trains:
@@ -73,14 +73,14 @@ def cell_of(framework: str, algorithm: str, name: str, budget_name: str = "full"
 
 def given_to(cell: Cell) -> dict:
     """The hyperparameters of its runs."""
-    return resolve_hyperparameters(cell, load_budget(cell.budget))
+    return resolve_hyperparameters_of_cell(cell, load_budget(cell.budget))
 
 
 @pytest.mark.parametrize("combination", EVERY, ids="-".join)
 def test_a_set_is_taken_or_it_is_said_what_is_not(combination):
     """A framework takes a set, or one sentence names exactly the hyperparameters that it cannot."""
     cell = cell_of(*combination)
-    reason = job_plan.explain_exclusion(cell)
+    reason = job_plan.explain_excluded_cell(cell)
     error = REFUSED.get(combination, set())
     assert bool(reason) == bool(error), reason
     assert "\n" not in reason
@@ -98,8 +98,10 @@ def test_an_agent_of_any_set_has_its_values(combination):
     """An agent that is built with a set has its values, as far as they can be read back."""
     cell = cell_of(*combination)
     given = given_to(cell)
-    with isolate_generators():
-        applied = frameworks.get(cell.framework).read.applied(cell.algorithm, given)
+    with isolate_random_generators():
+        applied = frameworks.get_adapter(cell.framework).read.read_applied_hyperparameters(
+            cell.algorithm, given
+        )
     assert len(applied) >= 9
     for key, value in applied.items():
         known = given.get(key, False if key == "anneal_learning_rate" else None)
@@ -139,10 +141,10 @@ def test_no_hyperparameter_is_dropped(who, of):
 
     def arguments(given):
         if framework == "rsl_rl":
-            return module.configured(given, 1)
+            return module.make_configuration_of_networks(given, 1)
         if framework == "sb3":
             return module.arguments_of(algorithm, given, (2,))
-        return module.arguments_of(algorithm, given, frameworks.get(framework).source)
+        return module.arguments_of(algorithm, given, frameworks.get_adapter(framework).source)
 
     everything = {
         key: value
@@ -186,15 +188,15 @@ def test_what_torchrl_is_given_is_read(of, monkeypatch):
 
     own = read_hyperparameters("torchrl")[algorithm]
     given = {**own, "anneal_learning_rate": True} if algorithm == "ppo" else own
-    read = _Read(training.check_hyperparameters(algorithm, given))
-    monkeypatch.setattr(applied, "check_hyperparameters", lambda *_: read)
-    applied.applied(algorithm, given)
+    read = _Read(training.check_and_select_hyperparameters(algorithm, given))
+    monkeypatch.setattr(applied, "check_and_select_hyperparameters", lambda *_: read)
+    applied.read_applied_hyperparameters(algorithm, given)
     assert set(read) == set(given)
     assert read.seen >= set(given)
     for (other, key), value in training._FIXED.items():
         if other == algorithm:
             with pytest.raises(UserError, match=f"{key} is {value} and no argument sets it"):
-                training.check_hyperparameters(algorithm, {**given, key: 0.75})
+                training.check_and_select_hyperparameters(algorithm, {**given, key: 0.75})
 
 
 def test_a_learning_rate_falls_linearly_where_a_set_says_so():
@@ -208,13 +210,13 @@ def test_a_learning_rate_falls_linearly_where_a_set_says_so():
         "rollout_steps": 64, "epochs": 1, "anneal_learning_rate": True,
     }  # fmt: skip
     request = TrainingRequest("ppo", lambda: gymnasium.make("Pendulum-v1"), given, 256, seed=0)
-    with isolate_generators(), silence_torchrl():
+    with isolate_random_generators(), silence_torchrl():
         environment = training.use_single_precision(GymWrapper(request.make_env(), device="cpu"))
         made, _ = training.BUILDERS["ppo"](
             request,
             environment,
             training.Space(environment),
-            training.check_hyperparameters("ppo", given),
+            training.check_and_select_hyperparameters("ppo", given),
         )
         rates = []
         made.register_op("pre_epoch", lambda batch: rates.append(rate(made)) or batch)
@@ -253,7 +255,7 @@ def test_a_framework_trains_with_a_set_or_refuses_it(combination):
     given, steps = _small(cell)
 
     def train():
-        return frameworks.get(framework).train.train(
+        return frameworks.get_adapter(framework).train.train(
             TrainingRequest(algorithm, lambda: gymnasium.make(ENVIRONMENT), given, steps, seed=0)
         )
 

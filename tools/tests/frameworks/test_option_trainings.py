@@ -17,10 +17,10 @@ from rlregress.probing import option_trainings
 from rlregress.probing.framework_errors import ExpectedError
 from rlregress.probing.interface import Unsupported
 from rlregress.probing.option_trainings import CapturedOptions, OptionTrainings
-from rlregress.probing.option_variants import Lacking, call_or_error
+from rlregress.probing.option_variants import Lacking, call_or_return_error
 from rlregress.probing.toys import Ends
 from rlregress.trace import trace_reader
-from rlregress.trace.trace_comparison import compare
+from rlregress.trace.trace_comparison import compare_traces
 from tools.tests.nightly import every
 
 LIBRARY = """
@@ -66,10 +66,10 @@ SHIFTING = OptionTrainings({"shift": training}, ["shifting"])
 def traced(folder: Path) -> Trace:
     """Return what is recorded of the trainings with this version of the library."""
     recorder = Recorder(events.Places([]))
-    recorder.answer_with_events(SHIFTING(Ends, 0))
+    recorder.record_runs_as_results(SHIFTING(Ends, 0))
     header = {"job": {}, "generated": True, "failure": "", "seeded": [], "lines": {}}
     events.write_trace(str(folder / "trace"), header, recorder.events)
-    return trace_reader.load(folder / "trace")
+    return trace_reader.load_trace(folder / "trace")
 
 
 def test_options_are_what_constructors_leave_at_their_defaults(monkeypatch):
@@ -118,7 +118,9 @@ def test_what_a_version_lacks_is_no_difference_and_what_it_does_otherwise_is(
     library(monkeypatch, **other)
     changed = traced(tmp_path)
     assert {event.name for event in changed.events} - {e.name for e in whole.events} == lacking
-    assert compare(whole, changed).verdict == compare(changed, whole).verdict == verdict
+    assert (
+        compare_traces(whole, changed).verdict == compare_traces(changed, whole).verdict == verdict
+    )
 
 
 def test_a_version_that_lacks_all_trainings_does_not_offer_them():
@@ -129,13 +131,13 @@ def test_a_version_that_lacks_all_trainings_does_not_offer_them():
 
     runs = OptionTrainings({"shift": lacking}, ["shifting"])(Ends, 0)
     with pytest.raises(Unsupported, match="none of these trainings"):
-        Recorder(events.Places([])).answer_with_events(runs)
+        Recorder(events.Places([])).record_runs_as_results(runs)
 
 
 ENTRIES = [
     (framework, title, name)
     for framework in ("sb3", "torchrl")
-    for title, entry in frameworks.get(framework).trace_trainings().items()
+    for title, entry in frameworks.get_adapter(framework).list_trace_trainings().items()
     if isinstance(entry, OptionTrainings)
     for name in entry.trainings
 ]
@@ -144,10 +146,12 @@ ENTRIES = [
 @pytest.mark.parametrize(("owner", "title", "name"), every(12, ENTRIES, " ".join))
 def test_each_runs_with_all_defaults(owner, title, name):
     """A training that no longer fits would turn all of its variants into the same error."""
-    entry = frameworks.get(owner).trace_trainings()[title]
+    entry = frameworks.get_adapter(owner).list_trace_trainings()[title]
     run = CapturedOptions(entry.packages).capture_during
     training = entry.trainings[name]
-    answer = call_or_error(lambda: run(lambda: option_trainings._train_seeded(training, Ends, 0)))
+    answer = call_or_return_error(
+        lambda: run(lambda: option_trainings._train_seeded(training, Ends, 0))
+    )
     if isinstance(answer, Lacking):
         pytest.skip(answer)
     assert not isinstance(answer, ExpectedError), answer
@@ -155,9 +159,11 @@ def test_each_runs_with_all_defaults(owner, title, name):
 
 def test_functions_that_a_training_calls_itself_have_options():
     """The library's own calls of functions have none: what it hands them is no choice of users."""
-    entry = frameworks.get("sb3").trace_trainings()["ppo calls-options"]
+    entry = frameworks.get_adapter("sb3").list_trace_trainings()["ppo calls-options"]
     captured = CapturedOptions(entry.packages)
     captured.capture_during(lambda: entry.trainings["ppo normalised"](Ends, 0))
-    names = {option.label(None).partition("(")[0] for option in captured.take_captured()}
+    names = {
+        option.name_training_with(None).partition("(")[0] for option in captured.take_captured()
+    }
     assert {"PPO", "PPO.learn", "evaluate_policy", "VecNormalize"} <= names
     assert not {"PPO.train", "PPO.collect_rollouts", "OnPolicyAlgorithm.learn"} & names

@@ -25,14 +25,14 @@ def shown(call: Any) -> Any:
     random.random()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = option_variants.list_events("", call())
-    return {name: events.make_part(item) for name, item in found.items()}
+        found = option_variants.name_events_of_call("", call())
+    return {name: events.make_event_part(item) for name, item in found.items()}
 
 
 @pytest.mark.parametrize("part", every(6, sorted(PARTS)))
 def test_calls_repeat_themselves(part):
     """Every tenth call, whatever was called in between."""
-    some = list(TABLES.calls(part, 0).items())[::10]
+    some = list(TABLES.make_calls_of_part(part, 0).items())[::10]
     first = {name: shown(call) for name, call in some}
     assert any(first.values())
     assert {name: shown(call) for name, call in reversed(some)} == first
@@ -42,11 +42,13 @@ def test_calls_repeat_themselves(part):
 def test_the_defaults_are_no_error(part):
     """A factory that no longer fits would turn all of the calls into the same error."""
     for subject in PARTS[part]:
-        name, call = next(iter(option_variants.make_cases(subject, 0, TABLES.names).items()))
+        name, call = next(
+            iter(option_variants.make_calls_of_subject(subject, 0, TABLES.names).items())
+        )
         assert not isinstance(call(), (ExpectedError, option_variants.Lacking)), name
 
 
 def test_each_part_is_a_scenario():
     """A part that no scenario names is never traced."""
-    trainings = frameworks.get("sb3").trace_trainings().values()
+    trainings = frameworks.get_adapter("sb3").list_trace_trainings().values()
     assert set(PARTS) == {each.part for each in trainings if isinstance(each, GeneratedCalls)}

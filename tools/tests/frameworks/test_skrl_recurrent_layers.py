@@ -22,7 +22,7 @@ def layers_of(kind):
 
 def states_of(kind):
     """States that a memory begins with, as its specification says."""
-    sizes = Memory(kind, STEPS, SEQUENCES).specification()["rnn"]["sizes"]
+    sizes = Memory(kind, STEPS, SEQUENCES).make_specification()["rnn"]["sizes"]
     return [torch.randn(size) for size in sizes]
 
 
@@ -73,5 +73,5 @@ def test_a_version_without_truncations_gives_one_flag():
 @pytest.mark.parametrize(("kind", "count"), [("gru", 1), ("lstm", 2), ("rnn", 1)])
 def test_a_memory_says_what_states_it_has(kind, count):
     """Layers, environments and numbers of each state, and the length of sequences."""
-    said = Memory(kind, steps=5, environments=3).specification()["rnn"]
+    said = Memory(kind, steps=5, environments=3).make_specification()["rnn"]
     assert said == {"sequence_length": 5, "sizes": [(2, 3, 6)] * count}

@@ -19,7 +19,7 @@ from rlregress.training import worker_launch
 
 pytestmark = pytest.mark.usefixtures("warm_python")
 
-EXAMPLE = suite.root() / "docs" / "example-adapter"
+EXAMPLE = suite.find_suite_root() / "docs" / "example-adapter"
 PROJECT = tomllib.loads((EXAMPLE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 ((NAME, TARGET),) = PROJECT["entry-points"]["rlregress.frameworks"].items()
 
@@ -34,7 +34,7 @@ def environment(tmp_path_factory):
         f"Metadata-Version: 2.1\nName: {PROJECT['name']}\nVersion: {PROJECT['version']}\n"
     )
     (metadata / "entry_points.txt").write_text(f"[rlregress.frameworks]\n{NAME} = {TARGET}\n")
-    environment = worker_launch.worker_environment()
+    environment = worker_launch.make_worker_environment()
     environment["PYTHONPATH"] = os.pathsep.join(
         [str(EXAMPLE), str(folder), environment["PYTHONPATH"]]
     )
@@ -44,7 +44,7 @@ def environment(tmp_path_factory):
 def _run(environment, *arguments):
     return subprocess.run(
         [sys.executable, *arguments],
-        cwd=suite.root(),
+        cwd=suite.find_suite_root(),
         env=environment,
         capture_output=True,
         text=True,
@@ -71,7 +71,7 @@ FRAMEWORK = 'Framework("Mine", ("numpy",), modules=("numpy",))'
 ENTRY = f"""from rlregress.frameworks.base import Adapter, Framework
 ADAPTER = Adapter('mine', __name__, {FRAMEWORK})
 """
-OBSERVE = "def probes():\n    return {}\n"
+OBSERVE = "def list_probes():\n    return {}\n"
 #: what is wrong in an adapter's package: file, text in place of another, words of the message.
 BROKEN = {
     "it ends the process": (
@@ -87,10 +87,12 @@ BROKEN = {
     "a syntax error": ("observe", "return {}", "return {", "observe.py:2: SyntaxError"),
     "a missing module": (
         "observe", "def", "import nowhere\nnowhere.there()\ndef", "observe.py:2: Unsupported"),
-    "probes are None": ("observe", "return {}", "pass", "observe.py: probes() returned None; "),
+    "probes are None": (
+        "observe", "return {}", "pass", "observe.py: list_probes() returned None; "),
     "probes are named": (
         "observe", "{}", "{'dqn.loss.kind': 1}", "expected Mapping[tuple[str, str], Callable"),
-    "probes fail": ("observe", "{}", "{}['a']", "observe.py:2: KeyError: 'a'; expected probes()"),
+    "probes fail": (
+        "observe", "{}", "{}['a']", "observe.py:2: KeyError: 'a'; expected list_probes()"),
     "probes end it": ("observe", "return", "raise SystemExit #", "observe.py:2: SystemExit"),
 }  # fmt: skip
 
@@ -110,11 +112,11 @@ def make_adapter(monkeypatch, tmp_path):
             "mine", "rlregress_mine:ADAPTER", frameworks.ENTRY_POINT_GROUP
         )
         table = {"mine": point}
-        monkeypatch.setattr(frameworks.installed_metadata, "entry_points", lambda _: table)
+        monkeypatch.setattr(frameworks.installed_metadata, "map_entry_points", lambda _: table)
         monkeypatch.syspath_prepend(tmp_path)
 
     yield make
-    families.load_all.cache_clear()
+    families.import_families.cache_clear()
     for name in [name for name in sys.modules if name.startswith("rlregress_mine")]:
         del sys.modules[name]
 
@@ -122,8 +124,8 @@ def make_adapter(monkeypatch, tmp_path):
 def test_an_adapter_without_a_fault_is_read(make_adapter):
     """The package that the other tests break has a table of probes, and no trainings."""
     make_adapter()
-    adapter = frameworks.get("mine")
-    assert (adapter.observe.probes(), adapter.trace_trainings()) == ({}, {})
+    adapter = frameworks.get_adapter("mine")
+    assert (adapter.observe.list_probes(), adapter.list_trace_trainings()) == ({}, {})
 
 
 @pytest.mark.parametrize("fault", BROKEN)
@@ -132,7 +134,7 @@ def test_a_fault_of_an_adapter_is_one_sentence_that_names_its_file(make_adapter,
     file, old, new, words = BROKEN[fault]
     make_adapter(file, old, new)
     with pytest.raises(UserError) as raised:
-        frameworks.get("mine").observe.probes()
+        frameworks.get_adapter("mine").observe.list_probes()
     message = str(raised.value)
     assert message.startswith(str(tmp_path / "rlregress_mine" / f"{file}.py"))
     assert words in message
@@ -157,15 +159,15 @@ def test_tables_of_a_package_are_found_and_checked(make_adapter, tmp_path, text,
     (package / "observe" / "__init__.py").write_text("ABSENT = {'sac': 'has no SAC'}\n")
     family = package / "observe" / "family.py"
     family.write_text("PROBES = {'dqn.loss.kind': print}\nABSENT = {'td3': 'has no TD3'}\n")
-    observe = frameworks.get("mine").observe
-    assert observe.probes() == {("dqn.loss.kind", "library"): print}
-    assert observe.absent() == {"sac": "has no SAC", "td3": "has no TD3"}
+    observe = frameworks.get_adapter("mine").observe
+    assert observe.list_probes() == {("dqn.loss.kind", "library"): print}
+    assert observe.list_absent_details() == {"sac": "has no SAC", "td3": "has no TD3"}
     family.write_text(f"{text}\n")
-    families.load_all.cache_clear()
+    families.import_families.cache_clear()
     for name in [name for name in sys.modules if name.startswith("rlregress_mine.")]:
         del sys.modules[name]
     with pytest.raises(UserError) as raised:
-        frameworks.get("mine").observe.probes()
+        frameworks.get_adapter("mine").observe.list_probes()
     assert str(package) in str(raised.value)
     assert words in str(raised.value)
 
@@ -174,9 +176,11 @@ def test_tables_of_a_package_are_found_and_checked(make_adapter, tmp_path, text,
 def test_an_entry_point_that_names_no_module_is_one_sentence(monkeypatch, target):
     """There is no file to name: the entry point is named."""
     point = importlib.metadata.EntryPoint("mine", target, frameworks.ENTRY_POINT_GROUP)
-    monkeypatch.setattr(frameworks.installed_metadata, "entry_points", lambda _: {"mine": point})
+    monkeypatch.setattr(
+        frameworks.installed_metadata, "map_entry_points", lambda _: {"mine": point}
+    )
     with pytest.raises(UserError, match=f"expected '{target}' to be the adapter of the framework"):
-        frameworks.get("mine")
+        frameworks.get_adapter("mine")
 
 
 @pytest.mark.nightly

@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from rlregress.catalogue import registry
-from rlregress.probing.families import is_absent
+from rlregress.probing.families import is_absent_name
 from rlregress.probing.interface import Unprobed, Unsupported
 
 pytest.importorskip("torchrl", reason="the adapter of TorchRL needs it")
@@ -45,7 +45,7 @@ def answers_without(module: str, ids: list[str]) -> dict:
     inputs = {
         id: {
             name: value.tolist() if isinstance(value, np.ndarray) else value
-            for name, value in registry.get(id).inputs.items()
+            for name, value in registry.get_detail(id).inputs.items()
         }
         for id in ids
     }
@@ -83,7 +83,7 @@ def test_what_a_version_lacks_does_not_take_the_rest_with_it():
 def test_a_name_that_is_nowhere_is_absent(monkeypatch):
     """A name that the installed version does not have is absent, and says so when it is used."""
     monkeypatch.setitem(api._PLACES, "NoSuchLoss", ("torchrl.objectives",))
-    assert is_absent(api.NoSuchLoss)
+    assert is_absent_name(api.NoSuchLoss)
     monkeypatch.delitem(vars(api), "NoSuchLoss")
     with pytest.raises(Unsupported, match="objectives.NoSuchLoss is not available: torchrl .* has"):
         api.NoSuchLoss()
@@ -109,7 +109,9 @@ def test_a_probe_that_meets_what_is_not_offered_is_not_asked():
 
 def test_keywords_are_given_under_the_name_of_the_version():
     """A keyword that was renamed reaches an old class under its old name."""
-    loss = compat.construct(Old.Loss, "actor", entropy_coeff=0.5, critic_coeff=0.25)
+    loss = compat.construct_with_newest_keywords(
+        Old.Loss, "actor", entropy_coeff=0.5, critic_coeff=0.25
+    )
     assert (loss.actor, loss.entropy_coef, loss.critic_coef) == ("actor", 0.5, 0.25)
     assert compat.read_attribute(loss, "entropy_coeff") == 0.5
     assert compat.find_parameter(Old.Loss, "critic_coeff").default == 1.0
@@ -118,14 +120,14 @@ def test_keywords_are_given_under_the_name_of_the_version():
 def test_a_keyword_that_a_version_lacks_is_not_offered():
     """A class without a keyword is not called without it."""
     with pytest.raises(Unsupported, match="^Loss of torchrl .* has no keyword 'clip_value'$"):
-        compat.construct(Old.Loss, "actor", clip_value=0.2)
+        compat.construct_with_newest_keywords(Old.Loss, "actor", clip_value=0.2)
 
 
 def test_a_keyword_that_only_keeps_from_logging_is_left_out():
     """An old trainer that logs nothing of the kind is made without that keyword."""
-    assert compat.name_options(Old.Loss, auto_log_optim_steps=False, critic_coeff=1.0) == {
-        "critic_coef": 1.0
-    }
+    assert compat.rename_options_for_version(
+        Old.Loss, auto_log_optim_steps=False, critic_coeff=1.0
+    ) == {"critic_coef": 1.0}
 
 
 def test_the_actions_of_one_environment_are_found_in_those_of_several(monkeypatch):
@@ -144,10 +146,12 @@ def test_the_actions_of_one_environment_are_found_in_those_of_several(monkeypatc
 @pytest.mark.parametrize("numbers", [(0, 13), (0, 14)])
 def test_q_networks_keep_their_numbers_in_every_version(monkeypatch, numbers):
     """Two Q networks reach the loss as they are, trained and target, with updatable targets."""
-    monkeypatch.setattr(compat, "version_numbers", lambda package: numbers)
-    critics = [known_networks.q_network(known_networks.Constant(number)) for number in (1.0, 2.0)]
+    monkeypatch.setattr(compat, "read_version_numbers", lambda package: numbers)
+    critics = [
+        known_networks.make_q_network(known_networks.Constant(number)) for number in (1.0, 2.0)
+    ]
     with silence_torchrl():
-        loss = compat.make_sac_loss(known_networks.reporting_policy(0.0), critics)
+        loss = compat.make_sac_loss(known_networks.make_reporting_policy(0.0), critics)
         for parameters in (loss.qvalue_network_params, loss.target_qvalue_network_params):
             (stacked,) = parameters.values(True, True)
             assert stacked.detach().reshape(-1).tolist() == [1.0, 2.0]
@@ -159,10 +163,10 @@ def test_programs_of_another_version_are_not_asked(monkeypatch, tmp_path):
     described = tmp_path / "torchrl-0.5.0.dist-info" / "METADATA"
     described.parent.mkdir()
     described.write_text("Metadata-Version: 2.1\nName: torchrl\nVersion: 0.5.0\n")
-    assert programs.find_programs().is_dir()
+    assert programs.find_folder_of_programs().is_dir()
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(Unsupported, match=r"^torchrl 0.5.0 does not install sota-implementations$"):
-        programs.find_programs()
+        programs.find_folder_of_programs()
 
 
 def test_a_changed_copy_of_the_programs_comes_first(monkeypatch, tmp_path):
@@ -170,7 +174,7 @@ def test_a_changed_copy_of_the_programs_comes_first(monkeypatch, tmp_path):
     copy = tmp_path / "sota-implementations"
     copy.mkdir()
     monkeypatch.syspath_prepend(tmp_path)
-    assert programs.find_programs() == copy
+    assert programs.find_folder_of_programs() == copy
 
 
 def test_what_a_program_imports_in_main_can_be_watched(monkeypatch, tmp_path):
@@ -178,7 +182,7 @@ def test_what_a_program_imports_in_main_can_be_watched(monkeypatch, tmp_path):
     program = tmp_path / "ppo" / "old.py"
     program.parent.mkdir()
     program.write_text("def main(number):\n    from math import sqrt\n    return sqrt(number)\n")
-    monkeypatch.setattr(programs, "find_programs", lambda: tmp_path)
+    monkeypatch.setattr(programs, "find_folder_of_programs", lambda: tmp_path)
     loaded = programs.load_program("ppo", "old")
     assert loaded.main(4.0) == 2.0
     loaded.sqrt = lambda number: -number

@@ -26,11 +26,11 @@ from rlregress.probing import option_variants
 from rlregress.probing.framework_errors import ExpectedError
 from rlregress.probing.interface import Unsupported
 from rlregress.probing.option_trainings import _train_seeded
-from rlregress.probing.option_variants import call_or_error
+from rlregress.probing.option_variants import call_or_return_error
 from rlregress.probing.toys import Ends
 from rlregress.probing.trace_trainings import GeneratedCalls
 from rlregress.trace import trace_reader
-from rlregress.trace.trace_comparison import compare
+from rlregress.trace.trace_comparison import compare_traces
 from tools.tests.nightly import every
 
 TABLES = generated_cases.TABLES
@@ -45,16 +45,16 @@ def shown(call: Any) -> Any:
     """What a call shows, as a trace notes it; nothing where the version lacks it."""
     state = torch.get_rng_state()
     try:
-        found = option_variants.list_events("", call_once(call))
+        found = option_variants.name_events_of_call("", call_once(call))
     finally:
         torch.set_rng_state(state)
-    return {name: events.make_part(item) for name, item in found.items()}
+    return {name: events.make_event_part(item) for name, item in found.items()}
 
 
 @pytest.mark.parametrize("part", every(9, sorted(PARTS)))
 def test_calls_repeat_themselves(part):
     """Every twentieth call, whatever was called in between."""
-    some = list(TABLES.calls(part, 0).items())[::20]
+    some = list(TABLES.make_calls_of_part(part, 0).items())[::20]
     if not some:
         pytest.skip("a package that its classes need is not installed")
     first = {name: shown(call) for name, call in some}
@@ -68,7 +68,8 @@ def test_the_defaults_are_no_error(part):
     for subject in PARTS[part]:
         # the installed version lacks some, and refuses the wrappers that older ones have
         name, call = next(
-            iter(option_variants.make_cases(subject, 0, TABLES.names).items()), ("Wrapper", str)
+            iter(option_variants.make_calls_of_subject(subject, 0, TABLES.names).items()),
+            ("Wrapper", str),
         )
         assert "Wrapper" in name or not isinstance(
             call_once(call), (ExpectedError, option_variants.Lacking)
@@ -88,12 +89,12 @@ def call_once(call: Any) -> Any:
 def test_losses_reach_the_parameters(call):
     """There are gradients."""
     part = call.partition("(")[0]
-    assert call_once(TABLES.calls(part, 0)[call])["gradient"]
+    assert call_once(TABLES.make_calls_of_part(part, 0)[call])["gradient"]
 
 
 def test_each_part_is_a_scenario():
     """A part that no scenario names is never traced."""
-    trainings = frameworks.get("torchrl").trace_trainings().values()
+    trainings = frameworks.get_adapter("torchrl").list_trace_trainings().values()
     assert set(PARTS) == {each.part for each in trainings if isinstance(each, GeneratedCalls)}
 
 
@@ -164,7 +165,7 @@ def traced(kind: type[Shift] | None, monkeypatch: pytest.MonkeyPatch, folder: Pa
         # no frame of this file is below: the suite asks for the names
         items = {name: operator.methodcaller(name, number) for name in ("__call__", "back")}
         return option_variants.Items(
-            (name, option_variants.call_or_error(partial(call, shift)))
+            (name, option_variants.call_or_return_error(partial(call, shift)))
             for name, call in items.items()
         )
 
@@ -173,11 +174,11 @@ def traced(kind: type[Shift] | None, monkeypatch: pytest.MonkeyPatch, folder: Pa
     table = types.SimpleNamespace(subjects=lambda: {"shift": [subject]})
     tables = option_variants.Tables(TABLES.names, [table])
     recorder = Recorder(events.Places([]))
-    for name, value in tables.call_part("shift", 0).items():
-        recorder.record_answer(name, value)
+    for name, value in tables.make_and_call_part("shift", 0).items():
+        recorder.record_result(name, value)
     header = {"job": {}, "generated": True, "failure": "", "seeded": [], "lines": {}}
     events.write_trace(str(folder / "trace"), header, recorder.events)
-    return trace_reader.load(folder / "trace")
+    return trace_reader.load_trace(folder / "trace")
 
 
 @pytest.mark.parametrize(
@@ -208,7 +209,7 @@ def test_what_a_version_lacks_is_no_difference_and_what_it_refuses_is(
     names = [{event.name for event in trace.events} for trace in (whole, other)]
     assert names[0] - names[1] == lacking
     assert not names[1] - names[0]
-    assert compare(whole, other).verdict == compare(other, whole).verdict == verdict
+    assert compare_traces(whole, other).verdict == compare_traces(other, whole).verdict == verdict
 
 
 def test_a_version_that_lacks_all_calls_of_a_part_does_not_offer_it(monkeypatch, tmp_path):
@@ -223,15 +224,15 @@ def put(fault: dict[str, str], faulty: bool) -> None:
     assert fault["old"] in text
     text = text.replace(fault["old"], fault["new"]) if faulty else text
     change = {"file": f"torchrl/{fault['file']}", "functions": [fault["function"]], "text": text}
-    assert not swap.swap_code([change], [str(ROOT)])
+    assert not swap.replace_running_code([change], [str(ROOT)])
 
 
 def find_call(part: str, name: str) -> Any:
     """Return a call of a part of the tables by name, or a training of a title."""
-    title = frameworks.get("torchrl").trace_trainings().get(part)
+    title = frameworks.get_adapter("torchrl").list_trace_trainings().get(part)
     if title is not None:
-        return partial(call_or_error, partial(_train_seeded, title.trainings[name], Ends, 0))
-    every_call = (option_variants.make_cases(s, 0, TABLES.names) for s in PARTS[part])
+        return partial(call_or_return_error, partial(_train_seeded, title.trainings[name], Ends, 0))
+    every_call = (option_variants.make_calls_of_subject(s, 0, TABLES.names) for s in PARTS[part])
     return next(calls[name] for calls in every_call if name in calls)
 
 

@@ -76,6 +76,8 @@ def _why_not_pytest(words: list[str], config: pytest.Config) -> str:
     if names - registered:
         return f"no such marker: {', '.join(sorted(names - registered))}"
     for detail_id in (parsed.detail or "").split(","):
-        if detail_id and not any(f"{id}.".startswith(f"{detail_id}.") for id in registry.ids()):
+        if detail_id and not any(
+            f"{id}.".startswith(f"{detail_id}.") for id in registry.list_detail_ids()
+        ):
             return f"no such detail: {detail_id}"
     return ""

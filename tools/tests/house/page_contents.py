@@ -15,7 +15,7 @@ from markdown_it.token import Token
 
 from rlregress import suite
 
-ROOT = suite.root()
+ROOT = suite.find_suite_root()
 #: every page that a reader opens
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 #: how a block is said to be the output of a command, or a part of it

@@ -20,23 +20,23 @@ _STARTS = {
 }  # fmt: skip
 #: functions that start a process otherwise, and why.
 _OTHERWISE = {
-    "bisect/symptoms.py:measured": "the user's own command, as the user runs it",
+    "bisect/symptoms.py:run_command": "the user's own command, as the user runs it",
     "cli/with_versions.py:restart_with_versions": "this command again, in place of this process",
-    "cluster/run_one.py:_finish_stopped": "scontrol",
+    "cluster/run_one.py:_requeue_stopped_run": "scontrol",
     "cluster/slurm_arrays.py:_run_slurm_command": "programs of Slurm",
-    "inside/child_environment.py:make_environment": "the function",
+    "inside/child_environment.py:make_environment_variables": "the function",
     "inside/repeat.py:": "starts nothing: the variables are read, and those of before come back",
-    "inside/repeat.py:_set_environment": "starts nothing: the variables of before come back",
+    "inside/repeat.py:_set_environment_variables": "starts nothing: those of before come back",
     "inside/process_tree.py:_replace_by_command": "a supervisor has the environment of its command",
     "inside/process_tree.py:run_supervised": "its callers give the environment",
-    "training/lease.py:find_end_reason": "starts nothing: Slurm's variables are read",
+    "training/lease.py:explain_ended_attempt": "starts nothing: Slurm's variables are read",
     "upgrade/versions/installer.py:_read_pip_configuration": "pip",
     "upgrade/versions/installer.py:_call_uv": "uv",
-    "upgrade/versions/installer.py:_make_variables": "variables of uv",
-    "upgrade/versions/installer.py:list_versions": "uv",
+    "upgrade/versions/installer.py:_make_uv_variables": "variables of uv",
+    "upgrade/versions/installer.py:list_published_versions": "uv",
     "upgrade/versions/interpreters.py:_ask_interpreter": "an interpreter that tells its version",
     "upgrade/versions/revisions.py:_run_git": "git",
-    "upgrade/versions/prepared_versions.py:make": "venv",
+    "upgrade/versions/prepared_versions.py:install_environment": "venv",
 }
 _READS = ("get", "pop", "setdefault", "update")
 

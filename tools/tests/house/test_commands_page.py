@@ -10,7 +10,7 @@ from rlregress import suite
 from rlregress.cli import commands
 from rlregress.report import tables
 
-PAGE = suite.root() / "docs" / "commands.md"
+PAGE = suite.find_suite_root() / "docs" / "commands.md"
 START, END = "<!-- help of every command -->\n", "<!-- end -->"
 
 
@@ -18,9 +18,9 @@ def table() -> str:
     """Return question and example of each command, in the order of the help."""
     rows = []
     for row in commands.ROWS:
-        _, example, *_ = (inspect.getdoc(row.load()) or "").split("\n\n")
-        rows.append(tables.markdown_row(row.line, f"`{example.splitlines()[0]}`"))
-    return "\n".join(["", *tables.markdown_head("question", "example"), *rows, "", ""])
+        _, example, *_ = (inspect.getdoc(row.import_function()) or "").split("\n\n")
+        rows.append(tables.format_markdown_row(row.line, f"`{example.splitlines()[0]}`"))
+    return "\n".join(["", *tables.format_markdown_head("question", "example"), *rows, "", ""])
 
 
 def test_the_page_says_what_the_help_says(request: pytest.FixtureRequest) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from rlregress import suite
 
-PAGE = suite.root() / "docs" / "evidence.md"
+PAGE = suite.find_suite_root() / "docs" / "evidence.md"
 LIBRARY = Path(importlib.import_module("rlregress").__path__[0])
 BLOCK = re.compile(r"(<!-- data of (\S+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 LISTS = {"NOT_COMPARED": "Not compared:", "MASKED": "Masked, as no two runs have it in common:"}

@@ -31,8 +31,10 @@ BESIDE = {
 def words() -> dict[str, set[str]]:
     """Adapter of this repository -> what gives it away: its own name and those of its packages."""
     found = {}
-    for name in filter(lambda name: (LIBRARY / "frameworks" / name).is_dir(), frameworks.names()):
-        packages = set(frameworks.get(name).framework.packages) - PLATFORM
+    for name in filter(
+        lambda name: (LIBRARY / "frameworks" / name).is_dir(), frameworks.list_framework_names()
+    ):
+        packages = set(frameworks.get_adapter(name).framework.packages) - PLATFORM
         found[name] = {word.replace("-", "_").lower() for word in {name, *packages}}
     return found
 

@@ -8,7 +8,7 @@ from rlregress import suite
 from rlregress.model import differences
 from rlregress.report import check_report
 
-DOCS = suite.root() / "docs"
+DOCS = suite.find_suite_root() / "docs"
 #: word and exit code of a verdict, in the table of all verdicts
 _VERDICT = re.compile(r"(?m)^\| `([\w ]+)` \| (?:both|upgrade|check) \| ([0-3](?: or 2)?) \|")
 

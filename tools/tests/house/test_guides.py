@@ -11,7 +11,7 @@ import rlregress
 from rlregress import frameworks, suite
 from rlregress.catalogue import registry
 
-DOCS = suite.root() / "docs"
+DOCS = suite.find_suite_root() / "docs"
 LIBRARY = Path(rlregress.__file__).parent
 GUIDES = [page for page in DOCS.glob("*.md") if "<!-- from " in page.read_text("utf-8")]
 SHOWN = re.compile(r"<!-- from (\S+) -->\n```\w+\n(.*?)```", re.DOTALL)
@@ -28,7 +28,7 @@ def test_what_a_guide_shows_is_there(guide):
     """Every block of a guide is a part of the file that it names."""
     text = guide.read_text("utf-8")
     assert text.count("<!-- from ") == len(SHOWN.findall(text))
-    assert not_shown(text, suite.root()) == []
+    assert not_shown(text, suite.find_suite_root()) == []
 
 
 def test_the_guides_are_found():
@@ -59,21 +59,21 @@ def test_every_file_that_the_page_names_exists():
     text = (DOCS / "architecture.md").read_text("utf-8")
     named = set(re.findall(r"`([\w/.-]+/[\w.-]+\.(?:py|toml))`", text))
     assert len(named) > 20
-    roots = (LIBRARY, suite.root())
+    roots = (LIBRARY, suite.find_suite_root())
     assert [name for name in named if not any((root / name).is_file() for root in roots)] == []
 
 
 def test_the_readme_counts_the_catalogue():
     """The numbers at its top are those of ``rlregress details``."""
-    text = (suite.root() / "README.md").read_text("utf-8")
+    text = (suite.find_suite_root() / "README.md").read_text("utf-8")
     numbers = re.search(r"(\d+) implementation details \((\d+) of them checked in\s", text)
     assert numbers is not None
-    checked_in_sb3 = {id for id, _ in frameworks.get("sb3").observe.probes()}
-    assert numbers.groups() == (str(len(registry.ids())), str(len(checked_in_sb3)))
+    checked_in_sb3 = {id for id, _ in frameworks.get_adapter("sb3").observe.list_probes()}
+    assert numbers.groups() == (str(len(registry.list_detail_ids())), str(len(checked_in_sb3)))
 
 
 def test_the_readme_is_read_in_three_minutes():
     """It has at most 620 words, tables included, and says how nightly runs differ."""
-    text = (suite.root() / "README.md").read_text("utf-8")
+    text = (suite.find_suite_root() / "README.md").read_text("utf-8")
     assert len(text.split()) <= 620
     assert re.search(r"rlregress check +# every night: ", text)

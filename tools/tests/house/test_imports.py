@@ -193,7 +193,8 @@ def test_formulas_verdicts_and_results_import_numpy_and_scipy_only():
 
 @pytest.mark.parametrize(
     "line",
-    ["import torch", "def late():\n    import pandas", "from rlregress.frameworks import get",
+    ["import torch", "def late():\n    import pandas",
+     "from rlregress.frameworks import get_adapter",
      "from ..catalogue import catalogue", "from rlregress import verdicts", "import rlregress",
      "import importlib"],
 )  # fmt: skip
@@ -326,7 +327,7 @@ import sys, rlregress.pytest_plugin, rlregress.cli.upgrade, rlregress.cli.check
 print(*sorted({'torch', 'scipy.stats', 'scipy.optimize'} & set(sys.modules)))
 from rlregress import frameworks
 from rlregress.catalogue import requested_names
-assert all(map(requested_names.list_probes, frameworks.installed()))
+assert all(map(requested_names.list_details_to_probe, frameworks.list_installed_adapters()))
 print(*sorted({'torch'} & set(sys.modules)))
 """
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
@@ -343,7 +344,7 @@ def test_one_module_reads_the_data_files():
     "line",
     ["import tomllib", "from yaml import safe_load", "import csv",
      "from pydantic import TypeAdapter",
-     "import json\njson.loads((suite.baselines() / 'x.json').read_text())"],
+     "import json\njson.loads((suite.locate_baselines() / 'x.json').read_text())"],
 )  # fmt: skip
 def test_a_parser_beside_the_reader_is_found(tmp_path, line):
     """Another module that parses for itself is named."""
@@ -372,7 +373,7 @@ def imported_packages(root: Path) -> set[str]:
         if path.suffix == ".py"
         for _, name in imports(path, root)
     }
-    adapters = [frameworks.get(name) for name in frameworks.names()]
+    adapters = [frameworks.get_adapter(name) for name in frameworks.list_framework_names()]
     known = {
         module: [adapter.framework.packages[0]]
         for adapter in adapters for module in adapter.framework.modules

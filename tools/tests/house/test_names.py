@@ -13,7 +13,7 @@ import pytest
 
 from rlregress import suite
 
-TOOLS = suite.root() / "tools"
+TOOLS = suite.find_suite_root() / "tools"
 #: package -> the most vague bindings and functions of 1000, and riddles of 100 docstrings
 CEILINGS: dict[str, list[float]] = tomllib.loads(
     (Path(__file__).parent / "names.toml").read_text("utf-8")

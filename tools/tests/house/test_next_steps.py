@@ -17,14 +17,14 @@ from .page_contents import Command
 
 FOLDER = Path("runs")
 STEPS = [
-    after.after_probe(["sac.critic_loss.scale sb3 library"]),
-    after.after_probe([]),
-    after.after_trace(FOLDER / "a.trace", repeats=True),
-    after.after_diff(diverged=True),
-    after.after_golden(FOLDER / "a.golden", "train.py", repeats=True),
-    after.after_launch(FOLDER),
-    after.after_verify(FOLDER, wrong=False, damaged=True, missing=False),
-    after.after_verify(FOLDER, wrong=False, damaged=False, missing=False),
+    after.suggest_after_probe(["sac.critic_loss.scale sb3 library"]),
+    after.suggest_after_probe([]),
+    after.suggest_after_trace(FOLDER / "a.trace", repeats=True),
+    after.suggest_after_diff(diverged=True),
+    after.suggest_after_golden_file(FOLDER / "a.golden", "train.py", repeats=True),
+    after.suggest_after_launch(FOLDER),
+    after.suggest_after_verify(FOLDER, wrong=False, damaged=True, missing=False),
+    after.suggest_after_verify(FOLDER, wrong=False, damaged=False, missing=False),
     claims.after_claims(["one"]),
     rank.after_study(),
     histories.after_histories(["sb3"]),
@@ -45,9 +45,9 @@ def test_a_path_in_a_command_is_one_word_of_it(name):
     """Whoever copies it, copies it into a shell."""
     path = Path(name)
     for step in (
-        after.after_trace(path, repeats=True),
-        after.after_launch(path),
-        after.after_verify(path, wrong=False, damaged=False, missing=False),
+        after.suggest_after_trace(path, repeats=True),
+        after.suggest_after_launch(path),
+        after.suggest_after_verify(path, wrong=False, damaged=False, missing=False),
     ):
         assert name in shlex.split(step.partition(": ")[2])
 
@@ -88,4 +88,4 @@ def test_data_for_programs_has_no_next_step(command):
     assert "next: Read those of the algorithm that you use" in printed
     ended, printed, _ = command("details", "--installed", "--framework", "sb3")
     assert ended == 0
-    assert printed.splitlines()[-1] == f"next: {after.after_probe([])}"
+    assert printed.splitlines()[-1] == f"next: {after.suggest_after_probe([])}"

@@ -179,7 +179,9 @@ def test_an_output_is_that_of_a_fault(block, tmp_path):
             [sys.executable, "-m", program, *words], cwd=tmp_path, capture_output=True, text=True
         )
     else:
-        ended = injection.run_injected(fault, ["-m", program, *words, "-p", "no:cacheprovider"])
+        ended = injection.run_python_with_fault(
+            fault, ["-m", program, *words, "-p", "no:cacheprovider"]
+        )
     assert ended.returncode == 1, ended.stdout[-2000:] + ended.stderr[-2000:]
     assert not_said(block, ended.stdout) == ""
 
@@ -229,7 +231,7 @@ def test_a_dead_link_is_found(tmp_path):
 
 def test_every_page_is_reached():
     """From the README, by links, a reader comes to every page."""
-    matches, new = set(), [suite.root() / "README.md"]
+    matches, new = set(), [suite.find_suite_root() / "README.md"]
     while new:
         page = new.pop()
         matches.add(page)

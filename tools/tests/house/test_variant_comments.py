@@ -13,11 +13,11 @@ import pytest
 
 from rlregress import frameworks
 from rlregress.catalogue.expectations import Expectation
-from rlregress.catalogue.implementation import load_all_documented
+from rlregress.catalogue.implementation import load_all_expectations
 
 TESTS = Path(__file__).resolve().parents[3] / "tests_unit"
 ADAPTERS = {
-    frameworks.get(n).framework.title: frameworks.get(n)
+    frameworks.get_adapter(n).framework.title: frameworks.get_adapter(n)
     for n in ("sb3", "torchrl", "cleanrl", "contrib")
 }
 # An extension does what the framework does that it stands on: it is named where it is alone.
@@ -57,7 +57,7 @@ def holds(entries: Iterable[Expectation], scope: str, range_: str, version: str)
         return any((entry.until or "").startswith(version) for entry in own)
     if version:
         begun = any(entry.since.startswith(version) for entry in own)
-        return begun or not range_ and any(entry.holds_for(version) for entry in own)
+        return begun or not range_ and any(entry.includes_version(version) for entry in own)
     return any(entry.until is None for entry in own)
 
 
@@ -67,7 +67,7 @@ def wrong(source: str) -> list[str]:
     for detail, variant, comment in stated_values(source):
         documented = {title: [] for title in ADAPTERS if detail.startswith(ALONE.get(title, ""))}
         for title in documented:
-            entries = load_all_documented(ADAPTERS[title])
+            entries = load_all_expectations(ADAPTERS[title])
             documented[title] = [e for e in entries if (e.id, e.variant) == (detail, variant)]
         mentions = MENTION.findall(comment.replace("# all", ", ".join(documented), 1))
         named = {title for title, *_ in mentions}

@@ -16,7 +16,7 @@ PROBED = {"dqn.exploration.draw"}
 MEASUREMENTS = {
     **dqn.MEASUREMENTS,
     # asked by a probe of each framework, as one of the traps
-    "target.hard_update_period": dqn.hard_update_period,
+    "target.hard_update_period": dqn.measure_hard_update_period,
 }
 #: detail -> variant -> the options with which the agent is it
 VARIANTS = {

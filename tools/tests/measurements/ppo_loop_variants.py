@@ -55,7 +55,7 @@ class Loop:
                 yield once
 
     def _advantages(self, s, part):
-        rewards = np.resize(s.script()["rewards"], s.steps)
+        rewards = np.resize(s.make_environment_script()["rewards"], s.steps)
         summed = np.cumsum(rewards[::-1])[::-1]
         if self.sums_over == "minibatch":
             pairs = rewards.reshape(-1, 2)
@@ -90,7 +90,9 @@ class Loop:
                 training.advantages.append(self._advantages(s, part) + later * part)
                 training.log_ratios.append([0.1 * step * self.ratios_move])
             training.rates += [0.0] * len(parts)
-            steps, seen = schedules.stopped_updates(exceeded, s.epochs, s.minibatches, self.stops)
+            steps, seen = schedules.count_updates_until_early_stop(
+                exceeded, s.epochs, s.minibatches, self.stops
+            )
             if exceeded:
                 del training.rates[steps:], training.evaluated[seen:]
         self._schedule(s, training, rollouts)
@@ -98,7 +100,7 @@ class Loop:
 
     def _schedule(self, s, training, rollouts):
         def factors(name):
-            asked = s.falls(name) and (not self.falls_with_rate or s.falls("learning_rate"))
+            asked = s.must_fall(name) and (not self.falls_with_rate or s.must_fall("learning_rate"))
             if self.fall and (asked if s.falling is not None else self.falls_by_default):
                 return self.fall(s, rollouts, len(training.rates) // rollouts)
             return np.ones(len(training.rates))
@@ -106,7 +108,7 @@ class Loop:
         training.rates = list(s.learning_rate * factors("learning_rate"))
         if self.adapts:
             divergences = [schedules.estimate_kl(ratios, "k3") for ratios in s.ratios]
-            rates = schedules.adaptive(divergences, 0.01, *self.adapts)
+            rates = schedules.compute_adaptive_rate_factors(divergences, 0.01, *self.adapts)
             training.rates[1:] = s.learning_rate * rates
         if s.advantage is not None and s.clip_range is not None:
             clipped = np.minimum(s.ratio, 1.0 + s.clip_range * factors("clip_range"))
@@ -132,10 +134,10 @@ def collected(settings, rollouts, updates):
 
 
 LINEAR = {
-    "by_rollout": linear(schedules.linear_by_rollout),
-    "by_rollout_after_collection": linear(schedules.linear_by_rollout, 1.0),
-    "by_rollout_to_zero": linear(schedules.linear_by_rollout_to_zero),
-    "by_update": linear(schedules.linear_by_update),
+    "by_rollout": linear(schedules.make_linear_schedule_by_rollout),
+    "by_rollout_after_collection": linear(schedules.make_linear_schedule_by_rollout, 1.0),
+    "by_rollout_to_zero": linear(schedules.make_linear_schedule_to_zero),
+    "by_update": linear(schedules.make_linear_schedule_by_update),
 }
 FALLING = {name: {"fall": fall} for name, fall in LINEAR.items()}
 FALLING_BY_DEFAULT = {

@@ -18,7 +18,7 @@ class Agent:
     The options are the ways to do it; signs are those of policy, value and entropy in the loss.
     """
 
-    policy: object = formulas.loss_pessimistic
+    policy: object = formulas.compute_pessimistic_loss
     policy_sign: float = 1.0
     signs: tuple = (1.0, 1.0, -1.0)
     factor: float = 1.0
@@ -43,7 +43,9 @@ class Agent:
                 {"smaller": ("off", "forced")}.get(self.clip, (self.clip,)) if bound else ("off",)
             )
             values = np.full(s.count, value)
-            loss = min(formulas.value_loss(values, old, returns, bound, clip) for clip in clips)
+            loss = min(
+                formulas.compute_value_loss(values, old, returns, bound, clip) for clip in clips
+            )
         return self.factor * loss * (s.count if self.batch_sum else 1.0)
 
     def _loss(self, s):
@@ -77,10 +79,10 @@ MEASUREMENTS = ppo.MEASUREMENTS
 VARIANTS = {
     "ppo.policy_loss.clip": {
         "pessimistic": {},
-        "no_clip": {"policy": formulas.loss_no_clip},
-        "clip_without_minimum": {"policy": formulas.loss_clip_without_minimum},
-        "mean_ratio": {"policy": formulas.loss_mean_ratio},
-        "optimistic": {"policy": formulas.loss_optimistic},
+        "no_clip": {"policy": formulas.compute_loss_without_clip},
+        "clip_without_minimum": {"policy": formulas.compute_loss_without_minimum},
+        "mean_ratio": {"policy": formulas.compute_loss_of_mean_ratio},
+        "optimistic": {"policy": formulas.compute_optimistic_loss},
         "ascent": {"policy_sign": -1.0},
     },
     "ppo.value_loss.scale": {

@@ -33,15 +33,15 @@ REDUCTIONS = {
 FAMILIES = ["qrdqn", "tqc"]
 make_agent = partial(partial, QuantileAgent)
 MEASUREMENTS = {
-    "qrdqn.loss.distance": quantiles.loss_distance,
-    "qrdqn.loss.fractions": quantiles.loss_fractions,
-    "qrdqn.loss.reduction": quantiles.loss_reduction,
-    "qrdqn.target.action": quantiles.target_action,
-    "qrdqn.policy.action": quantiles.greedy_action,
-    "tqc.critic_loss.distance": quantiles.loss_distance,
-    "tqc.critic_loss.fractions": quantiles.loss_fractions,
-    "tqc.critic_loss.reduction": quantiles.loss_reduction,
-    "tqc.critic_loss.networks": quantiles.loss_networks,
+    "qrdqn.loss.distance": quantiles.measure_loss_distance,
+    "qrdqn.loss.fractions": quantiles.measure_loss_fractions,
+    "qrdqn.loss.reduction": quantiles.measure_loss_reduction,
+    "qrdqn.target.action": quantiles.measure_target_action,
+    "qrdqn.policy.action": quantiles.measure_greedy_action,
+    "tqc.critic_loss.distance": quantiles.measure_loss_distance,
+    "tqc.critic_loss.fractions": quantiles.measure_loss_fractions,
+    "tqc.critic_loss.reduction": quantiles.measure_loss_reduction,
+    "tqc.critic_loss.networks": quantiles.measure_loss_of_several_networks,
 }
 #: detail -> variant -> the options with which the agent is it
 VARIANTS = {

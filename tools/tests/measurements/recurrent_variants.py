@@ -102,7 +102,7 @@ class Counting:
             yield from np.split(rows, range(cut, len(rows), cut))
 
     def _loss(self, settings):
-        rows = {False: settings.rows, True: 3 * settings.steps}
+        rows = {False: settings.steps_of_all_environments, True: 3 * settings.steps}
         policy, value, statistics = (rows[counted] for counted in self.counted)
         if settings.advantage is None:
             advantages = np.zeros(statistics)
@@ -111,7 +111,10 @@ class Counting:
         else:
             advantages = np.full(1, settings.advantage)
         target = np.atleast_1d(settings.scripts[0].get("rewards", 0.0))[0]
-        taken = advantages[: settings.rows].sum() + (settings.ratio - 1.0) * advantages[0]
+        taken = (
+            advantages[: settings.steps_of_all_environments].sum()
+            + (settings.ratio - 1.0) * advantages[0]
+        )
         errors = (settings.value_coefficient or 0.0) * target**2 / value
         entropy = (settings.entropy_coefficient or 0.0) * 2.0
         return -taken / policy + errors - entropy
@@ -135,12 +138,12 @@ class _Script:
 FAMILIES = ["recurrent"]
 make_agent = Counting
 MEASUREMENTS = {
-    "recurrent.rollout": recurrent.rollout,
-    "recurrent.update": recurrent.update,
-    "recurrent.minibatches": recurrent.minibatches,
-    "recurrent.padding": recurrent.padding,
-    "recurrent.bootstrap": recurrent.bootstrap,
-    "recurrent.critic": recurrent.critic,
+    "recurrent.rollout": recurrent.measure_memory_in_rollout,
+    "recurrent.update": recurrent.measure_memory_in_update,
+    "recurrent.minibatches": recurrent.measure_recurrent_minibatches,
+    "recurrent.padding": recurrent.measure_padding_in_means,
+    "recurrent.bootstrap": recurrent.measure_bootstrap_values,
+    "recurrent.critic": recurrent.measure_memory_of_critic,
 }
 #: detail -> variant -> the options with which the agent is it
 VARIANTS = {

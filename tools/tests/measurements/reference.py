@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rlregress.formulas import critics, quantiles, trpo
-from rlregress.measurements.driven_agents import LoopRecord, nothing
+from rlregress.measurements.driven_agents import LoopRecord, do_nothing
 
 
 @dataclass
@@ -41,12 +41,12 @@ class DiscreteAgent:
         self.online = {"weight": 0.0, "bias": np.array(online, dtype=float)}
         self.target = {"weight": 0.0, "bias": np.array(target, dtype=float)}
 
-    def fill(self, online, target):
+    def fill_parameters(self, online, target):
         count = self.settings.actions
         self.online = {"weight": online, "bias": np.full(count, online)}
         self.target = {"weight": target, "bias": np.full(count, target)}
 
-    def target_parameter(self):
+    def read_target_parameter(self):
         return self.target["weight"]
 
     def _values(self, network):
@@ -80,7 +80,7 @@ class DiscreteAgent:
     def _times(self):
         return self.factor * (self.settings.batch_size if self.sum_batch else 1.0)
 
-    def loss(self, online, target):
+    def compute_loss(self, online, target):
         self.set_values(online, target)
         return float(self._times() * critics.DISTANCES[self.distance](self._error()))
 
@@ -125,7 +125,7 @@ class DiscreteAgent:
             "steps_less_one": steps % (interval - 1) == 0,
         }[self.interval_counts]
 
-    def run(self, begin=nothing, between=nothing):
+    def run_loop(self, begin=do_nothing, between=do_nothing):
         s, rng = self.settings, np.random.default_rng(0)
         count = 1 if self.one_environment else s.environments
         actions = [[] for _ in range(count)]
@@ -138,7 +138,7 @@ class DiscreteAgent:
                 own.append(self._action(steps, rng))
             vector_steps, steps = vector_steps + 1, steps + count
             counted = {"transitions": steps, "vector_steps": vector_steps, "step": 0}
-            ready = steps >= self.first_update(s.starts)
+            ready = steps >= self.find_first_update(s.starts)
             updated = ready and counted[self.every_counts] % s.every == 0
             if updated:
                 updates += 1
@@ -150,11 +150,11 @@ class DiscreteAgent:
         between(steps)
         return LoopRecord(actions, noted)
 
-    def first_update(self, starts):
+    def find_first_update(self, starts):
         """Environment steps before which there is no update."""
         return 1 if self.first_update_later < 0 else max(starts, 1) + self.first_update_later
 
-    def act(self, values, deterministic):
+    def choose_action(self, values, deterministic):
         self.set_values(values, values)
         if deterministic and self.deterministic == "none":
             return None
@@ -198,13 +198,13 @@ class ContinuousAgent:
     def set_policy(self, online, target):
         self.policy = (online, target)
 
-    def fill(self, online, target):
+    def fill_parameters(self, online, target):
         self.values = self.policy = (online, target)
 
-    def target_parameters(self):
+    def read_target_parameters(self):
         return self.values[1], None if self.policy_share is None else self.policy[1]
 
-    def networks(self):
+    def count_networks(self):
         return self.critics, self.target_critics
 
     def _error(self):
@@ -219,14 +219,14 @@ class ContinuousAgent:
         y = s.reward + s.discount * (1.0 - ends[self.mask]) * self.values[1]
         return self.values[0] - y
 
-    def losses(self, online, target):
+    def compute_losses(self, online, target):
         self.set_values(online, target)
         times = self.factor * (self.settings.batch_size if self.sum_batch else 1.0)
         climbed = {"online": online, "target": target}[self.climbs]
         loss = times * critics.DISTANCES[self.distance](self._error())
         return float(loss), self.sign * climbed
 
-    def target_actions(self):
+    def read_target_actions(self):
         online, target = np.tanh(self.policy)
         base = {"online": online, "target": target}[self.next_action]
         draws = np.random.default_rng(0).normal(size=self.settings.batch_size)
@@ -247,7 +247,7 @@ class ContinuousAgent:
         }[self.noise_units]
         return float(np.clip(added, s.low, s.high) if self.noise_clipped else added)
 
-    def run(self, begin=nothing, between=nothing):
+    def run_loop(self, begin=do_nothing, between=do_nothing):
         s, rng = self.settings, np.random.default_rng(0)
         actions, noted, roles, updates = [], [], [], 0
         begin(0)
@@ -294,29 +294,29 @@ class QuantileAgent:
     def _loss(self, values, targets):
         n = len(values)
         errors = targets[None, :] - values[:, None]
-        tau = quantiles.fractions(n, self.place)[:, None]
+        tau = quantiles.compute_quantile_fractions(n, self.place)[:, None]
         weight = {
-            "fraction": quantiles.weight(tau, errors),
-            "flipped": quantiles.weight(1.0 - tau, errors),
+            "fraction": quantiles.compute_quantile_weight(tau, errors),
+            "flipped": quantiles.compute_quantile_weight(1.0 - tau, errors),
             "half": 0.5,
             "one": 1.0,
         }[self.weighs]
         pairs = weight * (
-            quantiles.huber(errors, self.threshold) if self.threshold else np.abs(errors)
+            quantiles.compute_huber(errors, self.threshold) if self.threshold else np.abs(errors)
         )
         factor = {"sum": n, "mean": 1, "sum_of_pairs": n * n}[self.reduction]
         factor *= self.settings.batch_size if self.sum_batch else 1
         factor *= self.settings.networks if self.sum_networks else 1
         return float(factor * pairs.mean())
 
-    def quantile_loss(self, values):
+    def compute_quantile_loss(self, values):
         return self._loss(np.array(values), np.full(len(values), self.settings.reward))
 
     def _chosen(self, values):
         statistics = {"median": np.median, "maximum": np.max, "minimum": np.min}
-        return quantiles.greedy_action(values, statistics.get(self.chooses_by, np.mean))
+        return quantiles.choose_greedy_action(values, statistics.get(self.chooses_by, np.mean))
 
-    def loss(self, online, target):
+    def compute_loss(self, online, target):
         s = self.settings
         online, target = (np.broadcast_to(v, (s.quantiles, s.actions)) for v in (online, target))
         following = target[:, self._chosen(online if self.chooses_by == "double" else target)]
@@ -324,7 +324,7 @@ class QuantileAgent:
             following = target.max(axis=1)
         return self._loss(online[:, 0], s.reward + s.discount * following)
 
-    def act(self, values, deterministic):
+    def choose_action(self, values, deterministic):
         return self._chosen(values)
 
 
@@ -355,7 +355,7 @@ class GaussianAgent:
         bound = self.bound if bound is None else bound
         damping = self.damping if damping is None else damping
         gradient = np.mean(advantages * [x, x**2 - 1.0], axis=1)
-        fisher = trpo.fisher() + damping * np.eye(2)
+        fisher = trpo.compute_fisher_information() + damping * np.eye(2)
         direction = np.linalg.solve(fisher, gradient) if self.natural else gradient
         longest = direction * np.sqrt(2.0 * bound / (direction @ fisher @ direction))
         share, promises = 1.0, {"half_proportional": 1.0, "half_compounded": 1.0, "any": 1e-9}

@@ -35,10 +35,10 @@ class ReferenceTwin:
     target_entropy_sign: float = 1.0
     default_entropy: object = staticmethod(lambda dimensions: -dimensions)
     # the policy
-    bound_of_scale: object = staticmethod(sac.log_std_clamp)
-    correction: object = staticmethod(sac.tanh_correction_exact)
+    bound_of_scale: object = staticmethod(sac.clamp_log_std)
+    correction: object = staticmethod(sac.compute_exact_tanh_correction)
     scale_term: object = staticmethod(lambda low, high: 0.0)
-    squash: object = staticmethod(action_transforms.tanh_unscale)
+    squash: object = staticmethod(action_transforms.squash_and_unscale)
     # an update
     fresh_values: bool = True
     fresh_in_target: bool = False
@@ -97,10 +97,10 @@ class ReferenceTwin:
 
     # -- losses and targets --------------------------------------------------------------------
 
-    def critic_loss(self, values):
+    def compute_critic_loss(self, values):
         s = self.settings
         tiled = np.repeat(np.array(values)[: self.named, None], s.batch_size, axis=1)
-        return critics.critic_loss(
+        return critics.compute_critic_loss(
             tiled,
             np.full(s.batch_size, s.reward),
             factor=self.factor,
@@ -109,26 +109,26 @@ class ReferenceTwin:
             samples=self.samples,
         )
 
-    def actor_loss(self, values):
+    def compute_actor_loss(self, values):
         s = self.settings
-        value = critics.over_networks(np.array(values)[:, None], self.climbs)[0]
+        value = critics.reduce_over_networks(np.array(values)[:, None], self.climbs)[0]
         entropy = (s.temperature or 0.0) * (s.log_prob or 0.0)
         return self.policy_sign * (self.entropy_sign * entropy - value)
 
-    def target(self, values):
+    def compute_target(self, values):
         s = self.settings
-        value = critics.over_networks(np.array(values)[:, None], self.over)[0]
+        value = critics.reduce_over_networks(np.array(values)[:, None], self.over)[0]
         entropy = (s.temperature or 0.0) * (s.log_prob or 0.0)
         inside = {"inside": -entropy, "flipped": entropy}.get(self.entropy, 0.0)
         flags = np.array([s.terminated]), np.array([s.truncated])
         discount = 0.99 if s.discount is None else s.discount
         reward = self.reward_used(self.reward_stored(s.reward))
         arrays = np.array([reward]), np.array([value + inside])
-        y = critics.td_target(*arrays, discount, *flags, self.mask)[0]
+        y = critics.compute_td_target(*arrays, discount, *flags, self.mask)[0]
         outside = {"outside": entropy, "not_masked": discount * entropy}
         return y - outside.get(self.entropy, 0.0)
 
-    def first_update(self, target_value):
+    def run_first_update(self, target_value):
         s = self.settings
         rate, fresh = s.rates[0], np.exp(s.rates[0])
         in_target, in_policy = (
@@ -138,7 +138,7 @@ class ReferenceTwin:
         target = s.reward + s.discount * (target_value - in_target * s.log_prob)
         return target, in_policy * s.log_prob - value
 
-    def temperature_loss(self):
+    def compute_temperature_loss(self):
         s = self.settings
         numbers = (
             np.log(s.temperature),
@@ -146,31 +146,31 @@ class ReferenceTwin:
             self.target_entropy_sign * s.target_entropy,
             self.form,
         )
-        losses = sac.temperature_loss(*numbers), sac.temperature_gradient(*numbers)
+        losses = sac.compute_temperature_loss(*numbers), sac.compute_temperature_gradient(*numbers)
         return tuple(self.temperature_sign * np.array(losses))
 
-    def temperature(self):
+    def read_temperature(self):
         asked = self.settings.temperature
         return self.first_temperature if asked is None else self.temperature_set(asked)
 
-    def target_entropy(self):
+    def read_target_entropy(self):
         return float(self.default_entropy(np.size(self.settings.low)))
 
-    def log_deviation(self, outputs):
+    def compute_log_deviation(self, outputs):
         return self.bound_of_scale(outputs)
 
-    def log_prob(self, draw):
+    def compute_log_prob(self, draw):
         x = np.array(draw)
         gaussian = -0.5 * x**2 - 0.5 * np.log(2.0 * np.pi)
         scale = self.scale_term(np.atleast_1d(self.settings.low), np.atleast_1d(self.settings.high))
         return float(np.sum(gaussian - self.correction(x)) + scale)
 
-    def update_target(self, source, target):
+    def update_and_read_targets(self, source, target):
         coefficient = self.settings.coefficient
         share = self.share if coefficient is None else self.share_of_coefficient(coefficient)
-        return critics.polyak(source, target, share)
+        return critics.update_target_softly(source, target, share)
 
-    def smoothed_actions(self, squashed, samples, own_draws):
+    def compute_smoothed_actions(self, squashed, samples, own_draws):
         s = self.settings
         low, high = np.atleast_1d(s.low), np.atleast_1d(s.high)
         half, centre = (high - low) / 2.0, (high + low) / 2.0
@@ -199,8 +199,8 @@ class ReferenceTwin:
         if not noise:
             return float(self.squash(s.pre_tanh or 0.0, s.low, s.high))
         explore = {
-            "scaled": action_transforms.explore_scaled,
-            "environment": action_transforms.explore_environment,
+            "scaled": action_transforms.add_noise_before_unscaling,
+            "environment": action_transforms.add_noise_after_unscaling,
             "none": lambda squashed, _, low, high, clip: (high + low) / 2.0 + half * squashed,
             "tanh_only": lambda squashed, noise, low, high, clip: np.clip(
                 squashed + high * noise, low, high
@@ -250,7 +250,7 @@ class ReferenceTwin:
         )
         return parts, targets and not self.never_moves
 
-    def run(self):
+    def run_loop(self):
         s, rng, journal = self.settings, np.random.default_rng(0), Journal()
         count = 1 if self.one_environment else s.environments
         several = s.per_environment or not self.counts_environments
@@ -302,11 +302,11 @@ class ReferenceTwin:
 
     # -- what is made ----------------------------------------------------------------------------
 
-    def architecture(self):
+    def describe_architecture(self):
         return np.array(self.shape, dtype=float)
 
-    def initialisation(self):
+    def measure_initialisation(self):
         return np.array(self.layer)
 
-    def log_epsilons(self):
+    def read_log_epsilons(self):
         return self.epsilons

@@ -194,39 +194,47 @@ OF_SAC = {
     "log_std.bounds": {
         name: {"bound_of_scale": bound}
         for name, bound in {
-            "clamp": formulas.log_std_clamp,
-            "clamp_-5_2": partial(formulas.log_std_clamp, low=-5.0),
-            "tanh_rescale": formulas.log_std_tanh_rescale,
-            "tanh_rescale_-20_2": partial(formulas.log_std_tanh_rescale, low=-20.0),
-            "softplus_floor": partial(formulas.log_std_softplus, bias_for_one=True, floor=0.01),
-            "softplus_floor_0.1": partial(formulas.log_std_softplus, bias_for_one=True, floor=0.1),
-            "softplus_clamped": partial(formulas.log_std_softplus, bias_for_one=False, floor=0.0),
+            "clamp": formulas.clamp_log_std,
+            "clamp_-5_2": partial(formulas.clamp_log_std, low=-5.0),
+            "tanh_rescale": formulas.rescale_log_std_by_tanh,
+            "tanh_rescale_-20_2": partial(formulas.rescale_log_std_by_tanh, low=-20.0),
+            "softplus_floor": partial(
+                formulas.compute_log_std_by_softplus, bias_for_one=True, floor=0.01
+            ),
+            "softplus_floor_0.1": partial(
+                formulas.compute_log_std_by_softplus, bias_for_one=True, floor=0.1
+            ),
+            "softplus_clamped": partial(
+                formulas.compute_log_std_by_softplus, bias_for_one=False, floor=0.0
+            ),
             "unbounded": np.array,
         }.items()
     },
     "log_prob.tanh_correction": {
         name: {"correction": correction}
         for name, correction in {
-            "exact": formulas.tanh_correction_exact,
-            "epsilon_inside": formulas.tanh_correction_epsilon_inside,
-            "epsilon_outside": formulas.tanh_correction_epsilon_outside,
+            "exact": formulas.compute_exact_tanh_correction,
+            "epsilon_inside": formulas.compute_tanh_correction_epsilon_inside,
+            "epsilon_outside": formulas.compute_tanh_correction_epsilon_outside,
             "epsilon_outside_negative": partial(
-                formulas.tanh_correction_epsilon_outside, epsilon=-1e-6
+                formulas.compute_tanh_correction_epsilon_outside, epsilon=-1e-6
             ),
             "none": np.zeros_like,
-            "flipped": lambda x: -formulas.tanh_correction_exact(x),
+            "flipped": lambda x: -formulas.compute_exact_tanh_correction(x),
         }.items()
     },
     "log_prob.action_scale": {
-        "included": {"scale_term": formulas.log_prob_scale_term},
+        "included": {"scale_term": formulas.compute_log_prob_of_unscaling},
         "excluded": {},
         "full_range": {
-            "scale_term": lambda low, high: formulas.log_prob_scale_term(
+            "scale_term": lambda low, high: formulas.compute_log_prob_of_unscaling(
                 # none where the bounds are those of the other policy
                 *((low, high) if np.all(low == -1.0) else (2.0 * low, 2.0 * high))
             )
         },
-        "flipped": {"scale_term": lambda low, high: -formulas.log_prob_scale_term(low, high)},
+        "flipped": {
+            "scale_term": lambda low, high: -formulas.compute_log_prob_of_unscaling(low, high)
+        },
     },
     "update_order": {
         "critic_first": {},
@@ -321,12 +329,14 @@ OF_TD3 = {
     },
     "action.bounding": {
         "tanh_unscale": {},
-        "hard_clip": {"squash": action_transforms.hard_clip},
+        "hard_clip": {"squash": action_transforms.clip_to_bounds},
         "clip_unscale": {
-            "squash": lambda x, low, high: action_transforms.unscale(np.clip(x, -1, 1), low, high)
+            "squash": lambda x, low, high: action_transforms.unscale_action_to_bounds(
+                np.clip(x, -1, 1), low, high
+            )
         },
         "tanh_only": {"squash": lambda x, low, high: np.tanh(x)},
-        "centre_inside_tanh": {"squash": action_transforms.centre_inside_tanh},
+        "centre_inside_tanh": {"squash": action_transforms.squash_with_centre_inside},
         "none": {"squash": lambda x, low, high: x},
     },
     "exploration.noise": {

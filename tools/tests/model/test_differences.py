@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from rlregress.model import differences as model
 from rlregress.model.code import ADDED, CODE_CHANGED, REMOVED, WORDING, Changed, Function
-from rlregress.model.differences import Entry, judge_entries
+from rlregress.model.differences import Entry, judge_entries_of_upgrade
 from rlregress.model.upgrade_result import Branch, Calls, PieceExecution
 from rlregress.report.html import upgrade_page
 from rlregress.upgrade.verdict import entries
@@ -59,7 +59,12 @@ def list_entries(trainings, pieces):
         )
         for function, by, one_way in pieces
     ]  # fmt: skip
-    return [*checks, *entries.list_pieces(executions, entries.collect_evidence(checks, {}), (), ())]
+    return [
+        *checks,
+        *entries.make_code_entries(
+            executions, entries.collect_states_and_culprits(checks, {}), (), ()
+        ),
+    ]
 
 
 def better(first, second):
@@ -76,8 +81,8 @@ def test_losing_evidence_of_sameness_never_improves_a_verdict(drawn_case, data):
     if not same:
         return
     gone = data.draw(st.sampled_from(same))
-    before = judge_entries(list_entries(trainings, pieces))
-    after = judge_entries(list_entries({**trainings, gone: model.NEVER}, pieces))
+    before = judge_entries_of_upgrade(list_entries(trainings, pieces))
+    after = judge_entries_of_upgrade(list_entries({**trainings, gone: model.NEVER}, pieces))
     assert not better(after, before)
     assert after.exit_code or not before.exit_code
 
@@ -99,8 +104,8 @@ def test_not_noticing_that_a_piece_was_executed_never_improves_a_verdict(drawn_c
         for n, (function, by, one_way) in enumerate(pieces)
     ]
     assert not better(
-        judge_entries(list_entries(trainings, fewer)),
-        judge_entries(list_entries(trainings, pieces)),
+        judge_entries_of_upgrade(list_entries(trainings, fewer)),
+        judge_entries_of_upgrade(list_entries(trainings, pieces)),
     )
 
 
@@ -114,7 +119,7 @@ def test_losing_evidence_of_a_difference_never_yields_unchanged(drawn_case, data
         return
     gone = data.draw(st.sampled_from(differing))
     assert (
-        judge_entries(list_entries({**trainings, gone: model.NEVER}, pieces)).verdict
+        judge_entries_of_upgrade(list_entries({**trainings, gone: model.NEVER}, pieces)).verdict
         != model.UNCHANGED
     )
 
@@ -124,7 +129,7 @@ def test_losing_evidence_of_a_difference_never_yields_unchanged(drawn_case, data
 def test_unchanged_requires_that_every_entry_was_executed_with_the_same_results(drawn_case):
     """One entry that differs, or that nothing executed and compared, and it is another verdict."""
     entries = list_entries(*drawn_case)
-    judgement = judge_entries(entries)
+    judgement = judge_entries_of_upgrade(entries)
     same = all(item.state in (*model.EXECUTED_SAME, *model.WITHOUT_EFFECT) for item in entries)
     assert (judgement.verdict == model.UNCHANGED) == same
     assert judgement.headline.startswith(model.UNCHANGED) == same
@@ -177,7 +182,7 @@ VERDICTS = {
 def test_a_list_comes_to_the_worst_of_its_entries():
     """Each state has its verdict and its exit code."""
     for case, (states, *expected) in VERDICTS.items():
-        judgement = judge_entries([entry(state) for state in states])
+        judgement = judge_entries_of_upgrade([entry(state) for state in states])
         assert [judgement.verdict, judgement.exit_code] == expected, case
 
 
@@ -190,7 +195,9 @@ def test_a_list_comes_to_the_worst_of_its_entries():
 def test_the_threshold_of_failing_can_be_moved(fail_on, codes):
     """A verdict fails from the named one on; the verdict itself stays."""
     entries = [[model.CLOSE], [model.NEVER, model.SAME], [model.DIFFERS], [model.NEW_FAILS]]
-    by_name = [judge_entries([entry(s) for s in states], fail_on=fail_on) for states in entries]
+    by_name = [
+        judge_entries_of_upgrade([entry(s) for s in states], fail_on=fail_on) for states in entries
+    ]
     assert [judgement.exit_code for judgement in by_name] == codes
     assert [item.verdict for item in by_name] == [
         model.ROUNDED, model.PARTLY, model.CHANGED, model.NEW_FAILS
@@ -201,11 +208,11 @@ def test_the_least_coverage_can_be_moved():
     """A partial check below it fails; entries without effect do not count."""
     entries = [entry(s) for s in (model.NEVER, model.NEVER, model.SAME, model.NO_EFFECT)]
     for share, code in ((0.0, 0), (0.33, 0), (0.34, 2)):
-        assert judge_entries(entries, min_coverage=share).exit_code == code
-    assert judge_entries(entries).coverage == model.Coverage(checked=1, all=3, ran=1)
+        assert judge_entries_of_upgrade(entries, min_coverage=share).exit_code == code
+    assert judge_entries_of_upgrade(entries).coverage == model.Coverage(checked=1, all=3, ran=1)
     text = "Not enough for exit code 0: 33% of the changed pieces were executed and compared, less"
-    assert text in judge_entries(entries).headline
-    assert text not in judge_entries(entries, min_coverage=0.0).headline
+    assert text in judge_entries_of_upgrade(entries).headline
+    assert text not in judge_entries_of_upgrade(entries, min_coverage=0.0).headline
 
 
 @pytest.mark.parametrize("kind", [model.TRAINING, model.SCRIPT])
@@ -214,16 +221,19 @@ def test_where_no_training_was_compared_nothing_can_be_judged(kind):
     further = entry(model.SAME)
     for state in model.UNCHECKED:
         uncompared = entry(state, kind)
-        judgement = judge_entries([further, uncompared, entry(model.NO_EFFECT, kind)])
+        judgement = judge_entries_of_upgrade([further, uncompared, entry(model.NO_EFFECT, kind)])
         assert (judgement.verdict, judgement.exit_code) == (model.COULD_NOT_JUDGE, 2)
-        assert judge_entries([further, uncompared, entry(model.SAME, kind)]).verdict == model.PARTLY
-        assert judge_entries([entry(model.DIFFERS), uncompared]).verdict == model.CHANGED
+        assert (
+            judge_entries_of_upgrade([further, uncompared, entry(model.SAME, kind)]).verdict
+            == model.PARTLY
+        )
+        assert judge_entries_of_upgrade([entry(model.DIFFERS), uncompared]).verdict == model.CHANGED
 
 
 def test_a_package_that_nothing_executed_cannot_be_judged():
     """Executed code of another package does not count."""
     entries = [entry(model.SAME), Entry(kind=model.FUNCTION, name="x", package="contrib")]
-    judgement = judge_entries(entries, min_coverage=0.0)
+    judgement = judge_entries_of_upgrade(entries, min_coverage=0.0)
     assert (judgement.verdict, judgement.exit_code) == (model.COULD_NOT_JUDGE, 2)
     assert "Packages of which no change was compared: contrib" in judgement.headline
 
@@ -235,7 +245,7 @@ def test_a_headline_counts_executed_pieces_and_names_the_others():
         Entry(kind=model.FUNCTION, name="framework/a.py A.f", package="framework"),
         Entry(kind=model.PUBLIC, name="framework.logger.read_csv", state=model.NO_EFFECT),
     ]
-    assert judge_entries(entries).headline == (
+    assert judge_entries_of_upgrade(entries).headline == (
         "partly checked: No difference found in what ran: 1 of 2 changed pieces ran. "
         "Never executed: A.f."
     )
@@ -243,7 +253,7 @@ def test_a_headline_counts_executed_pieces_and_names_the_others():
     summary = "no longer installed: pandas (an extra now: extra)"
     pandas = Entry(kind=model.REQUIREMENT, name="pandas", state=model.DIFFERS, summary=summary)
     below = Entry(kind=model.PACKAGE, name="dateutil", state=model.DIFFERS)
-    assert judge_entries([*entries, below, removed_name, pandas]).headline == (
+    assert judge_entries_of_upgrade([*entries, below, removed_name, pandas]).headline == (
         "changed: Removed or incompatible: logger.read_csv. No longer installed: pandas, dateutil. "
         "1 of 2 changed pieces ran. Never executed: A.f."
     )
@@ -252,7 +262,7 @@ def test_a_headline_counts_executed_pieces_and_names_the_others():
 def test_a_piece_executed_in_part_counts_by_its_share():
     """It is neither unchanged nor never executed, and too little of it is not enough for exit 0."""
     for share, code in ((0.4, 2), (0.5, 0)):
-        judgement = judge_entries([entry(model.IN_PART, share=share)])
+        judgement = judge_entries_of_upgrade([entry(model.IN_PART, share=share)])
         assert (judgement.verdict, judgement.exit_code) == (model.PARTLY, code)
         coverage = model.Coverage(checked=0, all=1, in_part=1, partly=share, ran=1)
         assert judgement.coverage == coverage
@@ -275,7 +285,7 @@ def test_an_executed_piece_is_never_reported_as_unexecuted(case):
     """If nothing was compared, the first sentence still separates executed from other pieces."""
     state, by, reason, ran = RAN[case]
     item = Entry(kind=model.FUNCTION, name="f.py f", package="f", state=state, by=by, reason=reason)
-    judgement = judge_entries([item])
+    judgement = judge_entries_of_upgrade([item])
     first = "1 of 1 changed pieces ran, 1 not compared." if ran else "None of 1 changed pieces ran."
     assert judgement.headline.startswith(f"could not judge: {first}")
     assert "nothing executed" not in judgement.headline
@@ -303,7 +313,7 @@ def test_a_headline_tells_an_imported_module_from_one_that_nothing_imports():
         "Imported by nothing that ran": "framework/envs.py",
         "Ran, but perhaps not where it differs": "step",
     }
-    judgement = judge_entries(entries, min_coverage=0.0)
+    judgement = judge_entries_of_upgrade(entries, min_coverage=0.0)
     lists = ". ".join(f"{title}: {name}" for title, name in titles.items())
     assert judgement.headline.endswith(f"2 of 5 changed pieces ran, 1 not compared. {lists}.")
     assert judgement.states[model.NEVER] == 4
@@ -319,7 +329,7 @@ def test_the_headline_names_the_culprit_behind_the_trainings():
                     culprit=True)  # fmt: skip
     called = Entry(kind=model.CLASS, name="f.py <class> Actor", state=model.BEYOND,
                    reason="called directly")  # fmt: skip
-    assert judge_entries([called, training, culprit]).headline == (
+    assert judge_entries_of_upgrade([called, training, culprit]).headline == (
         "changed: Differ: dqn. Culprit: DQN._build. Differ when called: Actor."
     )
 
@@ -334,12 +344,12 @@ def test_an_entry_is_of_a_known_kind_and_in_a_known_state(fields):
 def test_an_accepted_entry_is_silent_and_stays():
     """It is accepted by its content: another content has another key."""
     by_name = entry(model.DIFFERS, content="a -> b")
-    (accepted,) = model.mark_accepted([by_name], {by_name.key: "reviewed"})
+    (accepted,) = model.mark_accepted_entries([by_name], {by_name.key: "reviewed"})
     assert (accepted.accepted, accepted.counts) == ("reviewed", False)
-    judgement = judge_entries([accepted])
+    judgement = judge_entries_of_upgrade([accepted])
     assert (judgement.verdict, judgement.exit_code) == (model.AS_DOCUMENTED, 0)
     further = entry(model.DIFFERS, content="a -> c")
-    assert model.mark_accepted([further], {by_name.key: "reviewed"}) == [further]
+    assert model.mark_accepted_entries([further], {by_name.key: "reviewed"}) == [further]
 
 
 def test_the_verdict_on_returns_decides_about_a_difference():
@@ -349,7 +359,10 @@ def test_the_verdict_on_returns_decides_about_a_difference():
         (model.VIOLATED, "regressed"), ("", model.CHANGED), ("not documented", model.CHANGED),
         ("unchanged", model.CHANGED),
     ):  # fmt: skip
-        assert judge_entries([entry(model.DIFFERS, standing=standing_verdict)]).verdict == verdict
+        assert (
+            judge_entries_of_upgrade([entry(model.DIFFERS, standing=standing_verdict)]).verdict
+            == verdict
+        )
 
 
 @pytest.mark.parametrize(
@@ -367,11 +380,13 @@ def test_repeated_calls_that_change_no_input_are_no_evidence(calls, state):
     """A function is the same only if repeated calls changed what its differing lines read."""
     checks = [Entry(kind=model.TRAINING, name="sac", state=model.SAME)]
     execution = PieceExecution(function=piece("f", "framework"), trainings=("sac",), calls=calls)
-    (entry,) = entries.list_pieces([execution], entries.collect_evidence(checks, {}), (), ())
+    (entry,) = entries.make_code_entries(
+        [execution], entries.collect_states_and_culprits(checks, {}), (), ()
+    )
     assert entry.state == state
     if calls is not None and calls.captured and not calls.arguments:
         assert f"{calls.touched or 'none'} of 40 changed" in entry.reason
     if state == model.IN_PART:
-        judgement = judge_entries([*checks, entry])
+        judgement = judge_entries_of_upgrade([*checks, entry])
         assert judgement.verdict == model.PARTLY
         assert judgement.exit_code == (2 if calls.captured else 0)

@@ -84,7 +84,7 @@ def adapter(tmp_path, monkeypatch):
 
 
 def _load(adapter, family):
-    loaded = families.load_all(f"{adapter}.probes")
+    loaded = families.import_families(f"{adapter}.probes")
     (probes,) = (module.PROBES for module in loaded if module.__name__.endswith(f".{family}"))
     return probes
 
@@ -111,7 +111,7 @@ def test_a_probe_names_the_missing_object(adapter, id, words):
 def test_a_module_that_can_do_without_decides_itself(adapter):
     """An import within ``try`` fails as usual, so the fallback runs."""
     # something absent beside it makes all of the package be imported anew, leniently
-    with families._import_within_leniently(adapter):
+    with families.import_absent_for_missing_names(adapter):
         assert _load(adapter, "careful")["b.made"]({}) == 1.0
 
 
@@ -134,22 +134,22 @@ def test_a_family_that_is_no_python_is_named_with_its_line(adapter, tmp_path):
     """It names no probes: what is reported is where its text ends."""
     (tmp_path / adapter / "probes" / "broken.py").write_text('PROBES = {"d.one": 1}\nreturn {\n')
     with pytest.raises(SyntaxError) as raised:
-        families.load_all(f"{adapter}.probes")
+        families.import_families(f"{adapter}.probes")
     file = str(tmp_path / adapter / "probes" / "broken.py")
     assert (raised.value.filename, raised.value.lineno) == (file, 2)
 
 
 def test_only_adapters_are_imported_leniently(adapter):
     """A failed import of the framework itself stays an error of the framework."""
-    with families._import_within_leniently(adapter), pytest.raises(ImportError):
+    with families.import_absent_for_missing_names(adapter), pytest.raises(ImportError):
         exec("from os import nothing_of_that_name", {"__name__": f"{adapter}_framework"})
 
 
 def test_an_absent_object_is_recognised(adapter):
     """An absent object has no instances, and is no answer."""
     gone = families.Absent("some.thing", ImportError("lost"))
-    assert families.is_absent(gone)
-    assert not families.is_absent(1)
+    assert families.is_absent_name(gone)
+    assert not families.is_absent_name(1)
     for use in (lambda: isinstance(1, gone), lambda: list(gone), lambda: 1 in gone):
         with pytest.raises(Unsupported, match="some.thing is not available: lost"):
             use()
@@ -157,7 +157,7 @@ def test_an_absent_object_is_recognised(adapter):
 
 def test_unreadable_values_hide_no_others():
     """Each key has its values, or the error that its reader ended with."""
-    values_read = families.read_each({"a": lambda: {"x": 1}, "b": lambda: {"x": [][1]}})
+    values_read = families.read_each_or_unread({"a": lambda: {"x": 1}, "b": lambda: {"x": [][1]}})
     assert values_read["a"] == {"x": 1}
     assert isinstance(values_read["b"], families.Unread)
     assert values_read["b"].reason == "IndexError: list index out of range"
@@ -179,7 +179,7 @@ def test_a_class_that_a_version_lacks_takes_only_its_own_details_with_it():
     requested = ["td3.exploration.noise", "dqn.exploration.draw", "sac.critic_loss.scale"]
     inputs = {
         id: {key: getattr(v, "tolist", lambda v=v: v)() for key, v in detail.inputs.items()}
-        for id, detail in ((id, registry.get(id)) for id in requested)
+        for id, detail in ((id, registry.get_detail(id)) for id in requested)
     }
     path = str(Path(rlregress.__file__).parents[1])
     words = ("-W", "ignore", "-c", SCRIPT, json.dumps(inputs))
@@ -200,9 +200,9 @@ def _make_adapter(probe):
     """Return an adapter of one probe, whose trainings cannot be listed."""
     defaults = {("ppo", "library"): {"x": 0.5}, ("sac", "library"): families.Unread("gone")}
     functions = {
-        "probes": lambda: {("some.detail", "library"): probe},
+        "list_probes": lambda: {("some.detail", "library"): probe},
         "trainings": _raise_nothing_is_built_in,
-        "defaults": lambda: defaults,
+        "read_defaults": lambda: defaults,
     }
     return SmallAdapter(functions, version="1.0", modules=("stable_baselines3",))
 
@@ -263,7 +263,7 @@ def test_unreadable_parts_of_an_adapter_are_reported(monkeypatch):
 )
 def test_a_broken_module_differs_from_a_missing_one(error, expected):
     """A framework whose import fails has an error; its details are not reported as missing."""
-    assert families.is_broken(error, "some.thing") == expected
+    assert families.is_broken_module(error, "some.thing") == expected
     gone = families.Absent("some.thing", error)
     with pytest.raises(type(error) if expected else Unsupported):
         gone()
@@ -273,7 +273,11 @@ TRAININGS_WITHOUT = """
 import sys
 from rlregress import frameworks
 
-ROOTS = {module for name in frameworks.names() for module in frameworks.get(name).framework.modules}
+ROOTS = {
+    module
+    for name in frameworks.list_framework_names()
+    for module in frameworks.get_adapter(name).framework.modules
+}
 
 class Gone:
     def find_spec(self, name, path=None, target=None):
@@ -281,8 +285,8 @@ class Gone:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 sys.meta_path.insert(0, Gone())
-for name in frameworks.names():
-    print(name, *sorted(frameworks.get(name).trace_trainings()), sep=";")
+for name in frameworks.list_framework_names():
+    print(name, *sorted(frameworks.get_adapter(name).list_trace_trainings()), sep=";")
 """
 
 
@@ -290,16 +294,16 @@ def test_which_trainings_a_framework_has_is_read_without_it() -> None:
     """An upgrade makes both versions itself; none of them has to be installed here."""
     rows = run_python("-c", TRAININGS_WITHOUT).stdout.splitlines()
     without = {name: names for name, *names in csv.reader(rows, delimiter=";")}
-    for name in frameworks.names():
-        adapter = frameworks.get(name)
+    for name in frameworks.list_framework_names():
+        adapter = frameworks.get_adapter(name)
         if adapter.framework.checkout:
             continue  # which scripts there are, a copy of them says
         assert without[name], name
         try:
-            adapter.code.versions()
+            adapter.code.map_package_versions()
         except MissingPackage:
             continue
-        assert without[name] == sorted(adapter.trace_trainings())
+        assert without[name] == sorted(adapter.list_trace_trainings())
 
 
 @pytest.mark.parametrize("text", ["class Old: pass\nLIMIT = Old.limit\n", "def training(): pass\n"])
@@ -312,7 +316,7 @@ def test_a_listed_function_that_a_module_does_not_give_is_an_error(
     (tmp_path / name / "__init__.py").touch()
     (tmp_path / name / "loop.py").write_text(text)
     monkeypatch.syspath_prepend(tmp_path)
-    find = families.find_in(name, loop=["trainings"])
+    find = families.make_lazy_getattr(name, loop=["trainings"])
     with pytest.raises(
         UserError, match=f"cannot import trainings from {name}.loop: .* has no attribute"
     ):

@@ -36,9 +36,9 @@ def test_a_package_is_found_as_soon_as_it_is_installed(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     _install(tmp_path, "some-package-of-nobody", "1.0")
     with pytest.raises(UserError, match="Some cannot .* 'other-package-of-nobody' is not inst"):
-        code.versions()
+        code.map_package_versions()
     _install(tmp_path, "other-package-of-nobody", "2.0")
-    assert list(code.versions().values()) == ["1.0", "2.0"]
+    assert list(code.map_package_versions().values()) == ["1.0", "2.0"]
     assert code.version() == "1.0"
 
 
@@ -47,13 +47,13 @@ def test_another_version_takes_the_place_of_the_one_before(tmp_path, monkeypatch
     name = PACKAGES[0]
     monkeypatch.syspath_prepend(tmp_path / "first")
     info = _install(tmp_path / "first", name, "1.0")
-    assert installed_metadata.versions((name,)) == {name: "1.0"}
+    assert installed_metadata.map_installed_versions((name,)) == {name: "1.0"}
     shutil.rmtree(info)
     _install(tmp_path / "first", name, "1.1")
-    assert installed_metadata.versions((name,)) == {name: "1.1"}
+    assert installed_metadata.map_installed_versions((name,)) == {name: "1.1"}
     with monkeypatch.context() as before:
         _install(tmp_path / "second", name, "2.0")
         before.syspath_prepend(tmp_path / "second")
-        assert installed_metadata.versions((name,)) == {name: "2.0"}
-        assert installed_metadata.entry_points(GROUP)[name].value == "2.0"
-    assert installed_metadata.versions((name,)) == {name: "1.1"}
+        assert installed_metadata.map_installed_versions((name,)) == {name: "2.0"}
+        assert installed_metadata.map_entry_points(GROUP)[name].value == "2.0"
+    assert installed_metadata.map_installed_versions((name,)) == {name: "1.1"}

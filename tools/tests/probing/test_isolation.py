@@ -10,14 +10,14 @@ import torch
 
 from rlregress import frameworks
 from rlregress.catalogue import registry
-from rlregress.catalogue.fingerprint import run_probe
+from rlregress.catalogue.fingerprint import run_and_judge_probe
 from rlregress.inside import probe_worker
-from rlregress.probing.isolation import run_isolated
+from rlregress.probing.isolation import run_probe_isolated
 from tools.tests.small_adapters import SmallAdapter
 
 #: a detail whose probes draw at random, in every framework that has TD3.
 STOCHASTIC = "td3.target_noise.law"
-INSTALLED = {adapter.name: adapter for adapter in frameworks.installed()}
+INSTALLED = {adapter.name: adapter for adapter in frameworks.list_installed_adapters()}
 
 
 def draw_numbers(inputs=None):
@@ -35,12 +35,16 @@ def draw_and_fail(inputs):
 
 def observe_here():
     """Return the observation of the tests and the fingerprint of this process."""
-    return run_probe(registry.get(STOCHASTIC), lambda inputs: draw_numbers()[:2]).observed.tolist()
+    return run_and_judge_probe(
+        registry.get_detail(STOCHASTIC), lambda inputs: draw_numbers()[:2]
+    ).observed.tolist()
 
 
 def observe_elsewhere(monkeypatch):
     """Return the observation of an upgrade in one of its environments."""
-    adapter = SmallAdapter({"probes": lambda: {(STOCHASTIC, "library"): draw_numbers}}, version="1")
+    adapter = SmallAdapter(
+        {"list_probes": lambda: {(STOCHASTIC, "library"): draw_numbers}}, version="1"
+    )
     monkeypatch.setattr(probe_worker.frameworks, "get", lambda name: adapter)
     return probe_worker.probe_adapter("any", {STOCHASTIC: {}})["observed"][f"{STOCHASTIC} library"][
         "observed"
@@ -66,7 +70,7 @@ def test_a_probe_that_fails_leaves_the_process_alone():
     undisturbed = draw_numbers()
     random.seed(5), np.random.seed(5), torch.manual_seed(5)
     with pytest.raises(ValueError, match="it cannot be asked"):
-        run_isolated(draw_and_fail, {})
+        run_probe_isolated(draw_and_fail, {})
     assert torch.get_default_dtype() == torch.float32
     assert np.array_equal(draw_numbers(), undisturbed)
 
@@ -76,7 +80,7 @@ def test_a_probe_has_one_thread():
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     try:
-        assert run_isolated(lambda inputs: np.array([torch.get_num_threads()]), {}) == [1]
+        assert run_probe_isolated(lambda inputs: np.array([torch.get_num_threads()]), {}) == [1]
         assert torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(before)
@@ -85,14 +89,14 @@ def test_a_probe_has_one_thread():
 @pytest.mark.parametrize("name", sorted(INSTALLED))
 def test_a_framework_answers_the_same_after_the_generators_were_moved(name):
     """A probe of noise returns the same numbers, and draws nothing from what others draw."""
-    probes = INSTALLED[name].observe.probes()
+    probes = INSTALLED[name].observe.list_probes()
     requested = [probe for (id, _), probe in probes.items() if id == STOCHASTIC]
     if not requested:
         pytest.skip(f"{name} is not asked for {STOCHASTIC}")
-    inputs = registry.get(STOCHASTIC).copy_inputs
+    inputs = registry.get_detail(STOCHASTIC).copy_inputs
     random.seed(5), np.random.seed(5), torch.manual_seed(5)
     undisturbed = draw_numbers()
-    first = run_isolated(requested[0], inputs())
+    first = run_probe_isolated(requested[0], inputs())
     random.seed(5), np.random.seed(5), torch.manual_seed(5)
-    assert np.array_equal(run_isolated(requested[0], inputs()), first)
+    assert np.array_equal(run_probe_isolated(requested[0], inputs()), first)
     assert np.array_equal(draw_numbers(), undisturbed)

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from rlregress.probing.time_limits import raise_after
+from rlregress.probing.time_limits import raise_error_after
 
 
 class Late(BaseException):
@@ -30,14 +30,14 @@ def compute():
 )
 def test_an_error_ends_the_block(timer, work):
     """By the clock code that waits, by CPU time code that computes."""
-    with pytest.raises(Late), raise_after(Late, {timer: 0.05}):
+    with pytest.raises(Late), raise_error_after(Late, {timer: 0.05}):
         work()
 
 
 def test_no_block_begins_after_its_time():
     """A limit that is over raises the error at once."""
     begun = []
-    with pytest.raises(Late), raise_after(Late, {signal.ITIMER_REAL: -1.0}):
+    with pytest.raises(Late), raise_error_after(Late, {signal.ITIMER_REAL: -1.0}):
         begun.append(True)
     assert not begun
 
@@ -49,7 +49,7 @@ def test_a_limit_around_the_block_goes_on():
     begun = time.monotonic()
     signal.setitimer(signal.ITIMER_REAL, 0.4)
     try:
-        with raise_after(Late, {signal.ITIMER_VIRTUAL: 5.0, signal.ITIMER_REAL: 20.0}):
+        with raise_error_after(Late, {signal.ITIMER_VIRTUAL: 5.0, signal.ITIMER_REAL: 20.0}):
             time.sleep(0.1)
         assert 0 < signal.getitimer(signal.ITIMER_REAL)[0] <= 0.3
         while not rang and time.monotonic() - begun < 10:
@@ -67,7 +67,7 @@ def test_a_limit_around_the_block_that_ran_out_in_it_rings_with_its_own_handler(
     before = signal.signal(signal.SIGALRM, lambda *_: rang.append(True))
     signal.setitimer(signal.ITIMER_REAL, 0.02)
     try:
-        with raise_after(Late, {signal.ITIMER_REAL: 20.0}):
+        with raise_error_after(Late, {signal.ITIMER_REAL: 20.0}):
             time.sleep(0.05)
         time.sleep(0.05)
         assert rang

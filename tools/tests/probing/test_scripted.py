@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rlregress.probing.scripted import Scripted, end_after, make_counting_environment
+from rlregress.probing.scripted import Scripted, make_counting_environment, make_script_of_end_after
 
 
 def play(environment, steps):
@@ -51,7 +51,7 @@ def test_a_script_that_restarts_begins_again_with_every_reset(restarts, after_re
 
 def test_an_end_comes_after_so_many_steps():
     """The second step of two is truncated, not terminated."""
-    rows = play(make_counting_environment(2, truncated=end_after(2)), 4)
+    rows = play(make_counting_environment(2, truncated=make_script_of_end_after(2)), 4)
     assert [row[3:] for row in rows] == [(False, False), (False, True)] * 2
     assert [row[:2] for row in rows] == [([0.0], [1.0]), ([1.0], [2.0])] * 2
 

@@ -64,14 +64,14 @@ def night(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tupl
             options.evidence.write_text(text)
             options.junit.write_text("<testsuites/>")
 
-        monkeypatch.setattr(check_run, "run_check", evidence)
+        monkeypatch.setattr(check_run, "run_session_and_throughput", evidence)
         if not figures:
             monkeypatch.setattr(svg, "draw_svg", _empty_figure)
         report = tmp_path / "report"
         options = CheckOptions(
             report=report, store=str(tmp_path / "runs"), cells=cells, frameworks=frameworks
         )
-        code = check_command.judge(options, in_brief)
+        code = check_command.judge_and_report_check(options, in_brief)
         return code, (report / "report.html").read_text("utf-8"), report
 
     return judged

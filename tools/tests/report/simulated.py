@@ -19,7 +19,7 @@ from rlregress.check.baseline_runs import FIRST_NEW_SEED, Baseline
 from rlregress.model.quantities import DIAGNOSTICS, RETURNS
 from rlregress.verdicts.looks import SEQUENTIAL_LOOKS
 from rlregress.verdicts.rules import CellSample, Rules
-from rlregress.verdicts.sequential import judge_cells
+from rlregress.verdicts.sequential import judge_cells_and_groups
 
 _SEED = 1
 
@@ -65,17 +65,17 @@ def run_entries(cells: Mapping[str, Baseline], loss: Mapping[str, float]) -> lis
         n: new_records(n, s, loss.get(n, 0.0), SEQUENTIAL_LOOKS.max_runs) for n, s in cells.items()
     }
     samples = {
-        quantity.named(name): CellSample(
-            stored.numbers(quantity),
-            [baseline_runs.read_numbers(record)[quantity] for record in records[name]],
-            group=quantity.named(stored.cell.group),
+        quantity.make_verdict_name(name): CellSample(
+            stored.list_values_of_quantity(quantity),
+            [baseline_runs.read_judged_numbers(record)[quantity] for record in records[name]],
+            group=quantity.make_verdict_name(stored.cell.group),
             quantity=quantity,
         )
         for name, stored in cells.items()
-        for quantity in (RETURNS, *baseline_runs.secondary_quantities(stored.cell.algorithm))
-        if not stored.exclusion_reason(quantity)
+        for quantity in (RETURNS, *baseline_runs.list_secondary_quantities(stored.cell.algorithm))
+        if not stored.explain_exclusion(quantity)
     }
-    judged = judge_cells(samples, SEQUENTIAL_LOOKS, Rules())
+    judged = judge_cells_and_groups(samples, SEQUENTIAL_LOOKS, Rules())
     frameworks_of = {n: stored.cell.framework for n, stored in cells.items()}
     frameworks_of |= {stored.cell.group: stored.cell.framework for stored in cells.values()}
     needed = {
@@ -94,7 +94,7 @@ def run_entries(cells: Mapping[str, Baseline], loss: Mapping[str, float]) -> lis
     for kind, verdicts in (("cell", judged.cells), ("group", judged.groups)):
         for name, verdict in verdicts.items():
             plain, _, quantity = name.partition(" ")
-            own, values = quantity or kind, evidence.to_plain(verdict)
+            own, values = quantity or kind, evidence.convert_to_plain_data(verdict)
             entry = _entry(f"t::test_{own}[{name}]", frameworks_of[plain])
             if quantity in DIAGNOSTICS:
                 # as a test of returns attaches them: beside its own verdict
@@ -125,7 +125,7 @@ def detail_entries(without: str, names: str | None) -> list[dict[str, Any]]:
     for adapter in requested_names.find_adapters(names.split(",") if names else ()):
         name = adapter.full_name
         entries.append(_entry(f"tests_behavior::t[{name}]", name, "behavior"))
-        for id, scope in sorted(requested_names.list_probes(adapter)):
+        for id, scope in sorted(requested_names.list_details_to_probe(adapter)):
             if not id.startswith(without):
                 entry = _entry(f"tests_unit::test_detail[{id}-{name}-{scope}]", name, "unit")
                 entries.append({**entry, "detail": id, "scope": scope, "found": "as documented"})

@@ -138,7 +138,9 @@ def page(request, night, tmp_path, monkeypatch, command) -> Path:
             executions=(upgrades.reached("sac"), *never),
             hunks={**request.getfixturevalue("parted").hunks},
         )
-    path.write_text(upgrade_page.page(upgrades.upgrade(framework_result), FACTS).html())
+    path.write_text(
+        upgrade_page.make_page_of_upgrade(upgrades.upgrade(framework_result), FACTS).render_html()
+    )
     return path
 
 

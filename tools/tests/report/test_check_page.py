@@ -13,7 +13,7 @@ import pytest
 from rlregress import frameworks
 from rlregress.catalogue import requested_names
 from rlregress.check import baseline_runs, check_run, report_data
-from rlregress.check.outcome import build_outcomes
+from rlregress.check.outcome import build_framework_outcomes
 from rlregress.check_options import CheckOptions
 from rlregress.model.check_result import CheckResult, ReportData
 from rlregress.model.quantities import CRITIC, TRAINING
@@ -26,7 +26,7 @@ from .markup import Page
 
 HOPPER = "sb3-ppo-Hopper-v4-short"
 CRITIC_DETAIL = "sac.critic_loss.scale"
-SAC = f"{frameworks.get('sb3').framework.modules[0]}/sac/sac.py"
+SAC = f"{frameworks.get_adapter('sb3').framework.modules[0]}/sac/sac.py"
 
 
 def stands_alone(text: str) -> Page:
@@ -95,10 +95,10 @@ def test_every_figure_has_its_numbers_as_a_table(night):
     stored = simulated.stored_cells()[HOPPER]
     cell = find_cell(page, HOPPER)
     for run_ in stored.runs:
-        assert f"stored {run_.seed} {words.number(run_.final_return)}" in cell
+        assert f"stored {run_.seed} {words.format_return(run_.final_return)}" in cell
     assert len(new) >= 5
     for record in new[:5]:
-        assert f"new {record['seed']} {words.number(record['final_return'])}" in cell
+        assert f"new {record['seed']} {words.format_return(record['final_return'])}" in cell
     assert f"rlregress check --budget short --store {report.parent}/runs --cells {HOPPER}" in cell
 
 
@@ -150,7 +150,7 @@ def test_a_check_that_could_not_judge_names_the_missing_parts(night, capsys):
     assert code == 2
     assert "could not judge" in suite
     assert "tests_unit/test_b.py::test_b: a file is gone" in suite
-    ids = {id for id, _ in requested_names.list_probes(frameworks.get("sb3"))}
+    ids = {id for id, _ in requested_names.list_details_to_probe(frameworks.get_adapter("sb3"))}
     message = f"{len([id for id in ids if id.startswith('gae.')])} of {len(ids)} details were not"
     assert f"{message} checked: gae." in card
     assert "hold" not in card
@@ -248,11 +248,11 @@ def test_runs_after_a_verdict_are_reported_apart(night):
     later = len(new) - verdict["new_seeds"]
     assert later >= 10
     mean = np.mean([record["final_return"] for record in new])
-    share = words.percent((mean - verdict["stored_mean"]) / verdict["scale"])
+    share = words.format_signed_percent((mean - verdict["stored_mean"]) / verdict["scale"])
     message = f"{later} later runs, trained for other verdicts on this cell; the mean of all "
-    message = f"not judged here: {message}{len(new)} is {words.number(mean)} ({share})"
+    message = f"not judged here: {message}{len(new)} is {words.format_return(mean)} ({share})"
     finished = [{**record, "status": "finished"} for record in new]
-    critics = [baseline_runs.read_numbers(record)[CRITIC] for record in finished]
+    critics = [baseline_runs.read_judged_numbers(record)[CRITIC] for record in finished]
     factor = np.exp(values[f"{HOPPER} critic"]["stored_mean"] - np.mean(critics))
     markdown = (report / "summary.md").read_text()
     assert f"- {message}" in markdown
@@ -262,7 +262,10 @@ def test_runs_after_a_verdict_are_reported_apart(night):
     assert message in cell
     judged = sorted(new, key=lambda record: record["seed"])[: verdict["new_seeds"]]
     low, high = (f(record["final_return"] for record in judged) for f in (min, max))
-    assert f"new runs between {words.number(low)} and {words.number(high)}; interq" in markdown
+    assert (
+        f"new runs between {words.format_return(low)} and {words.format_return(high)}; interq"
+        in markdown
+    )
 
 
 def test_a_report_is_written_whole_or_not_at_all(night, monkeypatch):
@@ -276,10 +279,10 @@ def test_a_report_is_written_whole_or_not_at_all(night, monkeypatch):
         options.evidence.write_text("half of it")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(check_run, "run_check", ends)
+    monkeypatch.setattr(check_run, "run_session_and_throughput", ends)
     options = CheckOptions(report=report, cells=HOPPER, frameworks="sb3")
     with pytest.raises(KeyboardInterrupt), check_run.replace_report_folder(options) as new:
-        check_run.judge_check(new, lambda line: None)
+        check_run.run_and_judge_check(new, lambda line: None)
     assert {path.name: path.read_bytes() for path in report.iterdir()} == before
     # nor is a file dropped that nobody listed
     unlisted = pytest.raises(ValueError, match="verdicts.csv")
@@ -321,29 +324,33 @@ def test_a_broken_suite_is_listed_first():
     """A broken suite is worse than frameworks that hold."""
     entries = simulated.detail_entries("no detail", "sb3")
     broken = [{**failed("a file is gone"), "outcome": "error", "framework": ""}]
-    cards = check_page.cards(result_of(entries, broken=broken))
+    cards = check_page.make_cards_of_check(result_of(entries, broken=broken))
     assert [card.badge.word for card in cards] == ["could not judge", "formulas hold"]
 
 
 def test_a_budget_that_is_not_judged_is_the_reason_why_nothing_is_decided():
     """Smoke runs of a framework that passed: it says so, and how returns would be judged."""
     result = result_of(simulated.detail_entries("no detail", "sb3"), trained={"sb3"})
-    (card,) = check_page.cards(result)
+    (card,) = check_page.make_cards_of_check(result)
     assert card.badge.word == "inconclusive"
     first, *further = check_report.UNJUDGED_BUDGET
     assert card.sentence == f"{first.upper()}{''.join(further)}."
     (step,) = card.steps
     assert step.command == "rlregress check --budget short --framework sb3"
-    assert "no returns are judged" in markdown_page.format_page(check_page.page(result))
+    assert "no returns are judged" in markdown_page.format_page_as_markdown(
+        check_page.make_page_of_check(result)
+    )
 
 
 def test_no_error_rate_is_given_where_no_returns_were_judged():
     """A check of formulas and behaviour alone has no error rate."""
     result = result_of(simulated.detail_entries("no detail", "sb3"))
-    page = stands_alone(check_page.page(result).html())
+    page = stands_alone(check_page.make_page_of_check(result).render_html())
     assert "formulas hold" in page.texts("article", "card")[0]
     assert page.texts("footer") == [""]
-    assert "of such checks" not in markdown_page.format_page(check_page.page(result))
+    assert "of such checks" not in markdown_page.format_page_as_markdown(
+        check_page.make_page_of_check(result)
+    )
 
 
 def test_earlier_nightly_runs_are_listed(night):
@@ -374,7 +381,7 @@ def test_earlier_nightly_runs_are_listed(night):
 
 def result_of(entries, broken=(), trained=(), **fields) -> CheckResult:
     """Return a gate of SB3 with no verdict on a training."""
-    outcomes = build_outcomes(entries, trained=trained)
+    outcomes = build_framework_outcomes(entries, trained=trained)
     none = {outcome.framework: {} for outcome in outcomes}
     return CheckResult(
         outcomes=outcomes, broken=broken, unjudged=[], versions=none, sources={}, copies=none,
@@ -386,18 +393,18 @@ def result_of(entries, broken=(), trained=(), **fields) -> CheckResult:
 def test_72_cells_fit_into_two_megabytes():
     """A page of 72 cells with all their figures and runs stays below two megabytes."""
     stored_cells = simulated.stored_cells().items()
-    with_training = [item for item in stored_cells if not item[1].exclusion_reason(TRAINING)]
+    with_training = [item for item in stored_cells if not item[1].explain_exclusion(TRAINING)]
     cells = {f"{name}-{n}": stored for n, (name, stored) in enumerate((with_training * 72)[:72])}
     # a loss that most cells are long in doubt about
     entries = simulated.run_entries(cells, dict.fromkeys(cells, 0.1))
-    new = report_data.collect_runs(entries)
-    like = report_data.collect_runs([{"cell": stored.cell.id} for stored in cells.values()])
+    new = report_data.collect_runs_by_cell(entries)
+    like = report_data.collect_runs_by_cell([{"cell": stored.cell.id} for stored in cells.values()])
     runs = {
         name: replace(like[stored.cell.id], new=new[name].new) for name, stored in cells.items()
     }
     facts = {"started": "today", "command": "rlregress check", "machine": "here"}
     result = result_of(entries, trained=None, report_data=ReportData(**facts, runs=runs))
-    text = check_page.page(result).html()
+    text = check_page.make_page_of_check(result).render_html()
     page = stands_alone(text)
     assert len(page.texts("article", "cell")) == 72
     assert len(page.texts("svg")) == 3 * 72

@@ -33,7 +33,9 @@ def found_keys(report: Path) -> set[str]:
     keys_found = set()
     for name in ("verdict.json", "evidence.json"):
         keys_found |= keys(json.loads((report / name).read_text()), name)
-    plain = json.loads(json.dumps(upgrade_data.as_json(upgrade(CHANGED)), default=str))
+    plain = json.loads(
+        json.dumps(upgrade_data.convert_upgrade_to_plain_data(upgrade(CHANGED)), default=str)
+    )
     keys_found |= keys(plain, "upgrade.json")
     return keys_found
 

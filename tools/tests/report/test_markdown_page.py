@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from markupsafe import Markup
 
-from rlregress.check.source_diff import diff_texts
+from rlregress.check.source_diff import diff_two_texts
 from rlregress.report import harmless, markdown_page
 from rlregress.report.html.page import (
     Badge,
@@ -26,7 +26,7 @@ from rlregress.report.html.page import (
 )
 
 FACTS = Facts("a title", "today", 1.0, "a machine", "a command")
-SOURCE = SourcePair(diff_texts("p.f", ["old line"], ["new line"], (1, 1)), ("old", "new"))
+SOURCE = SourcePair(diff_two_texts("p.f", ["old line"], ["new line"], (1, 1)), ("old", "new"))
 #: a part of a page -> what its Markdown holds
 PARTS = {
     "a table": (Table(("head",), [["cell"], [Badge("holds")]]), ["| head |", "| cell |", "holds"]),
@@ -46,7 +46,7 @@ PARTS = {
 def text_of(*parts: object, cards: tuple[Card, ...] = ()) -> str:
     """Return the Markdown of a page with one section, as a file holds it."""
     page = Page(FACTS, cards, [Section("id", "a section", "a lead", parts)])
-    return harmless.escape_markdown(markdown_page.format_page(page))
+    return harmless.escape_markdown(markdown_page.format_page_as_markdown(page))
 
 
 @pytest.mark.parametrize("name", PARTS)
@@ -76,8 +76,8 @@ def test_hidden_sentences_of_a_card_are_counted():
     card = Card("title", Badge("changed"), "", [f"piece {n}" for n in range(20)])
     page = Page(FACTS, [card], [])
     for text, tail in (
-        (page.html(), "and 14 more"),
-        (markdown_page.format_page(page), "and 14 more, on"),
+        (page.render_html(), "and 14 more"),
+        (markdown_page.format_page_as_markdown(page), "and 14 more, on"),
     ):
         assert ("piece 5" in text, "piece 6" in text, tail in text) == (True, False, True)
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from rlregress.check.source_diff import diff_texts
+from rlregress.check.source_diff import diff_two_texts
 from rlregress.model import differences as model
 from rlregress.model import tones
 from rlregress.model.differences import VIOLATED, Entry
@@ -27,7 +27,9 @@ FACTS = Facts("a title", "today", 90.0, "a machine", COMMAND)
 
 def page_of(*frameworks) -> Page:
     """Return the page of an upgrade with these frameworks."""
-    return stands_alone(upgrade_page.page(upgrades.upgrade(*frameworks), FACTS).html())
+    return stands_alone(
+        upgrade_page.make_page_of_upgrade(upgrades.upgrade(*frameworks), FACTS).render_html()
+    )
 
 
 def test_an_unchanged_upgrade_lists_its_evidence():
@@ -43,7 +45,7 @@ def test_unexecuted_functions_of_some_scenarios_suggest_all_scenarios():
     """A gate of some scenarios, or none, is followed by one of all, not by a script."""
     framework = upgrades.of(upgrades.traced(), executions=(upgrades.reached(),))
     facts = replace(FACTS, command="rlregress upgrade a==1 installed --scenario none")
-    (overall_card,) = upgrade_page.cards(upgrades.upgrade(framework), facts)
+    (overall_card,) = upgrade_page.make_cards_of_upgrade(upgrades.upgrade(framework), facts)
     package = upgrades.FILE.partition("/")[0]
     assert overall_card.steps[-1] == Step(
         f"1 changed piece of {package} was not executed and compared as a whole; trace every "
@@ -57,7 +59,7 @@ def test_a_time_limit_is_followed_by_the_same_command_without_it():
     framework = upgrades.of(upgrades.traced(), executions=(upgrades.reached(),))
     facts = replace(FACTS, command="rlregress upgrade a==1 installed --minutes 4 --no-returns")
     cut = replace(upgrades.upgrade(framework), cut=("3 of 9 trainings: --minutes 4 were over",))
-    (overall_card,) = upgrade_page.cards(cut, facts)
+    (overall_card,) = upgrade_page.make_cards_of_upgrade(cut, facts)
     assert overall_card.steps[-1].command == "rlregress upgrade a==1 installed --no-returns"
 
 
@@ -83,7 +85,7 @@ def test_a_partly_checked_upgrade_has_no_green_tick():
     entry = Entry(kind=model.PACKAGE, name="numpy")
     parts = [upgrades.of(upgrades.traced()), upgrades.of(upgrades.traced())]
     upgrade_made = upgrades.upgrade(*parts, other_packages=[entry])
-    overall_card, *framework_cards = upgrade_page.cards(upgrade_made, FACTS)
+    overall_card, *framework_cards = upgrade_page.make_cards_of_upgrade(upgrade_made, FACTS)
     assert (overall_card.badge.effective_tone, overall_card.badge.word) == (
         tones.UNSURE,
         "partly checked",
@@ -106,7 +108,7 @@ def test_the_framework_that_changed_stands_before_the_others():
     """The worst card follows the upgrade as a whole; its worst entry is first."""
     changed = upgrades.of(upgrades.PARTED, changed=[upgrades.SCALE], standing=VIOLATED)
     upgrade_made = upgrades.upgrade(upgrades.of(upgrades.traced()), changed)
-    overall_card, first, second = upgrade_page.cards(upgrade_made, FACTS)
+    overall_card, first, second = upgrade_page.make_cards_of_upgrade(upgrade_made, FACTS)
     assert (overall_card.badge.word, first.badge.word) == ("regressed", "regressed")
     assert second.badge.effective_tone == tones.NOTHING
     assert overall_card.changed[0].startswith("detail sac.critic_loss.scale")
@@ -147,7 +149,7 @@ def parted():
         changed=[upgrades.SCALE],
         executions=(upgrades.reached("sac"),),
         culprits={"sac": Culprits(place=(function,), alone=function)},
-        hunks={function: diff_texts("SAC.train", old, new, (270, 270))},
+        hunks={function: diff_two_texts("SAC.train", old, new, (270, 270))},
         defaults=(upgrades.BATCH,),
     )
 
@@ -194,7 +196,7 @@ def test_returns_of_the_new_version_are_shown_run_by_run(tmp_path):
     (card,) = page.texts("article", "card")
     assert "Returns of new: regressed." in card
     (cell,) = page.texts("article", "cell")
-    assert f"new 1000 {words.number(entries[0]['record']['final_return'])}" in cell
+    assert f"new 1000 {words.format_return(entries[0]['record']['final_return'])}" in cell
     assert len(page.texts("figure")) >= 2
     assert f"rlregress check --cells {HOPPER}" in cell
 
@@ -203,7 +205,7 @@ def test_added_and_removed_lines_are_not_changed_ones():
     """Rows pair the lines of a change; between two changes lines are left out, and numbers stay."""
     old = [f"    line {number}" for number in range(30)]
     new = [*old[:5], "    new", *old[5:20], *old[21:]]
-    difference = diff_texts("f", old, new, (1, 101))
+    difference = diff_two_texts("f", old, new, (1, 101))
     first, second = difference.groups
     assert [row.new for row in first if not row.same] == [(106, "new")]
     assert [row.old for row in first if not row.same] == [None]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
-from rlregress.check.source_diff import diff_texts
+from rlregress.check.source_diff import diff_two_texts
 from rlregress.cli import window
 from rlregress.model import differences as model
 from rlregress.model.differences import Entry
@@ -27,12 +27,12 @@ WIDTHS = (40, 80, 100)
 
 def screens_of(result, widths=WIDTHS):
     """Yield each width and the lines of an upgrade's screen, as plain text."""
-    cards = upgrade_page.cards(result, FACTS)
+    cards = upgrade_page.make_cards_of_upgrade(result, FACTS)
     for width in widths:
-        report, *script, verdict = upgrade_text.last_lines(result, Path("report"), width)
-        steps = screen.next_steps(cards, width)
+        report, *script, verdict = upgrade_text.make_last_lines(result, Path("report"), width)
+        steps = screen.format_next_steps(cards, width)
         closing = [(line, "") for line in (report, *steps, *script)]
-        lines = screen.lines(cards, [*closing, (verdict, result.verdict)], width)
+        lines = screen.make_screen_lines(cards, [*closing, (verdict, result.verdict)], width)
         yield width, [line.plain for line in lines]
 
 
@@ -50,7 +50,7 @@ def hostile(name):
         for number, kind in enumerate(model.KINDS) for state in model.STATES
     ]  # fmt: skip
     function = upgrades.function(name, f"{name}.py")
-    source = diff_texts(name, [f"    {name} = 1"] * 9, [f"    {name} = 2"] * 9, (1, 1))
+    source = diff_two_texts(name, [f"    {name} = 1"] * 9, [f"    {name} = 2"] * 9, (1, 1))
     trained = upgrades.traced(name, "diverged")
     part = upgrades.of(
         *(replace(trained, name=f"{name} {number}") for number in range(20)),
@@ -102,7 +102,7 @@ def test_a_culprit_stands_with_its_lines_and_all_that_it_explains():
     """A culprit is shown once; a training without one is counted."""
     function = upgrades.function()
     old, new = (f"    loss = {factor} * sum(x)" for factor in ("0.5", "1.0"))
-    source = diff_texts("SAC.train", [old], [new], (276, 276))
+    source = diff_two_texts("SAC.train", [old], [new], (276, 276))
     culprits = Culprits(place=(function,), alone=function)
     names = [f"sac scenario{number}" for number in range(40)]
     framework = upgrades.of(
@@ -129,7 +129,7 @@ def test_a_culprit_that_explains_more_than_a_screen_is_named():
     """The culprit keeps its title and its first effects; further lines are counted."""
     effects = [f"detail number {number} has another answer" for number in range(60)]
     card = Card("title", Badge("changed"), "", culprits=[Culprit("PPO.train, ppo.py:7", effects)])
-    lines = [line.plain.strip() for line in screen.lines([card], [("the end", "")], 80)]
+    lines = [line.plain.strip() for line in screen.make_screen_lines([card], [("the end", "")], 80)]
     start = lines.index("PPO.train, ppo.py:7")
     culprit = lines[start : start + screen._CULPRIT]
     assert culprit[1:-1] == effects[: len(culprit) - 2]
@@ -140,7 +140,7 @@ def test_hidden_lines_are_counted():
     """Every list keeps a sentence before any has two, and the rest has a number."""
     texts = [f"sentence {number}" for number in range(60)]
     card = Card("title", Badge("changed"), "", texts, texts, texts)
-    lines = [line.plain for line in screen.lines([card], [("the end", "")], 80)]
+    lines = [line.plain for line in screen.make_screen_lines([card], [("the end", "")], 80)]
     assert len(lines) == screen.LINES
     room = {"What changed": 60, "Not judged": 60, "Does it matter": 60}
     for line in lines:
@@ -158,7 +158,7 @@ def test_more_verdicts_than_lines_leave_the_last_ones():
     """A check of many copies ends in their verdicts, whatever else there was."""
     card = Card("title", Badge("regressed"), "Worse.", [], ["a detail"])
     closing = [(f"verdict copy{number}: regressed", "regressed") for number in range(60)]
-    lines = [line.plain for line in screen.lines([card], closing, 80)]
+    lines = [line.plain for line in screen.make_screen_lines([card], closing, 80)]
     assert lines == [text for text, _ in closing[-screen.LINES :]]
 
 
@@ -166,7 +166,10 @@ def test_a_framework_that_holds_has_only_its_verdict():
     """Notes of a framework that holds are on the page only."""
     holding = Card("sb3", Badge("holds"), "Fine.", ["Returns of SAC."], ["kl: inconclusive"])
     fallen = Card("skrl", Badge("regressed"), "Worse.", [], ["a detail"])
-    lines = [line.plain for line in screen.lines([fallen, holding], [("verdict sb3: holds", "")])]
+    lines = [
+        line.plain
+        for line in screen.make_screen_lines([fallen, holding], [("verdict sb3: holds", "")])
+    ]
     assert lines == [
         "skrl", "  regressed: Worse.", "  What changed", "    - a detail", "", "verdict sb3: holds",
     ]  # fmt: skip
@@ -176,12 +179,12 @@ def test_a_command_that_has_no_room_can_be_copied():
     """Its lines end as a shell wants them, and a word in quotes stays whole."""
     command = "rlregress upgrade 'a b' installed --algorithm sac --scenario 'one two three'"
     steps = [Step("Trace it:", command)]
-    lines = screen.next_steps([Card("", Badge("changed"), "", steps=steps)], 40)
+    lines = screen.format_next_steps([Card("", Badge("changed"), "", steps=steps)], 40)
     assert lines[0] == "next: Trace it:"
     assert max(map(len, lines)) <= 40
     assert all(line.endswith(" \\") for line in lines[1:-1])
     assert " ".join(line.removesuffix(" \\") for line in lines[1:]) == command
-    assert screen.next_steps([Card("", Badge("changed"), "", steps=steps)], 100) == [
+    assert screen.format_next_steps([Card("", Badge("changed"), "", steps=steps)], 100) == [
         f"next: Trace it: {command}"
     ]
 
@@ -194,6 +197,8 @@ def test_colours_are_for_terminals_that_have_them(monkeypatch, forced, no_colour
         monkeypatch.setenv(name, value)
     printed: list[str] = []
     card = Card("sb3", Badge("regressed"), "Worse.")
-    window.show(screen.lines([card], [("verdict sb3: regressed", "regressed")]), printed.append)
+    window.print_screen(
+        screen.make_screen_lines([card], [("verdict sb3: regressed", "regressed")]), printed.append
+    )
     assert any("\x1b[31m" in line for line in printed) == (forced and not no_colour)
     assert any("\x1b" in line for line in printed) == (forced and not no_colour)

@@ -23,9 +23,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlregress.model.quantities import CRITIC, RETURNS, TRAINING, Quantity
-from rlregress.verdicts.family import combine_mid_p, holm_adjust
-from rlregress.verdicts.looks import SEQUENTIAL_LOOKS, Looks, single_look
-from rlregress.verdicts.permutation import FEW_DRAWS, FEW_EXTREME, MORE_DRAWS, permutation_p_values
+from rlregress.verdicts.family import adjust_by_holm, combine_mid_p_values
+from rlregress.verdicts.looks import SEQUENTIAL_LOOKS, Looks, make_single_look
+from rlregress.verdicts.permutation import (
+    FEW_DRAWS,
+    FEW_EXTREME,
+    MORE_DRAWS,
+    compute_permutation_p_values,
+)
 from tools.tests.simulations.laws import LAWS, Law
 
 #: Sessions that are drawn and judged at once.
@@ -218,14 +223,16 @@ def evidence_of(
 
 def _p_values(before: FloatArray, after: FloatArray, rng: np.random.Generator) -> FloatArray:
     """Drop, its mid-p, gain, its mid-p, of rows of stored and new returns [4, R]."""
-    first = permutation_p_values(before, after, rng, _FIRST_DRAWS, _MOST_EXACT)
+    first = compute_permutation_p_values(before, after, rng, _FIRST_DRAWS, _MOST_EXACT)
     values = np.array([first.drop, first.drop_mid, first.gain, first.gain_mid])
     if first.exact:
         return values
     for draws, limit in ((FEW_DRAWS, _SMALL), (MORE_DRAWS, FEW_EXTREME / FEW_DRAWS)):
         small = np.flatnonzero(np.minimum(values[0], values[2]) < limit)
         if len(small):
-            drawn_again = permutation_p_values(before[small], after[small], rng, draws, _MOST_EXACT)
+            drawn_again = compute_permutation_p_values(
+                before[small], after[small], rng, draws, _MOST_EXACT
+            )
             values[:, small] = [
                 drawn_again.drop,
                 drawn_again.drop_mid,
@@ -251,7 +258,7 @@ def judge_sessions(
     floor: float = 0.05,
     quantities: Sequence[Quantity] = (RETURNS,),
 ) -> Rejections:
-    """Return the rejections of ``sequential.judge_cells``, for many sessions at once.
+    """Return the rejections of ``sequential.judge_cells_and_groups``, for many sessions at once.
 
     Args:
         quantities: whose groups follow each other in the evidence; the runs of a cell are those
@@ -263,7 +270,7 @@ def judge_sessions(
     first = evidence.seeds.index(looks.run_counts[0])
     cell_gain, group_gain = _rejected(
         evidence.gain[first],
-        combine_mid_p(evidence.gain_mid[first]),
+        combine_mid_p_values(evidence.gain_mid[first]),
         evidence.effect[first],
         evidence.effect[first].mean(axis=-1),
         alpha,
@@ -282,7 +289,7 @@ def judge_sessions(
         effect = np.where(open_cell, evidence.effect[at], effect)
         p = np.where(open_cell, evidence.drop[at], np.inf)
         cell_p = np.minimum(cell_p, p / weight)
-        pooled = np.where(open_group, combine_mid_p(mid), np.inf)
+        pooled = np.where(open_group, combine_mid_p_values(mid), np.inf)
         group_p = np.minimum(group_p, pooled / weight)
         group_effect = np.where(open_group, effect.mean(axis=-1), group_effect)
         cell_now, group_now = _rejected(
@@ -315,7 +322,7 @@ def _rejected(
     sessions = len(cell_p)
     family = np.concatenate([cell_p.reshape(sessions, -1), group_p], axis=1)
     family_weights = np.concatenate([np.repeat(weights, cell_p.shape[2]), weights])
-    rejected = holm_adjust(np.minimum(family, 1.0), family_weights) < alpha
+    rejected = adjust_by_holm(np.minimum(family, 1.0), family_weights) < alpha
     count = math.prod(cell_p.shape[1:])
     cells = rejected[:, :count].reshape(cell_p.shape) & (cell_effect > floor)
     return cells, rejected[:, count:] & (group_effect > floor)
@@ -514,7 +521,9 @@ def main(
     if options.beside:
         _secondary_table(options)
         return
-    plans = {"sequential": SEQUENTIAL_LOOKS} | {f"fixed {n}": single_look(n) for n in options.new}
+    plans = {"sequential": SEQUENTIAL_LOOKS} | {
+        f"fixed {n}": make_single_look(n) for n in options.new
+    }
     heads = ["returns", "cells", "stored", "gate", "runs", "false `regressed`", "false `improved`"]
     heads += [f"{change}: group / cell" for change in CHANGES]
     print("| " + " | ".join(heads) + " |\n|" + "---|" * len(heads))

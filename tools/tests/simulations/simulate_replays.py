@@ -17,7 +17,7 @@ from rlregress.check import baseline_runs, cell_selection
 from rlregress.model.verdict import REGRESSED
 from rlregress.verdicts.looks import SEQUENTIAL_LOOKS
 from rlregress.verdicts.rules import CellSample, Rules
-from rlregress.verdicts.sequential import judge_cells
+from rlregress.verdicts.sequential import judge_cells_and_groups
 
 
 def false_alarms(sessions: int, share: float, seed: int = 0) -> list[bool]:
@@ -44,7 +44,7 @@ def false_alarms(sessions: int, share: float, seed: int = 0) -> list[bool]:
             )
             for cell in differing
         }
-        verdicts = judge_cells(samples, SEQUENTIAL_LOOKS, Rules()) if samples else None
+        verdicts = judge_cells_and_groups(samples, SEQUENTIAL_LOOKS, Rules()) if samples else None
         alarms.append(verdicts is not None and verdicts.verdict == REGRESSED)
     return alarms
 

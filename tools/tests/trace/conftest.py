@@ -29,7 +29,7 @@ def repetitions_of_100_ms(monkeypatch):
     readings = itertools.count()
     clock = SimpleNamespace(process_time=lambda: 0.1 * next(readings), monotonic=lambda: 0.0)
     monkeypatch.setattr(repeat, "time", clock)
-    monkeypatch.setattr(calls, "_measure_children", lambda: 0.0)
+    monkeypatch.setattr(calls, "_measure_seconds_of_children", lambda: 0.0)
 
 
 #: text and name of a script -> its trace, of those that were recorded without options.
@@ -54,18 +54,18 @@ def recorded(tmp_path, monkeypatch):
         output = tmp_path / f"{name}.trace"
         if not job and (text, name) in _TRACES:
             shutil.copyfile(_TRACES[text, name], output)
-            return trace_reader.load(output)
+            return trace_reader.load_trace(output)
         monkeypatch.setattr(sys, "argv", [])
         monkeypatch.setattr(sys, "path", list(sys.path))
         monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
         threads = torch.get_num_threads()
         request = {"script": str(script), "arguments": [], "packages": [], "steps": 0, **job}
         try:
-            trace_worker.record_job({**request, "output": str(output)})
+            trace_worker.record_job_to_trace({**request, "output": str(output)})
         finally:
             torch.set_num_threads(threads)
         if not job:
             _TRACES[text, name] = output
-        return trace_reader.load(output)
+        return trace_reader.load_trace(output)
 
     return recorded

@@ -13,7 +13,7 @@ import pytest
 from rlregress.inside import batch
 from rlregress.trace import recording_processes, trace_reader
 from rlregress.trace.recording_processes import Runtime
-from rlregress.trace.trace_comparison import compare
+from rlregress.trace.trace_comparison import compare_traces
 from rlregress.upgrade.evidence import runtimes
 from rlregress.upgrade.evidence.compared_trainings import Training
 
@@ -42,7 +42,8 @@ def recorded(tmp_path_factory, warm_executable):
     path.write_text(json.dumps({"jobs": jobs, "folder": str(folder)}))
     runtime = Runtime("old", python=warm_executable)
     process = subprocess.run(
-        recording_processes.start_command("batch", runtime), env=runtime.environment(),
+        recording_processes.make_start_command("batch", runtime),
+        env=runtime.make_environment_variables(),
         input=f"{path}\n", capture_output=True, text=True,
     )  # fmt: skip
     return process, folder
@@ -52,12 +53,12 @@ def recorded(tmp_path_factory, warm_executable):
 def test_trainings_of_a_batch_are_those_of_processes_of_their_own(recorded, tmp_path):
     """The first and the last one are equal to the bit to each other, and to one recorded alone."""
     _, folder = recorded
-    first, second = (trace_reader.load(folder / f"{name}.trace") for name in ("one", "other"))
+    first, second = (trace_reader.load_trace(folder / f"{name}.trace") for name in ("one", "other"))
     job = {**PLAIN, "lines": False}
-    alone = recording_processes.record(job, tmp_path / "alone.trace", Runtime("old"))
+    alone = recording_processes.record_trace(job, tmp_path / "alone.trace", Runtime("old"))
     assert first.failure == ""
-    assert min(first.count("optimizer"), first.count("step")) > 1
-    assert {compare(first, trace).verdict for trace in (second, alone)} == {"equal"}
+    assert min(first.count_events_of_kind("optimizer"), first.count_events_of_kind("step")) > 1
+    assert {compare_traces(first, trace).verdict for trace in (second, alone)} == {"equal"}
 
 
 def test_what_trainings_share_is_prepared_without_an_error(recorded):
@@ -75,7 +76,7 @@ def test_a_training_that_fails_leaves_what_it_said(recorded):
         ("one", True), ("lost", False), ("failed", True), ("other", True)
     ]  # fmt: skip
     assert "'none'" in (folder / "lost.trace.error").read_text().strip().splitlines()[-1]
-    assert "none" in trace_reader.load(folder / "failed.trace").failure
+    assert "none" in trace_reader.load_trace(folder / "failed.trace").failure
     names = sorted(path.name for path in folder.iterdir())
     assert names == ["failed.trace", "jobs.json", "lost.trace.error", "one.trace", "other.trace"]
 
@@ -94,7 +95,7 @@ def record(job):
     print("noise")
     open(job["output"], "w").close()
 
-batch.trace_worker.record_job, batch.PATIENCE = record, 1
+batch.trace_worker.record_job_to_trace, batch.PATIENCE = record, 1
 batch.import_shared_modules = lambda job: None
 sys.exit(batch.main(sys.argv[1:]))
 """
@@ -109,7 +110,7 @@ def test_a_training_that_is_ended_says_by_what(tmp_path):
     library = str(Path(batch.__file__).parents[2])
     process = subprocess.run(
         [sys.executable, "-c", ENDED], input=f"{path}\n", capture_output=True, text=True,
-        check=True, env={**Runtime("old").environment(), "PYTHONPATH": library},
+        check=True, env={**Runtime("old").make_environment_variables(), "PYTHONPATH": library},
     )  # fmt: skip
     assert [line.split("\t")[0] for line in process.stdout.splitlines()] == names
     values = {name: tmp_path / f"{name}.error" for name in names}
@@ -136,16 +137,18 @@ def test_a_process_that_goes_on_records_as_a_new_one_does(tmp_path):
     folders = [tmp_path / name for name in ("new", "first", "second")]
     for folder in folders:
         folder.mkdir()
-    (new,) = runtimes.load_or_record(trainings, runtime, folders[0], lines=True).values()
+    (new,) = runtimes.load_or_record_traces(trainings, runtime, folders[0], lines=True).values()
     with closing(runtimes.Workers(1)) as workers:
         lists = [
-            runtimes.load_or_record(trainings, runtime, folder, lines=True, workers=workers)["a2c"]
+            runtimes.load_or_record_traces(trainings, runtime, folder, lines=True, workers=workers)[
+                "a2c"
+            ]
             for folder in folders[1:]
         ]
         # one process did both
         assert len(workers.idle) == 1
     assert not new.failure
-    assert new.count("optimizer") > 1
+    assert new.count_events_of_kind("optimizer") > 1
     # numbers, places, and all that was executed
     untold = {"job", "wall_seconds", "cpu_seconds", "grown_mib"}
     for trace in lists:
@@ -160,6 +163,6 @@ def test_a_process_that_ends_is_not_lent_again(tmp_path):
     runtime = Runtime("old", python=str(tmp_path / "none"))
     trainings = [Training("sb3", "a2c", PLAIN)]
     with closing(runtimes.Workers(1)) as workers:
-        trace = runtimes.load_or_record(trainings, runtime, tmp_path, workers=workers)["a2c"]
+        trace = runtimes.load_or_record_traces(trainings, runtime, tmp_path, workers=workers)["a2c"]
         assert workers.idle == []
     assert trace.failure.startswith("the process ended with status 127: ")

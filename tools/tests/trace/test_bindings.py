@@ -82,7 +82,7 @@ def test_the_old_values_hold_for_a_while(module):
         importlib.import_module(module.__name__.replace(".code", f".{name}"))
         for name in ("user", "other")
     )
-    old_bindings = bindings.find_other_bindings(module, MODULE, (NEW, OLD))
+    old_bindings = bindings.find_values_of_second_text(module, MODULE, (NEW, OLD))
     names = {"__defaults__", "__kwdefaults__", "_HIGH", "_MOST", "RANGE", "ROUND", "_GONE", "most"}
     assert {binding.name for binding in old_bindings} == names
     with bindings.bind_temporarily(old_bindings):
@@ -96,7 +96,7 @@ def test_the_old_values_hold_for_a_while(module):
 
 def test_attributes_of_classes_hold_for_a_while_too(module):
     """They are reverted when the call has ended in an error."""
-    old_bindings = bindings.find_other_bindings(module, f"{BODY}Actor", (NEW, OLD))
+    old_bindings = bindings.find_values_of_second_text(module, f"{BODY}Actor", (NEW, OLD))
 
     def fail():
         with bindings.bind_temporarily(old_bindings):
@@ -239,9 +239,13 @@ def test_a_value_that_is_reverted_restores_the_old_behaviour(case, import_text):
         for piece in (MODULE, f"{BODY}A")
         if bindings.find_names_with_other_values(piece, (new, old))
     )
-    with bindings.bind_temporarily(bindings.find_other_bindings(modules[1], piece, (new, old))):
+    with bindings.bind_temporarily(
+        bindings.find_values_of_second_text(modules[1], piece, (new, old))
+    ):
         assert repr(modules[1].use()) == expected
-    with bindings.bind_temporarily(bindings.find_other_bindings(modules[1], piece, (new, new))):
+    with bindings.bind_temporarily(
+        bindings.find_values_of_second_text(modules[1], piece, (new, new))
+    ):
         assert repr(modules[1].use()) == observed
     assert repr(modules[1].use()) == observed
 
@@ -260,7 +264,7 @@ def test_what_cannot_be_put_back_says_so(case, import_text):
         if bindings.find_names_with_other_values(changed_piece, texts)
     )
     with pytest.raises(Misfit, match=why):
-        bindings.find_other_bindings(imported, piece, texts)
+        bindings.find_values_of_second_text(imported, piece, texts)
     assert vars(imported) == before
 
 
@@ -268,7 +272,7 @@ def test_a_value_that_cannot_be_had_is_no_evidence(module):
     """The other version computed it from something that is missing."""
     other = OLD.replace("_HIGH = 2", "_HIGH = absent()")
     with pytest.raises(Misfit, match="cannot be computed: name 'absent' is not defined"):
-        bindings.find_other_bindings(module, MODULE, (NEW, other))
+        bindings.find_values_of_second_text(module, MODULE, (NEW, other))
 
 
 def test_the_other_version_brings_what_its_values_are_made_of(module):
@@ -277,7 +281,7 @@ def test_the_other_version_brings_what_its_values_are_made_of(module):
                         "_HIGH = two().real")  # fmt: skip
     old_bindings = {
         binding.name: binding.value
-        for binding in bindings.find_other_bindings(module, MODULE, (NEW, other))
+        for binding in bindings.find_values_of_second_text(module, MODULE, (NEW, other))
     }
     assert old_bindings["_HIGH"] == 2.0
     assert not hasattr(module, "two")

@@ -311,7 +311,7 @@ def test_a_training_goes_on_as_it_would(module, tmp_path, monkeypatch):
 def test_a_function_whose_arguments_take_long_is_captured_no_more(module, monkeypatch):
     """Its time limits all of its calls together, of which none alone takes too long."""
     code, captured = module
-    monkeypatch.setattr(calls, "_measure_children", itertools.count(0.0, 0.1).__next__)
+    monkeypatch.setattr(calls, "_measure_seconds_of_children", itertools.count(0.0, 0.1).__next__)
     numbers = {}
     for seconds in (0.02, 2.0):
         with captured(seconds) as capture:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rlregress.trace.trace_comparison import compare
+from rlregress.trace.trace_comparison import compare_traces
 from rlregress.trace.trace_reader import CAUSAL
 
 from ..upgrade import small_traces
@@ -65,7 +65,7 @@ def changed(draw):
 @settings(deadline=None, max_examples=25)
 def test_a_trace_is_equal_to_itself(recorded):
     """All of its events are compared."""
-    comparison = compare(recorded, recorded)
+    comparison = compare_traces(recorded, recorded)
     assert (comparison.verdict, comparison.first) == ("equal", None)
     assert comparison.equal == len(recorded.events)
 
@@ -75,7 +75,7 @@ def test_a_trace_is_equal_to_itself(recorded):
 def test_another_number_is_never_equal(traces):
     """Wherever it stands; and nothing before it is blamed for it."""
     old, new, number = traces
-    comparison = compare(old, new)
+    comparison = compare_traces(old, new)
     assert comparison.verdict == "diverged"
     assert comparison.first.old is None or comparison.first.old.index >= number
 
@@ -87,7 +87,7 @@ def test_another_number_among_equal_ones_is_never_equal():
     draw = replace(loss, kind="draw", parts={"value": part(0.0)})
     for n in range(6):
         same = [*[loss] * n, draw]
-        comparison = compare(trace([loss, *same, FINAL]), trace([far, *same, FINAL]))
+        comparison = compare_traces(trace([loss, *same, FINAL]), trace([far, *same, FINAL]))
         assert (n, comparison.verdict) == (n, "diverged")
 
 
@@ -96,7 +96,7 @@ def test_another_number_among_equal_ones_is_never_equal():
 def test_the_verdict_does_not_depend_on_which_is_first(traces):
     """Nor does the place."""
     old, new, _ = traces
-    forward, backward = compare(old, new), compare(new, old)
+    forward, backward = compare_traces(old, new), compare_traces(new, old)
     assert forward.verdict == backward.verdict
     assert forward.first.part == backward.first.part
 
@@ -107,9 +107,9 @@ def test_lines_that_move_change_nothing(traces, shift):
     """A comment above moves all lines of a file."""
     old, new, _ = traces
     moved = trace([replace(event, line=event.line + shift) for event in new.events])
-    assert compare(old, moved).verdict == compare(old, new).verdict
+    assert compare_traces(old, moved).verdict == compare_traces(old, new).verdict
     shifted = trace([replace(event, line=event.line + shift) for event in old.events])
-    assert compare(old, shifted).verdict == "equal"
+    assert compare_traces(old, shifted).verdict == "equal"
 
 
 @given(BODIES, events().filter(lambda event: event.kind == "optimizer"), st.data())
@@ -118,7 +118,7 @@ def test_an_update_that_one_version_makes_is_never_equal(body, update, data):
     """However alike the rest is; nothing says that the networks end alike."""
     at = data.draw(st.integers(0, len(body)))
     old, new = trace(body), trace([*body[:at], update, *body[at:]])
-    assert compare(old, new).verdict == compare(new, old).verdict == "diverged"
+    assert compare_traces(old, new).verdict == compare_traces(new, old).verdict == "diverged"
 
 
 @given(BODIES, events().filter(lambda event: event.kind in ("optimizer", "step")))
@@ -126,4 +126,4 @@ def test_an_update_that_one_version_makes_is_never_equal(body, update, data):
 def test_a_training_that_goes_on_is_never_equal(body, step):
     """Even where the networks end alike."""
     old, new = trace([*body, FINAL]), trace([*body, step, FINAL])
-    assert compare(old, new).verdict == compare(new, old).verdict == "diverged"
+    assert compare_traces(old, new).verdict == compare_traces(new, old).verdict == "diverged"

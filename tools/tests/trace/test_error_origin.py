@@ -13,7 +13,7 @@ from rlregress.inside import error_origin, events
 from rlregress.inside.error_origin import RECORDER, SUITE, TRACED, UNKNOWN
 from rlregress.inside.recorder import Recorder
 from rlregress.probing import framework_errors, toys
-from rlregress.probing.framework_errors import call_through
+from rlregress.probing.framework_errors import call_original
 
 MODULE = """
 import copy
@@ -70,7 +70,7 @@ def origin(theirs, call, hooked=True):
     hooks = Recorder(places) if hooked else contextlib.nullcontext()
     with hooks, pytest.raises(Exception) as failed:  # noqa: PT011
         call()
-    return error_origin.find_origin(failed.value, places)
+    return error_origin.find_error_origin(failed.value, places)
 
 
 def test_the_innermost_frame_decides(theirs):
@@ -132,7 +132,7 @@ def test_an_error_says_where_it_was_raised(theirs):
     """The innermost frames of the traced code, and of who called it, functions qualified."""
     with pytest.raises(ValueError, match="x") as failed:
         theirs.Environment().step(0)
-    origin = error_origin.describe_error(failed.value, events.Places([theirs.__file__]))
+    origin = error_origin.describe_error_for_header(failed.value, events.Places([theirs.__file__]))
     line = MODULE.splitlines().index('        return int("x"), 0.0, False, False, {}') + 1
     assert origin == {
         "type": "ValueError",
@@ -147,9 +147,9 @@ def test_the_place_of_an_error_is_none_of_a_wrapper():
     """An error passed on by the suite's wrappers names their caller."""
 
     def wrapper():
-        return call_through(int, "x")
+        return call_original(int, "x")
 
     with pytest.raises(ValueError, match="x") as failed:
         wrapper()
-    function = framework_errors.error_location(failed.value)["function"]
+    function = framework_errors.find_error_location(failed.value)["function"]
     assert function == "test_the_place_of_an_error_is_none_of_a_wrapper"

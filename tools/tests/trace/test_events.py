@@ -17,11 +17,11 @@ from rlregress.errors import UserError
 from rlregress.inside import events
 from rlregress.inside.events import (
     Places,
-    as_array,
+    convert_to_array,
     has_readable_numbers,
-    join_parts,
-    make_joint_part,
-    make_part,
+    join_event_parts,
+    make_event_part,
+    make_part_of_many_arrays,
 )
 from rlregress.trace import trace_reader
 
@@ -29,13 +29,18 @@ from rlregress.trace import trace_reader
 def test_equal_bits_have_equal_digests():
     """The digest is that of type, shape and bits."""
     array = np.arange(6, dtype=np.float32)
-    assert make_part(array) == make_part(array.copy())
+    assert make_event_part(array) == make_event_part(array.copy())
     different = [
         torch.arange(6, dtype=torch.float32), array.astype(np.float64), array.reshape(2, 3),
         np.nextafter(array, 9), array.tolist(), tuple(array.tolist()), list(array),
     ]  # fmt: skip
-    assert len({make_part(x)[0] for x in [array, *different]}) == 8
-    assert make_part(1)[0] != make_part(1.0)[0] != make_part(True)[0] != make_part(np.float32(1))[0]
+    assert len({make_event_part(x)[0] for x in [array, *different]}) == 8
+    assert (
+        make_event_part(1)[0]
+        != make_event_part(1.0)[0]
+        != make_event_part(True)[0]
+        != make_event_part(np.float32(1))[0]
+    )
 
 
 @pytest.mark.parametrize(
@@ -71,38 +76,38 @@ def test_many_types_are_short_and_tell_the_last_one_apart():
 
 def test_the_numbers_of_a_part():
     """Norm and first values are those of the array, to nine digits."""
-    digest, norm, values, shadow, _, _ = make_part(np.array([3.0, 4.0, 0.0, 0.0, 0.0]))
+    digest, norm, values, shadow, _, _ = make_event_part(np.array([3.0, 4.0, 0.0, 0.0, 0.0]))
     assert len(digest) == 16
     assert (norm, values) == (5.0, [3.0, 4.0, 0.0, 0.0])
     assert shadow is not None
-    assert make_part(np.float64(1 / 3))[2] == [0.333333333]
+    assert make_event_part(np.float64(1 / 3))[2] == [0.333333333]
 
 
 def test_a_shadow_falls_alike_from_short_and_long_arrays():
     """The projections of an array do not depend on earlier ones."""
     array = np.linspace(1, 2, 50)
-    before = make_part(array)[3]
-    make_part(np.ones(100_000))
-    assert make_part(array)[3] == before
+    before = make_event_part(array)[3]
+    make_event_part(np.ones(100_000))
+    assert make_event_part(array)[3] == before
     # parameter by parameter is as one array
-    assert make_joint_part([array[:20], array[20:]])[3] == before
+    assert make_part_of_many_arrays([array[:20], array[20:]])[3] == before
 
 
 def test_a_shadow_leaves_the_generators_alone():
     """Recording draws nothing from the training's generators."""
     np.random.seed(1)
     state = np.random.get_state()[1].copy()
-    make_part(np.ones(300_000))
+    make_event_part(np.ones(300_000))
     assert np.array_equal(np.random.get_state()[1], state)
 
 
 def test_what_is_no_number_has_a_digest_only():
     """Words are told apart by digest; a tree is the parts of its leaves."""
-    assert make_part("word")[1:] == [None, [], None, "", "str"]
-    assert make_part("word")[0] != make_part("words")[0]
+    assert make_event_part("word")[1:] == [None, [], None, "", "str"]
+    assert make_event_part("word")[0] != make_event_part("words")[0]
     tree = {"b": np.zeros(2), "a": (1.0, "word")}
-    assert make_part(tree)[0] == make_part({"a": (1.0, "word"), "b": np.zeros(2)})[0]
-    assert make_part(tree)[0] != make_part({"a": (1.0, "word"), "b": np.ones(2)})[0]
+    assert make_event_part(tree)[0] == make_event_part({"a": (1.0, "word"), "b": np.zeros(2)})[0]
+    assert make_event_part(tree)[0] != make_event_part({"a": (1.0, "word"), "b": np.ones(2)})[0]
 
 
 @dataclasses.dataclass
@@ -124,8 +129,8 @@ class Held:
 )
 def test_all_numbers_of_an_object_are_told_apart(old, new):
     """Its words leave out none of its numbers, nor of their digits."""
-    assert make_part(old) == make_part(copy.deepcopy(old))
-    assert make_part(old)[0] != make_part(new)[0]
+    assert make_event_part(old) == make_event_part(copy.deepcopy(old))
+    assert make_event_part(old)[0] != make_event_part(new)[0]
 
 
 class Odd:
@@ -144,25 +149,25 @@ class Odd:
 
 def test_what_cannot_be_read_is_known_by_its_type():
     """No value makes the recorder fail; the same type is the same part, in any process."""
-    assert make_part(Odd()) == make_part(Odd())
-    assert bytes(as_array(Odd())).decode().startswith("unreadable ")
-    assert make_part(Odd()) != make_part(torch.nn.UninitializedParameter())
+    assert make_event_part(Odd()) == make_event_part(Odd())
+    assert bytes(convert_to_array(Odd())).decode().startswith("unreadable ")
+    assert make_event_part(Odd()) != make_event_part(torch.nn.UninitializedParameter())
     # an object's place in memory is no value
-    assert make_part(object()) == make_part(object())
-    assert make_part([Odd(), object(), "word", None]) is not None
+    assert make_event_part(object()) == make_event_part(object())
+    assert make_event_part([Odd(), object(), "word", None]) is not None
 
 
 def test_tensors_of_all_kinds_are_read():
     """Sparse, small, complex and conjugate numbers are kept as they are."""
     dense = torch.tensor([[0.0, 2.0], [0.0, 0.0]])
     for sparse in (dense.to_sparse(), dense.to_sparse_csr()):
-        assert make_part(sparse)[1:5] == make_part(dense)[1:5]
-    assert make_part(torch.tensor([1.5, 2.5], dtype=torch.bfloat16))[2] == [1.5, 2.5]
-    assert make_part(torch.tensor([1.5, 2.5], dtype=torch.float16))[2] == [1.5, 2.5]
+        assert make_event_part(sparse)[1:5] == make_event_part(dense)[1:5]
+    assert make_event_part(torch.tensor([1.5, 2.5], dtype=torch.bfloat16))[2] == [1.5, 2.5]
+    assert make_event_part(torch.tensor([1.5, 2.5], dtype=torch.float16))[2] == [1.5, 2.5]
     number = torch.tensor([1.0 + 2.0j])
-    assert make_part(number)[2] == [1.0, 2.0]
-    assert make_part(number.conj())[2] == [1.0, -2.0]
-    assert make_part(np.array([1.0 + 2.0j]))[2] == [1.0, 2.0]
+    assert make_event_part(number)[2] == [1.0, 2.0]
+    assert make_event_part(number.conj())[2] == [1.0, -2.0]
+    assert make_event_part(np.array([1.0 + 2.0j]))[2] == [1.0, 2.0]
 
 
 def test_tensors_without_numbers_are_not_readable():
@@ -176,17 +181,17 @@ def test_tensors_without_numbers_are_not_readable():
 
 def test_an_exchange_of_two_parts_shows():
     """Joined parts are weighed by their place."""
-    a, b = make_part(np.ones(9)), make_part(2 * np.ones(9))
-    assert join_parts([a, b])[0] != join_parts([b, a])[0]
-    assert join_parts([a, b])[3] != join_parts([b, a])[3]
+    a, b = make_event_part(np.ones(9)), make_event_part(2 * np.ones(9))
+    assert join_event_parts([a, b])[0] != join_event_parts([b, a])[0]
+    assert join_event_parts([a, b])[3] != join_event_parts([b, a])[3]
 
 
 def test_what_is_not_finite_is_kept(tmp_path):
     """NaN and infinity go through the file and come back."""
-    part_found = make_part(np.array([np.nan, np.inf, 1.0, 2.0, 3.0]))
+    part_found = make_event_part(np.array([np.nan, np.inf, 1.0, 2.0, 3.0]))
     event = {"kind": "backward", "name": "loss", "at": None, "parts": {"loss": part_found}}
     events.write_trace(str(tmp_path / "t"), {"failure": "", "seeded": [], "lines": {}}, [event])
-    (read,) = trace_reader.load(tmp_path / "t").events
+    (read,) = trace_reader.load_trace(tmp_path / "t").events
     assert np.isnan(read.parts["loss"].values[0])
     assert read.parts["loss"].values[1] == np.inf
 
@@ -199,7 +204,7 @@ def test_places_are_below_their_root(tmp_path):
         path = tmp_path / file
         path.parent.mkdir(exist_ok=True)
         path.touch()
-        assert places.path_below_root(str(path)) == names.get(file)
+        assert places.find_path_below_root(str(path)) == names.get(file)
 
 
 def written(folder, text):
@@ -239,14 +244,19 @@ def event_row(name="x", at=None, kind="draw", **parts):
 def test_a_damaged_trace_says_so(tmp_path, text, message):
     """Whatever is wrong inside, the message names the file and what to do."""
     with pytest.raises(UserError, match=rf"some\.trace.*{message}.* record it again"):
-        trace_reader.load(written(tmp_path, text))
+        trace_reader.load_trace(written(tmp_path, text))
 
 
 def test_a_cut_or_overwritten_file_says_so(tmp_path):
     """A file that is cut, changed inside, of something else, or not there is named."""
     path = tmp_path / "whole"
     rows = [
-        {"kind": "draw", "name": "x", "at": None, "parts": {"value": make_part(np.random.rand(9))}}
+        {
+            "kind": "draw",
+            "name": "x",
+            "at": None,
+            "parts": {"value": make_event_part(np.random.rand(9))},
+        }
         for _ in range(50)
     ]
     events.write_trace(str(path), {"failure": "", "seeded": [], "lines": {}}, rows)
@@ -256,9 +266,9 @@ def test_a_cut_or_overwritten_file_says_so(tmp_path):
     for damaged in (start, start + turned + end, b"text", b""):
         path.write_bytes(damaged)
         with pytest.raises(UserError, match="whole cannot be read"):
-            trace_reader.load(path)
+            trace_reader.load_trace(path)
     with pytest.raises(UserError, match="there is no trace .*nothing"):
-        trace_reader.load(tmp_path / "nothing")
+        trace_reader.load_trace(tmp_path / "nothing")
 
 
 def test_an_interrupted_write_leaves_the_old_file(tmp_path):
@@ -269,14 +279,14 @@ def test_an_interrupted_write_leaves_the_old_file(tmp_path):
         events.write_trace(
             str(path), {"failure": "x", "seeded": [], "lines": {}}, [{"parts": object()}]
         )
-    assert trace_reader.load(path).failure == ""
+    assert trace_reader.load_trace(path).failure == ""
 
 
 def test_words_of_a_part_are_one_line(tmp_path):
     """An error of a framework may have several lines."""
-    parts = {"value": events.make_word_part(FORGED + "\x1b", events.RAISED)}
+    parts = {"value": events.make_part_of_words(FORGED + "\x1b", events.RAISED)}
     row = event_row(kind="output", **parts)
-    (event,) = trace_reader.load(written(tmp_path, HEADER + row)).events
+    (event,) = trace_reader.load_trace(written(tmp_path, HEADER + row)).events
     assert event.error == f"{FORGED.replace(chr(10), ' ')} "
 
 
@@ -286,5 +296,5 @@ def test_a_trace_of_too_many_events_is_refused_soon(tmp_path, monkeypatch):
     path = written(tmp_path, HEADER + event_row() * 500_000)
     started = time.process_time()
     with pytest.raises(UserError, match="it has more than 100000 events"):
-        trace_reader.load(path)
+        trace_reader.load_trace(path)
     assert time.process_time() - started < 5

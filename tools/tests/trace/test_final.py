@@ -7,7 +7,7 @@ import pickle
 import pytest
 import torch
 
-from rlregress.inside.events import Places, make_joint_part, make_part
+from rlregress.inside.events import Places, make_event_part, make_part_of_many_arrays
 from rlregress.inside.recorder import Recorder, Stop
 
 from .scripts import TRAINING, changed, recorded_here
@@ -30,8 +30,10 @@ def test_the_last_event_is_the_networks_as_they_are_left(tmp_path):
     recorder, names = recorded_here(text, tmp_path)
     ((online, target),) = names["kept"]
     last_event = final(recorder)
-    assert last_event["parameters"] == make_joint_part([*online.parameters(), *target.parameters()])
-    assert last_event["buffers"] == make_joint_part([])
+    assert last_event["parameters"] == make_part_of_many_arrays(
+        [*online.parameters(), *target.parameters()]
+    )
+    assert last_event["buffers"] == make_part_of_many_arrays([])
     # nobody holds the networks any more
     gone, _ = recorded_here(TRAINING.replace("trained = main()", "main()"), tmp_path)
     assert final(gone) == last_event
@@ -80,7 +82,7 @@ def test_gradients_by_hand_are_recorded(tmp_path):
     recorder, names = recorded_here(LOOP, tmp_path)
     passes = [e for e in recorder.events if e["kind"] == "backward"]
     assert [e["name"] for e in passes] == ["grad"] * 4
-    assert passes[-1]["parts"]["loss"] == make_part(names["loss"])
+    assert passes[-1]["parts"]["loss"] == make_event_part(names["loss"])
     assert passes[0]["at"][1] == LOOP.splitlines().index(
         "    slopes = torch.autograd.grad(outputs=loss, inputs=list(net.parameters()))"
     ) + 1  # fmt: skip
@@ -166,7 +168,7 @@ def test_networks_that_are_gone_or_unused_are_left_out():
         net(torch.ones(1, 2)).sum().backward()
     assert empty.weight.is_meta
     assert unused.weight.grad is None
-    assert final(recorder)["parameters"] == make_joint_part(list(net.parameters()))
+    assert final(recorder)["parameters"] == make_part_of_many_arrays(list(net.parameters()))
 
 
 def test_a_replaced_buffer_counts():
@@ -175,7 +177,7 @@ def test_a_replaced_buffer_counts():
         net = torch.nn.BatchNorm1d(2)
         net.eval()(torch.ones(1, 2)).sum().backward()
         net.running_mean = torch.full((2,), 3.0)
-    assert final(recorder)["buffers"] == make_joint_part([net.running_mean])
+    assert final(recorder)["buffers"] == make_part_of_many_arrays([net.running_mean])
 
 
 def test_a_network_that_was_unpickled_counts():
@@ -185,7 +187,7 @@ def test_a_network_that_was_unpickled_counts():
         net = pickle.loads(sent)
         net(torch.ones(1, 2)).sum().backward()
         net.weight.data = torch.zeros(1, 2)
-    assert final(recorder)["parameters"] == make_joint_part([net.weight])
+    assert final(recorder)["parameters"] == make_part_of_many_arrays([net.weight])
 
 
 def test_without_networks_there_is_no_last_event():

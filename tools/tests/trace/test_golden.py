@@ -15,7 +15,7 @@ import torch
 
 from rlregress.inside.run_record import compute_checksum
 from rlregress.report import next_steps, traces_text
-from rlregress.source import parse_file
+from rlregress.source import parse_source_file
 from rlregress.trace import golden
 
 from .scripts import TRAINING, changed
@@ -45,7 +45,7 @@ def golden_and_trace(recorded, tmp_path):
         _TRACE.append(recorded(TRAINING))
     path = tmp_path / "train.golden"
     path.with_suffix(".py").write_text(TRAINING)
-    golden.write(path, _TRACE[0])
+    golden.write_golden_file(path, _TRACE[0])
     return path, _TRACE[0]
 
 
@@ -59,7 +59,7 @@ def edited(path, **values):
 def test_a_script_is_the_same_as_in_its_own_golden_file(golden_and_trace):
     """A golden file reports no difference from the trace that it was made of."""
     path, trace = golden_and_trace
-    result = golden.compare_with_golden(golden.load(path), trace)
+    result = golden.compare_with_golden(golden.load_golden_file(path), trace)
     assert result.is_same
     assert (result.versions, result.sources, result.seeds) == ({}, {}, {})
     assert traces_text.describe_golden_difference(result, trace)[0].startswith(
@@ -94,7 +94,7 @@ def test_a_changed_line_is_found(golden_and_trace, recorded, old, new, kind, fun
     """The first event that differs is named with its line, and is never called rounding."""
     path, original = golden_and_trace
     trace = recorded(changed((old, new)))
-    result = golden.compare_with_golden(golden.load(path), trace)
+    result = golden.compare_with_golden(golden.load_golden_file(path), trace)
     first = result.comparison.first
     assert (result.is_same, list(result.sources)) == (False, ["train.py"])
     assert (first.kind, first.old.function) == (kind, function)
@@ -108,11 +108,11 @@ def test_values_are_shown_where_they_are_known(golden_and_trace, recorded):
     """An early event has both values; a later one the new, and the old at checkpoints."""
     path, _ = golden_and_trace
     early = recorded(changed(("reset(seed=3)", "reset(seed=4)")))
-    result = golden.compare_with_golden(golden.load(path), early)
+    result = golden.compare_with_golden(golden.load_golden_file(path), early)
     assert result.comparison.first.old.index < 20
     assert "digest" not in "\n".join(traces_text.describe_golden_difference(result, early))
     late = recorded(changed(("* (1 - step / 40)", "* (1 - step / 40 + (step > 5))")))
-    result = golden.compare_with_golden(golden.load(path), late)
+    result = golden.compare_with_golden(golden.load_golden_file(path), late)
     text = traces_text.describe_golden_difference(result, late)
     assert result.comparison.first.kind == "schedule"
     assert any("old: " in line and "learning_rate digest " in line for line in text)
@@ -124,7 +124,7 @@ def test_events_that_change_nothing_are_no_difference(golden_and_trace, recorded
     path, _ = golden_and_trace
     extra_lines = "    torch.as_tensor(np.zeros(3))\n    optimizer = torch.optim.Adam"
     trace = recorded(changed(("    optimizer = torch.optim.Adam", extra_lines)))
-    result = golden.compare_with_golden(golden.load(path), trace)
+    result = golden.compare_with_golden(golden.load_golden_file(path), trace)
     assert result.is_same
     text = traces_text.describe_golden_difference(result, trace)
     assert any(line.startswith("only the new recording has 1 events") for line in text)
@@ -133,7 +133,7 @@ def test_events_that_change_nothing_are_no_difference(golden_and_trace, recorded
 def test_a_training_that_ends_earlier_or_later_differs(golden_and_trace, recorded):
     """Two steps less or more are a difference, and so is an error at the end."""
     path, _ = golden_and_trace
-    loaded = golden.load(path)
+    loaded = golden.load_golden_file(path)
     for count in (6, 10):
         trace = recorded(changed(("range(8)", f"range({count})")))
         assert not golden.compare_with_golden(loaded, trace).is_same
@@ -153,9 +153,9 @@ def test_a_long_script_fits(recorded, tmp_path):
     events = [event for event in trace.events if event.kind != "final"] * copies
     trace = replace(trace, events=tuple(replace(e, index=n) for n, e in enumerate(events)))
     path = tmp_path / "long.golden"
-    golden.write(path, trace)
+    golden.write_golden_file(path, trace)
     assert 160_000 < path.stat().st_size <= 200_000
-    loaded = golden.load(path)
+    loaded = golden.load_golden_file(path)
     assert loaded.block > 1
     assert len(loaded.events) > 2000
     assert golden.compare_with_golden(loaded, trace).is_same
@@ -166,8 +166,8 @@ def test_a_late_difference_is_found_in_its_block(recorded, tmp_path, monkeypatch
     monkeypatch.setattr(golden, "LARGEST", 12_000)
     trace = recorded(changed(("range(8)", "range(40)")))
     path = tmp_path / "long.golden"
-    golden.write(path, trace)
-    loaded = golden.load(path)
+    golden.write_golden_file(path, trace)
+    loaded = golden.load_golden_file(path)
     late = recorded(
         changed(("range(8)", "range(40)"), ("(1 - step / 40)", "(1 - step / 40 + (step > 36))"))
     )
@@ -192,13 +192,13 @@ def test_changed_functions_of_the_library_are_named(recorded, tmp_path, monkeypa
     package.write_text(LIBRARY)
     monkeypatch.syspath_prepend(tmp_path)
     path = tmp_path / "train.golden"
-    golden.write(path, recorded(SCRIPT, packages=["learner"]))
+    golden.write_golden_file(path, recorded(SCRIPT, packages=["learner"]))
     # as on another machine: the old text is not there any more
     package.write_text(LIBRARY.replace("def double", "# moved\ndef double").replace("2).", "4)."))
     monkeypatch.delitem(sys.modules, "learner")
-    parse_file.cache_clear()
+    parse_source_file.cache_clear()
     trace = recorded(SCRIPT, packages=["learner"])
-    result = golden.compare_with_golden(golden.load(path), trace)
+    result = golden.compare_with_golden(golden.load_golden_file(path), trace)
     assert result.sources == {"learner/__init__.py": ["loss, lines 7 to 8"]}
     assert (result.comparison.first.kind, result.comparison.first.old.function) == ("loss", "main")
 
@@ -211,7 +211,7 @@ def test_packages_and_seeds_that_moved_are_named(golden_and_trace):
     edited(path, versions={**versions, "torch": "1.13.1", "gone": "2.0"},
            seeds={"torch's generator": "5"})  # fmt: skip
     text = traces_text.describe_golden_difference(
-        golden.compare_with_golden(golden.load(path), trace), trace
+        golden.compare_with_golden(golden.load_golden_file(path), trace), trace
     )
     (packages,) = (line for line in text if line.startswith("changed packages: "))
     for moved in (f"torch 1.13.1 -> {torch.__version__}", "gone 2.0 -> not imported",
@@ -226,9 +226,9 @@ def test_what_moved_without_another_result_has_a_next_step(golden_and_trace):
 
     def step(**values):
         edited(path, **values)
-        result = golden.compare_with_golden(golden.load(path), trace)
+        result = golden.compare_with_golden(golden.load_golden_file(path), trace)
         assert result.is_same
-        return next_steps.after_golden_difference(result, path, Path("train.py"), [])
+        return next_steps.suggest_after_golden_difference(result, path, Path("train.py"), [])
 
     content = json.loads(path.read_text())
     sources = dict.fromkeys(content["sources"], "0" * 16)

@@ -39,7 +39,7 @@ def examined(old, new, read=(), **arguments):
     call = Call(
         *versions, arguments, set(), set(), variables, lambda _: False, (), lambda: dict(read)
     )
-    return call.examine(5.0)
+    return call.compare_with_perturbations(5.0)
 
 
 LOOP = """\

@@ -71,7 +71,7 @@ def test_a_function_is_its_code_and_an_iterator_what_is_left_of_it(
     old: object, new: object, equal: bool
 ) -> None:
     """Neither shows it by a name or an attribute."""
-    by_version = [leaves.describe_leaves({"result": value}, "it") for value in (old, new)]
+    by_version = [leaves.list_leaves({"result": value}, "it") for value in (old, new)]
     same = by_version[0].keys() == by_version[1].keys() and all(
         kind == by_version[1][path][0] and np.array_equal(content, by_version[1][path][1])
         for path, (kind, content) in by_version[0].items()

@@ -62,15 +62,15 @@ def record(request, tmp_path):
 def test_lines_of_classes_do_not_count(record):
     """A class only defines things: only called functions count."""
     executed = record(MODULE, lambda names: names["Some"]().reach())
-    assert executed.executed() == {"module.py": ([7, 9], [7, 8, 9])}
-    assert executed.functions() == {"module.py": ["Some.reach"]}
+    assert executed.list_executed_lines() == {"module.py": ([7, 9], [7, 8, 9])}
+    assert executed.list_called_functions() == {"module.py": ["Some.reach"]}
     assert executed.is_whole
 
 
 def test_what_a_thread_executes_counts(record):
     """A function that only another thread calls was executed, and nothing escaped."""
     executed = record(MODULE, lambda names: _in_a_thread(names["Some"]().reach))
-    assert executed.executed() == {"module.py": ([7, 9], [7, 8, 9])}
+    assert executed.list_executed_lines() == {"module.py": ([7, 9], [7, 8, 9])}
     assert executed.is_whole
 
 
@@ -82,7 +82,7 @@ def test_functions_have_qualified_names(record):
         (lambda names: generators.append(names["steps"]()), None),
         (lambda names: names["values"](), ["steps", "values"]),
     ):
-        assert record(MODULE, call).functions().get("module.py") == functions
+        assert record(MODULE, call).list_called_functions().get("module.py") == functions
 
 
 def test_lines_behind_an_error_that_is_thrown_into_a_generator_count(record):
@@ -101,13 +101,15 @@ def guarded():
         next(generator)
         generator.throw(ValueError())
 
-    assert record(text, call).executed() == {"module.py": ([3, 4, 5, 6, 7], [3, 4, 5, 6, 7])}
+    assert record(text, call).list_executed_lines() == {
+        "module.py": ([3, 4, 5, 6, 7], [3, 4, 5, 6, 7])
+    }
 
 
 def test_functions_of_other_files_do_not_count(record):
     """A file whose path only begins like that of the traced code is another one."""
     call = lambda names: names["Some"]().reach()  # noqa: E731
-    assert record(MODULE, call, file="module.py_more/module.py").functions() == {}
+    assert record(MODULE, call, file="module.py_more/module.py").list_called_functions() == {}
 
 
 def test_functions_of_a_file_that_is_gone_are_executed(record, tmp_path):
@@ -117,14 +119,14 @@ def test_functions_of_a_file_that_is_gone_are_executed(record, tmp_path):
         (tmp_path / "module.py").unlink()
         names["values"]()
 
-    assert record(f"# gone\n{MODULE}", call).functions() == {"module.py": [""]}
+    assert record(f"# gone\n{MODULE}", call).list_called_functions() == {"module.py": [""]}
 
 
 def test_a_lambda_of_an_imported_module_is_no_body(record):
     """It runs, and the body of the module did not run as a script."""
     for name, functions in (("module", {}), ("__main__", {"module.py": ["<module>"]})):
         executed = record(MODULE, lambda names: names["double"](2), name=name)
-        assert executed.functions() == functions
+        assert executed.list_called_functions() == functions
 
 
 def test_lines_are_noted_within_the_functions_that_are_named(record):
@@ -136,9 +138,9 @@ def test_lines_are_noted_within_the_functions_that_are_named(record):
         ([], {}),
     ):
         executed = record(text, lambda names: names["other"](), within)
-        assert executed.executed() == executed_lines
-        assert executed.functions() == {"module.py": ["Some.reach", "other"]}
-        assert executed.branches() == {}
+        assert executed.list_executed_lines() == executed_lines
+        assert executed.list_called_functions() == {"module.py": ["Some.reach", "other"]}
+        assert executed.list_tested_branches() == {}
 
 
 def test_lines_add_up_over_several_times(record):
@@ -147,19 +149,19 @@ def test_lines_add_up_over_several_times(record):
     functions = {}
     executed = record(text, lambda names: (functions.update(names), names["used"](1)))
     functions["unused"]()
-    assert executed.executed() == {"module.py": ([2, 3], [2, 3, 4])}
+    assert executed.list_executed_lines() == {"module.py": ([2, 3], [2, 3, 4])}
     with executed:
         functions["used"](0)
-    assert executed.executed() == {"module.py": ([2, 3, 4], [2, 3, 4])}
+    assert executed.list_executed_lines() == {"module.py": ([2, 3, 4], [2, 3, 4])}
 
 
 def test_the_body_of_a_script_is_named(record):
     """It is a function named <module>, also behind a function on its first line."""
     text = "def used(x):\n    return x\nif used(1):\n    y = 2\nclass Some:\n    low = 1\n"
     executed = record(text, within=[("module.py", "<module>")], name="__main__")
-    assert executed.functions() == {"module.py": ["<module>", "used"]}
-    assert executed.executed() == {"module.py": ([1, 3, 4, 5], [1, 3, 4, 5])}
-    assert executed.branches() == {"module.py": [(3, True, False, "used(1)")]}
+    assert executed.list_called_functions() == {"module.py": ["<module>", "used"]}
+    assert executed.list_executed_lines() == {"module.py": ([1, 3, 4, 5], [1, 3, 4, 5])}
+    assert executed.list_tested_branches() == {"module.py": [(3, True, False, "used(1)")]}
 
 
 def _ignore(*_):
@@ -205,9 +207,9 @@ def outer(x):
 def test_code_behind_a_suspended_tracer_counts(record):
     """The recorder's own work hides nothing that runs after it."""
     executed = record(SUSPENDED, lambda names: names["outer"](1))
-    assert executed.executed()["module.py"][0][-3:] == [8, 9, 10]
-    assert executed.branches() == {"module.py": [(8, True, False, "x")]}
-    assert "outer" in executed.functions()["module.py"]
+    assert executed.list_executed_lines()["module.py"][0][-3:] == [8, 9, 10]
+    assert executed.list_tested_branches() == {"module.py": [(8, True, False, "x")]}
+    assert "outer" in executed.list_called_functions()["module.py"]
     assert executed.is_whole
 
 
@@ -227,7 +229,7 @@ def test_a_tracer_that_was_replaced_has_not_noted_all(tmp_path, replace):
     before = sys.gettrace(), threading.gettrace(), threading.settrace
     with executed:
         replace()
-    assert executed.header()["noted"] is False
+    assert executed.make_header_entries()["noted"] is False
     assert (sys.gettrace(), threading.gettrace(), threading.settrace) == before
     with executed:
         pass
@@ -302,7 +304,7 @@ def branches_of(record):
     """Text of a condition -> whether it has held, and whether it has failed."""
 
     def branches_of(call):
-        rows = record(BRANCHES, call).branches().get("module.py", [])
+        rows = record(BRANCHES, call).list_tested_branches().get("module.py", [])
         return {text: (held, failed) for _, held, failed, text in rows}
 
     return branches_of

@@ -44,7 +44,7 @@ def test_what_a_script_loads_is_in_its_trace(package, tmp_path):
     script = tmp_path / "train.py"
     script.write_text(SCRIPT)
     job = {"script": str(script), "packages": ["learner"]}
-    header = recording_processes.record(job, tmp_path / "made.trace", Runtime("old")).header
+    header = recording_processes.record_trace(job, tmp_path / "made.trace", Runtime("old")).header
     assert not header["failure"]
     assert header["imported"] == ["learner/__init__.py", "learner/used.py", "train.py"]
     assert header["opened"] == ["learner/rates.json"]
@@ -56,14 +56,14 @@ def test_what_a_script_loads_is_in_its_trace(package, tmp_path):
 def test_a_script_whose_working_folder_is_gone_reads_as_it_did(tmp_path):
     """Noting a file that is read never prevents reading it."""
     program = (
-        "import os, sys; from rlregress.inside import loading; loading.watch_loading();"
+        "import os, sys; from rlregress.inside import loading; loading.note_everything_loaded();"
         "os.chdir(sys.argv[1]); os.rmdir(sys.argv[1]); open('/dev/null').close()"
     )
     gone = tmp_path / "gone"
     gone.mkdir()
     subprocess.run(
         [sys.executable, "-c", program, str(gone)],
-        env=worker_launch.worker_environment(),
+        env=worker_launch.make_worker_environment(),
         check=True,
     )
 
@@ -76,10 +76,11 @@ def test_what_is_loaded_before_the_fork_counts(tmp_path):
     path.write_text(json.dumps({"jobs": jobs, "folder": str(tmp_path)}))
     runtime = Runtime("old")
     subprocess.run(
-        recording_processes.start_command("batch", runtime), env=runtime.environment(), check=True,
+        recording_processes.make_start_command("batch", runtime),
+        env=runtime.make_environment_variables(), check=True,
         input=f"{path}\n", text=True,
     )  # fmt: skip
-    header = trace_reader.load(tmp_path / "a2c.trace").header
+    header = trace_reader.load_trace(tmp_path / "a2c.trace").header
     assert "stable_baselines3/common/on_policy_algorithm.py" in header["imported"]
     # read when the package is imported
     assert header["opened"] == ["stable_baselines3/version.txt"]

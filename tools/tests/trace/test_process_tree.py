@@ -68,7 +68,7 @@ def test_what_runs_is_ended_with_who_waits_for_it(mark, how):
         run = f"from rlregress.inside import process_tree; process_tree.run_supervised({command!r})"
         command = [sys.executable, "-c", run]
     else:
-        command = process_tree.supervise_command(command)
+        command = process_tree.make_supervised_command(command)
     with (
         process_tree.end_children(),
         subprocess.Popen(command, stdout=subprocess.PIPE) as process,
@@ -89,7 +89,7 @@ def test_a_signal_reaches_the_command_once():
         "signal.signal(signal.SIGINT, lambda *_: print('got', flush=True))\n"
         "print('ready', flush=True); time.sleep(0.2); time.sleep(0.2)\n"
     )
-    command = process_tree.supervise_command([sys.executable, "-c", counting])
+    command = process_tree.make_supervised_command([sys.executable, "-c", counting])
     for options in ({}, {"process_group": 0}):
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, **options) as process:
             assert process.stdout.readline() == "ready\n"
@@ -132,8 +132,8 @@ def test_a_process_whose_parent_has_died_already_ends():
     """Before it could ask to be ended with it."""
     gone = subprocess.Popen([sys.executable, "-c", ""])
     program = (
-        "import signal, sys; from rlregress.inside.process_tree import end_with_parent;"
-        "end_with_parent(signal.SIGKILL, int(sys.argv[1])); print('goes on')"
+        "import signal, sys; from rlregress.inside.process_tree import end_process_with_parent;"
+        "end_process_with_parent(signal.SIGKILL, int(sys.argv[1])); print('goes on')"
     )
 
     def started_by(process):
@@ -170,7 +170,7 @@ def test_a_folder_of_the_user_stays(tmp_path, name):
     folder.mkdir()
     environment = {**os.environ, "TMPDIR": str(folder)}
     assert process_tree.run_supervised([sys.executable, "-c", ""], env=environment).returncode == 0
-    command = process_tree.supervise_command([sys.executable, "-c", _TEMPORARY])
+    command = process_tree.make_supervised_command([sys.executable, "-c", _TEMPORARY])
     ran = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=environment)
     assert ran.stdout.startswith(f"{folder}/")
     assert list(tmp_path.iterdir()) == [folder]
@@ -193,7 +193,7 @@ def test_what_a_command_hands_on_has_no_folder_that_ends_with_it(tmp_path):
 _TEMPORARY = """
 import os, sys, tempfile
 from rlregress.inside import process_tree
-with process_tree.own_temporary_files() as folder:
+with process_tree.use_own_temporary_folder() as folder:
     if os.environ.pop("AGAIN", ""):
         os.environ["TMPDIR"] = folder
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])

@@ -19,7 +19,7 @@ from rlregress.inside.seeds import SEED
 from rlregress.model import explain
 from rlregress.model.recorded_traces import Trace
 from rlregress.probing.toys import Ends
-from rlregress.trace.trace_comparison import compare
+from rlregress.trace.trace_comparison import compare_traces
 
 from ..upgrade.small_traces import part
 from .test_trace_comparison import build_trace, rename_events
@@ -257,10 +257,10 @@ def test_other_keys_of_a_loss_are_a_difference_of_their_own():
     new = replace_by_loss(
         build_trace("bbobo", [1 + 1e-7, 1, 1, 1, 1]), "loss: float64 tensor scalar", 1.0
     )
-    comparison = compare(old, new)
+    comparison = compare_traces(old, new)
     assert comparison.verdict == "diverged"
     assert (comparison.first.kind, comparison.first.part) == ("interface", "values")
-    text = "\n".join(explain.describe_comparison(comparison, old, new))
+    text = "\n".join(explain.describe_trace_comparison(comparison, old, new))
     words = "loss: float64 tensor scalar where the old version has float32 tensor scalar"
     assert f"first difference (interface): {words}" in text
 
@@ -271,17 +271,17 @@ def test_other_keys_hide_no_other_numbers():
     new = replace_by_loss(
         build_trace("bbobo", [1, 1, 1, 2, 1]), "entropy: float32 tensor scalar", 3.0
     )
-    comparison = compare(old, new)
+    comparison = compare_traces(old, new)
     assert (comparison.first.kind, comparison.equal) == ("loss", 1)
     assert comparison.interface is not None
-    assert "also (interface)" in "\n".join(explain.describe_comparison(comparison, old, new))
+    assert "also (interface)" in "\n".join(explain.describe_trace_comparison(comparison, old, new))
 
 
 def test_other_values_of_a_loss_with_the_same_keys_are_numbers():
     """A loss module that returns another value is a difference of the loss."""
     trace = build_trace("bbobo", [1] * 5)
     old, new = (replace_by_loss(trace, "loss float32 scalar", number) for number in (1.0, 2.0))
-    comparison = compare(old, new)
+    comparison = compare_traces(old, new)
     assert (comparison.first.kind, comparison.first.part) == ("loss", "values")
     assert comparison.interface is None
 
@@ -292,7 +292,7 @@ def test_methods_that_only_one_version_records_are_left_out():
     output = replace(old.events[0], kind="output", name="VecEnv.reset")
     # more often than events in a row could agree
     new = replace(old, events=tuple(row for event in old.events for row in (output, event)))
-    comparison = compare(old, new)
+    comparison = compare_traces(old, new)
     assert comparison.verdict == "equal"
     assert [label for label, _ in comparison.extra] == ["new"] * 4
 
@@ -311,7 +311,7 @@ def test_an_event_of_another_thread_names_who_started_it(recorder):
     (row,) = recorder.other_activity
     assert (row["what"], row["file"]) == ("thread", "test_recorded_methods.py")
     text = explain.describe_random_source(
-        compare(build_trace("b", [1]), build_trace("b", [2])), recorder.other_activity
+        compare_traces(build_trace("b", [1]), build_trace("b", [2])), recorder.other_activity
     )
     assert text == "the order of what runs in other threads or processes"
 
@@ -333,7 +333,7 @@ def test_losses_of_different_networks_are_told_apart():
         return rename_events(plain, *names)
 
     old, new = trace(0.0), trace(1.0)
-    comparison = compare(old, new)
+    comparison = compare_traces(old, new)
     assert [(g.optimizer, g.gaps) for g in comparison.growth] == [("0", (0.5,)), ("1", (0.0,))]
-    lines = explain.describe_comparison(comparison, old, new)
+    lines = explain.describe_trace_comparison(comparison, old, new)
     assert "  f.py:4 in train, before optimiser 0 steps: 0.5 first (1 losses)" in lines

@@ -220,8 +220,8 @@ def test_a_refusal_is_recorded_with_where_it_was_raised(tmp_path):
     with pytest.raises(KeyError) as raised:
         names["outer"]()
     recorder = Recorder(Places([str(file)]))
-    recorder.record_answer("asked", ExpectedError(raised.value))
-    recorder.record_answer("told", "refused: KeyError")
+    recorder.record_result("asked", ExpectedError(raised.value))
+    recorder.record_result("told", "refused: KeyError")
     recorded, plain = recorder.events
     assert recorded["at"] == ["", 0, "", [["package.py", 2, "inner"], ["package.py", 6, "outer"]]]
     assert recorded["parts"]["value"][4:] == ["refused: KeyError", RAISED]
@@ -319,7 +319,7 @@ def test_what_was_imported_by_name_before_is_recorded(tmp_path, monkeypatch):
     early = importlib.import_module("early")
     before = early.randn
     with Recorder(Places([str(path)])) as recorder:
-        recorder.rebind_imported()
+        recorder.replace_functions_imported_before()
         early.draw()
     assert [event["name"] for event in recorder.events] == ["torch.randn"]
     assert early.randn is before

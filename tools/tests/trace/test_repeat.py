@@ -45,7 +45,7 @@ def examined(old, new, seconds=5.0, same_together=False, known=(), **arguments):
     names = set(old.__code__.co_names)
     joint = lambda same: same_together  # noqa: E731
     call = Call(Code(old), Code(new), arguments, names, set(), old.__globals__, joint, known)
-    return call.examine(seconds)
+    return call.compare_with_perturbations(seconds)
 
 
 def edit(text, *edits):
@@ -284,7 +284,7 @@ def test_copies_are_whole_and_apart():
         "draw": torch.Generator().manual_seed(1), "module": torch,
     }  # fmt: skip
     copies = Copies(instance)
-    first, second = copies.make_copy(), copies.make_copy()
+    first, second = copies.copy_originals(), copies.copy_originals()
     first["optimizer"].step()
     assert first["weight"].tolist() == pytest.approx([0.7, 0.7])
     assert second["weight"].tolist() == weight.tolist() == [1.0, 1.0]

@@ -37,7 +37,7 @@ def examined(old, new, arguments, seconds=1.0, joint=lambda same: None):
     call = Call(
         Code(old), Code(new), arguments, names, set(), old.__globals__, joint, modules=modules
     )
-    return call.examine(seconds)
+    return call.compare_with_perturbations(seconds)
 
 
 def network():
@@ -472,10 +472,12 @@ def test_what_is_written_in_c_is_copied_by_itself_or_shared():
     """A simulation has numbers that no attribute shows."""
     mujoco = pytest.importorskip("mujoco")
     model = mujoco.MjModel.from_xml_string(_FREE)
-    copied = Copies({"m": model, "d": mujoco.MjData(model), "i": itertools.count(3)}).make_copy()
+    copied = Copies(
+        {"m": model, "d": mujoco.MjData(model), "i": itertools.count(3)}
+    ).copy_originals()
     assert (copied["m"].nq, copied["d"].qpos.tolist()) == (7, [0, 0, 0, 1, 0, 0, 0])
     assert next(copied["i"]) == 3
-    queue = Copies(collections.deque([1.0], maxlen=2)).make_copy()
+    queue = Copies(collections.deque([1.0], maxlen=2)).copy_originals()
     assert (list(queue), queue.maxlen) == ([1.0], 2)
 
 
@@ -497,7 +499,7 @@ def test_logs_that_differ_are_close_only_if_direct_calls_have_seen_rounding(call
     trace = Trace(header={}, events=())
     held = Traced(name="ppo", comparison=comparison, old=trace, new=trace, repeats=True, notes=())
     executions = [PieceExecution(function=culprit, calls=calls)]
-    (result,) = direct_calls.mark_rounding(
+    (result,) = direct_calls.mark_trainings_that_only_round(
         [held], {"ppo": Culprits(influencing=(culprit,))}, executions
     )
     assert result.comparison.verdict == verdict

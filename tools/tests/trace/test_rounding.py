@@ -10,8 +10,8 @@ from rlregress.inside import events
 from rlregress.model import explain
 from rlregress.model.recorded_traces import Trace
 from rlregress.trace import rounding
-from rlregress.trace.trace_comparison import compare
-from rlregress.trace.trace_reader import load
+from rlregress.trace.trace_comparison import compare_traces
+from rlregress.trace.trace_reader import load_trace
 
 from ..upgrade import small_traces
 from ..upgrade.small_traces import event, part
@@ -48,9 +48,9 @@ OLD = trace(1.0, 1.0, 1.0)
 )  # fmt: skip
 def test_what_departs_as_far_as_the_copies_is_close(new, copies, without, measured):
     """And what departs further is a change, whatever the usual limits say."""
-    comparison = compare(OLD, new)
+    comparison = compare_traces(OLD, new)
     assert (comparison.verdict, rounding.find_rounding_start(comparison)) == (without, 0)
-    assert rounding.measure_rounding(comparison, OLD, new, copies).verdict == measured
+    assert rounding.measure_rounding_of_comparison(comparison, OLD, new, copies).verdict == measured
 
 
 #: copies of the old version: one that keeps to it, and those that do something else from a loss on.
@@ -77,25 +77,30 @@ def test_what_no_copy_reaches_is_counted_as_not_compared(losses, copies, not_com
     a change.
     """
     new = trace(1 + 5e-7, *losses)
-    comparison = replace(compare(OLD, new), verdict="diverged")
-    measured = rounding.measure_rounding(comparison, OLD, new, copies)
+    comparison = replace(compare_traces(OLD, new), verdict="diverged")
+    measured = rounding.measure_rounding_of_comparison(comparison, OLD, new, copies)
     assert (measured.verdict, measured.not_compared) == ("close", not_compared)
-    words = "\n".join(explain.describe_comparison(measured, OLD, new))
+    words = "\n".join(explain.describe_trace_comparison(measured, OLD, new))
     assert (f"the last {not_compared} are not compared" in words) == bool(not_compared)
 
 
 def test_what_is_close_by_the_usual_limits_is_compared_to_its_end():
     """Copies that depart leave nothing out of a comparison that needs none."""
     new = trace(1 + 5e-7, 1.0, 1 + 4e-4)
-    measured = rounding.measure_rounding(compare(OLD, new), OLD, new, [SECOND, HOLDS])
+    measured = rounding.measure_rounding_of_comparison(
+        compare_traces(OLD, new), OLD, new, [SECOND, HOLDS]
+    )
     assert (measured.verdict, measured.not_compared) == ("close", 0)
 
 
 def test_an_error_of_the_new_version_is_no_rounding():
     """Also where copies have departed before it."""
     new = replace(trace(1 + 5e-7), header={**OLD.header, "failure": "RuntimeError: no"})
-    comparison = replace(compare(OLD, new), verdict="diverged")
-    assert rounding.measure_rounding(comparison, OLD, new, [SECOND]).verdict == "diverged"
+    comparison = replace(compare_traces(OLD, new), verdict="diverged")
+    assert (
+        rounding.measure_rounding_of_comparison(comparison, OLD, new, [SECOND]).verdict
+        == "diverged"
+    )
 
 
 @pytest.mark.parametrize("copies", [[trace(1 + 1e-7, 1.0, 1.0)], []])
@@ -103,8 +108,11 @@ def test_an_error_of_the_new_version_is_no_rounding():
 def test_a_copy_that_was_ended_early_explains_nothing(copies, header):
     """Neither alone nor beside others: an error or a time limit ended it, and not rounding."""
     new, ended = trace(1 + 5e-7, 1.0, 9.0), Trace(header=header, events=OLD.events[:1])
-    comparison = compare(OLD, new)
-    assert rounding.measure_rounding(comparison, OLD, new, [ended, *copies]).verdict == "diverged"
+    comparison = compare_traces(OLD, new)
+    assert (
+        rounding.measure_rounding_of_comparison(comparison, OLD, new, [ended, *copies]).verdict
+        == "diverged"
+    )
 
 
 def with_row(training, text, number=0.0, at=6):
@@ -135,7 +143,7 @@ def test_rounding_explains_no_other_words(old_row, new_row, copy_row, verdict):
             (trace(1 + 1e-7, 1.0, 1.008), copy_row),
         )
     )
-    measured = rounding.measure_rounding(compare(old, new), old, new, [copy])
+    measured = rounding.measure_rounding_of_comparison(compare_traces(old, new), old, new, [copy])
     assert measured.verdict == verdict
     if verdict == "diverged":
         assert (measured.first.kind, measured.rounding.old.index) == ("files", 0)
@@ -156,15 +164,17 @@ def test_other_words_are_found_as_far_as_traces_are_compared(losses, copies, at,
     """Other words in a file are a change up to the event at which the comparison ends."""
     old = with_row(OLD, "loss", at=at)
     new = with_row(trace(1 + 5e-7, *losses), "best", at=at)
-    comparison = replace(compare(old, new), verdict="diverged")
+    comparison = replace(compare_traces(old, new), verdict="diverged")
     same_words = [with_row(copy, "loss", at=at) for copy in copies]
-    assert rounding.measure_rounding(comparison, old, new, same_words).verdict == verdict
+    assert (
+        rounding.measure_rounding_of_comparison(comparison, old, new, same_words).verdict == verdict
+    )
 
 
 def test_a_large_difference_is_not_taken_for_rounding():
     """No copy is recorded for it."""
-    assert rounding.find_rounding_start(compare(OLD, trace(1.001, 1.0, 1.0))) is None
-    assert rounding.find_rounding_start(compare(OLD, OLD)) is None
+    assert rounding.find_rounding_start(compare_traces(OLD, trace(1.001, 1.0, 1.0))) is None
+    assert rounding.find_rounding_start(compare_traces(OLD, OLD)) is None
 
 
 REWRITE = ("0.1 * new + 0.9 * old", "old + 0.1 * (new - old)")
@@ -180,20 +190,25 @@ def test_copies_of_a_training_tell_a_rewrite_from_a_fault(tmp_path):
         recorder, _ = recorded_here(text, folder, **options)
         path = folder / "trace"
         events.write_trace(str(path), {"failure": "", "seeded": [], "lines": {}}, recorder.events)
-        return load(path)
+        return load_trace(path)
 
     old, rewritten, wrong = (
         recorded(label, changed(*changes))
         for label, changes in (("old", ()), ("rewritten", (REWRITE,)), ("wrong", (FAULT,)))
     )
-    begin = rounding.find_rounding_start(compare(old, rewritten))
+    begin = rounding.find_rounding_start(compare_traces(old, rewritten))
     assert begin is not None
-    assert begin == rounding.find_rounding_start(compare(old, wrong))
+    assert begin == rounding.find_rounding_start(compare_traces(old, wrong))
     copies = [
         recorded(f"copy {seed}", changed(), nudged=(begin, seed)) for seed in range(rounding.COPIES)
     ]
     assert rounding.COPIES >= 8
-    assert all(compare(old, copy).verdict != "equal" for copy in copies)
+    assert all(compare_traces(old, copy).verdict != "equal" for copy in copies)
     assert all(copy.events[:begin] == old.events[:begin] for copy in copies)
     for new, verdict in ((rewritten, "close"), (wrong, "diverged")):
-        assert rounding.measure_rounding(compare(old, new), old, new, copies).verdict == verdict
+        assert (
+            rounding.measure_rounding_of_comparison(
+                compare_traces(old, new), old, new, copies
+            ).verdict
+            == verdict
+        )

@@ -10,7 +10,7 @@ import types
 
 import pytest
 
-from rlregress.inside.swap import Misfit, swap_code
+from rlregress.inside.swap import Misfit, replace_running_code
 
 CODE = """
 import functools
@@ -90,7 +90,7 @@ def module(package):
 def exchange(package, text, functions, file="agent.py"):
     """Put the code of a text into functions of the package."""
     change = {"file": f"{package.name}/{file}", "functions": functions, "text": text}
-    assert swap_code([change], [str(package)]) == []
+    assert replace_running_code([change], [str(package)]) == []
 
 
 def put(package, function, old, new, file="agent.py"):
@@ -311,7 +311,7 @@ def test_several_functions_are_swapped_at_once(package):
     text = text.replace("return x + by", "return x - by")
     names = ["Agent.fixed", "Other.train", "Agent.gone"]
     change = {"file": f"{package.name}/agent.py", "functions": names, "text": text}
-    misfits = swap_code([change], [str(package)])
+    misfits = replace_running_code([change], [str(package)])
     assert (agent.fixed(1), module(package).Other().train(1)) == (-2, -2)
     (misfit,) = misfits
     assert misfit[1:] == ["Agent.gone", f"there is no Agent.gone in {change['file']}"]
@@ -425,5 +425,5 @@ def test_a_copy_beside_another_package_is_not_taken_for_it(package, tmp_path):
     (addition / "torch").mkdir()
     text = CODE.replace("return x + by", "return x - by")
     change = {"file": f"{package.name}/agent.py", "functions": ["Agent.fixed"], "text": text}
-    assert swap_code([change], [str(addition / "torch"), str(package)]) == []
+    assert replace_running_code([change], [str(addition / "torch"), str(package)]) == []
     assert agent.fixed(1) == -2

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from rlregress.inside.events import Places, make_part
+from rlregress.inside.events import Places, make_event_part
 from rlregress.inside.recorder import Recorder
 from rlregress.trace import recording_processes
 
@@ -44,7 +44,7 @@ def test_transformed_functions_are_left_alone(tmp_path):
     exec(text, untraced)
     for name in ("moved", "slope", "drawn"):
         assert torch.equal(names[name], untraced[name])
-    assert recorder.events[-1]["parts"]["value"] == make_part(names["drawn"])
+    assert recorder.events[-1]["parts"]["value"] == make_event_part(names["drawn"])
 
 
 def test_functions_compiled_by_jit_mean_the_original(tmp_path):
@@ -81,11 +81,11 @@ def test_functions_compiled_whole_are_taken_as_ever(tmp_path):
         encoding="utf-8",
     )
     job = {"script": str(script), "arguments": [], "packages": []}
-    result = recording_processes.record(
-        job, tmp_path / "trace", recording_processes.current_runtime("old")
+    result = recording_processes.record_trace(
+        job, tmp_path / "trace", recording_processes.make_current_runtime("old")
     )
     assert result.failure == ""
-    assert result.count("draw") > 0
+    assert result.count_events_of_kind("draw") > 0
 
 
 def test_sparse_gradients_are_recorded(tmp_path):
@@ -100,6 +100,6 @@ def test_sparse_gradients_are_recorded(tmp_path):
     recorder, names = recorded_here(text, tmp_path)
     (step,) = [e for e in recorder.events if e["kind"] == "optimizer"]
     gradient = names["table"].weight.grad
-    assert step["parts"]["gradient"][1:5] == make_part(gradient.to_dense())[1:5]
+    assert step["parts"]["gradient"][1:5] == make_event_part(gradient.to_dense())[1:5]
     assert step["parts"]["gradient"][5] == "float32 tensor 5x3 torch.sparse_coo"
     assert step["parts"]["gradient"][1] == pytest.approx(6**0.5)

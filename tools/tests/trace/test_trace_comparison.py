@@ -13,9 +13,13 @@ import pytest
 from rlregress.inside import events
 from rlregress.model import explain
 from rlregress.model.explain import Repeated
-from rlregress.model.recorded_traces import Part, describe_other_types, difference
+from rlregress.model.recorded_traces import (
+    Part,
+    describe_first_differing_types,
+    estimate_relative_difference,
+)
 from rlregress.trace import trace_comparison, trace_reader
-from rlregress.trace.trace_comparison import compare
+from rlregress.trace.trace_comparison import compare_traces
 
 from ..upgrade import small_traces
 from ..upgrade.small_traces import event, part
@@ -30,7 +34,7 @@ def traced(folder, text, name="a"):
     events.write_trace(
         str(inner / "trace"), {"failure": "", "seeded": [], "lines": {}}, recorder.events
     )
-    return trace_reader.load(inner / "trace")
+    return trace_reader.load_trace(inner / "trace")
 
 
 @functools.cache
@@ -42,7 +46,7 @@ def training():
 
 def compared(folder, *changes):
     """The training beside itself with changes."""
-    return compare(training(), traced(folder, changed(*changes), "b"))
+    return compare_traces(training(), traced(folder, changed(*changes), "b"))
 
 
 def test_the_same_training_is_equal(tmp_path):
@@ -89,9 +93,9 @@ def test_a_doubled_loss_has_the_ratio_two(tmp_path):
     """The report gives both values and lines, the ratio, and what came just before."""
     old = training()
     new = traced(tmp_path, changed((".mean()\n", ".mean() * 2\n")), "b")
-    comparison = compare(old, new)
+    comparison = compare_traces(old, new)
     assert comparison.first.ratio == pytest.approx(2.0)
-    text = "\n".join(explain.describe_comparison(comparison, old, new))
+    text = "\n".join(explain.describe_trace_comparison(comparison, old, new))
     assert "first difference (loss)" in text
     assert "new / old: x2" in text
     assert "here.py:" in text
@@ -159,7 +163,7 @@ def build_trace(kinds, numbers=None):
 
 def test_a_training_that_continues_in_one_version_diverges():
     """More updates at the end of one version are a divergence of order, not a note."""
-    comparison = compare(build_trace("dbodbo"), build_trace("dbodbodbo"))
+    comparison = compare_traces(build_trace("dbodbo"), build_trace("dbodbodbo"))
     assert comparison.verdict == "diverged"
     assert (comparison.first.kind, comparison.first.old) == ("order", None)
     assert comparison.equal == 6
@@ -168,7 +172,7 @@ def test_a_training_that_continues_in_one_version_diverges():
 def test_networks_that_one_version_alone_changes_are_a_divergence():
     """No event shows who has written them."""
     for kinds in (("dbo", "dbof"), ("dbof", "dbo")):
-        comparison = compare(*map(build_trace, kinds))
+        comparison = compare_traces(*map(build_trace, kinds))
         assert comparison.verdict == "diverged"
         assert comparison.first.kind == "order"
 
@@ -180,12 +184,12 @@ def test_another_whole_number_is_no_rounding():
             "log", "steps", parts={"value": part(float(10**9 + more), types=types)}))
         for types, more in (("int", 0), ("int", 1))
     )  # fmt: skip
-    assert compare(old, new).verdict == "diverged"
+    assert compare_traces(old, new).verdict == "diverged"
 
 
 def test_draws_at_the_end_of_one_trace_are_a_note():
     """Draws after the last update, on one version only, leave the verdict equal."""
-    comparison = compare(build_trace("dbodbo"), build_trace("dbodbodd"))
+    comparison = compare_traces(build_trace("dbodbo"), build_trace("dbodbodd"))
     assert comparison.verdict == "equal"
     assert len(comparison.extra) == 2
 
@@ -194,7 +198,7 @@ def test_an_extra_event_is_blamed_for_what_follows():
     """Numbers that part soon after an extra event are a divergence of order at that event."""
     old = build_trace("dbodbobo", [0, 1, 2, 3, 4, 5, 6, 7])
     new = build_trace("dbowdbobo", [0, 1, 2, 99, 3, 4, 5, 66, 77])
-    comparison = compare(old, new)
+    comparison = compare_traces(old, new)
     assert comparison.verdict == "diverged"
     assert comparison.first.kind == "order"
     assert comparison.first.new.kind == "write"
@@ -204,7 +208,7 @@ def test_an_extra_event_is_acquitted_by_equal_updates():
     """Numbers that part only after more equal updates are a divergence of their own."""
     old = build_trace("dbobobobobo", range(11))
     new = build_trace("dbowbobobobo", [0, 1, 2, 99, 3, 4, 5, 6, 7, 8, 77, 78])
-    comparison = compare(old, new)
+    comparison = compare_traces(old, new)
     assert comparison.first.kind == "loss"
     assert [event.kind for _, event in comparison.extra] == ["write"]
 
@@ -222,7 +226,7 @@ def test_an_extra_event_is_acquitted_by_equal_updates():
 def test_a_fault_beyond_a_rounding_is_told_from_it(numbers, index):
     """After a rounding, the fault is named where it is, with the rounding beside it."""
     kinds = "bo" * (len(numbers) // 2)
-    comparison = compare(build_trace(kinds, [1] * len(kinds)), build_trace(kinds, numbers))
+    comparison = compare_traces(build_trace(kinds, [1] * len(kinds)), build_trace(kinds, numbers))
     assert comparison.verdict == "diverged"
     assert comparison.first.old.index == index
     assert index == 0 or comparison.rounding.old.index == 0
@@ -233,14 +237,16 @@ def test_an_exchange_deep_in_an_array_is_no_rounding():
     array = np.arange(1.0, 101.0)
     exchanged = array.copy()
     exchanged[[60, 80]] = exchanged[[80, 60]]
-    old, new = (trace_reader.make_part(*events.make_part(x)) for x in (array, exchanged))
-    assert difference(old, new) > 1e-2
+    old, new = (
+        trace_reader.make_part_of_values(*events.make_event_part(x)) for x in (array, exchanged)
+    )
+    assert estimate_relative_difference(old, new) > 1e-2
 
 
 def test_the_empty_trace_is_equal_to_itself():
     """Nothing beside nothing is equal; nothing beside a training is diverged."""
-    assert compare(build_trace(""), build_trace("")).verdict == "equal"
-    assert compare(build_trace(""), build_trace("dbo")).verdict == "diverged"
+    assert compare_traces(build_trace(""), build_trace("")).verdict == "equal"
+    assert compare_traces(build_trace(""), build_trace("dbo")).verdict == "diverged"
 
 
 def test_what_is_no_number_shows_behind_numbers():
@@ -248,14 +254,14 @@ def test_what_is_no_number_shows_behind_numbers():
     number, nan = (
         Part(digest=f"{last}", norm=2.0, values=(1.0, last)) for last in (1.5, float("nan"))
     )
-    assert difference(number, nan) == float("inf")
+    assert estimate_relative_difference(number, nan) == float("inf")
 
 
 def test_a_rounding_excuses_no_other_learning_rate():
     """No rounding moves a learning rate, so it is compared as closely after one as before."""
     old = build_trace("br", [1, 1])
-    assert compare(old, build_trace("br", [1 + 1e-7, 1 + 1e-8])).verdict == "close"
-    comparison = compare(old, build_trace("br", [1 + 1e-7, 1 + 5e-5]))
+    assert compare_traces(old, build_trace("br", [1 + 1e-7, 1 + 1e-8])).verdict == "close"
+    comparison = compare_traces(old, build_trace("br", [1 + 1e-7, 1 + 5e-5]))
     assert (comparison.verdict, comparison.first.kind) == ("diverged", "schedule")
 
 
@@ -266,7 +272,7 @@ def test_a_rounding_of_one_part_hides_no_other_part():
         parts = {"gradient": part(gradient), "learning_rate": part(rate)}
         return small_traces.trace(event("optimizer", "Adam 0", parts=parts))
 
-    comparison = compare(step(1.0, 1e-3), step(1 + 1e-7, 1.00005e-3))
+    comparison = compare_traces(step(1.0, 1e-3), step(1 + 1e-7, 1.00005e-3))
     assert comparison.verdict == "diverged"
     assert (comparison.first.kind, comparison.first.part) == ("schedule", "learning_rate")
 
@@ -283,7 +289,9 @@ def retype(trace, number, types):
 def test_another_type_is_the_first_difference_whatever_the_numbers(number):
     """The same numbers of another type, and others after it, are a difference of the type."""
     old = retype(build_trace("bbo", [1, 1, 1]), 0, "uint8 array 3")
-    comparison = compare(old, retype(build_trace("bbo", [1, number, 1]), 0, "float64 array 3"))
+    comparison = compare_traces(
+        old, retype(build_trace("bbo", [1, number, 1]), 0, "float64 array 3")
+    )
     assert (comparison.verdict, comparison.equal) == ("diverged", 0)
     first = comparison.first
     assert (first.kind, first.part, first.ratio) == ("interface", "loss", None)
@@ -312,7 +320,9 @@ def test_another_type_is_never_rounding(letter, kind):
     old, new = (
         replace(s, events=(*s.events[:2], r)) for s, r in zip((old, new), rows, strict=True)
     )
-    comparison = compare(retype(old, 2, "float32 array 3"), retype(new, 2, "float64 array 3"))
+    comparison = compare_traces(
+        retype(old, 2, "float32 array 3"), retype(new, 2, "float64 array 3")
+    )
     assert comparison.verdict == "diverged"
     assert comparison.first.kind == kind
     assert "float64 array 3 where" in explain.describe_divergence(comparison.first)[0]
@@ -330,7 +340,7 @@ def test_another_type_is_never_rounding(letter, kind):
 )
 def test_other_types_are_named_before_other_names(old, new, words):
     """By name, and by place where values have no names."""
-    assert describe_other_types(old, new) == words
+    assert describe_first_differing_types(old, new) == words
 
 
 REPLAY = """
@@ -357,7 +367,7 @@ def test_a_memory_of_another_type_is_no_rounding(tmp_path, memory, verdict):
         traced(tmp_path, "import torch; torch.manual_seed(0)" + REPLAY.format(memory=text), name)
         for text, name in (("np.zeros((9, 3), np.uint8)", "a"), (memory, "b"))
     )
-    assert compare(old, new).verdict == verdict
+    assert compare_traces(old, new).verdict == verdict
 
 
 def rename_events(trace, *names):
@@ -372,7 +382,7 @@ def test_an_environment_of_one_version_only_is_a_note():
     # more often than events in a row could agree
     numbers = [0, 70, 1, 71, 2, 72, 3, 73, 4, 74, 5]
     new = rename_events(build_trace("ssbsosssbso", numbers), *["x", "other"] * 5, "x")
-    comparison = compare(old, new)
+    comparison = compare_traces(old, new)
     assert comparison.verdict == "equal"
     assert [(label, event.name) for label, event in comparison.extra] == [("new", "other")] * 5
 
@@ -398,15 +408,15 @@ def trace_outputs(*names, file=""):
 def test_an_answer_of_one_version_only_is_a_difference(old_names, new_names, expected_names):
     """A training shows it: the library gives more, or less, or refuses."""
     old, new = trace_outputs(*old_names), trace_outputs(*new_names)
-    comparison = compare(old, new)
+    comparison = compare_traces(old, new)
     first = comparison.first
     assert (comparison.verdict, first.kind, first.part) == ("diverged", "interface", "")
     assert tuple(event and event.name for event in (first.old, first.new)) == expected_names
-    text = " ".join(explain.describe_comparison(comparison, old, new))
+    text = " ".join(explain.describe_trace_comparison(comparison, old, new))
     assert "nothing of that name" in text or all(expected_names)
     # what code of the framework hands to another is no answer
     inner = (trace_outputs(*names, file="f.py") for names in (old_names, new_names))
-    assert compare(*inner).verdict == "equal"
+    assert compare_traces(*inner).verdict == "equal"
 
 
 def calls(*names, values=()):
@@ -437,12 +447,12 @@ def calls(*names, values=()):
 def test_a_generated_call_of_one_version_only_is_no_difference(first, second, verdict):
     """The other version has no such option; all other calls have to be the same."""
     for old, new in ((first, second), (second, first)):
-        comparison = compare(old, new)
+        comparison = compare_traces(old, new)
         assert comparison.verdict == verdict
         # it is reported: the reader can tell how much was not compared
         one_sided = {e.name for e in old.events} ^ {e.name for e in new.events}
         assert {event.name for _, event in comparison.extra} == one_sided
-        text = " ".join(explain.describe_comparison(comparison, old, new))
+        text = " ".join(explain.describe_trace_comparison(comparison, old, new))
         assert all(f"only the {label} version has" in text for label, _ in comparison.extra)
 
 
@@ -457,7 +467,7 @@ def test_a_part_of_one_version_only_is_a_difference(kind):
         (few, all_parts, ["nothing", "1"]),
         (all_parts, few, ["1", "nothing"]),
     ):
-        comparison = compare(old, new)
+        comparison = compare_traces(old, new)
         assert (comparison.verdict, comparison.first.part) == ("diverged", "second")
         lines = [line for line in explain.describe_divergence(comparison.first) if "second" in line]
         assert [line.rpartition(" ")[2] for line in lines] == values
@@ -468,9 +478,9 @@ def test_answers_after_an_extra_draw_are_compared():
     old, new = trace_outputs("first", "last"), trace_outputs("first", "last")
     (draw,) = build_trace("d").events
     old = replace(old, events=(draw, *old.events))
-    assert compare(old, new).verdict == "equal"
+    assert compare_traces(old, new).verdict == "equal"
     last = replace(new.events[-1], parts={"value": part(2.0)})
-    comparison = compare(old, replace(new, events=(*new.events[:-1], last)))
+    comparison = compare_traces(old, replace(new, events=(*new.events[:-1], last)))
     assert comparison.verdict == "diverged"
     assert comparison.first.old is draw
 
@@ -482,8 +492,11 @@ def test_another_answer_is_not_skipped_because_all_goes_on_alike():
     (answer,) = trace_outputs("asked").events
     changed_answer = replace(answer, parts={"value": part(2.0)})
     old = small_traces.trace(answer, *further)
-    assert compare(old, replace(old, events=(draw, answer, *further))).verdict == "equal"
-    assert compare(old, replace(old, events=(draw, changed_answer, *further))).verdict == "diverged"
+    assert compare_traces(old, replace(old, events=(draw, answer, *further))).verdict == "equal"
+    assert (
+        compare_traces(old, replace(old, events=(draw, changed_answer, *further))).verdict
+        == "diverged"
+    )
 
 
 def explain_difference(kind, file, old, new):
@@ -494,7 +507,7 @@ def explain_difference(kind, file, old, new):
         named = {"value ": part(value), "value a": part(value)}
         return small_traces.trace(event(kind, "policy", file=file, parts=parts, named=named))
 
-    return explain.describe_divergence(compare(trace(old), trace(new)).first)
+    return explain.describe_divergence(compare_traces(trace(old), trace(new)).first)
 
 
 @pytest.mark.parametrize("values", [("evaluates on", "trains on"), (1.0, 0.0), ("int", "float")])
@@ -517,8 +530,10 @@ def test_an_optimiser_of_another_class_is_known_by_its_number():
         rename_events(build_trace("bo"), "x", "Adam 0"),
         rename_events(build_trace("bo"), "x", "OwnAdam 0"),
     )
-    assert compare(old, new).verdict == "equal"
-    assert compare(old, rename_events(build_trace("bo"), "x", "Adam 1")).verdict == "diverged"
+    assert compare_traces(old, new).verdict == "equal"
+    assert (
+        compare_traces(old, rename_events(build_trace("bo"), "x", "Adam 1")).verdict == "diverged"
+    )
 
 
 def test_extra_updates_are_acquitted_by_how_networks_end():
@@ -528,7 +543,7 @@ def test_extra_updates_are_acquitted_by_how_networks_end():
     def with_extra_updates(old_end, new_end):
         old = build_trace(few + "f" * len(old_end), [0, 1, 2, 3, 4, 5, 6, 7, *old_end])
         new = build_trace(longer + "f" * len(new_end), [0, 1, 98, 99, 2, 3, 4, 5, 6, 7, *new_end])
-        return compare(old, new)
+        return compare_traces(old, new)
 
     assert with_extra_updates([], []).verdict == "diverged"
     assert with_extra_updates([5.0], [5.0]).verdict == "equal"
@@ -539,7 +554,7 @@ def test_extra_updates_are_acquitted_by_how_networks_end():
 
 def test_networks_that_end_otherwise_are_a_divergence():
     """Whatever no event shows is seen in how the networks end."""
-    comparison = compare(build_trace("bof", [0, 1, 2]), build_trace("bof", [0, 1, 3]))
+    comparison = compare_traces(build_trace("bof", [0, 1, 2]), build_trace("bof", [0, 1, 3]))
     assert comparison.verdict == "diverged"
     assert comparison.first.kind == "parameters"
     title = explain.describe_divergence(comparison.first)[0]
@@ -549,7 +564,7 @@ def test_networks_that_end_otherwise_are_a_divergence():
 def test_networks_that_end_within_a_rounding_are_close():
     """Only equal bits are called equal."""
     old, new = build_trace("bof", [0, 1, 2]), build_trace("bof", [0, 1, 2 + 1e-7])
-    assert compare(old, new).verdict == "close"
+    assert compare_traces(old, new).verdict == "close"
 
 
 @pytest.mark.parametrize(
@@ -564,7 +579,7 @@ def test_networks_that_end_within_a_rounding_are_close():
 def test_what_is_not_controlled_is_named(kind, number, source):
     """A training that differs from its own repetition is no evidence, and the source is named."""
     first, second = build_trace(kind, [1]), build_trace(kind, [number])
-    repeated = Repeated(trace=first, with_itself=compare(first, second), repetition=second)
+    repeated = Repeated(trace=first, with_itself=compare_traces(first, second), repetition=second)
     assert not repeated.repeats
     text = "\n".join(repeated.describe_repetition())
     assert f"the training does not repeat itself, because of {source}" in text
@@ -584,7 +599,7 @@ def test_what_is_not_controlled_is_named(kind, number, source):
 )
 def test_the_kind_of_the_first_difference_names_the_source(kind, events_, source):
     """Each kind of difference that chance can make has its own words."""
-    comparison = compare(build_trace("b", [1]), build_trace("b", [2]))
+    comparison = compare_traces(build_trace("b", [1]), build_trace("b", [2]))
     old, new = build_trace(events_).events
     comparison = replace(comparison, first=replace(comparison.first, kind=kind, old=old, new=new))
     assert explain.describe_random_source(comparison).startswith(source)
@@ -618,8 +633,8 @@ def test_what_is_logged_is_compared_by_itself(tmp_path, loss, more, verdict):
     """Name by name, but for times, and only where the training is the same."""
     pytest.importorskip("stable_baselines3")
     old = traced(tmp_path, journalled(), "a")
-    assert old.count("log") == 8
-    comparison = compare(old, traced(tmp_path, journalled(loss, more), "b"))
+    assert old.count_events_of_kind("log") == 8
+    comparison = compare_traces(old, traced(tmp_path, journalled(loss, more), "b"))
     assert comparison.verdict == verdict
     assert comparison.in_logs_only == (verdict == "diverged")
     if comparison.first is not None:
@@ -632,7 +647,9 @@ def test_a_training_that_differs_differs_in_more_than_its_logs(tmp_path):
     """Its logs follow from it."""
     pytest.importorskip("stable_baselines3")
     changed_text = journalled().replace("0.9 * target", "0.8 * target")
-    comparison = compare(traced(tmp_path, journalled(), "a"), traced(tmp_path, changed_text, "b"))
+    comparison = compare_traces(
+        traced(tmp_path, journalled(), "a"), traced(tmp_path, changed_text, "b")
+    )
     assert comparison.verdict == "diverged"
     assert not comparison.in_logs_only
 
@@ -674,8 +691,8 @@ def test_what_a_module_returns_is_compared(tmp_path, factor, verdict):
         )
 
     old = traced(tmp_path, text("1.0"), "a")
-    assert old.count("module") == 8
-    comparison = compare(old, traced(tmp_path, text(factor), "b"))
+    assert old.count_events_of_kind("module") == 8
+    comparison = compare_traces(old, traced(tmp_path, text(factor), "b"))
     assert comparison.verdict == verdict
     assert not comparison.in_logs_only
     if comparison.first is not None:
@@ -698,7 +715,7 @@ def test_a_loss_is_blamed_only_if_its_targets_are_the_same(tmp_path, factor, los
         )
 
     old, new = text("1.0", ".mean()"), text(factor, loss)
-    comparison = compare(traced(tmp_path, old, "a"), traced(tmp_path, new, "b"))
+    comparison = compare_traces(traced(tmp_path, old, "a"), traced(tmp_path, new, "b"))
     assert comparison.first.kind == kind
     assert (comparison.first.old.kind == "module") is (kind == "computation")
     assert all(before.index < comparison.first.old.index for before in comparison.first.before)

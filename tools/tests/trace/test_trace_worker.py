@@ -15,7 +15,7 @@ from rlregress.inside import trace_worker
 from rlregress.model import explain
 from rlregress.model.explain import Repeated
 from rlregress.trace import child_processes, recording_processes
-from rlregress.trace.trace_comparison import compare
+from rlregress.trace.trace_comparison import compare_traces
 
 from .scripts import TRAINING, changed
 
@@ -29,8 +29,8 @@ def test_a_script_that_never_trains(tmp_path):
     job = {"script": str(script), "arguments": [], "packages": []}
     expected = "nothing was traced on the old version: no environment step"
     with pytest.raises(UserError, match=expected):
-        recording_processes.record_twice(
-            job, tmp_path / "train.trace", recording_processes.current_runtime("old")
+        recording_processes.record_trace_twice(
+            job, tmp_path / "train.trace", recording_processes.make_current_runtime("old")
         )
 
 
@@ -55,10 +55,12 @@ def test_a_script_that_crashes_keeps_what_was_recorded(recorded):
     full_trace = recorded(TRAINING, "a")
     cut = recorded(changed(("        follow(", "        1 / (step - 4)\n        follow(")), "b")
     assert cut.failure.strip().endswith("ZeroDivisionError: division by zero")
-    assert cut.count("optimizer") == 5
-    comparison = compare(full_trace, cut)
+    assert cut.count_events_of_kind("optimizer") == 5
+    comparison = compare_traces(full_trace, cut)
     assert (comparison.verdict, comparison.first.new) == ("diverged", None)
-    assert "  new: the trace has ended" in explain.describe_comparison(comparison, full_trace, cut)
+    assert "  new: the trace has ended" in explain.describe_trace_comparison(
+        comparison, full_trace, cut
+    )
 
 
 @pytest.mark.parametrize(
@@ -81,7 +83,7 @@ def test_a_script_has_its_arguments_and_its_folder(recorded, tmp_path):
     )
     recorded_trace = recorded(text, arguments=["--seed", "4"])
     assert recorded_trace.failure == ""
-    assert recorded_trace.count("draw") == 1
+    assert recorded_trace.count_events_of_kind("draw") == 1
 
 
 def test_a_package_in_the_repository_of_the_script_is_traced(recorded, tmp_path):
@@ -119,7 +121,7 @@ def test_a_script_that_draws_its_own_seed(recorded):
     """A seed that is drawn is the tracer's, even though the script seeds with it."""
     text = changed(("np.random.seed(1)\n", "np.random.seed(np.random.randint(99))\n"))
     first, second = recorded(text, "a"), recorded(text, "b")
-    repeated = Repeated(trace=first, with_itself=compare(first, second), repetition=second)
+    repeated = Repeated(trace=first, with_itself=compare_traces(first, second), repetition=second)
     expected = "seeded by the tracer, not by the script: NumPy's generator"
     assert repeated.describe_repetition() == [expected]
     assert recorded(TRAINING).header["seeded"] == []
@@ -131,7 +133,7 @@ def test_the_last_words_of_a_process():
     for output, last in (
         ("", "nothing was said"), ("loading\nkilled\n", "killed"), (error, "ValueError: no"),
     ):  # fmt: skip
-        assert child_processes.last_message(output) == last
+        assert child_processes.extract_last_message(output) == last
 
 
 def test_a_job_is_in_the_header(recorded):
@@ -139,7 +141,7 @@ def test_a_job_is_in_the_header(recorded):
     recorded_trace = recorded(TRAINING, steps=5)
     assert recorded_trace.header["job"]["steps"] == 5
     assert "output" not in json.dumps(recorded_trace.header["job"])
-    assert recorded_trace.count("step") == 5
+    assert recorded_trace.count_events_of_kind("step") == 5
     assert recorded_trace.failure == ""
 
 
@@ -147,7 +149,7 @@ def test_a_trace_of_a_training_that_failed_at_once_is_not_compared(tmp_path, rec
     """Nothing beside nothing would be equal."""
     recorded("raise ValueError('no')", "a")
     with pytest.raises(UserError, match=r"a\.trace holds no events.*ended in ValueError: no at"):
-        traces_command.compare_files(tmp_path / "a.trace", tmp_path / "a.trace")
+        traces_command.compare_trace_files(tmp_path / "a.trace", tmp_path / "a.trace")
 
 
 #: how a training ends: the statement, and what of its error and its places is printed.
@@ -167,7 +169,7 @@ def test_the_end_of_a_training_is_compared(tmp_path, recorded, capsys, old, new,
     for name, end in (("a", old), ("b", new)):
         line = f"        if step == 4: {_ENDS[end][0]}\n" if end else ""
         recorded(changed(("        follow(", f"{line}        follow(")), name)
-    assert traces_command.compare_files(tmp_path / "a.trace", tmp_path / "b.trace") == code
+    assert traces_command.compare_trace_files(tmp_path / "a.trace", tmp_path / "b.trace") == code
     printed = capsys.readouterr().out
     for name, end in (("a", old), ("b", new)):
         line = f"{name}.trace {_ENDS[end][1] if end else 'ended in'}".replace("b.py", f"{name}.py")
@@ -178,13 +180,13 @@ def test_the_end_of_a_training_is_compared(tmp_path, recorded, capsys, old, new,
 def test_a_trace_that_cannot_be_written_is_refused_before_the_training(tmp_path):
     """The folder is looked for first."""
     with pytest.raises(UserError, match="there is no folder .*missing"):
-        traces_command.record_and_report({}, tmp_path / "missing" / "x.trace")
+        traces_command.record_twice_and_report({}, tmp_path / "missing" / "x.trace")
 
 
 def test_what_follows_two_dashes_belongs_to_the_script():
     """An option of ours among them is the script's own."""
     arguments = ["upgrade", "--script", "x.py", "--", "--cleanrl", "folder"]
-    assert cli._take_common(arguments) == arguments
+    assert cli._apply_common_options(arguments) == arguments
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,10 @@ from rlregress.upgrade.evidence import compared_trainings, runtimes
 
 pytestmark = pytest.mark.usefixtures("warm_python")
 
-SB3 = frameworks.get("sb3")
-TRAINED = [adapter for adapter in frameworks.installed() if adapter.trace_trainings()]
+SB3 = frameworks.get_adapter("sb3")
+TRAINED = [
+    adapter for adapter in frameworks.list_installed_adapters() if adapter.list_trace_trainings()
+]
 ON_POLICY = ("ppo", "a2c")
 #: algorithms that move a copy of their networks.
 WITH_TARGETS = ("sac", "td3", "ddpg", "dqn", "qrdqn", "tqc")
@@ -30,9 +32,11 @@ def events(trace, kind):
 @pytest.mark.parametrize("adapter", TRAINED, ids=[candidate.full_name for candidate in TRAINED])
 def test_a_training_reaches_what_happens_rarely(tmp_path, adapter):
     """Every kind of end, several environments, delayed targets and policies; rare lines."""
-    titles = [name for name in adapter.trace_trainings() if " " not in name]
-    trainings = [compared_trainings.make_built_in(adapter, name) for name in titles]
-    recorded = runtimes.load_or_record(trainings, Runtime("old"), tmp_path, lines=[list(FULL[:2])])
+    titles = [name for name in adapter.list_trace_trainings() if " " not in name]
+    trainings = [compared_trainings.make_built_in_training(adapter, name) for name in titles]
+    recorded = runtimes.load_or_record_traces(
+        trainings, Runtime("old"), tmp_path, lines=[list(FULL[:2])]
+    )
     assert len(recorded) == len(trainings) >= 3
     for algorithm, trace in recorded.items():
         assert trace.failure == "", algorithm
@@ -68,7 +72,7 @@ def _rare_lines(trace, algorithm):
     if algorithm not in ON_POLICY:
         file, _, text = FULL
         numbered = enumerate(
-            SB3.code.locate(file).read_text(encoding="utf-8").splitlines(), start=1
+            SB3.code.find_installed_path(file).read_text(encoding="utf-8").splitlines(), start=1
         )
         lines = {number for number, line in numbered if text in line}
         assert lines & set(trace.header["lines"][file][0]), algorithm

@@ -23,7 +23,7 @@ SEEDS = SCRIPTS.pop("seeds")
 
 def plain(script, folder):
     """Return the output of a script in a process without this suite."""
-    environment = Runtime("old").environment()
+    environment = Runtime("old").make_environment_variables()
     del environment["PYTHONPATH"]
     process = subprocess.run(
         [sys.executable, str(script)], cwd=folder, env=environment, capture_output=True, text=True
@@ -39,14 +39,18 @@ def recorded(script, folder):
     path.write_text(json.dumps({**job, "output": str(output)}))
     runtime = Runtime("old")
     process = subprocess.run(
-        recording_processes.start_command("trace_worker", runtime, path),
-        cwd=folder, env=runtime.environment(), capture_output=True, text=True,
+        recording_processes.make_start_command("trace_worker", runtime, path),
+        cwd=folder, env=runtime.make_environment_variables(), capture_output=True, text=True,
     )  # fmt: skip
     assert not process.returncode, process.stderr
-    assert str(suite.library()) in runtime.environment()["PYTHONPATH"]
-    trace = trace_reader.load(output)
+    assert str(suite.locate_library_alone()) in runtime.make_environment_variables()["PYTHONPATH"]
+    trace = trace_reader.load_trace(output)
     assert not trace.failure, trace.failure
-    assert trace.count("reset") + trace.count("optimizer") + trace.count("output")
+    assert (
+        trace.count_events_of_kind("reset")
+        + trace.count_events_of_kind("optimizer")
+        + trace.count_events_of_kind("output")
+    )
     return process.stdout
 
 

@@ -34,10 +34,14 @@ def examined(old, new, seconds=5.0, lines=range(1000), **arguments):
     codes = []
     for function in (old, new):
         text, first = function.__dict__.get("text", TEXT), function.__code__.co_firstlineno
-        differing = values_read.list_statements(text, first, {first + line for line in lines})
+        differing = values_read.list_statements_in_rows(
+            text, first, {first + line for line in lines}
+        )
         codes.append(Code(function, differing=differing))
     read = _list_names_read(old.__code__, arguments)
-    return Call(*codes, arguments, read, read, old.__globals__, lambda _: None).examine(seconds)
+    return Call(
+        *codes, arguments, read, read, old.__globals__, lambda _: None
+    ).compare_with_perturbations(seconds)
 
 
 def change_line(method, line, instead):
@@ -306,7 +310,7 @@ def test_parameters_without_numbers_do_not_keep_others_from_being_changed():
     versions = scale_by("owner.buffer"), scale_by("1.0")
     result = examined(*versions, owner=module, x=torch.rand(2) + 1)
     assert "owner" in result["differs"]["arguments"]
-    leaves.change_numbers(module, lambda part: part * 2)
+    leaves.change_all_numbers(module, lambda part: part * 2)
     assert module.buffer == 2
 
 
@@ -316,7 +320,7 @@ def test_long_sequences_are_compared_at_every_position():
         items = [make(n) for n in range(2000)]
         changed = list(items)
         changed[999] = make(-1)
-        first, another = leaves.describe_leaves(items, "x"), leaves.describe_leaves(changed, "x")
+        first, another = leaves.list_leaves(items, "x"), leaves.list_leaves(changed, "x")
         assert any(not np.array_equal(first[path][1], another[path][1]) for path in first)
 
 

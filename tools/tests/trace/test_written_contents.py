@@ -14,17 +14,17 @@ import pytest
 import torch
 
 from rlregress.inside import written_contents
-from rlregress.model.recorded_traces import Part, difference
+from rlregress.model.recorded_traces import Part, estimate_relative_difference
 
 
 def items(name, content):
     """Name of an item -> its leaf."""
-    return dict(written_contents.list_items(name, content))
+    return dict(written_contents.list_items_of_file(name, content))
 
 
 def make_part(text):
     """Return the part of a text, as a reader has it."""
-    digest, norm, values, shadow, shown, _ = written_contents._make_words_part(text)
+    digest, norm, values, shadow, shown, _ = written_contents._make_part_of_words_and_numbers(text)
     return Part(digest=digest, norm=norm, values=tuple(values), shadow=tuple(shadow or ()),
                 text=shown)  # fmt: skip
 
@@ -127,7 +127,7 @@ def test_arrays_tensors_and_pickles_are_compared_by_their_values():
         leaves = items(name, content)
         assert leaves[path][0] == kind, name
         assert leaves[path][1].tolist() == [0, 1, 2, 3]
-    parts = written_contents.make_parts(iter([("a", ("float32", np.float32([1.5])))]))
+    parts = written_contents.make_event_parts(iter([("a", ("float32", np.float32([1.5])))]))
     assert parts["a"][5].startswith("float32")
 
 
@@ -167,4 +167,4 @@ def test_what_cannot_be_read_is_compared_by_its_bytes(content):
 )
 def test_numbers_in_a_text_may_round_and_its_words_may_not(old, new, rounds):
     """Another notation of the same number is a difference of its own."""
-    assert (difference(make_part(old), make_part(new)) < 1e-6) is rounds
+    assert (estimate_relative_difference(make_part(old), make_part(new)) < 1e-6) is rounds

@@ -15,7 +15,7 @@ import torch
 
 from rlregress.inside.written_files import WrittenFiles
 from rlregress.model.recorded_traces import LOST
-from rlregress.trace.trace_comparison import compare, mark_unsteady
+from rlregress.trace.trace_comparison import compare_traces, mark_unsteady_parts
 
 from ..upgrade import small_traces
 from ..upgrade.small_traces import event, part
@@ -31,7 +31,7 @@ def written(tmp_path, monkeypatch):
         with files:
             function()
         written_files = {}
-        for row in files.events():
+        for row in files.make_events_of_files():
             if row["kind"] == "file":
                 lines = [p[4] for n, p in row["parts"].items() if n.startswith("line")]
                 written_files.setdefault(row["name"], []).append(lines)
@@ -167,7 +167,7 @@ def test_what_both_versions_may_write_is_written_by_one_at_a_time(
         path.parent.mkdir(parents=True, exist_ok=True)
         path.mkdir(exist_ok=True)
         assert (files._lock >= 0) == alone
-    files.events()
+    files.make_events_of_files()
 
 
 def test_a_file_that_cannot_be_read_is_not_compared(tmp_path, monkeypatch):
@@ -177,7 +177,7 @@ def test_a_file_that_cannot_be_read_is_not_compared(tmp_path, monkeypatch):
     files = WrittenFiles("trace")
     with files:
         write("a", "long text")
-    (event,) = (e for e in files.events() if e["kind"] == "file")
+    (event,) = (e for e in files.make_events_of_files() if e["kind"] == "file")
     assert list(event["parts"]) == [LOST]
 
 
@@ -195,30 +195,30 @@ def trace(**files):
 
 def steady(first, second):
     """A trace that was recorded again, as its file would keep it."""
-    kept = mark_unsteady(first, second)
+    kept = mark_unsteady_parts(first, second)
     return replace(kept, header=json.loads(json.dumps(dict(kept.header))))
 
 
 def test_what_does_not_repeat_itself_is_not_compared():
     """A line that is another each time; the other lines of the file still are."""
     old = steady(trace(a=["x", "time 1"]), trace(a=["x", "time 2"]))
-    assert compare(old, trace(a=["x", "time 3"])).verdict == "equal"
-    comparison = compare(old, trace(a=["y", "time 3"]))
+    assert compare_traces(old, trace(a=["x", "time 3"])).verdict == "equal"
+    comparison = compare_traces(old, trace(a=["y", "time 3"]))
     assert comparison.verdict == "diverged"
     assert (comparison.first.kind, comparison.first.part) == ("files", "line 0")
 
 
 def test_a_file_of_one_version_alone_is_a_difference():
     """Unless its name is another each time."""
-    assert compare(trace(a=["x"]), trace(a=["x"], b=["y"])).trains_the_same
+    assert compare_traces(trace(a=["x"]), trace(a=["x"], b=["y"])).trains_the_same
     old = steady(trace(a=["x"], b1=["y"]), trace(a=["x"], b2=["y"]))
     new = steady(trace(a=["x"], b3=["y"]), trace(a=["x"], b4=["y"]))
-    assert compare(old, new).verdict == "equal"
-    assert compare(old, trace(b5=["y"])).verdict == "diverged"
+    assert compare_traces(old, new).verdict == "equal"
+    assert compare_traces(old, trace(b5=["y"])).verdict == "diverged"
 
 
 def test_a_line_more_is_a_difference():
     """On either side, also where all lines that both have are the same."""
     for pair in ((trace(a=["x"]), trace(a=["x", "y"])), (trace(a=["x", "y"]), trace(a=["x"]))):
-        comparison = compare(*pair)
+        comparison = compare_traces(*pair)
         assert (comparison.verdict, comparison.first.part) == ("diverged", "line 1")

@@ -21,7 +21,7 @@ PORTABLE = dict(arithmetic._PORTABLE)
 _PRINTED = """
 import json, sys
 from rlregress.inside import arithmetic
-print(json.dumps(arithmetic.report_arithmetic()))
+print(json.dumps(arithmetic.read_arithmetic_of_libraries()))
 """
 _CHILDREN = """
 import json, multiprocessing, sys
@@ -29,26 +29,26 @@ from rlregress.inside import arithmetic
 if __name__ == "__main__":
     import torch
     with multiprocessing.get_context(sys.argv[1]).Pool(1) as pool:
-        print(json.dumps(pool.apply(arithmetic.report_arithmetic)))
+        print(json.dumps(pool.apply(arithmetic.read_arithmetic_of_libraries)))
 """
 
 
 def run_python(arguments, portable=True, prefix=(), **variables):
     """Return the JSON output of a process in portable arithmetic; each warning is an error."""
     command = [*prefix, sys.executable, "-W", "error", *arguments]
-    environment = {**worker_launch.worker_environment(portable=portable), **variables}
+    environment = {**worker_launch.make_worker_environment(portable=portable), **variables}
     return json.loads(subprocess.check_output(command, env=environment, text=True))
 
 
 def test_portable_settings_are_honoured():
     """A process that starts with them reports portable arithmetic, and no warning comes of them."""
     reported = run_python(["-c", _PRINTED])
-    assert arithmetic.explain_native(reported) == ""
+    assert arithmetic.explain_not_portable(reported) == ""
 
 
 def test_the_stored_digests_are_of_the_operations_of_the_canary():
     """No operation was added or taken out since the records of replays were made."""
-    stored = tomllib.loads((suite.baselines() / "canary.toml").read_text("utf-8"))
+    stored = tomllib.loads((suite.locate_baselines() / "canary.toml").read_text("utf-8"))
     assert set(stored["operations"]) == set(canary._list_operations())
 
 
@@ -56,10 +56,10 @@ def test_the_stored_digests_are_of_the_operations_of_the_canary():
 def test_a_processor_without_instructions_is_not_configured(monkeypatch, missing):
     """Without AVX2 or FMA no variable is set."""
     flags = {"avx2", "fma", "avx512f"}
-    monkeypatch.setattr(arithmetic, "_processor_flags", lambda: flags)
-    assert arithmetic.portable_variables()["NPY_DISABLE_CPU_FEATURES"]
-    monkeypatch.setattr(arithmetic, "_processor_flags", lambda: flags - {missing})
-    assert arithmetic.portable_variables() == {}
+    monkeypatch.setattr(arithmetic, "_read_processor_flags", lambda: flags)
+    assert arithmetic.make_portable_variables()["NPY_DISABLE_CPU_FEATURES"]
+    monkeypatch.setattr(arithmetic, "_read_processor_flags", lambda: flags - {missing})
+    assert arithmetic.make_portable_variables() == {}
 
 
 @pytest.mark.nightly
@@ -68,7 +68,7 @@ def test_children_of_a_portable_process_are_portable(method, tmp_path):
     """Children by fork, spawn or forkserver are portable."""
     script = tmp_path / "children.py"
     script.write_text(_CHILDREN, encoding="utf-8")
-    assert arithmetic.explain_native(run_python([str(script), method])) == ""
+    assert arithmetic.explain_not_portable(run_python([str(script), method])) == ""
 
 
 @pytest.mark.parametrize(
@@ -96,10 +96,10 @@ def test_settings_that_come_too_late_are_native():
     late = (
         "import os, torch\ntorch.ones(9).sqrt(), torch.ones(9, 9) @ torch.ones(9, 9)\n"
         "from rlregress.inside import arithmetic\n"
-        f"os.environ.update(arithmetic.portable_variables())\n{_PRINTED}"
+        f"os.environ.update(arithmetic.make_portable_variables())\n{_PRINTED}"
     )
     reported = run_python(["-c", late], portable=False)
-    assert "mkl products AUTO, expected COMPATIBLE" in arithmetic.explain_native(reported)
+    assert "mkl products AUTO, expected COMPATIBLE" in arithmetic.explain_not_portable(reported)
 
 
 @pytest.mark.parametrize("library", sorted(PORTABLE))
@@ -110,7 +110,7 @@ def test_a_setting_that_is_not_honoured_is_named(library, reported_value):
     if reported_value is not None:
         reported[library] = reported_value
     expected = f"{library} {reported_value or 'unknown'}, expected {PORTABLE[library]}"
-    assert arithmetic.explain_native(reported) == expected
+    assert arithmetic.explain_not_portable(reported) == expected
 
 
 def test_each_operation_has_a_digest_that_one_bit_changes(monkeypatch):
@@ -167,6 +167,6 @@ def test_an_emulated_processor_has_the_same_digests():
 def test_a_processor_without_avx2_is_named(monkeypatch):
     """An emulated processor that has no AVX2 computes natively, and the message says which."""
     # emulated processes read the flags of the real processor
-    monkeypatch.setattr(arithmetic, "_processor_flags", lambda: {"sse4_2", "popcnt"})
+    monkeypatch.setattr(arithmetic, "_read_processor_flags", lambda: {"sse4_2", "popcnt"})
     reported = run_python(["-c", _PRINTED], prefix=[QEMU, "-cpu", "Nehalem"])
-    assert arithmetic.explain_native(reported).startswith("aten DEFAULT, expected AVX2; ")
+    assert arithmetic.explain_not_portable(reported).startswith("aten DEFAULT, expected AVX2; ")

@@ -31,7 +31,7 @@ def store(tmp_path) -> Store:
 
 def claim(store):
     """Begin an attempt at the run, which nobody does."""
-    attempt = store.claim(job())
+    attempt = store.claim_run(job())
     assert attempt is not None
     return attempt
 
@@ -43,7 +43,7 @@ def lease_text(**changes):
 
 def make_lease(store, text):
     """Write the lease of the run."""
-    path = store.path(job()).with_suffix(".lease")
+    path = store.locate_record(job()).with_suffix(".lease")
     path.parent.mkdir()
     path.write_text(text)
     return path
@@ -53,11 +53,11 @@ def test_an_attempt_has_a_folder_and_leaves_nothing(store):
     """While it is at it nobody else is; afterwards neither folder nor lease are left."""
     with claim(store) as attempt:
         attempt.log.write_text("...")
-        assert store.claim(job()) is None
+        assert store.claim_run(job()) is None
         assert store.is_in_progress(job())
         assert len(list(attempt.folder.parent.iterdir())) == 1
     assert not store.is_in_progress(job())
-    assert list(store.path(job()).parent.iterdir()) == []
+    assert list(store.locate_record(job()).parent.iterdir()) == []
 
 
 def test_an_attempt_that_ends_in_an_error_says_so_in_its_lease(store):
@@ -67,32 +67,32 @@ def test_an_attempt_that_ends_in_an_error_says_so_in_its_lease(store):
     assert store.read_lease_holder(job().name)[0].ended == "no room"
     assert not store.is_in_progress(job())
     with claim(store) as second_attempt:
-        assert second_attempt.as_dict()["restarts"] == 1
+        assert second_attempt.convert_to_plain_data()["restarts"] == 1
 
 
 def test_a_damaged_record_gives_way(store):
     """A record that cannot be read is set aside for the one that an attempt brings."""
-    store.path(job()).parent.mkdir()
-    store.path(job()).write_text("{")
+    store.locate_record(job()).parent.mkdir()
+    store.locate_record(job()).write_text("{")
     with pytest.warns(DamagedRecord):
-        assert store.put_record(job(), content(job()), "one")
+        assert store.put_record_of_attempt(job(), content(job()), "one")
     assert store.find_record(job()) == content(job())
-    assert store.list_contents().damaged == [f"{job().name}.damaged"]
+    assert store.list_runs_by_state().damaged == [f"{job().name}.damaged"]
 
 
 def test_a_failed_run_is_known_by_a_name(store):
     """Which runs failed is seen without opening their records, and the last line says why."""
-    assert store.put_record(job(), {**content(job()), **FAILED}, "one")
-    assert store.put_record(job(1), content(job(1)), "one")
-    assert store.list_contents().failed == {job().name}
-    assert store.failure_reason(job().name) == "ValueError: nan"
+    assert store.put_record_of_attempt(job(), {**content(job()), **FAILED}, "one")
+    assert store.put_record_of_attempt(job(1), content(job(1)), "one")
+    assert store.list_runs_by_state().failed == {job().name}
+    assert store.read_failure_reason(job().name) == "ValueError: nan"
 
 
 def test_a_failure_that_comes_second_does_not_make_a_run_failed(store):
     """The mark of a failed run goes with the record that stays."""
-    assert store.put_record(job(), content(job()), "one")
-    assert not store.put_record(job(), {**content(job()), **FAILED}, "two")
-    assert store.list_contents().failed == set()
+    assert store.put_record_of_attempt(job(), content(job()), "one")
+    assert not store.put_record_of_attempt(job(), {**content(job()), **FAILED}, "two")
+    assert store.list_runs_by_state().failed == set()
 
 
 def test_the_files_of_a_store_tell_its_runs(store):
@@ -100,14 +100,14 @@ def test_the_files_of_a_store_tell_its_runs(store):
     cell = job().cell
     for environment in ("ALE/Ring-v5", "Ring.v1"):
         dotted_job = job(cell=type(cell)("some@1.2", "ppo", environment, "some@1.2", "smoke"))
-        assert store.put_record(dotted_job, content(dotted_job), "one")
-        assert dotted_job.name in store.list_contents().done
-    assert store.claim(job()) is not None
+        assert store.put_record_of_attempt(dotted_job, content(dotted_job), "one")
+        assert dotted_job.name in store.list_runs_by_state().done
+    assert store.claim_run(job()) is not None
     for name in ("manifests/abc.json", "slurm/launch.lease", "some/.0000-abc.json"):
         path = store.folder / name
         path.parent.mkdir(exist_ok=True)
         path.touch()
-    contents = store.list_contents()
+    contents = store.list_runs_by_state()
     assert len(contents.done) == 2
     assert contents.leases == {job().name}
 
@@ -116,7 +116,7 @@ def test_a_held_run_is_an_error_without_waiting(store):
     """The run is left to the attempt that has it."""
     text = "seed 0 is being done by another attempt"
     with claim(store), pytest.raises(worker_launch.HeldElsewhere, match=text):
-        worker_launch.do_run(job(), store, wait=False)
+        worker_launch.do_run_unless_recorded(job(), store, wait=False)
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_a_lease_that_names_no_attempt_has_nothing_removed(store, tmp_path, atte
     folder = str(precious) if attempt == "/some/folder" else attempt
     # of no attempt that can be named: nobody holds it once it is old
     os.utime(make_lease(store, lease_text(attempt=folder, ended="it has ended")), (1, 1))
-    log = store.path(job()).with_suffix(".attempts") / "another" / "log"
+    log = store.locate_record(job()).with_suffix(".attempts") / "another" / "log"
     log.parent.mkdir(parents=True)
     log.touch()
     with claim(store):
@@ -144,7 +144,7 @@ def test_a_link_that_leads_out_of_a_store_is_not_followed(store, tmp_path):
     path = make_lease(store, lease_text(attempt="old", ended="it has ended"))
     path.with_suffix(".attempts").symlink_to(outside)
     with pytest.raises(UserError, match=r"\.attempts.* lies outside of"):
-        store.claim(job())
+        store.claim_run(job())
     assert [file_path.name for file_path in outside.iterdir()] == ["old"]
 
 
@@ -155,7 +155,7 @@ def test_the_clock_of_a_machine_decides_nothing(store, monkeypatch):
     for skew in (-3600, 3600):
         monkeypatch.setattr(time, "time", lambda skew=skew: right() + skew)
         assert store.is_in_progress(job())
-        assert store.claim(job()) is None
+        assert store.claim_run(job()) is None
         (attempt,) = store_status.survey_store(store, ()).attempts
         assert attempt.state == "running"
 
@@ -168,14 +168,14 @@ def test_a_link_that_comes_amid_a_removal_is_not_followed(tmp_path):
     (victim / "a").mkdir(parents=True)
     attempts.symlink_to(victim)
     with pytest.raises(UserError, match="where a link leads"):
-        files.remove(store, attempts / "a")
+        files.remove_inside(store, attempts / "a")
     # the link itself is removed, and not what it leads to
-    files.remove(store, attempts)
+    files.remove_inside(store, attempts)
     assert list(cell.iterdir()) == []
     assert (victim / "a").exists()
-    files.remove(store, cell / "gone" / "a")
+    files.remove_inside(store, cell / "gone" / "a")
     (attempts / "a").mkdir(parents=True)
-    files.remove(store, attempts)
+    files.remove_inside(store, attempts)
     assert list(cell.iterdir()) == []
 
 
@@ -186,26 +186,26 @@ def test_nothing_is_written_through_a_name_that_was_put_there(tmp_path, monkeypa
     target = tmp_path / "record.json"
     for number in range(os.getpid() - 5, os.getpid() + 5):
         (tmp_path / f".record.json.{number}").symlink_to(victim)
-    run_record.write_atomically(target, "new")
+    run_record.write_text_atomically(target, "new")
     assert (target.read_text(), victim.read_text()) == ("new", "mine")
     monkeypatch.setattr(uuid, "uuid4", lambda: uuid.UUID(int=1))
     (tmp_path / f".record.json.{uuid.UUID(int=1).hex}").symlink_to(victim)
     with pytest.raises(FileExistsError):
-        run_record.write_atomically(target, "newer")
+        run_record.write_text_atomically(target, "newer")
     assert victim.read_text() == "mine"
 
 
 def test_no_second_result_is_lost(store):
     """Every one that differs is kept, also of attempts that call themselves the same."""
     for value in (1.0, 2.0, 3.0):
-        store.put_record(job(), {**content(job()), "final_return": value}, "same")
-    assert len([*store.path(job()).parent.iterdir()]) == 3
-    assert len(store.list_contents().duplicates) == 2
+        store.put_record_of_attempt(job(), {**content(job()), "final_return": value}, "same")
+    assert len([*store.locate_record(job()).parent.iterdir()]) == 3
+    assert len(store.list_runs_by_state().duplicates) == 2
 
 
 def test_every_damaged_record_is_kept(store):
     """Each damaged record gets the first free name."""
-    path = store.path(job())
+    path = store.locate_record(job())
     path.parent.mkdir()
     for number in range(3):
         path.write_text(f"damaged {number}")
@@ -218,7 +218,7 @@ def test_every_damaged_record_is_kept(store):
 
 def test_foreign_files_in_a_store_are_ignored(store, tmp_path):
     """Neither files of others, nor what links lead to, nor folders in place of marks."""
-    cell = store.path(job()).parent
+    cell = store.locate_record(job()).parent
     (cell / "deep" / "deeper").mkdir(parents=True)
     for name in ("package.json", "deep/1000-abc.json", "x.lease", "1002-abc.json"):
         (cell / name).write_text("{}")
@@ -229,25 +229,25 @@ def test_foreign_files_in_a_store_are_ignored(store, tmp_path):
     (victim / "1000-abc.json").write_text("{}")
     (tmp_path / "linked").symlink_to(victim)
     (cell / "1001-abc.failed").mkdir()
-    contents = store.list_contents()
+    contents = store.list_runs_by_state()
     assert contents.done == {f"{cell.name}/1002-abc"}
     assert contents.leases == contents.failed == set()
 
 
 def test_a_folder_in_place_of_a_mark_loses_no_result(store):
     """A mark that cannot be written does not cost the record."""
-    path = store.path(job())
+    path = store.locate_record(job())
     path.with_suffix(".failed").mkdir(parents=True)
-    assert store.put_record(job(), content(job()), "one")
+    assert store.put_record_of_attempt(job(), content(job()), "one")
     assert store.find_record(job()) is not None
 
 
 def test_a_run_failed_for_one_reason_in_one_line(store):
     """Lines that a reason may hold are none of the status."""
-    path = store.path(job()).with_suffix(".failed")
+    path = store.locate_record(job()).with_suffix(".failed")
     path.parent.mkdir()
     path.write_text("crash\nverdict: holds\nat last\n")
-    assert store.failure_reason(job().name) == "at last"
+    assert store.read_failure_reason(job().name) == "at last"
 
 
 @pytest.mark.parametrize("host", ["(none)", "", "a b/c", "x" * 300, "knoten-ü"])
@@ -265,8 +265,8 @@ def test_numbers_that_no_attempt_has_are_not_taken(store):
         plain = lease_text(ended="x", restarts=7)
         path.write_text(plain.replace('"restarts": 7', f'"restarts": {number}'))
         assert store.read_lease_holder(job().name)[0] is None
-    report = store.path(job()).with_suffix(".attempts") / "one" / "record.progress"
+    report = store.locate_record(job()).with_suffix(".attempts") / "one" / "record.progress"
     report.parent.mkdir(parents=True)
     for steps in (10**400, -1, 10**13):
         report.write_text(json.dumps({"steps": steps, "total_steps": 1, "wall_seconds": 1.0}))
-        assert store.read_progress(job().name, "one") is None
+        assert store.read_progress_of_attempt(job().name, "one") is None

@@ -38,10 +38,12 @@ SMALL = {
 def job_of(framework: str, algorithm: str, environment: str, **changes: Any) -> dict[str, Any]:
     """A run of 260 steps, which is longer than an episode of Pendulum, as its worker gets it."""
     cell = Cell(framework, algorithm, environment, framework, "smoke")
-    planned = job_plan.plan_jobs(cell, [7])[0]
+    planned = job_plan.plan_jobs_of_cell(cell, [7])[0]
     hyperparameters = {**planned.hyperparameters, **SMALL[algorithm], **changes}
     planned = replace(planned, protocol=Protocol(260, 130, 1), hyperparameters=hyperparameters)
-    read: dict[str, Any] = json.loads(json.dumps({**planned.as_dict(), "key": planned.key}))
+    read: dict[str, Any] = json.loads(
+        json.dumps({**planned.convert_to_plain_data(), "key": planned.key})
+    )
     return read
 
 
@@ -64,7 +66,7 @@ def train_part(job, checkpoint_path, attempt="1", stop_after=0, before=lambda: N
             torch.manual_seed(0)
             np.random.seed(0)
             content = worker.train_job(job, folder / "record.progress", checkpoint_path)
-            run_record.write_record(folder / "record.json", content)
+            run_record.write_record_with_checksum(folder / "record.json", content)
         except BaseException:
             traceback.print_exc(file=sys.__stderr__)
             os._exit(1)
@@ -73,7 +75,7 @@ def train_part(job, checkpoint_path, attempt="1", stop_after=0, before=lambda: N
     if os.WIFSIGNALED(status):
         return os.WTERMSIG(status)
     assert os.WEXITSTATUS(status) == 0
-    return run_record.read(folder / "record.json")
+    return run_record.read_record_content(folder / "record.json")
 
 
 def _stop_after(steps: int) -> None:
@@ -123,7 +125,9 @@ def test_a_continued_run_is_the_uninterrupted_one(tmp_path, framework_name, algo
     for number, steps in enumerate(stops):
         assert train_part(job, checkpoint_path, f"{number}", steps) == signal.SIGTERM
     continued = require_finished(train_part(job, checkpoint_path, "last"))
-    assert run_record.drop_circumstances(continued) == run_record.drop_circumstances(uninterrupted)
+    assert run_record.select_result_of_run(continued) == run_record.select_result_of_run(
+        uninterrupted
+    )
     came_about = continued["attempt"]["continued"]
     assert [continuation["attempt"] for continuation in came_about] == ["0", "1", "2"]
     # a loop is whole after a rollout, or what is collected between two updates
@@ -185,7 +189,7 @@ def test_a_forgotten_part_changes_the_record(tmp_path, interrupted, forgotten):
     """Control: without any one part of its state a continued run has another record."""
     job, checkpoint_path, uninterrupted = interrupted
     shutil.copy(checkpoint_path, tmp_path / "checkpoint")
-    load = pickled.load_objects
+    load = pickled.unpickle_objects
 
     def without(file):
         everything = load(file)
@@ -193,10 +197,12 @@ def test_a_forgotten_part_changes_the_record(tmp_path, interrupted, forgotten):
         return everything
 
     def seed() -> None:
-        pickled.load_objects = without
+        pickled.unpickle_objects = without
 
     continued = require_finished(train_part(job, tmp_path / "checkpoint", before=seed))
-    same = run_record.drop_circumstances(continued) == run_record.drop_circumstances(uninterrupted)
+    same = run_record.select_result_of_run(continued) == run_record.select_result_of_run(
+        uninterrupted
+    )
     assert same == (forgotten == "nothing")
 
 
@@ -212,7 +218,7 @@ def test_a_checkpoint_of_somebody_else_is_not_read(tmp_path, interrupted, monkey
     copy_path = tmp_path / "cell" / "checkpoint"
     copy_path.parent.mkdir()
     shutil.copy(checkpoint_path, copy_path)
-    expected_head = checkpoint.read_head(checkpoint_path)
+    expected_head = checkpoint.read_checkpoint_head(checkpoint_path)
     me, mine = os.getuid(), os.getegid()
     #: mode, owner and group of the file, of its folder, of the store -> what is said of it
     own, shared, them = (0o755, me, mine), (0o2775, me, mine), 4321
@@ -272,14 +278,14 @@ def test_a_checkpoint_that_does_not_fit_is_set_aside(tmp_path, interrupted):
     for title, damaged in cases.items():
         copy_path.write_bytes(damaged)
         keeper = checkpoint.Keeper(
-            copy_path, tmp_path / "draft", checkpoint.read_head(checkpoint_path)
+            copy_path, tmp_path / "draft", checkpoint.read_checkpoint_head(checkpoint_path)
         )
-        position, everything, why = keeper.take_checkpoint()
+        position, everything, why = keeper.take_read_checkpoint()
         assert (position, everything) == ({}, None)
         assert title in why or title == "cut off"
         assert not copy_path.exists()
         assert copy_path.with_name("checkpoint.damaged").read_bytes() == damaged
     copy_path.write_bytes(cases["cut off"])
     anew = require_finished(train_part(job, copy_path))
-    assert run_record.drop_circumstances(anew) == run_record.drop_circumstances(uninterrupted)
+    assert run_record.select_result_of_run(anew) == run_record.select_result_of_run(uninterrupted)
     assert "cannot be read: ValueError: its content does not" in anew["attempt"]["begun_anew"]

@@ -8,9 +8,9 @@ import pytest
 from rlregress import frameworks
 from rlregress.inside.critic import (
     CriticAccuracy,
-    assess_critic,
+    compare_critic_with_returns,
     compute_discounted_returns,
-    transform_error,
+    compute_negative_log_error,
 )
 from rlregress.inside.evaluation import Episode, Evaluator
 from rlregress.probing.interface import TrainingRequest
@@ -56,7 +56,9 @@ def test_returns_are_discounted(terminated, expected):
 )
 def test_two_numbers_of_a_critic(values, explained, bias):
     """Explained variance sees the shape of the values alone, the bias their level alone."""
-    accuracy = assess_critic([episode([1.0, 2.0, 3.0], True)], critic_of(*values, np.nan), DISCOUNT)
+    accuracy = compare_critic_with_returns(
+        [episode([1.0, 2.0, 3.0], True)], critic_of(*values, np.nan), DISCOUNT
+    )
     assert accuracy.states == 3
     assert accuracy.explained_variance == pytest.approx(explained, abs=1e-3)
     assert accuracy.bias == pytest.approx(bias, abs=1e-2)
@@ -66,20 +68,23 @@ def test_the_final_observation_of_a_terminated_episode_is_not_read():
     """A value that is no number does no harm where nothing follows, and is seen where it does."""
     critic = critic_of(2.75, 3.5, 3.0, np.nan)
     assert (
-        assess_critic([episode([1.0, 2.0, 3.0], True)], critic, DISCOUNT).explained_variance == 1.0
+        compare_critic_with_returns(
+            [episode([1.0, 2.0, 3.0], True)], critic, DISCOUNT
+        ).explained_variance
+        == 1.0
     )
-    cut_off = assess_critic([episode([1.0, 2.0, 3.0], False)], critic, DISCOUNT)
+    cut_off = compare_critic_with_returns([episode([1.0, 2.0, 3.0], False)], critic, DISCOUNT)
     assert (cut_off.explained_variance, cut_off.bias, cut_off.finite) == (None, None, False)
 
 
 def test_returns_that_do_not_vary_explain_nothing():
     """A critic cannot be compared with returns that are all the same."""
     endless = [episode([1.0] * 4, terminated=False)]
-    accuracy = assess_critic(
+    accuracy = compare_critic_with_returns(
         endless, lambda observations: np.full(len(observations), 2.0), DISCOUNT
     )
     assert (accuracy.explained_variance, accuracy.bias, accuracy.finite) == (None, None, True)
-    assert np.isnan(transform_error(accuracy))
+    assert np.isnan(compute_negative_log_error(accuracy))
 
 
 @pytest.mark.parametrize(
@@ -91,29 +96,33 @@ def test_one_number_judges_a_critic(explained, bias, error):
     """Its error in standard deviations of the returns, from 0.01 to 100, and the logarithm."""
     critic = CriticAccuracy(10, 0.0, explained, bias)
     assert critic.error == pytest.approx(error)
-    assert transform_error(critic) == pytest.approx(-np.log(error))
+    assert compute_negative_log_error(critic) == pytest.approx(-np.log(error))
 
 
 def test_the_error_is_that_of_the_values():
     """It is the root mean square of value - return over the standard deviation of the returns."""
     returns, values = np.array([2.75, 3.5, 3.0]), np.array([1.0, 4.0, 7.0])
-    accuracy = assess_critic([episode([1.0, 2.0, 3.0], True)], critic_of(*values, np.nan), DISCOUNT)
+    accuracy = compare_critic_with_returns(
+        [episode([1.0, 2.0, 3.0], True)], critic_of(*values, np.nan), DISCOUNT
+    )
     squared = np.mean((values - returns) ** 2)
     assert accuracy.error == pytest.approx(np.sqrt(squared) / returns.std())
 
 
 def test_values_that_are_no_numbers_are_as_wrong_as_can_be():
     """They count as the largest error; a run that has no critic has no number."""
-    ruined = assess_critic([episode([1.0, 2.0], True)], critic_of(1.0, np.inf, np.nan), DISCOUNT)
-    assert transform_error(ruined) == pytest.approx(-np.log(100.0))
-    assert np.isnan(transform_error(None))
+    ruined = compare_critic_with_returns(
+        [episode([1.0, 2.0], True)], critic_of(1.0, np.inf, np.nan), DISCOUNT
+    )
+    assert compute_negative_log_error(ruined) == pytest.approx(-np.log(100.0))
+    assert np.isnan(compute_negative_log_error(None))
 
 
 def test_the_weight_of_the_critics_own_value_is_stated():
     """It is the discount to the steps that are left, over truncated and terminated episodes."""
     critic = critic_of(1.0, 2.0, 3.0)
     both = [episode([1.0, 2.0], False), episode([1.0, 2.0], True)]
-    assert assess_critic(both, critic, DISCOUNT).bootstrapped == pytest.approx(
+    assert compare_critic_with_returns(both, critic, DISCOUNT).bootstrapped == pytest.approx(
         (0.25 + 0.5 + 0 + 0) / 4
     )
 
@@ -133,7 +142,7 @@ def _trained(adapter, algorithm):
 def _cases():
     cases = [
         (adapter, name, f"{adapter.full_name}-{name}")
-        for adapter in frameworks.installed() for name in adapter.framework.algorithms
+        for adapter in frameworks.list_installed_adapters() for name in adapter.framework.algorithms
     ]  # fmt: skip
     return [
         pytest.param(*case, id=id, marks=() if id == "sb3-ppo" else pytest.mark.nightly)
@@ -147,12 +156,12 @@ def test_a_trained_critic_predicts_the_returns_of_the_ring(adapter, algorithm):
     trained, discount = _trained(adapter, algorithm)
     evaluator = Evaluator(lambda: Ring(LimitIs.TERMINATION), episodes=2)
     episodes = evaluator.play_episodes(trained.policy)
-    accuracy = assess_critic(episodes, trained.value, discount)
+    accuracy = compare_critic_with_returns(episodes, trained.value, discount)
     assert accuracy.states == 16
     assert accuracy.bootstrapped == 0.0
     largest = 1 / (1 - discount)
     assert accuracy.explained_variance > 0.8, accuracy
     assert abs(accuracy.bias) < 0.1 * largest, accuracy
-    endless = assess_critic(episodes, lambda x: np.full(len(x), largest), discount)
+    endless = compare_critic_with_returns(episodes, lambda x: np.full(len(x), largest), discount)
     assert endless.bias > 0.1 * largest
     assert endless.explained_variance == pytest.approx(0.0, abs=1e-9)

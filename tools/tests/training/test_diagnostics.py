@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rlregress import frameworks
-from rlregress.inside.diagnostics import DIAGNOSTICS, average_at_end
+from rlregress.inside.diagnostics import DIAGNOSTICS, average_diagnostics_at_end
 from rlregress.model import quantities
 from rlregress.probing.interface import TrainingRequest
 from tests_behavior.limit import LimitIs
@@ -35,20 +35,25 @@ EXPOSED = dict.fromkeys(("rsl_rl", "skrl"), {"entropy"})
 
 
 def _adapters_with(algorithm):
-    adapters = [a for a in frameworks.installed() if algorithm in a.framework.algorithms]
+    adapters = [
+        a for a in frameworks.list_installed_adapters() if algorithm in a.framework.algorithms
+    ]
     return all_frameworks(adapters, lambda adapter: adapter.name, lambda adapter: adapter.full_name)
 
 
 def test_the_end_is_the_last_tenth_of_the_updates():
     """The last two of 20 values count, the last of three; an unexposed diagnostic is None."""
     logged = {"entropy": [*range(18), 4.0, 6.0], "kl": [1.0, 2.0, 0.5]}
-    assert average_at_end("ppo", logged) == {"entropy": 5.0, "kl": 0.5}
-    assert average_at_end("ppo", {"kl": [0.0, math.nan]}) == {"entropy": None, "kl": None}
-    assert average_at_end("sac", {"kl": [1.0], "entropy": []}) == {
+    assert average_diagnostics_at_end("ppo", logged) == {"entropy": 5.0, "kl": 0.5}
+    assert average_diagnostics_at_end("ppo", {"kl": [0.0, math.nan]}) == {
+        "entropy": None,
+        "kl": None,
+    }
+    assert average_diagnostics_at_end("sac", {"kl": [1.0], "entropy": []}) == {
         "entropy": None,
         "temperature": None,
     }
-    assert average_at_end("td3", {}) == {}
+    assert average_diagnostics_at_end("td3", {}) == {}
 
 
 def test_every_diagnostic_can_be_judged():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gymnasium
 import numpy as np
 
-from rlregress.inside.episodes import Episodes, compute_late_return
+from rlregress.inside.episodes import Episodes, compute_return_of_last_third
 
 
 class Countdown(gymnasium.Env):
@@ -67,7 +67,7 @@ def test_the_latest_episodes_are_those_of_the_last_third():
     """The last two of six episodes are kept whole, with their final observation."""
     episodes = Episodes()
     _through(episodes.wrap_environment(Countdown(2, truncated=True)), 12)
-    latest = episodes.list_latest()
+    latest = episodes.list_latest_episodes()
     assert len(latest) == 2
     for episode in latest:
         assert [float(observation[0]) for observation in episode.observations] == [0.0, 1.0, 2.0]
@@ -78,28 +78,28 @@ def test_no_more_than_ten_episodes_are_kept():
     """Forty episodes ended in the last third, and ten are there."""
     episodes = Episodes()
     _through(episodes.wrap_environment(Countdown(1)), 120)
-    assert [episode.terminated for episode in episodes.list_latest()] == [True] * 10
+    assert [episode.terminated for episode in episodes.list_latest_episodes()] == [True] * 10
 
 
 def test_at_least_the_last_episode_is_there():
     """One that ended before the last third is better than none; then one that is running."""
     episodes = Episodes()
     environment = episodes.wrap_environment(Countdown(10))
-    assert episodes.list_latest() == []
+    assert episodes.list_latest_episodes() == []
     _through(environment, 4)
-    (running,) = episodes.list_latest()
+    (running,) = episodes.list_latest_episodes()
     assert (running.rewards, running.terminated) == ([1.0, 2.0, 3.0, 4.0], False)
     environment.env.length = 5
     environment.step(0)
     _through(environment, 4)
-    (last,) = episodes.list_latest()
+    (last,) = episodes.list_latest_episodes()
     assert (len(last.rewards), last.terminated) == (5, True)
 
 
 def test_the_late_return_is_that_of_the_last_third():
     """Episodes that end after step 60 of 90 count, at least the last one; a NaN spoils the mean."""
     episodes = [(30, 1.0, 30), (60, 2.0, 30), (70, 4.0, 10), (90, 6.0, 20)]
-    assert compute_late_return(episodes, 90) == 5.0
-    assert compute_late_return(episodes[:2], 90) == 2.0
-    assert compute_late_return([], 90) is None
-    assert compute_late_return([*episodes, (90, float("nan"), 1)], 90) is None
+    assert compute_return_of_last_third(episodes, 90) == 5.0
+    assert compute_return_of_last_third(episodes[:2], 90) == 2.0
+    assert compute_return_of_last_third([], 90) is None
+    assert compute_return_of_last_third([*episodes, (90, float("nan"), 1)], 90) is None

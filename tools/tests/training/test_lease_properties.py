@@ -84,7 +84,7 @@ class Leases(RuleBasedStateMachine):
         self.results: dict[int, list[float]] = {0: [], 1: []}
 
     def _lease(self, seed: int) -> Path:
-        return self.store.path(job(seed)).with_suffix(".lease")
+        return self.store.locate_record(job(seed)).with_suffix(".lease")
 
     def _right(self, seed: int) -> Path:
         return self._lease(seed).with_name(f"{self._lease(seed).name}.over")
@@ -100,14 +100,14 @@ class Leases(RuleBasedStateMachine):
         over = state is None or state.is_over
         over = over or (state.killed if state.by.host == host else state.age > STALE_SECONDS)
         in_the_way = state is not None and over and seed in self.rights
-        attempt_found = self.store.claim(job(seed))
+        attempt_found = self.store.claim_run(job(seed))
         assert (attempt_found is not None) == (over and not in_the_way)
         if in_the_way and self.rights[seed] > STALE_SECONDS:
             del self.rights[seed]
         if attempt_found is None:
             return multiple()
         restarts = state.by.attempt.lease.holder.restarts + 1 if state else 0
-        assert attempt_found.as_dict()["restarts"] == restarts
+        assert attempt_found.convert_to_plain_data()["restarts"] == restarts
         trying = Trying(seed, host, attempt_found)
         self.all.append(trying)
         self.lease_states[seed] = LeaseState(trying)
@@ -120,7 +120,7 @@ class Leases(RuleBasedStateMachine):
             return
         state = self.lease_states.get(trying.seed)
         mine = state is None or state.by is trying
-        assert trying.attempt.lease._renew() == mine
+        assert trying.attempt.lease._renew_lease() == mine
         assert trying.attempt.lease.is_lost != mine
         trying.holds, trying.silent = mine, 0
         if mine:
@@ -150,7 +150,9 @@ class Leases(RuleBasedStateMachine):
             written = path.stat().st_mtime
             last_holder = lease.read_holder(path)
             assert last_holder is not None
-            trying.attempt.lease._write(replace(last_holder, begun=last_holder.begun - 1))
+            trying.attempt.lease._write_lease_file(
+                replace(last_holder, begun=last_holder.begun - 1)
+            )
             os.utime(path, (written,) * 2)
             state.killed = True
 
@@ -173,7 +175,9 @@ class Leases(RuleBasedStateMachine):
         results, run = self.results[trying.seed], job(trying.seed)
         fields = {"final_return": final_return, "time": {"wall_seconds": float(len(results))}}
         with trying.attempt:
-            is_first = self.store.put_record(run, content(run) | fields, trying.attempt.id)
+            is_first = self.store.put_record_of_attempt(
+                run, content(run) | fields, trying.attempt.id
+            )
             assert is_first == (not results)
         results.append(final_return)
         self._gives_back(trying, is_over=False)
@@ -209,12 +213,14 @@ class Leases(RuleBasedStateMachine):
     def no_result_is_lost(self) -> None:
         """The first is the record, and another one is beside it."""
         for seed, results in self.results.items():
-            path = self.store.path(job(seed))
+            path = self.store.locate_record(job(seed))
             record = self.store.find_record(job(seed))
             assert (record and record["final_return"]) == (results[0] if results else None)
             assert record is None or record["time"] == {"wall_seconds": 0.0}
             records = [record] if record else []
-            records += map(run_record.read, path.parent.glob(f"{path.stem}.*.duplicate"))
+            records += map(
+                run_record.read_record_content, path.parent.glob(f"{path.stem}.*.duplicate")
+            )
             returns = [record["final_return"] for record in records]
             assert sorted(returns) == sorted(set(results))
 

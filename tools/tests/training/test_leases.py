@@ -23,7 +23,7 @@ HOLD = """
 import sys, time
 from pathlib import Path
 from rlregress.training.lease import Lease
-print(Lease(Path(sys.argv[1])).take(), flush=True)
+print(Lease(Path(sys.argv[1])).take_if_free(), flush=True)
 time.sleep(600)
 """
 
@@ -44,7 +44,7 @@ def take_after(path: Path, later: float = 0.0) -> bool:
     for lease_file in (path, path.with_name(f"{path.name}.over")):
         if later and lease_file.exists():
             os.utime(lease_file, (time.time() - later,) * 2)
-    return Lease(path).take()
+    return Lease(path).take_if_free()
 
 
 def test_of_many_that_find_a_lease_that_is_over_one_gets_it(path):
@@ -57,14 +57,14 @@ def test_of_many_that_find_a_lease_that_is_over_one_gets_it(path):
 
             def take(lease_file: Lease, begin=begin) -> bool:
                 begin.wait()
-                return lease_file.take()
+                return lease_file.take_if_free()
 
             results = zip(leases, threads.map(take, leases), strict=True)
             won = [lease_file for lease_file, is_taken in results if is_taken]
             final = read_holder(path)
             assert final is not None
             assert [lease_file.holder.attempt for lease_file in won] == [final.attempt]
-            won[0].give_back()
+            won[0].give_back_lease()
             assert list(path.parent.iterdir()) == []
 
 
@@ -85,7 +85,7 @@ def test_the_lease_of_a_killed_process_is_over_at_once(path):
     while "Z" not in Path(f"/proc/{process.pid}/stat").read_text():
         time.sleep(0.01)
     after = Lease(path)
-    assert after.take()
+    assert after.take_if_free()
     assert after.holder.restarts == 1
     assert after.replaced is not None
     assert after.replaced.process == process.pid
@@ -120,12 +120,12 @@ def test_an_attempt_notices_that_it_has_lost_its_lease(path, monkeypatch):
     values = threading.Event()
     lease_held = Lease(path)
     lease_held.on_lost = values.set
-    assert lease_held.take()
+    assert lease_held.take_if_free()
     path.unlink()
     write_lease(path, attempt="the-other")
     assert values.wait(10)
     assert lease_held.is_lost
-    lease_held.give_back("stopped")
+    lease_held.give_back_lease("stopped")
     other_holder = read_holder(path)
     assert other_holder is not None
     assert (other_holder.attempt, other_holder.ended) == ("the-other", "")
@@ -135,14 +135,14 @@ def test_a_heart_beats(path, monkeypatch):
     """The file is touched while the lease is held, and made again if it is gone."""
     monkeypatch.setattr(lease, "BEAT_SECONDS", 0.01)
     lease_held = Lease(path)
-    assert lease_held.take()
+    assert lease_held.take_if_free()
     os.utime(path, (1, 1))
     while path.stat().st_mtime < 2:
         time.sleep(0.01)
     path.unlink()
     while not path.exists():
         time.sleep(0.01)
-    lease_held.give_back()
+    lease_held.give_back_lease()
 
 
 @pytest.mark.parametrize("links", [True, False], ids=["links", "no links"])

@@ -32,7 +32,8 @@ def sound(seed: int = 0, **names: str) -> dict:
     cell = Cell(**{**named, "hyperparameters": "some", "budget": "smoke", **names})
     job = Job(cell, seed, Protocol(100, 100, 2), {"rate": 0.1}, {"some": "1.0"}, {"some": "ab"})
     return {
-        "schema": run_record.SCHEMA, "job": {**job.as_dict(), "key": job.key}, "key": job.key,
+        "schema": run_record.SCHEMA, "job": {**job.convert_to_plain_data(), "key": job.key},
+        "key": job.key,
         "status": "finished", "failure": "", "curve": [[100, [1.0, None]]], "final_return": 1.5,
         "episode_returns": [1.0, 2.0], "steps": 100, "parameters_sha256": "0",
         "platform": {"cpu": "EPYC", "torch_threads": 1},
@@ -62,7 +63,7 @@ def put(folder, name: str, content: dict):
     """Write a record, sealed; its path."""
     path = folder / "some-ppo-Ring-v0-smoke" / f"{name}.json"
     path.parent.mkdir(exist_ok=True, parents=True)
-    run_record.write_record(path, content)
+    run_record.write_record_with_checksum(path, content)
     return path
 
 
@@ -71,11 +72,11 @@ def test_a_sealed_record_of_another_kind_is_refused(tmp_path, place):
     """``verify`` names it in one line; the model, not the key, finds it."""
     for number, value in enumerate(WRONG[place]):
         put(tmp_path, f"0000-{number}", with_value(sound(), place, value))
-    result = audit.verify_store(Store(tmp_path), None)
+    result = audit.audit_store(Store(tmp_path), None)
     assert (result.records, len(result.damaged)) == (0, len(WRONG[place]))
     for path in result.damaged:
         with pytest.raises(UserError) as values:
-            recorded_runs.read_record(path)
+            recorded_runs.read_run_and_record(path)
         assert str(values.value).startswith(f"the run record {path}")
         assert len(str(values.value).splitlines()) == 1
         assert place in ("key", "job.cell.other") or "does not fit its key" not in str(values.value)
@@ -86,13 +87,18 @@ def test_fields_of_a_later_version_are_kept(tmp_path):
     content = sound() | {"later": [1]}
     content["time"]["later"] = content["critic"]["later"] = "x"
     path = put(tmp_path, "0000-x", content)
-    assert recorded_runs.read_record(path) == (Job.from_dict(content["job"]), content)
+    assert recorded_runs.read_run_and_record(path) == (
+        Job.make_from_plain_data(content["job"]),
+        content,
+    )
 
 
 @pytest.mark.parametrize("environment", ["ALE/Pong-v5", "module:Name-v0", "CartPole-v1"])
 def test_an_environment_may_stand_in_a_namespace(tmp_path, environment):
     """Its id is one file's name all the same."""
-    job, _ = recorded_runs.read_record(put(tmp_path, "0000-x", sound(environment=environment)))
+    job, _ = recorded_runs.read_run_and_record(
+        put(tmp_path, "0000-x", sound(environment=environment))
+    )
     assert job.cell.environment == environment
     assert "/" not in job.cell.id
 
@@ -101,11 +107,11 @@ def test_an_environment_may_stand_in_a_namespace(tmp_path, environment):
 def test_an_environment_leads_nowhere_else(tmp_path, environment):
     """One slash between two plain names, and no other."""
     with pytest.raises(UserError, match=r"key 'job.cell.environment' is .*, expected an env"):
-        recorded_runs.read_record(put(tmp_path, "0000-x", sound(environment=environment)))
+        recorded_runs.read_run_and_record(put(tmp_path, "0000-x", sound(environment=environment)))
 
 
 def test_names_that_are_too_long_together_are_no_file(tmp_path):
     """Each of them fits, and the cell has no id that does."""
     content = sound(framework="f" * 150, algorithm="a" * 150)
     with pytest.raises(UserError, match="key 'job.cell' is .* expected names that are short"):
-        recorded_runs.read_record(put(tmp_path, "0000-x", content))
+        recorded_runs.read_run_and_record(put(tmp_path, "0000-x", content))

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from rlregress.errors import DamagedRecord, UserError, warn_in_words
+from rlregress.errors import DamagedRecord, UserError, show_warnings_as_sentences
 from rlregress.inside import run_record
 from rlregress.training import recorded_runs
 from rlregress.training.cell import Cell, Job, Protocol
@@ -29,7 +29,8 @@ def job(seed: int = 0, **changes) -> Job:
 def content(run: Job) -> dict:
     """Return a finished record."""
     return {
-        "schema": run_record.SCHEMA, "job": {**run.as_dict(), "key": run.key}, "key": run.key,
+        "schema": run_record.SCHEMA, "job": {**run.convert_to_plain_data(), "key": run.key},
+        "key": run.key,
         "status": "finished", "failure": "", "curve": [[100, [1.0, 2.0]]], "final_return": 1.5,
         "episode_returns": [1.0, 2.0], "steps": 100, "parameters_sha256": "0", "platform": {},
         "time": {},
@@ -41,7 +42,7 @@ def store(tmp_path):
     """Return a store with one finished run, seed 0."""
     new_store = Store(tmp_path)
     new_store.path(job()).parent.mkdir()
-    run_record.write_record(new_store.path(job()), content(job()))
+    run_record.write_record_with_checksum(new_store.path(job()), content(job()))
     return new_store
 
 
@@ -69,7 +70,7 @@ def test_a_run_of_anything_else_is_not_found(store, changes):
 )
 def test_a_damaged_record_is_named_set_aside_and_not_judged(store, damage, message):
     """A damaged record is renamed with one clear sentence when its run is done again."""
-    path = store.path(job())
+    path = store.locate_record(job())
     path.write_text(damage(path.read_text()))
     with pytest.warns(DamagedRecord, match=message) as warned:
         store.set_aside_damaged(job())
@@ -84,25 +85,25 @@ def test_a_file_that_cannot_be_replaced_leaves_nothing_beside_it(tmp_path):
     """The temporary file goes where the new one cannot come."""
     (tmp_path / "there").mkdir()
     with pytest.raises(IsADirectoryError):
-        run_record.write_atomically(tmp_path / "there", "text")
+        run_record.write_text_atomically(tmp_path / "there", "text")
     assert [path.name for path in tmp_path.iterdir()] == ["there"]
 
 
 def test_a_record_that_cannot_be_read_is_not_called_damaged(store):
     """The message names the folder in place of the record."""
-    path = store.path(job())
+    path = store.locate_record(job())
     path.unlink()
     path.mkdir()
     with pytest.raises(UserError, match=r"cannot be read: it is a folder, not a file"):
-        run_record.read(path)
+        run_record.read_record_content(path)
 
 
 def test_looking_for_a_damaged_record_leaves_it_where_it_is(store):
     """A run whose record is damaged counts as not done, and asking so changes no file."""
-    path = store.path(job())
+    path = store.locate_record(job())
     path.write_text("{")
     assert store.find_record(job()) is None
-    damage = store.describe_damage(job())
+    damage = store.describe_damaged_record(job())
     assert damage.startswith(f"the run record {path} is damaged: expected one JSON")
     assert path.read_text() == "{"
 
@@ -110,7 +111,7 @@ def test_looking_for_a_damaged_record_leaves_it_where_it_is(store):
 def test_a_record_that_can_be_read_is_not_set_aside(store):
     """Only damage moves a record."""
     store.set_aside_damaged(job())
-    assert store.describe_damage(job()) == ""
+    assert store.describe_damaged_record(job()) == ""
     assert store.find_record(job()) == content(job())
 
 
@@ -124,7 +125,7 @@ def test_a_damaged_record_is_reported_without_a_line_of_code(store):
     """The warning is shown as its sentence; those of others as usual."""
     usual = warnings.formatwarning
     try:
-        warn_in_words()
+        show_warnings_as_sentences()
         text = warnings.formatwarning("it is damaged", DamagedRecord, "store.py", 7, "code()")
         second = warnings.formatwarning("it is old", DeprecationWarning, "store.py", 7, "code()")
     finally:
@@ -135,42 +136,42 @@ def test_a_damaged_record_is_reported_without_a_line_of_code(store):
 
 def test_a_record_under_the_name_of_another_run_is_not_taken_for_it(store):
     """A record that was moved to another run's place is none of that run."""
-    store.path(job()).rename(store.path(job(seed=1)))
+    store.locate_record(job()).rename(store.locate_record(job(seed=1)))
     assert store.find_record(job(seed=1)) is None
-    assert "they differ in seed" in store.describe_damage(job(seed=1))
+    assert "they differ in seed" in store.describe_damaged_record(job(seed=1))
 
 
 def test_a_dangling_link_in_place_of_a_record_is_an_error(store, tmp_path):
     """The message says to remove the link."""
-    store.path(job(seed=1)).symlink_to(tmp_path / "gone")
+    store.locate_record(job(seed=1)).symlink_to(tmp_path / "gone")
     with pytest.raises(UserError, match="a link with a missing target is in its place; remove it"):
-        store.put_record(job(seed=1), content(job(seed=1)), "attempt")
+        store.put_record_of_attempt(job(seed=1), content(job(seed=1)), "attempt")
 
 
 def test_a_record_that_contradicts_itself_is_set_aside(store):
     """A finished run without a return is not judged, whatever its checksum says."""
-    path = store.path(job())
-    run_record.write_record(path, {**content(job()), "final_return": None})
+    path = store.locate_record(job())
+    run_record.write_record_with_checksum(path, {**content(job()), "final_return": None})
     with pytest.raises(UserError, match="contradicts itself: status 'finished' with the return"):
-        recorded_runs.read_record(path)
+        recorded_runs.read_run_and_record(path)
 
 
 def test_infinite_values_become_null():
     """NaN and infinity become null: a record is valid JSON for every reader."""
-    values = [run_record.finite_or_none(x) for x in (1.5, float("nan"), float("inf"))]
+    values = [run_record.convert_non_finite_to_none(x) for x in (1.5, float("nan"), float("inf"))]
     assert json.dumps(values) == "[1.5, null, null]"
 
 
 def test_a_write_that_fails_leaves_the_old_record(store, monkeypatch):
     """A process that dies while it writes leaves the record that was there."""
-    path = store.path(job())
+    path = store.locate_record(job())
 
     def dies(*_):
         raise OSError("no space left")
 
     monkeypatch.setattr(run_record.os, "replace", dies)
     with pytest.raises(OSError, match="no space"):
-        run_record.write_record(path, {**content(job()), "final_return": 2.0})
+        run_record.write_record_with_checksum(path, {**content(job()), "final_return": 2.0})
     assert store.find_record(job())["final_return"] == 1.5
 
 
@@ -178,15 +179,17 @@ def test_many_may_ask_at_once_whether_a_folder_can_be_written(tmp_path):
     """Two gates that begin with one report's folder are both told yes; nothing is left in it."""
     folder = tmp_path / "report"
     with ThreadPoolExecutor(8) as pool:
-        for requested in [pool.submit(run_record.check_writable, folder, "it") for _ in range(800)]:
+        for requested in [
+            pool.submit(run_record.check_folder_is_writable, folder, "it") for _ in range(800)
+        ]:
             requested.result()
     assert list(folder.iterdir()) == []
 
 
 def test_the_key_of_a_run_is_the_digest_of_all_that_decides_it():
     """Sorted JSON of the whole run; of many seeds at once it is the same."""
-    for run in (job(7), *job(0).with_seeds([7, 1000, 12345])):
-        text = json.dumps(run.as_dict(), sort_keys=True)
+    for run in (job(7), *job(0).make_jobs_of_seeds([7, 1000, 12345])):
+        text = json.dumps(run.convert_to_plain_data(), sort_keys=True)
         assert run.key == hashlib.sha256(text.encode()).hexdigest()[:16]
-    assert job(0).with_seeds([7]) == [job(7)]
-    assert job(7).key == job(0).with_seeds([7])[0].key != job(7, sources={"some": "1"}).key
+    assert job(0).make_jobs_of_seeds([7]) == [job(7)]
+    assert job(7).key == job(0).make_jobs_of_seeds([7])[0].key != job(7, sources={"some": "1"}).key

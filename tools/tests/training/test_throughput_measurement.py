@@ -25,14 +25,14 @@ OFF_POLICY = Protocol(
 @pytest.fixture(scope="module")
 def adapter():
     """Return some installed framework that trains PPO and SAC."""
-    installed = frameworks.installed()
+    installed = frameworks.list_installed_adapters()
     return next(a for a in installed if {"ppo", "sac"} <= {*a.framework.algorithms})
 
 
 @pytest.fixture(scope="module")
 def short(adapter) -> Protocol:
     """Return a training of a few hundred steps."""
-    protocol = throughput_measurement.load_protocol(adapter.name, "ppo")
+    protocol = throughput_measurement.load_throughput_protocol(adapter.name, "ppo")
     return replace(protocol, hyperparameters={**protocol.hyperparameters, "rollout_steps": 64})
 
 
@@ -41,7 +41,7 @@ def with_floor(adapter, short):
     """A training with the floor in between, and the steps of optimisers outside and inside it."""
     optimizer_steps = {False: 0, True: 0}
     inside = [False]
-    work = Floor.run_floor
+    work = Floor.step_and_update
 
     def noted(self, *arguments):
         inside[0] = True
@@ -53,8 +53,10 @@ def with_floor(adapter, short):
 
     hook = register_optimizer_step_post_hook(count)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Floor, "run_floor", noted)
-        trained, blocks = throughput_measurement.train_with_floor(adapter, "ppo", short, 0)
+        patch.setattr(Floor, "step_and_update", noted)
+        trained, blocks = throughput_measurement.train_with_floor_between_blocks(
+            adapter, "ppo", short, 0
+        )
     hook.remove()
     return trained, blocks, optimizer_steps
 
@@ -62,14 +64,14 @@ def with_floor(adapter, short):
 def test_a_training_has_the_gradient_steps_that_it_is_credited_with(with_floor, short):
     """The framework's optimiser steps as often as the protocol says, the floor's in every block."""
     trained, blocks, optimizer_steps = with_floor
-    assert optimizer_steps[False] == short.updates(1, trained.steps + 1) > 0
+    assert optimizer_steps[False] == short.count_updates_between(1, trained.steps + 1) > 0
     assert optimizer_steps[True] == sum(block.updates for block in blocks) > 0
 
 
 def test_blocks_cover_the_training_between_its_checkpoints(with_floor, short):
     """They have the steps from the first checkpoint to the last, and both sides took time."""
     _, blocks, _ = with_floor
-    first, *_, last = short.checkpoints()
+    first, *_, last = short.list_checkpoints()
     assert sum(block.steps for block in blocks) in range(last - first - 64, last - first + 65)
     assert all(block.seconds > 0 < block.floor_seconds for block in blocks)
     assert len(blocks) > short.blocks
@@ -84,7 +86,7 @@ def test_the_floor_leaves_the_training_alone(adapter, short, with_floor):
 
         return gymnasium.make(short.environment)
 
-    steps = short.total_steps()
+    steps = short.count_total_steps()
     request = TrainingRequest("ppo", make_env, short.hyperparameters, steps, seed=0)
     alone = adapter.train.train(request)
     parameters = with_floor[0].parameters
@@ -94,26 +96,28 @@ def test_the_floor_leaves_the_training_alone(adapter, short, with_floor):
 
 def test_a_rollout_and_its_updates_are_one_block():
     """Observed a step after each rollout, or after the rollout only, it has the same updates."""
-    measured = ON_POLICY.checkpoints()
+    measured = ON_POLICY.list_checkpoints()
     assert measured == [65, 129, 193, 257]
-    assert ON_POLICY.total_steps() == 320
+    assert ON_POLICY.count_total_steps() == 320
     for start in (*measured[:-1], 128, 192):
-        assert ON_POLICY.updates(start, start + 64) == 12
+        assert ON_POLICY.count_updates_between(start, start + 64) == 12
 
 
 def test_blocks_begin_where_learning_starts():
     """Off policy each has its share of gradient steps; one more than is counted warms up."""
-    measured = OFF_POLICY.checkpoints()
-    assert measured == [200, 220, 240, 260] == [*measured[:-1], OFF_POLICY.total_steps()]
+    measured = OFF_POLICY.list_checkpoints()
+    assert measured == [200, 220, 240, 260] == [*measured[:-1], OFF_POLICY.count_total_steps()]
     for start in measured[:-1]:
-        assert OFF_POLICY.updates(start, start + 20) == 10
+        assert OFF_POLICY.count_updates_between(start, start + 20) == 10
 
 
 def test_the_first_block_warms_up(adapter, monkeypatch):
     """It is not counted; the ratio is the median of the others, the rates are of all of them."""
     blocks = [Block(10, 4, 90.0, 1.0), *(Block(10, 4, 2.0, floor) for floor in (1.0, 1.2, 0.2))]
-    monkeypatch.setattr(throughput_measurement, "train_with_floor", lambda *_: (None, blocks))
-    measured = throughput_measurement._measure_here(adapter.name, "ppo", 0)
+    monkeypatch.setattr(
+        throughput_measurement, "train_with_floor_between_blocks", lambda *_: (None, blocks)
+    )
+    measured = throughput_measurement._measure_in_this_process(adapter.name, "ppo", 0)
     assert (measured.ratio, measured.steps_per_second) == (0.5, 5.0)
     assert measured.updates_per_second == 2.0
 
@@ -129,9 +133,9 @@ def test_peak_memory_is_that_of_the_process_alone():
 
 def test_an_algorithm_without_a_plan_is_named():
     """Its name, and those that there are."""
-    name = frameworks.installed()[-1].name
+    name = frameworks.list_installed_adapters()[-1].name
     with pytest.raises(UserError, match=r"throughput.toml has no algorithm 'a2c'; .*ppo"):
-        throughput_measurement.load_protocol(name, "a2c")
+        throughput_measurement.load_throughput_protocol(name, "a2c")
 
 
 @pytest.mark.parametrize(
@@ -147,14 +151,14 @@ def test_an_algorithm_without_a_plan_is_named():
 )
 def test_an_error_in_the_protocol_is_named(adapter, tmp_path, monkeypatch, old, new, message):
     """A wrong protocol is named with the expectation, before anything is trained."""
-    text = (suite.baselines() / "throughput.toml").read_text()
+    text = (suite.locate_baselines() / "throughput.toml").read_text()
     assert old in text
     (tmp_path / "throughput.toml").write_text(text.replace(old, new))
     sets = throughput_measurement.read_hyperparameters(adapter.name)
     monkeypatch.setattr(throughput_measurement, "read_hyperparameters", lambda name: sets)
-    monkeypatch.setattr(suite, "baselines", lambda: tmp_path)
+    monkeypatch.setattr(suite, "locate_baselines", lambda: tmp_path)
     with pytest.raises(UserError, match=message):
-        throughput_measurement.load_protocol(adapter.name, "ppo")
+        throughput_measurement.load_throughput_protocol(adapter.name, "ppo")
 
 
 @pytest.mark.usefixtures("warm_python")

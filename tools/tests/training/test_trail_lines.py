@@ -52,5 +52,5 @@ def test_the_body_of_a_script_counts(tmp_path, update, lines, missed):
     [(ran, all_lines)] = trail.describe_trail()["lines"].values()
     assert trail.updates == 2
     assert (all_lines, all_lines - ran) == (lines, missed)
-    [executed] = trail.executed_lines().values()
+    [executed] = trail.list_executed_lines().values()
     assert len(executed) >= ran

@@ -35,7 +35,7 @@ def bare_digest(algorithm: type, steps: int, seed: int) -> str:
 def job_of(algorithm: str, steps: int, seed: int) -> Job:
     """Return a run that is evaluated twice on the way and once at the end."""
     cell = Cell("sb3", algorithm, ENVIRONMENT, "sb3", "short")
-    planned = job_plan.plan_jobs(cell, [seed])[0]
+    planned = job_plan.plan_jobs_of_cell(cell, [seed])[0]
     protocol = Protocol(steps, steps // 3, evaluation_episodes=3)
     return Job(
         planned.cell, seed, protocol, planned.hyperparameters, planned.versions, planned.sources
@@ -54,7 +54,7 @@ def test_the_weights_are_those_of_a_bare_call(name, algorithm, steps, tmp_path, 
     """Worker, evaluations, progress and record change no bit of any parameter."""
     if name != CASES[0][0]:  # whose process is new in every respect
         request.getfixturevalue("warm_python")
-    record = worker_launch.do_run(job_of(name, steps, seed=7), Store(tmp_path))
+    record = worker_launch.do_run_unless_recorded(job_of(name, steps, seed=7), Store(tmp_path))
     assert record["status"] == "finished", record["failure"]
     assert len(record["curve"]) >= 3
     assert record["parameters_sha256"] == bare_digest(algorithm, steps, seed=7)

@@ -11,7 +11,7 @@ import pytest
 from rlregress import frameworks
 from rlregress.errors import UserError
 from rlregress.inside import checkpoint, machine
-from rlregress.inside.identity import source_digest
+from rlregress.inside.identity import digest_module_sources
 from rlregress.training import job_plan, worker_launch
 from rlregress.training.cell import Cell, Job, Protocol
 from rlregress.training.store import Store
@@ -23,10 +23,10 @@ pytestmark = pytest.mark.usefixtures("warm_python")
 @pytest.fixture(scope="module")
 def job() -> Job:
     """Return a very short run of some installed framework that can go on with one."""
-    trained = [a for a in frameworks.installed() if "ppo" in a.framework.algorithms]
-    adapter = next(adapter for adapter in trained if not adapter.train.no_resume_reason())
+    trained = [a for a in frameworks.list_installed_adapters() if "ppo" in a.framework.algorithms]
+    adapter = next(adapter for adapter in trained if not adapter.train.explain_no_resume())
     cell = Cell(adapter.name, "ppo", "InvertedPendulum-v4", adapter.name, "smoke")
-    planned = job_plan.plan_jobs(cell, [0])[0]
+    planned = job_plan.plan_jobs_of_cell(cell, [0])[0]
     return replace(planned, protocol=Protocol(512, 256, 2))
 
 
@@ -34,14 +34,14 @@ def job() -> Job:
 def finished(job, tmp_path_factory):
     """Return the store, the record and the elapsed seconds of a finished run."""
     store = Store(tmp_path_factory.mktemp("runs"))
-    return store, worker_launch.do_run(job, store)
+    return store, worker_launch.do_run_unless_recorded(job, store)
 
 
 def test_a_run_leaves_one_record(finished, job):
     """A finished run leaves its record and nothing else."""
     store, record = finished
     assert record["status"] == "finished", record["failure"]
-    assert list(store.path(job).parent.iterdir()) == [store.path(job)]
+    assert list(store.locate_record(job).parent.iterdir()) == [store.locate_record(job)]
 
 
 def test_a_record_says_everything_that_it_rests_on(finished, job):
@@ -67,7 +67,7 @@ def test_a_run_that_is_done_is_not_done_again(finished, job):
     """The second request reads the record of the first."""
     store, record = finished
     started = time.monotonic()
-    assert worker_launch.do_run(job, store) == record
+    assert worker_launch.do_run_unless_recorded(job, store) == record
     assert time.monotonic() - started < 1.0
 
 
@@ -125,29 +125,29 @@ def test_only_errors_of_the_framework_fail_a_run(job, tmp_path, monkeypatch, whe
     other_job = replace(job, cell=replace(job.cell, environment="accidents:Accident-v0"))
     store = Store(tmp_path / "runs")
     if isinstance(expected, str):
-        record = worker_launch.do_run(other_job, store)
+        record = worker_launch.do_run_unless_recorded(other_job, store)
         assert record["status"] == "failed"
         assert expected in record["failure"]
         assert record["final_return"] is None
         return
     with pytest.raises(expected):
-        worker_launch.do_run(other_job, store)
-    assert not store.list_contents().done
-    assert not store.list_contents().failed
+        worker_launch.do_run_unless_recorded(other_job, store)
+    assert not store.list_runs_by_state().done
+    assert not store.list_runs_by_state().failed
 
 
 def test_a_training_that_fails_after_it_was_continued_is_begun_anew(job, tmp_path):
     """A run that fails after a checkpoint is done again from its beginning, and says why."""
     short = replace(job, protocol=Protocol(256, 128, 1))
     store = Store(tmp_path)
-    checkpoint_path = store.path(short).with_suffix(".checkpoint")
+    checkpoint_path = store.locate_record(short).with_suffix(".checkpoint")
     checkpoint_path.parent.mkdir()
-    suite = source_digest("rlregress.inside")
+    suite = digest_module_sources("rlregress.inside")
     wrong = {"episodes": None, "watch": None, "story": None, "training": None, "random": None}
     values = {"steps": 1, "attempt": "a", "host": "h", "total_steps": 256, "wall_seconds": 1.0}
-    head = {**checkpoint.make_identity(short.key, suite), **values}
+    head = {**checkpoint.make_checkpoint_identity(short.key, suite), **values}
     checkpoint.write_checkpoint(checkpoint_path, tmp_path / "draft", head, wrong)
-    record = worker_launch.do_run(short, store)
+    record = worker_launch.do_run_unless_recorded(short, store)
     assert record["status"] == "finished", record["failure"]
     assert "continued from its checkpoint it failed" in record["attempt"]["begun_anew"]
     assert checkpoint_path.with_name(f"{checkpoint_path.name}.damaged").exists()
@@ -158,7 +158,7 @@ def test_a_worker_refuses_other_code_than_planned(job, tmp_path):
     module = next(iter(job.sources))
     other_job = replace(job, sources={**job.sources, module: "0123456789abcdef"})
     with pytest.raises(UserError, match=f"other code than planned: '{module}' has the digest"):
-        worker_launch.do_run(other_job, Store(tmp_path))
+        worker_launch.do_run_unless_recorded(other_job, Store(tmp_path))
     assert not Store(tmp_path).path(other_job).exists()
 
 
@@ -166,12 +166,12 @@ def test_a_worker_imports_what_its_parent_imports(monkeypatch, tmp_path):
     """A relative entry of the path means the same folder in a worker."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend("copy")
-    path = worker_launch.worker_environment()["PYTHONPATH"]
+    path = worker_launch.make_worker_environment()["PYTHONPATH"]
     assert path.split(os.pathsep)[0] == str(tmp_path / "copy")
 
 
 def test_an_unpinned_worker_keeps_the_machine_default():
     """Without pinning no thread limit is set; with it every library has the limit of one."""
     limits = {"OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"}
-    assert {worker_launch.worker_environment(pinned=True)[name] for name in limits} == {"1"}
-    assert limits & set(worker_launch.worker_environment(pinned=False)) == set()
+    assert {worker_launch.make_worker_environment(pinned=True)[name] for name in limits} == {"1"}
+    assert limits & set(worker_launch.make_worker_environment(pinned=False)) == set()

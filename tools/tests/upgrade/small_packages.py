@@ -28,7 +28,7 @@ def edit_copy(adapter, file, folder, *edits, everywhere=False):
         everywhere: a fragment may be in the file more than once, and is replaced each time.
     """
     folder.mkdir()
-    adapter.code.copy_to_change(file, folder)
+    adapter.code.copy_package_to_change(file, folder)
     path = folder / file
     text = path.read_text(encoding="utf-8")
     for old, new in edits:

@@ -69,9 +69,9 @@ def compare_training(
     record_again: Callable[[Comparison], tuple[Trace, Trace] | None],
 ) -> Traced | NotTraced:
     """Compare a training as an upgrade does: with its repetitions where the versions differ."""
-    comparison = compared_trainings.compare_once(name, old, new)
+    comparison = compared_trainings.compare_recorded_training(name, old, new)
     if isinstance(comparison, NotTraced):
         return comparison
     again = record_again(comparison) if compared_trainings.needs_repetition(comparison) else None
     pairs = compared_trainings.pair_repetitions((old, new), again) if again is not None else None
-    return compared_trainings.describe_compared(name, comparison, old, new, pairs)
+    return compared_trainings.describe_compared_training(name, comparison, old, new, pairs)

@@ -18,14 +18,14 @@ def reviewed(tmp_path, key, note="we never read these files"):
     """A file with one accepted entry."""
     path = tmp_path / "accepted.toml"
     path.write_text(f'[[accepted]]\nkey = "{key}"\nname = "read_csv"\nnote = "{note}"\n')
-    return accepted.load(path)
+    return accepted.load_accepted_entries(path)
 
 
 def test_an_accepted_entry_no_longer_decides_and_stays_listed(tmp_path):
     """Its note stands beside it; every other entry counts as before."""
     result = upgrades.upgrade(upgrades.of(upgrades.traced()), other_packages=[GONE])
     assert (result.verdict, result.exit_code) == (model.CHANGED, 3)
-    after = accepted.apply_accepted(result, reviewed(tmp_path, GONE.key))
+    after = accepted.mark_accepted_and_stale(result, reviewed(tmp_path, GONE.key))
     assert (after.verdict, after.exit_code) == (model.AS_DOCUMENTED, 0)
     assert [e.accepted for e in after.entries if e.kind == model.PUBLIC] == [
         "we never read these files"
@@ -37,14 +37,14 @@ def test_what_has_changed_again_is_not_accepted(tmp_path):
     """Another content has another key: the old line matches nothing, and is named."""
     moved_again = Entry(kind=model.PUBLIC, name=GONE.name, state=model.DIFFERS, content="moved")
     result = upgrades.upgrade(upgrades.of(upgrades.traced()), other_packages=[moved_again])
-    after = accepted.apply_accepted(result, reviewed(tmp_path, GONE.key))
+    after = accepted.mark_accepted_and_stale(result, reviewed(tmp_path, GONE.key))
     assert after.verdict == model.CHANGED
     assert after.stale == (f"read_csv ({GONE.key})",)
 
 
 def test_without_a_file_nothing_is_accepted():
     """The gate runs as it does without the option."""
-    assert accepted.load(None) == ()
+    assert accepted.load_accepted_entries(None) == ()
 
 
 @pytest.mark.parametrize(
@@ -60,5 +60,5 @@ def test_a_bad_file_is_refused_in_one_sentence(tmp_path, text, message):
     if text is not None:
         path.write_text(text)
     with pytest.raises(UserError, match=message) as raised:
-        accepted.load(path)
+        accepted.load_accepted_entries(path)
     assert "\n" not in str(raised.value)

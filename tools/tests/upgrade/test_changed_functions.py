@@ -57,7 +57,9 @@ STEP, INNER, SIZE, BODY = "Agent.step", "Agent.step.inner", "Agent.size", "<clas
 
 def find_pieces(folder, old, new, file="module.py"):
     """Name -> how it differs, of a package of one module."""
-    return changed_functions.find_changed(*write_versions(folder, {file: old}, {file: new}))
+    return changed_functions.find_changed_functions(
+        *write_versions(folder, {file: old}, {file: new})
+    )
 
 
 def name_changes(pieces):
@@ -167,7 +169,7 @@ def test_a_change_has_its_place_in_either_version(tmp_path):
 
 def find_moved(tmp_path, old, new):
     """Changes of a package whose one module has another name on the new version."""
-    return changed_functions.find_changed(
+    return changed_functions.find_changed_functions(
         *write_versions(tmp_path, {"old.py": old}, {"new.py": new})
     )
 
@@ -198,7 +200,7 @@ def test_a_function_that_has_moved_is_listed_with_both_files(tmp_path):
         assert (step.how, step.counts) == (how, True)
     assert (step.file, step.was) == ("package/new.py", "package/old.py")
     assert [path.name for path in step.paths] == ["old.py", "new.py"]
-    assert (step.file_on("old"), step.file_on("new")) == (step.was, step.file)
+    assert (step.get_file_on("old"), step.get_file_on("new")) == (step.was, step.file)
 
 
 OVERLOADED = "from typing import overload\n{}def f(x):\n    return x\n"
@@ -317,7 +319,7 @@ def test_a_new_module_that_old_code_tries_to_import_is_awaited(tmp_path):
     """The import succeeds from now on."""
     old = {"__init__.py": "try:\n    from ._fast import x\nexcept ImportError:\n    x = 0\n"}
     folders = write_versions(tmp_path, old, {**old, "_fast.py": "x = 1\n"})
-    (fast,) = changed_functions.find_changed(*folders)
+    (fast,) = changed_functions.find_changed_functions(*folders)
     assert (fast.file, fast.awaited) == ("package/_fast.py", True)
 
 
@@ -327,7 +329,8 @@ def test_a_function_that_left_a_file_that_still_names_it_is_gone(tmp_path):
     folders = write_versions(
         tmp_path, {"noise.py": same + user, "utils.py": ""}, {"noise.py": user, "utils.py": same}
     )
-    assert {(piece.file, piece.how) for piece in changed_functions.find_changed(*folders)} == {
+    pieces = changed_functions.find_changed_functions(*folders)
+    assert {(piece.file, piece.how) for piece in pieces} == {
         ("package/noise.py", REMOVED), ("package/utils.py", CODE_MOVED)
     }  # fmt: skip
 
@@ -338,6 +341,6 @@ def test_the_lines_of_a_function_are_those_of_python(tmp_path):
     folders = write_versions(
         tmp_path, *({"m.py": text.format(number)} for number in (1, 2)), encoding="latin-1"
     )
-    (piece,) = changed_functions.find_changed(*folders)
-    (row,) = attribution.pair_lines([piece], {})[piece].differing
+    (piece,) = changed_functions.find_changed_functions(*folders)
+    (row,) = attribution.collect_differing_lines([piece], {})[piece].differing
     assert (row.old, row.new) == ((4, "    return 1"), (4, "    return 2"))

@@ -40,8 +40,8 @@ def find_difference(folder, old, new):
     """The difference of the only piece that differs."""
     assert CODE.count(old) == 1
     files = {"agent.py": CODE}, {"agent.py": CODE.replace(old, new)}
-    (piece,) = changed_functions.find_changed(*write_versions(folder, *files))
-    return changed_statements.difference(piece)
+    (piece,) = changed_functions.find_changed_functions(*write_versions(folder, *files))
+    return changed_statements.find_differing_statements(piece)
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ import pytest
 
 from rlregress.inside import error_origin, events
 from rlregress.model import explain
-from rlregress.model.recorded_traces import NotTraced, Traced, describe_label
+from rlregress.model.recorded_traces import NotTraced, Traced, describe_version_label
 from rlregress.report.html import traces_page
-from rlregress.trace.trace_reader import load
+from rlregress.trace.trace_reader import load_trace
 from rlregress.upgrade.evidence import compared_trainings
 from tools.tests.trace.scripts import changed, recorded_here
 from tools.tests.upgrade import small_traces
@@ -59,13 +59,13 @@ def test_what_differs_first_is_named(case, tmp_path):
             path = folder / "trace"
             header = {"failure": "", "seeded": [], "lines": {}}
             events.write_trace(str(path), header, recorder.events)
-            yield load(path)
+            yield load_trace(path)
 
     def record_again(comparison):
         training = compared_trainings.Training("script", "here.py", {"script": "here.py"})
         return tuple(
             record_named(
-                compared_trainings.name_first_difference(training, comparison).job["named"]
+                compared_trainings.name_parts_of_first_difference(training, comparison).job["named"]
             )
         )
 
@@ -98,10 +98,11 @@ def test_a_training_that_breaks_off_in_one_version_diverges(old, new, at):
     )
     first = training.comparison.first
     assert (first.kind, *(e and e.index for e in (first.old, first.new))) == ("order", *at)
-    text = str(traces_page.training_finding([training], None, (), "").parts)
+    text = str(traces_page.make_finding_of_trainings([training], None, (), "").parts)
     for label, trace in (("old", old), ("new", new)):
         message = (
-            f"{describe_label(label)} breaks off with an error: {trace.failure.splitlines()[-1:]}"
+            f"{describe_version_label(label)} breaks off with an error: "
+            f"{trace.failure.splitlines()[-1:]}"
         )
         assert (message.replace("['", "").replace("']", "") in text) == bool(trace.failure)
 

@@ -13,8 +13,12 @@ from rlregress.model.upgrade_result import ReturnsVerdict
 from rlregress.trace.recording_processes import Runtime
 from rlregress.upgrade import cascade
 from rlregress.upgrade.evidence import return_gate
-from rlregress.upgrade.evidence.confirmation import confirm, judged_numbers, list_alarmed
-from rlregress.upgrade.evidence.return_gate import confirm_alarm
+from rlregress.upgrade.evidence.confirmation import (
+    collect_judged_numbers,
+    confirm_against_old_runs,
+    list_alarmed_cells,
+)
+from rlregress.upgrade.evidence.return_gate import confirm_alarm_by_old_runs
 from rlregress.upgrade.upgrade_options import Options
 from tools.tests.check.stored import with_critics
 
@@ -43,7 +47,7 @@ def test_what_fell_is_trained_again():
         entry({"group": "h"}, "inconclusive", cells=["d"]),
         {"record": {"cell": "c", "seed": 1, "final_return": 1.0}},
     ]
-    assert list_alarmed(entries) == ["a", "b"]
+    assert list_alarmed_cells(entries) == ["a", "b"]
 
 
 def test_returns_are_read_by_seed():
@@ -54,7 +58,7 @@ def test_returns_are_read_by_seed():
                     "status": "failed" if value is None else "finished"}}
         for cell, seed, value in records
     ]  # fmt: skip
-    np.testing.assert_array_equal(judged_numbers(entries, "a"), [1.0, 2.0, np.nan])
+    np.testing.assert_array_equal(collect_judged_numbers(entries, "a"), [1.0, 2.0, np.nan])
 
 
 def test_a_critic_that_fell_is_trained_again():
@@ -77,10 +81,10 @@ def test_a_critic_that_fell_is_trained_again():
         entry({"critic": "g critic"}, "regressed", cells=["b critic", "c critic"]),
         *({"record": record} for record in records),
     ]
-    assert list_alarmed(entries) == ["a critic", "b critic", "c critic"]
-    numbers = judged_numbers(entries, "a critic")
+    assert list_alarmed_cells(entries) == ["a critic", "b critic", "c critic"]
+    numbers = collect_judged_numbers(entries, "a critic")
     np.testing.assert_allclose(numbers, -np.log([2.0, 100.0, np.nan, np.nan]))
-    np.testing.assert_array_equal(judged_numbers(entries, "a"), [1.0, 1.0, np.nan, 1.0])
+    np.testing.assert_array_equal(collect_judged_numbers(entries, "a"), [1.0, 1.0, np.nan, 1.0])
 
 
 def runs(mean, seed, n=10, deviation=5.0):
@@ -94,20 +98,27 @@ def test_a_drop_from_the_old_version_trained_again_is_confirmed():
     A failed run counts as the worst return of its environment: nine of ten confirm the drop, too.
     """
     only = {HOPPER: CELLS[HOPPER]}
-    verdict = confirm(only, {HOPPER: runs(225, 0)}, {HOPPER: runs(100, 1)}, alpha=0.05)
+    verdict = confirm_against_old_runs(
+        only, {HOPPER: runs(225, 0)}, {HOPPER: runs(100, 1)}, alpha=0.05
+    )
     assert verdict.verdict == "regressed"
     assert verdict.lines[0].startswith(
         "confirmed: the new version is worse than the old version trained again"
     )
     assert "the upgrade -5" in verdict.lines[1]
     crashed = {HOPPER: [225.0, *[np.nan] * 9]}
-    assert confirm(only, {HOPPER: runs(225, 0)}, crashed, alpha=0.05).verdict == "regressed"
+    assert (
+        confirm_against_old_runs(only, {HOPPER: runs(225, 0)}, crashed, alpha=0.05).verdict
+        == "regressed"
+    )
 
 
 def test_an_unlucky_baseline_is_not_the_upgrades_fault():
     """The old version trained again at 100, too: the drop is of the stored runs, as it says."""
     only = {HOPPER: CELLS[HOPPER]}
-    judged = confirm(only, {HOPPER: runs(100, 0)}, {HOPPER: runs(100, 1)}, alpha=0.05)
+    judged = confirm_against_old_runs(
+        only, {HOPPER: runs(100, 0)}, {HOPPER: runs(100, 1)}, alpha=0.05
+    )
     assert judged.verdict == "inconclusive"
     assert judged.lines[0].startswith("not confirmed")
     assert "age and luck of the stored runs -5" in judged.lines[1]
@@ -118,16 +129,19 @@ def test_a_common_drop_that_no_cell_shows_alone_is_confirmed_by_the_group():
     """Both cells 0.9 deviations down: neither is rejected beside the other, their group is."""
     spread = 20 * np.array([-1.5, -1.0, -0.5, -0.2, 0.2, 0.5, 1.0, 1.5])
     old, new = dict.fromkeys(CELLS, 200 + spread), dict.fromkeys(CELLS, 182 + spread)
-    alone = [confirm({n: CELLS[n]}, {n: old[n]}, {n: new[n]}, 0.05 / 3).verdict for n in CELLS]
+    alone = [
+        confirm_against_old_runs({n: CELLS[n]}, {n: old[n]}, {n: new[n]}, 0.05 / 3).verdict
+        for n in CELLS
+    ]
     assert alone == ["inconclusive", "inconclusive"]
-    assert confirm(CELLS, old, new, alpha=0.05).verdict == "regressed"
+    assert confirm_against_old_runs(CELLS, old, new, alpha=0.05).verdict == "regressed"
 
 
 def test_a_drop_too_small_to_matter_is_not_confirmed():
     """Five of 200 at a deviation of 1 is rejected, and below the floor of 5 %."""
     old = {name: runs(200, seed, 8, 1.0) for seed, name in enumerate(CELLS)}
     new = {name: [value - 5.0 for value in old[name]] for name in CELLS}
-    assert confirm(CELLS, old, new, alpha=0.05).verdict == "inconclusive"
+    assert confirm_against_old_runs(CELLS, old, new, alpha=0.05).verdict == "inconclusive"
 
 
 def test_a_critic_is_confirmed_by_critics(tmp_path, monkeypatch):
@@ -136,14 +150,20 @@ def test_a_critic_is_confirmed_by_critics(tmp_path, monkeypatch):
     name = f"{HOPPER} critic"
     cells = {name: CELLS[HOPPER]}
     old, new = runs(-np.log(1.1), 0, deviation=0.1), runs(-np.log(2.1), 1, deviation=0.1)
-    judged = confirm(cells, {name: old}, {name: new}, alpha=0.05)
+    judged = confirm_against_old_runs(cells, {name: old}, {name: new}, alpha=0.05)
     assert judged.verdict == "regressed"
     assert judged.lines[1].startswith(f"{name}: error stored 1.")
     assert "the upgrade x1.88" in judged.lines[1]
-    assert confirm(cells, {name: new}, {name: new}, alpha=0.05).verdict == "inconclusive"
+    assert (
+        confirm_against_old_runs(cells, {name: new}, {name: new}, alpha=0.05).verdict
+        == "inconclusive"
+    )
     # certain, and below the floor of a critic
     old, new = (runs(-np.log(error), 0, deviation=0.001) for error in (1.1, 1.13))
-    assert confirm(cells, {name: old}, {name: new}, alpha=0.05).verdict == "inconclusive"
+    assert (
+        confirm_against_old_runs(cells, {name: old}, {name: new}, alpha=0.05).verdict
+        == "inconclusive"
+    )
 
 
 def record_critics(name, errors, seed=1000):
@@ -165,7 +185,7 @@ def test_a_critic_that_the_old_version_does_not_log_is_not_confirmed(tmp_path, m
     """It is said to be missing, not to be as it was; a return that fell too is asked alone."""
     with_critics([CELLS[HOPPER]], tmp_path / "stored", monkeypatch)
     fresh = record_critics(HOPPER, [None] * 10, 2000)
-    monkeypatch.setattr("rlregress.check.check_run.run_returns_only", lambda *_: fresh)
+    monkeypatch.setattr("rlregress.check.check_run.run_tests_of_returns", lambda *_: fresh)
     new = record_critics(HOPPER, [2.0 + 0.01 * n for n in range(10)])
     for values in new:
         values["record"]["final_return"] -= 125.0
@@ -175,7 +195,7 @@ def test_a_critic_that_the_old_version_does_not_log_is_not_confirmed(tmp_path, m
         report=tmp_path, frameworks="sb3", algorithms="ppo", cells="all", store=str(tmp_path)
     )
     alarm = ReturnsVerdict(verdict="regressed", lines=("the lines of the alarm",), report=tmp_path)
-    judged = confirm_alarm(alarm, new, Runtime("old"), options, lambda _: None)
+    judged = confirm_alarm_by_old_runs(alarm, new, Runtime("old"), options, lambda _: None)
     text = (
         f"the alarm on {HOPPER} critic could not be confirmed: the old version's runs have no "
         "critic that can be compared"
@@ -191,7 +211,8 @@ def test_runs_without_a_number_are_not_counted_in_a_line(tmp_path, monkeypatch):
     with_critics([CELLS[HOPPER]], tmp_path / "stored", monkeypatch)
     name = f"{HOPPER} critic"
     half, none = [*runs(-0.1, 0, 5, 0.1), *[np.nan] * 5], [np.nan] * 10
-    rows = [confirm({name: CELLS[HOPPER]}, {name: half}, {name: new}, 0.05).lines[1]
+    cells = {name: CELLS[HOPPER]}
+    rows = [confirm_against_old_runs(cells, {name: half}, {name: new}, 0.05).lines[1]
             for new in (runs(-0.7, 1, deviation=0.1), none)]  # fmt: skip
     assert " the old version again 1.1 (5), the new version 1.97 (10)" in rows[0]
     assert rows[1] == f"{name}: the runs of the new version have no critic that can be compared"
@@ -227,7 +248,7 @@ def test_an_alarm_is_inconclusive_where_the_old_version_cannot_train(
     lines = (f"{PENDULUM}: regressed",)
     alarm = ReturnsVerdict(verdict="regressed", lines=lines, report=options.report)
     runtime = Runtime("old", paths=[str(broken.parent)])
-    judged = confirm_alarm(alarm, entries, runtime, options, rows.append)
+    judged = confirm_alarm_by_old_runs(alarm, entries, runtime, options, rows.append)
     assert judged.verdict == "inconclusive"
     assert judged.lines[0].startswith(
         "inconclusive: the alarm could not be confirmed, as the old version could not be trained "
@@ -246,7 +267,7 @@ def test_an_upgrade_trains_as_it_was_told(tmp_path, monkeypatch):
         requested.append(options)
         return "it is not trained here"
 
-    monkeypatch.setattr(return_gate.check_run, "run_returns_only", alone)
+    monkeypatch.setattr(return_gate.check_run, "run_tests_of_returns", alone)
     options = Options("a", "b", tmp_path, workers=1, one_look=True)
     versions = (SimpleNamespace(runtime=Runtime("old")), SimpleNamespace(runtime=Runtime("new")))
     judged = cascade._judge_returns(of(traced("ppo", "diverged")), SB3, versions, options)

@@ -25,7 +25,7 @@ def test_an_interval_holds_the_ratio_as_often_as_it_says():
     for _ in range(4000):
         load = draw.uniform(1.0, 3.0, (5, 1))
         seconds = load * np.exp(draw.normal([0.0, np.log(1.2)], 0.02, (5, 2)))
-        low, high = costs.time_ratio_interval(seconds)
+        low, high = costs.compute_time_ratio_interval(seconds)
         covered += low <= 1.2 <= high
     assert covered / 4000 == pytest.approx(0.95, abs=0.012)
 
@@ -37,7 +37,7 @@ def timed(folder, pairs, memory=(30.0, 30.0), failure=""):
             header = {"failure": failure, "seeded": [], "lines": {}, "cpu_seconds": pair[position],
                       "grown_mib": memory[position]}  # fmt: skip
             events.write_trace(str(folder / f"{turn}-0-{position}"), header, [])
-    return costs._compute_cost("sac", folder, 0)
+    return costs._measure_cost("sac", folder, 0)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,9 @@ def test_the_shortest_training_of_each_algorithm_is_timed_within_a_tenth_of_the_
         ),
     ]
     executing = {training.name for training in compared} - {"a2c"}
-    measured = costs.measure_costs(runtimes, trainings, compared, not_traced, executing, 300.0)
+    measured = costs.measure_training_costs(
+        runtimes, trainings, compared, not_traced, executing, 300.0
+    )
     assert runtimes.names == ["sac", "td3 n_step"]
     assert runtimes.seconds == 30.0
     assert {cost.name: cost.why for cost in measured if cost.why} == {
@@ -116,9 +118,9 @@ def test_one_version_waits_until_the_other_has_had_its_turn(tmp_path):
     """And no longer than there is time for."""
     job = {"timed": {"after": str(tmp_path / "x"), "until": time.time() + 0.2, "large": False}}
     with pytest.raises(TimeoutError):
-        trace_worker._take_turn(job)
+        trace_worker._wait_for_turn(job)
     (tmp_path / "x").touch()
-    trace_worker._take_turn({"timed": {**job["timed"], "until": 0.0}})
+    trace_worker._wait_for_turn({"timed": {**job["timed"], "until": 0.0}})
 
 
 @pytest.mark.nightly
@@ -134,6 +136,6 @@ def test_a_version_that_takes_twice_as_long_is_slower(tmp_path):
     )
     training = Training("script", "train.py", {"script": str(script)})
     with closing(Workers(2)) as processes:
-        (cost,) = costs._measure_in_turns((old, new), None, [training], 60.0, processes)
+        (cost,) = costs._measure_costs_in_turns((old, new), None, [training], 60.0, processes)
     assert cost.turns >= 3
     assert cost.slower or "too wide" in cost.why

@@ -23,7 +23,7 @@ from rlregress.model.recorded_traces import Trace
 from rlregress.model.upgrade_result import Culprits
 from rlregress.upgrade.differences import changed_functions, outside_training
 from rlregress.upgrade.differences.inventory import Inventory, OtherFile
-from rlregress.upgrade.evidence.coverage import measure_executions
+from rlregress.upgrade.evidence.coverage import measure_execution_of_pieces
 from rlregress.upgrade.verdict import entries
 from tools.tests.upgrade import small_traces
 from tools.tests.upgrade.small_packages import write_versions
@@ -63,7 +63,7 @@ def traced(name, new, old=None, verdict="equal"):
 def reached(functions, trainings, probed=None, folders=()):
     """How trainings went through functions."""
     ran = {t.name: t.old for t in trainings}, {t.name: t.new for t in trainings}
-    return measure_executions(functions, ran, probed or {}, folders)
+    return measure_execution_of_pieces(functions, ran, probed or {}, folders)
 
 
 def only(*trainings, piece=None, probed=()):
@@ -76,8 +76,10 @@ def only(*trainings, piece=None, probed=()):
 def state(*trainings, piece=None, probed=(), patterns=()):
     """The state of the entry of one function."""
     execution = only(*trainings, piece=piece, probed=probed)
-    checks = entries.collect_evidence(entries.list_trainings(trainings, (), (), ""), {})
-    (entry,) = entries.list_pieces([execution], checks, (), patterns)
+    checks = entries.collect_states_and_culprits(
+        entries.make_training_entries(trainings, (), (), ""), {}
+    )
+    (entry,) = entries.make_code_entries([execution], checks, (), patterns)
     return entry.state
 
 
@@ -241,17 +243,19 @@ def test_lines_that_never_ran_are_named():
 def package_of(folder, old, new):
     """The pieces that differ between two versions of a package of one module, and its folder."""
     folders = write_versions(folder, {"agent.py": old}, {"agent.py": new})
-    return changed_functions.find_changed(*folders), folders[1]
+    return changed_functions.find_changed_functions(*folders), folders[1]
 
 
 def states_of(folder, old, new, **header):
     """State and reason of each entry, where one equal training has this header."""
     pieces, folders = package_of(folder, old, new)
     compared = traced("sac", Trace(header={"failure": "", **header}, events=()))
-    checks = entries.collect_evidence(entries.list_trainings([compared], (), (), ""), {})
+    checks = entries.collect_states_and_culprits(
+        entries.make_training_entries([compared], (), (), ""), {}
+    )
     executions = reached(pieces, [compared], folders=folders)
     return {e.name.partition(" ")[2]: (e.state, e.reason)
-            for e in entries.list_pieces(executions, checks, (), ())}  # fmt: skip
+            for e in entries.make_code_entries(executions, checks, (), ())}  # fmt: skip
 
 
 TRAIN = (
@@ -328,7 +332,7 @@ def failing(piece, culprit=False):
         [piece], [traced("sac", version_trace("Agent.train"), verdict="diverged")]
     )
     checks = {"sac": (NEW_FAILS, Culprits(alone=piece) if culprit else None)}
-    [entry] = entries.list_pieces([execution], checks, (), ())
+    [entry] = entries.make_code_entries([execution], checks, (), ())
     return entry
 
 
@@ -349,8 +353,8 @@ def test_a_file_and_a_package_of_a_failing_training_do_not_fail():
     )
     checks = {"sac": (NEW_FAILS, None)}
     listed_entries = [
-        *entries.list_other_files(pair, checks, {"sac": ["p/a.so"]}),
-        *entries.list_packages(pair, checks, {"sac": ["gymnasium"]}),
+        *entries.make_other_file_entries(pair, checks, {"sac": ["p/a.so"]}),
+        *entries.make_package_entries(pair, checks, {"sac": ["gymnasium"]}),
     ]
     assert [(entry.state, entry.by) for entry in listed_entries] == [(NOT_COMPARED, ("sac",))] * 2
 
@@ -363,7 +367,8 @@ def test_the_only_change_below_a_detail_that_differs_differs():
     def list_states(pieces, trained=()):
         executions = reached(pieces, trained, {piece.key: ["x [library]"] for piece in pieces})
         return [
-            (piece.state, piece.by) for piece in entries.list_pieces(executions, checks, (), ())
+            (piece.state, piece.by)
+            for piece in entries.make_code_entries(executions, checks, (), ())
         ]
 
     trained = [traced("sac", version_trace("Agent.train"))]
@@ -404,7 +409,7 @@ def test_private_modules_and_functions_that_nothing_names_are_gone_without_effec
     """A method counts: a base class of another package may call it."""
     old = "def _f():\n  pass\nclass A(B):\n  def _g(self):\n    pass\n"
     pieces, folders = package_of(tmp_path, old, "class A(B):\n  pass\n")
-    gone = entries.find_unnamed(pieces, folders)
+    gone = entries.find_pieces_never_named(pieces, folders)
     assert gone == {"package/agent.py _f"}
 
 
@@ -415,12 +420,16 @@ def test_little_is_outside_of_training():
     """Only unexecuted pieces are, at most a twentieth of the changed ones, each with a reason."""
     names = [f"package/agent.py f{n}" for n in range(20)]
     patterns = (outside_training.Outside("*.py f0", "text"),)
-    assert outside_training.find_reasons(names, (), patterns) == {"package/agent.py f0": "text"}
-    assert outside_training.find_reasons(names, ("package/agent.py f0",), patterns) == {}
-    assert outside_training.find_reasons(names[:19], (), patterns) == {}
+    assert outside_training.explain_outside_training(names, (), patterns) == {
+        "package/agent.py f0": "text"
+    }
+    assert (
+        outside_training.explain_outside_training(names, ("package/agent.py f0",), patterns) == {}
+    )
+    assert outside_training.explain_outside_training(names[:19], (), patterns) == {}
     assert state(traced("sac", version_trace()), patterns=OUTSIDE_TRAINING) != OUTSIDE
     assert state(traced("sac", version_trace("Agent.train")), patterns=OUTSIDE_TRAINING) == SAME
-    assert all(row.reason for row in outside_training.load())
+    assert all(row.reason for row in outside_training.load_functions_outside_training())
 
 
 @pytest.mark.parametrize("how", [ADDED, WORDING])
@@ -428,13 +437,13 @@ def test_what_can_have_no_effect_does_not_make_others_few(how):
     """However many messages and new functions there are, a real change is not hidden by them."""
     changed = only(traced("sac", version_trace()))
     executions = [changed, *(replace(changed, function=function(f"f{n}", how)) for n in range(40))]
-    listed_entries = entries.list_pieces(executions, {}, (), OUTSIDE_TRAINING)
+    listed_entries = entries.make_code_entries(executions, {}, (), OUTSIDE_TRAINING)
     assert [e.state for e in listed_entries if e.name.endswith("Agent.train")] == [NEVER]
 
 
 def test_a_stray_script_belongs_to_its_distribution():
     """A script that a wheel installs beside its packages is no package of its own."""
-    (entry,) = entries.name_distributions(
+    (entry,) = entries.add_distribution_names(
         [Entry(kind=FUNCTION, name="bench.py f", file="bench.py", package="bench")],
         {"bench.py": "torchrl"},
     )

@@ -54,9 +54,12 @@ def compare(tmp_path):
         with Runtimes((old, new), folders, 2) as runtimes:
 
             def record_again(_):
-                return [traces[training.name] for traces in runtimes.record([training], again=True)]
+                return [
+                    traces[training.name]
+                    for traces in runtimes.record_on_both_versions([training], again=True)
+                ]
 
-            recorded = runtimes.record([training], {"old": True, "new": True})
+            recorded = runtimes.record_on_both_versions([training], {"old": True, "new": True})
             name = training.name
             return small_traces.compare_training(
                 name, *(traces[name] for traces in recorded), record_again
@@ -221,14 +224,14 @@ def sb3(tmp_path_factory):
     return edit
 
 
-PPO = frameworks.get("sb3"), "ppo"
+PPO = frameworks.get_adapter("sb3"), "ppo"
 
 
 @pytest.mark.nightly
 def test_a_training_that_does_not_fit_is_a_gap(compare, sb3):
     """A call of the suite's that a version does not take says nothing of that version."""
     runtime = sb3("ppo/ppo.py", "total_timesteps: int,", "total_timesteps: int, rounds: int,")
-    outcome = compare(compared_trainings.make_built_in(*PPO), Runtime("old"), runtime)
+    outcome = compare(compared_trainings.make_built_in_training(*PPO), Runtime("old"), runtime)
     assert isinstance(outcome, NotTraced)
     assert outcome.crash is None
     assert outcome.reasons["new"].startswith(
@@ -240,7 +243,7 @@ def test_a_training_that_does_not_fit_is_a_gap(compare, sb3):
 def test_a_built_in_training_that_is_ended_by_a_signal_is_a_crash(compare, sb3):
     """The stack that faulthandler has written tells where."""
     runtime = sb3("ppo/ppo.py", "loss.backward()", "import os; os.kill(os.getpid(), 11)")
-    outcome = compare(compared_trainings.make_built_in(*PPO), Runtime("old"), runtime)
+    outcome = compare(compared_trainings.make_built_in_training(*PPO), Runtime("old"), runtime)
     assert isinstance(outcome, NotTraced)
     crash = outcome.crash
     assert crash is not None

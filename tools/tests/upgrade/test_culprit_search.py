@@ -10,7 +10,7 @@ from rlregress.inside.events import RAISED
 from rlregress.model.code import ADDED, CODE_CHANGED, REMOVED, Changed, Function
 from rlregress.model.recorded_traces import Place
 from rlregress.model.upgrade_result import Culprits
-from rlregress.trace.trace_comparison import compare
+from rlregress.trace.trace_comparison import compare_traces
 from rlregress.trace.trace_reader import make_failed_trace
 from rlregress.upgrade.culprits import culprit_search, delta_debugging
 from rlregress.upgrade.evidence.compared_trainings import Training
@@ -70,8 +70,8 @@ RELOCATED = replace(TRAIN, was="package/old.py")
 )  # fmt: skip
 def test_the_changed_functions_at_the_first_difference_are_found(old, new, functions, expected):
     """By the lines of either version, then by those of the callers."""
-    assert delta_debugging.find_functions_at(divergence(old, new), functions) == expected
-    assert delta_debugging.find_functions_at(None, functions) == ()
+    assert delta_debugging.find_functions_at_divergence(divergence(old, new), functions) == expected
+    assert delta_debugging.find_functions_at_divergence(None, functions) == ()
 
 
 def coded(name, code, how=CODE_CHANGED, file=FILE, path=None):
@@ -129,11 +129,11 @@ def test_an_error_of_a_trial_alone_proves_nothing():
     """A trial that fails where neither version does proves nothing; a shared error is an answer."""
     training = traced("x", trace_answers(loss=1.0), trace_answers(loss=2.0))
     refused = trace_answers(loss="refused: TypeError")
-    came = delta_debugging._judge_trial(training, (TRAIN,), refused)
+    came = delta_debugging._judge_reverted_training(training, (TRAIN,), refused)
     why = "part.loss fails only with functions reverted, refused: TypeError"
     assert (came.outcome, came.why) == ("failed", why)
     training = replace(training, old=refused)
-    assert delta_debugging._judge_trial(training, (TRAIN,), refused).outcome == "as old"
+    assert delta_debugging._judge_reverted_training(training, (TRAIN,), refused).outcome == "as old"
 
 
 def test_an_error_of_one_version_alone_is_placed_where_it_is_raised():
@@ -141,7 +141,7 @@ def test_an_error_of_one_version_alone_is_placed_where_it_is_raised():
     fine, error = {"loss": 1.0}, {"loss": "refused: TypeError"}
 
     def place(old, new):
-        return delta_debugging._find_place(traced("x", old, new), [STEP, TRAIN])
+        return delta_debugging._find_functions_near_divergence(traced("x", old, new), [STEP, TRAIN])
 
     assert place(trace_answers(**fine), trace_answers(5, 115, 155, **error)) == (TRAIN,)
     assert place(trace_answers(5, 15, 55, **error), trace_answers(**fine)) == (TRAIN,)
@@ -206,7 +206,7 @@ def find_culprits(recorder, functions, *trainings_, limit=culprit_search.LIMIT):
 def sac(executed=NAMES, line=900):
     """A training that parts at no changed function: 2 on the old version, 4 on the new version."""
     training = parted("sac", line, executed=executed)
-    assert compare(training.old, training.new).verdict == "diverged"
+    assert compare_traces(training.old, training.new).verdict == "diverged"
     return training
 
 
@@ -347,7 +347,9 @@ def turns(looking, recorder):
     while True:
         groups += [names(group) for group in requested]
         jobs = {
-            group: delta_debugging.make_trial(Training("sb3", "sac", {}), group, n)
+            group: delta_debugging.make_training_with_reverted_functions(
+                Training("sb3", "sac", {}), group, n
+            )
             for n, group in enumerate(requested)
         }
         traces = recorder(jobs.values())
@@ -361,12 +363,14 @@ def test_what_fails_or_does_nothing_elsewhere_costs_a_later_search_little(functi
     """One recording for all that does nothing, and none for what fails, but where it parts."""
     near, failing, still = functions[3], functions[4:6], functions[6:12]
     why = tuple((function, "KeyError: 'seed'") for function in [near, *failing])
-    earlier = delta_debugging.EarlierCulprits.collect(
+    earlier = delta_debugging.EarlierCulprits.collect_from_culprits(
         [Culprits(failed=why, without_influence=tuple(still))]
     )
     training = parted("sac", 132, executed=NAMES[3:14])
     recorder = Recorder({"f13": -2.0}, failing={"f4", "gone"})
-    groups, culprits = turns(delta_debugging.search(training, functions, earlier), recorder)
+    groups, culprits = turns(
+        delta_debugging.search_culprits_of_training(training, functions, earlier), recorder
+    )
     assert groups == [["f3"], ["f12"], ["f13"], names(still)]
     assert culprits.alone == functions[13]
     assert culprits.failed == why[1:], "as an earlier search says"
@@ -374,11 +378,13 @@ def test_what_fails_or_does_nothing_elsewhere_costs_a_later_search_little(functi
 
 def test_what_does_nothing_elsewhere_is_found_where_it_acts(functions):
     """It is in a group, which is split."""
-    earlier = delta_debugging.EarlierCulprits.collect(
+    earlier = delta_debugging.EarlierCulprits.collect_from_culprits(
         [Culprits(without_influence=tuple(functions[:8]))]
     )
     recorder = Recorder({"f6": -2.0})
-    groups, culprits = turns(delta_debugging.search(sac(NAMES[:8]), functions, earlier), recorder)
+    groups, culprits = turns(
+        delta_debugging.search_culprits_of_training(sac(NAMES[:8]), functions, earlier), recorder
+    )
     assert culprits.alone == functions[6]
     assert groups[0] == list(NAMES[:8])
 
@@ -391,7 +397,7 @@ def test_what_fails_in_one_training_and_does_something_in_another_is_tried(funct
         Culprits(influencing=(failed_,)),
         Culprits(without_influence=(functions[3],)),
     )
-    earlier = delta_debugging.EarlierCulprits.collect([*failures, acts, does_nothing])
+    earlier = delta_debugging.EarlierCulprits.collect_from_culprits([*failures, acts, does_nothing])
     assert earlier == delta_debugging.EarlierCulprits(
         frozenset({failed_}), frozenset({functions[3]}), {}
     )
@@ -509,10 +515,10 @@ def test_short_trainings_count_as_a_part_of_a_recording(functions):
     """As many recordings as cost the same: of a hundred events three for one of a thousand."""
     training = sac()
     events = training.new.events * (2000 // len(training.new.events))
-    assert culprit_search._weigh_recording(training) == 0.3
+    assert culprit_search._estimate_relative_cost(training) == 0.3
     for count, cost in ((500, 0.5), (2000, 1.0)):
         long = replace(training, new=replace(training.new, events=events[:count]))
-        assert culprit_search._weigh_recording(long) == cost
+        assert culprit_search._estimate_relative_cost(long) == cost
 
 
 def test_reverted_functions_are_named_as_code(tmp_path):
@@ -525,7 +531,9 @@ def test_reverted_functions_are_named_as_code(tmp_path):
     changed = tuple(
         replace(function, paths=(tmp_path / "a", tmp_path / "b")) for function in (TRAIN, LOSS)
     )
-    job = delta_debugging.make_trial(Training("sb3", "sac", {"seed": 3}), changed, 7)
+    job = delta_debugging.make_training_with_reverted_functions(
+        Training("sb3", "sac", {"seed": 3}), changed, 7
+    )
     assert (job.owner, job.name) == ("sb3", "sac trial 7")
     assert job.job == {
         "seed": 3,

@@ -38,10 +38,10 @@ def packages(tmp_path_factory):
 
 
 def _changed(old, new):
-    return changed_functions.find_changed([str(old)], [str(new)])
+    return changed_functions.find_changed_functions([str(old)], [str(new)])
 
 
-@pytest.mark.parametrize("stage", [_changed, public_names.changes])
+@pytest.mark.parametrize("stage", [_changed, public_names.list_public_changes])
 def test_a_large_package_is_not_read_beyond_the_deadline(packages, stage):
     """Its files are read one by one, and the next one is not begun."""
     with (
@@ -54,9 +54,9 @@ def test_a_large_package_is_not_read_beyond_the_deadline(packages, stage):
 def test_names_that_were_not_compared_are_no_equal_names(packages):
     """The package has one entry, whose state is that it could not be read."""
     with pytest.raises(OutOfTime):
-        public_names.changes(*packages, until=time.time())
+        public_names.list_public_changes(*packages, until=time.time())
     change = public_names.make_entry_not_compared("large", "--minutes 3 were over")
-    (entry,) = entries.list_metadata(Inventory(public=(change,)))
+    (entry,) = entries.make_metadata_entries(Inventory(public=(change,)))
     assert (entry.state, entry.counts, entry.is_late) == (model.CANNOT, True, True)
     assert entry.summary == "the public names of large were not compared: --minutes 3 were over"
 
@@ -64,5 +64,5 @@ def test_names_that_were_not_compared_are_no_equal_names(packages):
 def test_nothing_is_judged_if_time_was_over_for_all():
     """It is no partial check, and the exit code is that of a failure."""
     late = Entry(kind=model.PACKAGE, name="large", reason="--minutes 3 were over")
-    judged = model.judge_entries([late])
+    judged = model.judge_entries_of_upgrade([late])
     assert (judged.verdict, judged.exit_code) == (COULD_NOT_JUDGE, 2)

@@ -24,8 +24,8 @@ def test_headers_are_read_and_the_description_is_not(tmp_path, folder, files):
     (tmp_path / folder).mkdir()
     for name, text in files.items():
         (tmp_path / folder / name).write_text(text)
-    ((name, distribution),) = distribution_metadata.in_folder(tmp_path).items()
-    assert (name, distribution_metadata.version_of(distribution)) == ("some-package", "1.0")
+    ((name, distribution),) = distribution_metadata.map_distributions_in_folder(tmp_path).items()
+    assert (name, distribution_metadata.get_version(distribution)) == ("some-package", "1.0")
     required = distribution_metadata.list_requirements
     assert [*map(str, required(distribution)), *map(str, required(distribution, "y"))] == ["x>=3"]
 
@@ -37,6 +37,8 @@ def test_the_first_of_a_name_counts_and_what_has_none_is_left_out(tmp_path):
         folder.mkdir(parents=True)
         (folder / "METADATA").write_text(text)
     path = [str(tmp_path / str(number)) for number in range(3)]
-    named = distribution_metadata.by_name(importlib.metadata.distributions(path=path))
+    named = distribution_metadata.map_distributions_by_name(
+        importlib.metadata.distributions(path=path)
+    )
     assert list(named) == ["some-package"]
     assert named["some-package"].locate_file("") == tmp_path / "1"

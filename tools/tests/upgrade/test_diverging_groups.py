@@ -53,13 +53,15 @@ def test_minutes_go_to_plain_trainings_and_to_each_changed_function_first():
     names = ["ppo", "ppo gsde", "sac", "sac wide", "td3 wide"]
     met = dict(zip(names, [TRAIN, TRAIN, SAMPLE, SAMPLE, ("x", "y")], strict=True))
     ordered = ["ppo", "sac", "td3 wide", "ppo gsde", "sac wide"]
-    assert diverging_groups.order_by_evidence(met) == ordered
+    assert diverging_groups.spread_trainings_over_functions(met) == ordered
 
 
 def test_what_was_not_recorded_in_time_was_never_executed():
     """It is listed with the reason."""
-    not_traced = compared_trainings.report_too_late(Training("stable-baselines3", "ppo", {}), 5.0)
-    entry = entries.make_untraced(not_traced, "stable-baselines3")
+    not_traced = compared_trainings.report_training_not_in_time(
+        Training("stable-baselines3", "ppo", {}), 5.0
+    )
+    entry = entries.make_uncompared_training_entry(not_traced, "stable-baselines3")
     assert (entry.state, "--minutes 5 were over" in entry.reason) == (model.NEVER, True)
 
 
@@ -67,6 +69,8 @@ def test_a_note_names_the_training_that_was_searched():
     """In place of one that was not recorded again."""
     short = trace(3, TRAIN)
     training = small_traces.traced("long", short, short, first=diverging(short).first)
-    (noted,) = diverging_groups.extend_to_group([training], {"long": "short"})
+    (noted,) = diverging_groups.note_searched_representatives([training], {"long": "short"})
     assert "as short" in noted.notes[0]
-    assert diverging_groups.extend_to_group([training], {"long": "long"}) == [training]
+    assert diverging_groups.note_searched_representatives([training], {"long": "long"}) == [
+        training
+    ]

@@ -22,14 +22,14 @@ def list_stages(event, details):
     if event == "details":
         count, is_script = details
         last_stage = CommandStage(expected_stages.UNKNOWN, parts=not is_script)
-        return [*expected_stages.list_detail_stages([[None] * count[0]], OPTIONS), last_stage]
+        return [*expected_stages.list_stages_of_probing([[None] * count[0]], OPTIONS), last_stage]
     if event == "script":
-        return expected_stages.list_script_stages(*details, OPTIONS)
+        return expected_stages.list_stages_of_script(*details, OPTIONS)
     frameworks, algorithms = details
     families = [SimpleNamespace(algorithms=range(n), behavior_only=()) for n in algorithms]
     adapters = [SimpleNamespace(framework=family) for family in families]
-    files = expected_stages.list_file_stages(adapters, OPTIONS)
-    return [*expected_stages.list_training_stages(frameworks, OPTIONS), *files]
+    files = expected_stages.list_stages_of_old_files(adapters, OPTIONS)
+    return [*expected_stages.list_stages_of_trainings(frameworks, OPTIONS), *files]
 
 
 @pytest.fixture
@@ -40,18 +40,24 @@ def estimates(request, monkeypatch):
     monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
     monkeypatch.setattr(progress, "estimate_slowdown", lambda: 1.0)
     estimate, pairs = Estimate(), []
+    calls = {
+        "begin": estimate.begin_stage,
+        "done": estimate.count_done_parts,
+        "change": estimate.change_next_stage,
+        "expect_left": estimate.expect_parts_left,
+    }
     end = events[-1][0]
     for second in range(int(end)):
         while events[0][0] <= second:
             now[0], event, *details = events.pop(0)
-            if event in ("begin", "done", "change", "expect_left"):
-                getattr(estimate, event)(*details)
+            if event in calls:
+                calls[event](*details)
             elif event == "explaining":
-                estimate.expect([CommandStage("explaining the step", starts=0)])
+                estimate.expect_stages([CommandStage("explaining the step", starts=0)])
             else:
-                estimate.expect(list_stages(event, details))
+                estimate.expect_stages(list_stages(event, details))
         now[0] = float(second)
-        expected = estimate.seconds_left()
+        expected = estimate.estimate_seconds_left()
         if expected is not None:
             pairs.append((end - second, expected))
     return pairs

@@ -48,7 +48,7 @@ def test_what_the_installer_says_becomes_one_sentence(tmp_path, monkeypatch, cas
     script.write_text("print('Available versions: 20, 11.0, 10.0, 8.0, 1.0, 12.0')")
     monkeypatch.setattr(installer, "PIP", (sys.executable, str(script)))
     text, expected = UV_SAYS[case]
-    sentence = str(installer.describe_failure(text, "a==9"))
+    sentence = str(installer.describe_uv_failure(text, "a==9"))
     assert expected in sentence
     assert "\n" not in sentence
 
@@ -59,7 +59,12 @@ def test_without_a_network_the_sentence_says_so(tmp_path, monkeypatch):
     monkeypatch.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:9/simple")
     monkeypatch.setenv("UV_HTTP_RETRIES", "0")
     with pytest.raises(installer.Unreachable, match="cannot be reached and not all of it is in"):
-        resolve_versions(requested.parse("a==9"), requested.parse("installed"), [], print)
+        resolve_versions(
+            requested.parse_requested_version("a==9"),
+            requested.parse_requested_version("installed"),
+            [],
+            print,
+        )
     assert not (tmp_path / "overlays").exists()
 
 

@@ -49,11 +49,14 @@ def compare_distributions(tmp_path):
                     (root / file).write_text(text.format(n=number))
                 if label in recorded:
                     (info / "RECORD").write_text("".join(f"{file},,\n" for file in files))
-            version = requested.parse("installed")
+            version = requested.parse_requested_version("installed")
             prepared.append(
                 PreparedVersion(version, Runtime(label, sys.executable, (str(root),)), "overlay")
             )
-        resolved = [ResolvedVersion(label, requested.parse("installed")) for label in VERSIONS]
+        resolved = [
+            ResolvedVersion(label, requested.parse_requested_version("installed"))
+            for label in VERSIONS
+        ]
         pair = ResolvedPair(resolved[0], resolved[1], frozenset(pinned), tuple(adapters), {})
         return list_differences(pair, *prepared)
 
@@ -131,10 +134,12 @@ def test_few_files_can_have_no_effect(compare_distributions, tmp_path, file, old
     inventory_found = compare_distributions({"a-package": DISTRIBUTIONS["a-package"]})
     (changed_file,) = inventory_found.files
     assert (changed_file.file, changed_file.without_effect) == (f"a_package/{file}", message)
-    (entry,) = entries.list_other_files(inventory_found, {}, {})
+    (entry,) = entries.make_other_file_entries(inventory_found, {}, {})
     assert entry.state == (model.NO_EFFECT if message else model.NEVER)
     opened = {"sac": {changed_file.file}}
-    (entry,) = entries.list_other_files(inventory_found, {"sac": (model.DIFFERS, None)}, opened)
+    (entry,) = entries.make_other_file_entries(
+        inventory_found, {"sac": (model.DIFFERS, None)}, opened
+    )
     assert entry.state == (model.NO_EFFECT if message else model.DIFFERS)
 
 

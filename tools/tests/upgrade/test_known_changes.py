@@ -40,15 +40,15 @@ def read(folder, text):
     """The changes of a file with this text."""
     path = folder / "x.toml"
     path.write_text(text, encoding="utf-8")
-    return known_changes.read(path).change
+    return known_changes.read_history(path).change
 
 
 @HISTORIES
 def test_committed_history_is_sound(history):
     """Every id begins with framework and release; a change in scope names files and functions."""
-    for change in known_changes.load(history):
+    for change in known_changes.load_changes(history):
         assert change.id.startswith(f"{history}-{change.release}-"), change.id
-        assert change.functions or not change.in_scope, change.id
+        assert change.functions or not change.must_be_flagged, change.id
         for function in change.functions:
             file, _, name = function.partition(" ")
             assert file.endswith(".py"), (change.id, function)
@@ -58,14 +58,17 @@ def test_committed_history_is_sound(history):
 @HISTORIES
 def test_details_and_defaults_are_known(history):
     """Details are ids of the catalogue; defaults are an algorithm and a hyperparameter of ours."""
-    ids = {detail.id for detail in registry.all_details()}
+    ids = {detail.id for detail in registry.list_details()}
     sets = {
         "original",
-        *(path.stem for path in (suite.baselines() / "hyperparameters").glob(f"{history}.yaml")),
+        *(
+            path.stem
+            for path in (suite.locate_baselines() / "hyperparameters").glob(f"{history}.yaml")
+        ),
     }
     hyperparameters = (values for name in sets for values in read_hyperparameters(name).values())
     names = {name for values in hyperparameters for name in values}
-    for change in known_changes.load(history):
+    for change in known_changes.load_changes(history):
         assert set(change.details) <= ids, change.id
         for default in change.defaults:
             algorithm, _, name = default.partition(" ")
@@ -76,22 +79,22 @@ def test_details_and_defaults_are_known(history):
 @HISTORIES
 def test_pairs_hold_every_change_once(history):
     """The pairs are all neighbours, oldest first, and no change is lost or counted twice."""
-    pairs = known_changes.pairs(history)
-    published = known_changes.releases(history)
+    pairs = known_changes.list_release_pairs(history)
+    published = known_changes.list_releases(history)
     assert [pair.before for pair in pairs] == list(published[:-1])
     assert [pair.release for pair in pairs] == list(published[1:])
     ids = [change.id for pair in pairs for change in pair.changes]
-    assert sorted(ids) == sorted(change.id for change in known_changes.load(history))
+    assert sorted(ids) == sorted(change.id for change in known_changes.load_changes(history))
     assert all(c.before == pair.before for pair in pairs for c in pair.changes)
 
 
 def test_pairs_of_stable_baselines_hold_changes_and_healthy_neighbours():
     """A pair with changes has to be flagged, one with none in scope has to pass."""
-    pairs = {pair.release: pair for pair in known_changes.pairs("sb3")}
+    pairs = {pair.release: pair for pair in known_changes.list_release_pairs("sb3")}
     target = "sb3-2.4.0-dqn-target-optimizer"
-    assert target in {change.id for change in pairs["2.4.0"].in_scope}
+    assert target in {change.id for change in pairs["2.4.0"].changes_to_flag}
     assert pairs["2.7.0"].changes
-    assert not pairs["2.7.0"].in_scope
+    assert not pairs["2.7.0"].changes_to_flag
     assert not pairs["2.4.1"].changes
 
 
@@ -111,12 +114,12 @@ def test_change_is_read_as_written(tmp_path):
 def test_change_concerns_its_algorithms(tmp_path):
     """A change of all algorithms concerns each, another one only those that it names."""
     (change,) = read(tmp_path, SOUND)
-    assert change.concerns("dqn episodes")
-    assert change.concerns("recurrent_dqn")
-    assert not change.concerns("dqnx")
-    assert not change.concerns("sac")
+    assert change.concerns_training("dqn episodes")
+    assert change.concerns_training("recurrent_dqn")
+    assert not change.concerns_training("dqnx")
+    assert not change.concerns_training("sac")
     (change,) = read(tmp_path, SOUND.replace('["ppo", "dqn"]', '["all"]'))
-    assert change.concerns("sac")
+    assert change.concerns_training("sac")
 
 
 @pytest.mark.parametrize(
@@ -158,4 +161,4 @@ def test_id_that_occurs_twice_is_named(tmp_path):
 def test_unknown_framework_is_named():
     """A framework without a history gets the nearest one that has one."""
     with pytest.raises(UserError, match=r"no history of 'sb33'.*sb3"):
-        known_changes.load("sb33")
+        known_changes.load_changes("sb33")

@@ -30,7 +30,7 @@ def confirmed(script, names=(READ, INIT, MODULE), old=()):
     Args:
         old: names that the old version does not have either.
     """
-    names_found = names_in_script.search_script(script, names)
+    names_found = names_in_script.find_lines_naming(script, names)
 
     def imported(missing):
         paths = {
@@ -44,7 +44,9 @@ def confirmed(script, names=(READ, INIT, MODULE), old=()):
             for path in paths
         }  # fmt: skip
 
-    return names_in_script.confirm_lines(names_found, imported(old), imported([READ, MODULE]))
+    return names_in_script.keep_lines_of_changed_names(
+        names_found, imported(old), imported([READ, MODULE])
+    )
 
 
 @pytest.mark.parametrize(
@@ -95,12 +97,12 @@ def test_names_are_imported_as_a_script_does(tmp_path, monkeypatch):
         (tmp_path / "frame_").mkdir(exist_ok=True)
         (tmp_path / "frame_" / file).write_text(text)
     monkeypatch.syspath_prepend(tmp_path)
-    assert importable_names.describe_name("frame_.a.f") == importable_names.describe_name(
-        "frame_.g"
-    )
-    assert importable_names.describe_name("frame_.a") == {"is": "frame_.a"}
-    assert importable_names.describe_name("frame_.N") == {"is": "frame_.N"}
-    assert {name: importable_names.describe_name(f"frame_.{name}")["error"]
+    assert importable_names.describe_importable_object(
+        "frame_.a.f"
+    ) == importable_names.describe_importable_object("frame_.g")
+    assert importable_names.describe_importable_object("frame_.a") == {"is": "frame_.a"}
+    assert importable_names.describe_importable_object("frame_.N") == {"is": "frame_.N"}
+    assert {name: importable_names.describe_importable_object(f"frame_.{name}")["error"]
             for name in ("broken", "broken.x", "ends", "h", "a.h")} == {
         "broken": "ModuleNotFoundError: No module named 'nothing_of_this_name'",
         "broken.x": "ModuleNotFoundError: No module named 'nothing_of_this_name'",
@@ -160,9 +162,9 @@ def written(tmp_path):
             places.append(tmp_path / module.replace("installed", "site-packages/installed"))
             places[-1].mkdir(exist_ok=True)
             (places[-1] / "__init__.py").write_text(text)
-        names_found = names_in_script.search_script(tmp_path / "train.py", {name})
+        names_found = names_in_script.find_lines_naming(tmp_path / "train.py", {name})
         own = names_in_script.list_user_files(tmp_path / "train.py", names_found)
-        unused = names_in_script.find_unused([name], own, map(str, places), [str(frame)])
+        unused = names_in_script.find_unused_names([name], own, map(str, places), [str(frame)])
         return name not in unused
 
     return used
@@ -206,11 +208,11 @@ def test_what_cannot_be_read_may_use_every_name(tmp_path):
     """A file that is gone since the script imported it leaves all names in the verdict."""
     (tmp_path / "train.py").write_text("")
     files = [tmp_path / "train.py", tmp_path / "other.py"]
-    assert not names_in_script.find_unused([READ], files, [], [])
+    assert not names_in_script.find_unused_names([READ], files, [], [])
     files[1].write_text("def")
-    assert not names_in_script.find_unused([READ], files, [], [])
+    assert not names_in_script.find_unused_names([READ], files, [], [])
     files[1].write_text("")
-    assert names_in_script.find_unused([READ], files, [], []) == {READ}
+    assert names_in_script.find_unused_names([READ], files, [], []) == {READ}
 
 
 @pytest.mark.parametrize(
@@ -252,13 +254,15 @@ def test_a_name_that_the_script_does_not_use_is_listed_and_has_no_effect():
     """The release notes are long; exit code 3 is for names that a user has to change."""
     change = PublicChange(kind="gone", name=READ, file="f.py", line=1, summary="s")
     inventory = Inventory(public=(change, replace(change, name=MODULE)))
-    states = {e.name: e.state for e in entries.list_metadata(inventory, frozenset([READ]))}
+    states = {e.name: e.state for e in entries.make_metadata_entries(inventory, frozenset([READ]))}
     assert states == {READ: model.NO_EFFECT, MODULE: model.DIFFERS}
 
 
 def _steps(names):
     script = ScriptResult(training=traced("train.py"), names=names)
-    card, *_ = upgrade_page.cards(upgrade(of(), script=script, other_packages=(GONE,)), FACTS)
+    card, *_ = upgrade_page.make_cards_of_upgrade(
+        upgrade(of(), script=script, other_packages=(GONE,)), FACTS
+    )
     return [step.text for step in card.steps]
 
 

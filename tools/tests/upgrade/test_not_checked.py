@@ -36,7 +36,7 @@ BARE = SmallAdapter(behavior_only=("ddpg",))
 
 
 def _sentences(adapter, trainings=(), **options):
-    return list(not_checked.describe_unchecked(adapter, Options(**options), [], trainings))  # type: ignore[arg-type]
+    return list(not_checked.list_unchecked_subjects(adapter, Options(**options), [], trainings))  # type: ignore[arg-type]
 
 
 def test_what_an_adapter_lacks_is_derived_from_it():
@@ -49,14 +49,14 @@ def test_what_an_adapter_lacks_is_derived_from_it():
     assert _sentences(BARE, ("ddpg",), files=False, returns=False) == [
         "scenarios, generated calls, defaults of public classes: its adapter has none"
     ]
-    sb3 = frameworks.get("sb3")
-    assert _sentences(sb3, tuple(sb3.trace_trainings())) == []
+    sb3 = frameworks.get_adapter("sb3")
+    assert _sentences(sb3, tuple(sb3.list_trace_trainings())) == []
 
 
-@pytest.mark.parametrize("name", frameworks.names())
+@pytest.mark.parametrize("name", frameworks.list_framework_names())
 def test_saved_files_are_checked_or_listed(name):
     """No framework's files of older versions are left out without a word."""
-    adapter = frameworks.get(name)
+    adapter = frameworks.get_adapter(name)
     is_listed = any(line.startswith("files of older versions") for line in _sentences(adapter))
     assert is_listed != bool(adapter.load)
 
@@ -74,13 +74,13 @@ def test_saved_files_are_checked_or_listed(name):
 )
 def test_an_algorithm_without_training_is_listed(name, trainings, algorithm, built_in):
     """A report says of an algorithm whose details are probed that no training of it is there."""
-    lines = _sentences(frameworks.get(name), trainings, algorithms=[algorithm])
+    lines = _sentences(frameworks.get_adapter(name), trainings, algorithms=[algorithm])
     assert any(line.startswith(f"trainings of {algorithm}: none") for line in lines) != built_in
 
 
 def test_a_training_that_is_a_scenario_is_listed_unless_it_was_chosen():
     """An algorithm that only scenarios train is not trained without them."""
-    adapter = frameworks.get("cleanrl")
+    adapter = frameworks.get_adapter("cleanrl")
     built_in = ("ppo", "sac", "td3", "ddpg one-environment")
     assert _sentences(adapter, built_in, algorithms=["ddpg"], scenarios=[])[-1] == (
         "trainings of ddpg: only scenarios are built in, and none of them was chosen; its details "
@@ -97,19 +97,21 @@ def test_an_algorithm_may_have_details_alone(algorithm, has_details):
     answer = Answer(variant=None, observed=(1.0,), text="")
     prints = Fingerprint({}, ("td3",), {("ddpg.target", "script"): answer})
     options = Options(algorithms=[algorithm], scenarios=[])
-    adapter = frameworks.get("sb3")
+    adapter = frameworks.get_adapter("sb3")
     if not has_details:
         with pytest.raises(UserError, match="no built-in training and no detail of 'trpo'"):
-            cascade._choose_trainings([adapter], [(prints, prints)], options)
+            cascade._choose_trainings_to_trace([adapter], [(prints, prints)], options)
         return
-    ((*trainings,),), _ = cascade._choose_trainings([adapter], [(prints, prints)], options)
+    ((*trainings,),), _ = cascade._choose_trainings_to_trace([adapter], [(prints, prints)], options)
     assert [training.name for training in trainings] == (["td3"] if algorithm == "td3" else [])
 
 
 @pytest.mark.parametrize("name", ["sb3", "skrl", "torchrl", "cleanrl"])
 def test_details_without_training_are_known_before_anything_is_made(name):
     """The first look at the names agrees with the last."""
-    cascade._check_names([frameworks.get(name)], Options(algorithms=["ddpg"], scenarios=[]))
+    cascade._check_algorithms_and_scenarios_exist(
+        [frameworks.get_adapter(name)], Options(algorithms=["ddpg"], scenarios=[])
+    )
 
 
 def _executed(*files):
@@ -135,13 +137,13 @@ def _executed(*files):
 )  # fmt: skip
 def test_details_are_probed_of_what_a_script_executes(name, files, probed):
     """Those of other algorithms are left out, and listed; without knowledge none is."""
-    adapter, options = frameworks.get(name), Options(script=SCRIPT)
+    adapter, options = frameworks.get_adapter(name), Options(script=SCRIPT)
     left_out = cascade._list_skipped_families(adapter, [_executed(*files)], options)
     assert sorted({"ddpg", "dqn", "ppo", "sac", "td3"} - set(left_out)) == probed
     families = {detail.family for detail in cascade._select_details(left_out, options)}
     assert not families & set(left_out)
     assert {"gae", "replay"} <= families
-    lines = list(not_checked.describe_unchecked(adapter, options, left_out, ()))
+    lines = list(not_checked.list_unchecked_subjects(adapter, options, left_out, ()))
     expected = f"details of {', '.join(left_out)}, of which the script executes nothing"
     assert lines == ([expected] if left_out else [])
 
@@ -159,9 +161,9 @@ def test_a_script_is_answered_before_details_are_probed(tmp_path, monkeypatch):
         raise UserError("enough")
 
     monkeypatch.setattr(cascade, "compare_script", script)
-    monkeypatch.setattr(version_fingerprints, "fingerprint", fingerprint)
+    monkeypatch.setattr(version_fingerprints, "fingerprint_version", fingerprint)
     versions = [ResolvedVersion(label, RequestedVersion("x")) for label in VERSIONS]
-    pair = ResolvedPair(*versions, frozenset(), (frameworks.get("sb3"),), {})
+    pair = ResolvedPair(*versions, frozenset(), (frameworks.get_adapter("sb3"),), {})
     prepared = tuple(
         PreparedVersion(version.requested, Runtime(version.label), "tree") for version in versions
     )
@@ -183,15 +185,18 @@ def test_what_is_not_checked_is_in_the_report_and_no_part_of_the_verdict():
     )
     result = Upgrade(old=versions[0], new=versions[1], frameworks=(framework,))
     assert result.verdict == "unchanged"
-    assert upgrade_data.as_json(result)["not_checked"] == ["new: its requirements", "X: returns"]
+    assert upgrade_data.convert_upgrade_to_plain_data(result)["not_checked"] == [
+        "new: its requirements",
+        "X: returns",
+    ]
     facts = Facts("a title", "today", 1.0, "a machine", "a command")
-    text = markdown_page.format_page(upgrade_page.page(result, facts))
+    text = markdown_page.format_page_as_markdown(upgrade_page.make_page_of_upgrade(result, facts))
     assert "- new: its requirements\n- X: returns\n" in text
     # versions that no probe could read in time are not called the same
     assert "X: versions not read" in text
     framework = replace(framework, versions=({"x": "2"}, {"x": "2"}))
-    text = markdown_page.format_page(
-        upgrade_page.page(replace(result, frameworks=(framework,)), facts)
+    text = markdown_page.format_page_as_markdown(
+        upgrade_page.make_page_of_upgrade(replace(result, frameworks=(framework,)), facts)
     )
     assert "X: the same versions" in text
 
@@ -207,9 +212,12 @@ def test_what_is_not_checked_is_in_the_report_and_no_part_of_the_verdict():
 def test_details_that_no_named_algorithm_uses_are_left_out(algorithm, left_out, probed):
     """Also those of a family that is not named after an algorithm, in every command."""
     skipped = cascade._list_skipped_families(
-        frameworks.get("sb3"), [], Options(algorithms=[algorithm])
+        frameworks.get_adapter("sb3"), [], Options(algorithms=[algorithm])
     )
-    for families in (set(skipped), requested_names.excluded_families([algorithm])):
+    for families in (
+        set(skipped),
+        requested_names.list_families_excluded_by_algorithms([algorithm]),
+    ):
         assert (left_out - families, probed & families) == (set(), set())
 
 
@@ -229,5 +237,5 @@ def test_details_that_a_named_training_may_use_are_probed(name, algorithm, probe
     """Also where it is of an algorithm without details of its own, or is beside one that has."""
     for names in ([algorithm], [algorithm, "td3"]):
         options = Options(algorithms=names)
-        left_out = cascade._list_skipped_families(frameworks.get(name), [], options)
+        left_out = cascade._list_skipped_families(frameworks.get_adapter(name), [], options)
         assert not probed & set(left_out)

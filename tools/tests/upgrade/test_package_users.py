@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rlregress.upgrade.differences.package_users import functions_using
+from rlregress.upgrade.differences.package_users import list_functions_using
 
 GUARDED = "try:\n  import pandas as pd\nexcept ImportError:\n  raise ImportError('pip') from None\n"
 
@@ -39,4 +39,4 @@ GUARDED = "try:\n  import pandas as pd\nexcept ImportError:\n  raise ImportError
 def test_a_function_that_uses_a_package_is_named(tmp_path, text, users):
     """It imports the package itself, or reads a name that its module has from there."""
     (tmp_path / "a.py").write_text(text)
-    assert functions_using({"pandas", "matplotlib"}, tmp_path) == users
+    assert list_functions_using({"pandas", "matplotlib"}, tmp_path) == users

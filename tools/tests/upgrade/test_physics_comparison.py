@@ -15,7 +15,7 @@ from rlregress import suite
 from rlregress.inside import physics_worker
 from rlregress.trace.recording_processes import Runtime
 from rlregress.upgrade.evidence import physics_comparison
-from rlregress.upgrade.verdict.entries import list_environments
+from rlregress.upgrade.verdict.entries import make_environment_entries
 
 POLICIES = {path.stem: path for path in physics_comparison.list_stored_policies()}
 
@@ -29,7 +29,7 @@ def test_every_stored_policy_says_where_it_comes_from():
         about = json.loads(str(stored["about"]))
         assert about["environment"] == name
         assert about["versions"]["gymnasium"]
-        assert suite.baselines() in path.parents
+        assert suite.locate_baselines() in path.parents
 
 
 @pytest.mark.parametrize("name", ["CartPole-v1", "Pendulum-v1"])
@@ -73,14 +73,15 @@ def test_another_physics_is_the_step_at_which_episodes_part(
     monkeypatch.setattr(kind, method, changed_method)
     after = physics_worker.record_episodes(file, 5)
     same, changed = (
-        physics_comparison.compare_physics({name: before}, {name: x})[0] for x in (repeated, after)
+        physics_comparison.compare_played_actions({name: before}, {name: x})[0]
+        for x in (repeated, after)
     )
     assert not same.differs
     assert not same.returns
     assert changed.differs
     assert changed.at_first > 0
     assert changed.returns.startswith("episode 1 of 5; mean returns ")
-    (entry,) = list_environments([changed])
+    (entry,) = make_environment_entries([changed])
     assert entry.state == "differs"
     assert changed.returns in entry.reason
 
@@ -91,7 +92,7 @@ def test_a_later_episode_is_named():
     old = {"rows": [*rows, rows[0]], "begins": [0, 3, 6], "returns": [1.0, 2.0, 1.5]}
     moved_rows = [*rows[:4], [0.0, 9.0], rows[5], [0.0, 99.0]]
     new = {**old, "rows": moved_rows, "returns": [1.0, 3.0, 2.0]}
-    (difference,) = physics_comparison.compare_physics({"x": old}, {"x": new})
+    (difference,) = physics_comparison.compare_played_actions({"x": old}, {"x": new})
     assert (difference.step, difference.largest) == (4, 5.0)
     assert difference.returns.startswith("episode 2 of 3; mean returns 1.5 and 2, difference ")
 
@@ -100,7 +101,7 @@ def test_a_later_episode_is_named():
 def test_both_versions_play_every_policy(tmp_path):
     """In a process of theirs, with the installed versions."""
     runtime = Runtime("old", python=sys.executable)
-    played = physics_comparison.play_environments(
+    played = physics_comparison.play_fixed_actions(
         runtime, tmp_path / "physics.json", ["CartPole-v1"]
     )
     named = {f"{name} under a trained policy" for name in POLICIES}
@@ -134,9 +135,9 @@ def test_observations_and_rewards_of_another_type_differ(monkeypatch, types, wor
     monkeypatch.setattr(physics_worker.gymnasium, "make", lambda _: next(environments))
     old, new = (physics_worker.record_trajectory("x", 30) for _ in range(2))
     assert old["rows"] == new["rows"]
-    (difference,) = physics_comparison.compare_physics({"x": old}, {"x": new})
+    (difference,) = physics_comparison.compare_played_actions({"x": old}, {"x": new})
     assert difference.types.startswith(words)
     assert difference.differs == bool(words)
-    (entry,) = list_environments([difference])
+    (entry,) = make_environment_entries([difference])
     assert (entry.state == "differs") == bool(words)
     assert words in entry.reason

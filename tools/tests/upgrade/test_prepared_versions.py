@@ -34,7 +34,7 @@ from rlregress.upgrade.versions import (
 from rlregress.upgrade.versions.resolved import ResolvedPair, resolve_versions
 from tools.tests.nightly import every
 
-SB3 = frameworks.get("sb3")
+SB3 = frameworks.get_adapter("sb3")
 PACKAGE = SB3.framework.packages[0]
 
 
@@ -43,7 +43,7 @@ def _needs_nothing(cache, tmp_path_factory, monkeypatch):
     """An empty cache, no stacks, and a library that needs nothing."""
     # what the installer knows of the interpreter is learnt once
     monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "uv"))
-    monkeypatch.setattr(known_good_pins, "stacks", lambda: [])
+    monkeypatch.setattr(known_good_pins, "read_stacks", lambda: [])
     monkeypatch.setattr(dependencies, "_read_declared_requirements", lambda: [])
 
 
@@ -98,8 +98,8 @@ def base(tmp_path, monkeypatch):
 
 def resolve(old, new, adapters=()):
     """Return both versions, resolved and not yet installed."""
-    versions = requested.parse(old), requested.parse(new)
-    return resolve_versions(*versions, list(adapters), cached_folders.silent)
+    versions = requested.parse_requested_version(old), requested.parse_requested_version(new)
+    return resolve_versions(*versions, list(adapters), cached_folders.ignore_message)
 
 
 def pair(old, new, adapters=()):
@@ -122,7 +122,9 @@ def content(version):
     """Name -> version of what lies in the overlay of a version."""
     folder = Path(version.runtime.paths[0]) if version.how == "overlay" else None
     return (
-        {n: d.version for n, d in distribution_metadata.in_folder(folder).items()} if folder else {}
+        {n: d.version for n, d in distribution_metadata.map_distributions_in_folder(folder).items()}
+        if folder
+        else {}
     )
 
 
@@ -135,7 +137,10 @@ def import_versions(version, *names):
 
 def run_on(version, *arguments):
     """Return what an interpreter of a version prints."""
-    command, environment = [version.runtime.python, *arguments], version.runtime.environment()
+    command, environment = (
+        [version.runtime.python, *arguments],
+        version.runtime.make_environment_variables(),
+    )
     ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     return ran.stdout.strip()
@@ -176,7 +181,7 @@ def test_a_version_is_prepared_once(publish, monkeypatch):
     publish("a", "9", "b")
     publish("b", "1")
     (first, _), _ = pair("a==9", "installed")
-    monkeypatch.setattr(installer, "run", None)
+    monkeypatch.setattr(installer, "run_uv", None)
     (second, _), _ = pair("a==9", "installed")
     assert (first.cached, second.cached) == (False, True)
     assert first.runtime.paths[0] == second.runtime.paths[0]
@@ -222,8 +227,8 @@ def test_a_framework_that_is_not_pinned_stays(publish, base, monkeypatch):
     for row in dependencies.list_requirements_of_fixed(
         frozenset({PACKAGE}), frozenset({"gymnasium"})
     ):
-        name = known_good_pins.name_of(row)
-        publish(name, installed.version(name))
+        name = known_good_pins.get_package_name(row)
+        publish(name, installed.find_installed_version(name))
     publish(PACKAGE, "99", "gymnasium")
     (version, _), (overlay, _) = pair("gymnasium==0.1", "installed", [SB3])
     assert overlay == {"gymnasium": "0.1"}
@@ -345,7 +350,7 @@ def test_a_pin_below_a_declared_range_is_refused(publish):
 def test_a_stack_brings_what_old_releases_stand_on(publish, monkeypatch):
     """Its versions are there beside the pin, up to the release that ends it."""
     stack = known_good_pins.Stack("a", ("x==1",), since="8", until="10", note="of its day")
-    monkeypatch.setattr(known_good_pins, "stacks", lambda: [stack])
+    monkeypatch.setattr(known_good_pins, "read_stacks", lambda: [stack])
     for version in ("1", "2", "3"):
         publish("x", version)
     for version in ("8", "9", "10"):
@@ -365,8 +370,8 @@ def test_a_wheel_with_misspelt_requirements_is_mended(publish):
     publish("y", "1")
     with pytest.raises(UserError):
         resolved("a==9", "installed")
-    wheels._mend_wheel(path)
-    environment = installer._make_variables()
+    wheels._rewrite_unreadable_requirements(path)
+    environment = installer._make_uv_variables()
     subprocess.run([installer.find_uv(), "cache", "clean", "-q"], check=True, env=environment)
     _, (overlay, _) = resolved("a==9", "installed")
     assert overlay == {"a": "9", "x": "1", "y": "1"}
@@ -376,14 +381,18 @@ def test_an_environment_holds_what_the_library_needs(monkeypatch):
     """Everything that is asked and trained here can be asked and trained there; torch is pinned."""
     monkeypatch.undo()
     rows = dependencies.list_suite_requirements([SB3], frozenset({PACKAGE}))
-    names = {known_good_pins.name_of(row) for row in rows}
+    names = {known_good_pins.get_package_name(row) for row in rows}
     assert {"pytest", "scipy", "ale-py", "gymnasium", "opencv-python-headless"} <= names
     assert not names & {"torch", "torchrl", PACKAGE}
-    problem = version_resolution.make_problem(requested.parse("torch==0.0.1"), [SB3], complete=True)
+    problem = version_resolution.make_resolution_problem(
+        requested.parse_requested_version("torch==0.0.1"), [SB3], complete=True
+    )
     assert PACKAGE in problem.own
-    assert version_resolution.needs_another_torch(requested.parse("torch==0.0.1"))
+    assert version_resolution.needs_another_torch(requested.parse_requested_version("torch==0.0.1"))
     version = importlib.metadata.version("torch").partition("+")[0]
-    assert not version_resolution.needs_another_torch(requested.parse(f"torch=={version}"))
+    assert not version_resolution.needs_another_torch(
+        requested.parse_requested_version(f"torch=={version}")
+    )
 
 
 # -- what only one version installs ----------------------------------------------------------------
@@ -446,7 +455,7 @@ def finds(version, folder, started="itself"):
 def hiding(old, new, adapters=(), lend=()):
     """Return both versions of an upgrade, with packages of only one hidden from the other."""
     both = ResolvedPair(*resolve(old, new, adapters), frozenset(), tuple(adapters), {})
-    return prepared_versions.prepare_versions(both, cached_folders.silent, lend)
+    return prepared_versions.prepare_versions(both, cached_folders.ignore_message, lend)
 
 
 @pytest.fixture(scope="module")
@@ -561,9 +570,13 @@ def test_a_package_that_two_distributions_share_stays(tmp_path):
         info.mkdir()
         (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n")
         (info / "RECORD").write_text("".join(f"{module}.py,,\n" for module in modules))
-    distributions = distribution_metadata.in_folder(tmp_path)
-    assert closures._list_own_modules({"x"}, distributions) == {"x", "space.x"}
-    assert closures._list_own_modules({"x", "y", "z"}, distributions) == {"x", "y", "space"}
+    distributions = distribution_metadata.map_distributions_in_folder(tmp_path)
+    assert closures._list_modules_of_these_alone({"x"}, distributions) == {"x", "space.x"}
+    assert closures._list_modules_of_these_alone({"x", "y", "z"}, distributions) == {
+        "x",
+        "y",
+        "space",
+    }
 
 
 @pytest.mark.nightly
@@ -583,9 +596,9 @@ def test_stored_answers_are_of_a_version_that_hides_the_same(dropped):
     """A version that is lent something does not share answers with one that is not."""
     _, without = hiding("a==9", "a==10")
     _, lent = hiding("a==9", "a==10", lend=["x"])
-    assert state.digest_state(without, ()) != state.digest_state(lent, ())
-    assert "x" not in closures.versions_on(without.runtime)
-    assert closures.versions_on(lent.runtime)["x"] == "1"
+    assert state.digest_version_state(without, ()) != state.digest_version_state(lent, ())
+    assert "x" not in closures.list_versions_on(without.runtime)
+    assert closures.list_versions_on(lent.runtime)["x"] == "1"
 
 
 # -- an environment of the user's ------------------------------------------------------------------
@@ -606,9 +619,9 @@ def mine(tmp_path):
 def install_into(environment, text):
     """Return the environment, and what it would be with another version installed into it."""
     versions = requested.base_on_one_environment(
-        requested.parse(str(environment)), requested.parse(text)
+        requested.parse_requested_version(str(environment)), requested.parse_requested_version(text)
     )
-    resolved_versions = resolve_versions(*versions, [], cached_folders.silent)
+    resolved_versions = resolve_versions(*versions, [], cached_folders.ignore_message)
     return [prepared_versions.prepare_version(version, []) for version in resolved_versions]
 
 

@@ -31,7 +31,9 @@ def compare_packages(tmp_path):
     """Compare two packages; the entries."""
 
     def compare(old, new):
-        return public_names.changes(package(tmp_path / "a", old), package(tmp_path / "b", new))
+        return public_names.list_public_changes(
+            package(tmp_path / "a", old), package(tmp_path / "b", new)
+        )
 
     return compare
 
@@ -47,13 +49,13 @@ def test_every_difference_is_one_entry(compare_packages, tmp_path):
     """Each change that a caller can notice has its kind, its sentence, and whether it breaks."""
     for what, case in CASES.items():
         entries = compare_packages(case["old"], case["new"])
-        summaries = [f"{e.kind}{'!' if e.breaks else ':'} {e.summary}" for e in entries]
+        summaries = [f"{e.kind}{'!' if e.breaks_callers else ':'} {e.summary}" for e in entries]
         assert sorted(summaries) == sorted(case["entries"]), what
         # a package is read only if this says so
-        pieces = changed_functions.find_changed(
+        pieces = changed_functions.find_changed_functions(
             *([str(tmp_path / version / "p")] for version in "ab")
         )
-        assert public_names.can_differ(pieces) or not summaries, what
+        assert public_names.can_change_public_names(pieces) or not summaries, what
 
 
 def test_a_file_that_nests_too_deeply_is_unread(compare_packages):
@@ -84,12 +86,12 @@ def test_nothing_is_executed(compare_packages, tmp_path):
 def test_a_folder_that_is_no_package_is_refused(tmp_path):
     """The sentence has the folder and the expected one."""
     with pytest.raises(UserError, match="is no package; expected a folder with an __init__.py"):
-        public_names.changes(tmp_path, tmp_path)
+        public_names.list_public_changes(tmp_path, tmp_path)
 
 
 def released(name, module, version):
     """The folder of a published package, downloaded once."""
-    return wheels.unpack_package(f"{name}=={version}", (), cached_folders.silent) / module
+    return wheels.unpack_package(f"{name}=={version}", (), cached_folders.ignore_message) / module
 
 
 #: what the changelogs list of public names under breaking changes and new features.
@@ -114,7 +116,7 @@ RELEASES = {
 def test_what_a_changelog_lists_is_found(versions):
     """Every public name that the changelog of a real release lists is an entry."""
     old, new = (released("stable-baselines3", "stable_baselines3", v) for v in versions)
-    entries = {(c.kind, c.summary) for c in public_names.changes(Path(old), Path(new))}
+    entries = {(c.kind, c.summary) for c in public_names.list_public_changes(Path(old), Path(new))}
     assert RELEASES[versions] <= entries
 
 
@@ -165,6 +167,8 @@ def test_what_functions_compute_alone_needs_no_reading(tmp_path, old, new, compu
     assert old in _EDITED
     changed = _EDITED.replace(old, new, 1)
     folders = write_versions(tmp_path, {"__init__.py": _EDITED}, {"__init__.py": changed})
-    pieces = changed_functions.find_changed(*folders)
-    assert public_names.can_differ(pieces) != computes
-    assert not (computes and public_names.changes(*(Path(folder) for (folder,) in folders)))
+    pieces = changed_functions.find_changed_functions(*folders)
+    assert public_names.can_change_public_names(pieces) != computes
+    assert not (
+        computes and public_names.list_public_changes(*(Path(folder) for (folder,) in folders))
+    )

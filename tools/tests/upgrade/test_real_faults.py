@@ -37,10 +37,10 @@ class Edit:
 @pytest.fixture
 def judge(tmp_path, cache, monkeypatch):
     """Judge what is installed against a copy with an edit, or the reverse; by trainings alone."""
-    monkeypatch.setattr(registry, "all_details", list)
+    monkeypatch.setattr(registry, "list_details", list)
 
     def judged(edit, reverse=False, scenarios=()):
-        adapter = frameworks.get(edit.framework)
+        adapter = frameworks.get_adapter(edit.framework)
         if adapter.framework.checkout and adapter.framework.checkout not in os.environ:
             pytest.skip(f"{adapter.framework.checkout} is not set: its trainings need a checkout")
         edits = edit.before, [*edit.before, (edit.old, edit.new)]

@@ -43,12 +43,12 @@ def lock(tmp_path):
 )
 def test_requirements_are_canonical_and_sorted(text, requirements):
     """Order, separators and spelling do not make another set; the same pin twice is one."""
-    assert requested.parse(text).requirements == requirements
+    assert requested.parse_requested_version(text).requirements == requirements
 
 
 def test_the_pins_of_a_base_are_added():
     """Except where the version has its own."""
-    version = requested.parse("torchrl==0.9.2 numpy==2.0.0").with_pins(
+    version = requested.parse_requested_version("torchrl==0.9.2 numpy==2.0.0").add_pins_of_base(
         ["numpy==1.26.4", "gymnasium==0.29.1"]
     )
     assert version.requirements == ("gymnasium==0.29.1", "numpy==2.0.0", "torchrl==0.9.2")
@@ -58,8 +58,8 @@ def test_the_pins_of_a_base_are_added():
 @pytest.mark.parametrize("name", ["sb3", "SB3", "stable_baselines3"])
 def test_a_framework_is_known_by_its_short_name_and_its_import_name(name):
     """Both stand for the package, and the output says so where the user wrote another name."""
-    package = frameworks.get("sb3").framework.packages[0]
-    request = requested.parse(f"{name}==2.8.0 gymnasium==1.0.0")
+    package = frameworks.get_adapter("sb3").framework.packages[0]
+    request = requested.parse_requested_version(f"{name}==2.8.0 gymnasium==1.0.0")
     assert request.requirements == ("gymnasium==1.0.0", f"{package}==2.8.0")
     text = (
         () if name == "stable_baselines3" else (f"{name} is understood as the package {package}",)
@@ -83,7 +83,7 @@ def test_what_names_no_version_is_refused(text, message, tmp_path, monkeypatch):
     """A version that is not pinned would be another one tomorrow."""
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError, match=message):
-        requested.parse(text)
+        requested.parse_requested_version(text)
 
 
 def test_a_lock_file_is_read_as_pip_reads_it(tmp_path):
@@ -95,7 +95,7 @@ def test_a_lock_file_is_read_as_pip_reads_it(tmp_path):
     for name, start in (("plain.txt", ""), ("marked.txt", "numpy==2.0.0\n")):
         coding = "utf-8-sig" if start else "utf-8"
         (tmp_path / name).write_text(start + text, encoding=coding)
-        assert requested.parse(str(tmp_path / name)).requirements == (
+        assert requested.parse_requested_version(str(tmp_path / name)).requirements == (
             "numpy==2.0.0", "scipy==1.14.0"
         )  # fmt: skip
 
@@ -112,7 +112,7 @@ def test_a_lock_file_is_read_as_pip_reads_it(tmp_path):
 def test_a_lock_file_that_cannot_be_used_is_refused(lock, lines, reason):
     """Each kind of file that is no list of pins gets a sentence of its own."""
     with pytest.raises(UserError, match=reason):
-        requested.parse(lock(*lines))
+        requested.parse_requested_version(lock(*lines))
 
 
 def test_a_tree_is_known_by_its_content(tmp_path):
@@ -120,37 +120,39 @@ def test_a_tree_is_known_by_its_content(tmp_path):
     (tmp_path / "package").mkdir()
     source = tmp_path / "package" / "__init__.py"
     source.write_text("x = 1\n")
-    before = requested.parse(str(tmp_path)).key
+    before = requested.parse_requested_version(str(tmp_path)).key
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git" / "hook.py").write_text("y = 1\n")
-    assert requested.parse(str(tmp_path)).key == before
+    assert requested.parse_requested_version(str(tmp_path)).key == before
     source.write_text("x = 2\n")
-    assert requested.parse(str(tmp_path)).key != before
+    assert requested.parse_requested_version(str(tmp_path)).key != before
 
 
 def test_an_environment_is_no_tree(tmp_path):
     """A folder with a ``pyvenv.cfg`` is a virtual environment of the user's."""
     (tmp_path / "pyvenv.cfg").write_text("home = /usr/bin\n")
-    assert requested.parse(str(tmp_path)).environment == tmp_path
+    assert requested.parse_requested_version(str(tmp_path)).environment == tmp_path
 
 
 def _names(old, new, *named):
-    versions = requested.parse(old), requested.parse(new)
-    packages = affected.packages(*versions)
-    return [adapter.name for adapter in affected.adapters(*versions, packages, named)]
+    versions = requested.parse_requested_version(old), requested.parse_requested_version(new)
+    packages = affected.list_packages_pinned_apart(*versions)
+    return [adapter.name for adapter in affected.list_affected_adapters(*versions, packages, named)]
 
 
 def _changes_physics(old, new):
     versions = ResolvedVersion("old", old), ResolvedVersion("new", new)
-    return ResolvedPair(*versions, affected.packages(old, new), (), {}).changes_physics
+    return ResolvedPair(
+        *versions, affected.list_packages_pinned_apart(old, new), (), {}
+    ).changes_physics
 
 
 def test_a_framework_is_concerned_by_its_own_packages(tmp_path):
     """By a pin of its package, or a working tree that holds it, at its top or below ``src``."""
     for name in ("sb3", "torchrl"):
-        package = frameworks.get(name).framework.packages[0]
+        package = frameworks.get_adapter(name).framework.packages[0]
         assert _names(f"{package}==0.0.1", "installed") == [name]
-    package = tmp_path / "src" / frameworks.get("sb3").framework.modules[0]
+    package = tmp_path / "src" / frameworks.get_adapter("sb3").framework.modules[0]
     package.mkdir(parents=True)
     (package / "__init__.py").write_text("")
     assert _names("installed", str(tmp_path)) == ["sb3"]
@@ -159,20 +161,31 @@ def test_a_framework_is_concerned_by_its_own_packages(tmp_path):
 def test_what_all_stand_on_concerns_all_that_are_installed():
     """Another gymnasium is asked of every installed framework, and moves physics."""
     assert {"sb3", "torchrl"} <= set(_names("gymnasium==0.0.1", "installed"))
-    assert _changes_physics(requested.parse("gymnasium==0.0.1"), requested.parse("installed"))
+    assert _changes_physics(
+        requested.parse_requested_version("gymnasium==0.0.1"),
+        requested.parse_requested_version("installed"),
+    )
 
 
 def test_only_pins_that_differ_between_lock_files_count(lock):
     """Equal pins of two lock files concern nobody."""
-    package = frameworks.get("sb3").framework.packages[0]
-    old = requested.parse(lock(f"{package}==2.0.0", "gymnasium==1.0.0", "torchrl==0.1.0", name="a"))
-    new = requested.parse(lock(f"{package}==2.1.0", "gymnasium==1.0.0", "torchrl==0.1.0", name="b"))
-    assert affected.packages(old, new) == {package}
-    assert [adapter.name for adapter in affected.adapters(old, new, {package})] == ["sb3"]
+    package = frameworks.get_adapter("sb3").framework.packages[0]
+    old = requested.parse_requested_version(
+        lock(f"{package}==2.0.0", "gymnasium==1.0.0", "torchrl==0.1.0", name="a")
+    )
+    new = requested.parse_requested_version(
+        lock(f"{package}==2.1.0", "gymnasium==1.0.0", "torchrl==0.1.0", name="b")
+    )
+    assert affected.list_packages_pinned_apart(old, new) == {package}
+    assert [adapter.name for adapter in affected.list_affected_adapters(old, new, {package})] == [
+        "sb3"
+    ]
     assert not _changes_physics(old, new)
     # nor does a pin of the installed version
-    pins = requested.parse(lock(f"gymnasium=={VERSION}", "torchrl==0.1.0"))
-    assert affected.packages(pins, requested.parse("installed")) == {"torchrl"}
+    pins = requested.parse_requested_version(lock(f"gymnasium=={VERSION}", "torchrl==0.1.0"))
+    assert affected.list_packages_pinned_apart(
+        pins, requested.parse_requested_version("installed")
+    ) == {"torchrl"}
 
 
 def test_lock_files_that_differ_in_nothing_of_a_framework_concern_nobody(lock, tmp_path):
@@ -185,7 +198,7 @@ def test_lock_files_that_differ_in_nothing_of_a_framework_concern_nobody(lock, t
     facts = Facts("a title", "today", 1.0, "a machine", "a command")
     (section,) = [
         section_
-        for section_ in upgrade_page.page(result, facts).sections
+        for section_ in upgrade_page.make_page_of_upgrade(result, facts).sections
         if section_.id == "entries"
     ]
     [[kind, name, *_]] = section.parts[-1].parts[0].rows
@@ -212,7 +225,7 @@ def test_what_cannot_be_judged_is_refused(old, message):
 
 def test_a_framework_that_does_not_differ_is_not_asked_in_the_place_of_one_that_does():
     """Or its verdict would be read as one on the package that was named."""
-    package = f"{frameworks.get('sb3').framework.packages[0]}==0.0.1"
+    package = f"{frameworks.get_adapter('sb3').framework.packages[0]}==0.0.1"
     with pytest.raises(UserError, match=r"differ in sb3, but --framework names only torchrl; give"):
         _names(package, "installed", "torchrl")
     assert _names(package, "installed", "sb3") == ["sb3"]
@@ -240,16 +253,19 @@ def changed_copy(tmp_path, monkeypatch):
 def test_a_copy_that_was_changed_is_not_its_release(changed_copy):
     """A pin of the installed version names the release: it is fetched, and it differs."""
     pin = f"gymnasium=={VERSION}"
-    assert installed.holds(pin)
-    assert not installed.is_release(pin)
+    assert installed.is_version_installed(pin)
+    assert not installed.is_release_installed(pin)
     assert (
         installed.explain_no_release("gymnasium") == "gymnasium/core.py is not as it was installed"
     )
     assert Resolved({"gymnasium": pin}, pinned=["gymnasium"]).missing_rows == [pin]
     assert Resolved({"gymnasium": pin}).missing_rows == []
     numpy = f"numpy=={importlib.metadata.version('numpy')}"
-    both = requested.parse(f"{pin} {numpy}"), requested.parse("numpy==1.0")
-    assert affected.packages(*both) == {"gymnasium", "numpy"}
+    both = (
+        requested.parse_requested_version(f"{pin} {numpy}"),
+        requested.parse_requested_version("numpy==1.0"),
+    )
+    assert affected.list_packages_pinned_apart(*both) == {"gymnasium", "numpy"}
 
 
 def test_a_file_that_is_gone_and_a_folder_are_no_release(changed_copy):
@@ -264,7 +280,7 @@ def test_a_file_that_is_gone_and_a_folder_are_no_release(changed_copy):
 
 def test_what_is_installed_here_is_its_release():
     """Control: the copies that the tests run with are as their installer wrote them."""
-    assert installed.is_release(f"gymnasium=={VERSION}")
+    assert installed.is_release_installed(f"gymnasium=={VERSION}")
     assert installed.explain_no_release("numpy") == ""
 
 
@@ -284,18 +300,21 @@ def test_a_file_that_pip_does_not_install_from_comes_with_the_command_that_expor
     """The sentence names the file, the expected kind, and the command that writes it."""
     (tmp_path / name).write_text(text)
     with pytest.raises(UserError, match=f"{name} is of a format .* requirements.txt: .*{message}"):
-        requested.parse(str(tmp_path / name))
+        requested.parse_requested_version(str(tmp_path / name))
 
 
 def test_an_empty_folder_is_named_itself(tmp_path):
     """Not the other version."""
-    versions = requested.parse("installed"), requested.parse(str(tmp_path))
+    versions = (
+        requested.parse_requested_version("installed"),
+        requested.parse_requested_version(str(tmp_path)),
+    )
     with pytest.raises(UserError, match=f"the folder {tmp_path} holds no framework"):
-        affected.adapters(*versions, affected.packages(*versions))
+        affected.list_affected_adapters(*versions, affected.list_packages_pinned_apart(*versions))
 
 
 @pytest.mark.parametrize("name", ["SB3", "stable_baselines3", "Stable-Baselines3"])
 def test_another_spelling_of_a_framework_is_answered_with_its_name(name):
     """Its package, its import name and its title."""
     with pytest.raises(UserError, match=f"'{name}' is named 'sb3' here"):
-        frameworks.get(name)
+        frameworks.get_adapter(name)

@@ -10,7 +10,7 @@ from packaging.specifiers import SpecifierSet
 
 from rlregress.model import differences as model
 from rlregress.upgrade.differences.inventory import Inventory
-from rlregress.upgrade.differences.requirements import changes
+from rlregress.upgrade.differences.requirements import list_requirement_changes
 from rlregress.upgrade.verdict import entries
 from rlregress.upgrade.versions.declarations import (
     Declared,
@@ -28,7 +28,7 @@ def declare(*rows, python="", **fields):
 
 def sentences(old, new):
     """Kind and sentence of every change."""
-    return [f"{c.kind}: {c.summary}" for c in changes(old, new)]
+    return [f"{c.kind}: {c.summary}" for c in list_requirement_changes(old, new)]
 
 
 # -- requirements ----------------------------------------------------------------------------------
@@ -234,7 +234,7 @@ def test_a_tree_declares_the_same_in_each_of_its_files(tmp_path, case):
         "x>=1", "y; python_version>'3'", "z<2; python_version>'3' and extra=='plot'",
         python=">=3.9", entry_points=declaration.entry_points, **EXTRA,
     )  # fmt: skip
-    assert changes(declaration, expected) == []
+    assert list_requirement_changes(declaration, expected) == []
 
 
 #: file, its text, a field that is not read, and why
@@ -276,7 +276,9 @@ def test_what_is_no_literal_is_reported_with_its_line(tmp_path, case):
     name, text, field, expected = UNREAD[case]
     declaration = tree(tmp_path, {name: text})
     assert expected in declaration.unread[field]
-    assert field in [c.package for c in changes(declaration, declaration) if c.kind == "unread"]
+    assert field in [
+        c.package for c in list_requirement_changes(declaration, declaration) if c.kind == "unread"
+    ]
 
 
 # -- what a change means for the environment that was checked --------------------------------------
@@ -318,8 +320,10 @@ def test_a_requirement_is_harmless_only_if_what_is_here_satisfies_it():
     """Everything else of what two versions declare counts as different."""
     for case, (old, new, expected) in MEANT.items():
         inventory = Inventory(
-            requirements=tuple(changes(old, new)), installed=INSTALLED, extras=frozenset({"mine"})
+            requirements=tuple(list_requirement_changes(old, new)),
+            installed=INSTALLED,
+            extras=frozenset({"mine"}),
         )
-        rows = entries.list_metadata(inventory)
+        rows = entries.make_metadata_entries(inventory)
         assert [row.state == model.NO_EFFECT for row in rows] == expected, case
         assert [bool(row.reason) for row in rows] == expected, case

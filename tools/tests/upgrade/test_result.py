@@ -32,7 +32,7 @@ from rlregress.model.upgrade_result import (
     ScriptResult,
     Tally,
     Upgrade,
-    group_details,
+    group_details_by_functions,
 )
 from rlregress.report import markdown_page, short_summary, upgrade_data, upgrade_text
 from rlregress.report.html import upgrade_page
@@ -54,7 +54,7 @@ from rlregress.upgrade.versions import requested
 from rlregress.upgrade.versions.prepared_versions import PreparedVersion
 from tools.tests.upgrade import small_traces
 
-SB3 = frameworks.get("sb3")
+SB3 = frameworks.get_adapter("sb3")
 FILE = f"{SB3.framework.modules[0]}/sac/sac.py"
 TRAIN = (FILE, "SAC.train")
 LOSS, TWICE = (small_traces.loss(276, value=v, file=FILE, function="train") for v in (8.4, 16.8))
@@ -115,9 +115,9 @@ def of(*trainings, changed=(), not_probed=(), by_group=9, standing=None, returne
     gone = tuple(t for t in trainings if isinstance(t, NotTraced))
     details = Details(same=by_group, changed=tuple(changed), not_probed=tuple(not_probed))
     stands = {(d.id, d.scope): standing or UNDOCUMENTED for d in changed}
-    checks = entries.list_trainings(held, gone, (), SB3.name)
-    evidence = entries.collect_evidence(checks, given.get("causes", {}))
-    pieces = entries.list_pieces(given.get("executions", ()), evidence, (), (), SB3.name)
+    checks = entries.make_training_entries(held, gone, (), SB3.name)
+    evidence = entries.collect_states_and_culprits(checks, given.get("causes", {}))
+    pieces = entries.make_code_entries(given.get("executions", ()), evidence, (), (), SB3.name)
     made = FrameworkResult(
         name=SB3.name,
         title=SB3.framework.title,
@@ -125,32 +125,39 @@ def of(*trainings, changed=(), not_probed=(), by_group=9, standing=None, returne
         versions=({"package": "1"}, {"package": "2"}),
         entries=(
             *checks,
-            *entries.list_details(details, stands, SB3.name),
-            *entries.list_defaults(given.get("defaults", ()), given.get("unread", ()), SB3.name),
+            *entries.make_detail_entries(details, stands, SB3.name),
+            *entries.make_default_entries(
+                given.get("defaults", ()), given.get("unread", ()), SB3.name
+            ),
             *pieces,
         ),
         details=details,
         standing=stands,
-        documented={(d.id, d.scope): attribution.find_documented(SB3, d) for d in changed},
+        documented={(d.id, d.scope): attribution.list_documented_variants(SB3, d) for d in changed},
         traced=held,
         not_traced=gone,
         **given,
     )  # fmt: skip
     if returned is None:
         return replace(made, stored=frozenset({"sac"}))
-    entry = entries.make_returns(returned, SB3.name)
-    return made.with_returns(judged(returned), frozenset({"sac"}), entry)
+    entry = entries.make_returns_entry(returned, SB3.name)
+    return made.add_returns_verdict(judged(returned), frozenset({"sac"}), entry)
 
 
 def upgrade(*frameworks_, physics=(), script=None, **given):
     """The whole of it."""
     versions = [
         PreparedVersion(
-            requested.parse("a==1"), Runtime("old"), "environment", why=("a 1 needs b<2",)
+            requested.parse_requested_version("a==1"),
+            Runtime("old"),
+            "environment",
+            why=("a 1 needs b<2",),
         ),
-        PreparedVersion(requested.parse("installed"), Runtime("new"), "installed"),
+        PreparedVersion(
+            requested.parse_requested_version("installed"), Runtime("new"), "installed"
+        ),
     ]
-    beside = (*entries.list_environments(physics), *given.pop("other_packages", ()))
+    beside = (*entries.make_environment_entries(physics), *given.pop("other_packages", ()))
     return Upgrade(
         old=versions[0].info, new=versions[1].info, frameworks=tuple(frameworks_),
         physics=tuple(physics), script=script, other_packages=beside, **given,
@@ -159,12 +166,12 @@ def upgrade(*frameworks_, physics=(), script=None, **given):
 
 def report(result):
     """The report as Markdown."""
-    return markdown_page.format_page(upgrade_page.page(result, FACTS))
+    return markdown_page.format_page_as_markdown(upgrade_page.make_page_of_upgrade(result, FACTS))
 
 
 def steps(**given):
     """Return the next steps of an upgrade."""
-    return upgrade_page.cards(upgrade(**given), FACTS)[0].steps
+    return upgrade_page.make_cards_of_upgrade(upgrade(**given), FACTS)[0].steps
 
 
 def missing(count=1, label="new", why="error", error_origin="suite"):
@@ -262,8 +269,10 @@ def test_events_that_are_not_compared_are_counted_in_every_report():
         "the trainings that execute it are compared in part",
     )
     assert result.tallies["trainings"] == Tally(checked=0, all=1)
-    assert any("sac" in line for line in upgrade_page.cards(result, FACTS)[0].not_judged)
-    plain = upgrade_data.as_json(result)["frameworks"]["sb3"]["traces"]["sac"]
+    assert any(
+        "sac" in line for line in upgrade_page.make_cards_of_upgrade(result, FACTS)[0].not_judged
+    )
+    plain = upgrade_data.convert_upgrade_to_plain_data(result)["frameworks"]["sb3"]["traces"]["sac"]
     assert (plain["verdict"], plain["not_compared"]) == ("close", 3)
     assert not close.proved
 
@@ -278,8 +287,8 @@ def test_another_divergence_or_error_is_another_entry():
     crash = Crash(label="new", error="E: no", at="f:1 g", by="", executed=None)
     failed = [replace(traced(), crash=replace(crash, error=e)) for e in ("E: no", "E: other")]
     gone = [replace(lost(), crash=replace(crash, error=e)) for e in ("E: no", "E: other")]
-    made = [entries.make_traced(each, "") for each in (parted, far, *failed)]
-    made += [entries.make_untraced(each, "") for each in gone]
+    made = [entries.make_compared_training_entry(each, "") for each in (parted, far, *failed)]
+    made += [entries.make_uncompared_training_entry(each, "") for each in gone]
     assert len({each.key for each in made[:4]}) == 4
     assert made[4].key != made[5].key
 
@@ -317,11 +326,11 @@ def test_a_change_beside_what_was_not_checked_says_both():
 )  # fmt: skip
 def test_what_became_of_the_script_stands_just_before_the_verdict(held, line, tmp_path):
     """A user who names a script looks for it first; without one there is no such line."""
-    _, *found, _ = upgrade_text.last_lines(
+    _, *found, _ = upgrade_text.make_last_lines(
         upgrade(of(), script=ScriptResult(training=held)), tmp_path
     )
     assert found == [line]
-    assert len(upgrade_text.last_lines(upgrade(of(traced())), tmp_path)) == 2
+    assert len(upgrade_text.make_last_lines(upgrade(of(traced())), tmp_path)) == 2
 
 
 def test_what_became_of_the_users_file_stands_just_before_the_verdict(tmp_path):
@@ -330,12 +339,14 @@ def test_what_became_of_the_users_file_stands_just_before_the_verdict(tmp_path):
     loaded = LoadedFile(name="mine.zip", compared=9, differing=1, item="x", played=played)
     other = LoadedFile(name="ppo model", compared=9, played=played)
     made = upgrade(
-        of(), other_packages=entries.list_saved_files([loaded, other], "sb3"), file="mine.zip"
+        of(),
+        other_packages=entries.make_saved_file_entries([loaded, other], "sb3"),
+        file="mine.zip",
     )
-    _, line, _ = upgrade_text.last_lines(made, tmp_path)
+    _, line, _ = upgrade_text.make_last_lines(made, tmp_path)
     assert line.startswith("your file mine.zip: differs")
     assert line.endswith(played)
-    brief = upgrade_command._summarise_briefly(made, tmp_path, FACTS)
+    brief = upgrade_command._summarise_upgrade_briefly(made, tmp_path, FACTS)
     assert line in brief
 
 
@@ -344,9 +355,11 @@ def test_a_users_file_that_time_did_not_allow_is_named_with_the_reason(tmp_path)
     runtimes, user = (Runtime("old"), Runtime("new")), {"file": "/mine/mine.zip"}
     with limit_processes(Deadline(1.0, time.time() - 90)):
         folders = tmp_path, tmp_path
-        lost = saved_files_comparison.compare_files(runtimes, folders, SB3, ["ppo"], user)
-    made = upgrade(of(), other_packages=entries.list_saved_files(lost, "sb3"), file="mine.zip")
-    _, line, _ = upgrade_text.last_lines(made, tmp_path)
+        lost = saved_files_comparison.compare_kinds_of_files(runtimes, folders, SB3, ["ppo"], user)
+    made = upgrade(
+        of(), other_packages=entries.make_saved_file_entries(lost, "sb3"), file="mine.zip"
+    )
+    _, line, _ = upgrade_text.make_last_lines(made, tmp_path)
     assert line.startswith("your file mine.zip: cannot run here: ")
     assert line.endswith("--minutes 1 were over; it played no episodes")
 
@@ -356,7 +369,7 @@ def test_no_sentence_of_the_brief_report_is_cut():
     changed = [f"the function {n} {'does something else ' * 5}" for n in range(4)]
     command = f"rlregress trace {'--long ' * 60}end"
     card = Card("The upgrade", Badge("changed"), "", changed=changed, steps=[Step("Run", command)])
-    lines = short_summary.lines(FACTS, [card], "page")
+    lines = short_summary.make_summary_lines(FACTS, [card], "page")
     assert lines[3] == f"Next: Run {command}."
     assert "…" not in "".join(lines)
 
@@ -365,26 +378,27 @@ def test_what_time_did_not_allow_comes_first_on_the_page(tmp_path):
     """Before all other entries of the page and of its first screen, which lists it as a sum."""
     cut = "3 of 9 trainings of sb3: --minutes 5 were over"
     training = compared_trainings.Training("sb3", "td3 images", {})
-    late = compared_trainings.report_too_late(training, 5)
+    late = compared_trainings.report_training_not_in_time(training, 5)
     made = upgrade(of(PARTED, late), cut=(cut,))
-    upgrade_command.write(made, tmp_path, FACTS)
+    upgrade_command.write_upgrade_report(made, tmp_path, FACTS)
     page = (tmp_path / "upgrade.html").read_text()
     assert cut in page
     assert late.reasons["old"] in page
-    not_judged = upgrade_page.cards(made, FACTS)[0].not_judged
+    not_judged = upgrade_page.make_cards_of_upgrade(made, FACTS)[0].not_judged
     assert (not_judged[0], any("td3 images" in line for line in not_judged)) == (cut, False)
     assert page.index('id="cut"') < page.index('id="entries"')
 
 
 def whole_report(result_, folder):
     """Everything that a gate writes and prints of a result, but the old words of the data."""
-    upgrade_command.write(result_, folder, FACTS)
+    upgrade_command.write_upgrade_report(result_, folder, FACTS)
     texts = [path.read_text() for path in folder.iterdir() if path.suffix != ".json"]
     data = json.loads((folder / "upgrade.json").read_text())
     del data["verdict_of_schema_1"]
-    cards = upgrade_page.cards(result_, FACTS)
-    return [*texts, json.dumps(data), *upgrade_text.last_lines(result_, folder),
-            *short_summary.lines(FACTS, cards, "page"), *short_summary.steps(cards)]  # fmt: skip
+    cards = upgrade_page.make_cards_of_upgrade(result_, FACTS)
+    return [*texts, json.dumps(data), *upgrade_text.make_last_lines(result_, folder),
+            *short_summary.make_summary_lines(FACTS, cards, "page"),
+            *short_summary.format_first_steps(cards)]  # fmt: skip
 
 
 def test_the_words_of_an_all_clear_occur_only_with_it(tmp_path):
@@ -403,7 +417,7 @@ def test_every_entry_is_in_the_data_and_what_is_not_the_same_on_the_page(tmp_pat
         for n, kind in enumerate(model.KINDS) for m, state in enumerate(model.STATES)
     ]  # fmt: skip
     made = upgrade(of(PARTED), other_packages=beside)
-    upgrade_command.write(made, tmp_path, FACTS)
+    upgrade_command.write_upgrade_report(made, tmp_path, FACTS)
     data = json.loads((tmp_path / "upgrade.json").read_text())
     assert (data["schema"], data["exit_code"]) == (upgrade_data.SCHEMA, made.exit_code)
     assert sorted(row["key"] for row in data["entries"]) == sorted(e.key for e in made.entries)
@@ -423,7 +437,7 @@ def test_what_nothing_has_reached_is_trained():
 def test_physics_that_moved_is_a_change():
     """Equal traces on the built-in environments do not acquit another physics."""
     row, other = {"rows": [[0.0, 1.0], [0.5, 2.0]]}, {"rows": [[0.0, 1.0], [0.5, 2.5]]}
-    moved = physics_comparison.compare_physics({"x": row, "y": row}, {"x": other, "y": row})
+    moved = physics_comparison.compare_played_actions({"x": row, "y": row}, {"x": other, "y": row})
     assert [(m.step, m.at_first) for m in moved] == [(1, 0.5), (None, 0.0)]
     assert upgrade(of(traced()), physics=moved).verdict == "changed"
     assert upgrade(of(traced()), physics=moved[1:]).verdict == "unchanged"
@@ -437,7 +451,7 @@ ROW = {"rows": [[0.0, 1.0]]}
 @pytest.mark.parametrize(("old", "new"), [(LACKING, ROW), (BROKEN, BROKEN)])
 def test_an_environment_that_a_version_cannot_play_was_not_checked(old, new):
     """It has not moved, and is no equality either."""
-    found_ = physics_comparison.compare_physics({"x": old, "y": ROW}, {"x": new, "y": ROW})
+    found_ = physics_comparison.compare_played_actions({"x": old, "y": ROW}, {"x": new, "y": ROW})
     assert not any(m.differs for m in found_)
     result = upgrade(of(traced()), physics=found_)
     assert result.judgement.headline == "partly checked: Not checked: x."
@@ -457,7 +471,9 @@ def test_an_environment_that_a_version_cannot_play_was_not_checked(old, new):
 def test_an_environment_that_cannot_be_compared_says_why(old, new, value):
     """An environment that a version lacks, or whose observations changed shape, is named."""
     text = report(
-        upgrade(of(traced()), physics=physics_comparison.compare_physics({"x": old}, {"x": new}))
+        upgrade(
+            of(traced()), physics=physics_comparison.compare_played_actions({"x": old}, {"x": new})
+        )
     )
     assert value in text
 
@@ -508,7 +524,9 @@ def test_a_changed_detail_and_a_diverged_trace_are_connected_by_the_function():
     text = report(upgrade(framework))
     assert "explained by sac.critic_loss.scale [library]: half -> 'none' (the variant: " in text
     assert "explained by td3" not in text
-    data = upgrade_data.as_json(upgrade(framework))["frameworks"]["sb3"]["traces"]["sac"]
+    data = upgrade_data.convert_upgrade_to_plain_data(upgrade(framework))["frameworks"]["sb3"][
+        "traces"
+    ]["sac"]
     assert data["details"] == ["sac.critic_loss.scale [library]"]
     assert data["cause"]["moving"] == [f"{FILE} SAC.train"]
 
@@ -516,7 +534,7 @@ def test_a_changed_detail_and_a_diverged_trace_are_connected_by_the_function():
 def test_details_with_one_cause_are_one_finding():
     """They are grouped by the changed functions that their probes enter."""
     twin = replace(SCALE, scope="trainer")
-    grouped = group_details([SCALE, GAMMA, twin], [function()])
+    grouped = group_details_by_functions([SCALE, GAMMA, twin], [function()])
     assert [[d.scope for d in each.details] for each in grouped] == [
         ["library", "trainer"], ["library"]
     ]  # fmt: skip
@@ -531,7 +549,7 @@ def _without_a_variant():
 
 def _everything():
     row, other = {"rows": [[0.0, 1.0]]}, {"rows": [[0.0, 2.0]]}
-    moved = physics_comparison.compare_physics({"x": row, "y": row}, {"x": other, "y": row})
+    moved = physics_comparison.compare_played_actions({"x": row, "y": row}, {"x": other, "y": row})
     found = of(traced(), traced("td3", "diverged"), changed=[SCALE], executions=(reached("sac"),))
     return upgrade(found, physics=moved)
 
@@ -577,11 +595,11 @@ def test_the_report_says_all_of_it(name, snapshot):
 
 def test_a_report_stays_until_there_is_another(tmp_path, monkeypatch):
     """A gate that ends in an error leaves the last report as it was."""
-    upgrade_command.write(upgrade(of(traced())), tmp_path, FACTS)
+    upgrade_command.write_upgrade_report(upgrade(of(traced())), tmp_path, FACTS)
     before = (tmp_path / "upgrade.md").read_text()
     monkeypatch.setattr(upgrade_command.cascade, "judge_upgrade", lambda options: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        upgrade_command.judge(Options("a", "b", tmp_path))
+        upgrade_command.judge_and_report_upgrade(Options("a", "b", tmp_path))
     assert (tmp_path / "upgrade.md").read_text() == before
     names = {f"upgrade.{kind}" for kind in ("html", "json", "md", "sarif", "xml")}
     assert {path.name for path in tmp_path.iterdir()} == names
@@ -616,7 +634,7 @@ N_STEP = ("nstep.window", "library")
 def test_a_change_is_held_against_what_is_documented_of_the_new_version(version, variant, standing):
     """The entry that holds for the new version's version decides."""
     change = make_changed_detail(N_STEP, said("other"), said(variant))
-    assert attribution.describe_documentation(SB3, change, version) == standing
+    assert attribution.describe_whether_documented(SB3, change, version) == standing
 
 
 def test_what_is_documented_of_a_change_is_said():
@@ -626,7 +644,7 @@ def test_what_is_documented_of_a_change_is_said():
     assert "Documented: one_step since" in text
     assert "until 2.7.0" in text
     unknown = make_changed_detail(N_STEP, said("?"), said("none of them"))
-    assert attribution.find_documented(SB3, unknown) == []
+    assert attribution.list_documented_variants(SB3, unknown) == []
 
 
 #: two versions of a function: annotations and a wrapped line first, then a line that did not run,
@@ -657,7 +675,7 @@ def test_the_difference_of_a_source_begins_with_what_ran_and_does_something_else
         path.write_text(text)
     old, new = (Function(name="f", first=1, last=text.count("\n"), code="") for text in texts)
     changed = Changed(file="m.py", name="f", how=CODE_CHANGED, old=old, new=new, paths=paths)
-    hunk = attribution.pair_lines([changed], {"m.py": {2, 12, 21}})[changed]
+    hunk = attribution.collect_differing_lines([changed], {"m.py": {2, 12, 21}})[changed]
     assert [row.new[1].strip() for row in hunk.differing if row.new][:3] == [
         "return total", "total = 1", "def f(y: float, x: float) -> float:",
     ]  # fmt: skip

@@ -15,7 +15,7 @@ from rlregress import frameworks
 from rlregress.inside import saved_files_worker, saved_items
 from rlregress.model import differences as model
 from rlregress.model.loaded_files import LoadedFile, LoadError
-from rlregress.trace.recording_processes import current_runtime
+from rlregress.trace.recording_processes import make_current_runtime
 from rlregress.upgrade.evidence import saved_files_comparison
 from rlregress.upgrade.verdict import entries
 from tools.tests.nightly import every
@@ -50,16 +50,16 @@ def written(tmp_path_factory):
 
 def loaded(change, folder, output):
     """Load the files of one kind with a function changed, in this process."""
-    adapter = frameworks.get(change["framework"])
+    adapter = frameworks.get_adapter(change["framework"])
     trainings_of_kind = {
         algorithm: [
             replace(training, kinds=tuple(k for k in training.kinds if k.name == change["kind"]))
             for training in trainings
         ]
-        for algorithm, trainings in adapter.load.saved_files().items()
+        for algorithm, trainings in adapter.load.list_saved_files().items()
     }
     module = importlib.import_module(f"{adapter.package}.load")
-    module.saved_files = lambda **worker_job: trainings_of_kind
+    module.list_saved_files = lambda **worker_job: trainings_of_kind
     put_in(change)
     worker_job = job(change["framework"], change["kind"], folder)
     output.write_text(json.dumps(saved_files_worker.save_and_load(worker_job)))
@@ -70,12 +70,12 @@ def entry(written, tmp_path):
     """The entry of a kind that is loaded with a function changed."""
 
     def load(change):
-        pytest.importorskip(frameworks.get(change["framework"]).framework.modules[0])
+        pytest.importorskip(frameworks.get_adapter(change["framework"]).framework.modules[0])
         folder, own = written(change["framework"], change["kind"])
         output = tmp_path / "answers.json"
         in_a_fork(loaded, change, folder, output)
-        files = saved_files_comparison.judge_kinds(own, json.loads(output.read_text()))
-        (listed,) = entries.list_saved_files(files, change["framework"])
+        files = saved_files_comparison.compare_loaded_kinds(own, json.loads(output.read_text()))
+        (listed,) = entries.make_saved_file_entries(files, change["framework"])
         return listed
 
     return load
@@ -120,7 +120,7 @@ DIFFERING = {"compared": 9, "differing": 2, "item": "parameters['w']", "writer":
 )
 def test_what_became_of_a_file_is_one_state(fields, state, part):
     """A file that fails to load is never the same; a failure of the old version is its own."""
-    (row,) = entries.list_saved_files([LoadedFile(name="sac model", **fields)], "sb3")
+    (row,) = entries.make_saved_file_entries([LoadedFile(name="sac model", **fields)], "sb3")
     assert row.state == state
     assert part in row.reason
 
@@ -133,7 +133,7 @@ def test_the_verdict_names_files_that_do_not_load():
         LoadedFile(name="ppo model", **DIFFERING),
         LoadedFile(name="dqn model", **{**DIFFERING, "item": "next update['w']"}),
     ]
-    judged = model.judge_entries(entries.list_saved_files(files, "sb3"))
+    judged = model.judge_entries_of_upgrade(entries.make_saved_file_entries(files, "sb3"))
     assert judged.verdict == model.CHANGED
     assert judged.headline == (
         "changed: Old files do not load: sac model. Saved files differ: ppo model. "
@@ -144,17 +144,17 @@ def test_the_verdict_names_files_that_do_not_load():
 @pytest.mark.nightly
 def test_a_fault_in_saving_shows_in_what_is_saved_again(tmp_path):
     """In processes of their own; other kinds of files are the same."""
-    adapter = frameworks.get("sb3")
+    adapter = frameworks.get_adapter("sb3")
     file = "stable_baselines3/common/policies.py"
     halved = '"state_dict": {k: v.half() for k, v in self.state_dict().items()}'
     edit = ('"state_dict": self.state_dict()', halved)
     branch = edit_copy(adapter, file, tmp_path / "branch", edit)
-    old, new = current_runtime("old"), replace(current_runtime("new"), paths=[branch])
+    old, new = make_current_runtime("old"), replace(make_current_runtime("new"), paths=[branch])
     folders = tmp_path / "a", tmp_path / "b"
     for folder in folders:
         folder.mkdir()
-    files = saved_files_comparison.compare_files((old, new), folders, adapter, ["a2c"])
-    states = {row.name: row.state for row in entries.list_saved_files(files, "sb3")}
+    files = saved_files_comparison.compare_kinds_of_files((old, new), folders, adapter, ["a2c"])
+    states = {row.name: row.state for row in entries.make_saved_file_entries(files, "sb3")}
     assert {name for name, state in states.items() if state == model.DIFFERS} == {"a2c policy"}
     assert {*states} == {"a2c policy", "a2c model", "a2c parameters"}
 

@@ -13,50 +13,56 @@ import pytest
 
 from rlregress import frameworks
 from rlregress.errors import UserError
-from rlregress.probing.capabilities import check_arguments
+from rlregress.probing.capabilities import raise_if_argument_unknown
 from rlregress.probing.option_trainings import OptionTrainings
-from rlregress.probing.trace_trainings import GeneratedCalls, is_generated, make_late
+from rlregress.probing.trace_trainings import (
+    GeneratedCalls,
+    is_title_of_generated_calls,
+    make_late_arguments,
+)
 from rlregress.trace import recording_processes, trace_reader
-from rlregress.trace.trace_comparison import compare
+from rlregress.trace.trace_comparison import compare_traces
 from rlregress.upgrade import cascade
 from rlregress.upgrade.evidence import compared_trainings
 from rlregress.upgrade.upgrade_options import Options
 from tools.tests.upgrade.small_packages import edit_copy
 
-SB3 = frameworks.get("sb3")
+SB3 = frameworks.get_adapter("sb3")
 TITLE = re.compile(r"[a-z0-9]+( [a-z0-9]+(-[a-z0-9]+)*)?")
 
 
 @pytest.mark.parametrize("name", ["sb3", "torchrl", "cleanrl"])
 def test_titles_name_an_algorithm_and_a_scenario(name):
     """A title is what ``--algorithm`` and ``--scenario`` select, and says whether calls follow."""
-    trainings = frameworks.get(name).trace_trainings()
+    trainings = frameworks.get_adapter(name).list_trace_trainings()
     assert [title for title in trainings if not TITLE.fullmatch(title)] == []
     kinds = (GeneratedCalls, OptionTrainings)
     generated = {title for title, training in trainings.items() if isinstance(training, kinds)}
-    assert generated == set(filter(is_generated, trainings))
+    assert generated == set(filter(is_title_of_generated_calls, trainings))
 
 
 def test_the_installed_version_takes_every_argument():
     """A misspelt argument would be one that no version has, and its training never traced."""
-    for title, training in SB3.trace_trainings().items():
-        if " " in title and not is_generated(title):
-            check_arguments(training.algorithm(), make_late(training.arguments), title)
+    for title, training in SB3.list_trace_trainings().items():
+        if " " in title and not is_title_of_generated_calls(title):
+            raise_if_argument_unknown(
+                training.algorithm(), make_late_arguments(training.arguments), title
+            )
 
 
 def test_a_training_leaves_the_arguments_of_others_alone():
     """The library writes into its arguments, and entries share them."""
     shared = {"features_extractor_kwargs": {"cnn_output_dim": 8}}
-    make_late(shared)["features_extractor_kwargs"]["normalized_image"] = True
+    make_late_arguments(shared)["features_extractor_kwargs"]["normalized_image"] = True
     assert shared == {"features_extractor_kwargs": {"cnn_output_dim": 8}}
 
 
 def test_a_scenario_of_one_framework_alone_is_known():
     """Each framework has its own scenarios; one that none has is refused before any version."""
-    adapters = [SB3, frameworks.get("torchrl")]
-    cascade._check_names(adapters, Options(scenarios=["gsde", "v-trace"]))
+    adapters = [SB3, frameworks.get_adapter("torchrl")]
+    cascade._check_algorithms_and_scenarios_exist(adapters, Options(scenarios=["gsde", "v-trace"]))
     with pytest.raises(UserError, match="unknown scenario 'gsdf'"):
-        cascade._check_names(adapters, Options(scenarios=["gsdf"]))
+        cascade._check_algorithms_and_scenarios_exist(adapters, Options(scenarios=["gsdf"]))
 
 
 def recorded(framework, folder, *titles):
@@ -64,10 +70,10 @@ def recorded(framework, folder, *titles):
     script = Path(__file__).with_name("traced_scenarios.py")
     subprocess.run(
         [sys.executable, "-W", "ignore", str(script), framework, str(folder), *titles],
-        env=recording_processes.current_runtime("old").environment(),
+        env=recording_processes.make_current_runtime("old").make_environment_variables(),
         check=True,
     )
-    return {path.name: trace_reader.load(path) for path in folder.iterdir()}
+    return {path.name: trace_reader.load_trace(path) for path in folder.iterdir()}
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +94,11 @@ def test_each_is_traced_or_not_offered(traced):
     assert [trace.failure for trace in traced.values() if trace.failure] == []
     supported = [title for title, trace in traced.items() if not trace.header["not_offered"]]
     assert set(traced) - set(supported) <= UNSUPPORTED
-    assert all(traced[title].count("optimizer") for title in supported if not is_generated(title))
+    assert all(
+        traced[title].count_events_of_kind("optimizer")
+        for title in supported
+        if not is_title_of_generated_calls(title)
+    )
 
 
 #: what shows that scenarios are there for something: lines that they reach, faults that they see
@@ -100,7 +110,7 @@ SEEN = tomllib.loads(Path(__file__).with_name("scenarios_seen.toml").read_text(e
 def test_it_enters_what_it_is_for(traced, line):
     """The line that only this option runs is reached, and by no plain training."""
     file = f"stable_baselines3/{line['file']}"
-    numbered = SB3.code.locate(file).read_text(encoding="utf-8").splitlines()
+    numbered = SB3.code.find_installed_path(file).read_text(encoding="utf-8").splitlines()
     lines = {n for n, text in enumerate(numbered, start=1) if line["fragment"] in text}
     assert lines, "the fragment is not in this version"
 
@@ -125,14 +135,14 @@ def test_a_fault_of_the_option_is_seen(traced, tmp_path, fault):
     folder = edit_copy(
         SB3, file, tmp_path / "changed", (fault["old"], fault["new"]), everywhere=True
     )
-    job = compared_trainings.make_built_in(SB3, title).job
+    job = compared_trainings.make_built_in_training(SB3, title).job
     runtime = recording_processes.Runtime("new", paths=[folder])
-    trace = recording_processes.record(job, tmp_path / "trace", runtime)
+    trace = recording_processes.record_trace(job, tmp_path / "trace", runtime)
     if trace.failure:
         # what the fault makes of the framework's own code ends the training
         assert folder in trace.failure
     else:
-        assert compare(traced[title], trace).verdict != "equal"
+        assert compare_traces(traced[title], trace).verdict != "equal"
 
 
 @pytest.mark.nightly
@@ -141,5 +151,5 @@ def test_traces_of_scenarios_repeat_themselves(traced, tmp_path):
     titles = ("ppo normalised", "sac goals-of-episodes", "sac vectorised-noise", "dqn images")
     titles += ("ppo calls-distributions", "ppo calls-options", "sac calls-options")
     repeated = recorded("sb3", tmp_path, *titles)
-    verdicts = {title: compare(traced[title], repeated[title]).verdict for title in titles}
+    verdicts = {title: compare_traces(traced[title], repeated[title]).verdict for title in titles}
     assert verdicts == dict.fromkeys(titles, "equal")

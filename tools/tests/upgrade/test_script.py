@@ -22,7 +22,7 @@ from rlregress.upgrade.evidence.compared_trainings import Training, make_script_
 from rlregress.upgrade.evidence.runtimes import Runtimes
 from rlregress.upgrade.upgrade_options import Options
 from rlregress.upgrade.versions import affected, cached_folders
-from rlregress.upgrade.versions.requested import parse
+from rlregress.upgrade.versions.requested import parse_requested_version
 from tools.tests.left_processes import processes_with
 
 from ..trace.scripts import TRAINING, changed
@@ -69,7 +69,7 @@ def judge(tmp_path, cache):
         script = tmp_path / "train.py"
         script.write_text(text, encoding="utf-8")
         job = jobs.build_script_job(script, [], [], 0)
-        code = upgrade_command.judge(
+        code = upgrade_command.judge_and_report_upgrade(
             Options(old, new, tmp_path / "report", script=job, minutes=minutes)
         )
         report = json.loads((tmp_path / "report" / "upgrade.json").read_text())
@@ -91,13 +91,13 @@ def test_a_script_that_does_the_same_is_acquitted(judge, tree):
 @pytest.mark.nightly
 def test_the_rounding_of_a_script_is_measured(judge, tree, monkeypatch):
     """By copies of the old version, as that of a built-in training."""
-    counts, measure = [], rounding.measure_rounding
+    counts, measure = [], rounding.measure_rounding_of_comparison
 
     def measure_and_count(comparison, old, new, copies):
         counts.append(len(copies))
         return measure(comparison, old, new, copies)
 
-    monkeypatch.setattr(rounding, "measure_rounding", measure_and_count)
+    monkeypatch.setattr(rounding, "measure_rounding_of_comparison", measure_and_count)
     other = "(((given - wanted) / 3) ** 2).mean() * 9"
     code, report, _ = judge(tree("a"), tree("b", "((given - wanted) ** 2).mean()", other))
     traced = report["script"]["train.py"]
@@ -184,8 +184,13 @@ def test_a_script_of_other_content_is_another_training(tmp_path):
 def test_the_packages_that_differ_are_among_what_is_traced():
     """A release is known by its name, and the recorder finds its modules where it runs."""
     job = {"script": "train.py", "packages": []}
-    old, new = parse("typer==0.1.0 numpy==1.26.4"), parse("installed")
-    imports = affected.list_importable(old, new, affected.packages(old, new))
+    old, new = (
+        parse_requested_version("typer==0.1.0 numpy==1.26.4"),
+        parse_requested_version("installed"),
+    )
+    imports = affected.list_importable_packages(
+        old, new, affected.list_packages_pinned_apart(old, new)
+    )
     assert make_script_training(job, imports).job["distributions"] == ["typer"]
     assert trace_worker.list_modules("typer") == ["typer"]
     assert trace_worker.list_modules("no-such-release") == []
@@ -278,7 +283,7 @@ def test_calls_of_a_script_are_captured_where_the_user_starts_it(tmp_path, monke
     }
     training = Training("script", "train.py", {"script": str(script), "mutant": mutant})
     with Runtimes((Runtime("old"), Runtime("new")), (tmp_path, tmp_path), 1) as both:
-        calls = direct_calls.call_mutated(both, [training], [])["train.py"]
+        calls = direct_calls.compare_calls_of_mutants(both, [training], [])["train.py"]
     assert (calls.captured > 0, calls.given) == (True, True)
 
 
@@ -301,6 +306,9 @@ def test_a_fault_that_does_not_fit_a_script_is_one_of_many(tree, tmp_path):
         return Training("script", name, {**job, "swap": [change]})
 
     trainings = [faulty("gone", "gone", LOSS), faulty("fits", "loss", LOSS.replace("** 2", "** 4"))]
-    traces = runtimes.load_or_record(trainings, Runtime("new", paths=[folder]), tmp_path)
+    traces = runtimes.load_or_record_traces(trainings, Runtime("new", paths=[folder]), tmp_path)
     assert "Misfit: there is no gone in learner/__init__.py" in traces["gone"].failure
-    assert (traces["fits"].failure, traces["fits"].count("backward") > 0) == ("", True)
+    assert (traces["fits"].failure, traces["fits"].count_events_of_kind("backward") > 0) == (
+        "",
+        True,
+    )

@@ -68,7 +68,9 @@ def test_a_fault_in_the_body_of_a_script_is_detected(name, checkout, tmp_path):
                 (("old", checkout), ("new", copy)))  # fmt: skip
     folders = [[str(root / part) for part in ("cleanrl", "cleanrl_utils")]
                for root in (checkout, copy)]  # fmt: skip
-    difference = training_selection.find_difference(changed_functions.find_changed(*folders), {})
+    difference = training_selection.sort_differences_by_effect(
+        changed_functions.find_changed_functions(*folders), {}
+    )
     assert difference.files == {f"cleanrl/{name}.py"}
     by_name = {training.name: training for training in compared_trainings.list_trainings(CleanRL())}
     unrelated = "td3" if name != "td3_continuous_action" else "sac"
@@ -77,15 +79,15 @@ def test_a_fault_in_the_body_of_a_script_is_detected(name, checkout, tmp_path):
     for runtime, trained in ((old, [own]), (new, [own, by_name[unrelated]])):
         (tmp_path / runtime.label).mkdir()
         lines = [[f"cleanrl/{name}.py", "<module>"]]
-        traces += runtimes.load_or_record(
+        traces += runtimes.load_or_record_traces(
             trained, runtime, tmp_path / runtime.label, lines=lines
         ).values()
     *traces, unchanged = traces
     assert f"cleanrl/{unrelated}_continuous_action.py" in unchanged.header["imported"]
-    assert difference.select_executed(unchanged) == []
-    assert difference.select_executed(traces[1]) == [(f"cleanrl/{name}.py", "")]
+    assert difference.select_executed_differences(unchanged) == []
+    assert difference.select_executed_differences(traces[1]) == [(f"cleanrl/{name}.py", "")]
     header = traces[1].header
     assert "<module>" in header["functions"][f"cleanrl/{name}.py"]
     assert len(header["lines"][f"cleanrl/{name}.py"][0]) > 10
     assert header["branches"][f"cleanrl/{name}.py"]
-    assert compared_trainings.compare_with_ends(*traces).verdict == "diverged"
+    assert compared_trainings.compare_traces_and_their_ends(*traces).verdict == "diverged"

@@ -183,7 +183,7 @@ def _train(root, before=""):
         if before:
             importlib.import_module(before)
         try:
-            with lines.note_imports(places):
+            with lines.note_functions_called_by_imports(places):
                 train = importlib.import_module("pack").train
             with lines.Lines(places, ()) as executed:
                 result = train()
@@ -191,12 +191,12 @@ def _train(root, before=""):
             return repr(error), small_traces.trace(failure=repr(error))
         finally:
             sys.settrace(tracer)
-        return (result, printed.getvalue()), small_traces.trace(**executed.header())
+        return (result, printed.getvalue()), small_traces.trace(**executed.make_header_entries())
 
 
 def _difference(old, new, *files):
-    pieces = changed_functions.find_changed([str(old)], [str(new)])
-    return training_selection.find_difference(pieces, dict.fromkeys(files, ""))
+    pieces = changed_functions.find_changed_functions([str(old)], [str(new)])
+    return training_selection.sort_differences_by_effect(pieces, dict.fromkeys(files, ""))
 
 
 #: what makes the two versions train in other ways: file, text of the old version, of the new one.
@@ -262,7 +262,7 @@ def test_what_trains_otherwise_executes_something_that_differs(tmp_path):
         old, new = _both(tmp_path / case, *change)
         trained, trace = _train(new)
         assert _train(old)[0] != trained, case
-        assert _difference(old, new).select_executed(trace), case
+        assert _difference(old, new).select_executed_differences(trace), case
 
 
 @pytest.mark.parametrize("text", ["", "# nothing\n", '"""Nothing."""\n'])
@@ -277,7 +277,7 @@ def test_an_empty_module_of_one_version_is_imported(text, only, tmp_path):
     )
     trained, trace = _train(new)
     assert _train(old)[0] != trained
-    assert _difference(old, new).select_executed(trace)
+    assert _difference(old, new).select_executed_differences(trace)
 
 
 #: beside its import ``pack.part`` is used so by ``train``: code of both versions, text of the part
@@ -451,9 +451,11 @@ def test_code_that_is_looked_at_in_another_way_than_by_a_call_counts(tmp_path):
         old, new = _looking(tmp_path / case, *texts)
         trained, trace = _train(new)
         assert _train(old)[0] != trained, case
-        pieces = changed_functions.find_changed([str(old)], [str(new)])
+        pieces = changed_functions.find_changed_functions([str(old)], [str(new)])
         files = {} if pieces else {"pack/part.py": "comments only"}
-        assert training_selection.find_difference(pieces, files).select_executed(trace), case
+        assert training_selection.sort_differences_by_effect(
+            pieces, files
+        ).select_executed_differences(trace), case
 
 
 #: how nothing is noted any more: whatever differs may be executed.
@@ -472,7 +474,7 @@ def test_what_is_looked_at_says_nothing_of_other_code(tmp_path):
         for number, root in enumerate(roots):
             (root / "idle.py").write_text(f"def idle():\n    return {number}\n", encoding="utf-8")
         _, trace = _train(roots[1])
-        assert _difference(*roots).select_executed(trace) == [], case
+        assert _difference(*roots).select_executed_differences(trace) == [], case
 
 
 def test_lines_that_are_shown_and_arguments_say_nothing_of_other_code(tmp_path):
@@ -485,7 +487,7 @@ def test_lines_that_are_shown_and_arguments_say_nothing_of_other_code(tmp_path):
             file.write(f"\n\ndef idle(x=1):\n    return {number}\n")
     with pytest.warns(UserWarning, match="x"):
         _, trace = _train(roots[1])
-    assert _difference(*roots).select_executed(trace) == []
+    assert _difference(*roots).select_executed_differences(trace) == []
 
 
 @pytest.mark.parametrize(
@@ -508,7 +510,7 @@ def test_what_executes_nothing_that_differs_is_not_repeated(file, old, new, tmp_
     folders = _both(tmp_path, file, old, new)
     trained, trace = _train(folders[1])
     assert _train(folders[0])[0] == trained
-    assert _difference(*folders).select_executed(trace) == []
+    assert _difference(*folders).select_executed_differences(trace) == []
 
 
 @pytest.mark.parametrize(
@@ -526,7 +528,7 @@ def test_what_differs_is_named_with_its_file(case, heading, coding, expected, tm
     """A function that was called, whatever the coding, or the file whose import differs."""
     with mock.patch.dict(FILES, {"agent.py": heading + BASE}):
         folders = _both(tmp_path, *DIFFERING[case], coding)
-    assert _difference(*folders).select_executed(_train(folders[1])[1]) == [expected]
+    assert _difference(*folders).select_executed_differences(_train(folders[1])[1]) == [expected]
 
 
 def test_what_was_not_noted_counts_as_executed(tmp_path):
@@ -535,17 +537,17 @@ def test_what_was_not_noted_counts_as_executed(tmp_path):
     old, new = _both(tmp_path, *idle)
     difference = _difference(old, new)
     _, trace = _train(new, before="pack.agent")
-    assert difference.select_executed(trace) == [("pack/agent.py", "")]
+    assert difference.select_executed_differences(trace) == [("pack/agent.py", "")]
     _, trace = _train(_both(tmp_path / "fresh", *idle)[1])
-    assert difference.select_executed(trace) == []
+    assert difference.select_executed_differences(trace) == []
     process = {"what": "process", "class": "Pool", "file": "", "line": 0, "instead": ""}
     for lacking in (
         {"noted": False}, {"at_import": {}}, {"started": ["os.fork"]}, {"elsewhere": [process]},
         {"failure": "ValueError"},
     ):  # fmt: skip
-        assert difference.select_executed(small_traces.trace(**{**trace.header, **lacking})), (
-            lacking
-        )
+        assert difference.select_executed_differences(
+            small_traces.trace(**{**trace.header, **lacking})
+        ), lacking
 
 
 STARTING = """
@@ -575,7 +577,7 @@ ways = {
     "system": lambda: os.system("true"),
     "platform": lambda: subprocess.run(["uname"], check=True, stdout=subprocess.DEVNULL),
 }
-loading.watch_loading()
+loading.note_everything_loaded()
 at_import, training = sys.argv[1:]
 # what the process does before it copies itself for each training
 at_import and ways[at_import]()
@@ -584,7 +586,7 @@ if child := os.fork():
     sys.exit()
 ways[training]()
 for roots in ([], ["<string>"]):
-    print(json.dumps(loading.describe_started(Places(roots))), end=" ")
+    print(json.dumps(loading.describe_started_processes(Places(roots))), end=" ")
 """
 
 
@@ -624,7 +626,7 @@ def test_a_file_that_is_none_of_python_may_be_read_by_any_training(file, tmp_pat
     old = _write(tmp_path / "pack", FILES)
     difference = _difference(old, old, f"pack/{file}")
     assert difference.because == f"pack/{file} differs, and what reads it is not noted"
-    assert difference.select_executed(_train(old)[1])
+    assert difference.select_executed_differences(_train(old)[1])
 
 
 def test_files_that_no_code_reads_have_no_effect():
@@ -645,7 +647,8 @@ lists = (json.loads(Path(line.strip()).read_text())["jobs"] for line in sys.stdi
 for job in (job for jobs in lists for job in jobs):
     with open(log, "a") as file:
         print(label, job["name"], file=file)
-    step = {"kind": "step", "name": "x", "at": None, "parts": {"reward": events.make_part(1.0)}}
+    parts = {"reward": events.make_event_part(1.0)}
+    step = {"kind": "step", "name": "x", "at": None, "parts": parts}
     header = {"failure": "", "seeded": [], "lines": {}, "noted": True, "started": [],
               "functions": {"pack/agent.py": [job["name"]]}, "imported": ["pack/agent.py"],
               "at_import": {"functions": {}, "before": []},
@@ -666,7 +669,7 @@ def recording(tmp_path, monkeypatch):
     difference = training_selection.Difference(frozenset({("pack/agent.py", "sac")}))
     monkeypatch.setattr(
         recording_processes,
-        "start_command",
+        "make_start_command",
         lambda module, runtime: [runtime.python, "-c", BATCH, runtime.label, str(log)],
     )
 
@@ -710,11 +713,11 @@ def test_what_time_cuts_short_gets_half_of_the_time_that_is_left(tmp_path, monke
         is_late = [label for label, *_ in calls[-2:]] == ["new", "new"]
         return {} if is_late else {training.name: small_traces.trace() for training in trainings}
 
-    monkeypatch.setattr(runtimes_module, "load_or_record", recorded)
+    monkeypatch.setattr(runtimes_module, "load_or_record_traces", recorded)
     trainings = [Training("sb3", name, {}) for name in ("ppo", "sac")]
     both = recording_processes.Runtime("old"), recording_processes.Runtime("new")
     with Runtimes(both, (tmp_path, tmp_path), 1) as runtimes:
-        old, new = runtimes.record_new_first(trainings, {}, list, now + 1000)
+        old, new = runtimes.record_new_then_chosen_old(trainings, {}, list, now + 1000)
     assert calls == [
         ("new", "ppo", 500), ("new", "sac", 500), ("old", "ppo", 1000), ("new", "sac", 500),
         ("old", "sac", 1000),
@@ -740,5 +743,5 @@ def test_a_long_training_holds_no_other_one_up(tmp_path):
     both = recording_processes.Runtime("old"), recording_processes.Runtime("new")
     with Runtimes(both, (tmp_path, tmp_path), 2) as runtimes:
         trainings = [Training("sb3", name, {}) for name in names]
-        assert runtimes.work_on_version("new", trainings, work) == dict.fromkeys(names, "new")
+        assert runtimes.call_for_version("new", trainings, work) == dict.fromkeys(names, "new")
     assert ended[:3] == ["sac", "td3", "dqn"]

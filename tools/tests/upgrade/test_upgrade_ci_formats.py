@@ -36,15 +36,15 @@ NOWHERE = PinnedRepository(Path("/nowhere"))
 
 def test_every_change_is_a_finding():
     """The worst first: undocumented variants, returns; then traces and defaults."""
-    findings = upgrade_findings.list_findings(upgrade(CHANGED), NOWHERE)
+    findings = upgrade_findings.list_upgrade_findings(upgrade(CHANGED), NOWHERE)
     assert [(finding.level, finding.check) for finding in findings] == [
         (ERROR, "detail sac.critic_loss.scale"), (ERROR, "returns"),
         (WARNING, "training"), (WARNING, "default"),
     ]  # fmt: skip
     documented = of(traced(), changed=[SCALE], standing=DOCUMENTED)
-    (finding,) = upgrade_findings.list_findings(upgrade(documented), NOWHERE)
+    (finding,) = upgrade_findings.list_upgrade_findings(upgrade(documented), NOWHERE)
     assert finding.level == NOTICE
-    assert upgrade_findings.list_findings(upgrade(of(traced())), NOWHERE) == []
+    assert upgrade_findings.list_upgrade_findings(upgrade(of(traced())), NOWHERE) == []
 
 
 @pytest.mark.parametrize("message", ["100 %, a: b\nc\r\nd", "50%25, ::error::no"])
@@ -78,16 +78,16 @@ def test_no_more_annotations_than_are_shown(count, shown):
 def test_code_scanning_is_given_the_pin_of_what_has_no_other_line():
     """A finding stands at its package's pin, and without one it has no place."""
     pinned = PinnedRepository(Path("/nowhere"), "requirements/locked.txt", {"package": 4})
-    (run,) = ci_formats.build_sarif(upgrade_findings.list_findings(upgrade(CHANGED), pinned))[
-        "runs"
-    ]
+    (run,) = ci_formats.build_sarif(
+        upgrade_findings.list_upgrade_findings(upgrade(CHANGED), pinned)
+    )["runs"]
     places = [place["physicalLocation"] for row in run["results"] for place in row["locations"]]
     pins = [(row["artifactLocation"]["uri"], row["region"]["startLine"]) for row in places]
     assert pins == [("requirements/locked.txt", 4)] * 4
     assert len({row["partialFingerprints"]["rlregress/v1"] for row in run["results"]}) == 4
-    (run,) = ci_formats.build_sarif(upgrade_findings.list_findings(upgrade(CHANGED), NOWHERE))[
-        "runs"
-    ]
+    (run,) = ci_formats.build_sarif(
+        upgrade_findings.list_upgrade_findings(upgrade(CHANGED), NOWHERE)
+    )["runs"]
     assert [row["locations"] for row in run["results"]] == [[]] * 4
 
 
@@ -99,11 +99,13 @@ def test_a_pin_is_found_in_the_lock_file(tmp_path, monkeypatch):
     monkeypatch.setenv("CI_PROJECT_DIR", str(tmp_path))
     result = upgrade(CHANGED)
     new = replace(result.new, lock=lock)
-    repository = upgrade_command._find_repository(replace(result, new=new))
+    repository = upgrade_command._find_pinned_repository(replace(result, new=new))
     assert repository.locate_pin(["stable-baselines3"]) == ("sub/new.txt", 3)
     assert repository.locate_pin(["torch", "x"]) == ("sub/new.txt", 2)
     monkeypatch.setenv("CI_PROJECT_DIR", str(tmp_path / "elsewhere"))
-    assert upgrade_command._find_repository(replace(result, new=new)).locate_pin(["torch"]) == (
+    assert upgrade_command._find_pinned_repository(replace(result, new=new)).locate_pin(
+        ["torch"]
+    ) == (
         "",
         1,
     )
@@ -114,7 +116,7 @@ def test_a_comment_is_found_again_and_fits():
     brief = ["a==1 → b==2: regressed", "Not judged: x.", "What changed: y.", "Next: z.", "today"]
     text = "".join(f"line {n} é\n" for n in range(20_000))
     for report in ("short\n", text):
-        message = ci_formats.make_comment(ci_formats.UPGRADE, brief, report)
+        message = ci_formats.make_pull_request_comment(ci_formats.UPGRADE, brief, report)
         assert message.startswith(ci_formats.UPGRADE + "\n### a==1 → b==2: regressed")
         assert len(message) <= ci_formats.COMMENT
         assert message.count("<details>") == message.count("</details>") == 1
@@ -126,12 +128,12 @@ def test_a_comment_is_found_again_and_fits():
 def test_a_summary_is_cut_by_bytes():
     """Lines beyond GitHub's limit are left out; letters may be several bytes."""
     text = "é" * 9 + "\n"
-    assert ci_formats.cut_text(text * 3, 57) == text * 3
-    cut = ci_formats.cut_text(text * 30, 200)
+    assert ci_formats.cut_text_after_line(text * 3, 57) == text * 3
+    cut = ci_formats.cut_text_after_line(text * 30, 200)
     assert len(cut.encode()) <= 200
     assert cut.startswith(text)
     assert "30 lines in all" in cut
-    assert ci_formats.cut_text(text * 30, 20) == ""
+    assert ci_formats.cut_text_after_line(text * 30, 20) == ""
 
 
 def test_a_summary_leaves_room_for_what_is_there(tmp_path, monkeypatch):
@@ -139,14 +141,14 @@ def test_a_summary_leaves_room_for_what_is_there(tmp_path, monkeypatch):
     summary = tmp_path / "summary"
     summary.write_text("x" * (ci_formats.SUMMARY - 500))
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
-    upgrade_command.write(upgrade(CHANGED), tmp_path / "report", FACTS)
+    upgrade_command.write_upgrade_report(upgrade(CHANGED), tmp_path / "report", FACTS)
     assert ci_formats.SUMMARY - 500 < summary.stat().st_size <= ci_formats.SUMMARY
     assert "lines in all" in summary.read_text()
 
 
 def test_the_unit_test_report_counts_what_it_holds():
     """Differences fail; entries that were not checked are skipped, not passed."""
-    root = ElementTree.fromstring(ci_formats.format_junit(upgrade(CHANGED), 12.0))
+    root = ElementTree.fromstring(ci_formats.format_upgrade_as_junit(upgrade(CHANGED), 12.0))
     (suite,) = root
     cases = {case.get("name"): [child.tag for child in case] for case in suite}
     assert cases == {
@@ -159,7 +161,7 @@ def test_the_unit_test_report_counts_what_it_holds():
     assert counts == {"tests": 7, "failures": 4, "skipped": 3, "errors": 0}
     assert all(case.get("classname") for case in suite)
     both = ElementTree.fromstring(
-        ci_formats.format_junit(upgrade(CHANGED, other_packages=[GONE]), 12.0)
+        ci_formats.format_upgrade_as_junit(upgrade(CHANGED, other_packages=[GONE]), 12.0)
     )
     assert [len(suite.findall("*/failure")) for suite in both] == [4, 1]
 
@@ -168,7 +170,7 @@ def test_the_unit_test_report_is_xml_whatever_is_told():
     """An error may quote what no XML can hold."""
     rows = [replace(row, text="a\x00\x1b[2J\ufffe<b>") for row in missing()]
     root = ElementTree.fromstring(
-        ci_formats.format_junit(upgrade(of(PARTED, not_probed=rows)), 12.0)
+        ci_formats.format_upgrade_as_junit(upgrade(of(PARTED, not_probed=rows)), 12.0)
     )
     (skipped,) = root.iter("skipped")
     assert skipped.get("message") == "cannot run here: new: a\\x00\\x1b[2J\\ufffe<b>"
@@ -183,7 +185,7 @@ def test_the_last_lines_say_what_to_do_next(monkeypatch, tmp_path, in_brief):
     monkeypatch.chdir(tmp_path)
     script = {"script": Path("mine.py")}
     options = Options("a==1", "b==2", Path("report"), script=script, say=lines.append)
-    assert upgrade_command.judge(options, in_brief) == 1
+    assert upgrade_command.judge_and_report_upgrade(options, in_brief) == 1
     command = "rlregress upgrade a==1 b==2 --script mine.py"
     assert f"<code>{command}</code>" in (tmp_path / "report" / "upgrade.html").read_text()
     step = "Read the lines that changed: a formula is no longer the documented one."

@@ -20,7 +20,7 @@ from rlregress.errors import UserError
 from rlregress.model import differences as model
 from rlregress.model.recorded_traces import VERSIONS
 from rlregress.progress import Durations
-from rlregress.trace.child_processes import Deadline, OutOfTime, limit_processes, note_cut
+from rlregress.trace.child_processes import Deadline, OutOfTime, limit_processes, note_skipped_task
 from rlregress.trace.recording_processes import Runtime
 from rlregress.upgrade import cascade
 from rlregress.upgrade.evidence import runtime_process, version_fingerprints
@@ -33,7 +33,7 @@ from rlregress.upgrade.versions.prepared_versions import PreparedVersion
 from rlregress.upgrade.versions.requested import RequestedVersion
 from tools.tests.upgrade.small_packages import edit_copy
 
-SB3 = frameworks.get("sb3")
+SB3 = frameworks.get_adapter("sb3")
 FILE = f"{SB3.framework.modules[0]}/sac/sac.py"
 
 
@@ -46,15 +46,15 @@ def branch(tmp_path):
 @pytest.fixture
 def judge(cache, tmp_path, monkeypatch):
     """Judge an upgrade by SAC's details and trainings; return the exit code and the report."""
-    requested = [d for d in registry.all_details() if d.id.startswith("sac.critic_loss")]
-    monkeypatch.setattr(registry, "all_details", lambda: requested)
+    requested = [d for d in registry.list_details() if d.id.startswith("sac.critic_loss")]
+    monkeypatch.setattr(registry, "list_details", lambda: requested)
 
     def judged(old, new, algorithms=("sac",)):
         options = Options(
             old, new, tmp_path / "report", algorithms=algorithms, scenarios=[], returns=False,
             files=False, say=print,
         )  # fmt: skip
-        code = upgrade_command.judge(options)
+        code = upgrade_command.judge_and_report_upgrade(options)
         return code, json.loads((tmp_path / "report" / "upgrade.json").read_text())
 
     return judged
@@ -126,7 +126,7 @@ INTERRUPTED = """
 import json, sys
 from pathlib import Path
 from rlregress.trace import recording_processes
-from rlregress.inside.run_record import write_atomically
+from rlregress.inside.run_record import write_text_atomically
 from rlregress.upgrade import cascade
 from rlregress.upgrade.evidence import version_fingerprints
 from rlregress.upgrade.upgrade_options import Options
@@ -140,14 +140,15 @@ def ask(version, module, job, kept):
     if not kept.is_file():
         with log.open("a") as file:
             print(version.label, kept.name, file=file)
-        write_atomically(kept, json.dumps({"algorithms": ["sac", "td3"], **lists, **maps}))
+        write_text_atomically(kept, json.dumps({"algorithms": ["sac", "td3"], **lists, **maps}))
     return json.loads(kept.read_text())
 
 def start(module, version):
     assert module == "batch"
     return [version.python, "-c", sys.argv[4], version.label, *sys.argv[1:3]]
 
-version_fingerprints.runtime_process.run_module, recording_processes.start_command = ask, start
+version_fingerprints.runtime_process.run_module_on_version = ask
+recording_processes.make_start_command = start
 options = Options(
     "installed", sys.argv[3], Path("report"), ["sb3"], scenarios=[], returns=False, workers=1,
     trace_all=True, files=False,
@@ -170,7 +171,8 @@ for job in (job for jobs in lists for job in jobs):
         while os.getppid() == gate:
             time.sleep(0.1)
         sys.exit(1)
-    step = {"kind": "step", "name": "x", "at": None, "parts": {"reward": events.make_part(1.0)}}
+    parts = {"reward": events.make_event_part(1.0)}
+    step = {"kind": "step", "name": "x", "at": None, "parts": parts}
     events.write_trace(job["output"], {"failure": "", "seeded": [], "lines": {}}, [step])
     print(job["name"], 0, 0.1, sep="\\t", flush=True)
 """
@@ -217,10 +219,12 @@ def test_a_stage_has_time_to_start_its_processes(monkeypatch):
     monkeypatch.setattr(progress, "estimate_slowdown", lambda: 4.0)
     monkeypatch.setattr(progress, "read_durations", lambda: Durations(1.0, 1.0, 5.0, {}))
     options = Options(minutes=2.0)
-    seconds_left = {stage: options.until(stage) - time.time() for stage in ("details", "causes")}
+    seconds_left = {
+        stage: options.time_limit_of_stage(stage) - time.time() for stage in ("details", "causes")
+    }
     assert seconds_left == pytest.approx({"details": 60.0, "causes": 90.0}, abs=1.0)
     short = Options(minutes=0.5)
-    assert short.until("traces") == short.deadline.at
+    assert short.time_limit_of_stage("traces") == short.deadline.at
 
 
 @pytest.mark.parametrize(("workers", "shares"), [(1, [50.0, 100.0]), (2, [100.0, 100.0])])
@@ -228,7 +232,7 @@ def test_with_one_process_the_old_version_leaves_time_for_the_new_one(tmp_path, 
     """A time up to which one version alone is probed would compare nothing."""
     both, folders, now = (Runtime("old"), Runtime("new")), (tmp_path, tmp_path), time.time()
     with Runtimes(both, folders, workers) as runtimes:
-        ends = runtimes.measure_each_version(
+        ends = runtimes.call_for_each_version(
             "x", lambda runtime, path, until: until - now, until=now + 100
         )
         assert [end.result() for end in ends] == pytest.approx(shares, abs=1.0)
@@ -243,9 +247,9 @@ def test_details_without_an_answer_in_time_take_nothing_else_with_them():
     options = Options("x", "y", Path("report"), algorithms=("sac",), scenarios=[])
     with limit_processes(deadline):
         prints = cascade._wait_for_probes(futures, SB3)
-        trainings, one_sided = cascade._choose_trainings([SB3], [prints], options)
+        trainings, one_sided = cascade._choose_trainings_to_trace([SB3], [prints], options)
     assert [fingerprint.found for fingerprint in prints] == [{}, {}]
-    (entry, _) = entries.list_defaults(
+    (entry, _) = entries.make_default_entries(
         [], version_fingerprints.list_unread_defaults(*prints), "sb3"
     )
     assert (entry.state, entry.is_late) == (model.CANNOT, True)
@@ -266,7 +270,7 @@ def test_an_upgrade_that_had_too_little_time_is_continued(cache):
             report.append((folder / "sac.trace").exists())
             (folder / "sac.trace").touch()
             if is_cut:
-                note_cut("the rest")
+                note_skipped_task("the rest")
     assert report == [False, True, False]
 
 
@@ -279,17 +283,17 @@ def test_answers_that_time_did_not_allow_are_not_kept(tmp_path, monkeypatch, why
         path.touch()
         return {"observed": {"gae.formula library": {"error": "", "why": why}}}
 
-    monkeypatch.setattr(runtime_process, "run_module", run_module)
-    version_fingerprints.probe_version(Runtime("old"), path, SB3, [])
+    monkeypatch.setattr(runtime_process, "run_module_on_version", run_module)
+    version_fingerprints.probe_details_on_version(Runtime("old"), path, SB3, [])
     assert path.exists() == is_kept
 
 
 def test_a_training_of_one_version_belongs_to_its_framework():
     """One that a framework lost is not hidden by another framework that gained its name."""
-    adapters = [frameworks.get("sb3"), frameworks.get("torchrl")]
+    adapters = [frameworks.get_adapter("sb3"), frameworks.get_adapter("torchrl")]
     with_, without = (Fingerprint({}, names, {}) for names in (("sac", "td3"), ("sac",)))
     options = Options("x", "y", Path("report"), scenarios=[])
-    _, one_sided = cascade._choose_trainings(
+    _, one_sided = cascade._choose_trainings_to_trace(
         adapters, [(with_, without), (without, with_)], options
     )
     assert one_sided == [{"td3": "old"}, {"td3": "new"}]
@@ -316,7 +320,7 @@ def test_an_interpreter_that_does_not_run_is_one_sentence(tmp_path):
     python.write_text("#!/bin/sh\necho broken >&2\nexit 1\n")
     python.chmod(0o755)
     with pytest.raises(UserError, match="cannot be used as Python: broken"):
-        interpreters.python_of(Runtime("old", python=str(python)))
+        interpreters.find_runtime_python(Runtime("old", python=str(python)))
 
 
 def test_bad_input_is_one_sentence_and_exit_code_two(cache, tmp_path, command):
@@ -335,7 +339,7 @@ def test_bad_input_is_one_sentence_and_exit_code_two(cache, tmp_path, command):
 def test_the_state_of_a_version_changes_with_its_code(cache, branch, monkeypatch):
     """A changed copy on the path is another version, although its versions are the same."""
     version = PreparedVersion(RequestedVersion("installed"), Runtime("old"), "installed")
-    before = state.digest_state(version, [SB3])
-    assert state.digest_state(version, [SB3]) == before
-    monkeypatch.setattr(state, "digest_files", lambda adapter: {"module": "other"})
-    assert state.digest_state(version, [SB3]) != before
+    before = state.digest_version_state(version, [SB3])
+    assert state.digest_version_state(version, [SB3]) == before
+    monkeypatch.setattr(state, "digest_framework_files", lambda adapter: {"module": "other"})
+    assert state.digest_version_state(version, [SB3]) != before

@@ -67,7 +67,9 @@ def load_user_file(path, loader="", observations="", environment=""):
 
 def entry(old, new):
     """The one entry of what two versions loaded."""
-    (listed,) = entries.list_saved_files(saved_files_comparison.judge_kinds(old, new), "sb3")
+    (listed,) = entries.make_saved_file_entries(
+        saved_files_comparison.compare_loaded_kinds(old, new), "sb3"
+    )
     return listed
 
 
@@ -78,7 +80,7 @@ def agents(tmp_path_factory):
 
     def save(name):
         if not (folder / f"{name}.zip").exists():
-            (saving,) = frameworks.get("sb3").load.saved_files()[name]
+            (saving,) = frameworks.get_adapter("sb3").load.list_saved_files()[name]
             saving.train(lambda discrete=False: Ends(discrete=discrete), 1).save(folder / name)
         return folder
 
@@ -88,7 +90,7 @@ def agents(tmp_path_factory):
 @pytest.mark.parametrize("name", every(2, ["ppo", "a2c", "sac", "td3", "dqn"]))
 def test_the_file_of_an_agent_tells_its_algorithm(agents, name):
     """The class that wrote it loads it; parameters, settings and actions are compared."""
-    loaded = load.user_agent(str(agents(name) / f"{name}.zip"))
+    loaded = load.load_user_agent(str(agents(name) / f"{name}.zip"))
     assert type(loaded) is getattr(stable_baselines3, name.upper())
     own = load_user_file(agents(name) / f"{name}.zip")
     listed = entry(own, own)
@@ -154,7 +156,7 @@ def test_a_loader_builds_what_the_file_does_not_tell(tmp_path):
 @pytest.mark.nightly
 def test_a_loader_reads_the_checkpoint_of_a_trainer_of_torchrl(tmp_path):
     """Its actor alone, with the parameters that the trainer has saved."""
-    _, training, _ = frameworks.get("torchrl").load.saved_files()["ppo"]
+    _, training, _ = frameworks.get_adapter("torchrl").load.list_saved_files()["ppo"]
     (kind,) = training.kinds
     kind.save(training.train(lambda discrete=False: Ends(discrete=discrete), 1), str(tmp_path))
     (path,) = tmp_path.iterdir()
@@ -205,7 +207,7 @@ def act(agent, observations):
 def weights(tmp_path_factory):
     """Return the file of a CleanRL script, and observations for it."""
     folder = tmp_path_factory.mktemp("weights")
-    saving = frameworks.get("cleanrl").load.saved_files()
+    saving = frameworks.get_adapter("cleanrl").load.list_saved_files()
     if "ppo" not in saving:
         pytest.skip("this copy of CleanRL trains no PPO; CLEANRL_HOME names a checkout that does")
     (training,) = saving["ppo"]

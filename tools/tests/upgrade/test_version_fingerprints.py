@@ -26,7 +26,7 @@ def _probed(probe, seconds=0.0):
         time.sleep(seconds)
         return {(SCALE, "library"): probe}
 
-    return SmallAdapter({"probes": probes}, version="1.0", modules=("probed",))
+    return SmallAdapter({"list_probes": probes}, version="1.0", modules=("probed",))
 
 
 def _raising(error):
@@ -48,7 +48,7 @@ def _raising(error):
 )
 def test_why_a_probe_has_no_answer(monkeypatch, error, why):
     """A missing package of others is told from code of the framework that is gone or unknown."""
-    monkeypatch.setattr(frameworks, "get", lambda name: _probed(_raising(error)))
+    monkeypatch.setattr(frameworks, "get_adapter", lambda name: _probed(_raising(error)))
     answer = probe_worker.probe_adapter("probed", {SCALE: {}})["observed"][f"{SCALE} library"]
     assert answer["why"] == why
 
@@ -59,7 +59,7 @@ SLOW_IMPORT = _probed(lambda _: [1.0], seconds=1.5)
 @pytest.mark.parametrize("adapter", [SLOW_IMPORT, _probed(lambda _: time.sleep(600))])
 def test_a_probe_that_time_is_over_for_is_late(monkeypatch, adapter):
     """Wherever the worker is then: it ends with all its answers, and not with an error."""
-    monkeypatch.setattr(frameworks, "get", lambda name: adapter)
+    monkeypatch.setattr(frameworks, "get_adapter", lambda name: adapter)
     # what takes long before the first probe is done
     probe_worker.probe_adapter("probed", {})
     answers = probe_worker.probe_adapter("probed", {SCALE: {}}, until=time.time() + 1)
@@ -78,7 +78,7 @@ def _answer(*observed):
 
 def test_fingerprints_are_compared_by_variant():
     """Probed and the same, probed and different, and not probed: on one version or on both."""
-    expected = registry.get(SCALE).expected()
+    expected = registry.get_detail(SCALE).compute_expected_vectors()
     half, none = (_answer(*np.atleast_1d(expected[name])) for name in ("half", "none"))
     gone = Answer(variant=None, observed=None, text="no cv2", why="package")
     old = _print(one=half, two=half, three=gone, four=gone)
@@ -96,7 +96,7 @@ def test_details_that_neither_version_has_are_not_probed():
 
     What is documented of one of the versions, or absent from one alone, is a gap.
     """
-    half = _answer(*np.atleast_1d(registry.get(SCALE).expected()["half"]))
+    half = _answer(*np.atleast_1d(registry.get_detail(SCALE).compute_expected_vectors()["half"]))
     gone = Answer(variant=None, observed=None, text="Unprobed: 1.0 has no trainer", why="absent")
     old, new = _print(one=half, two=gone, three=gone), _print(one=half, two=gone, three=half)
     details = version_fingerprints.compare_fingerprints(
@@ -115,7 +115,7 @@ def test_details_that_neither_version_has_are_not_probed():
 
 def test_details_of_other_versions_are_those_that_are_documented_of_none_of_these():
     """TorchRL installs its programs from 0.10.0 on; its losses are documented of all versions."""
-    adapter = frameworks.get("torchrl")
+    adapter = frameworks.get_adapter("torchrl")
     later = attribution.find_cells_of_other_versions(adapter, "0.9.1", "0.9.2")
     assert ("atari.fire_reset", "script") in later
     assert (SCALE, "library") not in later
@@ -127,7 +127,7 @@ def test_details_of_other_versions_are_those_that_are_documented_of_none_of_thes
 
 def test_two_unknown_answers_that_differ_are_a_change():
     """Where no variant matches on either version, the numbers decide, finite or not."""
-    size = len(np.atleast_1d(registry.get(SCALE).expected()["half"]))
+    size = len(np.atleast_1d(registry.get_detail(SCALE).compute_expected_vectors()["half"]))
     first, second, nan = (_answer(*[x] * size) for x in (77.0, 78.0, float("nan")))
     assert (
         len(version_fingerprints.compare_fingerprints(_print(x=first), _print(x=second)).changed)
@@ -140,7 +140,7 @@ def test_two_unknown_answers_that_differ_are_a_change():
 
 def test_what_is_recognised_is_listed_first_and_has_a_consequence():
     """Numbers that no variant explains have no known consequence."""
-    expected = registry.get(SCALE).expected()
+    expected = registry.get_detail(SCALE).compute_expected_vectors()
     half, none = (_answer(*np.atleast_1d(expected[name])) for name in ("half", "none"))
     unknown = _answer(*np.full(np.atleast_1d(expected["half"]).shape, 77.0))
     details = version_fingerprints.compare_fingerprints(

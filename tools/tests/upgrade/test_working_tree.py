@@ -14,7 +14,11 @@ from rlregress.upgrade.versions import installed, prepared_versions, requested
 from rlregress.upgrade.versions.resolved import ResolvedVersion
 from tools.tests.nightly import all_frameworks
 
-PACKAGES = [name for name in frameworks.names() if frameworks.get(name).framework.modules]
+PACKAGES = [
+    name
+    for name in frameworks.list_framework_names()
+    if frameworks.get_adapter(name).framework.modules
+]
 #: where the package lies in the folder of a clone, and what is named on the command line.
 LAYOUTS = {
     "clone": ("clone", "clone"),
@@ -34,7 +38,7 @@ def clone(tmp_path):
     """A folder with a framework's package, and the folder that is named."""
 
     def write(name, layout="clone"):
-        module = frameworks.get(name).framework.modules[0]
+        module = frameworks.get_adapter(name).framework.modules[0]
         below, named = LAYOUTS[layout]
         package = tmp_path / below / module
         package.mkdir(parents=True)
@@ -45,15 +49,17 @@ def clone(tmp_path):
 
 
 def _prepared(name, folder):
-    version = ResolvedVersion("new", requested.parse(folder))
-    return prepared_versions.prepare_version(version, [frameworks.get(name)])
+    version = ResolvedVersion("new", requested.parse_requested_version(folder))
+    return prepared_versions.prepare_version(version, [frameworks.get_adapter(name)])
 
 
 def _version(name, prepared):
     """Return the adapter's version in a process of that version."""
-    code = f"from rlregress import frameworks; print(frameworks.get('{name}').code.version())"
+    code = (
+        f"from rlregress import frameworks; print(frameworks.get_adapter('{name}').code.version())"
+    )
     return subprocess.run(
-        [sys.executable, "-c", code], env=prepared.runtime.environment(), cwd="/",
+        [sys.executable, "-c", code], env=prepared.runtime.make_environment_variables(), cwd="/",
         capture_output=True, text=True, check=True,
     ).stdout.strip()  # fmt: skip
 
@@ -69,11 +75,11 @@ def test_a_tree_is_a_package_wherever_it_lies(clone, tmp_path, name, layout):
 @pytest.mark.parametrize("name", all_frameworks(PACKAGES))
 def test_a_tree_needs_no_metadata(clone, monkeypatch, name):
     """A clone of a package that is not installed has a version that no documentation covers."""
-    monkeypatch.setattr(installed, "version", lambda package: None)
+    monkeypatch.setattr(installed, "find_installed_version", lambda package: None)
     prepared = _prepared(name, clone(name))
     assert _version(name, prepared) == "0+unknown"
     (lacks,) = [line for line in prepared.not_checked if "version" in line]
-    module = frameworks.get(name).framework.modules[0]
+    module = frameworks.get_adapter(name).framework.modules[0]
     assert lacks == f"what is documented of its version, as {module} states none"
     assert f"  not checked: {lacks}" in prepared.lines
 
@@ -101,7 +107,9 @@ def test_a_tree_has_the_version_that_it_states(clone, file, text):
 
 def test_a_copy_has_the_version_of_what_it_was_copied_from(clone):
     """A copy that states no version has that of the installed package."""
-    assert _version("sb3", _prepared("sb3", clone("sb3"))) == installed.version("stable-baselines3")
+    assert _version("sb3", _prepared("sb3", clone("sb3"))) == installed.find_installed_version(
+        "stable-baselines3"
+    )
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -122,4 +130,4 @@ def test_a_package_of_an_environment_is_refused(tmp_path):
     package.mkdir(parents=True)
     (package / "__init__.py").write_text("")
     with pytest.raises(UserError, match="is a package of an environment; expected that"):
-        requested.parse(str(package))
+        requested.parse_requested_version(str(package))

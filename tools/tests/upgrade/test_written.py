@@ -13,7 +13,7 @@ from rlregress.model import differences, explain
 from rlregress.model.recorded_traces import LOST
 from rlregress.trace import jobs, recording_processes
 from rlregress.trace.recording_processes import Runtime
-from rlregress.trace.trace_comparison import compare, mark_unsteady
+from rlregress.trace.trace_comparison import compare_traces, mark_unsteady_parts
 from rlregress.upgrade.verdict import entries
 from tools.tests.upgrade import small_traces
 from tools.tests.upgrade.small_packages import edit_copy
@@ -37,8 +37,8 @@ ROWS = [
 def record(script, output, runtime=None):
     """The trace of a script; it has to end well."""
     job = jobs.build_script_job(script, (), (), 0)
-    trace = recording_processes.record(
-        job, output, runtime or recording_processes.current_runtime("old")
+    trace = recording_processes.record_trace(
+        job, output, runtime or recording_processes.make_current_runtime("old")
     )
     assert not trace.failure
     return trace
@@ -55,7 +55,7 @@ def plain(tmp_path_factory):
             script = folder / "train.py"
             script.write_text(TABLE["scripts"][name])
             first, second = (record(script, folder / f"{n}.trace") for n in range(2))
-            traces[name] = script, mark_unsteady(first, second)
+            traces[name] = script, mark_unsteady_parts(first, second)
         return traces[name]
 
     return recorded
@@ -67,9 +67,9 @@ def test_a_fault_in_what_is_written_is_named_and_a_rewrite_is_not(kind, row, pla
     pytest.importorskip({"sb3": "stable_baselines3"}.get(row["script"], row["script"]))
     script, old = plain(row["script"])
     edits = [(row["old"], row["new"]), *row.get("then", ())]
-    copy = edit_copy(frameworks.get(row["script"]), row["file"], tmp_path / "copy", *edits)
+    copy = edit_copy(frameworks.get_adapter(row["script"]), row["file"], tmp_path / "copy", *edits)
     runtime = replace(Runtime("new"), paths=(copy,))
-    comparison = compare(old, record(script, tmp_path / "new.trace", runtime))
+    comparison = compare_traces(old, record(script, tmp_path / "new.trace", runtime))
     if kind == "rewrite":
         assert comparison.verdict == "equal", explain.describe_divergence(comparison.first)
     else:
@@ -95,7 +95,7 @@ def test_what_is_written_decides_the_entry_of_its_training(old, new, repeated, s
     """It differs with file, place and values; a file that is not compared is not the same."""
     repetitions = repeated and tuple(trace(row=text) for text in repeated)
     compared = small_traces.compare_training("x", trace(**old), trace(**new), lambda _: repetitions)
-    entry = entries.make_traced(compared, "sb3")
+    entry = entries.make_compared_training_entry(compared, "sb3")
     assert entry.state == state
     assert reason in entry.reason
     assert compared.repeats

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from rlregress.errors import UserError
-from rlregress.model.quantities import returns_scale
-from rlregress.model.verdict import worst_verdict
-from rlregress.verdicts.effect import welch_interval
-from rlregress.verdicts.looks import single_look
-from rlregress.verdicts.permutation import permutation_p_values
+from rlregress.model.quantities import compute_returns_scale
+from rlregress.model.verdict import find_worst_verdict
+from rlregress.verdicts.effect import compute_welch_interval
+from rlregress.verdicts.looks import make_single_look
+from rlregress.verdicts.permutation import compute_permutation_p_values
 from rlregress.verdicts.rules import CellSample, Rules
-from rlregress.verdicts.sequential import build_verdicts, take_looks
-from rlregress.verdicts.stability import check_stability
+from rlregress.verdicts.sequential import build_verdicts_of_course, take_possible_looks
+from rlregress.verdicts.stability import check_stability_of_baseline
 from tools.tests.simulations.laws import LAWS
 from tools.tests.simulations.simulate_gates import evidence_of, judge_sessions
 from tools.tests.verdicts.three_looks import healthy
@@ -23,8 +23,10 @@ from tools.tests.verdicts.three_looks import healthy
 
 def judge_cells(cells, **rules):
     """Verdicts of cells, each by one look at all of its new runs."""
-    looks = {name: single_look(np.size(cell.new) + cell.failed) for name, cell in cells.items()}
-    return build_verdicts(take_looks(cells, looks, Rules(**rules)))
+    looks = {
+        name: make_single_look(np.size(cell.new) + cell.failed) for name, cell in cells.items()
+    }
+    return build_verdicts_of_course(take_possible_looks(cells, looks, Rules(**rules)))
 
 
 def judge_one(stored, new, **options):
@@ -129,12 +131,12 @@ def test_at_a_ceiling_the_power_is_a_count_of_seeds():
 
 def test_negative_and_vanishing_means_have_a_sane_scale():
     """Reacher's -4 to -6 is a drop of half; a mean near zero is measured in its spread."""
-    assert returns_scale([-4.0, -4.2, -3.8]) == pytest.approx(4.0)
+    assert compute_returns_scale([-4.0, -4.2, -3.8]) == pytest.approx(4.0)
     verdict = judge_one(healthy(1, 10, -4.0, 0.2), healthy(2, 5, -6.0, 0.2))
     assert verdict.verdict == "regressed"
     assert verdict.effect_fraction == pytest.approx(-0.5, abs=0.1)
-    assert returns_scale([-300.0, 300.0, 1.0, -1.0]) == pytest.approx(244.9, abs=0.1)
-    assert returns_scale([0.0, 0.0]) == 1.0
+    assert compute_returns_scale([-300.0, 300.0, 1.0, -1.0]) == pytest.approx(244.9, abs=0.1)
+    assert compute_returns_scale([0.0, 0.0]) == 1.0
 
 
 def test_ceilings_where_nothing_changed_leave_their_group_at_one_half():
@@ -170,10 +172,10 @@ def test_more_cells_make_every_cell_less_certain():
 
 def test_the_worst_verdict_of_a_session():
     """Regressed comes before inconclusive, improved and holds; nothing judged is inconclusive."""
-    assert worst_verdict(["holds", "improved", "inconclusive", "regressed"]) == "regressed"
-    assert worst_verdict(["holds", "improved"]) == "improved"
-    assert worst_verdict(["inconclusive", "improved"]) == "inconclusive"
-    assert worst_verdict([]) == judge_cells({}).verdict == "inconclusive"
+    assert find_worst_verdict(["holds", "improved", "inconclusive", "regressed"]) == "regressed"
+    assert find_worst_verdict(["holds", "improved"]) == "improved"
+    assert find_worst_verdict(["inconclusive", "improved"]) == "inconclusive"
+    assert find_worst_verdict([]) == judge_cells({}).verdict == "inconclusive"
 
 
 @pytest.mark.parametrize(("options", "message"), [
@@ -193,7 +195,7 @@ def test_the_interval_covers_as_stated():
     for law in LAWS.values():
         for _ in range(250):
             stored, new = law(rng, (10,), 0.0), law(rng, (5,), 0.3)
-            low, high = welch_interval(stored, new) or (-0.3, -0.3)
+            low, high = compute_welch_interval(stored, new) or (-0.3, -0.3)
             covered.append(low <= -0.3 <= high)
     assert 0.92 < np.mean(covered) < 0.975  # 2 000 cases: error 0.005
 
@@ -203,7 +205,9 @@ def test_the_simulation_keeps_the_floor():
     rng = np.random.default_rng(17)
     stored, new = rng.normal(1000, 1, (1, 1, 8, 10)), rng.normal(980, 1, (1, 1, 8, 5))
     for floor, rejected in ((0.05, False), (0.01, True)):
-        judged = judge_sessions(evidence_of(stored, new, (5,), rng), single_look(5), floor=floor)
+        judged = judge_sessions(
+            evidence_of(stored, new, (5,), rng), make_single_look(5), floor=floor
+        )
         assert np.all(judged.cell_drop == rejected)
         assert np.all(judged.group_drop == rejected)
 
@@ -223,9 +227,11 @@ def test_the_admission_check_bounds_an_unlucky_baseline():
     rng, exceeds, unlucky = np.random.default_rng(16), [], []
     for _ in range(100):
         baseline = rng.standard_normal(10)
-        check = check_stability(baseline, 10, repetitions=200)
+        check = check_stability_of_baseline(baseline, 10, repetitions=200)
         nights = rng.standard_normal((200, 10))
-        p = permutation_p_values(np.tile(baseline, (200, 1)), nights, rng, 2_000, 2_000).drop
+        p = compute_permutation_p_values(
+            np.tile(baseline, (200, 1)), nights, rng, 2_000, 2_000
+        ).drop
         exceeds.append(np.mean(p < 0.05) > check.unlucky)
         unlucky.append(check.unlucky)
         assert check.expected < check.unlucky
@@ -235,6 +241,8 @@ def test_the_admission_check_bounds_an_unlucky_baseline():
 
 def test_the_admission_check_speaks():
     """The sentence names both rates; a baseline of one run is refused."""
-    assert "as in 1 of 20 baselines" in str(check_stability(healthy(1, 10), 5, repetitions=100))
+    assert "as in 1 of 20 baselines" in str(
+        check_stability_of_baseline(healthy(1, 10), 5, repetitions=100)
+    )
     with pytest.raises(UserError, match="at least 2 finite stored returns"):
-        check_stability([1.0], 5)
+        check_stability_of_baseline([1.0], 5)

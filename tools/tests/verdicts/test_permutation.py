@@ -9,16 +9,20 @@ import pytest
 from scipy import stats
 
 from rlregress.errors import UserError
-from rlregress.verdicts.family import combine_mid_p, holm_adjust, holm_by_name
+from rlregress.verdicts.family import (
+    adjust_by_holm,
+    adjust_by_holm_with_names,
+    combine_mid_p_values,
+)
 from rlregress.verdicts.permutation import (
     FEW_DRAWS,
     FEW_EXTREME,
     MORE_DRAWS,
-    can_reject,
-    generator_from_contents,
-    permutation_p_value,
-    permutation_p_values,
-    smallest_p_value,
+    can_reject_at_level,
+    compute_p_values_of_one_comparison,
+    compute_permutation_p_values,
+    compute_smallest_p_value,
+    make_generator_from_values,
 )
 
 
@@ -34,21 +38,26 @@ def count_shares(stored, new):
 
 def test_three_against_three_seeds_cannot_fail_at_five_per_cent():
     """Before any verdict the test knows whether it could fail at this number of seeds."""
-    assert smallest_p_value(3, 3) == 1 / 20
-    assert not can_reject(3, 3, 0.05)
-    assert can_reject(4, 3, 0.05)
-    assert permutation_p_value([4, 5, 6], [1, 2, 3], np.random.default_rng(0)).drop == 1 / 20
+    assert compute_smallest_p_value(3, 3) == 1 / 20
+    assert not can_reject_at_level(3, 3, 0.05)
+    assert can_reject_at_level(4, 3, 0.05)
+    assert (
+        compute_p_values_of_one_comparison([4, 5, 6], [1, 2, 3], np.random.default_rng(0)).drop
+        == 1 / 20
+    )
 
 
 def test_a_monte_carlo_p_value_is_never_below_one_draw():
     """The observed arrangement is one of the draws, so no p-value is zero."""
     returns = np.arange(20) + 1e6, np.arange(20)
-    far = permutation_p_value(*returns, np.random.default_rng(0), draws=99, more_draws=999)
+    far = compute_p_values_of_one_comparison(
+        *returns, np.random.default_rng(0), draws=99, more_draws=999
+    )
     assert not far.exact
-    assert far.drop == 1 / 1000 == smallest_p_value(20, 20, draws=999)
+    assert far.drop == 1 / 1000 == compute_smallest_p_value(20, 20, draws=999)
     assert (
-        permutation_p_value(*returns, np.random.default_rng(0)).drop
-        == smallest_p_value(20, 20)
+        compute_p_values_of_one_comparison(*returns, np.random.default_rng(0)).drop
+        == compute_smallest_p_value(20, 20)
         < 1e-5
     )
 
@@ -57,12 +66,14 @@ def test_a_small_p_value_is_drawn_again_with_more():
     """A share of one or two in 20 000 draws is drawn again, to a tenth of its size."""
     rng = np.random.default_rng(5)
     stored, new = rng.normal(0, 1, 20), rng.normal(-0.8, 1, 20)
-    p = permutation_p_value(stored, new, np.random.default_rng(6))
+    p = compute_p_values_of_one_comparison(stored, new, np.random.default_rng(6))
     assert p.arrangements == MORE_DRAWS + 1
-    true = permutation_p_values([stored], [new], np.random.default_rng(7), 1_000_000).drop[0]
+    true = compute_permutation_p_values([stored], [new], np.random.default_rng(7), 1_000_000).drop[
+        0
+    ]
     assert 1e-5 < true < FEW_EXTREME / FEW_DRAWS
     assert p.drop == pytest.approx(true, abs=4 * (true / MORE_DRAWS) ** 0.5)
-    large = permutation_p_value(stored, new + 1.2, np.random.default_rng(6))
+    large = compute_p_values_of_one_comparison(stored, new + 1.2, np.random.default_rng(6))
     assert large.arrangements == FEW_DRAWS + 1
 
 
@@ -72,7 +83,10 @@ def test_drawing_again_keeps_the_level():
     returns = rng.normal(0, 1, (1000, 30))
     # at 80 draws every p-value up to one in eight is drawn again
     p = np.array(
-        [permutation_p_value(r[:15], r[15:], rng, draws=80, more_draws=800).drop for r in returns]
+        [
+            compute_p_values_of_one_comparison(r[:15], r[15:], rng, draws=80, more_draws=800).drop
+            for r in returns
+        ]
     )
     for level in (0.005, 0.05, 0.125, 0.2):
         assert np.mean(p <= level) < level + 3 * (level * (1 - level) / len(p)) ** 0.5
@@ -88,7 +102,7 @@ def test_drawing_again_keeps_the_level():
 )
 def test_exact_p_values_are_the_counted_shares(stored, new):
     """P-values of both sides and the mid-p value equal a count over all arrangements."""
-    p = permutation_p_value(stored, new, np.random.default_rng(0))
+    p = compute_p_values_of_one_comparison(stored, new, np.random.default_rng(0))
     assert p.exact
     assert (p.drop, p.gain, p.drop_mid) == pytest.approx(count_shares(stored, new), abs=1e-12)
     assert p.drop_mid + p.gain_mid == pytest.approx(1.0)
@@ -98,53 +112,57 @@ def test_monte_carlo_agrees_with_enumeration():
     """20 000 draws give the exact p-value within four standard errors."""
     rng = np.random.default_rng(1)
     stored, new = rng.normal(1.0, 1, (30, 8)), rng.normal(0.4, 1, (30, 6))
-    exact = permutation_p_values(stored, new, rng).drop
-    estimated = permutation_p_values(stored, new, rng, max_exact=0).drop
+    exact = compute_permutation_p_values(stored, new, rng).drop
+    estimated = compute_permutation_p_values(stored, new, rng, max_exact=0).drop
     error = np.sqrt(exact * (1 - exact) / 20_000) + 1 / 20_000
     assert np.all(np.abs(estimated - exact) < 4 * error)
 
 
 def test_at_a_ceiling_the_p_value_is_that_of_fishers_exact_test():
     """All stored at 1000 and three of five new seeds below: C(5,3)/C(15,3)."""
-    p = permutation_p_value([1000.0] * 10, [1000, 1000, 193, 20, 8], np.random.default_rng(0))
+    p = compute_p_values_of_one_comparison(
+        [1000.0] * 10, [1000, 1000, 193, 20, 8], np.random.default_rng(0)
+    )
     assert p.drop == pytest.approx(10 / 455)
     assert p.drop == pytest.approx(stats.fisher_exact([[3, 2], [0, 10]], "greater").pvalue)
 
 
 def test_equal_returns_give_no_evidence():
     """Without any spread p is 1 on both sides and mid-p one half."""
-    p = permutation_p_value([1000.0] * 5, [1000.0] * 5, np.random.default_rng(0))
+    p = compute_p_values_of_one_comparison([1000.0] * 5, [1000.0] * 5, np.random.default_rng(0))
     assert (p.drop, p.gain, p.drop_mid, p.gain_mid) == (1.0, 1.0, 0.5, 0.5)
 
 
 def test_the_order_of_the_runs_does_not_matter():
     """The same draws judge the same returns in another order alike."""
     stored, new = np.random.default_rng(3).random(15), np.random.default_rng(4).random(15)
-    first = permutation_p_value(stored, new, np.random.default_rng(5))
+    first = compute_p_values_of_one_comparison(stored, new, np.random.default_rng(5))
     assert not first.exact
-    assert first == permutation_p_value(stored[::-1], new[::-1], np.random.default_rng(5))
+    assert first == compute_p_values_of_one_comparison(
+        stored[::-1], new[::-1], np.random.default_rng(5)
+    )
 
 
 def test_returns_that_are_not_finite_are_refused():
     """A failed run must have been replaced before the test sees it."""
     with pytest.raises(UserError, match="not a finite number"):
-        permutation_p_value([1.0, np.nan], [1.0], np.random.default_rng(0))
+        compute_p_values_of_one_comparison([1.0, np.nan], [1.0], np.random.default_rng(0))
 
 
 def test_the_content_seeds_the_generator_whatever_the_order():
     """The same returns in another order give the same draws; other returns do not."""
-    first = generator_from_contents([1.0, 2.0, 0.0], [3.0]).random()
-    assert first == generator_from_contents([-0.0, 2.0, 1.0], [3.0]).random()
-    assert first != generator_from_contents([0.0, 1.0], [2.0, 3.0]).random()
-    assert first != generator_from_contents([1.0, 2.0, 0.0], [3.0], seed=1).random()
+    first = make_generator_from_values([1.0, 2.0, 0.0], [3.0]).random()
+    assert first == make_generator_from_values([-0.0, 2.0, 1.0], [3.0]).random()
+    assert first != make_generator_from_values([0.0, 1.0], [2.0, 3.0]).random()
+    assert first != make_generator_from_values([1.0, 2.0, 0.0], [3.0], seed=1).random()
 
 
 def test_holm_steps_down_over_names():
     """The worked example: 0.01, 0.04, 0.03 of three become 0.03, 0.06, 0.06."""
-    assert holm_by_name({"a": 0.01, "b": 0.04, "c": 0.03}) == pytest.approx(
+    assert adjust_by_holm_with_names({"a": 0.01, "b": 0.04, "c": 0.03}) == pytest.approx(
         {"a": 0.03, "b": 0.06, "c": 0.06}
     )
-    assert holm_by_name({}) == {}
+    assert adjust_by_holm_with_names({}) == {}
 
 
 def test_holm_controls_the_family_where_single_tests_do_not():
@@ -152,12 +170,12 @@ def test_holm_controls_the_family_where_single_tests_do_not():
     p = np.random.default_rng(2).random((20_000, 20))
     assert (p < 0.05).any(axis=1).mean() > 0.6
     error = np.sqrt(0.05 * 0.95 / len(p))
-    assert abs((holm_adjust(p) < 0.05).any(axis=1).mean() - 0.049) < 4 * error
+    assert abs((adjust_by_holm(p) < 0.05).any(axis=1).mean() - 0.049) < 4 * error
 
 
 def test_stouffer_adds_up_small_evidence():
     """Eight cells at p = 0.2 are a group at 0.0087; at one half they stay one half."""
-    assert combine_mid_p([0.2] * 8) == pytest.approx(0.00863, abs=5e-5)
-    assert combine_mid_p([0.5] * 8) == pytest.approx(0.5)
+    assert combine_mid_p_values([0.2] * 8) == pytest.approx(0.00863, abs=5e-5)
+    assert combine_mid_p_values([0.5] * 8) == pytest.approx(0.5)
     combined = stats.combine_pvalues([0.1, 0.7, 0.03], method="stouffer").pvalue
-    assert combine_mid_p([0.1, 0.7, 0.03]) == pytest.approx(combined)
+    assert combine_mid_p_values([0.1, 0.7, 0.03]) == pytest.approx(combined)

@@ -9,17 +9,23 @@ import re
 import numpy as np
 import pytest
 
-from rlregress.evidence import to_plain
+from rlregress.evidence import convert_to_plain_data
 from rlregress.inside import critic
 from rlregress.model import quantities
-from rlregress.model.quantities import CRITIC, DIAGNOSTICS, RETURNS, TRAINING, shares
+from rlregress.model.quantities import (
+    CRITIC,
+    DIAGNOSTICS,
+    RETURNS,
+    TRAINING,
+    compute_shares_of_error,
+)
 from rlregress.report import words
-from rlregress.verdicts.family import holm_adjust, holm_by_name
-from rlregress.verdicts.looks import single_look
-from rlregress.verdicts.permutation import permutation_p_values
-from rlregress.verdicts.power import smallest_drop
+from rlregress.verdicts.family import adjust_by_holm, adjust_by_holm_with_names
+from rlregress.verdicts.looks import make_single_look
+from rlregress.verdicts.permutation import compute_permutation_p_values
+from rlregress.verdicts.power import estimate_smallest_drop
 from rlregress.verdicts.rules import CellSample, Rules
-from rlregress.verdicts.sequential import take_looks
+from rlregress.verdicts.sequential import take_possible_looks
 from tools.tests.nightly import every
 from tools.tests.simulations import simulate_gates
 from tools.tests.simulations.simulate_gates import NOTHING, Change, draw_secondary, draw_session
@@ -59,22 +65,24 @@ def test_the_simulation_of_all_numbers_decides_as_the_check_does(change, loss, g
     """Decisions and runs of the vectorised simulation are those of judge_cells."""
     samples, judged, looks = session(change, loss, growth, 0.5)
     cells = {
-        quantity.named(str(e)): CellSample(
-            stored[0, 0, e], new[0, 0, e], group=quantity.named("g"), quantity=quantity
+        quantity.make_verdict_name(str(e)): CellSample(
+            stored[0, 0, e], new[0, 0, e], group=quantity.make_verdict_name("g"), quantity=quantity
         )
         for quantity, (stored, new) in samples.items()
         for e in range(8)
     }
     result = verdicts_at(cells, looks)
     for row, quantity in enumerate(samples):
-        group = result.groups[quantity.named("g")].verdict
+        group = result.groups[quantity.make_verdict_name("g")].verdict
         assert (group == "regressed") == judged.group_drop[0, row]
         for e in range(8):
-            verdict = result.cells[quantity.named(str(e))].verdict
+            verdict = result.cells[quantity.make_verdict_name(str(e))].verdict
             assert (verdict == "regressed") == judged.cell_drop[0, row, e]
             assert (verdict == "improved") == judged.cell_gain[0, row, e]
     for e in range(8):
-        used = max(result.cells[quantity.named(str(e))].new_seeds for quantity in samples)
+        used = max(
+            result.cells[quantity.make_verdict_name(str(e))].new_seeds for quantity in samples
+        )
         assert used == judged.runs[0, 0, e]
 
 
@@ -156,7 +164,7 @@ def test_no_growth_beyond_the_largest_error_is_detectable():
     for error, is_seen in ((0.1, True), (60.0, False)):
         cells = {f"{n} critic": critic_sample(spread - np.log(error), spread - np.log(error), "g")
                  for n in range(3)}  # fmt: skip
-        verdicts = verdicts_at(cells, single_look(5))
+        verdicts = verdicts_at(cells, make_single_look(5))
         for quantity in [*verdicts.cells.values(), *verdicts.groups.values()]:
             assert (quantity.visible_fraction is not None) == is_seen
         assert all(quantity.verdict == "inconclusive" for quantity in verdicts.cells.values())
@@ -165,19 +173,22 @@ def test_no_growth_beyond_the_largest_error_is_detectable():
 def test_holm_with_weights_by_hand():
     """The smallest p over weight is tested first, against the weight of all that is left."""
     # 0.01 / 0.8, 0.02 / 0.15, 0.01 / 0.05: sums of the weights left are 1, 0.2, 0.05
-    adjusted = holm_adjust([0.02, 0.01, 0.01], [0.15, 0.8, 0.05])
+    adjusted = adjust_by_holm([0.02, 0.01, 0.01], [0.15, 0.8, 0.05])
     np.testing.assert_allclose(adjusted, [0.02 / 0.15 * 0.2, 0.01 / 0.8, 0.02 / 0.15 * 0.2])
     p = [0.02, 0.01, 0.01]
-    np.testing.assert_allclose(holm_adjust(p, 7.0), holm_adjust(p))
-    by_name = holm_by_name({"a": 0.01, "b": 0.04}, {"a": 4.0})
+    np.testing.assert_allclose(adjust_by_holm(p, 7.0), adjust_by_holm(p))
+    by_name = adjust_by_holm_with_names({"a": 0.01, "b": 0.04}, {"a": 4.0})
     assert by_name == {"a": pytest.approx(0.0125), "b": 0.04}
 
 
 def test_the_shares_of_the_error():
     """Critics have a fifth of it where they are judged; of one quantity alone it is all."""
-    assert shares({RETURNS: 8, CRITIC: 3}) == {RETURNS: 0.8, CRITIC: pytest.approx(0.2)}
-    assert shares({RETURNS: 8, CRITIC: 0}) == {RETURNS: 1.0}
-    assert shares({}) == {}
+    assert compute_shares_of_error({RETURNS: 8, CRITIC: 3}) == {
+        RETURNS: 0.8,
+        CRITIC: pytest.approx(0.2),
+    }
+    assert compute_shares_of_error({RETURNS: 8, CRITIC: 0}) == {RETURNS: 1.0}
+    assert compute_shares_of_error({}) == {}
 
 
 def test_a_family_states_its_first_levels():
@@ -187,21 +198,21 @@ def test_a_family_states_its_first_levels():
         "b": CellSample(healthy(3, 10), healthy(4, 5), group="g"),
         "a critic": critic_sample(numbers(5, 10), numbers(6, 5), "g critic"),
     }
-    course = take_looks(cells, dict.fromkeys(cells, single_look(5)), Rules())
-    assert course.count_family(RETURNS) == (3, pytest.approx(0.04))
-    assert course.count_family(CRITIC) == (1, pytest.approx(0.01))
-    weights = course.weights(drops=True)
+    course = take_possible_looks(cells, dict.fromkeys(cells, make_single_look(5)), Rules())
+    assert course.count_family_of_quantity(RETURNS) == (3, pytest.approx(0.04))
+    assert course.count_family_of_quantity(CRITIC) == (1, pytest.approx(0.01))
+    weights = course.compute_holm_weights(drops=True)
     level = {key: weight / sum(weights.values()) for key, weight in weights.items()}
     assert level["cell", "a"] == level["group", "g"] == pytest.approx(0.8 / 3)
     assert level["cell", "a critic"] == pytest.approx(0.2)
-    result = verdicts_at(cells, single_look(5)).cells
+    result = verdicts_at(cells, make_single_look(5)).cells
     assert result["a"].hypotheses == result["a critic"].hypotheses == 4
-    p = {key: verdicts_at(cells, single_look(5)).groups["g"].p_drop for key in weights}
+    p = {key: verdicts_at(cells, make_single_look(5)).groups["g"].p_drop for key in weights}
     p |= {("cell", name): result[name].p_drop for name in cells}
-    adjusted = holm_adjust(list(p.values()), [0.8 / 3 if k[1] != "a critic" else 0.2 for k in p])
+    adjusted = adjust_by_holm(list(p.values()), [0.8 / 3 if k[1] != "a critic" else 0.2 for k in p])
     assert [course.adjusted_drop[key] for key in p] == pytest.approx(adjusted)
     critic = result["a critic"]
-    drop = smallest_drop(10, single_look(5), 1, 0.05 * 0.2).drop
+    drop = estimate_smallest_drop(10, make_single_look(5), 1, 0.05 * 0.2).drop
     assert critic.visible_drop == pytest.approx(drop * critic.stored_sd)
 
 
@@ -221,11 +232,11 @@ def test_critics_are_pooled_like_returns():
 def test_an_undecided_critic_asks_for_the_next_runs_of_its_cell():
     """The cell is accepted after five runs; a critic that is worse by half a deviation goes on."""
     cells = cell_and_critic(1.08, new=5)
-    course = take_looks(cells, dict.fromkeys(cells, LOOKS), Rules())
+    course = take_possible_looks(cells, dict.fromkeys(cells, LOOKS), Rules())
     assert course.needed == {"cell critic": 10}
     assert course.undecided == {"cell critic"}
     unchanged = cell_and_critic(1.0, new=5)
-    assert not take_looks(unchanged, dict.fromkeys(unchanged, LOOKS), Rules()).needed
+    assert not take_possible_looks(unchanged, dict.fromkeys(unchanged, LOOKS), Rules()).needed
 
 
 def test_runs_without_a_number_are_evidence_for_nothing():
@@ -234,7 +245,7 @@ def test_runs_without_a_number_are_evidence_for_nothing():
     few, many = (
         verdicts_at(
             {"cell critic": critic_sample(stored, np.where(np.arange(5) < missing, np.nan, new))},
-            single_look(5),
+            make_single_look(5),
         ).cells["cell critic"]
         for missing in (1, 2)
     )
@@ -249,7 +260,7 @@ def test_a_factor_is_that_of_the_runs_that_have_a_number():
     stored, new = numbers(1, 20), numbers(2, 5, 3.0)
     new[:2] = np.nan
     cells = {f"{n} critic": critic_sample(stored + n / 100, new + n / 100, "g") for n in range(2)}
-    verdicts = verdicts_at(cells, single_look(5))
+    verdicts = verdicts_at(cells, make_single_look(5))
     factor = np.exp(stored.mean() - new[2:].mean())
     for quantity in [*verdicts.cells.values(), *verdicts.groups.values()]:
         assert quantity.verdict == "regressed"
@@ -264,23 +275,27 @@ def test_missing_critics_have_no_power():
     """The new error is a dash, and so is the factor; no power is stated, of cell or group."""
     none = np.full(5, np.nan)
     cells = {f"{n} critic": critic_sample(numbers(n, 20), none, "g critic") for n in range(2)}
-    verdicts = verdicts_at(cells, single_look(5))
+    verdicts = verdicts_at(cells, make_single_look(5))
     for name, quantity in {**verdicts.cells, **verdicts.groups}.items():
         assert quantity.verdict == "inconclusive"
-        text = words.verdict_line(name, to_plain(quantity))
+        text = words.format_verdict(name, convert_to_plain_data(quantity))
         assert not re.search(r"\d %? ?[a-z ]+ would be detected", text + quantity.reason)
         assert "would be detected with 80 % power" in text
-        assert ("error -;" in text) if "cells" in to_plain(quantity) else (" -> - sd of " in text)
+        assert (
+            ("error -;" in text)
+            if "cells" in convert_to_plain_data(quantity)
+            else (" -> - sd of " in text)
+        )
         assert "no critic that can be compared" in quantity.reason
 
 
 def test_names_tell_quantities():
     """A critic is judged under the name of its cell with a word behind it."""
-    assert RETURNS.named("sb3-ppo") == "sb3-ppo"
-    assert CRITIC.named("sb3-ppo") == "sb3-ppo critic"
-    assert quantities.quantity_of("sb3-ppo") is RETURNS
+    assert RETURNS.make_verdict_name("sb3-ppo") == "sb3-ppo"
+    assert CRITIC.make_verdict_name("sb3-ppo") == "sb3-ppo critic"
+    assert quantities.get_quantity_of_name("sb3-ppo") is RETURNS
     for quantity in quantities.SECONDARY:
-        assert quantities.quantity_of(quantity.named("sb3-ppo")) is quantity
+        assert quantities.get_quantity_of_name(quantity.make_verdict_name("sb3-ppo")) is quantity
 
 
 # -- diagnostics -------------------------------------------------------------------------------
@@ -312,10 +327,10 @@ def test_a_diagnostic_moves_in_both_directions(mean):
 def test_a_diagnostic_asks_for_no_runs_and_costs_drops_nothing():
     """Its cell ends after five runs whatever it says; drops have all of their error."""
     cells = with_entropy(1.39)
-    course = take_looks(cells, dict.fromkeys(cells, LOOKS), Rules())
+    course = take_possible_looks(cells, dict.fromkeys(cells, LOOKS), Rules())
     assert not course.needed
-    assert course.count_family(RETURNS) == (1, 0.05)
-    assert course.count_family(ENTROPY) == (1, pytest.approx(0.05 * 0.25 / 1.05))
+    assert course.count_family_of_quantity(RETURNS) == (1, 0.05)
+    assert course.count_family_of_quantity(ENTROPY) == (1, pytest.approx(0.05 * 0.25 / 1.05))
     alone = verdicts_at({"cell": cells["cell"]}).cells["cell"]
     assert verdicts_at(cells).cells["cell"].adjusted_drop == alone.adjusted_drop
 
@@ -330,11 +345,11 @@ def test_a_small_change_of_a_diagnostic_holds():
 def test_the_p_value_of_both_directions_by_hand():
     """It is twice the smaller one-sided p-value, which is one where nothing changed."""
     cell = logged(1.38)
-    rows = permutation_p_values([cell.stored], [cell.new], np.random.default_rng(0))
+    rows = compute_permutation_p_values([cell.stored], [cell.new], np.random.default_rng(0))
     assert rows.exact
     result = verdicts_at({"cell entropy": cell}).cells["cell entropy"]
     assert result.p_gain == pytest.approx(min(1, 2 * min(rows.drop[0], rows.gain[0])))
     rng = np.random.default_rng(1)
-    many = permutation_p_values(rng.normal(size=(2000, 8)), rng.normal(size=(2000, 5)), rng)
+    many = compute_permutation_p_values(rng.normal(size=(2000, 8)), rng.normal(size=(2000, 5)), rng)
     both = 2 * np.minimum(many.drop, many.gain)
     assert abs((both < 0.05).mean() - 0.05) < 3 * (0.05 * 0.95 / 2000) ** 0.5

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from rlregress.errors import UserError
-from rlregress.verdicts.family import combine_mid_p, holm_adjust
-from rlregress.verdicts.looks import SEQUENTIAL_LOOKS, Looks, single_look
-from rlregress.verdicts.missing import suggest_cell_seeds, suggest_group_seeds
-from rlregress.verdicts.permutation import permutation_p_values
-from rlregress.verdicts.power import smallest_group_drop
+from rlregress.verdicts.family import adjust_by_holm, combine_mid_p_values
+from rlregress.verdicts.looks import SEQUENTIAL_LOOKS, Looks, make_single_look
+from rlregress.verdicts.missing import suggest_seeds_of_cell, suggest_seeds_of_group
+from rlregress.verdicts.permutation import compute_permutation_p_values
+from rlregress.verdicts.power import estimate_smallest_group_drop
 from rlregress.verdicts.rules import CellSample, Rules
-from rlregress.verdicts.sequential import take_looks
+from rlregress.verdicts.sequential import take_possible_looks
 from tools.tests.simulations import simulate_gates
 from tools.tests.simulations.simulate_gates import NOTHING, Change, draw_session, measure
 from tools.tests.verdicts.three_looks import LOOKS, healthy, verdicts_at
@@ -26,7 +26,7 @@ SHORT = dataclasses.replace(LOOKS, run_counts=(3, 5, 7))
 
 def course(cells, looks=LOOKS, **rules):
     """Return the decisions of the runs so far."""
-    return take_looks(cells, dict.fromkeys(cells, looks), Rules(**rules))
+    return take_possible_looks(cells, dict.fromkeys(cells, looks), Rules(**rules))
 
 
 def until_decided(cells, looks=LOOKS):
@@ -49,9 +49,9 @@ def group_of(size, mean=1000.0, factor=1.0, stored=20):
 def test_the_error_is_spent_once():
     """The weights of the looks sum to 1, and P is the least p over its weight."""
     assert sum(LOOKS.weights) == pytest.approx(1.0)
-    assert LOOKS.combine_p_values([0.02]) == pytest.approx(0.2)
-    assert LOOKS.combine_p_values([0.02, 0.01, 0.5]) == pytest.approx(0.05)
-    assert single_look(5).combine_p_values([0.02]) == pytest.approx(0.02)
+    assert LOOKS.combine_p_values_of_looks([0.02]) == pytest.approx(0.2)
+    assert LOOKS.combine_p_values_of_looks([0.02, 0.01, 0.5]) == pytest.approx(0.05)
+    assert make_single_look(5).combine_p_values_of_looks([0.02]) == pytest.approx(0.02)
 
 
 def test_a_healthy_cell_ends_at_the_first_look():
@@ -75,7 +75,7 @@ def test_the_default_ends_a_healthy_cell_after_three_runs_and_a_ruined_one_after
     verdicts = {name: (verdict.verdict, verdict.look) for name, verdict in result.cells.items()}
     assert verdicts == {"healthy": ("holds", 1), "ruined": ("regressed", 2)}
     alone = Looks(SEQUENTIAL_LOOKS.run_counts[:1], SEQUENTIAL_LOOKS.weights[:1])
-    assert not alone.could_reject(20, 0.05)
+    assert not alone.could_reject_at_level(20, 0.05)
 
 
 @pytest.mark.parametrize("sd", [pytest.param(10.0, marks=pytest.mark.nightly), 30.0])
@@ -156,8 +156,8 @@ def test_a_suspicious_group_goes_on_as_a_whole():
     cells = group_of(6, 930.0)
     alone = {name: dataclasses.replace(cell, group="") for name, cell in cells.items()}
     grouped, separate = course(cells), course(alone)
-    assert all(grouped.count_looks(name) > 1 for name in cells)
-    assert any(separate.count_looks(name) == 1 for name in cells)
+    assert all(grouped.count_looks_taken(name) > 1 for name in cells)
+    assert any(separate.count_looks_taken(name) == 1 for name in cells)
 
 
 def test_a_group_detects_a_common_drop():
@@ -183,8 +183,8 @@ def test_inconclusive_says_how_many_seeds_would_decide():
     verdict = verdicts_at(cells).cells["cell"]
     assert verdict.verdict == "inconclusive"
     assert "to detect a drop of 50%: about" in verdict.reason
-    assert suggest_cell_seeds(stored, LOOKS, 1, 0.05, 0.5) in verdict.reason
-    few = suggest_cell_seeds(healthy(1, 10, sd=3000.0), LOOKS, 100, 0.05, 0.06)
+    assert suggest_seeds_of_cell(stored, LOOKS, 1, 0.05, 0.5) in verdict.reason
+    few = suggest_seeds_of_cell(healthy(1, 10, sd=3000.0), LOOKS, 100, 0.05, 0.06)
     assert few == "not even 500 stored and new seeds would detect a drop of 6%"
 
 
@@ -193,15 +193,15 @@ def test_the_suggested_seeds_detect_the_drop():
     """With the suggested stored seeds the gate's simulation detects the drop."""
     stored = np.tile([0.6, 1.4], 5)  # mean 1, no ceiling above: half of them at the best
     spread = healthy(4, 10, 1.0, 0.45)
-    text = suggest_cell_seeds(spread, LOOKS, 9, 0.05, 0.5)
+    text = suggest_seeds_of_cell(spread, LOOKS, 9, 0.05, 0.5)
     seeds = int(text.split("about ")[1].split()[0])
     wider = np.interp(np.linspace(0, 9, seeds), np.arange(10), np.sort(spread))
     verdict = verdicts_at({f"c{i}": CellSample(wider, wider[:5]) for i in range(9)}).cells["c0"]
     assert "stored seeds (now 10)" in text
     # rounded numbers of seeds, Monte Carlo error
     assert verdict.visible_fraction <= 0.5 * 1.15
-    assert "new seeds" in suggest_cell_seeds(stored, LOOKS, 9, 0.05, 0.5)
-    group = suggest_group_seeds(10, [1.0, 1.0], LOOKS, 0.6, 0.55)
+    assert "new seeds" in suggest_seeds_of_cell(stored, LOOKS, 9, 0.05, 0.5)
+    group = suggest_seeds_of_group(10, [1.0, 1.0], LOOKS, 0.6, 0.55)
     assert group.startswith("to detect a common drop of 55%")
 
 
@@ -209,9 +209,9 @@ def test_a_drop_just_beyond_the_floor_takes_many_seeds():
     """0.1 % beyond the floor is observed where the mean is known that well."""
     stored = np.linspace(984.0, 1016.0, 10)
     # 0.84 * 1.08 % * sqrt(2 / n) is 0.1 % for n = 164, and that the test rejects takes fewer
-    cell = suggest_cell_seeds(stored, SEQUENTIAL_LOOKS, 1, 0.05, 0.051)
+    cell = suggest_seeds_of_cell(stored, SEQUENTIAL_LOOKS, 1, 0.05, 0.051)
     assert "about 200 stored and 200 new seeds at one look" in cell
-    group = suggest_group_seeds(10, [0.01, 0.01], SEQUENTIAL_LOOKS, 0.0533, 0.051)
+    group = suggest_seeds_of_group(10, [0.01, 0.01], SEQUENTIAL_LOOKS, 0.0533, 0.051)
     assert "about 80 stored and 80 new seeds at one look" in group
 
 
@@ -219,10 +219,12 @@ def test_seeds_of_a_group_are_those_that_its_power_takes():
     """Far beyond the floor a group's drop shrinks with the root of the seeds, floor or not."""
 
     def detects(seeds):
-        return smallest_group_drop([seeds] * 2, single_look(seeds), [0.25] * 2, 3, floor=0.05)
+        return estimate_smallest_group_drop(
+            [seeds] * 2, make_single_look(seeds), [0.25] * 2, 3, floor=0.05
+        )
 
-    now = smallest_group_drop([20] * 2, SEQUENTIAL_LOOKS, [0.25] * 2, 3, floor=0.05)
-    text = suggest_group_seeds(20, [0.25] * 2, SEQUENTIAL_LOOKS, now, 0.1)
+    now = estimate_smallest_group_drop([20] * 2, SEQUENTIAL_LOOKS, [0.25] * 2, 3, floor=0.05)
+    text = suggest_seeds_of_group(20, [0.25] * 2, SEQUENTIAL_LOOKS, now, 0.1)
     named = int(text.split("about ")[1].split()[0])
     assert detects(named) <= 0.1 < detects(named // 3)
 
@@ -236,13 +238,15 @@ def test_the_rules_by_hand():
     p, z = [], []
     stored, new = zip(*((cell.stored, cell.new) for cell in cells.values()), strict=True)
     for n in SHORT.run_counts:
-        rows = permutation_p_values(stored, [row[:n] for row in new], np.random.default_rng(0))
+        rows = compute_permutation_p_values(
+            stored, [row[:n] for row in new], np.random.default_rng(0)
+        )
         assert rows.exact
         p.append(rows.drop)
-        z.append(combine_mid_p(rows.drop_mid))
+        z.append(combine_mid_p_values(rows.drop_mid))
     result = course(cells, SHORT)
     for position, name in enumerate(cells):
-        looks_taken = result.count_looks(name)
+        looks_taken = result.count_looks_taken(name)
         spent = min(p[k][position] / SHORT.weights[k] for k in range(looks_taken))
         assert verdicts_at(cells, SHORT).cells[name].p_drop == pytest.approx(min(spent, 1))
         for look in range(looks_taken - 1):  # it went on: not accepted, or kept by its group
@@ -251,13 +255,13 @@ def test_the_rules_by_hand():
     looks = range(group.look)
     assert group.p_drop == pytest.approx(min(1, min(z[k] / SHORT.weights[k] for k in looks)))
     family = [verdicts_at(cells, SHORT).cells[name].p_drop for name in cells] + [group.p_drop]
-    assert group.adjusted_drop == pytest.approx(holm_adjust(family)[2])
+    assert group.adjusted_drop == pytest.approx(adjust_by_holm(family)[2])
 
 
 def test_nothing_changed_rings_in_at_most_five_per_cent_of_the_sessions():
     """False alarms of 16 cells stay at alpha, with three looks as with one; single tests do not."""
     gates = 200
-    single = single_look(5)
+    single = make_single_look(5)
     same, at_once = measure(16, 10, [SEQUENTIAL_LOOKS, single], NOTHING, gates)
     for result in (same, at_once):
         assert result.false_alarm[0] < 0.05 + 3 * math.sqrt(0.05 * 0.95 / gates)
@@ -272,7 +276,7 @@ def test_nothing_changed_rings_in_at_most_five_per_cent_of_the_sessions():
 
 def test_three_looks_detect_as_much_as_twenty_runs():
     """A drop of 20 % in one group is seen as with 20 runs at once, and more than with five."""
-    looks = [SEQUENTIAL_LOOKS, single_look(5), single_look(20)]
+    looks = [SEQUENTIAL_LOOKS, make_single_look(5), make_single_look(20)]
     sequential, five, twenty = measure(16, 10, looks, Change(0.2), 80)
     assert sequential.group_detected[0] > 0.9
     assert sequential.group_detected[0] > twenty.group_detected[0] - 0.1

@@ -8,8 +8,8 @@ import pytest
 from rlregress.verdicts.throughput_alarms import (
     TOLERATED_SHARE,
     Sample,
-    judge_throughput,
-    smallest_detected_change,
+    compute_smallest_detected_change,
+    judge_throughput_samples,
 )
 
 #: ratios to the floor with a standard deviation of 2 %
@@ -42,13 +42,13 @@ VERDICTS = {
 def test_a_quantity_has_its_verdict(case):
     """A change beyond the tolerated fifth is reported, unless noise could hide it."""
     new, stored, less_is_better, expected = VERDICTS[case]
-    judged = judge_throughput({"it": Sample(stored, new, less_is_better)})
+    judged = judge_throughput_samples({"it": Sample(stored, new, less_is_better)})
     assert judged["it"].verdict == expected
 
 
 def test_a_significant_change_that_is_tolerated_is_no_alarm():
     """Chance is ruled out of a loss of 7 %, and it holds all the same."""
-    judged = judge_throughput({"it": Sample(STORED, times(NEW, 0.93))})["it"]
+    judged = judge_throughput_samples({"it": Sample(STORED, times(NEW, 0.93))})["it"]
     assert judged.adjusted_worse < 0.05
     assert judged.verdict == "holds"
 
@@ -59,14 +59,14 @@ def test_the_smallest_change_is_detected_in_four_of_five_sessions():
     for spread in (0.02, 0.10):
         stored = np.array(STORED)
         stored = 1 + (stored - stored.mean()) / stored.std(ddof=1) * spread
-        visible = smallest_detected_change(stored, 5, 1, 0.05)
+        visible = compute_smallest_detected_change(stored, 5, 1, 0.05)
         assert visible is not None
         assert visible > TOLERATED_SHARE
         detected = 0
         for _ in range(400):
             before = rng.normal(1, spread, 10)
             after = rng.normal(1 - visible, spread, 5)
-            judged = judge_throughput({"it": Sample(list(before), list(after))})["it"]
+            judged = judge_throughput_samples({"it": Sample(list(before), list(after))})["it"]
             detected += judged.verdict == "regressed"
         assert 0.72 < detected / 400 < 0.88, f"{spread}: detected in {detected} of 400"
 
@@ -83,6 +83,8 @@ def test_false_alarms_of_a_session_keep_to_alpha():
             )
             for number in range(27)
         }
-        rang += "regressed" in {judged.verdict for judged in judge_throughput(samples).values()}
+        rang += "regressed" in {
+            judged.verdict for judged in judge_throughput_samples(samples).values()
+        }
     # at a rate of 5 %, more than 11 of 100 are seen once in 200 times
     assert rang <= 11

@@ -10,7 +10,7 @@ import numpy as np
 from rlregress.model.cells import Verdicts
 from rlregress.verdicts.looks import Looks
 from rlregress.verdicts.rules import CellSample
-from rlregress.verdicts.sequential import judge_cells
+from rlregress.verdicts.sequential import judge_cells_and_groups
 
 LOOKS = Looks((5, 10, 20), (0.1, 0.2, 0.7), (0.2, 0.1), (0.1, 0.05))
 
@@ -22,4 +22,4 @@ def healthy(seed: int, size: int, mean: float = 1000.0, sd: float = 100.0) -> An
 
 def verdicts_at(cells: Mapping[str, CellSample], looks: Looks = LOOKS, **rules: Any) -> Verdicts:
     """Return the verdicts at these looks."""
-    return judge_cells(cells, looks, **rules)
+    return judge_cells_and_groups(cells, looks, **rules)

@@ -34,7 +34,7 @@ pytest.importorskip("material", reason="the site needs Material for MkDocs: pip 
 #: building takes 8 CPU seconds
 pytestmark = pytest.mark.nightly
 
-WEBSITE = suite.root() / "tools" / "website"
+WEBSITE = suite.find_suite_root() / "tools" / "website"
 
 
 def build(folder: Path, docs: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -44,7 +44,7 @@ def build(folder: Path, docs: Path | None = None) -> subprocess.CompletedProcess
         # beside a copy of the hooks, whose place says where docs is
         copy = shutil.copytree(WEBSITE, docs.parent / "tools" / "website")
         config = copy / "mkdocs.yml"
-    library = str(suite.root() / "tools")
+    library = str(suite.find_suite_root() / "tools")
     path = os.pathsep.join(filter(None, [library, os.environ.get("PYTHONPATH", "")]))
     return subprocess.run(
         [
@@ -135,13 +135,13 @@ def test_every_link_of_the_site_leads_somewhere(site):
 def test_pages_of_data_hold_all_data(site):
     """Every detail, every change of a release and every injected fault stands on a page."""
     details = "".join(path.read_text("utf-8") for path in (site / "details").glob("*.html"))
-    assert [id for id in registry.ids() if f">{id}</code>" not in details] == []
+    assert [id for id in registry.list_detail_ids() if f">{id}</code>" not in details] == []
     faults = (site / "faults" / "sb3.html").read_text("utf-8")
-    names = [fault.name for fault in fault_tables.load(DETAILS, ["sb3"])]
+    names = [fault.name for fault in fault_tables.load_faults(DETAILS, ["sb3"])]
     assert [name for name in names if name not in faults] == []
     for name in known_changes.list_frameworks():
         rows = (site / "histories" / f"{name}.html").read_text("utf-8").partition('id="changes"')[2]
-        assert rows.count("<tr>") == len(known_changes.load(name)) + 1
+        assert rows.count("<tr>") == len(known_changes.load_changes(name)) + 1
 
 
 def test_commands_on_pages_of_data_are_understood(site, pytestconfig):
@@ -166,7 +166,7 @@ def test_a_page_is_the_same_on_github(site):
     """A page has as many items, blocks, tables and paragraphs in the site as on GitHub."""
     differing = {}
     for page in page_contents.PAGES:
-        docs = suite.root() / "docs"
+        docs = suite.find_suite_root() / "docs"
         inner = page.relative_to(docs).parent if page.is_relative_to(docs) else Path()
         own = {"README": "index", "CONTRIBUTING": "contributing"}.get(page.stem, page.stem)
         name = str(inner / own)
@@ -205,9 +205,9 @@ def test_no_page_is_a_giant(site):
 def test_a_dead_link_ends_the_build(tmp_path):
     """A page, a heading and a picture that are not there end the build, and are named."""
     docs = tmp_path / "copy" / "docs"
-    shutil.copytree(suite.root() / "docs", docs)
+    shutil.copytree(suite.find_suite_root() / "docs", docs)
     for name in ("README.md", "CONTRIBUTING.md"):
-        shutil.copy(suite.root() / name, docs.parent)
+        shutil.copy(suite.find_suite_root() / name, docs.parent)
     page = docs / "how-it-works.md"
     dead = "[a](missing.md) [b](glossary.md#no-such-word) ![c](missing.svg)"
     page.write_text(f"{page.read_text('utf-8')}\n{dead}\n", "utf-8")
@@ -268,7 +268,7 @@ def test_the_site_in_a_browser(served, width):
             f"{rows}.filter(row => !row.hidden).map(row => row.cells[0].innerText)"
         )
         assert visible == ["sac.critic_loss.scale"]
-        assert before == len(registry.family_details("sac"))
+        assert before == len(registry.list_details_of_family("sac"))
         assert chromium.value("document.querySelector('span.filter').innerText") == f"1 of {before}"
         assert chromium.value("document.documentElement.scrollWidth") <= width
         assert chromium.messages == []

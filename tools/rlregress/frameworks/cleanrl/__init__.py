@@ -15,7 +15,12 @@ from typing import Any
 
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter, Framework
-from rlregress.frameworks.cleanrl.script_sources import VARIABLE, Source, find_source, list_sources
+from rlregress.frameworks.cleanrl.script_sources import (
+    VARIABLE,
+    Source,
+    find_source,
+    list_sources_by_label,
+)
 from rlregress.frameworks.framework_code import Code
 from rlregress.model.extra_packages import explain_installation
 from rlregress.probing import installed_metadata
@@ -32,9 +37,9 @@ FRAMEWORK = Framework(
 )
 
 
-def _list_copies() -> list[Source]:
+def _list_copies_trainable_first() -> list[Source]:
     """Return all copies, those that can be trained first."""
-    return sorted(list_sources(), key=lambda copy: copy.for_gym)
+    return sorted(list_sources_by_label(), key=lambda copy: copy.for_gym)
 
 
 class CleanRL(Adapter):
@@ -54,7 +59,7 @@ class CleanRL(Adapter):
         """The copy of the scripts that is used: one that can be trained if none was chosen."""
         if self._bound is not None:
             return self._bound
-        copies = _list_copies()
+        copies = _list_copies_trainable_first()
         return copies[0] if copies else find_source()
 
     @property
@@ -71,11 +76,11 @@ class CleanRL(Adapter):
         """The location of this copy of the scripts."""
         return ScriptCode(self)
 
-    def available(self) -> Sequence[str]:
+    def list_copies(self) -> Sequence[str]:
         """Return labels of all copies: "HEAD" of a checkout, the version of a distribution."""
-        return [copy.label for copy in _list_copies()]
+        return [copy.label for copy in _list_copies_trainable_first()]
 
-    def at(self, label: str) -> CleanRL:
+    def get_copy(self, label: str) -> CleanRL:
         """Return the adapter of one copy; UserError if there is none of that label."""
         return CleanRL(find_source(label))
 
@@ -94,38 +99,38 @@ class ScriptCode(Code):
     def _source(self) -> Source:
         return self._adapter._source
 
-    def versions(self) -> Mapping[str, str]:
+    def map_package_versions(self) -> Mapping[str, str]:
         """Return versions of the scripts and of torch."""
         versions = {"cleanrl": self._source.version}
         try:
-            versions.update(installed_metadata.versions(("torch",)))
+            versions.update(installed_metadata.map_installed_versions(("torch",)))
         except importlib.metadata.PackageNotFoundError:
             raise UserError(f"CleanRL cannot be tested: {explain_installation('torch')}") from None
         return versions
 
-    def digests(self) -> Mapping[str, str]:
+    def digest_sources(self) -> Mapping[str, str]:
         """Return digests of the scripts that are trained and of what they import from their
         checkout.
         """
         trained = FRAMEWORK.algorithms
-        return self._source.digests(f"{name}_continuous_action" for name in trained)
+        return self._source.digest_scripts(f"{name}_continuous_action" for name in trained)
 
-    def locate(self, file: str) -> Path | None:
+    def find_installed_path(self, file: str) -> Path | None:
         """Return the path of a file of this copy, given below its root."""
         path = self._source.root / file
         return path if path.is_file() else None
 
-    def is_checkout(self, folder: Path) -> bool:
+    def is_checkout_of_framework(self, folder: Path) -> bool:
         """Return whether the folder holds the scripts."""
         return (folder / "cleanrl" / "ppo_continuous_action.py").is_file()
 
-    def folders(self) -> Sequence[str]:
+    def list_folders(self) -> Sequence[str]:
         """Return the folders of the scripts, and of modules that they import beside them."""
         return [str(folder) for folder in self._source.root.glob("cleanrl*") if folder.is_dir()]
 
-    def copy_to_change(self, file: str, folder: Path) -> Mapping[str, str]:
+    def copy_package_to_change(self, file: str, folder: Path) -> Mapping[str, str]:
         """Copy the scripts, and the modules beside them that they need, into ``folder``."""
-        return {VARIABLE: str(self._source.copy_into(folder))}
+        return {VARIABLE: str(self._source.copy_source_into(folder))}
 
 
 ADAPTER = CleanRL()

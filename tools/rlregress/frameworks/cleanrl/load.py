@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 
-from rlregress.frameworks.cleanrl.running import ScriptRun, StopRun, run_script
-from rlregress.frameworks.cleanrl.script import read_script
+from rlregress.frameworks.cleanrl.running import ScriptRun, StopRun, run_script_to_end
+from rlregress.frameworks.cleanrl.script import read_script_text
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.train.builtin_trainings import SETTINGS
 from rlregress.probing.file_kinds import FileKind, Item, TrainingWithFiles
@@ -20,49 +20,55 @@ _FILE = "script.cleanrl_model"
 _NETWORKS = {"ppo": ("agent",), "td3": ("actor", "qf1", "qf2")}
 
 
-def _run_script(
+def _run_script_of_algorithm(
     source: Source, algorithm: str, make_env: Any, seed: int, **arguments: Any
 ) -> ScriptRun:
-    path = source.script(f"{algorithm}_continuous_action").path
-    if "torch.save(" not in read_script(path):
+    path = source.parse_script(f"{algorithm}_continuous_action").path
+    if "torch.save(" not in read_script_text(path):
         raise Unsupported(f"{path.name} saves nothing")
-    return run_script(path, {**SETTINGS[algorithm], "seed": seed}, make_env=make_env, **arguments)
+    return run_script_to_end(
+        path, {**SETTINGS[algorithm], "seed": seed}, make_env=make_env, **arguments
+    )
 
 
-def _raise_end(run: ScriptRun) -> None:
+def _raise_end_of_script(run: ScriptRun) -> None:
     raise StopRun
 
 
-def _training_with_files(source: Source, algorithm: str) -> TrainingWithFiles:
+def _make_training_with_files(source: Source, algorithm: str) -> TrainingWithFiles:
     names = _NETWORKS[algorithm]
 
-    def train(make_env: Callable[..., Any], seed: int) -> ScriptRun:
-        return _run_script(source, algorithm, make_env, seed)
+    def run_training(make_env: Callable[..., Any], seed: int) -> ScriptRun:
+        return _run_script_of_algorithm(source, algorithm, make_env, seed)
 
-    def save(run: ScriptRun, folder: str) -> None:
+    def save_files(run: ScriptRun, folder: str) -> None:
         states = tuple(run[name].state_dict() for name in names)
         torch.save(states if len(states) > 1 else states[0], os.path.join(folder, _FILE))
 
-    def load(make_env: Callable[..., Any], folder: str) -> ScriptRun:
-        run = _run_script(source, algorithm, make_env, 7, on_start=_raise_end)
+    def load_from_folder(make_env: Callable[..., Any], folder: str) -> ScriptRun:
+        run = _run_script_of_algorithm(
+            source, algorithm, make_env, 7, on_start=_raise_end_of_script
+        )
         states = torch.load(os.path.join(folder, _FILE), map_location="cpu")
-        for name, state in zip(names, states if len(names) > 1 else (states,), strict=False):
-            run[name].load_state_dict(state)
+        for name, list_items_of_run in zip(
+            names, states if len(names) > 1 else (states,), strict=False
+        ):
+            run[name].load_state_dict(list_items_of_run)
         return run
 
-    def state(run: ScriptRun) -> Iterator[Item]:
+    def list_items_of_run(run: ScriptRun) -> Iterator[Item]:
         for name in names:
             yield f"parameters of {name}", run[name].state_dict(), type(run[name]).load_state_dict
-        yield from _acts(algorithm, run)
+        yield from _list_actions_as_items(algorithm, run)
 
     kind = FileKind(
         f"{algorithm} weights", "torch.save of state_dict, as with --save-model",
-        save=save, load=load, state=state, go_on=lambda run: (),
+        save=save_files, load=load_from_folder, state=list_items_of_run, go_on=lambda run: (),
     )  # fmt: skip
-    return TrainingWithFiles(train, (kind,))
+    return TrainingWithFiles(run_training, (kind,))
 
 
-def _acts(algorithm: str, run: ScriptRun) -> Iterator[Item]:
+def _list_actions_as_items(algorithm: str, run: ScriptRun) -> Iterator[Item]:
     torch.manual_seed(0)
     observed = torch.rand(8, 3)
     with torch.no_grad():
@@ -77,8 +83,8 @@ def _acts(algorithm: str, run: ScriptRun) -> Iterator[Item]:
             yield f"values of {name}", run[name](observed, actions), type(run[name]).forward
 
 
-def saved_files(source: Source) -> Mapping[str, tuple[TrainingWithFiles, ...]]:
+def list_saved_files(source: Source) -> Mapping[str, tuple[TrainingWithFiles, ...]]:
     """Return the files of one copy of the scripts, by algorithm; scripts for gym save none."""
     if source.for_gym:
         return {}
-    return {algorithm: (_training_with_files(source, algorithm),) for algorithm in _NETWORKS}
+    return {algorithm: (_make_training_with_files(source, algorithm),) for algorithm in _NETWORKS}

@@ -15,7 +15,12 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from rlregress.frameworks.cleanrl.oldvec import Stepped, VecEnv, VecEnvWrapper, make_dummy_vec_env
+from rlregress.frameworks.cleanrl.oldvec import (
+    Stepped,
+    VecEnv,
+    VecEnvWrapper,
+    make_dummy_vec_env_class,
+)
 
 _TRUE = {"y", "yes", "t", "true", "on", "1"}
 
@@ -207,7 +212,7 @@ def make_modules(make: Callable[[str], Any], stepped: Stepped) -> dict[str, type
         make: environment id -> a Gymnasium environment.
         stepped: called after every step of the script's environment or environments.
     """
-    vectorised = make_dummy_vec_env(stepped)
+    vectorised = make_dummy_vec_env_class(stepped)
     kinds = {
         kind.__name__: kind
         for kind in (Env, Wrapper, ObservationWrapper, RewardWrapper, ActionWrapper)

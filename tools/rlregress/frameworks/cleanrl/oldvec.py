@@ -54,7 +54,7 @@ class VecEnvWrapper(VecEnv):
         return self.venv.reset()
 
 
-def make_dummy_vec_env(stepped: Stepped) -> Any:
+def make_dummy_vec_env_class(stepped: Stepped) -> Any:
     """Return the class of that name, which reports the steps of all its environments at once."""
 
     class DummyVecEnv(VecEnv):

@@ -80,11 +80,11 @@ def name_script(algorithm: str) -> str:
     return algorithm if algorithm == "dqn" else f"{algorithm}_continuous_action"
 
 
-def _list_flags(source: Source, algorithm: str) -> Mapping[str, Any]:
-    return stubs.read_defaults(source.script(name_script(algorithm)))
+def _list_flags_of_script(source: Source, algorithm: str) -> Mapping[str, Any]:
+    return stubs.read_defaults_of_script(source.parse_script(name_script(algorithm)))
 
 
-def parameter_names(source: Source) -> dict[tuple[str, str], dict[str, str]]:
+def list_parameter_names(source: Source) -> dict[tuple[str, str], dict[str, str]]:
     """Return (algorithm, scope) -> hyperparameter -> flag of the script that sets it.
 
     Raises:
@@ -92,44 +92,53 @@ def parameter_names(source: Source) -> dict[tuple[str, str], dict[str, str]]:
     """
     by_cell = {}
     for algorithm, flags in _FLAGS.items():
-        own_flags = _list_flags(source, algorithm)
+        own_flags = _list_flags_of_script(source, algorithm)
         by_cell[algorithm, "script"] = {
-            name: _first_flag(candidates, own_flags, name_script(algorithm))
+            name: _find_first_flag(candidates, own_flags, name_script(algorithm))
             for name, candidates in flags.items()
             if (algorithm, name) not in _OF_SOME_VERSIONS or set(candidates) & set(own_flags)
         }
     return by_cell
 
 
-def _first_flag(candidates: tuple[str, ...], flags: Mapping[str, Any], script: str) -> str:
+def _find_first_flag(candidates: tuple[str, ...], flags: Mapping[str, Any], script: str) -> str:
     for candidate in candidates:
         if candidate in flags:
             return candidate
     raise Unprobed(f"{script} has no flag {' or '.join(candidates)}", known=True)
 
 
-def defaults(source: Source) -> dict[tuple[str, str], dict[str, Any]]:
+def read_defaults(source: Source) -> dict[tuple[str, str], dict[str, Any]]:
     """Return (algorithm, scope) -> hyperparameter -> value.
 
     Minibatches are given by number, value clipping by a switch that borrows the clip range, and
     SAC's ``alpha`` is the temperature that is not tuned: no flag sets where a tuned one starts.
     """
     return {
-        (algorithm, scope): _read_values(algorithm, named, _list_flags(source, algorithm))
-        for (algorithm, scope), named in parameter_names(source).items()
+        (algorithm, scope): _read_values_of_flags(
+            algorithm, named, _list_flags_of_script(source, algorithm)
+        )
+        for (algorithm, scope), named in list_parameter_names(source).items()
     }
 
 
-def applied(algorithm: str, given: Mapping[str, Any], source: Source) -> dict[str, Any]:
+def read_applied_hyperparameters(
+    algorithm: str, given: Mapping[str, Any], source: Source
+) -> dict[str, Any]:
     """Return the hyperparameters of a script whose command line sets those that are given."""
     # here, because a training asks this module for the names
-    from rlregress.frameworks.cleanrl.train.training import make_arguments
+    from rlregress.frameworks.cleanrl.train.training import make_arguments_of_hyperparameters
 
-    flags = {**_list_flags(source, algorithm), **make_arguments(algorithm, given, source)}
-    return _read_values(algorithm, parameter_names(source)[algorithm, "script"], flags)
+    flags = {
+        **_list_flags_of_script(source, algorithm),
+        **make_arguments_of_hyperparameters(algorithm, given, source),
+    }
+    return _read_values_of_flags(
+        algorithm, list_parameter_names(source)[algorithm, "script"], flags
+    )
 
 
-def _read_values(
+def _read_values_of_flags(
     algorithm: str, named: Mapping[str, str], flags: Mapping[str, Any]
 ) -> dict[str, Any]:
     read = {name: flags[flag] for name, flag in named.items()}

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from rlregress.errors import UserError
-from rlregress.probing.random_generators import restore_states_after
+from rlregress.probing.random_generators import restore_generator_states_after
 
 _MISSING = object()
 #: beside the scripts in a checkout; what is imported from one checkout must not serve another.
@@ -26,10 +26,10 @@ _WRONG_ARGUMENTS = 2
 
 
 @contextlib.contextmanager
-def restore_random_state() -> Iterator[None]:
+def restore_random_state_after() -> Iterator[None]:
     """Restore the global random generators after the block, as if nothing had been drawn."""
     deterministic = torch.backends.cudnn.deterministic
-    with restore_states_after():
+    with restore_generator_states_after():
         try:
             yield
         finally:
@@ -56,7 +56,7 @@ def _restore_modules(before: Mapping[str, Any]) -> None:
             sys.modules[name] = module
 
 
-def _list_loaded_utilities() -> list[str]:
+def _list_loaded_utility_modules() -> list[str]:
     if _UTILITIES not in sys.modules:
         return []
     return [n for n in sys.modules if n == _UTILITIES or n.startswith(f"{_UTILITIES}.")]
@@ -65,7 +65,7 @@ def _list_loaded_utilities() -> list[str]:
 @contextlib.contextmanager
 def import_utilities(root: Path) -> Iterator[None]:
     """Import ``cleanrl_utils`` from this copy, and forget it afterwards."""
-    before = {name: sys.modules.pop(name) for name in _list_loaded_utilities()}
+    before = {name: sys.modules.pop(name) for name in _list_loaded_utility_modules()}
     has_modules = (root / _UTILITIES).is_dir()
     path, written = list(sys.path), sys.dont_write_bytecode
     if has_modules:
@@ -77,13 +77,13 @@ def import_utilities(root: Path) -> Iterator[None]:
     finally:
         sys.path[:] = path
         sys.dont_write_bytecode = written
-        for name in _list_loaded_utilities():
+        for name in _list_loaded_utility_modules():
             del sys.modules[name]
         sys.modules.update(before)
 
 
 @contextlib.contextmanager
-def enter_empty_folder() -> Iterator[None]:
+def enter_temporary_folder() -> Iterator[None]:
     """Make an empty folder the working directory, and remove it afterwards."""
     before = os.getcwd()
     with tempfile.TemporaryDirectory() as folder:
@@ -95,7 +95,7 @@ def enter_empty_folder() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def convert_argument_errors(path: Path, old: bool) -> Iterator[None]:
+def convert_argument_errors_to_sentence(path: Path, old: bool) -> Iterator[None]:
     """Turn the exit of ``argparse`` at a wrong argument into one sentence."""
     output = io.StringIO()
     with contextlib.redirect_stderr(output) if old else contextlib.nullcontext():
@@ -110,12 +110,12 @@ def convert_argument_errors(path: Path, old: bool) -> Iterator[None]:
             ) from None
 
 
-def return_outside() -> Callable[[], AbstractContextManager[None]]:
+def make_way_outside() -> Callable[[], AbstractContextManager[None]]:
     """Return a block that restores folder and output of this moment, for calls inside a script."""
     folder, output = os.getcwd(), sys.stdout
 
     @contextlib.contextmanager
-    def back() -> Iterator[None]:
+    def restore_outside() -> Iterator[None]:
         inside = os.getcwd()
         os.chdir(folder)
         try:
@@ -124,4 +124,4 @@ def return_outside() -> Callable[[], AbstractContextManager[None]]:
         finally:
             os.chdir(inside)
 
-    return back
+    return restore_outside

@@ -28,8 +28,8 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.cleanrl import oldgym, restored, shim
-from rlregress.frameworks.cleanrl.script import ArgumentLost, Script, read_script
-from rlregress.probing.framework_errors import call_through
+from rlregress.frameworks.cleanrl.script import ArgumentLost, Script, read_script_text
+from rlregress.probing.framework_errors import call_original
 from rlregress.probing.isolation import shift_seed
 
 #: what ``make_env`` is asked for by; no environment is registered under it.
@@ -72,12 +72,12 @@ class ScriptRun:
         try:
             return self.globals[name]
         except KeyError:
-            raise Script(self.path).describe_lost("a run of the script", name) from None
+            raise Script(self.path).describe_lost_anchor("a run of the script", name) from None
 
     def __contains__(self, name: str) -> bool:
         return name in self.globals
 
-    def logged(self, tag: str) -> list[tuple[int, float]]:
+    def list_logged_values(self, tag: str) -> list[tuple[int, float]]:
         """(step, value) of everything logged under a tag."""
         return [(step, value) for name, value, step in self.scalars if name == tag]
 
@@ -85,7 +85,7 @@ class ScriptRun:
 OnStep = Callable[[ScriptRun], None]
 
 
-def run_script(
+def run_script_to_end(
     path: Path,
     overrides: Mapping[str, Any] | None = None,
     *,
@@ -119,13 +119,13 @@ def run_script(
         UserError: the script has no such argument, or this Gymnasium cannot serve it.
     """
     path = Path(path)
-    text = read_script(path)
+    text = read_script_text(path)
     old = _OLD.search(text) is not None
     module = types.ModuleType("__main__")
     module.__file__ = str(path)
     run = ScriptRun(path, vars(module))
     watch = _Watch(run, stop, on_step, on_start, guard_random)
-    arguments = _choose_arguments(text, overrides or {}, old, make_env is not None)
+    arguments = _choose_arguments_of_script(text, overrides or {}, old, make_env is not None)
     make = _make_environment_maker(make_env)
 
     stubs = {"__main__": module, "torch.utils.tensorboard": _make_tensorboard_module(run)}
@@ -134,15 +134,15 @@ def run_script(
         stubs.update(oldgym.make_modules(make, watch.note_step))
     else:
         stubs["tyro"] = _make_tyro_module(path, arguments)
-        replaced = [*(shim.list_patches() if shimmed else ()), *patches]
+        replaced = [*(shim.list_patches_of_gymnasium() if shimmed else ()), *patches]
         replaced.append((gymnasium, "make", make))
     output = io.StringIO()
     try:
         with contextlib.ExitStack() as around:
-            around.enter_context(restored.restore_random_state())
+            around.enter_context(restored.restore_random_state_after())
             around.enter_context(restored.import_as_modules(stubs))
             around.enter_context(restored.import_utilities(path.parent.parent))
-            around.enter_context(restored.enter_empty_folder())
+            around.enter_context(restored.enter_temporary_folder())
             around.enter_context(contextlib.redirect_stdout(output))
             around.enter_context(warnings.catch_warnings())
             # about the age of the environment and what the script does with its spaces
@@ -154,7 +154,7 @@ def run_script(
             around.enter_context(mock.patch.object(gymnasium.vector, "SyncVectorEnv", recorded))
             command = [str(path), *(_format_command_line(arguments) if old else ())]
             around.enter_context(mock.patch.object(sys, "argv", command))
-            around.enter_context(restored.convert_argument_errors(path, old))
+            around.enter_context(restored.convert_argument_errors_to_sentence(path, old))
             try:
                 # the script that is asked
                 exec(_compile_script(text, str(path)), run.globals)  # noqa: S102
@@ -171,7 +171,7 @@ def _compile_script(text: str, path: str) -> types.CodeType:
     return compile(text, path, "exec")
 
 
-def _choose_arguments(
+def _choose_arguments_of_script(
     text: str, overrides: Mapping[str, Any], old: bool, given: bool
 ) -> dict[str, Any]:
     arguments: dict[str, Any] = {}
@@ -197,19 +197,19 @@ def _format_command_line(arguments: Mapping[str, Any]) -> list[str]:
 def _make_environment_maker(make_env: Callable[[], Any] | None) -> Callable[..., Any]:
     original = gymnasium.make
 
-    def make(id: Any, *args: Any, **kwargs: Any) -> Any:
+    def make_environment(id: Any, *args: Any, **kwargs: Any) -> Any:
         if make_env is not None and id == GIVEN:
             return make_env()
-        return call_through(original, id, *args, **kwargs)
+        return call_original(original, id, *args, **kwargs)
 
-    return make
+    return make_environment
 
 
 # -- what is put in place of modules -----------------------------------------------------------
 
 
 def _make_tyro_module(path: Path, arguments: Mapping[str, Any]) -> types.ModuleType:
-    def cli(kind: Any) -> Any:
+    def parse_command_line(kind: Any) -> Any:
         names = [spec.name for spec in dataclasses.fields(kind)]
         for name in arguments:
             if name not in names:
@@ -220,7 +220,7 @@ def _make_tyro_module(path: Path, arguments: Mapping[str, Any]) -> types.ModuleT
         return kind(**arguments)
 
     stub = types.ModuleType("tyro")
-    vars(stub).update(cli=cli)
+    vars(stub).update(cli=parse_command_line)
     return stub
 
 
@@ -261,20 +261,22 @@ class _Watch:
         self._run, self._stop, self._on_step, self._guard = run, stop, on_step, guard
         self._on_start = on_start
         self._first: Any = None
-        self._outside = restored.return_outside()
+        self._outside = restored.make_way_outside()
 
     def note_step(self, environments: int, actions: Any, outcome: tuple[Any, ...]) -> None:
         run = self._run
         run.steps += environments
         run.actions, run.outcome = actions, outcome
         if self._on_step is not None:
-            guard = restored.restore_random_state() if self._guard else contextlib.nullcontext()
+            guard = (
+                restored.restore_random_state_after() if self._guard else contextlib.nullcontext()
+            )
             with self._outside(), guard:
                 self._on_step(run)
         if self._stop is not None and run.steps >= self._stop:
             raise StopRun
 
-    def started(self) -> None:
+    def note_start(self) -> None:
         on_start, self._on_start = self._on_start, None
         if on_start is not None:
             with self._outside():
@@ -287,17 +289,17 @@ class _Watch:
             """Reports its steps if it is the first one that the script has made."""
 
             def __init__(self, *args: Any, **kwargs: Any) -> None:
-                call_through(super().__init__, *args, **kwargs)
+                call_original(super().__init__, *args, **kwargs)
                 if watch._first is None:
                     watch._first = self
 
             def reset(self, *args: Any, **kwargs: Any) -> Any:
                 if watch._first is self:
-                    watch.started()
-                return call_through(super().reset, *args, **kwargs)
+                    watch.note_start()
+                return call_original(super().reset, *args, **kwargs)
 
             def step(self, actions: Any) -> Any:
-                outcome = call_through(super().step, actions)
+                outcome = call_original(super().step, actions)
                 if watch._first is self:
                     watch.note_step(self.num_envs, actions, outcome)
                 return outcome

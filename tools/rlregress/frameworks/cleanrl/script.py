@@ -54,7 +54,7 @@ class SliceFailed(Unprobed):
     """The statements raised an error."""
 
 
-def read_script(path: Path) -> str:
+def read_script_text(path: Path) -> str:
     """Return the text of a file of the scripts, which is UTF-8.
 
     Raises:
@@ -63,10 +63,10 @@ def read_script(path: Path) -> str:
     try:
         return Path(path).read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise describe_unreadable(path, error) from None
+        raise describe_unreadable_script(path, error) from None
 
 
-def describe_unreadable(path: Path, error: Exception) -> Unreadable:
+def describe_unreadable_script(path: Path, error: Exception) -> Unreadable:
     """Return the error for a file of the scripts that cannot be read or compiled."""
     line = f" at line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
     words = error.strerror if isinstance(error, OSError) else str(getattr(error, "msg", error))
@@ -124,7 +124,7 @@ def load_known_scripts() -> frozenset[str]:
     Raises:
         UserError: the list is missing, holds nothing, or has a line that is none.
     """
-    path = suite.baselines() / "scripts" / "cleanrl.sha256"
+    path = suite.locate_baselines() / "scripts" / "cleanrl.sha256"
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -157,7 +157,7 @@ class Script:
     """
 
     def __init__(self, path: Path) -> None:
-        content = read_script(path).encode()
+        content = read_script_text(path).encode()
         self.path = Path(path)
         self.sha256 = hashlib.sha256(content).hexdigest()
         self.known = self.sha256 in load_known_scripts()
@@ -167,14 +167,14 @@ class Script:
         try:
             tree = ast.parse(content)
         except (SyntaxError, ValueError) as error:
-            raise describe_unreadable(path, error) from None
-        self._collect_anchors(Block(tree.body, None, 0, "body"))
+            raise describe_unreadable_script(path, error) from None
+        self._collect_anchors_of_block(Block(tree.body, None, 0, "body"))
         self.origins = {
             name: module
             for block in self.blocks
             for statement in block.statements
             if isinstance(statement, (ast.Import, ast.ImportFrom))
-            for name, module in statement_names.list_import_origins(statement).items()
+            for name, module in statement_names.map_imported_names_to_modules(statement).items()
         }
 
     @property
@@ -185,7 +185,7 @@ class Script:
     def __repr__(self) -> str:
         return f"{self.path.name} ({self.sha256[:12]})"
 
-    def _collect_anchors(self, block: Block) -> None:
+    def _collect_anchors_of_block(self, block: Block) -> None:
         self.blocks.append(block)
         for place, statement in enumerate(block.statements):
             if isinstance(statement, DEFINITIONS):
@@ -193,13 +193,13 @@ class Script:
             for branch in ("body", "orelse", "finalbody"):
                 inner = getattr(statement, branch, None)
                 if inner:
-                    self._collect_anchors(Block(inner, block, place, branch))
+                    self._collect_anchors_of_block(Block(inner, block, place, branch))
             for handler in getattr(statement, "handlers", ()):
-                self._collect_anchors(Block(handler.body, block, place, "handler"))
+                self._collect_anchors_of_block(Block(handler.body, block, place, "handler"))
 
     # -- places ------------------------------------------------------------------------------
 
-    def find_binding(self, quantity: str, *candidates: str, which: str = "") -> Anchor:
+    def find_statement_binding(self, quantity: str, *candidates: str, which: str = "") -> Anchor:
         """Return the statement that gives one of the names its value.
 
         The first of ``candidates`` that is bound anywhere counts. Of several statements in one
@@ -224,9 +224,11 @@ class Script:
             ]
             if places:
                 return self._choose_anchor(quantity, name, places, which)
-        raise self.describe_lost(quantity, *candidates)
+        raise self.describe_lost_anchor(quantity, *candidates)
 
-    def find_shape(self, quantity: str, shape: Shape, described: str, which: str = "") -> Anchor:
+    def find_statement_of_shape(
+        self, quantity: str, shape: Shape, described: str, which: str = ""
+    ) -> Anchor:
         """Return the statement of a certain shape.
 
         Args:
@@ -246,7 +248,8 @@ class Script:
         places = [Anchor(self, quantity, *where) for where in self._shaped[shape]]
         if not places:
             raise AnchorLost(
-                f"{self}: {quantity}: no statement is {described}; {self._advise()}", self.known
+                f"{self}: {quantity}: no statement is {described}; {self._advise_on_script()}",
+                self.known,
             )
         if which in ("outermost", "innermost"):
             depths = [len(_list_enclosing_blocks(place.block)) for place in places]
@@ -255,31 +258,35 @@ class Script:
         elif which:
             return min(places, key=lambda p: p.line if which == "first" else -p.line)
         if len(places) > 1:
-            raise self._describe_ambiguous(quantity, f"statements that are {described}", places)
+            raise self._describe_ambiguous_anchor(
+                quantity, f"statements that are {described}", places
+            )
         return places[0]
 
     def _choose_anchor(self, quantity: str, name: str, places: list[Anchor], which: str) -> Anchor:
         if which:
             return min(places, key=lambda p: p.line if which == "first" else -p.line)
         common = _find_common_block(places)
-        inside = [_index_in(common, place) for place in places]
+        inside = [_find_index_in_block(common, place) for place in places]
         last = common.statements[max(inside)]
         if len(places) == 1:
             return places[0]
         if isinstance(last, (ast.For, ast.While)):
-            raise self._describe_ambiguous(quantity, f"assignments to '{name}'", places)
+            raise self._describe_ambiguous_anchor(quantity, f"assignments to '{name}'", places)
         return Anchor(self, quantity, common, max(inside))
 
     # -- reports -----------------------------------------------------------------------------
 
-    def _advise(self) -> str:
+    def _advise_on_script(self) -> str:
         if self.known:
             return "the suite was written for this file, so this is a fault of the suite"
         return "the suite has not seen this file before"
 
-    def describe_lost(self, quantity: str, *candidates: str) -> AnchorLost:
+    def describe_lost_anchor(self, quantity: str, *candidates: str) -> AnchorLost:
         """Return the error for a run or a slice that has none of these names."""
-        names = sorted({name for block in self.blocks for name in _list_touched_names(block)})
+        names = sorted(
+            {name for block in self.blocks for name in _list_touched_names_of_block(block)}
+        )
         near: dict[str, None] = {}
         for name in candidates:
             near.update(dict.fromkeys(difflib.get_close_matches(name, names, n=3, cutoff=0.5)))
@@ -288,14 +295,17 @@ class Script:
         # what is assigned somewhere may not have been reached
         bound = bool(set(candidates) & set(names))
         why = f"the run has not bound {tried}" if bound else f"nothing is assigned to {tried}"
-        return AnchorLost(f"{self}: {quantity}: {why}; {nearest}; {self._advise()}", self.known)
+        return AnchorLost(
+            f"{self}: {quantity}: {why}; {nearest}; {self._advise_on_script()}", self.known
+        )
 
-    def _describe_ambiguous(
+    def _describe_ambiguous_anchor(
         self, quantity: str, problem: str, places: list[Anchor]
     ) -> AnchorAmbiguous:
         lines = ", ".join(str(place.line) for place in places)
         return AnchorAmbiguous(
-            f"{self}: {quantity}: there are several {problem} (lines {lines}); {self._advise()}",
+            f"{self}: {quantity}: there are several {problem} (lines {lines}); "
+            f"{self._advise_on_script()}",
             self.known,
         )
 
@@ -303,12 +313,12 @@ class Script:
 def _list_bound_names(statement: ast.stmt) -> frozenset[str]:
     """Return names that a statement binds itself, without those of statements inside it."""
     if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign, *DEFINITIONS)):
-        return statement_names.list_names(statement).binds
+        return statement_names.list_names_of_statement(statement).binds
     return frozenset()
 
 
-def _list_touched_names(block: Block) -> frozenset[str]:
-    return statement_names.block_names(block.statements).touches
+def _list_touched_names_of_block(block: Block) -> frozenset[str]:
+    return statement_names.list_names_of_statements(block.statements).touches
 
 
 def _list_enclosing_blocks(block: Block) -> list[tuple[Block, int]]:
@@ -320,7 +330,7 @@ def _list_enclosing_blocks(block: Block) -> list[tuple[Block, int]]:
     return chain[::-1]
 
 
-def _index_in(block: Block, place: Anchor) -> int:
+def _find_index_in_block(block: Block, place: Anchor) -> int:
     """Index in ``block`` of the statement that is, or holds, the place."""
     if place.block is block:
         return place.index

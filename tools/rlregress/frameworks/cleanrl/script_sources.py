@@ -17,7 +17,12 @@ from types import ModuleType
 
 from rlregress import files
 from rlregress.errors import UserError
-from rlregress.frameworks.cleanrl.script import Script, Unreadable, describe_unreadable, read_script
+from rlregress.frameworks.cleanrl.script import (
+    Script,
+    Unreadable,
+    describe_unreadable_script,
+    read_script_text,
+)
 from rlregress.probing import installed_metadata
 
 #: names one folder, or several with the path separator between them.
@@ -60,7 +65,7 @@ class Source:
         path = self.folder / _MARK
         return _does_import_gym(path, path.stat().st_mtime_ns if path.is_file() else -1)
 
-    def script(self, name: str) -> Script:
+    def parse_script(self, name: str) -> Script:
         """Return the script ``name`` ("sac_continuous_action" with or without ".py"), parsed.
 
         Raises:
@@ -75,9 +80,9 @@ class Source:
             )
         return _parse_script(path, path.stat().st_mtime_ns)
 
-    def digests(self, names: Iterable[str]) -> dict[str, str]:
+    def digest_scripts(self, names: Iterable[str]) -> dict[str, str]:
         """Return the SHA-256 of scripts and of modules beside them, by path below the root."""
-        digests = {f"{_PACKAGE}/{name}.py": self.script(name).sha256[:16] for name in names}
+        digests = {f"{_PACKAGE}/{name}.py": self.parse_script(name).sha256[:16] for name in names}
         digest = hashlib.sha256()
         utilities = sorted((self.root / _UTILITIES).rglob("*.py"))
         for path in utilities:
@@ -87,7 +92,7 @@ class Source:
             digests[_UTILITIES] = digest.hexdigest()[:16]
         return digests
 
-    def copy_into(self, folder: Path) -> Path:
+    def copy_source_into(self, folder: Path) -> Path:
         """Copy this source into ``folder``, files as links; return the folder."""
         packages = [self.root / name for name in (_PACKAGE, _UTILITIES)]
         packages += [*self.root.glob(f"{_PACKAGE}-*.dist-info")]
@@ -99,14 +104,14 @@ class Source:
                 os.symlink(self.root / name, folder / name)
         return folder
 
-    def has(self, name: str) -> bool:
+    def has_file(self, name: str) -> bool:
         """Return whether this copy has a file of that path below its root."""
         return (self.root / name).is_file()
 
-    def module(self, name: str) -> ModuleType:
+    def load_module(self, name: str) -> ModuleType:
         """Return a module of the checkout beside the scripts, by its path below the root.
 
-        ``source.module("cleanrl_utils/buffers.py").ReplayBuffer``; nothing is left in
+        ``source.load_module("cleanrl_utils/buffers.py").ReplayBuffer``; nothing is left in
         ``sys.modules``, nor beside the file.
         """
         path = self.root / name
@@ -118,7 +123,7 @@ class Source:
 @functools.lru_cache(maxsize=16)
 def _does_import_gym(path: Path, changed: int) -> bool:
     del changed
-    return re.search(r"^import gym\s*$", read_script(path), re.MULTILINE) is not None
+    return re.search(r"^import gym\s*$", read_script_text(path), re.MULTILINE) is not None
 
 
 @functools.lru_cache(maxsize=16)
@@ -133,7 +138,7 @@ def _load_module(path: Path, changed: int) -> ModuleType:
     try:
         spec.loader.exec_module(module)
     except (SyntaxError, UnicodeDecodeError) as error:
-        raise describe_unreadable(path, error) from None
+        raise describe_unreadable_script(path, error) from None
     finally:
         sys.dont_write_bytecode = before
     return module
@@ -149,7 +154,7 @@ def _read_checkout_version(root: Path) -> str:
     for name in _STATES_VERSION:
         path = root / name
         if path.is_file():
-            text = read_script(path)
+            text = read_script_text(path)
             match = re.search(r"^\s*version\s*=\s*[\"']([^\"']+)[\"']", text, re.MULTILINE)
             if match:
                 return match.group(1)
@@ -159,7 +164,7 @@ def _read_checkout_version(root: Path) -> str:
     )
 
 
-def _read_folder(root: Path) -> Source:
+def _read_source_of_folder(root: Path) -> Source:
     if not (root / _PACKAGE / _MARK).is_file():
         raise UserError(
             f"{VARIABLE} names {root}, which holds no {_PACKAGE}/{_MARK}; expected a checkout of "
@@ -172,7 +177,7 @@ def _read_folder(root: Path) -> Source:
     return Source(HEAD, _read_checkout_version(root), root)
 
 
-def _find_installed() -> Source | None:
+def _find_installed_source() -> Source | None:
     installed = installed_metadata.find_distribution(_PACKAGE)
     if installed is None:
         return None
@@ -180,11 +185,14 @@ def _find_installed() -> Source | None:
     return Source(version, version, root) if (root / _PACKAGE / _MARK).is_file() else None
 
 
-def list_sources() -> list[Source]:
+def list_sources_by_label() -> list[Source]:
     """Return all copies, those of the environment variable first; one for each label."""
     folders = [f for f in os.environ.get(VARIABLE, "").split(os.pathsep) if f.strip()]
-    sources = [_read_folder(files.absolute(os.path.expanduser(folder))) for folder in folders]
-    installed = _find_installed()
+    sources = [
+        _read_source_of_folder(files.make_absolute_path(os.path.expanduser(folder)))
+        for folder in folders
+    ]
+    installed = _find_installed_source()
     if installed is not None:
         sources.append(installed)
     by_label = {source.label: source for source in reversed(sources)}
@@ -197,7 +205,7 @@ def find_source(label: str = "") -> Source:
     Raises:
         UserError: there is no copy at all, or none of that label.
     """
-    sources = list_sources()
+    sources = list_sources_by_label()
     if not sources:
         raise UserError(f"CleanRL cannot be tested: there are no scripts; {_HINT}")
     for source in sources:

@@ -15,24 +15,24 @@ import gymnasium
 import numpy as np
 
 from rlregress.errors import UserError
-from rlregress.probing.framework_errors import call_through
+from rlregress.probing.framework_errors import call_original
 
 #: (object, name of the attribute, what it is to be while a script runs)
 Patch = tuple[Any, str, Any]
 
 
-def is_needed() -> bool:
+def is_gymnasium_newer_than_scripts() -> bool:
     """Return whether the installed Gymnasium is newer than the one the scripts were written for."""
     return int(gymnasium.__version__.partition(".")[0]) >= 1
 
 
-def list_patches() -> list[Patch]:
+def list_patches_of_gymnasium() -> list[Patch]:
     """Return the replacements in Gymnasium; none where it is as the scripts expect it.
 
     Raises:
         UserError: this Gymnasium cannot reset an environment within the step that ends an episode.
     """
-    if not is_needed():
+    if not is_gymnasium_newer_than_scripts():
         return []
     parameters = inspect.signature(gymnasium.vector.SyncVectorEnv.__init__).parameters
     if "autoreset_mode" not in parameters:
@@ -43,7 +43,7 @@ def list_patches() -> list[Patch]:
         )
     return [
         (gymnasium.vector, "SyncVectorEnv", _make_same_step_class(gymnasium.vector.SyncVectorEnv)),
-        (gymnasium.wrappers, "TransformObservation", _transform_observation()),
+        (gymnasium.wrappers, "TransformObservation", _make_transform_observation()),
         (gymnasium.wrappers, "GrayScaleObservation", gymnasium.wrappers.GrayscaleObservation),
         (gymnasium.wrappers, "FrameStack", gymnasium.wrappers.FrameStackObservation),
     ]
@@ -57,29 +57,31 @@ def _make_same_step_class(base: Any) -> Any:
 
         def __init__(self, env_fns: Any, *args: Any, **kwargs: Any) -> None:
             kwargs.setdefault("autoreset_mode", AutoresetMode.SAME_STEP)
-            call_through(super().__init__, env_fns, *args, **kwargs)
+            call_original(super().__init__, env_fns, *args, **kwargs)
 
         def step(self, actions: Any) -> Any:
-            outcome = call_through(super().step, actions)
+            outcome = call_original(super().step, actions)
             observations, rewards, terminations, truncations, infos = outcome
             if "final_obs" in infos:
                 infos["final_observation"] = infos["final_obs"]
-                infos["final_info"] = _split_infos(infos["final_info"], self.num_envs)
+                infos["final_info"] = _split_infos_by_environment(
+                    infos["final_info"], self.num_envs
+                )
             return observations, rewards, terminations, truncations, infos
 
     return SyncVectorEnv
 
 
-def _split_infos(infos: Mapping[str, Any], environments: int) -> np.ndarray:
+def _split_infos_by_environment(infos: Mapping[str, Any], environments: int) -> np.ndarray:
     """Return one dictionary per environment, or None where it has reported nothing."""
     rows = np.full(environments, None, dtype=object)
     for number in range(environments):
-        info = _select_infos(infos, number)
+        info = _select_infos_of_environment(infos, number)
         rows[number] = info or None
     return rows
 
 
-def _select_infos(infos: Mapping[str, Any], number: int) -> dict[str, Any]:
+def _select_infos_of_environment(infos: Mapping[str, Any], number: int) -> dict[str, Any]:
     info: dict[str, Any] = {}
     for key, value in infos.items():
         # "_key" says for which environments "key" holds something
@@ -87,15 +89,15 @@ def _select_infos(infos: Mapping[str, Any], number: int) -> dict[str, Any]:
         if mask is None or not mask[number]:
             continue
         is_table = isinstance(value, dict)
-        info[key] = _select_infos(value, number) if is_table else value[number]
+        info[key] = _select_infos_of_environment(value, number) if is_table else value[number]
     return info
 
 
-def _transform_observation() -> Any:
+def _make_transform_observation() -> Any:
     class TransformObservation(gymnasium.wrappers.TransformObservation):
         """The observation space may be left out: it stays as it was."""
 
         def __init__(self, env: Any, func: Any, observation_space: Any = None) -> None:
-            call_through(super().__init__, env, func, observation_space)
+            call_original(super().__init__, env, func, observation_space)
 
     return TransformObservation

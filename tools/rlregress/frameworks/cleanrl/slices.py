@@ -60,7 +60,7 @@ class Sliced(Mapping[str, Any]):
         self._namespace = namespace
 
     def __getitem__(self, name: str) -> Any:
-        return self.any(name)
+        return self.get_first_bound(name)
 
     def __contains__(self, name: object) -> bool:
         return name in self._namespace
@@ -71,30 +71,32 @@ class Sliced(Mapping[str, Any]):
     def __len__(self) -> int:
         return len(self._namespace)
 
-    def any(self, *candidates: str) -> Any:
+    def get_first_bound(self, *candidates: str) -> Any:
         """Return the value of the first of the names that is bound."""
         for name in candidates:
             if name in self._namespace:
                 return self._namespace[name]
-        raise self.place.script.describe_lost(self.place.quantity, *candidates)
+        raise self.place.script.describe_lost_anchor(self.place.quantity, *candidates)
 
-    def number(self, *candidates: str) -> float:
+    def get_number(self, *candidates: str) -> float:
         """Return the value as a float, from a tensor or array of one element."""
-        return float(self.vector(*candidates).reshape(()))
+        return float(self.get_vector(*candidates).reshape(()))
 
-    def vector(self, *candidates: str) -> np.ndarray:
+    def get_vector(self, *candidates: str) -> np.ndarray:
         """Return the value as a copied float64 array."""
-        value = self.any(*candidates)
+        value = self.get_first_bound(*candidates)
         if hasattr(value, "detach"):
             value = value.detach().cpu().numpy()
         return np.array(value, dtype=np.float64)
 
 
-def run_slice(place: Anchor, variables: Mapping[str, Any], used: Sequence[str] = ()) -> Sliced:
+def run_slice_of_place(
+    place: Anchor, variables: Mapping[str, Any], used: Sequence[str] = ()
+) -> Sliced:
     """Run the statement of a place and those before it that it needs.
 
     Args:
-        place: from ``Script.find_binding`` or ``Script.find_shape``.
+        place: from ``Script.find_statement_binding`` or ``Script.find_statement_of_shape``.
         variables: names that the statements find bound; nothing that would bind these is run.
         used: of these, what stands in for a part that the script would make itself.
 
@@ -107,22 +109,22 @@ def run_slice(place: Anchor, variables: Mapping[str, Any], used: Sequence[str] =
     reads = _prepare_slice(place, frozenset(variables), whole=True).reads
     for name in used:
         if name not in reads:
-            raise place.script.describe_lost(place.quantity, name)
-    return _run_prepared(place, variables, whole=True)
+            raise place.script.describe_lost_anchor(place.quantity, name)
+    return _run_prepared_slice(place, variables, whole=True)
 
 
-def run_context(place: Anchor, variables: Mapping[str, Any]) -> dict[str, Any]:
+def run_statements_before_place(place: Anchor, variables: Mapping[str, Any]) -> dict[str, Any]:
     """Run the statements that a place needs, without its own, and return the bound names.
 
     Used where a statement is run several times on the same objects:
-    ``found = run_context(place, given)``, then ``run_slice(place, {**found, "global_step": 1})``
-    and so on.
+    ``found = run_statements_before_place(place, given)``, then
+    ``run_slice_of_place(place, {**found, "global_step": 1})`` and so on.
     """
-    sliced = _run_prepared(place, variables, whole=False)
+    sliced = _run_prepared_slice(place, variables, whole=False)
     return {name: sliced[name] for name in sliced if not name.startswith("__")}
 
 
-def _run_prepared(place: Anchor, variables: Mapping[str, Any], whole: bool) -> Sliced:
+def _run_prepared_slice(place: Anchor, variables: Mapping[str, Any], whole: bool) -> Sliced:
     script, is_known = place.script, place.script.known
     prepared = _prepare_slice(place, frozenset(variables), whole)
     if prepared.missing:
@@ -139,7 +141,7 @@ def _run_prepared(place: Anchor, variables: Mapping[str, Any], whole: bool) -> S
         kind = SliceUnbound if isinstance(error, NameError) else SliceFailed
         raise kind(
             f"{script}: {place.quantity}: {type(error).__name__} at line "
-            f"{_find_line(error, script)}: {error}",
+            f"{_find_line_of_error(error, script)}: {error}",
             is_known,
         ) from error
     return Sliced(place, namespace, prepared.guards, prepared.lines)
@@ -165,12 +167,12 @@ def _prepare_slice(place: Anchor, variables: frozenset[str], whole: bool) -> _Pr
         tree = ast.fix_missing_locations(ast.Module(body=statements, type_ignores=[]))
         lines = [(node.lineno, node.end_lineno or node.lineno) for node in statements]
         code = compile(tree, str(place.script.path), "exec")
-        reads = statement_names.block_names(statements).reads
+        reads = statement_names.list_names_of_statements(statements).reads
         slices[key] = _Prepared(code, guards, lines, missing, reads)
     return slices[key]
 
 
-def _find_line(error: Exception, script: Script) -> Any:
+def _find_line_of_error(error: Exception, script: Script) -> Any:
     line: Any = "?"
     trace = error.__traceback__
     while trace is not None:
@@ -190,7 +192,7 @@ def _slice_whole_script(
     """
     late: set[str] = set()
     while True:
-        attempt = _slice_block(place, variables, last, late)
+        attempt = _slice_block_of_place(place, variables, last, late)
         defined = {
             statement.name
             for statement in place.script.blocks[0].statements
@@ -202,15 +204,15 @@ def _slice_whole_script(
         late |= later
 
 
-def _slice_block(
+def _slice_block_of_place(
     place: Anchor, variables: set[str], last: list[ast.stmt], late: set[str]
 ) -> tuple[list[ast.stmt], list[str], set[str]]:
     ready = variables | set(dir(builtins)) | {"__file__", "__name__"}
     statements: list[ast.stmt] = list(last)
-    need = (set(statement_names.list_names(place.statement).reads) | late) - ready
+    need = (set(statement_names.list_names_of_statement(place.statement).reads) | late) - ready
     guards: list[str] = []
     # bound on some path only, or by a loop's body for its next round: that is for the run to see
-    perhaps = set(statement_names.list_names(place.statement).touches)
+    perhaps = set(statement_names.list_names_of_statement(place.statement).touches)
     block, end = place.block, place.index
     while True:
         for index in reversed(range(len(block.statements))):
@@ -220,21 +222,21 @@ def _slice_block(
                 statement is place.statement or not isinstance(statement, DEFINITIONS)
             ):
                 continue
-            names = statement_names.list_names(statement)
+            names = statement_names.list_names_of_statement(statement)
             # a setting made on an imported module ("torch.backends...") is no way to get a quantity
             changes = names.touches - (place.script.origins.keys() - names.binds)
-            if not need & changes or not _may_run(statement):
+            if not need & changes or not _may_slice_run(statement):
                 continue
             statements.insert(0, statement)
             perhaps |= names.touches
             need = (need - names.binds) | (set(names.reads) - ready)
         if block.outer is None:
             return statements, guards, need - perhaps
-        statements, need = _climb_out(block, statements, need, ready, guards)
+        statements, need = _climb_out_of_block(block, statements, need, ready, guards)
         block, end = block.outer, block.place
 
 
-def _climb_out(
+def _climb_out_of_block(
     block: Block, statements: list[ast.stmt], need: set[str], ready: set[str], guards: list[str]
 ) -> tuple[list[ast.stmt], set[str]]:
     """Climb out of a block: an ``if`` becomes a guard, a ``with`` stays around the statements."""
@@ -250,7 +252,7 @@ def _climb_out(
     return statements, need
 
 
-def _may_run(statement: ast.stmt) -> bool:
+def _may_slice_run(statement: ast.stmt) -> bool:
     """Return whether a slice may run a statement: imports only of some modules."""
     if isinstance(statement, ast.Import):
         modules = [alias.name for alias in statement.names]

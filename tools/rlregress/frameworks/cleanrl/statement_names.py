@@ -31,7 +31,7 @@ class Names(NamedTuple):
 _NOTHING = Names(frozenset(), frozenset(), frozenset())
 
 
-def list_loaded_names(node: ast.AST) -> set[str]:
+def list_names_read(node: ast.AST) -> set[str]:
     """Return names that an expression, a function or a class reads from around it."""
     if isinstance(node, ast.Name):
         return {node.id} if isinstance(node.ctx, ast.Load) else set()
@@ -39,14 +39,14 @@ def list_loaded_names(node: ast.AST) -> set[str]:
         return _list_names_of_function(node)
     if isinstance(node, ast.ClassDef):
         outside = set().union(
-            *map(list_loaded_names, [*node.bases, *node.keywords, *node.decorator_list])
+            *map(list_names_read, [*node.bases, *node.keywords, *node.decorator_list])
         )
-        inside = block_names(node.body)
+        inside = list_names_of_statements(node.body)
         return outside | set(inside.reads)
     if isinstance(node, _COMPREHENSIONS):
-        bound = {n for g in node.generators for n in list_stored_names(g.target)}
-        return set().union(*map(list_loaded_names, ast.iter_child_nodes(node))) - bound
-    return set().union(*map(list_loaded_names, ast.iter_child_nodes(node)))
+        bound = {n for g in node.generators for n in list_names_bound_by_target(g.target)}
+        return set().union(*map(list_names_read, ast.iter_child_nodes(node))) - bound
+    return set().union(*map(list_names_read, ast.iter_child_nodes(node)))
 
 
 def _list_names_of_function(node: ast.AST) -> set[str]:
@@ -58,33 +58,33 @@ def _list_names_of_function(node: ast.AST) -> set[str]:
     body = node.body if isinstance(node.body, list) else [node.body]  # type: ignore[attr-defined]
     local = {argument.arg for argument in parameters}
     for statement in body:
-        local |= set(_bound_within(statement))
-    inside = set().union(*map(list_loaded_names, body)) - local
-    return set().union(inside, *map(list_loaded_names, around))
+        local |= set(_list_local_names(statement))
+    inside = set().union(*map(list_names_read, body)) - local
+    return set().union(inside, *map(list_names_read, around))
 
 
-def _bound_within(node: ast.AST) -> Iterator[str]:
+def _list_local_names(node: ast.AST) -> Iterator[str]:
     """Yield names that a statement of a function makes local to it."""
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
         yield node.id
     elif isinstance(node, (ast.Import, ast.ImportFrom)):
-        yield from list_import_origins(node)
+        yield from map_imported_names_to_modules(node)
     elif isinstance(node, _SCOPES):
         if not isinstance(node, ast.Lambda):
             yield node.name
         return
     for child in ast.iter_child_nodes(node):
-        yield from _bound_within(child)
+        yield from _list_local_names(child)
 
 
-def list_stored_names(target: ast.AST) -> set[str]:
+def list_names_bound_by_target(target: ast.AST) -> set[str]:
     """Return names that a target of an assignment binds."""
     if isinstance(target, ast.Name):
         return {target.id}
     if isinstance(target, (ast.Tuple, ast.List)):
-        return set().union(*map(list_stored_names, target.elts))
+        return set().union(*map(list_names_bound_by_target, target.elts))
     if isinstance(target, ast.Starred):
-        return list_stored_names(target.value)
+        return list_names_bound_by_target(target.value)
     return set()
 
 
@@ -93,12 +93,12 @@ def _list_changed_by_target(target: ast.AST) -> set[str]:
     if isinstance(target, (ast.Tuple, ast.List)):
         return set().union(*map(_list_changed_by_target, target.elts))
     if isinstance(target, (ast.Subscript, ast.Attribute, ast.Starred)):
-        root = _root_name(target)
+        root = _find_root_name(target)
         return {root} if root else set()
     return set()
 
 
-def _root_name(node: ast.AST) -> str:
+def _find_root_name(node: ast.AST) -> str:
     while isinstance(node, (ast.Attribute, ast.Subscript, ast.Starred, ast.Call)):
         node = node.func if isinstance(node, ast.Call) else node.value
     return node.id if isinstance(node, ast.Name) else ""
@@ -111,11 +111,11 @@ def _list_changed_by_calls(node: ast.AST) -> set[str]:
             method = call.func.attr
             in_place = method.endswith("_") and not method.endswith("__")
             if in_place or method in _CHANGING:
-                changed.add(_root_name(call.func))
+                changed.add(_find_root_name(call.func))
     return changed - {""}
 
 
-def list_import_origins(node: ast.AST) -> dict[str, str]:
+def map_imported_names_to_modules(node: ast.AST) -> dict[str, str]:
     """Name that an import binds -> full name of the module that it is, or comes from."""
     aliases = node.names  # type: ignore[attr-defined]
     if isinstance(node, ast.ImportFrom):
@@ -123,12 +123,14 @@ def list_import_origins(node: ast.AST) -> dict[str, str]:
     return {alias.asname or alias.name.partition(".")[0]: alias.name for alias in aliases}
 
 
-def _make_names(reads: Iterable[str], binds: Iterable[str], touches: Iterable[str] = ()) -> Names:
+def _make_names_of_statement(
+    reads: Iterable[str], binds: Iterable[str], touches: Iterable[str] = ()
+) -> Names:
     binds = frozenset(binds)
     return Names(frozenset(reads), binds, binds | frozenset(touches))
 
 
-def _join_in_order(first: Names, second: Names) -> Names:
+def _join_names_in_order(first: Names, second: Names) -> Names:
     return Names(
         first.reads | (second.reads - first.binds),
         first.binds | second.binds,
@@ -136,7 +138,7 @@ def _join_in_order(first: Names, second: Names) -> Names:
     )
 
 
-def _join_branches(ways: Sequence[Names]) -> Names:
+def _join_names_of_branches(ways: Sequence[Names]) -> Names:
     return Names(
         frozenset().union(*(way.reads for way in ways)),
         frozenset.intersection(*(way.binds for way in ways)),
@@ -144,72 +146,88 @@ def _join_branches(ways: Sequence[Names]) -> Names:
     )
 
 
-def _mark_optional(names: Names) -> Names:
+def _mark_names_optional(names: Names) -> Names:
     return Names(names.reads, frozenset(), names.touches)
 
 
-def block_names(statements: Sequence[ast.stmt]) -> Names:
+def list_names_of_statements(statements: Sequence[ast.stmt]) -> Names:
     """Return the names of statements that run one after the other."""
     names = _NOTHING
     for statement in statements:
-        names = _join_in_order(names, list_names(statement))
+        names = _join_names_in_order(names, list_names_of_statement(statement))
     return names
 
 
 @functools.cache
-def list_names(node: ast.stmt) -> Names:
+def list_names_of_statement(node: ast.stmt) -> Names:
     """Return the names of one statement; of compound ones with everything inside them."""
     if isinstance(node, ast.Assign):
         parts = [t for t in node.targets if not isinstance(t, ast.Name)]
         changed = set().union(*map(_list_changed_by_target, node.targets))
-        reads = list_loaded_names(node.value).union(*map(list_loaded_names, parts), changed)
-        bound = set().union(*map(list_stored_names, node.targets))
-        return _make_names(reads, bound, changed | _list_changed_by_calls(node.value))
+        reads = list_names_read(node.value).union(*map(list_names_read, parts), changed)
+        bound = set().union(*map(list_names_bound_by_target, node.targets))
+        return _make_names_of_statement(reads, bound, changed | _list_changed_by_calls(node.value))
     if isinstance(node, ast.AnnAssign):
-        bound = list_stored_names(node.target) if node.value else set()
-        return _make_names(list_loaded_names(node.value) if node.value else (), bound)
+        bound = list_names_bound_by_target(node.target) if node.value else set()
+        return _make_names_of_statement(list_names_read(node.value) if node.value else (), bound)
     if isinstance(node, ast.AugAssign):
-        changed = list_stored_names(node.target) | _list_changed_by_target(node.target)
-        reads = list_loaded_names(node.value) | list_loaded_names(node.target) | changed
-        return _make_names(reads, list_stored_names(node.target), changed)
+        changed = list_names_bound_by_target(node.target) | _list_changed_by_target(node.target)
+        reads = list_names_read(node.value) | list_names_read(node.target) | changed
+        return _make_names_of_statement(reads, list_names_bound_by_target(node.target), changed)
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-        return _make_names(list_loaded_names(node) - {node.name}, {node.name})
+        return _make_names_of_statement(list_names_read(node) - {node.name}, {node.name})
     if isinstance(node, (ast.Import, ast.ImportFrom)):
-        return _make_names((), list_import_origins(node))
+        return _make_names_of_statement((), map_imported_names_to_modules(node))
     if isinstance(node, ast.If):
-        ways = _join_branches([block_names(node.body), block_names(node.orelse)])
-        return _join_in_order(
-            _make_names(list_loaded_names(node.test), (), _list_changed_by_calls(node.test)), ways
+        ways = _join_names_of_branches(
+            [list_names_of_statements(node.body), list_names_of_statements(node.orelse)]
+        )
+        return _join_names_in_order(
+            _make_names_of_statement(
+                list_names_read(node.test), (), _list_changed_by_calls(node.test)
+            ),
+            ways,
         )
     if isinstance(node, (ast.For, ast.AsyncFor)):
-        body = block_names(node.body)
-        target = list_stored_names(node.target)
-        inside = _join_in_order(_make_names((), target), body)
-        after = _mark_optional(block_names(node.orelse))
-        return _join_in_order(
-            _join_in_order(_make_names(list_loaded_names(node.iter), ()), _mark_optional(inside)),
+        body = list_names_of_statements(node.body)
+        target = list_names_bound_by_target(node.target)
+        inside = _join_names_in_order(_make_names_of_statement((), target), body)
+        after = _mark_names_optional(list_names_of_statements(node.orelse))
+        return _join_names_in_order(
+            _join_names_in_order(
+                _make_names_of_statement(list_names_read(node.iter), ()),
+                _mark_names_optional(inside),
+            ),
             after,
         )
     if isinstance(node, ast.While):
-        return _join_in_order(
-            _make_names(list_loaded_names(node.test), ()), _mark_optional(block_names(node.body))
+        return _join_names_in_order(
+            _make_names_of_statement(list_names_read(node.test), ()),
+            _mark_names_optional(list_names_of_statements(node.body)),
         )
     if isinstance(node, (ast.With, ast.AsyncWith)):
         around = list_names_of_with(node)
-        return _join_in_order(around, block_names(node.body))
+        return _join_names_in_order(around, list_names_of_statements(node.body))
     if isinstance(node, ast.Try):
-        tried = block_names([*node.body, *node.orelse])
-        ends = [tried, *(block_names(handler.body) for handler in node.handlers)]
-        return _join_in_order(
-            _mark_optional(tried), _join_in_order(_join_branches(ends), block_names(node.finalbody))
+        tried = list_names_of_statements([*node.body, *node.orelse])
+        ends = [tried, *(list_names_of_statements(handler.body) for handler in node.handlers)]
+        return _join_names_in_order(
+            _mark_names_optional(tried),
+            _join_names_in_order(
+                _join_names_of_branches(ends), list_names_of_statements(node.finalbody)
+            ),
         )
-    return _make_names(list_loaded_names(node), (), _list_changed_by_calls(node))
+    return _make_names_of_statement(list_names_read(node), (), _list_changed_by_calls(node))
 
 
 def list_names_of_with(node: ast.AST) -> Names:
     """Return the names of the head of a ``with``."""
     names = _NOTHING
     for item in node.items:  # type: ignore[attr-defined]
-        bound = list_stored_names(item.optional_vars) if item.optional_vars is not None else ()
-        names = _join_in_order(names, _make_names(list_loaded_names(item.context_expr), bound))
+        bound = (
+            list_names_bound_by_target(item.optional_vars) if item.optional_vars is not None else ()
+        )
+        names = _join_names_in_order(
+            names, _make_names_of_statement(list_names_read(item.context_expr), bound)
+        )
     return names

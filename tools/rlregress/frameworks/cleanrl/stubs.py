@@ -41,21 +41,21 @@ class Fn:
         vars(self).update(attributes)
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
-        fed = tuple(as_tensor(a) for a in arguments if not isinstance(a, torch.device))
+        fed = tuple(convert_to_tensor(a) for a in arguments if not isinstance(a, torch.device))
         self.calls.append(fed)
         return self._function(*fed, **keywords)
 
     forward = __call__
 
 
-def as_tensor(value: Any) -> Any:
+def convert_to_tensor(value: Any) -> Any:
     """Return arrays and lists of numbers as tensors of the default type, anything else as it is."""
     if isinstance(value, (np.ndarray, list)):
         return torch.as_tensor(np.asarray(value), dtype=torch.get_default_dtype())
     return value
 
 
-def make_spaces(low: Any, high: Any, observations: int = 1) -> Bag:
+def make_spaces_of_environments(low: Any, high: Any, observations: int = 1) -> Bag:
     """Return an object with the spaces of one environment and of vectorised ones.
 
     Args:
@@ -74,32 +74,32 @@ def make_spaces(low: Any, high: Any, observations: int = 1) -> Bag:
     )
 
 
-def read_defaults(script: Script) -> dict[str, Any]:
+def read_defaults_of_script(script: Script) -> dict[str, Any]:
     """Return the defaults of a script's command line, by name with underscores.
 
     From the annotated class ``Args`` or from calls of ``add_argument``; what is computed from
     anything but literals, ``int`` and ``float`` is left out.
     """
-    return dict(_read_defaults(script))
+    return dict(_parse_defaults_of_script(script))
 
 
 @functools.lru_cache(maxsize=64)
-def _read_defaults(script: Script) -> dict[str, Any]:
+def _parse_defaults_of_script(script: Script) -> dict[str, Any]:
     by_name: dict[str, Any] = {}
     tree = ast.Module(body=script.blocks[0].statements, type_ignores=[])
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef) and node.name == "Args":
             for field in node.body:
                 if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
-                    _put_default(by_name, field.target.id, field.value)
+                    _add_default(by_name, field.target.id, field.value)
         elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "add_argument":
             flag = node.args[0].value if isinstance(node.args[0], ast.Constant) else ""
             values = {keyword.arg: keyword.value for keyword in node.keywords}
-            _put_default(by_name, str(flag).lstrip("-").replace("-", "_"), values.get("default"))
+            _add_default(by_name, str(flag).lstrip("-").replace("-", "_"), values.get("default"))
     return by_name
 
 
-def _put_default(defaults: dict[str, Any], name: str, value: Any) -> None:
+def _add_default(defaults: dict[str, Any], name: str, value: Any) -> None:
     try:
         code = compile(ast.Expression(value), "<default>", "eval")
         defaults[name] = eval(code, {"__builtins__": {}, "int": int, "float": float})  # noqa: S307
@@ -107,13 +107,13 @@ def _put_default(defaults: dict[str, Any], name: str, value: Any) -> None:
         defaults.pop(name, None)
 
 
-def make_arguments(script: Script, **flags: Any) -> Bag:
+def make_arguments_of_script(script: Script, **flags: Any) -> Bag:
     """Return ``args``: the script's defaults, with some chosen by the probe."""
-    return Bag(**{**read_defaults(script), **flags})
+    return Bag(**{**read_defaults_of_script(script), **flags})
 
 
 @contextmanager
-def use_float64() -> Iterator[None]:
+def use_float64_by_default() -> Iterator[None]:
     """Make float64 the default type, so that ``torch.Tensor`` of scripts does not round."""
     before = torch.get_default_dtype()
     torch.set_default_dtype(torch.float64)

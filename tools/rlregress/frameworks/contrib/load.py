@@ -10,12 +10,17 @@ import numpy as np
 import sb3_contrib
 
 from rlregress.frameworks.sb3 import gyms, load
-from rlregress.frameworks.sb3.load import OFF_POLICY, ON_POLICY, SavedAgent, trainings_with_files
+from rlregress.frameworks.sb3.load import (
+    OFF_POLICY,
+    ON_POLICY,
+    SavedAgent,
+    make_trainings_with_files,
+)
 from rlregress.probing.file_kinds import TrainingWithFiles
 from rlregress.probing.interface import Unsupported
 
 
-def find_class(title: str) -> Any:
+def find_class_of_algorithm(title: str) -> Any:
     """Return the class of an algorithm; Unsupported where this version has none."""
     algorithm = getattr(sb3_contrib, title, None)
     if algorithm is None:
@@ -31,30 +36,36 @@ class _FirstActionForbidden(gyms.Wrapper):
         return np.arange(self.action_space.n) > 0
 
 
-def _agent(title: str, settings: Callable[[], dict[str, Any]], **differing: Any) -> SavedAgent:
-    return SavedAgent(title.lower(), settings, partial(find_class, title), title, **differing)
+def _make_saved_agent(
+    title: str, settings: Callable[[], dict[str, Any]], **differing: Any
+) -> SavedAgent:
+    return SavedAgent(
+        title.lower(), settings, partial(find_class_of_algorithm, title), title, **differing
+    )
 
 
 _ON_POLICY = {**ON_POLICY, "batch_size": 16, "n_epochs": 2}
 _SMALL = {"net_arch": [8, 8]}
 _AGENTS = (
-    _agent("QRDQN", lambda: {**OFF_POLICY, "exploration_fraction": 0.9,
+    _make_saved_agent("QRDQN", lambda: {**OFF_POLICY, "exploration_fraction": 0.9,
                              "target_update_interval": 20},
            discrete=True, rows=True, networks={**_SMALL, "n_quantiles": 5}),
-    _agent("TQC", lambda: {**OFF_POLICY, "ent_coef": "auto_0.5",
+    _make_saved_agent("TQC", lambda: {**OFF_POLICY, "ent_coef": "auto_0.5",
                            "top_quantiles_to_drop_per_net": 1},
            rows=True, networks={**_SMALL, "n_quantiles": 5}),
-    _agent("TRPO", lambda: {"n_steps": 16, "batch_size": 16, "gamma": 0.97, "gae_lambda": 0.9,
+    _make_saved_agent("TRPO",
+    lambda: {"n_steps": 16, "batch_size": 16, "gamma": 0.97, "gae_lambda": 0.9,
                             "cg_max_steps": 7, "target_kl": 0.02},
            several=True),
-    _agent("MaskablePPO", lambda: {**_ON_POLICY, "clip_range_vf": 0.2},
+    _make_saved_agent("MaskablePPO", lambda: {**_ON_POLICY, "clip_range_vf": 0.2},
            discrete=True, several=True, around=_FirstActionForbidden),
-    _agent("RecurrentPPO", lambda: {**_ON_POLICY, "clip_range_vf": 0.2},
+    _make_saved_agent("RecurrentPPO", lambda: {**_ON_POLICY, "clip_range_vf": 0.2},
            several=True, policy="MlpLstmPolicy", networks={**_SMALL, "lstm_hidden_size": 8}),
-    _agent("CrossQ", lambda: {**{k: v for k, v in OFF_POLICY.items() if k != "tau"},
+    _make_saved_agent("CrossQ", lambda: {**{k: v for k, v in OFF_POLICY.items() if k != "tau"},
                               "ent_coef": "auto_0.5", "policy_delay": 2},
            rows=True),
-    _agent("ARS", lambda: {"n_delta": 3, "n_top": 2, "learning_rate": 0.03, "delta_std": 0.04},
+    _make_saved_agent("ARS",
+    lambda: {"n_delta": 3, "n_top": 2, "learning_rate": 0.03, "delta_std": 0.04},
            policy="LinearPolicy", networks={"with_bias": True}),
 )  # fmt: skip
 
@@ -65,9 +76,9 @@ _STORED_KINDS = (
 )  # fmt: skip
 
 
-def saved_files() -> Mapping[str, Sequence[TrainingWithFiles]]:
+def list_saved_files() -> Mapping[str, Sequence[TrainingWithFiles]]:
     """Return the files of built-in trainings, by algorithm."""
-    return trainings_with_files(_AGENTS, _STORED_KINDS)
+    return make_trainings_with_files(_AGENTS, _STORED_KINDS)
 
 
-user_agent, settings_of = load.user_agent, load.settings_of
+user_agent, settings_of = load.load_user_agent, load.read_settings_of_agent

@@ -44,13 +44,15 @@ RAW_ADVANTAGES = {_RAW: True} if _RAW in inspect.signature(PPO).parameters else 
 
 
 @contextlib.contextmanager
-def silence_runner() -> Iterator[None]:
+def silence_runner_output() -> Iterator[None]:
     """Suppress the tables that a runner prints; restore the filters of warnings afterwards."""
     with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
         yield
 
 
-def make_observations(groups: Mapping[str, torch.Tensor], stepped: bool = False) -> Any:
+def make_observations_as_handed_out(
+    groups: Mapping[str, torch.Tensor], stepped: bool = False
+) -> Any:
     """Return observations as an environment hands them out, at a reset or ``stepped``."""
     if GROUPED:
         rows = len(next(iter(groups.values())))
@@ -76,7 +78,9 @@ class Networks(NamedTuple):
     groups: Sequence[str] = ("policy",)
     law: Mapping[str, Any] = {}
 
-    def configured(self, names: tuple[str, str], kinds: tuple[str, str]) -> dict[str, Any]:
+    def make_configuration_of_networks(
+        self, names: tuple[str, str], kinds: tuple[str, str]
+    ) -> dict[str, Any]:
         """Return the configuration of two networks, the first of which acts."""
         sizes: dict[str, Any] = {"rnn_hidden_dim": 4, "rnn_num_layers": 2}
         both = {"rnn_type": self.memory, **sizes} if self.memory else {}
@@ -105,7 +109,7 @@ class Networks(NamedTuple):
             return {}
         return {"state_dependent_std": True, "noise_std_type": self.law["std_type"]}
 
-    def lacking(self) -> list[str]:
+    def list_lacking_options(self) -> list[str]:
         """Return the options of networks and distributions that this version lacks."""
         if IMAGES in self.groups and not MODELS:
             return ["CNNModel"]
@@ -128,9 +132,9 @@ class Networks(NamedTuple):
         return sorted(set(self.law) - known_options) if network_class else [name]
 
 
-def require_configuration(algorithm: Mapping[str, Any], networks: Networks) -> None:
+def raise_if_configuration_unsupported(algorithm: Mapping[str, Any], networks: Networks) -> None:
     """Raise Unsupported if this version does not have all of the configuration of an algorithm."""
-    name, lacking = algorithm["class_name"], networks.lacking()
+    name, lacking = algorithm["class_name"], networks.list_lacking_options()
     if hasattr(algorithms, name):
         known_options = {*inspect.signature(getattr(algorithms, name)).parameters, "class_name"}
         # that one the constructor is not given
@@ -145,7 +149,7 @@ def _select_known_options(**options: Any) -> dict[str, Any]:
     return {name: option for name, option in options.items() if option is not None}
 
 
-def make_configuration(
+def make_configuration_of_runner(
     steps: int,
     algorithm: Mapping[str, Any],
     networks: Networks,
@@ -159,72 +163,72 @@ def make_configuration(
         "save_interval": 1_000_000,
         "obs_groups": {name: list(networks.groups) for name in sets},
         "algorithm": dict(algorithm),
-        **networks.configured(names, kinds),
+        **networks.make_configuration_of_networks(names, kinds),
     }
 
 
-def _first_attribute(holder: Any, names: Sequence[str]) -> Any:
+def _get_first_attribute(holder: Any, names: Sequence[str]) -> Any:
     return next(getattr(holder, name) for name in names if hasattr(holder, name))
 
 
-def find_policy(algorithm: Any) -> Any:
+def find_acting_module(algorithm: Any) -> Any:
     """Return the module that acts."""
-    return _first_attribute(algorithm, ("actor", "student", "policy", "actor_critic"))
+    return _get_first_attribute(algorithm, ("actor", "student", "policy", "actor_critic"))
 
 
-def find_network(algorithm: Any, name: str) -> nn.Module:
+def find_layers_of_network(algorithm: Any, name: str) -> nn.Module:
     """Return the layers of the network ``name``, such as "critic"."""
-    return getattr(algorithm, name).mlp if MODELS else getattr(find_policy(algorithm), name)
+    return getattr(algorithm, name).mlp if MODELS else getattr(find_acting_module(algorithm), name)
 
 
 def list_parameters(algorithm: Any) -> dict[str, torch.Tensor]:
     """Return all trained parameters and normaliser statistics, by name."""
     if not MODELS:
-        return dict(find_policy(algorithm).state_dict())
+        return dict(find_acting_module(algorithm).state_dict())
     named = (("actor", algorithm.actor), ("critic", algorithm.critic))
     return {f"{own}.{key}": v for own, model in named for key, v in model.state_dict().items()}
 
 
 def choose_best_actions(algorithm: Any, observations: Any) -> torch.Tensor:
     """Return the actions of the policy without exploration, [environments, dimensions]."""
-    acting = find_policy(algorithm)
+    acting = find_acting_module(algorithm)
     return acting(observations) if MODELS else acting.act_inference(observations)
 
 
 def draw_actions(algorithm: Any, observations: Any) -> tuple[torch.Tensor, torch.Tensor]:
     """Draw actions [environments, dimensions] and return them with log-probabilities."""
-    acting = find_policy(algorithm)
+    acting = find_acting_module(algorithm)
     sampled_actions = (
         acting(observations, stochastic_output=True) if MODELS else acting.act(observations)
     )
     actions = sampled_actions.detach()
-    return actions, getattr(acting, log_prob_name(algorithm))(actions)
+    return actions, getattr(acting, name_scoring_method(algorithm))(actions)
 
 
 def estimate_values(algorithm: Any, observations: Any) -> torch.Tensor:
     """Return the critic's values, [environments, 1]."""
     if MODELS:
         return algorithm.critic(observations)
-    return find_policy(algorithm).evaluate(observations)
+    return find_acting_module(algorithm).evaluate(observations)
 
 
-def find_deviation(algorithm: Any) -> tuple[nn.Parameter, bool]:
+def find_trained_deviation(algorithm: Any) -> tuple[nn.Parameter, bool]:
     """Return the trained standard deviation, and whether it is its logarithm."""
-    named = find_policy(algorithm).named_parameters()
+    named = find_acting_module(algorithm).named_parameters()
     name, parameter = next((name, own) for name, own in named if "std" in name)
     return parameter, "log" in name
 
 
-def set_log_deviation(algorithm: Any, number: float) -> None:
+def set_log_deviation_of_policy(algorithm: Any, number: float) -> None:
     """Let the standard deviation of the policy have this logarithm."""
-    parameter, logarithm = find_deviation(algorithm)
+    parameter, logarithm = find_trained_deviation(algorithm)
     with torch.no_grad():
         parameter.fill_(number if logarithm else math.exp(number))
 
 
 def read_entropy(algorithm: Any) -> torch.Tensor:
     """Return the entropy of the policy where it was evaluated last, [.., samples]."""
-    acting = find_policy(algorithm)
+    acting = find_acting_module(algorithm)
     return acting.output_entropy if MODELS else acting.entropy
 
 
@@ -232,13 +236,13 @@ def find_recurrent_layers(algorithm: Any, name: str) -> nn.Module:
     """Return the recurrent layers of "actor" or "critic"."""
     if MODELS:
         return getattr(algorithm, name).rnn.rnn
-    return getattr(find_policy(algorithm), f"memory_{name[0]}").rnn
+    return getattr(find_acting_module(algorithm), f"memory_{name[0]}").rnn
 
 
-def log_prob_name(algorithm: Any) -> str:
+def name_scoring_method(algorithm: Any) -> str:
     """Return the name of the method that scores actions."""
     names = ("get_output_log_prob", "get_actions_log_prob")
-    return next(name for name in names if hasattr(find_policy(algorithm), name))
+    return next(name for name in names if hasattr(find_acting_module(algorithm), name))
 
 
 def find_curiosity_optimizer(algorithm: Any) -> torch.optim.Optimizer:
@@ -247,7 +251,7 @@ def find_curiosity_optimizer(algorithm: Any) -> torch.optim.Optimizer:
     return algorithm.rnd.optimizer if own is None else own
 
 
-def list_losses(reported: Any) -> np.ndarray:
+def list_reported_losses(reported: Any) -> np.ndarray:
     """Return the mean losses that ``update`` returns, of all configured components."""
     named = reported if isinstance(reported, dict) else dict(enumerate(reported))
     return np.array([loss for loss in named.values() if loss is not None], dtype=np.float64)
@@ -264,27 +268,32 @@ class Batch(NamedTuple):
     log_probs: torch.Tensor
 
 
-def read_batch(handed: Any) -> Batch:
+def read_minibatch(handed: Any) -> Batch:
     """Return the part of a minibatch that is looked at."""
     if not isinstance(handed, tuple):
         scored = handed.advantages, handed.returns, handed.old_actions_log_prob
-        return Batch(select_group(handed.observations), handed.actions, handed.values, *scored)
+        return Batch(
+            select_observations_of_group(handed.observations),
+            handed.actions,
+            handed.values,
+            *scored,
+        )
     # before 3.0 the observations of the critic stand in between
     first = 1 if GROUPED else 2
-    return Batch(select_group(handed[0]), *handed[first : first + 5])
+    return Batch(select_observations_of_group(handed[0]), *handed[first : first + 5])
 
 
-def select_group(observations: Any) -> torch.Tensor:
+def select_observations_of_group(observations: Any) -> torch.Tensor:
     """Return the numbers of observations that an agent has been given, [.., dimensions]."""
     return observations["policy"] if GROUPED else observations
 
 
-def set_old_distribution(storage: Any, mean: torch.Tensor, scale: torch.Tensor) -> None:
+def set_stored_distribution(storage: Any, mean: torch.Tensor, scale: torch.Tensor) -> None:
     """Let the policy of a rollout have had these means and deviations, each as stored."""
     storage.mu, storage.sigma = storage.distribution_params = mean, scale
 
 
-def read_old_distribution(storage: Any) -> tuple[torch.Tensor, torch.Tensor]:
+def read_stored_distribution(storage: Any) -> tuple[torch.Tensor, torch.Tensor]:
     """Return means and deviations of the stored policy, [steps, environments, actions] each."""
     parameters = getattr(storage, "distribution_params", None)
     return (storage.mu, storage.sigma) if parameters is None else parameters

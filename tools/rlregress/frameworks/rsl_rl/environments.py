@@ -61,7 +61,7 @@ class Vectorised(VecEnv):
         """Itself: there is no wrapper."""
         return self
 
-    def groups(self) -> dict[str, torch.Tensor]:
+    def group_observations(self) -> dict[str, torch.Tensor]:
         """Return the observations before the next step, by the name of their group."""
         observations = torch.as_tensor(np.stack(self._observations)).float()
         groups = {name: make(observations) for name, make in self.further.items()}
@@ -69,7 +69,7 @@ class Vectorised(VecEnv):
 
     def get_observations(self) -> Any:
         """Return the observations before the next step."""
-        return compat.make_observations(self.groups())
+        return compat.make_observations_as_handed_out(self.group_observations())
 
     def reset(self) -> Any:
         """Start new episodes in all environments."""
@@ -93,6 +93,6 @@ class Vectorised(VecEnv):
             ends.append((flags[0], flags[1]))
             self._observations[number] = environment.reset()[0] if any(flags) else observation
         terminated, truncated = torch.tensor(ends).T
-        extras = {"time_outs": truncated.float(), "observations": self.groups()}
-        observed = compat.make_observations(self.groups(), stepped=True)
+        extras = {"time_outs": truncated.float(), "observations": self.group_observations()}
+        observed = compat.make_observations_as_handed_out(self.group_observations(), stepped=True)
         return observed, torch.tensor(rewards), (terminated | truncated).long(), extras

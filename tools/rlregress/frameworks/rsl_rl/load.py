@@ -41,60 +41,71 @@ _CURIOUS: dict[str, Any] = {
 }
 
 
-def _runner(algorithm: Mapping[str, Any], make_env: Callable[..., Any], seed: int) -> Any:
+def _make_runner(algorithm: Mapping[str, Any], make_env: Callable[..., Any], seed: int) -> Any:
     networks = compat.Networks(hidden=[8, 8], normalised=True)
-    compat.require_configuration(algorithm, networks)
+    compat.raise_if_configuration_unsupported(algorithm, networks)
     torch.manual_seed(seed)
     environment = Vectorised(make_env(), make_env(), seed=seed, clipped=True)
     # a runner writes into it
     settings = copy.deepcopy(dict(algorithm))
-    return training.make_runner(environment, compat.make_configuration(_STEPS, settings, networks))
+    return training.make_silent_runner(
+        environment, compat.make_configuration_of_runner(_STEPS, settings, networks)
+    )
 
 
-def _trained(algorithm: Mapping[str, Any], make_env: Callable[..., Any], seed: int) -> Any:
-    runner = _runner(algorithm, make_env, seed)
-    training.train_steps(runner, 4 * _STEPS)
+def _make_trained_runner(
+    algorithm: Mapping[str, Any], make_env: Callable[..., Any], seed: int
+) -> Any:
+    runner = _make_runner(algorithm, make_env, seed)
+    training.train_for_steps(runner, 4 * _STEPS)
     return runner
 
 
-def _save(runner: Any, folder: str) -> None:
+def _save_runner(runner: Any, folder: str) -> None:
     runner.save(os.path.join(folder, _FILE))
 
 
-def _load(algorithm: Mapping[str, Any], make_env: Callable[..., Any], folder: str) -> Any:
+def _load_runner(algorithm: Mapping[str, Any], make_env: Callable[..., Any], folder: str) -> Any:
     # of another seed: what is not loaded is another number
-    runner = _runner(algorithm, make_env, 7)
+    runner = _make_runner(algorithm, make_env, 7)
     runner.load(os.path.join(folder, _FILE))
     return runner
 
 
-def _acts(runner: Any) -> dict[str, Any]:
+def _list_actions(runner: Any) -> dict[str, Any]:
     observations = np.random.default_rng(0).normal(size=(8, runner.env.num_obs))
-    agent = training.make_trained(runner, 0, {})
+    agent = training.make_trained_agent(runner, 0, {})
     actions, values = agent.policy(observations), agent.value(observations)
     return {"deterministic actions": actions, "values": values}
 
 
-def _state(runner: Any) -> Iterator[Item]:
+def _list_items_of_runner(runner: Any) -> Iterator[Item]:
     load = type(runner).load
     yield "iteration", int(runner.current_learning_iteration), load
-    for name, numbers in _acts(runner).items():
+    for name, numbers in _list_actions(runner).items():
         yield name, numbers, load
 
 
-def _go_on(runner: Any) -> Iterator[Item]:
+def _train_on_as_items(runner: Any) -> Iterator[Item]:
     torch.manual_seed(3)
-    training.train_steps(runner, 2 * _STEPS)
-    yield "continued training", _acts(runner), type(runner.alg).update
+    training.train_for_steps(runner, 2 * _STEPS)
+    yield "continued training", _list_actions(runner), type(runner.alg).update
 
 
-def _training_with_files(name: str, algorithm: Mapping[str, Any]) -> TrainingWithFiles:
+def _make_training_with_files(name: str, algorithm: Mapping[str, Any]) -> TrainingWithFiles:
     way = "OnPolicyRunner.save and OnPolicyRunner.load"
-    kind = FileKind(name, way, _save, partial(_load, algorithm), _state, _go_on)
-    return TrainingWithFiles(partial(_trained, algorithm), (kind,))
+    kind = FileKind(
+        name,
+        way,
+        _save_runner,
+        partial(_load_runner, algorithm),
+        _list_items_of_runner,
+        _train_on_as_items,
+    )
+    return TrainingWithFiles(partial(_make_trained_runner, algorithm), (kind,))
 
 
-def saved_files() -> Mapping[str, Sequence[TrainingWithFiles]]:
+def list_saved_files() -> Mapping[str, Sequence[TrainingWithFiles]]:
     """Return the files of built-in trainings, by algorithm."""
-    curious = _training_with_files("ppo runner with curiosity", _CURIOUS)
-    return {"ppo": (_training_with_files("ppo runner", _ALGORITHM), curious)}
+    curious = _make_training_with_files("ppo runner with curiosity", _CURIOUS)
+    return {"ppo": (_make_training_with_files("ppo runner", _ALGORITHM), curious)}

@@ -12,10 +12,14 @@ from rsl_rl.algorithms import PPO
 
 from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.environments import Vectorised
-from rlregress.frameworks.rsl_rl.train.training import ARGUMENTS, make_configuration, make_runner
-from rlregress.probing.families import read_each
+from rlregress.frameworks.rsl_rl.train.training import (
+    ARGUMENTS,
+    make_configuration_of_hyperparameters,
+    make_silent_runner,
+)
+from rlregress.probing.families import read_each_or_unread
 from rlregress.probing.interface import Unprobed
-from rlregress.probing.layers import linear_layers
+from rlregress.probing.layers import list_linear_layers
 from rlregress.probing.scripted import Scripted
 
 #: hyperparameters that a keyword of PPO sets with another value
@@ -30,7 +34,7 @@ _OF_RUNNERS = {
 }
 
 
-def parameter_names() -> dict[tuple[str, str], dict[str, str]]:
+def list_parameter_names() -> dict[tuple[str, str], dict[str, str]]:
     """Return (algorithm, scope) -> hyperparameter -> the setting of its value.
 
     Raises:
@@ -50,32 +54,36 @@ def _make_environment() -> Vectorised:
     return Vectorised(Scripted(-np.ones(2), np.ones(2), observation_dimensions=3))
 
 
-def defaults() -> dict[tuple[str, str], dict[str, Any]]:
+def read_defaults() -> dict[tuple[str, str], dict[str, Any]]:
     """Return (algorithm, scope) -> hyperparameter -> value of an agent made without arguments.
 
     Steps and minibatches of a rollout are left out: a runner has no default of the first, and the
     number of rows of the second follows from it.
     """
-    return read_each({("ppo", "library"): _read_values})
+    return read_each_or_unread({("ppo", "library"): _read_values_by_default})
 
 
-def _read_values() -> dict[str, Any]:
-    configuration = compat.make_configuration(2, {"class_name": "PPO"}, compat.Networks())
-    return _read_values_of(make_runner(_make_environment(), configuration).alg)
+def _read_values_by_default() -> dict[str, Any]:
+    configuration = compat.make_configuration_of_runner(2, {"class_name": "PPO"}, compat.Networks())
+    return _read_values_of_agent(make_silent_runner(_make_environment(), configuration).alg)
 
 
-def applied(algorithm: str, hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
+def read_applied_hyperparameters(
+    algorithm: str, hyperparameters: Mapping[str, Any]
+) -> dict[str, Any]:
     """Return hyperparameters of an agent that is made with a set, as a training makes it."""
-    agent = make_runner(_make_environment(), make_configuration(hyperparameters, 1)).alg
+    agent = make_silent_runner(
+        _make_environment(), make_configuration_of_hyperparameters(hyperparameters, 1)
+    ).alg
     steps = agent.storage.num_transitions_per_env
     rows = {"rollout_steps": steps, "minibatch_size": steps // agent.num_mini_batches}
-    return {**_read_values_of(agent), **rows}
+    return {**_read_values_of_agent(agent), **rows}
 
 
-def _read_values_of(agent: Any) -> dict[str, Any]:
+def _read_values_of_agent(agent: Any) -> dict[str, Any]:
     read = {name: getattr(agent, own) for name, own in ARGUMENTS.items() if hasattr(agent, own)}
     largest = read["max_gradient_norm"]
-    layers = linear_layers(compat.find_network(agent, "actor"))
+    layers = list_linear_layers(compat.find_layers_of_network(agent, "actor"))
     return {
         **read,
         # an infinite bound clips nothing

@@ -14,7 +14,7 @@ from rlregress.probing.trace_trainings import GeneratedCalls
 _CASES = "rlregress.frameworks.sb3.generated_cases"
 
 
-def _options(titles: str, *packages: str) -> OptionTrainings:
+def _make_option_trainings(titles: str, *packages: str) -> OptionTrainings:
     """Return short trainings, and each again with its options changed.
 
     Args:
@@ -26,19 +26,23 @@ def _options(titles: str, *packages: str) -> OptionTrainings:
     return OptionTrainings(short, [f"stable_baselines3{package}" for package in packages])
 
 
-def generated_calls() -> Mapping[str, TraceTraining]:
+def list_generated_calls() -> Mapping[str, TraceTraining]:
     """Return title -> trainings with each option, and calls of code that no training executes."""
     parts = ("spaces", "numbers", "files", "layers", "distributions", "buffers")
     return {
-        "ppo calls-options": _options("ppo normalised, ppo callbacks, ppo monitored, ppo gsde, "
+        "ppo calls-options": _make_option_trainings(
+            "ppo normalised, ppo callbacks, ppo monitored, ppo gsde, "
                                       "ppo transposed, ppo made-by-name", ""),
-        "a2c calls-options": _options("a2c rmsprop, a2c gsde", ".a2c", ".common.sb2_compat"),
-        "sac calls-options": _options("sac saved, sac gsde, sac goals", ".sac", ".her",
+        "a2c calls-options": _make_option_trainings("a2c rmsprop, a2c gsde", ".a2c",
+        ".common.sb2_compat"),
+        "sac calls-options": _make_option_trainings("sac saved, sac gsde, sac goals", ".sac",
+        ".her",
                                       ".common.off_policy_algorithm", ".common.buffers",
                                       ".common.distributions", ".common.monitor"),
-        "td3 calls-options": _options("td3 one-environment, td3 vectorised-noise", ".td3",
+        "td3 calls-options": _make_option_trainings("td3 one-environment, td3 vectorised-noise",
+        ".td3",
                                       ".common.noise"),
-        "ddpg calls-options": _options("ddpg vectorised-noise", ".ddpg"),
-        "dqn calls-options": _options("dqn one-environment", ".dqn"),
+        "ddpg calls-options": _make_option_trainings("ddpg vectorised-noise", ".ddpg"),
+        "dqn calls-options": _make_option_trainings("dqn one-environment", ".dqn"),
         **{f"ppo calls-{part}": GeneratedCalls(_CASES, part) for part in parts},
     }  # fmt: skip

@@ -18,21 +18,21 @@ from stable_baselines3 import __version__
 from stable_baselines3.common import logger, utils
 
 from rlregress.frameworks.sb3 import gyms
-from rlregress.probing.families import is_absent
+from rlregress.probing.families import is_absent_name
 from rlregress.probing.interface import Unsupported
 
 
-def _version_numbers() -> tuple[int, ...]:
+def _read_version_numbers() -> tuple[int, ...]:
     return tuple(int(number) for number in __version__.split(".")[:2])
 
 
-def list_parameters(function: Any) -> Mapping[str, inspect.Parameter]:
+def list_parameters_of_function(function: Any) -> Mapping[str, inspect.Parameter]:
     """Return the parameters of a function, or of a class's constructor.
 
     Raises:
         Unsupported: this version does not have the class.
     """
-    if is_absent(function):
+    if is_absent_name(function):
         function()
     return _read_signature(function).parameters
 
@@ -44,17 +44,17 @@ def _read_signature(function: Any) -> inspect.Signature:
 
 def select_known_arguments(function: Any, **arguments: Any) -> dict[str, Any]:
     """Return the arguments that the function takes: for those that only silence it."""
-    parameters = list_parameters(function)
+    parameters = list_parameters_of_function(function)
     return {name: value for name, value in arguments.items() if name in parameters}
 
 
-def convert_arguments(algorithm: Any, **arguments: Any) -> dict[str, Any]:
+def convert_arguments_of_algorithm(algorithm: Any, **arguments: Any) -> dict[str, Any]:
     """Return arguments of an algorithm's class as this version takes them.
 
     Raises:
         Unsupported: this version cannot do what is asked.
     """
-    parameters = list_parameters(algorithm)
+    parameters = list_parameters_of_function(algorithm)
     if "n_episodes_rollout" in parameters and arguments.get("train_freq", -1) > 0:
         # until 0.10 the number of episodes was an argument of its own, and had to be switched off
         arguments.setdefault("n_episodes_rollout", -1)
@@ -76,10 +76,10 @@ def convert_arguments(algorithm: Any, **arguments: Any) -> dict[str, Any]:
 
 
 def _has_critic_count(algorithm: Any) -> bool:
-    return "n_critics" in list_parameters(find_policy_class(algorithm, "MlpPolicy"))
+    return "n_critics" in list_parameters_of_function(find_policy_class(algorithm, "MlpPolicy"))
 
 
-def policy_name(algorithm: Any, environment: Any) -> str:
+def name_policy_of_dense_layers(algorithm: Any, environment: Any) -> str:
     """Return the name of a class's policy of dense layers, which may have memory."""
     is_dictionary = isinstance(environment.observation_space, gyms.spaces.Dict)
     kind = "MultiInput" if is_dictionary else "Mlp"
@@ -104,32 +104,32 @@ def convert_network_sizes(policy: Any, value: Any) -> Any:
 
 def convert_networks(named: dict[str, Any]) -> Any:
     """Return networks of an actor-critic by name, as ``net_arch`` takes them."""
-    return [named] if _version_numbers() < (1, 7) else named
+    return [named] if _read_version_numbers() < (1, 7) else named
 
 
-def adapt_agent(agent: Any, required: Mapping[str, Any]) -> Any:
+def adapt_agent_to_current_names(agent: Any, required: Mapping[str, Any]) -> Any:
     """Return the agent, silent, with the current names.
 
     Args:
         required: the arguments that the agent was to be made with.
     """
-    silence(agent)
-    _add_train(agent)
+    silence_agent(agent)
+    _add_train_method(agent)
     for name in ("critic", "critic_target"):
         critic: Any = getattr(agent, name, None)
         if hasattr(critic, "q1_net") and not hasattr(critic, "q_networks"):
             critic.q_networks = [critic.q1_net, critic.q2_net]
     if hasattr(agent.policy, "value_net"):
-        add_parts(agent.policy)
-    unknown = "normalize_advantage" not in list_parameters(type(agent))
+        add_current_methods_to_policy(agent.policy)
+    unknown = "normalize_advantage" not in list_parameters_of_function(type(agent))
     if unknown and not required.get("normalize_advantage", True):
-        _leave_advantages(agent.rollout_buffer)
-    if required.get("gradient_steps") == 0 and _version_numbers() < (1, 2):
-        _collect_only(agent)
+        _leave_advantages_unnormalised(agent.rollout_buffer)
+    if required.get("gradient_steps") == 0 and _read_version_numbers() < (1, 2):
+        _let_learn_only_collect(agent)
     return agent
 
 
-def silence(agent: Any) -> None:
+def silence_agent(agent: Any) -> None:
     """Let the agent log to nowhere: its own logger would leave a folder behind."""
     nowhere = logger.Logger(folder=None, output_formats=[])
     if hasattr(agent, "set_logger"):
@@ -140,21 +140,23 @@ def silence(agent: Any) -> None:
     utils.configure_logger = lambda *_, **__: None
 
 
-def _add_train(agent: Any) -> None:
+def _add_train_method(agent: Any) -> None:
     # until 0.7 the loop handed over what the update uses
     train = agent.train
-    missing = [name for name in ("n_epochs", "batch_size") if name in list_parameters(train)]
+    missing = [
+        name for name in ("n_epochs", "batch_size") if name in list_parameters_of_function(train)
+    ]
     if "n_epochs" not in missing:
         return
 
-    def with_own(*arguments: Any, **named: Any) -> Any:
+    def train_with_own_arguments(*arguments: Any, **named: Any) -> Any:
         own = {name: getattr(agent, name) for name in missing[len(arguments) :]}
         return train(*arguments, **{**own, **named})
 
-    agent.train = with_own
+    agent.train = train_with_own_arguments
 
 
-def add_parts(policy: Any) -> None:
+def add_current_methods_to_policy(policy: Any) -> None:
     """Give an actor-critic policy ``get_distribution`` and ``predict_values`` (until 1.2)."""
     if hasattr(policy, "get_distribution"):
         return
@@ -169,7 +171,7 @@ def add_parts(policy: Any) -> None:
     policy.get_distribution, policy.predict_values = get_distribution, predict_values
 
 
-def as_policy_tensor(policy: Any, observations: np.ndarray) -> torch.Tensor:
+def convert_to_policy_tensor(policy: Any, observations: np.ndarray) -> torch.Tensor:
     """Return observations as a policy's networks take them; until 1.0 a policy had no function for
     it.
     """
@@ -178,15 +180,15 @@ def as_policy_tensor(policy: Any, observations: np.ndarray) -> torch.Tensor:
     return torch.as_tensor(np.asarray(observations), dtype=torch.float32)
 
 
-def _collect_only(agent: Any) -> None:
+def _let_learn_only_collect(agent: Any) -> None:
     """Let ``learn`` not update: until 1.1, no gradient steps meant as many as there were steps."""
     learn = agent.learn
 
-    def collecting(*arguments: Any, **named: Any) -> Any:
+    def collect_without_update(*arguments: Any, **named: Any) -> Any:
         with mock.patch.object(agent, "train"):
             return learn(*arguments, **named)
 
-    agent.learn = collecting
+    agent.learn = collect_without_update
 
 
 class _AsTheyAre(torch.Tensor):
@@ -204,20 +206,20 @@ class _AsTheyAre(torch.Tensor):
         return 1.0
 
 
-def _leave_advantages(buffer: Any) -> None:
+def _leave_advantages_unnormalised(buffer: Any) -> None:
     """Let advantages be used as they are by an update that normalises them and has no switch."""
     get = buffer.get
 
-    def unnormalised(*arguments: Any, **named: Any) -> Iterator[Any]:
+    def yield_unnormalised(*arguments: Any, **named: Any) -> Iterator[Any]:
         for minibatch in get(*arguments, **named):
             yield minibatch._replace(advantages=minibatch.advantages.as_subclass(_AsTheyAre))
 
-    buffer.get = unnormalised
+    buffer.get = yield_unnormalised
 
 
 def add_transition(buffer: Any, *transition: Any, info: Mapping[str, Any]) -> None:
     """Add a transition of one environment to a replay buffer; until 1.0 it took no infos."""
-    infos = ([dict(info)],) if "infos" in list_parameters(type(buffer).add) else ()
+    infos = ([dict(info)],) if "infos" in list_parameters_of_function(type(buffer).add) else ()
     buffer.add(*transition, *infos)
 
 

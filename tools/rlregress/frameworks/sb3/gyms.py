@@ -1,7 +1,8 @@
 """The environment library that the installed Stable-Baselines3 stands on: gymnasium, or gym.
 
 Environments of this suite are written for gymnasium. ``convert_environment`` hands one over to a
-version before 2.0, which stands on gym: ``reset`` answers with the observation, ``step`` with four
+version before 2.0, which stands on gym: ``reset_to_observation`` answers with the observation,
+``step_to_triple`` with four
 values.
 """
 
@@ -155,13 +156,13 @@ def register_temporarily(name: str, make: Callable[..., Any]) -> Iterator[None]:
         getattr(registration.registry, "env_specs", registration.registry).pop(name)
 
 
-def reset(environment: Any) -> Any:
+def reset_to_observation(environment: Any) -> Any:
     """Return the observation of a reset, of an environment or wrapper of the library."""
     result = environment.reset()
     return result[0] if _SAME else result
 
 
-def step(environment: Any, action: Any) -> tuple[Any, float, bool]:
-    """Return (observation, reward, done for whatever reason), as ``reset``."""
+def step_to_triple(environment: Any, action: Any) -> tuple[Any, float, bool]:
+    """Return (observation, reward, done for whatever reason), as ``reset_to_observation``."""
     observation, reward, *ends, _ = environment.step(action)
     return observation, reward, any(map(bool, ends))

@@ -16,7 +16,7 @@ from typing import Any
 import stable_baselines3
 import torch
 
-from rlregress.probing.capabilities import check_arguments
+from rlregress.probing.capabilities import raise_if_argument_unknown
 from rlregress.probing.interface import Unsupported
 
 _LIBRARY = stable_baselines3.__name__
@@ -55,7 +55,7 @@ def make_agent(
     ):
         # before 0.11
         arguments.update(n_episodes_rollout=frequency[0], train_freq=-1)
-    check_arguments(algorithm, arguments)
+    raise_if_argument_unknown(algorithm, arguments)
     try:
         model = algorithm(policy, environment, device=device, **arguments)
     except (AssertionError, ValueError) as error:

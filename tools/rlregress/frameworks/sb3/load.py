@@ -25,8 +25,8 @@ from rlregress.frameworks.sb3.library import (
     make_agent,
     silence_agent,
 )
-from rlregress.probing.capabilities import check_arguments
-from rlregress.probing.file_kinds import FileKind, Item, TrainingWithFiles, mark_stored
+from rlregress.probing.capabilities import raise_if_argument_unknown
+from rlregress.probing.file_kinds import FileKind, Item, TrainingWithFiles, mark_stored_kinds
 from rlregress.probing.interface import Unsupported
 
 #: environment steps of the training, and of what goes on after it.
@@ -49,7 +49,7 @@ OFF_POLICY = {
 }  # fmt: skip
 
 
-def _noise() -> Any:
+def _make_noise() -> Any:
     noise = find_in_library("common.noise", "NormalActionNoise")
     return noise(mean=np.zeros(2), sigma=0.1 * np.ones(2))
 
@@ -85,38 +85,42 @@ class SavedAgent:
     around: Callable[[Any], Any] = lambda environment: environment
 
 
-def _own(name: str, settings: Callable[[], dict[str, Any]], **differing: Any) -> SavedAgent:
+def _make_saved_agent(
+    name: str, settings: Callable[[], dict[str, Any]], **differing: Any
+) -> SavedAgent:
     return SavedAgent(name, settings, partial(find_algorithm, name), name.upper(), **differing)
 
 
 # until 1.2 no other algorithm takes several environments
 _AGENTS = (
-    _own("ppo", lambda: {**ON_POLICY, "batch_size": 16, "n_epochs": 2, "clip_range_vf": 0.2,
-                         "learning_rate": user_code.linear(1e-3)},
+    _make_saved_agent("ppo",
+    lambda: {**ON_POLICY, "batch_size": 16, "n_epochs": 2, "clip_range_vf": 0.2,
+                         "learning_rate": user_code.make_falling_rate(1e-3)},
          several=True, normalised=True),
-    _own("a2c", lambda: {**ON_POLICY, "ent_coef": 0.01}, discrete=True, several=True),
-    _own("sac", lambda: {**OFF_POLICY, "ent_coef": "auto_0.5"}, rows=True),
-    _own("td3", lambda: {**OFF_POLICY, "action_noise": _noise()}, rows=True),
-    _own("ddpg", lambda: {**OFF_POLICY, "action_noise": _noise()}, rows=True),
-    _own("dqn", lambda: {**OFF_POLICY, "exploration_fraction": 0.9, "target_update_interval": 20,
-                         "learning_rate": user_code.linear(1e-3)},
+    _make_saved_agent("a2c", lambda: {**ON_POLICY, "ent_coef": 0.01}, discrete=True, several=True),
+    _make_saved_agent("sac", lambda: {**OFF_POLICY, "ent_coef": "auto_0.5"}, rows=True),
+    _make_saved_agent("td3", lambda: {**OFF_POLICY, "action_noise": _make_noise()}, rows=True),
+    _make_saved_agent("ddpg", lambda: {**OFF_POLICY, "action_noise": _make_noise()}, rows=True),
+    _make_saved_agent("dqn",
+    lambda: {**OFF_POLICY, "exploration_fraction": 0.9, "target_update_interval": 20,
+                         "learning_rate": user_code.make_falling_rate(1e-3)},
          discrete=True, rows=True),
 )  # fmt: skip
 
 
-def _environments(saved: SavedAgent, make_env: Callable[..., Any]) -> Any:
+def _make_environments(saved: SavedAgent, make_env: Callable[..., Any]) -> Any:
     def make_environment() -> Any:
         return saved.around(gyms.convert_environment(make_env(discrete=saved.discrete)))
 
     return DummyVecEnv([make_environment] * (2 if saved.several else 1))
 
 
-def _train(saved: SavedAgent, make_env: Callable[..., Any], seed: int) -> Any:
-    environment: Any = _environments(saved, make_env)
+def _train_agent(saved: SavedAgent, make_env: Callable[..., Any], seed: int) -> Any:
+    environment: Any = _make_environments(saved, make_env)
     if saved.normalised:
         environment = VecNormalize(environment, clip_reward=5.0, clip_obs=2.0, gamma=0.97)
     agent = _make_agent(saved, environment, seed)
-    compat.silence(agent)
+    compat.silence_agent(agent)
     agent.learn(_STEPS)
     return agent
 
@@ -131,17 +135,17 @@ def _make_agent(saved: SavedAgent, environment: Any, seed: int) -> Any:
 # -- what is compared ------------------------------------------------------------------------------
 
 
-def _observations() -> np.ndarray:
+def _make_observations() -> np.ndarray:
     return np.random.RandomState(0).uniform(-1.0, 1.0, (8, 3)).astype(np.float32)
 
 
 def _list_items(agent: Any) -> Iterator[Item]:
-    yield from _parameters(agent, "parameters")
-    yield "settings", settings_of(agent), type(agent).load
-    yield from _acts(agent, agent.policy)
+    yield from _list_parameters_as_items(agent, "parameters")
+    yield "settings", read_settings_of_agent(agent), type(agent).load
+    yield from _list_actions_as_items(agent, agent.policy)
 
 
-def settings_of(agent: Any) -> dict[str, Any]:
+def read_settings_of_agent(agent: Any) -> dict[str, Any]:
     """Return public attributes of an agent that are no networks, environments or buffers."""
     return {
         name: value
@@ -150,18 +154,18 @@ def settings_of(agent: Any) -> dict[str, Any]:
     }
 
 
-def _parameters(agent: Any, name: str) -> Iterator[Item]:
+def _list_parameters_as_items(agent: Any, name: str) -> Iterator[Item]:
     yield name, agent.get_parameters(), type(agent).set_parameters
 
 
-def _acts(actor: Any, policy: Any) -> Iterator[Item]:
+def _list_actions_as_items(actor: Any, policy: Any) -> Iterator[Item]:
     """Yield actions of an agent or of a policy, and the values of its critics."""
-    observations, act = _observations(), type(actor).predict
+    observations, act = _make_observations(), type(actor).predict
     actions = actor.predict(observations, deterministic=True)[0]
     yield "deterministic actions", actions, act
     set_random_seed(0)
     yield "sampled actions", actor.predict(observations, deterministic=False)[0], act
-    tensor = compat.as_policy_tensor(policy, observations)
+    tensor = compat.convert_to_policy_tensor(policy, observations)
     with torch.no_grad():
         if hasattr(policy, "lstm_actor"):
             state = actor.predict(observations, deterministic=True)[1]
@@ -170,7 +174,7 @@ def _acts(actor: Any, policy: Any) -> Iterator[Item]:
             going_on = torch.zeros(len(observations))
             yield "values", policy.predict_values(tensor, state, going_on), policy.predict_values
         elif hasattr(policy, "value_net"):
-            compat.add_parts(policy)
+            compat.add_current_methods_to_policy(policy)
             yield "values", policy.predict_values(tensor), policy.predict_values
         elif hasattr(policy, "q_net"):
             yield "values", policy.q_net(tensor), type(policy.q_net).forward
@@ -187,20 +191,20 @@ def _acts(actor: Any, policy: Any) -> Iterator[Item]:
                 yield "target values", policy.critic_target(tensor, scaled), critic
 
 
-def _learn(agent: Any) -> Iterator[Item]:
+def _learn_as_items(agent: Any) -> Iterator[Item]:
     """Learn for a rollout, or as many steps, with the update after it; then for more of them."""
     learn = type(agent).learn
     steps = agent.get_env().num_envs * getattr(agent, "n_steps", 1)
-    compat.silence(agent)
+    compat.silence_agent(agent)
     agent.set_random_seed(0)
     for name, further_steps in (("next update", steps), ("continued training", _MORE)):
         agent.learn(further_steps, reset_num_timesteps=False)
         yield name, [agent.get_parameters(), agent.num_timesteps], learn
 
 
-def _update(agent: Any) -> Iterator[Item]:
+def _update_as_items(agent: Any) -> Iterator[Item]:
     """Update once on the loaded rows; then train with more rows."""
-    compat.silence(agent)
+    compat.silence_agent(agent)
     agent.set_random_seed(0)
     agent.train(gradient_steps=1, batch_size=16)
     yield "next update", agent.get_parameters(), type(agent).train
@@ -212,71 +216,72 @@ def _update(agent: Any) -> Iterator[Item]:
 # -- kinds -----------------------------------------------------------------------------------------
 
 
-def _load(saved: SavedAgent, make_env: Callable[..., Any], folder: str) -> Any:
-    environment = _environments(saved, make_env)
+def _load_agent(saved: SavedAgent, make_env: Callable[..., Any], folder: str) -> Any:
+    environment = _make_environments(saved, make_env)
     path = os.path.join(folder, _MODEL)
     return silence_agent(saved.algorithm().load(path, env=environment, device="cpu"))
 
 
-def _model(saved: SavedAgent) -> FileKind:
+def _make_kind_of_agent_file(saved: SavedAgent) -> FileKind:
     return FileKind(
         f"{saved.name} model", f"{saved.title}.save, {saved.title}.load",
         save=lambda agent, folder: agent.save(os.path.join(folder, _MODEL)),
-        load=partial(_load, saved), state=_list_items, go_on=_learn,
+        load=partial(_load_agent, saved), state=_list_items, go_on=_learn_as_items,
     )  # fmt: skip
 
 
-def _parameters_alone(saved: SavedAgent) -> FileKind:
+def _make_kind_of_parameter_file(saved: SavedAgent) -> FileKind:
     """Return the kind of files whose parameters are set in a new agent."""
 
-    def load(make_env: Callable[..., Any], folder: str) -> Any:
-        agent = _make_agent(saved, _environments(saved, make_env), seed=2)
+    def load_from_folder(make_env: Callable[..., Any], folder: str) -> Any:
+        agent = _make_agent(saved, _make_environments(saved, make_env), seed=2)
         agent.set_parameters(os.path.join(folder, _MODEL), device="cpu")
         return agent
 
-    def state(agent: Any) -> Iterator[Item]:
-        yield from _parameters(agent, "parameters")
-        yield from _acts(agent, agent.policy)
+    def list_items_of_agent(agent: Any) -> Iterator[Item]:
+        yield from _list_parameters_as_items(agent, "parameters")
+        yield from _list_actions_as_items(agent, agent.policy)
 
     return FileKind(
         f"{saved.name} parameters", f"{saved.title}.save, set_parameters",
         save=lambda agent, folder: agent.save(os.path.join(folder, _MODEL)),
-        load=load, state=state, go_on=lambda agent: (),
+        load=load_from_folder, state=list_items_of_agent, go_on=lambda agent: (),
     )  # fmt: skip
 
 
-def _policy(saved_agent: SavedAgent) -> FileKind:
-    def saved(agent: Any) -> Any:
+def _make_kind_of_policy_file(saved_agent: SavedAgent) -> FileKind:
+    def get_policy(agent: Any) -> Any:
         if not hasattr(agent.policy, "save"):
             raise Unsupported("a policy cannot be saved alone")
         return agent.policy
 
-    def load(make_env: Callable[..., Any], folder: str) -> Any:
-        agent = _make_agent(saved_agent, _environments(saved_agent, make_env), seed=2)
+    def load_from_folder(make_env: Callable[..., Any], folder: str) -> Any:
+        agent = _make_agent(saved_agent, _make_environments(saved_agent, make_env), seed=2)
         return type(agent.policy).load(os.path.join(folder, _POLICY), device="cpu")
 
-    def state(policy: Any) -> Iterator[Item]:
+    def list_items_of_policy(policy: Any) -> Iterator[Item]:
         yield "parameters", policy.state_dict(), type(policy).load
-        yield from _acts(policy, policy)
+        yield from _list_actions_as_items(policy, policy)
 
     return FileKind(
-        f"{saved_agent.name} policy", "policy.save, policy.load", of=saved, load=load, state=state,
+        f"{saved_agent.name} policy", "policy.save, policy.load", of=get_policy,
+        load=load_from_folder, state=list_items_of_policy,
         save=lambda policy, folder: policy.save(os.path.join(folder, _POLICY)),
         go_on=lambda policy: (),
     )  # fmt: skip
 
 
-def _replay_buffer(saved: SavedAgent) -> FileKind:
-    def save(agent: Any, folder: str) -> None:
+def _make_kind_of_buffer_file(saved: SavedAgent) -> FileKind:
+    def save_buffer(agent: Any, folder: str) -> None:
         agent.save(os.path.join(folder, _MODEL))
         agent.save_replay_buffer(os.path.join(folder, _ROWS))
 
-    def load(make_env: Callable[..., Any], folder: str) -> Any:
-        agent = _load(saved, make_env, folder)
+    def load_from_folder(make_env: Callable[..., Any], folder: str) -> Any:
+        agent = _load_agent(saved, make_env, folder)
         agent.load_replay_buffer(os.path.join(folder, _ROWS))
         return agent
 
-    def state(agent: Any) -> Iterator[Item]:
+    def list_items_of_buffer(agent: Any) -> Iterator[Item]:
         rows = agent.replay_buffer
         attributes = {name: value for name, value in vars(rows).items() if name != "device"}
         yield "rows", attributes, type(agent).load_replay_buffer
@@ -285,33 +290,37 @@ def _replay_buffer(saved: SavedAgent) -> FileKind:
 
     return FileKind(
         f"{saved.name} replay buffer", "save_replay_buffer, load_replay_buffer",
-        save=save, load=load, state=state, go_on=_update,
+        save=save_buffer, load=load_from_folder, state=list_items_of_buffer, go_on=_update_as_items,
     )  # fmt: skip
 
 
-def _normaliser(saved_agent: SavedAgent, frozen: bool) -> FileKind:
-    def saved(agent: Any) -> Any:
+def _make_kind_of_normaliser_file(saved_agent: SavedAgent, frozen: bool) -> FileKind:
+    def get_normaliser(agent: Any) -> Any:
         normaliser = agent.get_vec_normalize_env()
         # as the documentation evaluates
         normaliser.training, normaliser.norm_reward = not frozen, not frozen
         return normaliser
 
-    def load(make_env: Callable[..., Any], folder: str) -> Any:
-        environment = _environments(saved_agent, make_env)
+    def load_from_folder(make_env: Callable[..., Any], folder: str) -> Any:
+        environment = _make_environments(saved_agent, make_env)
         return VecNormalize.load(os.path.join(folder, _STATISTICS), environment)
 
-    def state(normaliser: Any) -> Iterator[Item]:
+    def list_items_of_normaliser(normaliser: Any) -> Iterator[Item]:
         # what is loaded; ``__setattr__`` of no release adds to it
         attributes = {
             k: v for k, v in vars(normaliser).items() if k not in ("venv", "class_attributes")
         }
         settings = {name: value for name, value in attributes.items() if not name.startswith("_")}
         yield "statistics and settings", settings, VecNormalize.load
-        yield "observations", normaliser.normalize_obs(_observations()), VecNormalize.normalize_obs
+        yield (
+            "observations",
+            normaliser.normalize_obs(_make_observations()),
+            VecNormalize.normalize_obs,
+        )
         rewards = np.linspace(-3.0, 3.0, 4)
         yield "rewards", normaliser.normalize_reward(rewards), VecNormalize.normalize_reward
 
-    def go_on(normaliser: Any) -> Iterator[Item]:
+    def normalise_further(normaliser: Any) -> Iterator[Item]:
         normaliser.seed(0)
         observed = [normaliser.reset()]
         for action in np.random.RandomState(1).uniform(-1.0, 1.0, (12, normaliser.num_envs, 2)):
@@ -322,26 +331,27 @@ def _normaliser(saved_agent: SavedAgent, frozen: bool) -> FileKind:
 
     return FileKind(
         f"{saved_agent.name} {'frozen ' if frozen else ''}normaliser",
-        "VecNormalize.save, VecNormalize.load", of=saved, load=load, state=state, go_on=go_on,
+        "VecNormalize.save, VecNormalize.load", of=get_normaliser, load=load_from_folder,
+        state=list_items_of_normaliser, go_on=normalise_further,
         save=lambda normaliser, folder: normaliser.save(os.path.join(folder, _STATISTICS)),
     )  # fmt: skip
 
 
-def _checkpoint(saved: SavedAgent) -> FileKind:
+def _make_kind_of_checkpoint(saved: SavedAgent) -> FileKind:
     """Return the kind of files that the library's checkpoint callback writes."""
     normalised = saved.normalised
     option = "save_vecnormalize" if normalised else "save_replay_buffer"
 
-    def save(agent: Any, folder: str) -> None:
+    def save_checkpoint(agent: Any, folder: str) -> None:
         callback = find_in_library("common.callbacks", "CheckpointCallback")
-        check_arguments(callback, {option: True})
+        raise_if_argument_unknown(callback, {option: True})
         writing = callback(save_freq=1, save_path=folder, name_prefix="agent", **{option: True})
         writing.init_callback(agent)
         writing.num_timesteps, writing.n_calls = agent.num_timesteps, 1
         writing._on_step()
 
-    def load(make_env: Callable[..., Any], folder: str) -> Any:
-        environment: Any = _environments(saved, make_env)
+    def load_from_folder(make_env: Callable[..., Any], folder: str) -> Any:
+        environment: Any = _make_environments(saved, make_env)
         files = sorted(os.listdir(folder))
         # agent_64_steps.zip, agent_replay_buffer_64_steps.pkl or agent_vecnormalize_64_steps.pkl
         model, companion = (
@@ -357,7 +367,8 @@ def _checkpoint(saved: SavedAgent) -> FileKind:
 
     return FileKind(
         f"{saved.name} checkpoint", f"CheckpointCallback({option})",
-        save=save, load=load, state=_list_items, go_on=_learn if normalised else _update,
+        save=save_checkpoint, load=load_from_folder, state=_list_items,
+        go_on=_learn_as_items if normalised else _update_as_items,
     )  # fmt: skip
 
 
@@ -374,7 +385,7 @@ _TELLING = (
 )  # fmt: skip
 
 
-def user_agent(path: str) -> Any:
+def load_user_agent(path: str) -> Any:
     """Load a zip file of an agent with the class that its content tells.
 
     Raises:
@@ -395,20 +406,20 @@ def user_agent(path: str) -> Any:
     raise Unsupported(f"{name} is not installed")
 
 
-def _kinds(saved: SavedAgent) -> Iterator[FileKind]:
-    yield _model(saved)
-    yield _parameters_alone(saved)
-    yield _policy(saved)
+def _list_kinds_of_files(saved: SavedAgent) -> Iterator[FileKind]:
+    yield _make_kind_of_agent_file(saved)
+    yield _make_kind_of_parameter_file(saved)
+    yield _make_kind_of_policy_file(saved)
     if saved.rows:
-        yield _replay_buffer(saved)
+        yield _make_kind_of_buffer_file(saved)
     if saved.normalised:
-        yield _normaliser(saved, frozen=False)
-        yield _normaliser(saved, frozen=True)
+        yield _make_kind_of_normaliser_file(saved, frozen=False)
+        yield _make_kind_of_normaliser_file(saved, frozen=True)
     if saved.name in ("ppo", "sac"):
-        yield _checkpoint(saved)
+        yield _make_kind_of_checkpoint(saved)
 
 
-def trainings_with_files(
+def make_trainings_with_files(
     agents: Sequence[SavedAgent], stored: Sequence[str]
 ) -> Mapping[str, tuple[TrainingWithFiles, ...]]:
     """Return the files of the trainings of agents, by algorithm.
@@ -417,7 +428,11 @@ def trainings_with_files(
         stored: names of the kinds that ``baselines/saved`` keeps of each release.
     """
     return {
-        saved.name: (TrainingWithFiles(partial(_train, saved), mark_stored(_kinds(saved), stored)),)
+        saved.name: (
+            TrainingWithFiles(
+                partial(_train_agent, saved), mark_stored_kinds(_list_kinds_of_files(saved), stored)
+            ),
+        )
         for saved in agents
     }
 
@@ -429,6 +444,6 @@ _STORED_KINDS = (
 )  # fmt: skip
 
 
-def saved_files() -> Mapping[str, Sequence[TrainingWithFiles]]:
+def list_saved_files() -> Mapping[str, Sequence[TrainingWithFiles]]:
     """Return the files of built-in trainings, by algorithm."""
-    return trainings_with_files(_AGENTS, _STORED_KINDS)
+    return make_trainings_with_files(_AGENTS, _STORED_KINDS)

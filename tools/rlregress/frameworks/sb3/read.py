@@ -14,8 +14,12 @@ from stable_baselines3 import A2C, DDPG, DQN
 from torch import nn
 
 from rlregress.frameworks.sb3 import compat, gyms
-from rlregress.frameworks.sb3.train.training import ALGORITHMS, ARGUMENTS, convert_hyperparameters
-from rlregress.probing.families import read_each
+from rlregress.frameworks.sb3.train.training import (
+    ALGORITHMS,
+    ARGUMENTS,
+    convert_hyperparameters_to_arguments,
+)
+from rlregress.probing.families import read_each_or_unread
 from rlregress.probing.interface import Unprobed
 from rlregress.probing.scripted import Scripted
 
@@ -34,7 +38,7 @@ _INSIDE = {
 }
 
 
-def parameter_names() -> dict[tuple[str, str], dict[str, str]]:
+def list_parameter_names() -> dict[tuple[str, str], dict[str, str]]:
     """Return (algorithm, scope) -> hyperparameter -> keyword of the class that sets it.
 
     Raises:
@@ -42,14 +46,16 @@ def parameter_names() -> dict[tuple[str, str], dict[str, str]]:
     """
     by_cell = {}
     for algorithm, algorithm_class in ALGORITHMS.items():
-        named, lacking = split_names(algorithm, algorithm_class)
+        named, lacking = split_names_by_keyword(algorithm, algorithm_class)
         for own in lacking.values():
             raise Unprobed(f"{algorithm_class.__name__} has no keyword '{own}'", known=True)
         by_cell[algorithm, "library"] = named
     return by_cell
 
 
-def split_names(algorithm: str, made: Callable[..., Any]) -> tuple[dict[str, str], dict[str, str]]:
+def split_names_by_keyword(
+    algorithm: str, made: Callable[..., Any]
+) -> tuple[dict[str, str], dict[str, str]]:
     """Hyperparameter -> keyword of a class, and those that are no keywords of it."""
     keywords = inspect.signature(made).parameters
     known: tuple[dict[str, str], dict[str, str]] = {}, {}
@@ -62,7 +68,7 @@ def split_names(algorithm: str, made: Callable[..., Any]) -> tuple[dict[str, str
 _BOUND = np.ones(2)
 
 
-def construct_agent(algorithm_class: Any, discrete: bool, **arguments: Any) -> Any:
+def construct_small_agent(algorithm_class: Any, discrete: bool, **arguments: Any) -> Any:
     """Return an agent of three observations and two actions, or, ``discrete``, of two to choose
     from.
     """
@@ -70,30 +76,37 @@ def construct_agent(algorithm_class: Any, discrete: bool, **arguments: Any) -> A
     environment = gyms.convert_environment(
         Scripted(-_BOUND, _BOUND, observation_dimensions=3, discrete=actions)
     )
-    policy = compat.policy_name(algorithm_class, environment)
+    policy = compat.name_policy_of_dense_layers(algorithm_class, environment)
     # a buffer takes no memory before something is written to it
     return algorithm_class(policy, environment, device="cpu", seed=0, **arguments)
 
 
-def defaults() -> dict[tuple[str, str], dict[str, Any]]:
+def read_defaults() -> dict[tuple[str, str], dict[str, Any]]:
     """Return (algorithm, scope) -> hyperparameter -> value of an agent made without arguments."""
-    return read_each(
-        {(algorithm, "library"): partial(_read_values, algorithm) for algorithm in ALGORITHMS}
+    return read_each_or_unread(
+        {
+            (algorithm, "library"): partial(_read_values_by_default, algorithm)
+            for algorithm in ALGORITHMS
+        }
     )
 
 
-def _read_values(algorithm: str) -> dict[str, Any]:
-    return read_values(algorithm, construct_agent(ALGORITHMS[algorithm], algorithm == "dqn"))
+def _read_values_by_default(algorithm: str) -> dict[str, Any]:
+    return read_values_of_agent(
+        algorithm, construct_small_agent(ALGORITHMS[algorithm], algorithm == "dqn")
+    )
 
 
-def applied(algorithm: str, hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
+def read_applied_hyperparameters(
+    algorithm: str, hyperparameters: Mapping[str, Any]
+) -> dict[str, Any]:
     """Return hyperparameters of an agent that is made with a set, as a training makes it."""
-    arguments = convert_hyperparameters(algorithm, hyperparameters, _BOUND.shape)
-    agent = construct_agent(ALGORITHMS[algorithm], algorithm == "dqn", **arguments)
-    return read_values(algorithm, agent)
+    arguments = convert_hyperparameters_to_arguments(algorithm, hyperparameters, _BOUND.shape)
+    agent = construct_small_agent(ALGORITHMS[algorithm], algorithm == "dqn", **arguments)
+    return read_values_of_agent(algorithm, agent)
 
 
-def _list_sizes(network: nn.Module) -> list[int]:
+def _list_layer_sizes(network: nn.Module) -> list[int]:
     return [layer.out_features for layer in network.modules() if isinstance(layer, nn.Linear)]
 
 
@@ -101,12 +114,12 @@ def _read_learning_rate(optimizer: Any) -> float:
     return optimizer.param_groups[0]["lr"]
 
 
-def read_values(algorithm: str, model: Any) -> dict[str, Any]:
+def read_values_of_agent(algorithm: str, model: Any) -> dict[str, Any]:
     """Return hyperparameters of an agent by the names of ``baselines/hyperparameters``.
 
     One that is no keyword of its class is left out.
     """
-    names, _ = split_names(algorithm, type(model))
+    names, _ = split_names_by_keyword(algorithm, type(model))
     return {name: read(model) for name, read in _READERS[algorithm].items() if name in names}
 
 
@@ -145,7 +158,7 @@ _PPO: _Readers = {
         None if model.max_grad_norm == math.inf else model.max_grad_norm
     ),
     "target_kl": lambda model: model.target_kl,
-    "hidden_sizes": lambda model: _list_sizes(model.policy.mlp_extractor.policy_net),
+    "hidden_sizes": lambda model: _list_layer_sizes(model.policy.mlp_extractor.policy_net),
 }
 _OFF_POLICY: _Readers = {
     "learning_rate": lambda model: _read_learning_rate(
@@ -162,7 +175,7 @@ _OFF_POLICY: _Readers = {
 _DDPG: _Readers = {
     **_OFF_POLICY,
     "exploration_noise": _read_noise,
-    "hidden_sizes": lambda model: _list_sizes(model.actor.mu)[:-1],
+    "hidden_sizes": lambda model: _list_layer_sizes(model.actor.mu)[:-1],
 }
 _READERS: dict[str, _Readers] = {
     "ppo": _PPO,
@@ -174,7 +187,7 @@ _READERS: dict[str, _Readers] = {
         "initial_temperature": lambda model: round(float(model.log_ent_coef.detach().exp()), 6),
         "target_entropy": _read_target_entropy,
         "target_update_interval": lambda model: model.target_update_interval,
-        "hidden_sizes": lambda model: _list_sizes(model.actor.latent_pi),
+        "hidden_sizes": lambda model: _list_layer_sizes(model.actor.latent_pi),
     },
     "td3": {
         **_DDPG,
@@ -191,7 +204,7 @@ _READERS: dict[str, _Readers] = {
         "exploration_final": lambda model: model.exploration_final_eps,
         "exploration_fraction": lambda model: model.exploration_fraction,
         # the network that acts is the first of two
-        "hidden_sizes": lambda model: _list_sizes(next(model.policy.children()))[:-1],
+        "hidden_sizes": lambda model: _list_layer_sizes(next(model.policy.children()))[:-1],
     },
 }
 
@@ -202,21 +215,21 @@ _OTHERS = {"a2c": A2C, "ddpg": DDPG, "dqn": DQN}
 _PLAIN = (bool, int, float, str, tuple, type(None))
 
 
-def other_defaults() -> dict[tuple[str, str], dict[str, Any]]:
+def read_other_defaults() -> dict[tuple[str, str], dict[str, Any]]:
     """Return (algorithm, scope) -> argument, part of an optimiser, or "layers" -> value."""
-    return read_each(
+    return read_each_or_unread(
         {
-            (name, "library"): partial(_list_arguments, algorithm_class)
+            (name, "library"): partial(_list_default_arguments, algorithm_class)
             for name, algorithm_class in _OTHERS.items()
         }
     )
 
 
-def _list_arguments(algorithm_class: Any) -> dict[str, Any]:
-    parameters = compat.list_parameters(algorithm_class)
+def _list_default_arguments(algorithm_class: Any) -> dict[str, Any]:
+    parameters = compat.list_parameters_of_function(algorithm_class)
     # a buffer of the default size would take memory for a million transitions
     small: dict[str, Any] = {"buffer_size": 1} if "buffer_size" in parameters else {}
-    agent = construct_agent(algorithm_class, algorithm_class is DQN, **small)
+    agent = construct_small_agent(algorithm_class, algorithm_class is DQN, **small)
     settings = dict(
         _read_arguments(agent, set(parameters) - {"policy", "env", "device", "seed", *small})
     )

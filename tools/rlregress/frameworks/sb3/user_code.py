@@ -27,10 +27,10 @@ class Capture:
 class Changed(gyms.Wrapper):
     """An environment that shows, takes or tells something else than the one in it."""
 
-    def transformed_observation(self, observation: Any) -> Any:
+    def transform_observation(self, observation: Any) -> Any:
         return observation
 
-    def extra_info(self, observation: Any) -> dict[str, Any]:
+    def make_extra_info(self, observation: Any) -> dict[str, Any]:
         """Return further fields of a step's infos."""
         del observation
         return {}
@@ -39,16 +39,16 @@ class Changed(gyms.Wrapper):
         """Return the first observation; with informations where the environment has them."""
         returned = self.env.reset(**options)
         if isinstance(returned, tuple):
-            return (self.transformed_observation(returned[0]), *returned[1:])
-        return self.transformed_observation(returned)
+            return (self.transform_observation(returned[0]), *returned[1:])
+        return self.transform_observation(returned)
 
     def step(self, action: Any) -> Any:
         """Return the step of the environment, as it is shown."""
         observation, *results, info = self.env.step(action)
         return (
-            self.transformed_observation(observation),
+            self.transform_observation(observation),
             *results,
-            {**info, **self.extra_info(observation)},
+            {**info, **self.make_extra_info(observation)},
         )
 
 
@@ -81,7 +81,7 @@ class MatrixBits(Changed):
         super().__init__(env)
         self.observation_space = gyms.spaces.MultiBinary([1, int(env.observation_space.n)])
 
-    def transformed_observation(self, observation: Any) -> Any:
+    def transform_observation(self, observation: Any) -> Any:
         return np.reshape(observation, (1, -1))
 
 
@@ -108,7 +108,7 @@ class FloatImages(Changed):
         view = gyms.spaces.Box(0.0, 1.0, (channels, height, width), np.float32)
         self.observation_space = gyms.spaces.Dict({**spaces, "view": view})
 
-    def transformed_observation(self, observation: Any) -> Any:
+    def transform_observation(self, observation: Any) -> Any:
         """Return the image in other numbers."""
         view = np.moveaxis(observation["view"], -1, 0).astype(np.float32) / 255.0
         return {**observation, "view": view}
@@ -132,7 +132,7 @@ class LopsidedGoals(Changed):
 class Informations(Changed):
     """Informations that say where the system is; rewards in single precision."""
 
-    def extra_info(self, observation: Any) -> dict[str, Any]:
+    def make_extra_info(self, observation: Any) -> dict[str, Any]:
         """Return the first number of the state."""
         return {"place": float(observation[0])}
 
@@ -145,12 +145,12 @@ class Informations(Changed):
 class Successes(Informations):
     """Informations that say whether an episode was a success."""
 
-    def extra_info(self, observation: Any) -> dict[str, Any]:
+    def make_extra_info(self, observation: Any) -> dict[str, Any]:
         """Return a success where the state is on one side."""
-        return {**super().extra_info(observation), "is_success": bool(observation[1] > -0.5)}
+        return {**super().make_extra_info(observation), "is_success": bool(observation[1] > -0.5)}
 
 
-def monitored(env: Any) -> Any:
+def make_monitored_environment(env: Any) -> Any:
     """Return an environment that the user has put in a monitor, which notes a word of its own."""
     return find_in_library("common.monitor", "Monitor")(Informations(env), info_keywords=("place",))
 
@@ -190,17 +190,17 @@ class Game(gyms.Env):
         self._lives, self._t = 3, 0
         returned = self._environment.reset(**options)
         if isinstance(returned, tuple):
-            return (self._coloured(returned[0]), *returned[1:])
-        return self._coloured(returned)
+            return (self._color_image(returned[0]), *returned[1:])
+        return self._color_image(returned)
 
     def step(self, action: Any) -> Any:
         """Return a step; every third costs a life."""
         observation, reward, *ends, info = self._environment.step(action)
         self._t += 1
         self._lives = 0 if any(ends) else max(1, 3 - self._t // 3)
-        return (self._coloured(observation), np.float32(reward / 3.0), *ends, info)
+        return (self._color_image(observation), np.float32(reward / 3.0), *ends, info)
 
-    def _coloured(self, image: Any) -> Any:
+    def _color_image(self, image: Any) -> Any:
         return np.repeat(image, 3, axis=2)
 
 
@@ -219,34 +219,34 @@ class DoubleRewards(VecEnvWrapper):
 # -- agents -----------------------------------------------------------------------------------
 
 
-def batch_norm() -> Any:
+def make_batch_norm_extractor_class() -> Any:
     """Return a features extractor that normalises batches, as a user writes one."""
 
-    def layers(size: int) -> Any:
+    def make_layers(size: int) -> Any:
         return nn.Sequential(nn.Flatten(), nn.BatchNorm1d(size))
 
-    return _extractor(layers)
+    return _make_extractor_class(make_layers)
 
 
-def dropout() -> Any:
+def make_dropout_extractor_class() -> Any:
     """Return a features extractor that leaves out some numbers by chance while it is trained."""
 
-    def layers(size: int) -> Any:
+    def make_layers(size: int) -> Any:
         return nn.Sequential(nn.Flatten(), nn.Linear(size, size), nn.Dropout(0.5))
 
-    return _extractor(layers)
+    return _make_extractor_class(make_layers)
 
 
-def without_bias() -> Any:
+def make_extractor_class_without_bias() -> Any:
     """Return a features extractor of a layer without bias."""
 
-    def layers(size: int) -> Any:
+    def make_layers(size: int) -> Any:
         return nn.Sequential(nn.Flatten(), nn.Linear(size, size, bias=False), nn.Tanh())
 
-    return _extractor(layers)
+    return _make_extractor_class(make_layers)
 
 
-def _extractor(make: Callable[[int], Any]) -> Any:
+def _make_extractor_class(make: Callable[[int], Any]) -> Any:
     base = find_in_library("common.torch_layers", "BaseFeaturesExtractor")
 
     class Own(base):  # type: ignore[misc, valid-type]
@@ -263,7 +263,7 @@ def _extractor(make: Callable[[int], Any]) -> Any:
     return Own
 
 
-def rows(name: str) -> Any:
+def make_recording_buffer_class(name: str) -> Any:
     """Return a user's subclass of a buffer of the library's, which records its arguments."""
     base = find_in_library("common.buffers", name)
 
@@ -324,7 +324,7 @@ class CountingCallback(BaseCallback):
         return self.num_timesteps < self._steps
 
 
-def optimizers(model: Any) -> list[Any]:
+def list_optimizers(model: Any) -> list[Any]:
     """Return the optimisers of an agent's policy, of its parts and of its temperature."""
     parts = [model.policy, *model.policy.children()]
     candidates = [getattr(part, "optimizer", None) for part in parts]
@@ -336,14 +336,16 @@ def optimizers(model: Any) -> list[Any]:
     ]
 
 
-def rates(model: Any) -> list[float]:
+def list_learning_rates(model: Any) -> list[float]:
     """Return the rates of all of them."""
     return [
-        float(group["lr"]) for optimizer in optimizers(model) for group in optimizer.param_groups
+        float(group["lr"])
+        for optimizer in list_optimizers(model)
+        for group in optimizer.param_groups
     ]
 
 
-def linear(initial: float, number: Any = float) -> Callable[[float], Any]:
+def make_falling_rate(initial: float, number: Any = float) -> Callable[[float], Any]:
     """Return a rate that falls to a tenth in a straight line, as a number of that kind.
 
     Not to zero: an update with a clipping range of 0 is decided by how numbers are rounded.

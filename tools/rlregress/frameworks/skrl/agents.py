@@ -20,13 +20,13 @@ from torch import nn
 
 from rlregress.frameworks.skrl import compat
 from rlregress.frameworks.skrl.recurrent_layers import Memory, RecurrentLayers
-from rlregress.probing.families import is_absent
+from rlregress.probing.families import is_absent_name
 from rlregress.probing.scripted import Scripted
 
 #: learning starts after so many steps: what is collected before trains nothing
 NEVER = 10**6
 
-if not is_absent(logger):
+if not is_absent_name(logger):
     # what its warnings are about, probes leave out on purpose
     logger.setLevel("ERROR")
 
@@ -97,9 +97,9 @@ class _Network(Model):
 
     def get_specification(self) -> dict[str, Any]:
         """Return the sizes of its memory, as agents read them."""
-        return {} if self._memory is None else self._memory.specification()
+        return {} if self._memory is None else self._memory.make_specification()
 
-    def outputs(self, inputs: Any) -> tuple[torch.Tensor, dict[str, Any]]:
+    def compute_outputs(self, inputs: Any) -> tuple[torch.Tensor, dict[str, Any]]:
         """Return the outputs of the layers for observations, states and actions, and the new
         states.
         """
@@ -128,7 +128,7 @@ class Deterministic(DeterministicMixin, _Network):
 
     def compute(self, inputs: Any, role: str = "") -> Any:
         """Return the output of its layers."""
-        return self.outputs(inputs)
+        return self.compute_outputs(inputs)
 
 
 class Gaussian(GaussianMixin, _Network):
@@ -141,7 +141,7 @@ class Gaussian(GaussianMixin, _Network):
 
     def compute(self, inputs: Any, role: str = "") -> Any:
         """Return the output of its layers as the mean."""
-        mean, states = self.outputs(inputs)
+        mean, states = self.compute_outputs(inputs)
         return compat.make_gaussian_result(mean, self.log_std, states)
 
 
@@ -162,7 +162,7 @@ class Shared(GaussianMixin, DeterministicMixin, _Network):
 
     def compute(self, inputs: Any, role: str = "") -> Any:
         """Return the value, or the mean."""
-        outputs, states = self.outputs(inputs)
+        outputs, states = self.compute_outputs(inputs)
         if role == "value":
             return outputs[:, -1:], states
         return compat.make_gaussian_result(outputs[:, :-1], self.log_std, states)
@@ -205,7 +205,7 @@ class Training:
         spaces = {
             "observation_space": self._env.observation_space,
             "action_space": self._env.action_space,
-            **compat.state_space(self._env),
+            **compat.make_state_space_argument(self._env),
         }
         count = {"num_envs": len(self.environments), **memory}
         memory_kind = count.pop("kind", RandomMemory)
@@ -217,10 +217,10 @@ class Training:
             name: _make_model(kind, name, spaces, layers) for name in names or MODELS[kind]
         }
         if shared:
-            width, plain = _width_of_network_input(spaces, layers), layers._replace(squash=False)
+            width, plain = _count_network_inputs(spaces, layers), layers._replace(squash=False)
             both = Shared(width, spaces["action_space"].shape[0], plain, spaces)
             self.models = dict.fromkeys(self.models, both)
-        self.agent = compat.make_agent(
+        self.agent = compat.make_agent_of_kind(
             kind,
             settings,
             layers.memory is not None,
@@ -240,26 +240,26 @@ class Training:
         """The action space of one environment, which models draw random actions from."""
         return self._env.action_space
 
-    def trainer(self, steps: int) -> Any:
+    def make_trainer(self, steps: int) -> Any:
         """Return its trainer for ``steps`` steps of all environments; it makes the agent ready."""
         return _make_trainer(self._env, self.agent, steps)
 
-    def run(self, steps: int) -> None:
+    def run_steps(self, steps: int) -> None:
         """Train for ``steps`` steps of all environments."""
-        self.trainer(steps).train()
+        self.make_trainer(steps).train()
 
-    def update(self) -> None:
+    def update_once(self) -> None:
         """Run one update on the stored rows."""
-        compat.update_agent(self.agent)
+        compat.update_agent_once(self.agent)
 
     def list_target_parameters(self) -> Any:
         """Return the parameters of the target networks of values."""
         names = [name for name in self.models if name.startswith(("target_critic", "target_q"))]
         return [parameter for name in names for parameter in self.models[name].parameters()]
 
-    def stored(self, name: str) -> torch.Tensor:
+    def get_stored_values(self, name: str) -> torch.Tensor:
         """Return a tensor of the memory."""
-        return compat.read_stored(self.memory, name)
+        return compat.read_stored_tensor(self.memory, name)
 
 
 def make_joint_trainer(trainings: Sequence[Training], steps: int) -> Any:
@@ -300,13 +300,13 @@ def _count_inputs(spaces: Any) -> int:
     )
 
 
-def _width_of_network_input(spaces: Any, layers: Layers) -> int:
+def _count_network_inputs(spaces: Any, layers: Layers) -> int:
     """Return the width of a network's input."""
     return _count_inputs(spaces) if layers.memory is None else layers.memory.size
 
 
 def _make_model(kind: str, name: str, spaces: Any, layers: Layers) -> Any:
-    observed, plain = _width_of_network_input(spaces, layers), layers._replace(squash=False)
+    observed, plain = _count_network_inputs(spaces, layers), layers._replace(squash=False)
     if kind == "dqn":
         return Deterministic(observed, int(spaces["action_space"].n), plain, spaces)
     dimensions = spaces["action_space"].shape[0]
@@ -316,25 +316,25 @@ def _make_model(kind: str, name: str, spaces: Any, layers: Layers) -> Any:
     return Deterministic(observed + (0 if name == "value" else dimensions), 1, plain, spaces)
 
 
-def report_log_prob(policy: Any, log_prob: float) -> None:
+def make_policy_report_log_prob(policy: Any, log_prob: float) -> None:
     """Let a stochastic policy sample the action 0 with a log-probability; its gradients are 0."""
     act = policy.act
 
-    def reporting(inputs: Any, **role: Any) -> Any:
+    def act_with_log_prob(inputs: Any, **role: Any) -> Any:
         actions, *further = acted = act(inputs, **role)
-        number = 0.0 * compat.log_prob(acted) + log_prob
+        number = 0.0 * compat.read_log_prob(acted) + log_prob
         return compat.replace_log_prob((0.0 * actions, *further), number)
 
-    policy.act = reporting
+    policy.act = act_with_log_prob
 
 
-def watch_model(model: Any, look: Callable[[Any, Any], None]) -> None:
+def call_after_model(model: Any, look: Callable[[Any, Any], None]) -> None:
     """Call ``look`` with the inputs and the outputs of every call of a model."""
     act = model.act
 
-    def looking(inputs: Any, **role: Any) -> Any:
+    def call_and_look(inputs: Any, **role: Any) -> Any:
         acted = act(inputs, **role)
         look(inputs, acted)
         return acted
 
-    model.act = looking
+    model.act = call_and_look

@@ -41,7 +41,7 @@ _RATES: Mapping[str, tuple[str, ...]] = {
 _NOISY = ("td3", "ddpg")
 
 
-def _convert_settings(kind: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+def _convert_settings_to_version(kind: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     own_settings = {_RENAMED.get(name, name): value for name, value in settings.items()}
     rates = own_settings.pop("learning_rate", None)
     if rates is not None:
@@ -68,7 +68,7 @@ def _convert_settings(kind: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     return own_settings
 
 
-def make_agent(
+def make_agent_of_kind(
     kind: str, settings: Mapping[str, Any], remembers: bool = False, **parts: Any
 ) -> Any:
     """Return an agent of skrl with its own defaults but for ``settings``.
@@ -79,7 +79,7 @@ def make_agent(
         remembers: it is the one for models with memory.
     """
     module = importlib.import_module(f"skrl.agents.torch.{kind}")
-    own_settings = _convert_settings(kind, settings) if FIRST else dict(settings)
+    own_settings = _convert_settings_to_version(kind, settings) if FIRST else dict(settings)
     silent = {"write_interval": 0, "checkpoint_interval": 0}
     own_settings["experiment"] = {**silent, **own_settings.get("experiment", {})}
     if FIRST:
@@ -92,7 +92,7 @@ def make_agent(
     return getattr(module, name)(cfg=own_settings, device="cpu", **parts)
 
 
-def name_sampling_method(algorithm_agent: Any) -> str:
+def name_method_that_samples(algorithm_agent: Any) -> str:
     """Return the method of a memory by which an on-policy agent reads minibatches: a release began
     to shuffle.
 
@@ -103,7 +103,7 @@ def name_sampling_method(algorithm_agent: Any) -> str:
     return "sample_all" if "sample_all(" in text else "sample"
 
 
-def update_agent(algorithm_agent: Any) -> None:
+def update_agent_once(algorithm_agent: Any) -> None:
     """Run one update on the rows that an agent has stored."""
     getattr(algorithm_agent, UPDATE)(timestep=0, timesteps=1)
 
@@ -111,14 +111,14 @@ def update_agent(algorithm_agent: Any) -> None:
 def make_epsilon_schedule(first: float, last: float, falls: float) -> Callable[[int, int], float]:
     """Return a linearly falling schedule, or the settings for it in skrl 1."""
 
-    def schedule(timestep: int, timesteps: int) -> float:
+    def compute_epsilon(timestep: int, timesteps: int) -> float:
         return first + (last - first) * min(timestep / falls, 1.0)
 
     numbers = {"initial_epsilon": first, "final_epsilon": last, "timesteps": falls}
-    return numbers if FIRST else schedule  # type: ignore[return-value]
+    return numbers if FIRST else compute_epsilon  # type: ignore[return-value]
 
 
-def act(algorithm_agent: Any, observations: Any) -> tuple[Any, ...]:
+def act_on_observations(algorithm_agent: Any, observations: Any) -> tuple[Any, ...]:
     """Return the result of an agent for observations; the actions are first."""
     if FIRST:
         return algorithm_agent.act(observations, timestep=0, timesteps=1)
@@ -152,18 +152,18 @@ def make_gaussian_result(mean: Any, log_std: Any, states: Mapping[str, Any]) -> 
     return (mean, log_std, dict(states)) if FIRST else (mean, {"log_std": log_std, **states})
 
 
-def log_prob(acted: tuple[Any, ...]) -> Any:
-    """Return the log-probability from the result of a model's ``act``."""
+def read_log_prob(acted: tuple[Any, ...]) -> Any:
+    """Return the log-probability from the result of a model's ``act_on_observations``."""
     return acted[1] if FIRST else acted[1]["log_prob"]
 
 
-def read_mean(acted: tuple[Any, ...]) -> Any:
-    """Return the mean of the actions from the result of a model's ``act``."""
+def read_mean_actions(acted: tuple[Any, ...]) -> Any:
+    """Return the mean of the actions from the result of a model's ``act_on_observations``."""
     return acted[-1]["mean_actions"]
 
 
 def replace_log_prob(acted: tuple[Any, ...], number: Any) -> tuple[Any, ...]:
-    """Return the results of ``act`` with another log-probability."""
+    """Return the results of ``act_on_observations`` with another log-probability."""
     if FIRST:
         return (acted[0], number, *acted[2:])
     return acted[0], {**acted[1], "log_prob": number}
@@ -174,13 +174,13 @@ def read_observations(inputs: Mapping[str, Any]) -> Any:
     return inputs[OBSERVATIONS]
 
 
-def read_stored(memory: Any, name: str) -> Any:
+def read_stored_tensor(memory: Any, name: str) -> Any:
     """Return a tensor of a memory, by its name in skrl 2: [rows, environments, dimensions]."""
     names = {"observations": "states", "next_observations": "next_states"}
     return memory.get_tensor_by_name(names.get(name, name) if FIRST else name)
 
 
-def state_space(environment: Any) -> dict[str, Any]:
+def make_state_space_argument(environment: Any) -> dict[str, Any]:
     """Return the space of states beside observations, of an environment that has them; none in skrl
     1.
     """
@@ -195,7 +195,7 @@ def read_setting(algorithm_agent: Any, name: str) -> Any:
     return getattr(algorithm_agent.cfg, name)
 
 
-def name_setting(kind: str, name: str, number: int = 0) -> str:
+def name_setting_in_version(kind: str, name: str, number: int = 0) -> str:
     """Return a setting's name in this version; ``number``: of several learning rates."""
     if not FIRST:
         return name
@@ -204,7 +204,7 @@ def name_setting(kind: str, name: str, number: int = 0) -> str:
     return "exploration" if name == "exploration_noise" else _RENAMED.get(name, name)
 
 
-def has_setting(kind: str, name: str) -> bool:
+def has_setting_in_version(kind: str, name: str) -> bool:
     """Return whether an agent has a setting, by its name in this version."""
     module = importlib.import_module(f"skrl.agents.torch.{kind}")
     if FIRST:
@@ -219,7 +219,7 @@ def read_value_clip(algorithm_agent: Any) -> Any:
     return read_setting(algorithm_agent, "value_clip") or None
 
 
-def name_tensors(names: Any, tensors: Any) -> dict[str, Any]:
+def name_tensors_of_memory(names: Any, tensors: Any) -> dict[str, Any]:
     """Return the tensors of a memory by the names of skrl 2."""
     if FIRST:
         names = [

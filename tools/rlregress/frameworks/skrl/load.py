@@ -26,53 +26,60 @@ def _make_training(kind: str, make_env: Callable[..., Any], seed: int) -> Traini
     return training
 
 
-def _trained(kind: str, make_env: Callable[..., Any], seed: int) -> Training:
+def _make_trained(kind: str, make_env: Callable[..., Any], seed: int) -> Training:
     training = _make_training(kind, make_env, seed)
-    training.run(_STEPS)
+    training.run_steps(_STEPS)
     return training
 
 
-def _save(training: Training, folder: str) -> None:
+def _save_agent(training: Training, folder: str) -> None:
     training.agent.save(os.path.join(folder, _FILE))
 
 
-def _load(kind: str, make_env: Callable[..., Any], folder: str) -> Training:
+def _load_agent(kind: str, make_env: Callable[..., Any], folder: str) -> Training:
     # of another seed: what is not loaded is another number
     training = _make_training(kind, make_env, 7)
     # preprocessors and optimizers may be made with the first step
-    training.trainer(_STEPS)
+    training.make_trainer(_STEPS)
     training.agent.load(os.path.join(folder, _FILE))
     return training
 
 
-def _state(trained: Training) -> Iterator[Item]:
-    load, agent = type(trained.agent).load, training.make_trained(trained, 0, {})
+def _list_items_of_training(trained: Training) -> Iterator[Item]:
+    load, agent = type(trained.agent).load, training.make_trained_agent(trained, 0, {})
     observations = np.random.default_rng(0).normal(size=(8, 3))
     yield "parameters", dict(agent.parameters), load
-    yield "preprocessors", _preprocessors(trained), load
+    yield "preprocessors", _list_preprocessors(trained), load
     yield "deterministic actions", agent.policy(observations), load
     yield "values", agent.value(observations), load
 
 
-def _preprocessors(training: Training) -> dict[str, Any]:
+def _list_preprocessors(training: Training) -> dict[str, Any]:
     modules = training.agent.checkpoint_modules
     return {name: module.state_dict() for name, module in modules.items()
             if name.endswith("preprocessor") and hasattr(module, "state_dict")}  # fmt: skip
 
 
-def _go_on(trained: Training) -> Iterator[Item]:
+def _train_on_as_items(trained: Training) -> Iterator[Item]:
     set_seed(3)
-    trained.run(_STEPS)
-    parameters = dict(training.make_trained(trained, 0, {}).parameters)
+    trained.run_steps(_STEPS)
+    parameters = dict(training.make_trained_agent(trained, 0, {}).parameters)
     yield "continued training", parameters, type(trained.agent).load
 
 
-def _training_with_files(kind: str) -> tuple[TrainingWithFiles]:
+def _make_training_with_files(kind: str) -> tuple[TrainingWithFiles]:
     way = "agent.save and agent.load"
-    file = FileKind(f"{kind} agent", way, _save, partial(_load, kind), _state, _go_on)
-    return (TrainingWithFiles(partial(_trained, kind), (file,)),)
+    file = FileKind(
+        f"{kind} agent",
+        way,
+        _save_agent,
+        partial(_load_agent, kind),
+        _list_items_of_training,
+        _train_on_as_items,
+    )
+    return (TrainingWithFiles(partial(_make_trained, kind), (file,)),)
 
 
-def saved_files() -> Mapping[str, Sequence[TrainingWithFiles]]:
+def list_saved_files() -> Mapping[str, Sequence[TrainingWithFiles]]:
     """Return the files of built-in trainings, by algorithm."""
-    return {kind: _training_with_files(kind) for kind in SETTINGS}
+    return {kind: _make_training_with_files(kind) for kind in SETTINGS}

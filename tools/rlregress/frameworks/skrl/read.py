@@ -14,8 +14,12 @@ from torch import nn
 
 from rlregress.frameworks.skrl import compat
 from rlregress.frameworks.skrl.agents import Training
-from rlregress.frameworks.skrl.train.training import SETTINGS, SWITCHED_OFF_BY_ZERO, make_arguments
-from rlregress.probing.families import read_each
+from rlregress.frameworks.skrl.train.training import (
+    SETTINGS,
+    SWITCHED_OFF_BY_ZERO,
+    make_arguments_of_hyperparameters,
+)
+from rlregress.probing.families import read_each_or_unread
 from rlregress.probing.interface import Unprobed
 from rlregress.probing.scripted import Scripted
 
@@ -40,7 +44,7 @@ _RATES = {"learning_rate": 0, "critic_learning_rate": 1, "temperature_learning_r
 _BOUND = np.ones(2)
 
 
-def parameter_names() -> dict[tuple[str, str], dict[str, str]]:
+def list_parameter_names() -> dict[tuple[str, str], dict[str, str]]:
     """Return (algorithm, scope) -> hyperparameter -> setting of the agent.
 
     Raises:
@@ -50,40 +54,47 @@ def parameter_names() -> dict[tuple[str, str], dict[str, str]]:
     for algorithm, settings in SETTINGS.items():
         all_settings, own = {**settings, **_OTHERS[algorithm]}, {}
         for name, setting in all_settings.items():
-            own[name] = compat.name_setting(algorithm, setting, _RATES.get(name, 0))
-            if not compat.has_setting(algorithm, own[name]):
+            own[name] = compat.name_setting_in_version(algorithm, setting, _RATES.get(name, 0))
+            if not compat.has_setting_in_version(algorithm, own[name]):
                 raise Unprobed(f"{algorithm.upper()} has no setting '{own[name]}'", known=True)
         by_cell[algorithm, "library"] = own
     return by_cell
 
 
-def _make_training(algorithm: str, **arguments: Any) -> Training:
+def _make_small_training(algorithm: str, **arguments: Any) -> Training:
     discrete = len(_BOUND) if algorithm == "dqn" else 0
     environment = Scripted(-_BOUND, _BOUND, observation_dimensions=3, discrete=discrete)
     return Training(algorithm, environment, **arguments)
 
 
-def defaults() -> dict[tuple[str, str], dict[str, Any]]:
+def read_defaults() -> dict[tuple[str, str], dict[str, Any]]:
     """Return (algorithm, scope) -> hyperparameter -> value of an agent made without settings."""
-    return read_each(
-        {(algorithm, "library"): partial(_read_defaults_of, algorithm) for algorithm in SETTINGS}
+    return read_each_or_unread(
+        {
+            (algorithm, "library"): partial(_read_defaults_of_algorithm, algorithm)
+            for algorithm in SETTINGS
+        }
     )
 
 
-def _read_defaults_of(algorithm: str) -> dict[str, Any]:
-    return _read_values(algorithm, _make_training(algorithm))
+def _read_defaults_of_algorithm(algorithm: str) -> dict[str, Any]:
+    return _read_values_of_training(algorithm, _make_small_training(algorithm))
 
 
-def applied(algorithm: str, hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
+def read_applied_hyperparameters(
+    algorithm: str, hyperparameters: Mapping[str, Any]
+) -> dict[str, Any]:
     """Return hyperparameters of an agent that is made with a set, as a training makes it."""
-    training = _make_training(algorithm, **make_arguments(algorithm, hyperparameters))
+    training = _make_small_training(
+        algorithm, **make_arguments_of_hyperparameters(algorithm, hyperparameters)
+    )
     policy = next(iter(training.models.values()))
     sizes = [layer.out_features for layer in policy.net if isinstance(layer, nn.Linear)][:-1]
     memory = {} if algorithm == "ppo" else {"replay_size": training.memory.memory_size}
-    return {**_read_values(algorithm, training), **memory, "hidden_sizes": sizes}
+    return {**_read_values_of_training(algorithm, training), **memory, "hidden_sizes": sizes}
 
 
-def _read_values(algorithm: str, training: Training) -> dict[str, Any]:
+def _read_values_of_training(algorithm: str, training: Training) -> dict[str, Any]:
     agent = training.agent
     values = {
         name: compat.read_setting(agent, setting)

@@ -32,7 +32,7 @@ class Memory(NamedTuple):
         """Numbers that the layers output for a step."""
         return _SIZE
 
-    def specification(self) -> dict[str, Any]:
+    def make_specification(self) -> dict[str, Any]:
         """Return the result of ``get_specification`` of a model."""
         sizes = [(_LAYERS, self.environments, _SIZE)] * _KINDS[self.kind][1]
         return {"rnn": {"sequence_length": self.steps, "sizes": sizes}}

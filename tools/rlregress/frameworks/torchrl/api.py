@@ -96,11 +96,11 @@ _PLACES: dict[str, Sequence[str]] = {
 }
 
 
-def version_numbers(package: str) -> tuple[int, ...]:
+def read_version_numbers(package: str) -> tuple[int, ...]:
     """Return major and minor number of an installed package; ``torchrl.__version__`` is wrong in
     0.10.
     """
-    version = installed_metadata.versions((package,))[package]
+    version = installed_metadata.map_installed_versions((package,))[package]
     return tuple(int(number) for number in version.split(".")[:2])
 
 
@@ -112,7 +112,7 @@ def _prepare_import() -> None:
         reductions.ForkingPickler = multiprocessing.reduction.ForkingPickler
     # tensordict until 0.6 imports a module that cannot be imported without the compiler
     state: Any = torch.jit._state
-    if not state._enabled and version_numbers("tensordict") < (0, 7):
+    if not state._enabled and read_version_numbers("tensordict") < (0, 7):
         state.enable()
         try:
             importlib.import_module("torch.jit._shape_functions")
@@ -124,22 +124,22 @@ def __getattr__(name: str) -> Any:
     """Return the class or function of that name."""
     if name not in _PLACES:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    member = globals()[name] = _find_name(name)
+    member = globals()[name] = _find_name_of_library(name)
     return member
 
 
-def _find_name(name: str) -> Any:
+def _find_name_of_library(name: str) -> Any:
     error: BaseException = ImportError()
     for place in _PLACES[name]:
         module, _, own = place.partition(":")
         try:
-            return _find_member(importlib.import_module(module), own or name)
+            return _find_member_of_module(importlib.import_module(module), own or name)
         except Exception as raised:  # whatever keeps an old version from being imported
             error = raised
     return Absent(f"{_PLACES[name][0]}.{name}", error)
 
 
-def _find_member(module: Any, name: str) -> Any:
+def _find_member_of_module(module: Any, name: str) -> Any:
     try:
         return getattr(module, name)
     except AttributeError:
@@ -147,7 +147,7 @@ def _find_member(module: Any, name: str) -> Any:
     try:
         return importlib.import_module(f"{module.__name__}.{name}")
     except ModuleNotFoundError:
-        version = installed_metadata.versions(("torchrl",))["torchrl"]
+        version = installed_metadata.map_installed_versions(("torchrl",))["torchrl"]
         raise ImportError(f"torchrl {version} has no such name") from None
 
 

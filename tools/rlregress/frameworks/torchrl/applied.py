@@ -13,24 +13,26 @@ from rlregress.frameworks.torchrl.quiet import silence_torchrl
 from rlregress.frameworks.torchrl.train.training import (
     BUILDERS,
     Space,
-    check_hyperparameters,
+    check_and_select_hyperparameters,
     use_single_precision,
 )
 from rlregress.probing.interface import TrainingRequest
-from rlregress.probing.isolation import isolate_generators
+from rlregress.probing.isolation import isolate_random_generators
 
 
-def applied(algorithm: str, hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
+def read_applied_hyperparameters(
+    algorithm: str, hyperparameters: Mapping[str, Any]
+) -> dict[str, Any]:
     """Return hyperparameters of a trainer that is made with a set, as a training makes it.
 
     Raises:
         UserError: the trainers cannot be set to it.
     """
-    settings = check_hyperparameters(algorithm, hyperparameters)
+    settings = check_and_select_hyperparameters(algorithm, hyperparameters)
     request = TrainingRequest(
         algorithm, lambda: gymnasium.make("Pendulum-v1"), settings, total_steps=10**9, seed=0
     )
-    with isolate_generators(), silence_torchrl():
+    with isolate_random_generators(), silence_torchrl():
         environment = use_single_precision(GymWrapper(request.make_env(), device="cpu"))
         parts = BUILDERS[algorithm](request, environment, Space(environment), settings)
         used = _READERS[algorithm](*parts)
@@ -38,41 +40,41 @@ def applied(algorithm: str, hyperparameters: Mapping[str, Any]) -> dict[str, Any
     return used
 
 
-def as_short_number(value: Any) -> float:
+def shorten_float32(value: Any) -> float:
     """Return a number out of a float32 buffer, without the digits of its nearest neighbour."""
     return float(f"{float(value):.6g}")
 
 
-def _read_shared(trainer: Any, loss: Any, optimizer: Any) -> dict[str, Any]:
+def _read_shared_settings(trainer: Any, loss: Any, optimizer: Any) -> dict[str, Any]:
     return {
         "learning_rate": optimizer.param_groups[0]["lr"],
         "adam_epsilon": optimizer.param_groups[0]["eps"],
         "minibatch_size": trainer.replay_buffer.batch_size,
-        "discount": as_short_number(loss.value_estimator.gamma),
+        "discount": shorten_float32(loss.value_estimator.gamma),
     }
 
 
-def _read_ppo(trainer: Any, loss: Any) -> dict[str, Any]:
+def _read_ppo_settings(trainer: Any, loss: Any) -> dict[str, Any]:
     clip_value = loss.clip_value
-    shared = _read_shared(trainer, loss, trainer.optimizer)
+    shared = _read_shared_settings(trainer, loss, trainer.optimizer)
     # the trainer's own estimator is the one that counts: the loss keeps its default
     return {
         **{name: value for name, value in shared.items() if name != "discount"},
         "rollout_steps": trainer.collector.frames_per_batch,
         "epochs": trainer.num_epochs,
-        "clip_range": as_short_number(loss.clip_epsilon),
-        "value_clip_range": None if clip_value is None else as_short_number(clip_value),
+        "clip_range": shorten_float32(loss.clip_epsilon),
+        "value_clip_range": None if clip_value is None else shorten_float32(clip_value),
         "normalize_advantage": loss.normalize_advantage,
-        "entropy_coefficient": as_short_number(read_attribute(loss, "entropy_coeff")),
-        "value_coefficient": as_short_number(read_attribute(loss, "critic_coeff")),
+        "entropy_coefficient": shorten_float32(read_attribute(loss, "entropy_coeff")),
+        "value_coefficient": shorten_float32(read_attribute(loss, "critic_coeff")),
         "value_loss": loss.loss_critic_type,
         "max_gradient_norm": trainer.clip_norm,
     }
 
 
-def _read_off_policy(trainer: Any, loss: Any, optimizer: Any) -> dict[str, Any]:
+def _read_off_policy_settings(trainer: Any, loss: Any, optimizer: Any) -> dict[str, Any]:
     return {
-        **_read_shared(trainer, loss, optimizer),
+        **_read_shared_settings(trainer, loss, optimizer),
         "replay_size": trainer.replay_buffer._storage.max_size,
         "learning_starts": trainer.collector.init_random_frames,
         "steps_per_collection": trainer.collector.frames_per_batch,
@@ -81,24 +83,24 @@ def _read_off_policy(trainer: Any, loss: Any, optimizer: Any) -> dict[str, Any]:
     }
 
 
-def _read_sac(trainer: Any, loss: Any) -> dict[str, Any]:
+def _read_sac_settings(trainer: Any, loss: Any) -> dict[str, Any]:
     automatic = float(loss.target_entropy) == -1.0
     return {
-        **_read_off_policy(trainer, loss, trainer.optimizer),
-        "initial_temperature": as_short_number(loss.log_alpha.detach().exp()),
+        **_read_off_policy_settings(trainer, loss, trainer.optimizer),
+        "initial_temperature": shorten_float32(loss.log_alpha.detach().exp()),
         "target_entropy": "auto" if automatic else float(loss.target_entropy),
     }
 
 
-def _read_td3(trainer: Any, loss: Any) -> dict[str, Any]:
+def _read_td3_settings(trainer: Any, loss: Any) -> dict[str, Any]:
     stepper, noise = trainer.optimization_stepper, trainer.exploration_module
     return {
-        **_read_off_policy(trainer, loss, stepper.optimizer_actor),
-        "exploration_noise": as_short_number(noise.sigma * noise.std),
+        **_read_off_policy_settings(trainer, loss, stepper.optimizer_actor),
+        "exploration_noise": shorten_float32(noise.sigma * noise.std),
         "policy_delay": stepper.policy_update_delay,
-        "target_noise": as_short_number(loss.policy_noise),
-        "target_noise_clip": as_short_number(loss.noise_clip),
+        "target_noise": shorten_float32(loss.policy_noise),
+        "target_noise_clip": shorten_float32(loss.noise_clip),
     }
 
 
-_READERS = {"ppo": _read_ppo, "sac": _read_sac, "td3": _read_td3}
+_READERS = {"ppo": _read_ppo_settings, "sac": _read_sac_settings, "td3": _read_td3_settings}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 from rlregress.frameworks.torchrl import module_trainings, short_trainings
 from rlregress.frameworks.torchrl.train.builtin_trainings import TRAININGS
@@ -22,34 +23,44 @@ _PARTS = {
 }  # fmt: skip
 
 
-def _vary_options(trainings: Mapping[str, TraceTraining], *packages: str) -> OptionTrainings:
+def _make_option_trainings(
+    trainings: Mapping[str, TraceTraining], *packages: str
+) -> OptionTrainings:
     return OptionTrainings(trainings, [f"torchrl.{package}" for package in packages])
 
 
-def _select(titles: str) -> dict[str, TraceTraining]:
+def _select_trainings(titles: str) -> dict[str, TraceTraining]:
     """Return short trainings by title; the titles are separated by commas."""
-    return {title: partial(TRAININGS[title], steps=72) for title in titles.split(", ")}
+    trainings: Mapping[str, Any] = TRAININGS
+    return {title: partial(trainings[title], steps=72) for title in titles.split(", ")}
 
 
-def generated_calls() -> Mapping[str, TraceTraining]:
+def list_generated_calls() -> Mapping[str, TraceTraining]:
     """Return title -> trainings with each option, and calls of code that no training executes."""
     return {
-        "ppo calls-environments": _vary_options(short_trainings.environments(), "envs"),
-        "ppo calls-transforms": _vary_options(short_trainings.transforms(), "envs.transforms"),
-        "ppo calls-collectors": _vary_options(short_trainings.collectors(), "collectors"),
-        "ppo calls-hooks": _vary_options(short_trainings.hooks(), "trainers.trainers"),
-        "ppo calls-trainers": _vary_options(short_trainings.algorithms(), "trainers.algorithms"),
+        "ppo calls-environments": _make_option_trainings(
+            short_trainings.make_environment_trainings(), "envs"),
+        "ppo calls-transforms": _make_option_trainings(
+            short_trainings.make_transform_trainings(), "envs.transforms"),
+        "ppo calls-collectors": _make_option_trainings(
+            short_trainings.make_collector_trainings(), "collectors"),
+        "ppo calls-hooks": _make_option_trainings(
+            short_trainings.make_hook_trainings(), "trainers.trainers"),
+        "ppo calls-trainers": _make_option_trainings(
+            short_trainings.make_algorithm_trainings(), "trainers.algorithms"),
         # without options: each would start processes again
-        "dqn calls-processes": _vary_options(short_trainings.processes()),
-        "sac calls-buffers": _vary_options(
-            {**_select("sac slices, sac delayed-actor, dqn prioritised, td3 n-step-of-two"),
-             **module_trainings.buffers()}, "data"),
-        "sac calls-noise": _vary_options(
-            {**_select("sac vectorised-noise, td3 one-environment, dqn one-environment"),
-             **module_trainings.noise()}, "modules.tensordict_module.exploration"),
-        "dqn calls-networks": _vary_options(
-            {**_select("dqn dueling, dqn distributional, ddpg one-point, a2c v-trace"),
-             **module_trainings.networks()}, "modules.models", "modules.tensordict_module"),
+        "dqn calls-processes": _make_option_trainings(short_trainings.make_process_trainings()),
+        "sac calls-buffers": _make_option_trainings(
+            {**_select_trainings(
+                "sac slices, sac delayed-actor, dqn prioritised, td3 n-step-of-two"),
+             **module_trainings.make_buffer_trainings()}, "data"),
+        "sac calls-noise": _make_option_trainings(
+            {**_select_trainings("sac vectorised-noise, td3 one-environment, dqn one-environment"),
+             **module_trainings.make_noise_trainings()}, "modules.tensordict_module.exploration"),
+        "dqn calls-networks": _make_option_trainings(
+            {**_select_trainings("dqn dueling, dqn distributional, ddpg one-point, a2c v-trace"),
+             **module_trainings.make_network_trainings()}, "modules.models",
+             "modules.tensordict_module"),
         **{
             f"{algorithm} calls-{part.lower()}": GeneratedCalls(_CASES, part)
             for algorithm, parts in _PARTS.items()

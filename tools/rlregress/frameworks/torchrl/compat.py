@@ -22,12 +22,12 @@ from rlregress.frameworks.torchrl.api import (
     SACLoss,
     TD3Loss,
     TensorDictSequential,
-    version_numbers,
+    read_version_numbers,
 )
 from rlregress.probing import installed_metadata
-from rlregress.probing.families import is_absent
+from rlregress.probing.families import is_absent_name
 from rlregress.probing.interface import Unsupported
-from rlregress.probing.signatures import list_parameters
+from rlregress.probing.signatures import list_parameters_with_inherited
 
 #: keyword or attribute -> what older versions call it.
 _RENAMED = {
@@ -46,8 +46,8 @@ _QUIETENING = {"auto_log_optim_steps"}
 LOG_PROBS = ("action_log_prob", "sample_log_prob")
 
 
-def _version() -> str:
-    return f"torchrl {installed_metadata.versions(('torchrl',))['torchrl']}"
+def _read_version() -> str:
+    return f"torchrl {installed_metadata.map_installed_versions(('torchrl',))['torchrl']}"
 
 
 def name_keyword(called: Any, name: str) -> str:
@@ -56,21 +56,21 @@ def name_keyword(called: Any, name: str) -> str:
     Raises:
         Unsupported: it has no such keyword.
     """
-    parameters = list_parameters(called)
+    parameters = list_parameters_with_inherited(called)
     for candidate in (name, _RENAMED.get(name, name)):
         if candidate in parameters:
             return candidate
-    raise Unsupported(f"{called.__name__} of {_version()} has no keyword '{name}'")
+    raise Unsupported(f"{called.__name__} of {_read_version()} has no keyword '{name}'")
 
 
 def find_parameter(called: Any, name: str) -> inspect.Parameter:
     """Return a keyword by its newest name; raises as ``name_keyword`` does."""
-    return list_parameters(called)[name_keyword(called, name)]
+    return list_parameters_with_inherited(called)[name_keyword(called, name)]
 
 
-def name_options(called: Any, **arguments: Any) -> dict[str, Any]:
+def rename_options_for_version(called: Any, **arguments: Any) -> dict[str, Any]:
     """Return keyword arguments, in the names of the installed version."""
-    parameters = list_parameters(called)
+    parameters = list_parameters_with_inherited(called)
     return {
         name_keyword(called, name): value
         for name, value in arguments.items()
@@ -93,9 +93,9 @@ def find_in_library(module: str, *names: str) -> Any:
     raise Unsupported(f"this version has no {names[0]}")
 
 
-def construct(called: Any, *arguments: Any, **keywords: Any) -> Any:
+def construct_with_newest_keywords(called: Any, *arguments: Any, **keywords: Any) -> Any:
     """Call a class or a function with keywords of the newest version."""
-    return called(*arguments, **name_options(called, **keywords))
+    return called(*arguments, **rename_options_for_version(called, **keywords))
 
 
 def make_silent_trainer(
@@ -107,7 +107,7 @@ def make_silent_trainer(
     **options: Any,
 ) -> Any:
     """Make a trainer without a progress bar, which logs at most its number of updates."""
-    return construct(
+    return construct_with_newest_keywords(
         kind,
         collector=collector,
         loss_module=loss,
@@ -129,7 +129,7 @@ def read_attribute(thing: Any, name: str) -> Any:
     for candidate in (name, _RENAMED.get(name, name)):
         if hasattr(thing, candidate):
             return getattr(thing, candidate)
-    raise Unsupported(f"{type(thing).__name__} of {_version()} has no '{name}'")
+    raise Unsupported(f"{type(thing).__name__} of {_read_version()} has no '{name}'")
 
 
 def find_action_spec(environment: Any) -> Any:
@@ -145,12 +145,12 @@ def find_action_spec(environment: Any) -> Any:
 
 def make_ppo_loss(actor: Any, critic: Any, **options: Any) -> Any:
     """Return a ``ClipPPOLoss``."""
-    if options.get("clip_value", False) is None and "clip_value" not in list_parameters(
-        ClipPPOLoss
-    ):
+    if options.get(
+        "clip_value", False
+    ) is None and "clip_value" not in list_parameters_with_inherited(ClipPPOLoss):
         # until 0.3 there was nothing to switch off
         del options["clip_value"]
-    return construct(ClipPPOLoss, actor, critic, **options)
+    return construct_with_newest_keywords(ClipPPOLoss, actor, critic, **options)
 
 
 def make_sac_loss(actor: Any, critics: Sequence[Any], **options: Any) -> Any:
@@ -164,15 +164,17 @@ def make_td3_loss(actor: Any, critics: Sequence[Any], **options: Any) -> Any:
 
 
 def _make_off_policy_loss(kind: Any, actor: Any, critics: Any, options: dict[str, Any]) -> Any:
-    if not isinstance(critics, (list, tuple)) or version_numbers("torchrl") >= (0, 14):
-        return construct(kind, actor, critics, **options)
+    if not isinstance(critics, (list, tuple)) or read_version_numbers("torchrl") >= (0, 14):
+        return construct_with_newest_keywords(kind, actor, critics, **options)
     # until 0.13 a list of networks is refused, or has target networks that cannot be updated: one
     # network is multiplied, and what the others hold is copied into the multiples
     tensors = [
         {name: parameter.detach().clone() for name, parameter in critic.named_parameters()}
         for critic in critics
     ]
-    loss = construct(kind, actor, critics[0], **{"num_qvalue_nets": len(critics), **options})
+    loss = construct_with_newest_keywords(
+        kind, actor, critics[0], **{"num_qvalue_nets": len(critics), **options}
+    )
     for parameters in (loss.qvalue_network_params, loss.target_qvalue_network_params):
         for key, stacked in parameters.items(True, True):
             name = key if isinstance(key, str) else ".".join(key)
@@ -204,7 +206,7 @@ def find_entry(output: Any, name: str) -> Any:
         Unsupported: the loss of the installed version returns no such thing.
     """
     if name not in set(output.keys()):
-        raise Unsupported(f"the loss of {_version()} returns no '{name}'")
+        raise Unsupported(f"the loss of {_read_version()} returns no '{name}'")
     return output[name]
 
 
@@ -213,12 +215,12 @@ def estimate_next_values(loss: Any, batch: Any) -> torch.Tensor:
     recorded: list[torch.Tensor] = []
     estimate = loss.value_estimator.value_estimate
 
-    def noted(batch_of_values: Any, *arguments: Any, **named: Any) -> Any:
+    def note_and_estimate(batch_of_values: Any, *arguments: Any, **named: Any) -> Any:
         recorded.append(batch_of_values["next", "state_action_value"].detach().reshape(-1))
         return estimate(batch_of_values, *arguments, **named)
 
     # until 0.3 the loss returns their mean alone
-    loss.value_estimator.value_estimate = noted
+    loss.value_estimator.value_estimate = note_and_estimate
     try:
         loss(batch)
     finally:
@@ -228,9 +230,9 @@ def estimate_next_values(loss: Any, batch: Any) -> torch.Tensor:
 
 def add_gaussian_noise(actor: Any, spec: Any, **options: Any) -> tuple[Any, Any]:
     """Return a policy that explores around another, and the module with the noise."""
-    if not is_absent(AdditiveGaussianModule):
-        noise = construct(AdditiveGaussianModule, spec=spec, **options)
+    if not is_absent_name(AdditiveGaussianModule):
+        noise = construct_with_newest_keywords(AdditiveGaussianModule, spec=spec, **options)
         return TensorDictSequential(actor, noise), noise
     # until 0.4 it is wrapped
-    wrapper = construct(AdditiveGaussianWrapper, actor, spec=spec, **options)
+    wrapper = construct_with_newest_keywords(AdditiveGaussianWrapper, actor, spec=spec, **options)
     return wrapper, wrapper

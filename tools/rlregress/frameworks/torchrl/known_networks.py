@@ -35,7 +35,7 @@ class Pinned(Constant):
     """A Q network that outputs its number where a loss has to evaluate it.
 
     It outputs other numbers for other inputs. The right input is the observation 0 with the action
-    0.5, as ``transitions`` has them, and the next observation 1 with the action 0.
+    0.5, as ``make_equal_transitions`` has them, and the next observation 1 with the action 0.
 
     Args:
         of_policy: the right input is the observation 0 with the action 0 instead.
@@ -85,31 +85,31 @@ class ReportedLogProb(torch.distributions.Distribution):
         return self._reported.squeeze(-1).expand(value.shape[:-1])
 
 
-def box(low: Any, high: Any, dtype: torch.dtype = torch.float64) -> Bounded:
+def make_action_box(low: Any, high: Any, dtype: torch.dtype = torch.float64) -> Bounded:
     """Return an action space of one dimension per number of ``low``."""
     low, high = (torch.as_tensor(x, dtype=dtype).reshape(-1) for x in (low, high))
     return Bounded(low, high, low.shape, dtype=dtype)
 
 
-def reporting_policy(log_prob: float) -> ProbabilisticActor:
+def make_reporting_policy(log_prob: float) -> ProbabilisticActor:
     """Return a policy of one action dimension that reports ``log_prob`` for each of its samples."""
     return ProbabilisticActor(
         TensorDictModule(Constant(log_prob), in_keys=["observation"], out_keys=["reported"]),
         in_keys=["reported"],
-        spec=box(-1.0, 1.0),
+        spec=make_action_box(-1.0, 1.0),
         distribution_class=ReportedLogProb,
         return_log_prob=True,
     )
 
 
-def policy(network: nn.Module, spec: Bounded, distribution: Any, **options: Any):
+def make_stochastic_policy(network: nn.Module, spec: Bounded, distribution: Any, **options: Any):
     """Return a stochastic policy of a network that gives location and scale."""
     return ProbabilisticActor(
         TensorDictModule(network, in_keys=["observation"], out_keys=["loc", "scale"]),
         in_keys=["loc", "scale"],
         spec=spec,
         distribution_class=distribution,
-        distribution_kwargs=compat.name_options(distribution, **options),
+        distribution_kwargs=compat.rename_options_for_version(distribution, **options),
         return_log_prob=True,
     )
 
@@ -125,17 +125,17 @@ class Slope(nn.Module):
         return self.layer(torch.cat([observation, action], -1))
 
 
-def q_network(network: nn.Module) -> ValueOperator:
+def make_q_network(network: nn.Module) -> ValueOperator:
     """Return an action-value network."""
     return ValueOperator(network, in_keys=["observation", "action"])
 
 
-def v_network(network: nn.Module) -> ValueOperator:
+def make_v_network(network: nn.Module) -> ValueOperator:
     """Return a state-value network."""
     return ValueOperator(network, in_keys=["observation"])
 
 
-def identity(dtype: torch.dtype = torch.float64) -> nn.Linear:
+def make_identity_layer(dtype: torch.dtype = torch.float64) -> nn.Linear:
     """Return a layer that gives back the one number that it receives."""
     layer = nn.Linear(1, 1, dtype=dtype)
     nn.init.ones_(layer.weight)
@@ -143,7 +143,7 @@ def identity(dtype: torch.dtype = torch.float64) -> nn.Linear:
     return layer
 
 
-def fill(parameters: Any, numbers: Sequence[float]) -> None:
+def fill_stacked_parameters(parameters: Any, numbers: Sequence[float]) -> None:
     """Set the parameters of networks stacked along the first axis, one number per network."""
     for parameter in parameters.values(True, True):
         shape = (-1,) + (1,) * (parameter.dim() - 1)
@@ -151,7 +151,7 @@ def fill(parameters: Any, numbers: Sequence[float]) -> None:
         parameter.data.copy_(values.expand_as(parameter))
 
 
-def transitions(
+def make_equal_transitions(
     count: int,
     reward: float,
     terminated: bool = False,
@@ -163,42 +163,42 @@ def transitions(
     Of the observation 0, the action 0.5 and the next observation 1.
     """
 
-    def full(value: Any, width: int = 1) -> torch.Tensor:
+    def fill_column(value: Any, width: int = 1) -> torch.Tensor:
         dtype = torch.bool if isinstance(value, bool) else torch.float64
         return torch.full((count, width), value, dtype=dtype)
 
     return TensorDict(
         {
-            "observation": full(0.0),
-            "action": full(0.5, action_dimensions),
+            "observation": fill_column(0.0),
+            "action": fill_column(0.5, action_dimensions),
             "next": {
-                "observation": full(1.0),
-                "reward": full(float(reward)),
-                "terminated": full(bool(terminated)),
-                "truncated": full(bool(truncated)),
-                "done": full(bool(terminated) or bool(truncated)),
+                "observation": fill_column(1.0),
+                "reward": fill_column(float(reward)),
+                "terminated": fill_column(bool(terminated)),
+                "truncated": fill_column(bool(truncated)),
+                "done": fill_column(bool(terminated) or bool(truncated)),
             },
         },
         [count],
     )
 
 
-def segment(
+def make_segment(
     values: Any, next_values: Any, rewards: Any, terminated: Any = False, truncated: Any = False
 ) -> TensorDict:
     """Return steps whose observation is the number that a critic is to say, [1, T]."""
 
-    def column(numbers: Any, dtype: Any = np.float64) -> torch.Tensor:
+    def make_column(numbers: Any, dtype: Any = np.float64) -> torch.Tensor:
         array = np.broadcast_to(np.asarray(numbers, dtype=dtype), np.shape(np.atleast_1d(rewards)))
         return torch.as_tensor(array.copy()).reshape(1, -1, 1)
 
-    ends, cuts = column(terminated, bool), column(truncated, bool)
+    ends, cuts = make_column(terminated, bool), make_column(truncated, bool)
     return TensorDict(
         {
-            "observation": column(values),
+            "observation": make_column(values),
             "next": {
-                "observation": column(next_values),
-                "reward": column(rewards),
+                "observation": make_column(next_values),
+                "reward": make_column(rewards),
                 "terminated": ends,
                 "truncated": cuts,
                 "done": ends | cuts,

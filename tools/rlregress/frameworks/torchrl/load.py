@@ -27,18 +27,18 @@ from rlregress.frameworks.torchrl.network_factories import (
     ACTIONS,
     CHOICES,
     OBSERVATIONS,
-    action_value,
     bounds,
-    deterministic,
-    dictionary,
-    q_values,
-    stochastic,
-    value,
+    make_action_value_network,
+    make_deterministic_actor,
+    make_q_value_actor,
+    make_stochastic_actor,
+    make_tensordict,
+    make_value_network,
 )
 from rlregress.frameworks.torchrl.train import training
-from rlregress.frameworks.torchrl.train.recorded_training import sum_of_losses
+from rlregress.frameworks.torchrl.train.recorded_training import sum_losses
 from rlregress.frameworks.torchrl.train.trace_environments import VECNORM
-from rlregress.probing.file_kinds import FileKind, Item, TrainingWithFiles, mark_stored
+from rlregress.probing.file_kinds import FileKind, Item, TrainingWithFiles, mark_stored_kinds
 from rlregress.probing.interface import TrainingRequest
 
 _OBJECTIVES = "torchrl.objectives"
@@ -51,22 +51,31 @@ _UPDATES, _MORE = 5, 4
 _DELAYED = {"ppo": False, "sac": True, "td3": True, "ddpg": True, "dqn": True}
 
 
-def _tanh_normal() -> Any:
-    return stochastic(find_in_library("torchrl.modules", "TanhNormal"))
+def _make_tanh_normal() -> Any:
+    return make_stochastic_actor(find_in_library("torchrl.modules", "TanhNormal"))
 
 
-def _loss(algorithm: str) -> Any:
+def _make_loss(algorithm: str) -> Any:
     objective = partial(find_in_library, _OBJECTIVES)
     makers: dict[str, Callable[[], Any]] = {
-        "ppo": lambda: make_ppo_loss(_tanh_normal(), value(), clip_epsilon=0.2),
+        "ppo": lambda: make_ppo_loss(_make_tanh_normal(), make_value_network(), clip_epsilon=0.2),
         "sac": lambda: make_sac_loss(
-            _tanh_normal(), [action_value(), action_value()], alpha_init=0.5, target_entropy=-2.0
+            _make_tanh_normal(),
+            [make_action_value_network(), make_action_value_network()],
+            alpha_init=0.5,
+            target_entropy=-2.0,
         ),
         "td3": lambda: make_td3_loss(
-            deterministic(), [action_value(), action_value()], action_spec=bounds()
+            make_deterministic_actor(),
+            [make_action_value_network(), make_action_value_network()],
+            action_spec=bounds(),
         ),
-        "ddpg": lambda: objective("DDPGLoss")(deterministic(), action_value(), delay_value=True),
-        "dqn": lambda: objective("DQNLoss")(q_values(), action_space="one_hot", delay_value=True),
+        "ddpg": lambda: objective("DDPGLoss")(
+            make_deterministic_actor(), make_action_value_network(), delay_value=True
+        ),
+        "dqn": lambda: objective("DQNLoss")(
+            make_q_value_actor(), action_space="one_hot", delay_value=True
+        ),
     }
     return makers[algorithm]()
 
@@ -81,7 +90,7 @@ class _Learner:
     def __init__(self, algorithm: str, seed: int) -> None:
         torch.manual_seed(seed)
         self.algorithm = algorithm
-        self.loss = _loss(algorithm)
+        self.loss = _make_loss(algorithm)
         # part of the state of a loss; made with the first update if it is not there
         self.loss.make_value_estimator()
         self.optimizer = torch.optim.Adam(self.loss.parameters(), lr=1e-2)
@@ -93,12 +102,12 @@ class _Learner:
             storage=storage, batch_size=_BATCH
         )
 
-    def update(self, number: int, batch: Any = None) -> None:
+    def update_once(self, number: int, batch: Any = None) -> None:
         """Step the optimizer once, on a batch of its own or on a given one."""
         torch.manual_seed(number)
         self.optimizer.zero_grad()
-        rows = _batch(self.algorithm) if batch is None else batch
-        sum_of_losses(self.loss(rows)).backward()
+        rows = _make_batch(self.algorithm) if batch is None else batch
+        sum_losses(self.loss(rows)).backward()
         self.optimizer.step()
         if self._follow is not None:
             self._follow.step()
@@ -106,10 +115,10 @@ class _Learner:
     @property
     def state(self) -> Any:
         """Return the state of the loss and of the optimizer."""
-        return [_tensors(self.loss), self.optimizer.state_dict()]
+        return [_map_tensors_of_module(self.loss), self.optimizer.state_dict()]
 
 
-def _tensors(module: Any) -> dict[str, Any]:
+def _map_tensors_of_module(module: Any) -> dict[str, Any]:
     """Return the tensors of a module, without the sizes and devices that tensordict noted until
     0.11.
     """
@@ -117,7 +126,7 @@ def _tensors(module: Any) -> dict[str, Any]:
     return {name: item for name, item in state.items() if isinstance(item, torch.Tensor)}
 
 
-def _steps(count: int, **options: Any) -> Any:
+def _make_random_steps(count: int, **options: Any) -> Any:
     """Return random steps with continuous actions, in which nothing ends."""
     ends = torch.zeros(count, 1, dtype=torch.bool)
     following = {
@@ -133,13 +142,13 @@ def _steps(count: int, **options: Any) -> Any:
         "terminated": ends.clone(),
         **options,
     }
-    return dictionary({**items, "next": dictionary(following, [count])}, [count])
+    return make_tensordict({**items, "next": make_tensordict(following, [count])}, [count])
 
 
-def _scored(count: int) -> Any:
+def _make_scored_steps(count: int) -> Any:
     """Return steps with the entries of an old policy, its critic and an estimator."""
     log_prob = -5.0 * torch.rand(count) - 1.0
-    return _steps(
+    return _make_random_steps(
         count,
         loc=torch.randn(count, ACTIONS),
         scale=torch.rand(count, ACTIONS) + 0.5,
@@ -150,47 +159,47 @@ def _scored(count: int) -> Any:
     )
 
 
-def _batch(algorithm: str) -> Any:
-    batch = _scored(_BATCH) if algorithm == "ppo" else _steps(_BATCH)
+def _make_batch(algorithm: str) -> Any:
+    batch = _make_scored_steps(_BATCH) if algorithm == "ppo" else _make_random_steps(_BATCH)
     if algorithm == "dqn":
         choices = torch.randint(CHOICES, (_BATCH,))
         batch["action"] = torch.nn.functional.one_hot(choices, CHOICES)
     return batch
 
 
-def _train(algorithm: str, make_env: Callable[..., Any], seed: int) -> _Learner:
+def _train_learner(algorithm: str, make_env: Callable[..., Any], seed: int) -> _Learner:
     learner = _Learner(algorithm, seed)
     for number in range(_UPDATES):
-        learner.update(number)
+        learner.update_once(number)
         # more rows than it holds: it has wrapped around
-        learner.rows.extend(_batch(algorithm))
+        learner.rows.extend(_make_batch(algorithm))
     return learner
 
 
 # -- what is compared ------------------------------------------------------------------------------
 
 
-def _state(learner: _Learner) -> Iterator[Item]:
+def _list_items_of_learner(learner: _Learner) -> Iterator[Item]:
     loss = type(learner.loss)
-    yield "parameters", _tensors(learner.loss), loss.load_state_dict
+    yield "parameters", _map_tensors_of_module(learner.loss), loss.load_state_dict
     torch.manual_seed(0)
-    batch = _batch(learner.algorithm)
+    batch = _make_batch(learner.algorithm)
     yield "losses", dict(learner.loss(batch).items()), loss.forward
-    yield from _acts(_actor(learner))
+    yield from _list_actions_as_items(_get_actor(learner))
 
 
-def _actor(learner: _Learner) -> Any:
+def _get_actor(learner: _Learner) -> Any:
     name = "value_network" if learner.algorithm == "dqn" else "actor_network"
     network, parameters = getattr(learner.loss, name), getattr(learner.loss, f"{name}_params")
     return network, parameters
 
 
-def _acts(actor: Any) -> Iterator[Item]:
+def _list_actions_as_items(actor: Any) -> Iterator[Item]:
     network, parameters = actor
     types = find_in_library("torchrl.envs.utils", "ExplorationType")
     exploration = find_in_library("torchrl.envs.utils", "set_exploration_type")
     torch.manual_seed(0)
-    observed = _steps(8).select("observation")
+    observed = _make_random_steps(8).select("observation")
     for name, kind in (("deterministic", types.DETERMINISTIC), ("sampled", types.RANDOM)):
         torch.manual_seed(1)
         with torch.no_grad(), exploration(kind), parameters.to_module(network):
@@ -198,124 +207,131 @@ def _acts(actor: Any) -> Iterator[Item]:
         yield f"{name} actions", acted["action"], type(network).forward
 
 
-def _go_on(learner: _Learner) -> Iterator[Item]:
+def _train_on_as_items(learner: _Learner) -> Iterator[Item]:
     forward = type(learner.loss).forward
     for name, further_updates in (("next update", 1), ("continued training", _MORE)):
         for number in range(further_updates):
-            learner.update(100 + number)
+            learner.update_once(100 + number)
         yield name, learner.state, forward
 
 
 # -- kinds -----------------------------------------------------------------------------------------
 
 
-def _read(folder: str, name: str) -> Any:
+def _read_file(folder: str, name: str) -> Any:
     return torch.load(os.path.join(folder, name))
 
 
-def _loss_alone(algorithm: str) -> FileKind:
-    def load(make_env: Callable[..., Any], folder: str) -> _Learner:
+def _make_kind_of_loss_file(algorithm: str) -> FileKind:
+    def load_from_folder(make_env: Callable[..., Any], folder: str) -> _Learner:
         learner = _Learner(algorithm, 7)
-        learner.loss.load_state_dict(_read(folder, _WEIGHTS))
+        learner.loss.load_state_dict(_read_file(folder, _WEIGHTS))
         return learner
 
     return FileKind(
-        f"{algorithm} loss", "state_dict of the loss, torch.save", load=load, state=_state,
+        f"{algorithm} loss", "state_dict of the loss, torch.save", load=load_from_folder,
+        state=_list_items_of_learner,
         save=lambda it, folder: torch.save(
             it.loss.state_dict(), os.path.join(folder, _WEIGHTS)
         ),
-        go_on=_go_on,
+        go_on=_train_on_as_items,
     )  # fmt: skip
 
 
-def _with_optimizer(algorithm: str) -> FileKind:
-    def save(learner: _Learner, folder: str) -> None:
+def _make_kind_of_file_with_optimizer(algorithm: str) -> FileKind:
+    def save_learner(learner: _Learner, folder: str) -> None:
         torch.save(learner.loss.state_dict(), os.path.join(folder, _WEIGHTS))
         torch.save(learner.optimizer.state_dict(), os.path.join(folder, _OPTIMIZER))
 
-    def load(make_env: Callable[..., Any], folder: str) -> _Learner:
+    def load_from_folder(make_env: Callable[..., Any], folder: str) -> _Learner:
         learner = _Learner(algorithm, 7)
-        learner.loss.load_state_dict(_read(folder, _WEIGHTS))
-        learner.optimizer.load_state_dict(_read(folder, _OPTIMIZER))
+        learner.loss.load_state_dict(_read_file(folder, _WEIGHTS))
+        learner.optimizer.load_state_dict(_read_file(folder, _OPTIMIZER))
         return learner
 
-    def state(learner: _Learner) -> Iterator[Item]:
+    def list_items_of_learner(learner: _Learner) -> Iterator[Item]:
         yield "optimizer", learner.optimizer.state_dict(), torch.optim.Optimizer.load_state_dict
 
     return FileKind(
         f"{algorithm} optimizer", "state_dict of loss and optimizer, torch.save",
-        save=save, load=load, state=state, go_on=_go_on,
+        save=save_learner, load=load_from_folder, state=list_items_of_learner,
+        go_on=_train_on_as_items,
     )  # fmt: skip
 
 
-def _policy(algorithm: str) -> FileKind:
-    def extract(learner: _Learner) -> Any:
-        network, parameters = _actor(learner)
+def _make_kind_of_policy_file(algorithm: str) -> FileKind:
+    def extract_policy(learner: _Learner) -> Any:
+        network, parameters = _get_actor(learner)
         with parameters.to_module(network):
             return {name: tensor.clone() for name, tensor in network.state_dict().items()}
 
-    def load(make_env: Callable[..., Any], folder: str) -> Any:
-        network = q_values() if algorithm == "dqn" else _policy_network(algorithm)
-        network.load_state_dict(_read(folder, _WEIGHTS))
+    def load_from_folder(make_env: Callable[..., Any], folder: str) -> Any:
+        network = make_q_value_actor() if algorithm == "dqn" else _make_policy_network(algorithm)
+        network.load_state_dict(_read_file(folder, _WEIGHTS))
         return network
 
-    def save(it: Any, folder: str) -> None:
+    def save_policy(it: Any, folder: str) -> None:
         weights = it if isinstance(it, dict) else it.state_dict()
         torch.save(weights, os.path.join(folder, _WEIGHTS))
 
-    def state(network: Any) -> Iterator[Item]:
+    def list_items_of_network(network: Any) -> Iterator[Item]:
         yield "parameters", network.state_dict(), type(network).load_state_dict
         parameters = find_in_library("tensordict", "TensorDict").from_module(network)
-        yield from _acts((network, parameters))
+        yield from _list_actions_as_items((network, parameters))
 
     return FileKind(
-        f"{algorithm} policy", "state_dict of the actor, torch.save", of=extract,
-        save=save, load=load, state=state, go_on=lambda it: (),
+        f"{algorithm} policy", "state_dict of the actor, torch.save", of=extract_policy,
+        save=save_policy, load=load_from_folder, state=list_items_of_network, go_on=lambda it: (),
     )  # fmt: skip
 
 
-def _policy_network(algorithm: str) -> Any:
-    return deterministic() if algorithm in ("td3", "ddpg") else _tanh_normal()
+def _make_policy_network(algorithm: str) -> Any:
+    return make_deterministic_actor() if algorithm in ("td3", "ddpg") else _make_tanh_normal()
 
 
-def _replay_buffer(algorithm: str, dumped: bool) -> FileKind:
-    def save(learner: _Learner, folder: str) -> None:
+def _make_kind_of_buffer_file(algorithm: str, dumped: bool) -> FileKind:
+    def save_buffer(learner: _Learner, folder: str) -> None:
         path = os.path.join(folder, _ROWS)
         if dumped:
             learner.rows.dumps(path)
         else:
             torch.save(learner.rows.state_dict(), path)
 
-    def load(make_env: Callable[..., Any], folder: str) -> _Learner:
+    def load_from_folder(make_env: Callable[..., Any], folder: str) -> _Learner:
         learner, path = _Learner(algorithm, 7), os.path.join(folder, _ROWS)
         if dumped:
             learner.rows.loads(path)
         else:
-            learner.rows.load_state_dict(_read(folder, _ROWS))
+            learner.rows.load_state_dict(_read_file(folder, _ROWS))
         return learner
 
-    def state(learner: _Learner) -> Iterator[Item]:
+    def list_items_of_buffer(learner: _Learner) -> Iterator[Item]:
         rows = type(learner.rows)
         yield "size", len(learner.rows), rows.__len__
         yield "rows", learner.rows[:], rows.loads if dumped else rows.load_state_dict
         torch.manual_seed(0)
         yield "sampled rows", learner.rows.sample(), rows.sample
 
-    def go_on(learner: _Learner) -> Iterator[Item]:
+    def sample_further(learner: _Learner) -> Iterator[Item]:
         torch.manual_seed(2)
-        learner.rows.extend(_batch(algorithm)[:7])
+        learner.rows.extend(_make_batch(algorithm)[:7])
         yield "rows after more of them", learner.rows[:], type(learner.rows).extend
-        learner.update(1, learner.rows.sample())
+        learner.update_once(1, learner.rows.sample())
         yield "next update", learner.state, type(learner.loss).forward
 
     way = "ReplayBuffer.dumps, loads" if dumped else "state_dict of the replay buffer, torch.save"
     name = f"{algorithm} replay buffer"
     return FileKind(
-        name if dumped else f"{name} state", way, save=save, load=load, state=state, go_on=go_on
+        name if dumped else f"{name} state",
+        way,
+        save=save_buffer,
+        load=load_from_folder,
+        state=list_items_of_buffer,
+        go_on=sample_further,
     )
 
 
-def _normaliser(make_env: Callable[..., Any]) -> Any:
+def _make_normalised_environment(make_env: Callable[..., Any]) -> Any:
     from torchrl.envs import GymWrapper, TransformedEnv
 
     environment = TransformedEnv(GymWrapper(make_env(), device="cpu"), VECNORM())
@@ -323,17 +339,17 @@ def _normaliser(make_env: Callable[..., Any]) -> Any:
     return environment
 
 
-def _statistics() -> FileKind:
-    def load(make_env: Callable[..., Any], folder: str) -> Any:
-        environment = _normaliser(make_env)
-        environment.transform.load_state_dict(_read(folder, _WEIGHTS))
+def _make_kind_of_statistics_file() -> FileKind:
+    def load_from_folder(make_env: Callable[..., Any], folder: str) -> Any:
+        environment = _make_normalised_environment(make_env)
+        environment.transform.load_state_dict(_read_file(folder, _WEIGHTS))
         return environment
 
-    def state(environment: Any) -> Iterator[Item]:
+    def list_items_of_environment(environment: Any) -> Iterator[Item]:
         transform = environment.transform
         yield "statistics", transform.state_dict(), type(transform).load_state_dict
 
-    def go_on(environment: Any) -> Iterator[Item]:
+    def step_further(environment: Any) -> Iterator[Item]:
         transform = type(environment.transform)
         for name, training_ in (("frozen", False), ("running", True)):
             torch.manual_seed(3)
@@ -343,16 +359,17 @@ def _statistics() -> FileKind:
             yield f"statistics after steps, {name}", environment.transform.state_dict(), transform
 
     return FileKind(
-        "vecnorm normaliser", "state_dict of VecNorm, torch.save", load=load, state=state,
+        "vecnorm normaliser", "state_dict of VecNorm, torch.save", load=load_from_folder,
+        state=list_items_of_environment,
         save=lambda it, folder: torch.save(
             it.transform.state_dict(), os.path.join(folder, _WEIGHTS)
         ),
-        go_on=go_on,
+        go_on=step_further,
     )  # fmt: skip
 
 
-def _normalised(make_env: Callable[..., Any], seed: int) -> Any:
-    environment = _normaliser(make_env)
+def _train_normalised_environment(make_env: Callable[..., Any], seed: int) -> Any:
+    environment = _make_normalised_environment(make_env)
     torch.manual_seed(seed)
     environment.rollout(30, break_when_any_done=False)
     return environment
@@ -361,7 +378,9 @@ def _normalised(make_env: Callable[..., Any], seed: int) -> Any:
 # -- trainers --------------------------------------------------------------------------------------
 
 
-def _request(algorithm: str, make_env: Callable[..., Any], seed: int) -> TrainingRequest:
+def _make_training_request(
+    algorithm: str, make_env: Callable[..., Any], seed: int
+) -> TrainingRequest:
     from rlregress.frameworks.torchrl.train.builtin_trainings import SETTINGS
 
     # the files of past releases are of these sizes
@@ -379,7 +398,7 @@ class _SavedTrainer:
         self.trainer, self.loss = trainer, loss
         self.written: Any = None
 
-    def save(self, folder: str) -> None:
+    def save_trainer(self, folder: str) -> None:
         """Save the trainer, or copy its saved file: its collector is shut down at the end."""
         if self.written is not None:
             shutil.copytree(self.written.name, folder, dirs_exist_ok=True)
@@ -390,59 +409,60 @@ class _SavedTrainer:
             self.trainer.save_trainer(force_save=True)
 
 
-def _new_trainer(algorithm: str, make_env: Callable[..., Any], seed: int) -> _SavedTrainer:
-    request = _request(algorithm, make_env, seed)
-    created = training.make_training(request)
+def _make_new_trainer(algorithm: str, make_env: Callable[..., Any], seed: int) -> _SavedTrainer:
+    request = _make_training_request(algorithm, make_env, seed)
+    created = training.make_trainer_of_request(request)
     created.serve_checkpoints(request)
     return _SavedTrainer(created.trainer, created.loss)
 
 
 def _train_trainer(algorithm: str, make_env: Callable[..., Any], seed: int) -> _SavedTrainer:
-    first = _new_trainer(algorithm, make_env, seed)
+    first = _make_new_trainer(algorithm, make_env, seed)
     folder = tempfile.TemporaryDirectory()
     half = first.trainer.total_frames // 2
 
-    def save() -> None:
+    def save_trainer_file() -> None:
         if first.written is None and first.trainer.collected_frames >= half:
-            first.save(folder.name)
+            first.save_trainer(folder.name)
             first.written = folder
 
-    first.trainer.register_op("post_steps", save)
+    first.trainer.register_op("post_steps", save_trainer_file)
     first.trainer.train()
     return first
 
 
-def _trainer(algorithm: str) -> FileKind:
-    def load(make_env: Callable[..., Any], folder: str) -> _SavedTrainer:
-        restored = _new_trainer(algorithm, make_env, 7)
+def _make_kind_of_trainer_file(algorithm: str) -> FileKind:
+    def load_from_folder(make_env: Callable[..., Any], folder: str) -> _SavedTrainer:
+        restored = _make_new_trainer(algorithm, make_env, 7)
         restored.trainer.load_from_file(os.path.join(folder, _TRAINER))
         return restored
 
-    def state(it: _SavedTrainer) -> Iterator[Item]:
+    def list_items_of_trainer(it: _SavedTrainer) -> Iterator[Item]:
         loading = type(it.trainer).load_from_file
-        yield "parameters", _tensors(it.loss), loading
+        yield "parameters", _map_tensors_of_module(it.loss), loading
         yield "frames", it.trainer.collected_frames, loading
         stepper = getattr(it.trainer, "optimizer", None)
         yield "optimizer", stepper and stepper.state_dict(), loading
 
-    def go_on(it: _SavedTrainer) -> Iterator[Item]:
+    def train_further(it: _SavedTrainer) -> Iterator[Item]:
         torch.manual_seed(0)
         it.trainer.train()
-        yield "continued training", _tensors(it.loss), type(it.trainer).train
+        yield "continued training", _map_tensors_of_module(it.loss), type(it.trainer).train
 
     return FileKind(
-        f"{algorithm} trainer", "Trainer.save_trainer, load_from_file", load=load, state=state,
-        save=lambda it, folder: it.save(folder), go_on=go_on,
+        f"{algorithm} trainer", "Trainer.save_trainer, load_from_file", load=load_from_folder,
+        state=list_items_of_trainer,
+        save=lambda it, folder: it.save_trainer(folder), go_on=train_further,
     )  # fmt: skip
 
 
-def _kinds(algorithm: str) -> Iterator[FileKind]:
-    yield _loss_alone(algorithm)
-    yield _with_optimizer(algorithm)
-    yield _policy(algorithm)
+def _list_kinds_of_files(algorithm: str) -> Iterator[FileKind]:
+    yield _make_kind_of_loss_file(algorithm)
+    yield _make_kind_of_file_with_optimizer(algorithm)
+    yield _make_kind_of_policy_file(algorithm)
     if algorithm in ("sac", "dqn"):
-        yield _replay_buffer(algorithm, dumped=True)
-        yield _replay_buffer(algorithm, dumped=False)
+        yield _make_kind_of_buffer_file(algorithm, dumped=True)
+        yield _make_kind_of_buffer_file(algorithm, dumped=False)
 
 
 #: one of each form, and the losses whose parameters releases have renamed.
@@ -452,17 +472,21 @@ _STORED_KINDS = (
 )  # fmt: skip
 
 
-def _trainings_with_files(algorithm: str) -> Iterator[TrainingWithFiles]:
+def _make_trainings_with_files(algorithm: str) -> Iterator[TrainingWithFiles]:
     yield TrainingWithFiles(
-        partial(_train, algorithm), mark_stored(_kinds(algorithm), _STORED_KINDS)
+        partial(_train_learner, algorithm),
+        mark_stored_kinds(_list_kinds_of_files(algorithm), _STORED_KINDS),
     )
     if algorithm in ("ppo", "sac", "td3"):
-        trainer = mark_stored([_trainer(algorithm)], _STORED_KINDS)
+        trainer = mark_stored_kinds([_make_kind_of_trainer_file(algorithm)], _STORED_KINDS)
         yield TrainingWithFiles(partial(_train_trainer, algorithm), trainer)
     if algorithm == "ppo":
-        yield TrainingWithFiles(_normalised, mark_stored([_statistics()], _STORED_KINDS))
+        yield TrainingWithFiles(
+            _train_normalised_environment,
+            mark_stored_kinds([_make_kind_of_statistics_file()], _STORED_KINDS),
+        )
 
 
-def saved_files() -> Mapping[str, Sequence[TrainingWithFiles]]:
+def list_saved_files() -> Mapping[str, Sequence[TrainingWithFiles]]:
     """Return the files of built-in trainings, by algorithm."""
-    return {algorithm: tuple(_trainings_with_files(algorithm)) for algorithm in _DELAYED}
+    return {algorithm: tuple(_make_trainings_with_files(algorithm)) for algorithm in _DELAYED}

@@ -22,7 +22,11 @@ from rlregress.frameworks.torchrl.api import (
     TensorDict,
     TensorDictReplayBuffer,
 )
-from rlregress.frameworks.torchrl.compat import construct, find_action_spec, find_in_library
+from rlregress.frameworks.torchrl.compat import (
+    construct_with_newest_keywords,
+    find_action_spec,
+    find_in_library,
+)
 from rlregress.probing.interface import TraceTraining
 
 _MODELS = "torchrl.modules.models"
@@ -54,16 +58,16 @@ def _use_buffer(
     """Add rows, sample, pass over all of it, and go on in a buffer that is given its state."""
     steps = _roll_out(make_env, seed)
 
-    def make() -> Any:
+    def make_buffer() -> Any:
         own = {"sampler": sampler()} if sampler is not None else {}
-        return construct(
+        return construct_with_newest_keywords(
             find_in_library("torchrl.data", kind),
             storage=find_in_library("torchrl.data", storage)(size),
             batch_size=4, **own, **options,
         )  # fmt: skip
 
     torch.manual_seed(seed)
-    buffer, restored = make(), make()
+    buffer, restored = make_buffer(), make_buffer()
     outputs: dict[str, Any] = {"added": [buffer.add(row) for row in steps[:3].unbind(0)]}
     for number, rows in enumerate((steps[3:8], steps[8:])):
         # the second one wraps around
@@ -108,22 +112,25 @@ def _step_schedule(
     return {"values": [*values, float(buffer.sampler.beta)], "state": state}
 
 
-def _slice(**options: Any) -> Any:
+def _make_slice_sampler(**options: Any) -> Any:
     """Return a sampler of parts of trajectories."""
-    return construct(find_in_library("torchrl.data", "SliceSampler"), **options)
+    return construct_with_newest_keywords(
+        find_in_library("torchrl.data", "SliceSampler"), **options
+    )
 
 
-def buffers() -> dict[str, TraceTraining]:
+def make_buffer_trainings() -> dict[str, TraceTraining]:
     """Return uses of buffers, of samplers, and of schedules of their settings."""
     in_order = partial(SamplerWithoutReplacement, shuffle=False)
-    by_episode = partial(_slice, traj_key="episode")
+    by_episode = partial(_make_slice_sampler, traj_key="episode")
     kinds: dict[str, dict[str, Any]] = {
         "TensorDictReplayBuffer": {}, "in order": {"sampler": in_order},
         "fetched before": {"prefetch": 1, "sampler": in_order},
         "slices": {"sampler": partial(by_episode, num_slices=2, strict_length=False)},
         "slices that span": {"sampler": partial(by_episode, slice_len=2, span=(True, False))},
         "slices to ends": {
-            "size": 40, "sampler": partial(_slice, slice_len=2, end_key=("next", "done"))},
+            "size": 40,
+            "sampler": partial(_make_slice_sampler, slice_len=2, end_key=("next", "done"))},
         "ReplayBuffer": {"kind": "ReplayBuffer"},
         "ReplayBuffer of a list": {
             "kind": "ReplayBuffer", "storage": "ListStorage", "collate_fn": torch.stack},
@@ -161,7 +168,9 @@ def _explore(
         steps["action_mask"] = torch.arange(4 * _ROWS).reshape(_ROWS, 4) % 3 > 0
     else:
         spec = find_action_spec(GymWrapper(make_env(), device="cpu"))
-    noise = construct(find_in_library("torchrl.modules", kind), spec=spec, **options)
+    noise = construct_with_newest_keywords(
+        find_in_library("torchrl.modules", kind), spec=spec, **options
+    )
     outputs = {}
     for turn in range(3):
         outputs[f"rows {turn}"] = noise(steps.clone())["action"]
@@ -182,7 +191,7 @@ def _pass_through(
     del make_env
     torch.manual_seed(seed)
     layers = {"layer_class": find_in_library(_MODELS, layer)} if layer else {}
-    network = construct(find_in_library(_MODELS, kind), **layers, **options)
+    network = construct_with_newest_keywords(find_in_library(_MODELS, kind), **layers, **options)
     numbers = torch.rand(5, *shape)
     network(numbers)
     results = network(numbers)
@@ -202,7 +211,9 @@ def _pass_through(
     }
 
 
-def _act(make_env: Callable[..., Any], seed: int, safe: bool, **options: Any) -> dict[str, Any]:
+def _act_by_distribution(
+    make_env: Callable[..., Any], seed: int, safe: bool, **options: Any
+) -> dict[str, Any]:
     """Draw actions of a distribution beyond the bounds of a specification, and within them."""
     steps = _roll_out(make_env, seed)
     spec = find_action_spec(GymWrapper(make_env(), device="cpu"))
@@ -235,16 +246,20 @@ _NETWORKS: Mapping[str, tuple[tuple[int, ...], dict[str, Any]]] = {
 }  # fmt: skip
 
 
-def networks() -> dict[str, TraceTraining]:
+def make_network_trainings() -> dict[str, TraceTraining]:
     """Return uses of networks, and of policies that act by a specification."""
     passes = {
         name: partial(_pass_through, kind=name.partition(" ")[0], shape=shape, **options)
         for name, (shape, options) in _NETWORKS.items()
     }
-    return {**passes, "actions": partial(_act, safe=False), "safe": partial(_act, safe=True)}
+    return {
+        **passes,
+        "actions": partial(_act_by_distribution, safe=False),
+        "safe": partial(_act_by_distribution, safe=True),
+    }
 
 
-def noise() -> dict[str, TraceTraining]:
+def make_noise_trainings() -> dict[str, TraceTraining]:
     """Return uses of each module that explores."""
     falling: dict[str, Any] = {"annealing_num_steps": 7}
     kinds: dict[str, dict[str, Any]] = {

@@ -24,12 +24,12 @@ OBSERVATIONS, ACTIONS = 3, 2
 CHOICES = 4
 
 
-def dictionary(items: dict[str, Any], shape: Sequence[int]) -> Any:
+def make_tensordict(items: dict[str, Any], shape: Sequence[int]) -> Any:
     """Return a tensordict."""
     return TensorDict(items, batch_size=list(shape))
 
 
-def composite(specs: dict[str, Any], shape: Sequence[int] = ()) -> Any:
+def make_composite_spec(specs: dict[str, Any], shape: Sequence[int] = ()) -> Any:
     """Return specifications by name."""
     return find_in_library("torchrl.data", "Composite", "CompositeSpec")(specs, shape=shape)
 
@@ -45,35 +45,35 @@ class Joined(nn.Sequential):
         return super().forward(torch.cat(inputs, -1))
 
 
-def value(*layers: nn.Module) -> Any:
+def make_value_network(*layers: nn.Module) -> Any:
     """Return a state-value network: one linear layer, and further layers."""
     return ValueOperator(nn.Sequential(nn.Linear(OBSERVATIONS, 1), *layers), ["observation"])
 
 
-def critic(layer: nn.Module, *keys: str) -> Any:
+def make_critic(layer: nn.Module, *keys: str) -> Any:
     """Return a value network of the entries with these names."""
     return ValueOperator(layer, list(keys))
 
 
-def action_value(*layers: nn.Module) -> Any:
+def make_action_value_network(*layers: nn.Module) -> Any:
     """Return an action-value network of continuous actions."""
     network = Joined(nn.Linear(OBSERVATIONS + ACTIONS, 1), *layers)
     return ValueOperator(network, in_keys=["observation", "action"])
 
 
-def q_values(*layers: nn.Module, **options: Any) -> Any:
+def make_q_value_actor(*layers: nn.Module, **options: Any) -> Any:
     """Return an actor that takes the choice of the greatest value."""
     network = nn.Sequential(nn.Linear(OBSERVATIONS, CHOICES), *layers)
     arguments = {"action_space": "one_hot", **options}
     return QValueActor(network, in_keys=["observation"], **arguments)
 
 
-def choice_values() -> Any:
+def make_choice_value_network() -> Any:
     """Return the values of all choices."""
     return TensorDictModule(nn.Linear(OBSERVATIONS, CHOICES), ["observation"], ["action_value"])
 
 
-def stochastic(distribution: Any, gain: float = 1.0, **options: Any) -> Any:
+def make_stochastic_actor(distribution: Any, gain: float = 1.0, **options: Any) -> Any:
     """Return an actor with a location and a scale for each of its actions; a gain drives it to
     bounds.
     """
@@ -90,7 +90,7 @@ def stochastic(distribution: Any, gain: float = 1.0, **options: Any) -> Any:
     )
 
 
-def choosing(distribution: Any, masked: bool = False, **options: Any) -> Any:
+def make_choosing_actor(distribution: Any, masked: bool = False, **options: Any) -> Any:
     """Return an actor that chooses, by logits and perhaps a mask of the batch."""
     return ProbabilisticActor(
         TensorDictModule(nn.Linear(OBSERVATIONS, CHOICES), ["observation"], ["logits"]),
@@ -101,7 +101,7 @@ def choosing(distribution: Any, masked: bool = False, **options: Any) -> Any:
     )
 
 
-def deterministic() -> Any:
+def make_deterministic_actor() -> Any:
     """Return an actor without chance."""
     network = nn.Sequential(nn.Linear(OBSERVATIONS, ACTIONS), nn.Tanh())
     return TensorDictModule(network, ["observation"], ["action"])
@@ -127,7 +127,9 @@ class _Heads(nn.Module):
         return heads[..., :2], nn.functional.softplus(heads[..., 2:4]), heads[..., 4:]
 
 
-def actor_of_heads(move: Any, nested: bool, choice: Any = torch.distributions.Categorical) -> Any:
+def make_actor_of_heads(
+    move: Any, nested: bool, choice: Any = torch.distributions.Categorical
+) -> Any:
     """Return an actor of a move, which is continuous, and a choice."""
     outputs = [
         ("params", "move", "loc"),

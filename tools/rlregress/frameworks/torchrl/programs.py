@@ -32,7 +32,7 @@ from rlregress.frameworks.torchrl.scripted_environments import (
     wrap_environment,
 )
 from rlregress.probing.interface import Unsupported
-from rlregress.probing.layers import gradient_norm, last_linear_layer
+from rlregress.probing.layers import compute_gradient_norm, find_last_linear_layer
 from rlregress.probing.scripted import Scripted
 
 #: modules that the programs import by a bare name, from their own folder.
@@ -69,7 +69,7 @@ class _NoConf:
         return settings
 
 
-def _stand_ins() -> dict[str, ModuleType]:
+def _make_stand_in_modules() -> dict[str, ModuleType]:
     contents: dict[str, dict[str, Any]] = {
         "hydra": {"main": lambda **options: lambda program: program},
         "omegaconf": {"DictConfig": dict, "OmegaConf": _NoConf},
@@ -83,28 +83,30 @@ def _stand_ins() -> dict[str, ModuleType]:
 
 
 @functools.lru_cache(maxsize=64)
-def _compile_once(text: bytes, path: str) -> CodeType:
+def _compile_program(text: bytes, path: str) -> CodeType:
     return compile(text, path, "exec", dont_inherit=True)
 
 
-def _load_compiled(self: SourceFileLoader, data: bytes, path: Any, **options: Any) -> CodeType:
+def _load_compiled_module(
+    self: SourceFileLoader, data: bytes, path: Any, **options: Any
+) -> CodeType:
     """Return the code of a module that is imported anew for each program, as no bytecode is
     written.
     """
     del self, options
-    return _compile_once(bytes(data), str(path))
+    return _compile_program(bytes(data), str(path))
 
 
 @contextlib.contextmanager
-def _import_from(folder: Path) -> Iterator[None]:
-    stand_ins = _stand_ins()
+def _import_from_folder(folder: Path) -> Iterator[None]:
+    stand_ins = _make_stand_in_modules()
     before = {name: sys.modules.pop(name, None) for name in (*_SIBLINGS, *stand_ins)}
     writes_bytecode = sys.dont_write_bytecode
     sys.dont_write_bytecode = True
     sys.modules.update(stand_ins)
     sys.path.insert(0, str(folder))
     try:
-        with mock.patch.object(SourceFileLoader, "source_to_code", _load_compiled):
+        with mock.patch.object(SourceFileLoader, "source_to_code", _load_compiled_module):
             yield
     finally:
         sys.path.remove(str(folder))
@@ -115,7 +117,7 @@ def _import_from(folder: Path) -> Iterator[None]:
                 sys.modules[name] = module
 
 
-def find_programs() -> Path:
+def find_folder_of_programs() -> Path:
     """Return the folder of programs: a changed copy on the path, or that of the installed package.
 
     What stands on the path behind the installed package belongs to another version of it.
@@ -143,12 +145,12 @@ def load_program(folder: str, name: str) -> Any:
     # see the stand-ins
     for module_name in _ASKING:
         importlib.import_module(module_name)
-    path = find_programs() / folder / f"{name}.py"
+    path = find_folder_of_programs() / folder / f"{name}.py"
     spec = importlib.util.spec_from_file_location(f"torchrl_{folder}_{name}", path)
     if spec is None or spec.loader is None or not path.is_file():
         raise Unsupported(f"torchrl {version('torchrl')} has no program {folder}/{name}.py")
     module = importlib.util.module_from_spec(spec)
-    with _import_from(path.parent):
+    with _import_from_folder(path.parent):
         # a program of the framework that is asked
         exec(_move_imports_first(path.read_text(encoding="utf-8"), str(path)), vars(module))  # noqa: S102
     return module
@@ -179,7 +181,7 @@ def disable_normalisation(program: Any) -> None:
         program.make_env.__globals__[name] = lambda **_: Compose()
 
 
-def find_first_name(program: Any, *names: str) -> str:
+def find_first_name_in_program(program: Any, *names: str) -> str:
     """Return the first of these names that a program has.
 
     Raises:
@@ -243,7 +245,7 @@ class PPORun:
         self.gradient_norms: list[float] = []
 
 
-def run_ppo(
+def run_ppo_program(
     playback: dict[str, Any],
     models: Any,
     frames: int,
@@ -278,17 +280,17 @@ def run_ppo(
 
     group_optimizers = program.group_optimizers
 
-    def observed_optimizer(*optimizers: Any) -> Any:
+    def make_observed_optimizer(*optimizers: Any) -> Any:
         run.optimizer = group_optimizers(*optimizers)
 
-        def note(optimizer: Any, *_: Any) -> None:
-            run.gradient_norms.append(gradient_norm(optimizer))
+        def note_gradient(optimizer: Any, *_: Any) -> None:
+            run.gradient_norms.append(compute_gradient_norm(optimizer))
 
-        run.optimizer.register_step_pre_hook(note)
+        run.optimizer.register_step_pre_hook(note_gradient)
         return run.optimizer
 
     program.ClipPPOLoss, program.GAE = Loss, Estimator
-    program.group_optimizers = observed_optimizer
+    program.group_optimizers = make_observed_optimizer
     program.make_ppo_models = lambda *arguments, **options: models
     # observations as MuJoCo gives them: until 0.13 the program takes no others
     make = functools.partial(Scripted, **playback, dtype=np.float64)
@@ -313,7 +315,7 @@ def make_constant_actor(low: float, high: float, deviation: float) -> tuple[Any,
     mean.
     """
     actor, _ = make_ppo_networks([low], [high], 1)
-    last = last_linear_layer(actor)
+    last = find_last_linear_layer(actor)
     torch.nn.init.zeros_(last.weight)
     for name, parameter in actor.named_parameters():
         if "scale" in name:

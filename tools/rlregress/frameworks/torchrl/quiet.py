@@ -34,7 +34,12 @@ def silence_torchrl() -> Iterator[None]:
     precision = torch.get_float32_matmul_precision()
     logger.setLevel(logging.ERROR)
     try:
-        with warnings.catch_warnings(), _skip_marks(), _compare_versions_once(), _skip_pandas():
+        with (
+            warnings.catch_warnings(),
+            _skip_marking_functions(),
+            _compare_versions_once(),
+            _skip_pandas(),
+        ):
             warnings.simplefilter("ignore")
             yield
     finally:
@@ -42,7 +47,7 @@ def silence_torchrl() -> Iterator[None]:
         logger.setLevel(level)
 
 
-def _skip_marks() -> AbstractContextManager[Any]:
+def _skip_marking_functions() -> AbstractContextManager[Any]:
     if not hasattr(getattr(torch, "compiler", None), "cudagraph_mark_step_begin"):
         return contextlib.nullcontext()
     return mock.patch.object(torch.compiler, "cudagraph_mark_step_begin", return_value=None)
@@ -91,11 +96,11 @@ def make_quiet_probe(probe: Raw) -> Probe:
     """
 
     @functools.wraps(probe)
-    def run(inputs: Inputs) -> np.ndarray:
+    def run_probe_quietly(inputs: Inputs) -> np.ndarray:
         with silence_torchrl():
             try:
                 return np.atleast_1d(np.asarray(probe(inputs), dtype=np.float64))
             except Unsupported as error:
                 raise Unprobed(str(error), known=False) from error
 
-    return run
+    return run_probe_quietly

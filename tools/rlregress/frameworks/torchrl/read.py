@@ -37,9 +37,9 @@ from rlregress.frameworks.torchrl.api import (
     TD3OptimizationStepper,
     TD3Trainer,
     TensorDictModule,
-    version_numbers,
+    read_version_numbers,
 )
-from rlregress.frameworks.torchrl.applied import applied, as_short_number
+from rlregress.frameworks.torchrl.applied import read_applied_hyperparameters, shorten_float32
 from rlregress.frameworks.torchrl.compat import (
     add_gaussian_noise,
     find_parameter,
@@ -52,16 +52,16 @@ from rlregress.frameworks.torchrl.compat import (
 from rlregress.frameworks.torchrl.known_networks import (
     Constant,
     Numbers,
-    box,
-    policy,
-    q_network,
-    v_network,
+    make_action_box,
+    make_q_network,
+    make_stochastic_policy,
+    make_v_network,
 )
 from rlregress.frameworks.torchrl.quiet import silence_torchrl
 from rlregress.probing.interface import Unprobed, Unsupported
-from rlregress.probing.isolation import isolate_generators
+from rlregress.probing.isolation import isolate_random_generators
 
-__all__ = ["applied", "defaults", "parameter_names"]
+__all__ = ["list_parameter_names", "read_applied_hyperparameters", "read_defaults"]
 
 #: the first version that has every name below.
 _WRITTEN_FOR = (0, 14)
@@ -187,7 +187,7 @@ def _list_attributes(algorithm: str) -> set[str]:
     """Return dotted names below ``cfg`` that the programs of an algorithm read."""
     attributes = set()
     for name in _FILES[algorithm]:
-        path = programs.find_programs() / name
+        path = programs.find_folder_of_programs() / name
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"), path)):
             if isinstance(node, ast.Attribute):
                 root, _, dotted = ast.unparse(node).partition(".")
@@ -196,7 +196,7 @@ def _list_attributes(algorithm: str) -> set[str]:
     return attributes
 
 
-def parameter_names() -> dict[tuple[str, str], dict[str, str]]:
+def list_parameter_names() -> dict[tuple[str, str], dict[str, str]]:
     """Return (algorithm, scope) -> hyperparameter -> keyword, or attribute of a program's
     configuration.
 
@@ -208,18 +208,18 @@ def parameter_names() -> dict[tuple[str, str], dict[str, str]]:
     for cell, keywords in _KEYWORDS.items():
         by_cell[cell] = {}
         for name, (called, own) in keywords.items():
-            with _skip_if_older(f"no keyword '{own}' of what makes a {cell[0]}"):
+            with _skip_if_version_is_older(f"no keyword '{own}' of what makes a {cell[0]}"):
                 own_name = name_keyword(called, own)
                 by_cell[cell][name] = "gamma" if own == "hyperparams" else own_name
     for algorithm, attributes in _PROGRAMS.items():
         by_cell[algorithm, "script"] = {}
         for name, own in attributes.items():
-            with _skip_if_older(f"no program of {algorithm} reads cfg.{own}"):
-                by_cell[algorithm, "script"][name] = _name_attribute(algorithm, own)
+            with _skip_if_version_is_older(f"no program of {algorithm} reads cfg.{own}"):
+                by_cell[algorithm, "script"][name] = _name_attribute_of_program(algorithm, own)
     return {cell: named for cell, named in by_cell.items() if named}
 
 
-def _name_attribute(algorithm: str, name: str) -> str:
+def _name_attribute_of_program(algorithm: str, name: str) -> str:
     read_by_programs = _list_attributes(algorithm)
     for candidate in (name, name.replace("_coeff", "_coef")):
         if candidate in read_by_programs:
@@ -228,36 +228,36 @@ def _name_attribute(algorithm: str, name: str) -> str:
 
 
 @contextlib.contextmanager
-def _skip_if_older(reason: str) -> Iterator[None]:
+def _skip_if_version_is_older(reason: str) -> Iterator[None]:
     try:
         yield
     except Unsupported as error:
-        if version_numbers("torchrl") >= _WRITTEN_FOR:
+        if read_version_numbers("torchrl") >= _WRITTEN_FOR:
             raise Unprobed(reason, known=True) from error
 
 
-def defaults() -> dict[tuple[str, str], dict[str, Any]]:
+def read_defaults() -> dict[tuple[str, str], dict[str, Any]]:
     """Return (algorithm, scope) -> hyperparameter -> value, of objects made without arguments.
 
     What the installed version does not have is left out.
     """
     cells: dict[tuple[str, str], Callable[[], dict[str, Any]]] = {
-        ("ppo", "library"): _read_ppo,
-        ("ppo", "trainer"): lambda: _read_signature("ppo"),
-        ("sac", "library"): _read_sac,
-        ("td3", "library"): _read_td3,
-        ("td3", "trainer"): lambda: _read_signature("td3"),
-        ("ddpg", "library"): _read_ddpg,
-        ("ddpg", "trainer"): lambda: _read_signature("ddpg"),
-        ("dqn", "library"): _read_dqn,
-        ("dqn", "trainer"): lambda: _read_signature("dqn"),
+        ("ppo", "library"): _read_ppo_defaults,
+        ("ppo", "trainer"): lambda: _read_defaults_of_signature("ppo"),
+        ("sac", "library"): _read_sac_defaults,
+        ("td3", "library"): _read_td3_defaults,
+        ("td3", "trainer"): lambda: _read_defaults_of_signature("td3"),
+        ("ddpg", "library"): _read_ddpg_defaults,
+        ("ddpg", "trainer"): lambda: _read_defaults_of_signature("ddpg"),
+        ("dqn", "library"): _read_dqn_defaults,
+        ("dqn", "trainer"): lambda: _read_defaults_of_signature("dqn"),
     }
-    with isolate_generators(), silence_torchrl():
-        supported = _read_supported(cells)
+    with isolate_random_generators(), silence_torchrl():
+        supported = _read_supported_defaults(cells)
     return {cell: values for cell, values in supported.items() if values}
 
 
-def _read_supported(readers: Mapping[Any, Callable[[], Any]]) -> dict[Any, Any]:
+def _read_supported_defaults(readers: Mapping[Any, Callable[[], Any]]) -> dict[Any, Any]:
     """Return the result of each reader that the installed version supports."""
     supported = {}
     for name, read_one in readers.items():
@@ -266,97 +266,101 @@ def _read_supported(readers: Mapping[Any, Callable[[], Any]]) -> dict[Any, Any]:
     return supported
 
 
-def _read_signature(algorithm: str) -> dict[str, Any]:
+def _read_defaults_of_signature(algorithm: str) -> dict[str, Any]:
     # a trainer takes a collector and a loss: what it is set to without more is its signature
     keywords = _KEYWORDS[algorithm, "trainer"]
 
-    def default(called: Any, own: str) -> Any:
+    def read_default(called: Any, own: str) -> Any:
         return find_parameter(called, own).default
 
-    return _read_supported(
-        {name: functools.partial(default, *pair) for name, pair in keywords.items()}
+    return _read_supported_defaults(
+        {name: functools.partial(read_default, *pair) for name, pair in keywords.items()}
     )
 
 
-def _read_ppo() -> dict[str, Any]:
-    actor = policy(Numbers([0.0], [1.0]), box(-1.0, 1.0), IndependentNormal)
-    loss = make_ppo_loss(actor, v_network(Constant(0.0)))
+def _read_ppo_defaults() -> dict[str, Any]:
+    actor = make_stochastic_policy(
+        Numbers([0.0], [1.0]), make_action_box(-1.0, 1.0), IndependentNormal
+    )
+    loss = make_ppo_loss(actor, make_v_network(Constant(0.0)))
 
-    def clip_value() -> Any:
+    def read_clip_value() -> Any:
         bound = read_attribute(loss, "clip_value")
-        return None if bound is None else as_short_number(bound)
+        return None if bound is None else shorten_float32(bound)
 
     loss.make_value_estimator()
-    return _read_supported(
+    return _read_supported_defaults(
         {
-            "clip_range": lambda: as_short_number(loss.clip_epsilon),
-            "value_clip_range": clip_value,
+            "clip_range": lambda: shorten_float32(loss.clip_epsilon),
+            "value_clip_range": read_clip_value,
             "normalize_advantage": lambda: loss.normalize_advantage,
-            "entropy_coefficient": lambda: as_short_number(read_attribute(loss, "entropy_coeff")),
-            "value_coefficient": lambda: as_short_number(read_attribute(loss, "critic_coeff")),
-            "discount": lambda: as_short_number(loss.value_estimator.gamma),
-            "gae_lambda": lambda: as_short_number(read_attribute(loss.value_estimator, "lmbda")),
+            "entropy_coefficient": lambda: shorten_float32(read_attribute(loss, "entropy_coeff")),
+            "value_coefficient": lambda: shorten_float32(read_attribute(loss, "critic_coeff")),
+            "discount": lambda: shorten_float32(loss.value_estimator.gamma),
+            "gae_lambda": lambda: shorten_float32(read_attribute(loss.value_estimator, "lmbda")),
             "hidden_sizes": _read_hidden_sizes,
         }
     )
 
 
 def _make_critics() -> Any:
-    return [q_network(Constant(0.0)) for _ in range(2)]
+    return [make_q_network(Constant(0.0)) for _ in range(2)]
 
 
-def _read_off_policy(loss: Any) -> dict[str, Any]:
+def _read_off_policy_defaults(loss: Any) -> dict[str, Any]:
     loss.make_value_estimator()
     return {
         "learning_starts": find_parameter(Collector, "init_random_frames").default,
-        "discount": as_short_number(loss.value_estimator.gamma),
+        "discount": shorten_float32(loss.value_estimator.gamma),
         "hidden_sizes": _read_hidden_sizes(),
     }
 
 
-def _read_sac() -> dict[str, Any]:
+def _read_sac_defaults() -> dict[str, Any]:
     dimensions = 2
-    actor = policy(Numbers([0.0] * 2, [1.0] * 2), box([-1.0] * 2, [1.0] * 2), TanhNormal)
+    actor = make_stochastic_policy(
+        Numbers([0.0] * 2, [1.0] * 2), make_action_box([-1.0] * 2, [1.0] * 2), TanhNormal
+    )
     loss = make_sac_loss(actor, _make_critics())
     automatic = float(loss.target_entropy) == -dimensions
     return {
-        **_read_off_policy(loss),
-        "initial_temperature": as_short_number(loss.log_alpha.exp()),
+        **_read_off_policy_defaults(loss),
+        "initial_temperature": shorten_float32(loss.log_alpha.exp()),
         "target_entropy": "auto" if automatic else float(loss.target_entropy),
     }
 
 
-def _read_td3() -> dict[str, Any]:
+def _read_td3_defaults() -> dict[str, Any]:
     actor = TensorDictModule(Constant(0.0), in_keys=["observation"], out_keys=["action"])
-    loss = make_td3_loss(actor, _make_critics(), action_spec=box(-1.0, 1.0))
-    _, noise = add_gaussian_noise(actor, box(-1.0, 1.0))
+    loss = make_td3_loss(actor, _make_critics(), action_spec=make_action_box(-1.0, 1.0))
+    _, noise = add_gaussian_noise(actor, make_action_box(-1.0, 1.0))
     return {
-        **_read_off_policy(loss),
-        "exploration_noise": as_short_number(noise.sigma * noise.std),
-        "target_noise": as_short_number(loss.policy_noise),
-        "target_noise_clip": as_short_number(loss.noise_clip),
+        **_read_off_policy_defaults(loss),
+        "exploration_noise": shorten_float32(noise.sigma * noise.std),
+        "target_noise": shorten_float32(loss.policy_noise),
+        "target_noise_clip": shorten_float32(loss.noise_clip),
     }
 
 
-def _read_ddpg() -> dict[str, Any]:
+def _read_ddpg_defaults() -> dict[str, Any]:
     actor = TensorDictModule(Constant(0.0), in_keys=["observation"], out_keys=["action"])
-    loss = DDPGLoss(actor, q_network(Constant(0.0)))
-    _, noise = add_gaussian_noise(actor, box(-1.0, 1.0))
+    loss = DDPGLoss(actor, make_q_network(Constant(0.0)))
+    _, noise = add_gaussian_noise(actor, make_action_box(-1.0, 1.0))
     return {
-        **_read_off_policy(loss),
-        "exploration_noise": as_short_number(noise.sigma * noise.std),
+        **_read_off_policy_defaults(loss),
+        "exploration_noise": shorten_float32(noise.sigma * noise.std),
     }
 
 
-def _read_dqn() -> dict[str, Any]:
+def _read_dqn_defaults() -> dict[str, Any]:
     spec = OneHot(2)
     loss = DQNLoss(QValueActor(nn.Linear(1, 2), in_keys=["observation"], spec=spec))
     greedy = EGreedyModule(spec)
     return {
-        **_read_off_policy(loss),
+        **_read_off_policy_defaults(loss),
         "target_update_interval": HardUpdate(loss).value_network_update_interval,
-        "exploration_initial": as_short_number(greedy.eps_init),
-        "exploration_final": as_short_number(greedy.eps_end),
+        "exploration_initial": shorten_float32(greedy.eps_init),
+        "exploration_final": shorten_float32(greedy.eps_end),
         "exploration_steps": greedy.annealing_num_steps,
     }
 

@@ -31,17 +31,17 @@ from rlregress.frameworks.torchrl.api import (
     TensorDictReplayBuffer,
     TransformedEnv,
 )
-from rlregress.frameworks.torchrl.compat import construct, find_in_library
+from rlregress.frameworks.torchrl.compat import construct_with_newest_keywords, find_in_library
 from rlregress.frameworks.torchrl.train.recorded_training import (
     OffPolicy,
     OnPolicy,
-    gaussian,
-    greedy,
-    train,
+    make_gaussian_exploration,
+    make_greedy_exploration,
+    make_training_of_loop,
 )
-from rlregress.frameworks.torchrl.train.trace_environments import Environments, transform
+from rlregress.frameworks.torchrl.train.trace_environments import Environments, make_late_transform
 from rlregress.probing.interface import TraceTraining
-from rlregress.probing.option_variants import call_or_error
+from rlregress.probing.option_variants import call_or_return_error
 
 _ENGINE, _ALGORITHMS = "torchrl.trainers.trainers", "torchrl.trainers.algorithms"
 #: environment steps of a training, of one of its collections, and of a rollout.
@@ -53,31 +53,35 @@ _STEPS, _FRAMES, _ROLLED = 36, 12, 14
 class _Trainers:
     """Trains the parts of a loop by the library's trainer, with a file that another one reads."""
 
-    def trainer(self, **files: Any) -> Any:
+    def make_trainer(self, **files: Any) -> Any:
         """Return the trainer of the algorithm, or of any loss."""
         raise NotImplementedError
 
-    def files(self, folder: str) -> dict[str, Any]:
+    def make_file_arguments(self, folder: str) -> dict[str, Any]:
         """Return arguments of a trainer that writes files into a folder."""
         return {"save_trainer_file": os.path.join(folder, "trainer")}
 
-    def run(self) -> Any:
+    def run_training(self) -> Any:
         """Train, and continue from the content of the last file."""
         with TemporaryDirectory(prefix="rlregress-") as folder:
-            files = self.files(folder)
-            first = self.trainer(save_trainer_interval=1, **files)
+            files = self.make_file_arguments(folder)
+            first = self.make_trainer(save_trainer_interval=1, **files)
             first.train()
             rotation = files.get("checkpoint_rotation")
             # each has its own, which keeps what it has saved
-            own = {name: kind for name, kind in self.files(folder).items() if name == "checkpoint"}
-            restored = self.trainer(**own)
+            own = {
+                name: kind
+                for name, kind in self.make_file_arguments(folder).items()
+                if name == "checkpoint"
+            }
+            restored = self.make_trainer(**own)
             restored.load_from_file(rotation.latest() if rotation else files["save_trainer_file"])
-            states = {"first": _describe(first), "loaded": _describe(restored)}
+            states = {"first": _describe_trainer(first), "loaded": _describe_trainer(restored)}
             restored.train()
-            return {**states, "again": _describe(restored)}
+            return {**states, "again": _describe_trainer(restored)}
 
 
-def _describe(trainer: Any) -> dict[str, Any]:
+def _describe_trainer(trainer: Any) -> dict[str, Any]:
     """Return the state of a trainer, its loss and its hooks, and its log."""
     hooks = {name: hook.state_dict() for name, hook in trainer._modules.items()}
     # times differ from run to run
@@ -86,7 +90,7 @@ def _describe(trainer: Any) -> dict[str, Any]:
     return {"loss": trainer.loss_module, "log": log, **counts, **hooks}
 
 
-def _trainer(
+def _make_trainer(
     loop: Any,
     module: str,
     name: str,
@@ -99,8 +103,8 @@ def _trainer(
     Args:
         collected: arguments of its collector.
     """
-    collector = loop.collector(policy, _FRAMES, **collected)
-    return construct(
+    collector = loop.make_collector(policy, _FRAMES, **collected)
+    return construct_with_newest_keywords(
         find_in_library(module, name), collector=collector, total_frames=_STEPS,
         loss_module=loop.loss, frame_skip=1, optim_steps_per_batch=2, progress_bar=False, seed=0,
         log_interval=1, **options,
@@ -129,27 +133,29 @@ class Hooked(_Trainers, OnPolicy):
         self._hook, self._arguments, self._is_stepper = hook, arguments, is_stepper
         self._collected = {"split_trajs": True} if masked else {}
 
-    def trainer(self, **files: Any) -> Any:
+    def make_trainer(self, **files: Any) -> Any:
         stepper: dict[str, Any] = {}
         if self._is_stepper:
             stepper["optimization_stepper"] = self._make_hook(None)
         if self._hook != "OptimizerHook":
             stepper["optimizer"] = self.adam
-        trainer = _trainer(
+        trainer = _make_trainer(
             self, _ENGINE, "Trainer", self.actor, self._collected, **stepper, **files
         )
         if not self._is_stepper:
             self._make_hook(trainer).register(trainer)
-        trainer.register_op("batch_process", self.estimated)
+        trainer.register_op("batch_process", self.add_advantages)
         return trainer
 
     def _make_hook(self, trainer: Any) -> Any:
-        return construct(find_in_library(_ENGINE, self._hook), **self._arguments(self, trainer))
+        return construct_with_newest_keywords(
+            find_in_library(_ENGINE, self._hook), **self._arguments(self, trainer)
+        )
 
-    def estimated(self, batch: Any) -> Any:
+    def add_advantages(self, batch: Any) -> Any:
         """Return a batch with its advantages."""
         with torch.no_grad():
-            self._estimate(batch)
+            self._estimate_advantages(batch)
         return batch
 
 
@@ -164,34 +170,38 @@ _LOGGING = (
 class Staged(Hooked):
     """The trainer of any loss, with a function at each of its stages."""
 
-    def trainer(self, **files: Any) -> Any:
-        trainer = super().trainer(**files)
-        kinds = ((_SILENT, self._note), (_CHANGING, self._change), (_LOGGING, self._log))
+    def make_trainer(self, **files: Any) -> Any:
+        trainer = super().make_trainer(**files)
+        kinds = (
+            (_SILENT, self._note_stage),
+            (_CHANGING, self._change_batch_at_stage),
+            (_LOGGING, self._log_at_stage),
+        )
         for stages, function in kinds:
             for stage in stages:
                 trainer.register_op(stage, partial(function, stage))
         trainer.register_op("process_loss", lambda batch, losses: losses.apply(lambda x: 3 * x))
         return trainer
 
-    def run(self) -> Any:
+    def run_training(self) -> Any:
         self._noted: list[str] = []
-        return {**super().run(), "noted": self._noted}
+        return {**super().run_training(), "noted": self._noted}
 
-    def _note(self, stage: str, *arguments: Any, **named: Any) -> None:
+    def _note_stage(self, stage: str, *arguments: Any, **named: Any) -> None:
         self._noted.append(stage)
 
-    def _change(self, stage: str, batch: Any, **named: Any) -> Any:
+    def _change_batch_at_stage(self, stage: str, batch: Any, **named: Any) -> Any:
         self._noted.append(stage)
         return batch.set("observation", batch["observation"] + 0.1)
 
-    def _log(self, stage: str, batch: Any, **named: Any) -> dict[str, Any]:
+    def _log_at_stage(self, stage: str, batch: Any, **named: Any) -> dict[str, Any]:
         return {"log_pbar": True, f"mean_{stage}": float(batch["observation"].mean())}
 
 
 class Rotated(Hooked):
     """The trainer of any loss, which keeps its last two files."""
 
-    def files(self, folder: str) -> dict[str, Any]:
+    def make_file_arguments(self, folder: str) -> dict[str, Any]:
         kinds = partial(find_in_library, "torchrl.checkpoint")
         rotation = kinds("CheckpointRotation")(folder, keep_last=2)
         return {"checkpoint": kinds("Checkpoint")(), "checkpoint_rotation": rotation}
@@ -200,9 +210,9 @@ class Rotated(Hooked):
 class Mapped(Hooked):
     """The trainer of any loss, whose file is mapped into memory."""
 
-    def run(self) -> Any:
+    def run_training(self) -> Any:
         with mock.patch.dict(os.environ, {"CKPT_BACKEND": "memmap"}):
-            return super().run()
+            return super().run_training()
 
 
 class OnPolicyAlgorithm(_Trainers, OnPolicy):
@@ -212,11 +222,11 @@ class OnPolicyAlgorithm(_Trainers, OnPolicy):
         super().__init__(environment, loss=loss, steps=_STEPS)
         self._name = name
 
-    def trainer(self, **files: Any) -> Any:
+    def make_trainer(self, **files: Any) -> Any:
         rows = TensorDictReplayBuffer(
             storage=LazyTensorStorage(_FRAMES), sampler=SamplerWithoutReplacement(), batch_size=8
         )
-        return _trainer(
+        return _make_trainer(
             self, _ALGORITHMS, self._name, self.actor, optimizer=self.adam, replay_buffer=rows,
             num_epochs=2, **files,
         )  # fmt: skip
@@ -229,17 +239,17 @@ class OffPolicyAlgorithm(_Trainers, OffPolicy):
         super().__init__(environment, steps=_STEPS, **options)
         self._name, self._exploring = name, exploring
 
-    def trainer(self, **files: Any) -> Any:
+    def make_trainer(self, **files: Any) -> Any:
         parts: dict[str, Any] = {self._exploring: self.exploration} if self._exploring else {}
         if self._name == "TD3Trainer":
             adams = [self.groups[group][0] for group in ("actor", "qvalue")]
             stepper = find_in_library(f"{_ALGORITHMS}.td3", "TD3OptimizationStepper")
             parts["optimization_stepper"] = stepper(*adams)
         else:
-            parts["optimizer"] = self.optimizer(self.loss.parameters())
+            parts["optimizer"] = self.make_optimizer(self.loss.parameters())
         # the trainer hands weights to a policy that explores by what it knows
         policy = self.acting if self._exploring else self.actor
-        return _trainer(
+        return _make_trainer(
             self, _ALGORITHMS, self._name, policy, replay_buffer=self.buffer,
             target_net_updater=self.updater, **parts, **files,
         )  # fmt: skip
@@ -256,7 +266,7 @@ _HOOKS: Mapping[str, Callable[[Any, Any], Mapping[str, Any]]] = {
     "CountFramesLog": lambda loop, trainer: {"frame_skip": 3},
     "ClearCudaCache": lambda loop, trainer: {"interval": 2},
     "UpdateWeights": lambda loop, trainer: {"collector": trainer.collector},
-    "ValueEstimatorHook": lambda loop, trainer: {"value_estimator": loop.estimated},
+    "ValueEstimatorHook": lambda loop, trainer: {"value_estimator": loop.add_advantages},
     "EarlyStopping": lambda loop, trainer: {
         "monitor": "loss_critic", "patience": 0, "wait_for": 0},
     "OptimizerHook": lambda loop, trainer: {
@@ -276,7 +286,7 @@ _STEPPERS: Mapping[str, Callable[[Any, Any], Mapping[str, Any]]] = {
 }  # fmt: skip
 
 
-def hooks() -> dict[str, TraceTraining]:
+def make_hook_trainings() -> dict[str, TraceTraining]:
     """Return trainings with each hook and each stepper of the library's trainer."""
     hooked = {name: {"hook": name, "arguments": options} for name, options in _HOOKS.items()}
     masked = ("LogScalar", "RewardNormalizer", "BatchSubSampler")
@@ -287,30 +297,33 @@ def hooks() -> dict[str, TraceTraining]:
            for name, options in _STEPPERS.items()},
     }  # fmt: skip
     return {
-        **{name: train(Hooked, Environments(), **options) for name, options in kinds.items()},
-        **{kind.__name__: train(kind, Environments(), **hooked["CountFramesLog"])
+        **{name: make_training_of_loop(Hooked, Environments(), **options) for name,
+        options in kinds.items()},
+        **{kind.__name__: make_training_of_loop(kind, Environments(), **hooked["CountFramesLog"])
            for kind in (Staged, Rotated, Mapped)},
     }  # fmt: skip
 
 
-def algorithms() -> dict[str, TraceTraining]:
+def make_algorithm_trainings() -> dict[str, TraceTraining]:
     """Return trainings by the trainer of each algorithm."""
     on = {"PPOTrainer": "ClipPPOLoss", "A2CTrainer": "A2CLoss"}
     off: dict[str, dict[str, Any]] = {
         "SACTrainer": {"loss": "SACLoss", "distribution": "TanhNormal"},
-        "TD3Trainer": {"loss": "TD3Loss", "exploration": gaussian(),
+        "TD3Trainer": {"loss": "TD3Loss", "exploration": make_gaussian_exploration(),
                        "exploring": "exploration_module"},
-        "DDPGTrainer": {"loss": "DDPGLoss", "exploration": gaussian()},
-        "DQNTrainer": {"loss": "DQNLoss", "exploration": greedy(), "exploring": "greedy_module"},
+        "DDPGTrainer": {"loss": "DDPGLoss", "exploration": make_gaussian_exploration()},
+        "DQNTrainer": {"loss": "DQNLoss", "exploration": make_greedy_exploration(),
+        "exploring": "greedy_module"},
     }  # fmt: skip
     # trainers log the sum of an episode's rewards under either name
-    summed = [transform("RewardSum", in_keys=["reward"], out_keys=[name])
+    summed = [make_late_transform("RewardSum", in_keys=["reward"], out_keys=[name])
               for name in ("reward_sum", "episode_reward")]  # fmt: skip
     plain, choices = Environments(transforms=summed), Environments(1, "discrete", transforms=summed)
     return {
-        **{name: train(OnPolicyAlgorithm, plain, name=name, loss=loss)
+        **{name: make_training_of_loop(OnPolicyAlgorithm, plain, name=name, loss=loss)
            for name, loss in on.items()},
-        **{name: train(OffPolicyAlgorithm, choices if name == "DQNTrainer" else plain, name=name,
+        **{name: make_training_of_loop(OffPolicyAlgorithm,
+        choices if name == "DQNTrainer" else plain, name=name,
                        **options) for name, options in off.items()},
     }  # fmt: skip
 
@@ -318,7 +331,7 @@ def algorithms() -> dict[str, TraceTraining]:
 # -- environments, transforms and collectors --------------------------------------------------
 
 
-def _rolled(environment: Any, seed: int) -> dict[str, Any]:
+def _roll_out_environment(environment: Any, seed: int) -> dict[str, Any]:
     """Return several episodes, and the description of the environment."""
     environment.set_seed(seed)
     torch.manual_seed(seed)
@@ -349,14 +362,14 @@ class _FlatMaskedChoices(gymnasium.ObservationWrapper):
         return super().step(np.unravel_index(int(np.ravel(action)[-1]), self._mask.shape))
 
 
-def _side_by_side(makers: Sequence[Callable[[], Any]]) -> Any:
+def _make_vector_environment(makers: Sequence[Callable[[], Any]]) -> Any:
     """Return a vector environment of gymnasium, which resets as TorchRL asks for."""
     modes = getattr(gymnasium.vector, "AutoresetMode", None)
     mode = {"autoreset_mode": modes.SAME_STEP} if modes else {}
     return gymnasium.vector.SyncVectorEnv(makers, **mode)
 
 
-def _in_spaces(
+def _roll_out_in_spaces(
     make_env: Callable[..., Any],
     seed: int,
     copies: int = 1,
@@ -372,22 +385,25 @@ def _in_spaces(
         wrapped: arguments of TorchRL's wrapper.
     """
 
-    def make(first: int) -> Any:
+    def make_environment(first: int) -> Any:
         environment = make_env(first=first, **spaces)
         return _FlatMaskedChoices(environment) if masked else environment
 
-    def wrap(environment: Any) -> Any:
+    def wrap_environment(environment: Any) -> Any:
         return GymWrapper(environment, device="cpu", **wrapped)
 
-    makers = [partial(make, first) for first in range(copies)]
+    makers = [partial(make_environment, first) for first in range(copies)]
     if vector:
-        return _rolled(wrap(_side_by_side(makers)), seed)
-    own = [partial(lambda make: wrap(make()), maker) for maker in makers]
-    return _rolled(SerialEnv(copies, own) if copies > 1 else own[0](), seed)
+        return _roll_out_environment(wrap_environment(_make_vector_environment(makers)), seed)
+    own = [
+        partial(lambda make_environment: wrap_environment(make_environment()), maker)
+        for maker in makers
+    ]
+    return _roll_out_environment(SerialEnv(copies, own) if copies > 1 else own[0](), seed)
 
 
 @contextlib.contextmanager
-def _forked() -> Iterator[None]:
+def _start_processes_by_forking() -> Iterator[None]:
     """Let processes start as copies of this one: others import everything again."""
     before = multiprocessing.get_start_method(allow_none=True)
     multiprocessing.set_start_method("fork", force=True)
@@ -397,13 +413,17 @@ def _forked() -> Iterator[None]:
         multiprocessing.set_start_method(before, force=True)
 
 
-def _in_processes(make_env: Callable[..., Any], seed: int, **options: Any) -> dict[str, Any]:
+def _roll_out_in_processes(
+    make_env: Callable[..., Any], seed: int, **options: Any
+) -> dict[str, Any]:
     """Roll out in environments that each have a process, and reset one of them."""
-    makers = [partial(Environments().make, make_env, seed + number) for number in range(2)]
-    with _forked():
+    makers = [
+        partial(Environments().make_environments, make_env, seed + number) for number in range(2)
+    ]
+    with _start_processes_by_forking():
         environment = find_in_library("torchrl.envs", "ParallelEnv")(2, makers, **options)
         try:
-            outputs = _rolled(environment, seed)
+            outputs = _roll_out_environment(environment, seed)
             resets = torch.tensor([[False], [True]])
             return {
                 **outputs,
@@ -413,13 +433,13 @@ def _in_processes(make_env: Callable[..., Any], seed: int, **options: Any) -> di
             environment.close()
 
 
-def _collected_in_a_process(make_env: Callable[..., Any], seed: int) -> dict[str, Any]:
+def _collect_in_other_process(make_env: Callable[..., Any], seed: int) -> dict[str, Any]:
     """Collect in another process: in one, as of several the first to end an episode is first."""
     torch.manual_seed(seed)
     policy = TensorDictModule(torch.nn.Linear(3, 2), ["observation"], ["action"])
-    with _forked():
-        collector = construct(
-            MultiSyncCollector, [partial(Environments().make, make_env, seed)], policy,
+    with _start_processes_by_forking():
+        collector = construct_with_newest_keywords(
+            MultiSyncCollector, [partial(Environments().make_environments, make_env, seed)], policy,
             frames_per_batch=_FRAMES, total_frames=_STEPS,
         )  # fmt: skip
         try:
@@ -430,32 +450,36 @@ def _collected_in_a_process(make_env: Callable[..., Any], seed: int) -> dict[str
             collector.shutdown()
 
 
-def processes() -> dict[str, TraceTraining]:
+def make_process_trainings() -> dict[str, TraceTraining]:
     """Return rollouts and collections in other processes."""
     return {
-        "ParallelEnv": _in_processes,
-        "ParallelEnv without buffers": partial(_in_processes, use_buffers=False),
-        "MultiSyncCollector": _collected_in_a_process,
+        "ParallelEnv": _roll_out_in_processes,
+        "ParallelEnv without buffers": partial(_roll_out_in_processes, use_buffers=False),
+        "MultiSyncCollector": _collect_in_other_process,
     }
 
 
-def _transformed(
+def _roll_out_transformed(
     make_env: Callable[..., Any], seed: int, transforms: Sequence[Any], **spaces: Any
 ) -> dict[str, Any]:
     inner = GymWrapper(make_env(first=2, **spaces), device="cpu")
-    outputs = _rolled(TransformedEnv(inner, Compose(*(make() for make in transforms))), seed)
+    outputs = _roll_out_environment(
+        TransformedEnv(inner, Compose(*(make() for make in transforms))), seed
+    )
     # of batches, as a replay buffer transforms them, and with the state of another
     alone, restored = (Compose(*(make() for make in transforms)) for _ in range(2))
     batch = outputs["rolled"].update({"reward": outputs["rolled"]["next", "reward"]})
     outputs["batches"] = [
-        call_or_error(partial(alone, part.clone())) for part in (batch, batch[:1])
+        call_or_return_error(partial(alone, part.clone())) for part in (batch, batch[:1])
     ]
-    outputs["inverse"] = call_or_error(lambda: alone.inv(batch.clone()))
-    outputs["loaded"] = call_or_error(lambda: str(restored.load_state_dict(alone.state_dict())))
-    return {**outputs, "later": call_or_error(lambda: restored(batch.clone()))}
+    outputs["inverse"] = call_or_return_error(lambda: alone.inv(batch.clone()))
+    outputs["loaded"] = call_or_return_error(
+        lambda: str(restored.load_state_dict(alone.state_dict()))
+    )
+    return {**outputs, "later": call_or_return_error(lambda: restored(batch.clone()))}
 
 
-def environments() -> dict[str, TraceTraining]:
+def make_environment_trainings() -> dict[str, TraceTraining]:
     """Return rollouts in environments of all spaces, and of several side by side."""
     kinds: dict[str, dict[str, Any]] = {
         **{name: {"observations": name} for name in ("box", "integer", "float64", "image", "dict")},
@@ -467,7 +491,7 @@ def environments() -> dict[str, TraceTraining]:
         "masked by number": {"masked": True, "actions": "multi-discrete",
                              "wrapped": {"categorical_action_encoding": True}},
     }  # fmt: skip
-    return {name: partial(_in_spaces, **kind) for name, kind in kinds.items()}
+    return {name: partial(_roll_out_in_spaces, **kind) for name, kind in kinds.items()}
 
 
 _SEEN: dict[str, Any] = {"in_keys": ["observation"]}
@@ -495,24 +519,29 @@ _TRANSFORMS: Mapping[str, Sequence[Mapping[str, Any]]] = {
 _IMAGES = ("ToTensorImage", "CatFrames", "GrayScale")
 
 
-def transforms() -> dict[str, TraceTraining]:
+def make_transform_trainings() -> dict[str, TraceTraining]:
     """Return rollouts through each transform, and through those of images together."""
     spaces: dict[str, dict[str, Any]] = {
         "DoubleToFloat": {"observations": "float64", "actions": "float64"}
     }
     by_name = {
         f"{name} {n or ''}".strip(): partial(
-            _transformed, transforms=[transform(name, **transform_options)], **spaces.get(name, {})
+            _roll_out_transformed,
+            transforms=[make_late_transform(name, **transform_options)],
+            **spaces.get(name, {}),
         )
         for name, variants in _TRANSFORMS.items()
         for n, transform_options in enumerate(variants)
     }
     options = {"CatFrames": {"N": 3, "dim": -3}}
-    images = [transform(name, **_SEEN, **options.get(name, {})) for name in _IMAGES]
-    return {**by_name, "images": partial(_transformed, transforms=images, observations="image")}
+    images = [make_late_transform(name, **_SEEN, **options.get(name, {})) for name in _IMAGES]
+    return {
+        **by_name,
+        "images": partial(_roll_out_transformed, transforms=images, observations="image"),
+    }
 
 
-def _collected(
+def _collect_batches(
     make_env: Callable[..., Any], seed: int, copies: int = 1, **options: Any
 ) -> dict[str, Any]:
     """Return batches of a collector, and of another with its state after the first batch."""
@@ -520,13 +549,13 @@ def _collected(
     torch.manual_seed(seed)
     policy = TensorDictModule(torch.nn.Linear(3, 2), ["observation"], ["action"])
 
-    def collector() -> Any:
-        environment = Environments(copies).make(make_env, seed)
+    def make_collector() -> Any:
+        environment = Environments(copies).make_environments(make_env, seed)
         own = {name: make() if callable(make) else make for name, make in options.items()}
-        return construct(Collector, environment, policy,
+        return construct_with_newest_keywords(Collector, environment, policy,
                     frames_per_batch=frames, total_frames=4 * frames, **own)  # fmt: skip
 
-    first, second = collector(), collector()
+    first, second = make_collector(), make_collector()
     batches = iter(first)
     # a collector writes into a batch again, and returns none of what it stores
     outputs = [batch.clone() for batch in (next(batches),) if batch is not None]
@@ -540,7 +569,7 @@ def _collected(
     return {**stored, **{str(number): batch for number, batch in enumerate(outputs)}}
 
 
-def collectors() -> dict[str, TraceTraining]:
+def make_collector_trainings() -> dict[str, TraceTraining]:
     """Return collections of one and of several environments, and into a replay buffer."""
     kinds: dict[str, dict[str, Any]] = {
         "one": {}, "three": {"copies": 3},
@@ -551,4 +580,4 @@ def collectors() -> dict[str, TraceTraining]:
             storage=LazyTensorStorage(_STEPS), batch_size=4)},
         "processed": {"postproc": lambda: lambda data: data.set("twice", 2 * data["action"])},
     }  # fmt: skip
-    return {name: partial(_collected, **options) for name, options in kinds.items()}
+    return {name: partial(_collect_batches, **options) for name, options in kinds.items()}

@@ -56,7 +56,7 @@ def _hide_modules() -> None:
     _FINDER.find_spec = classmethod(find_spec)
 
 
-def _run_the_next() -> None:
+def _run_hidden_sitecustomize() -> None:
     """Run the module of this name that would have run without this one."""
     here = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = [path for path in sys.path if os.path.abspath(path) != here]
@@ -69,4 +69,4 @@ def _run_the_next() -> None:
 
 _hide_distributions(importlib.metadata.MetadataPathFinder)
 _hide_modules()
-_run_the_next()
+_run_hidden_sitecustomize()

@@ -9,8 +9,8 @@ from typing import Any
 
 from rlregress.model import tones
 from rlregress.model.check_result import AlgorithmCoverage, CheckResult, Deviation, FrameworkOutcome
-from rlregress.model.detail_answers import variant_words
-from rlregress.model.quantities import RETURNS, TRAINING, quantity_of
+from rlregress.model.detail_answers import describe_variant
+from rlregress.model.quantities import RETURNS, TRAINING, get_quantity_of_name
 from rlregress.model.verdict import (
     COULD_NOT_JUDGE,
     FORMULAS_HOLD,
@@ -19,8 +19,8 @@ from rlregress.model.verdict import (
     INCONCLUSIVE,
     MOVED,
     REGRESSED,
+    find_worst_verdict,
     severity,
-    worst_verdict,
 )
 from rlregress.report import check_report, grouped_failures, throughput_text, words
 from rlregress.report.html import returns_page
@@ -46,11 +46,11 @@ _NIGHTS = 14
 _COPIES = ("installed", "on the path in its place")
 
 
-def facts(result: CheckResult) -> Facts:
+def make_facts_of_check(result: CheckResult) -> Facts:
     """Return time, duration, machine and command of a check."""
     report_data = result.report_data
     return Facts(
-        _title(result),
+        _format_title(result),
         report_data.started,
         result.seconds,
         report_data.machine,
@@ -58,77 +58,83 @@ def facts(result: CheckResult) -> Facts:
     )
 
 
-def cards(result: CheckResult) -> list[Card]:
+def make_cards_of_check(result: CheckResult) -> list[Card]:
     """Return the cards of the first screen, the worst first; the suite's own card after equals."""
-    all_cards = [_card(result, outcome) for outcome in result.outcomes]
-    all_cards += [_suite_card(result)] if result.broken or result.unjudged else []
+    all_cards = [_make_framework_card(result, outcome) for outcome in result.outcomes]
+    all_cards += [_make_suite_card(result)] if result.broken or result.unjudged else []
     return sorted(all_cards, key=lambda card: severity(card.badge.word))
 
 
-def page(result: CheckResult) -> Page:
+def make_page_of_check(result: CheckResult) -> Page:
     """Return the page of a check."""
     report_data = result.report_data
-    sections = [_details_section(result), _files_section(result), _failures_section(result)]
+    sections = [
+        _make_details_section(result),
+        _make_files_section(result),
+        _make_failures_section(result),
+    ]
     for outcome in result.outcomes:
         own = {
             name: cell_runs
             for name, cell_runs in report_data.runs.items()
-            if name.startswith(_prefix(outcome))
+            if name.startswith(_make_id_prefix(outcome))
         }
         title = f"Returns of {outcome.framework}"
         sections.append(
-            returns_page.returns_section(
-                _id(title), title, outcome.verdicts, own, report_data.command
+            returns_page.make_returns_section(
+                _make_element_id(title), title, outcome.verdicts, own, report_data.command
             )
         )
     sections += [
-        _replays_section(result),
-        _old_files_section(result),
-        _throughput_section(result),
-        _probe_counts(result),
+        _make_replays_section(result),
+        _make_old_files_section(result),
+        _make_throughput_section(result),
+        _make_probe_counts_section(result),
     ]
-    sections += [_earlier_nights_section(result), _versions_section(result)]
+    sections += [_make_earlier_nights_section(result), _make_versions_section(result)]
     closing = ""
     if result.error_rate is not None:
         closing = (
             "If nothing changed, returns or critics of some framework are called regressed in at "
-            f"most {words.rate(result.error_rate)} of such checks."
+            f"most {words.format_error_rate(result.error_rate)} of such checks."
         )
-    return Page(facts(result), cards(result), sections, result.notes, closing)
+    return Page(
+        make_facts_of_check(result), make_cards_of_check(result), sections, result.notes, closing
+    )
 
 
-def _title(result: CheckResult) -> str:
+def _format_title(result: CheckResult) -> str:
     verdicts = [f"{outcome.framework} {outcome.verdict}" for outcome in result.outcomes]
     return "Check: " + (", ".join(verdicts) or "no framework was judged")
 
 
-def _id(title: str) -> str:
+def _make_element_id(title: str) -> str:
     return re.sub(r"\W+", "-", title.lower())
 
 
-def _prefix(outcome: FrameworkOutcome) -> str:
+def _make_id_prefix(outcome: FrameworkOutcome) -> str:
     return f"{outcome.framework}-"
 
 
 # -- the first screen ------------------------------------------------------------------------------
 
 
-def _card(result: CheckResult, outcome: FrameworkOutcome) -> Card:
+def _make_framework_card(result: CheckResult, outcome: FrameworkOutcome) -> Card:
     meaning = check_report.describe_verdict(outcome)
     installed = result.versions[outcome.framework]
-    named = ", ".join(f"{name} {version}" for name, version in _own_packages(installed))
+    named = ", ".join(f"{name} {version}" for name, version in _select_own_packages(installed))
     return Card(
         f"{outcome.framework} ({named})" if named else outcome.framework,
         Badge(outcome.verdict),
         f"{meaning[0].upper()}{meaning[1:]}.",
         _list_not_judged(result, outcome),
-        list(_describe_changes(result, outcome)),
+        list(_describe_changes_of_framework(result, outcome)),
         list(_describe_consequences(result, outcome)),
-        _steps(result, outcome),
+        _make_next_steps(result, outcome),
     )
 
 
-def _own_packages(versions: Mapping[str, str]) -> list[tuple[str, str]]:
+def _select_own_packages(versions: Mapping[str, str]) -> list[tuple[str, str]]:
     """Return the packages of the framework, without those that all frameworks use."""
     common_packages = ("gymnasium", "mujoco", "numpy", "torch")
     return [(name, version) for name, version in versions.items() if name not in common_packages]
@@ -136,8 +142,8 @@ def _own_packages(versions: Mapping[str, str]) -> list[tuple[str, str]]:
 
 def _list_not_judged(result: CheckResult, outcome: FrameworkOutcome) -> list[str]:
     missing = [
-        *words.describe_lacking(outcome.lacking),
-        *words.describe_not_loaded(outcome.not_loaded),
+        *words.describe_skipped_for_packages(outcome.lacking),
+        *words.describe_files_not_loaded(outcome.not_loaded),
     ]
     lines = [f"{line}." for line in missing]
     if other_algorithms := result.report_data.coverage.get(
@@ -145,18 +151,21 @@ def _list_not_judged(result: CheckResult, outcome: FrameworkOutcome) -> list[str
     ).others:
         named = ", ".join(name.upper() for name in other_algorithms)
         lines.append(f"Returns of {named}: formulas and behaviour alone were judged.")
-    for group in _group_unprobed(_deviations(result, outcome)):
-        named = _name_some([deviation.id for deviation in group])
+    for group in _group_unprobed_details(_select_deviations_of_framework(result, outcome)):
+        named = _join_first_names([deviation.id for deviation in group])
         lines.append(
-            f"{named} could not be probed: {grouped_failures.reason_of_failure(group[0].found[0])}."
+            f"{named} could not be probed: "
+            f"{grouped_failures.extract_reason_of_failure(group[0].found[0])}."
         )
     if outcome.not_asked:
-        lines.append(f"{words.describe_details(outcome.details, outcome.not_asked)}.")
+        lines.append(f"{words.describe_checked_details(outcome.details, outcome.not_asked)}.")
     lines += [f"No test of {tier} has passed." for tier in outcome.untested]
-    missing = [name for name in result.unjudged if name.startswith(_prefix(outcome))]
+    missing = [name for name in result.unjudged if name.startswith(_make_id_prefix(outcome))]
     if missing:
-        lines.append(f"No verdict was reached on {_name_some(missing)}.")
-    lines += [f"{line}." for line in words.describe_not_judged(outcome.not_judged)]
+        lines.append(f"No verdict was reached on {_join_first_names(missing)}.")
+    lines += [
+        f"{line}." for line in words.describe_cells_judged_by_returns_only(outcome.not_judged)
+    ]
     unchecked = dict.fromkeys(
         replay.not_checked for replay in outcome.replays.values() if replay.not_checked
     )
@@ -164,12 +173,14 @@ def _list_not_judged(result: CheckResult, outcome: FrameworkOutcome) -> list[str
     return lines
 
 
-def _name_some(names: list[str]) -> str:
+def _join_first_names(names: list[str]) -> str:
     hidden = len(names) - _NAMED
     return ", ".join(names[:_NAMED]) + (f" and {hidden} more" if hidden > 0 else "")
 
 
-def _deviations(result: CheckResult, outcome: FrameworkOutcome) -> list[Deviation]:
+def _select_deviations_of_framework(
+    result: CheckResult, outcome: FrameworkOutcome
+) -> list[Deviation]:
     return [
         deviation
         for deviation in result.report_data.deviations
@@ -177,36 +188,40 @@ def _deviations(result: CheckResult, outcome: FrameworkOutcome) -> list[Deviatio
     ]
 
 
-def _group_unprobed(deviations: Iterable[Deviation]) -> list[list[Deviation]]:
+def _group_unprobed_details(deviations: Iterable[Deviation]) -> list[list[Deviation]]:
     """Return the details whose code could not be probed, grouped by reason."""
     missing = (deviation for deviation in deviations if not deviation.was_probed)
-    return grouped_failures.group_by_reason(missing, lambda item: item.found[0])
+    return grouped_failures.group_failures_by_reason(missing, lambda item: item.found[0])
 
 
-def _describe_changes(result: CheckResult, outcome: FrameworkOutcome) -> Iterable[str]:
-    deviations = _deviations(result, outcome)
+def _describe_changes_of_framework(result: CheckResult, outcome: FrameworkOutcome) -> Iterable[str]:
+    deviations = _select_deviations_of_framework(result, outcome)
     for deviation in deviations:
         if not deviation.was_probed:
             continue
         documented_variant, found_variant = (
-            variant_words(*deviation.documented),
-            variant_words(*deviation.found),
+            describe_variant(*deviation.documented),
+            describe_variant(*deviation.found),
         )
         variants = f"documented: {documented_variant}, found: {found_variant}"
         yield f"{deviation.id} [{deviation.scope}]: {variants}"
-    for group in grouped_failures.group_by_reason(outcome.failed_tests, _message):
+    for group in grouped_failures.group_failures_by_reason(
+        outcome.failed_tests, _get_failure_message
+    ):
         names = [failure["test"].rpartition("::")[2] for failure in group]
         alike = grouped_failures.describe_all_but_first(names)
         why = "; ".join(
-            filter(None, (words.first_clauses(_first_line(group[0]["message"]), 200), alike))
+            filter(
+                None, (words.select_first_clauses(_get_first_line(group[0]["message"]), 200), alike)
+            )
         )
         yield f"{names[0]} failed: {why}"
     if outcome.has_other_numbers:
         yield from words.describe_replays(outcome.replays)
     for name, verdict in sorted(outcome.verdicts.items()):
         if verdict["verdict"] in (REGRESSED, IMPROVED, MOVED):
-            yield f"{name}: {verdict['verdict']}, {_describe_change(name, verdict)}"
-    versions, stored = result.versions[outcome.framework], _stored_versions(result, outcome)
+            yield f"{name}: {verdict['verdict']}, {_describe_changed_verdict(name, verdict)}"
+    versions, stored = result.versions[outcome.framework], _get_stored_versions(result, outcome)
     other_versions = [
         f"{package} {stored[package]} -> {version}"
         for package, version in versions.items()
@@ -216,36 +231,38 @@ def _describe_changes(result: CheckResult, outcome: FrameworkOutcome) -> Iterabl
         yield f"Versions since the stored runs: {', '.join(other_versions)}"
 
 
-def _describe_change(name: str, verdict: Mapping[str, Any]) -> str:
-    if not words.has_stored(verdict):
-        return f"{words.number(verdict['effect'])} against the published mean"
+def _describe_changed_verdict(name: str, verdict: Mapping[str, Any]) -> str:
+    if not words.is_from_stored_runs(verdict):
+        return f"{words.format_return(verdict['effect'])} against the published mean"
     fraction = verdict["effect_fraction"]
     return (
-        "by an unknown amount" if fraction is None else quantity_of(name).describe_change(fraction)
+        "by an unknown amount"
+        if fraction is None
+        else get_quantity_of_name(name).describe_change(fraction)
     )
 
 
-def _stored_versions(result: CheckResult, outcome: FrameworkOutcome) -> Mapping[str, str]:
+def _get_stored_versions(result: CheckResult, outcome: FrameworkOutcome) -> Mapping[str, str]:
     for name, cell_runs in result.report_data.runs.items():
-        if name.startswith(_prefix(outcome)) and cell_runs.versions:
+        if name.startswith(_make_id_prefix(outcome)) and cell_runs.versions:
             return cell_runs.versions
     return {}
 
 
 def _describe_consequences(result: CheckResult, outcome: FrameworkOutcome) -> Iterable[str]:
-    for deviation in _deviations(result, outcome):
+    for deviation in _select_deviations_of_framework(result, outcome):
         if deviation.consequence and deviation.was_probed:
             yield f"{deviation.id}: {deviation.consequence}"
     judged = {
         name: verdict
         for name, verdict in outcome.verdicts.items()
-        if quantity_of(name) in (RETURNS, TRAINING)
+        if get_quantity_of_name(name) in (RETURNS, TRAINING)
     }
     fallen = [name for name, verdict in judged.items() if verdict["verdict"] == REGRESSED]
     if fallen:
-        yield f"Agents learn less: returns fell in {_name_some(fallen)}."
+        yield f"Agents learn less: returns fell in {_join_first_names(fallen)}."
     elif outcome.regressed_critics:
-        names = _name_some(list(outcome.regressed_critics))
+        names = _join_first_names(list(outcome.regressed_critics))
         yield f"The critic got worse, and no return fell: {names}."
     elif judged and outcome.verdict == HOLDS:
         detectable = sorted(
@@ -271,9 +288,9 @@ def _build_probe_command(deviation: Deviation) -> str:
     return f"rlregress test tests_unit --detail {deviation.id} --framework {deviation.framework}"
 
 
-def _steps(result: CheckResult, outcome: FrameworkOutcome) -> list[Step]:
+def _make_next_steps(result: CheckResult, outcome: FrameworkOutcome) -> list[Step]:
     steps = []
-    deviations = _deviations(result, outcome)
+    deviations = _select_deviations_of_framework(result, outcome)
     if deviations:
         text, first = "See why it gives no answer:", deviations[0]
         if answered := [deviation for deviation in deviations if deviation.was_probed]:
@@ -286,17 +303,19 @@ def _steps(result: CheckResult, outcome: FrameworkOutcome) -> list[Step]:
     if any(verdict["verdict"] == REGRESSED for verdict in outcome.verdicts.values()):
         repeat_command = f"{result.report_data.command} {check_report.CONFIRM}"
         if fallen and result.report_data.runs[fallen[0]].stored:
-            only = returns_page.restrict_to_cell(result.report_data.command, ",".join(fallen))
+            only = returns_page.restrict_command_to_cell(
+                result.report_data.command, ",".join(fallen)
+            )
             repeat_command = f"{only} {check_report.CONFIRM}"
         steps.append(Step("Confirm with fresh seeds:", repeat_command))
     if outcome.verdict in (REGRESSED, IMPROVED, MOVED):
         versions, stored = (
             result.versions[outcome.framework],
-            _stored_versions(result, outcome),
+            _get_stored_versions(result, outcome),
         )
         other_packages = [
             f"{package}=={stored[package]}"
-            for package, version in _own_packages(versions)
+            for package, version in _select_own_packages(versions)
             if stored.get(package, version) != version
         ]
         if other_packages:
@@ -321,14 +340,16 @@ def _steps(result: CheckResult, outcome: FrameworkOutcome) -> list[Step]:
     return steps or [Step("Nothing: go on.")]
 
 
-def _suite_card(result: CheckResult) -> Card:
+def _make_suite_card(result: CheckResult) -> Card:
     """Build the card of problems that belong to no framework."""
-    lines = [f"{failure['test']}: {_first_line(failure['message'])}" for failure in result.broken]
+    lines = [
+        f"{failure['test']}: {_get_first_line(failure['message'])}" for failure in result.broken
+    ]
     return Card(
         "The suite itself",
         Badge(COULD_NOT_JUDGE),
         "Not every check has a result.",
-        [f"No verdict was reached on {_name_some(list(result.unjudged))}."]
+        [f"No verdict was reached on {_join_first_names(list(result.unjudged))}."]
         if result.unjudged
         else [],
         lines,
@@ -337,14 +358,14 @@ def _suite_card(result: CheckResult) -> Card:
     )
 
 
-def _first_line(text: str) -> str:
+def _get_first_line(text: str) -> str:
     return str(text).strip().partition("\n")[0]
 
 
 # -- below -----------------------------------------------------------------------------------------
 
 
-def _details_section(result: CheckResult) -> Section:
+def _make_details_section(result: CheckResult) -> Section:
     findings = []
     for deviation in result.report_data.deviations:
         if not deviation.was_probed:
@@ -359,7 +380,7 @@ def _details_section(result: CheckResult) -> Section:
                 Badge("not as documented", tones.BAD),
                 [deviation.question, deviation.consequence],
                 [
-                    (label, variant_words(variant), formula)
+                    (label, describe_variant(variant), formula)
                     for label, (variant, formula) in (
                         ("documented", deviation.documented),
                         ("found", deviation.found),
@@ -369,7 +390,7 @@ def _details_section(result: CheckResult) -> Section:
                 _build_probe_command(deviation),
             )
         )
-    for group in _group_unprobed(result.report_data.deviations):
+    for group in _group_unprobed_details(result.report_data.deviations):
         first = group[0]
         further_names = [
             f"{further.framework}: {further.id} [{further.scope}]" for further in group[1:]
@@ -378,7 +399,7 @@ def _details_section(result: CheckResult) -> Section:
             Finding(
                 f"{first.framework}: {first.id} [{first.scope}]",
                 Badge("could not be probed", tones.BAD),
-                [grouped_failures.reason_of_failure(first.found[0])],
+                [grouped_failures.extract_reason_of_failure(first.found[0])],
                 (),
                 [
                     Quoted(first.message, "As the test says it"),
@@ -390,7 +411,7 @@ def _details_section(result: CheckResult) -> Section:
     return Section("details", "Details that are not as documented", "", findings)
 
 
-def _files_section(result: CheckResult) -> Section:
+def _make_files_section(result: CheckResult) -> Section:
     lead = (
         "The code that was judged is not the installed one: a copy stands before it on the path. "
         "The copy differs in these lines:"
@@ -399,23 +420,25 @@ def _files_section(result: CheckResult) -> Section:
     return Section("files", "Changed copies", lead, parts)
 
 
-def _failures_section(result: CheckResult) -> Section:
+def _make_failures_section(result: CheckResult) -> Section:
     findings: list[Finding] = []
     for outcome in result.outcomes:
         findings += [
-            _failure_finding(group, "failed", tones.BAD)
-            for group in grouped_failures.group_by_reason(outcome.failed_tests, _message)
+            _make_failure_finding(group, "failed", tones.BAD)
+            for group in grouped_failures.group_failures_by_reason(
+                outcome.failed_tests, _get_failure_message
+            )
         ]
-    for group in grouped_failures.group_by_reason(result.broken, _message):
-        findings.append(_failure_finding(group, "error", tones.NOTHING))
+    for group in grouped_failures.group_failures_by_reason(result.broken, _get_failure_message):
+        findings.append(_make_failure_finding(group, "error", tones.NOTHING))
     return Section("failures", "Tests that failed", "With their messages.", findings)
 
 
-def _message(failure: Mapping[str, Any]) -> str:
+def _get_failure_message(failure: Mapping[str, Any]) -> str:
     return str(failure["message"])
 
 
-def _failure_finding(group: Sequence[Mapping[str, Any]], word: str, tone: str) -> Finding:
+def _make_failure_finding(group: Sequence[Mapping[str, Any]], word: str, tone: str) -> Finding:
     names = [failure["test"] for failure in group]
     parts = [
         Quoted(group[0]["message"] or "It says nothing."),
@@ -424,18 +447,21 @@ def _failure_finding(group: Sequence[Mapping[str, Any]], word: str, tone: str) -
     return Finding(names[0], Badge(word, tone), (), (), parts, f"pytest '{names[0]}'")
 
 
-def _throughput_section(result: CheckResult) -> Section:
+def _make_throughput_section(result: CheckResult) -> Section:
     parts: list[object] = []
     for outcome in result.outcomes:
         measured = {
             (outcome.framework, algorithm): measured_
             for algorithm, measured_ in outcome.throughput.items()
         }
-        parts += [throughput_text.table(measured), throughput_text.verdict_lines(measured)]
+        parts += [
+            throughput_text.make_throughput_table(measured),
+            throughput_text.format_throughput_verdicts(measured),
+        ]
     return Section("throughput", "Throughput and memory", "", parts)
 
 
-def _replays_section(result: CheckResult) -> Section:
+def _make_replays_section(result: CheckResult) -> Section:
     rows = [
         [cell, replay.seed,
          Badge(replay.state, tones.GOOD if replay.is_reproduced else tones.OTHER),
@@ -448,7 +474,7 @@ def _replays_section(result: CheckResult) -> Section:
     return Section("replays", "Replays", lead, [Table(head, rows)])
 
 
-def _old_files_section(result: CheckResult) -> Section:
+def _make_old_files_section(result: CheckResult) -> Section:
     rows = [
         [outcome.framework, kind, "; ".join(clauses)]
         for outcome in result.outcomes
@@ -459,7 +485,7 @@ def _old_files_section(result: CheckResult) -> Section:
     return Section("old-files", "Files of past releases", lead, parts)
 
 
-def _probe_counts(result: CheckResult) -> Section:
+def _make_probe_counts_section(result: CheckResult) -> Section:
     rows = []
     for outcome in result.outcomes:
         probed = outcome.details - len(outcome.not_asked)
@@ -492,9 +518,9 @@ def _probe_counts(result: CheckResult) -> Section:
     return Section("asked", "What was checked", "", parts)
 
 
-def _earlier_nights_section(result: CheckResult) -> Section:
+def _make_earlier_nights_section(result: CheckResult) -> Section:
     rows = [
-        [run.started[:16].replace("T", " "), Badge(worst_verdict(run.verdicts.values())),
+        [run.started[:16].replace("T", " "), Badge(find_worst_verdict(run.verdicts.values())),
          ", ".join(f"{name} {verdict}" for name, verdict in run.verdicts.items())]
         for run in result.report_data.earlier[:_NIGHTS]
     ]  # fmt: skip
@@ -503,10 +529,10 @@ def _earlier_nights_section(result: CheckResult) -> Section:
     return Section("earlier", "Earlier nightly runs", lead, parts)
 
 
-def _versions_section(result: CheckResult) -> Section:
+def _make_versions_section(result: CheckResult) -> Section:
     rows = []
     for outcome in result.outcomes:
-        stored = _stored_versions(result, outcome)
+        stored = _get_stored_versions(result, outcome)
         for package, version in result.versions[outcome.framework].items():
             before = stored.get(package, "-")
             changed_word = "changed" if stored and before not in ("-", version) else ""

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from rlregress.model import tones
-from rlregress.model.detail_answers import Comparison, FoundVariant, Row, variant_words
+from rlregress.model.detail_answers import Comparison, FoundVariant, Row, describe_variant
 from rlregress.report import comparison_text
 from rlregress.report.html.page import (
     Badge,
@@ -28,13 +28,13 @@ _SIDE_BY_SIDE = 3
 PROBED = "Every variant was probed on the code; the line that decides it is shown below it."
 
 
-def title(comparison: Comparison) -> str:
+def format_comparison_title(comparison: Comparison) -> str:
     """Return the title: the compared versions."""
     names = (comparison_text.name_with_version(*pair) for pair in comparison.versions.items())
     return " against ".join(names)
 
 
-def page(comparison: Comparison, facts: Facts, basis: str = PROBED) -> Page:
+def make_page_of_comparison(comparison: Comparison, facts: Facts, basis: str = PROBED) -> Page:
     """Return the page of a comparison.
 
     Args:
@@ -43,14 +43,15 @@ def page(comparison: Comparison, facts: Facts, basis: str = PROBED) -> Page:
     different = comparison.different
     sections = [
         *_build_overview(comparison),
-        Section("differ", f"{len(different)} details differ", basis, [*map(_finding, different)]),
+        Section("differ", f"{len(different)} details differ", basis,
+        [*map(_make_finding_of_row, different)]),
         Section("undecided", "Cannot be compared", "",
-                [_finding(row) for row in comparison.undecided]),
+                [_make_finding_of_row(row) for row in comparison.undecided]),
         Section("alike", f"{len(comparison.same)} details are the same", "",
-                [_table(comparison.same)]),
-        Section("alone", "Only one of them has it", "", [_table(comparison.alone)]),
+                [_make_table_of_rows(comparison.same)]),
+        Section("alone", "Only one of them has it", "", [_make_table_of_rows(comparison.alone)]),
     ]  # fmt: skip
-    return Page(facts, [card(comparison)], sections)
+    return Page(facts, [make_card_of_comparison(comparison)], sections)
 
 
 def _build_overview(comparison: Comparison) -> list[Section]:
@@ -63,13 +64,15 @@ def _build_overview(comparison: Comparison) -> list[Section]:
     rows = []
     for family, count in families.items():
         family_rows = [row for row in probed if row.detail.family == family]
-        rows.append([family, count, *(_count_differing(family_rows, pair) for pair in columns)])
+        rows.append(
+            [family, count, *(_count_differing_details(family_rows, pair) for pair in columns)]
+        )
     head = ("family", "differ", *(" and ".join(pair) for pair in columns))
     matrix = [
         [
             name,
             *(
-                "" if row_name == name else _count_differing(probed, (name, row_name))
+                "" if row_name == name else _count_differing_details(probed, (name, row_name))
                 for row_name in names
             ),
         ]
@@ -86,26 +89,32 @@ def _build_overview(comparison: Comparison) -> list[Section]:
     sections = [Section("families", "How many differ", "", tables)]
     for family in families:
         title = f"What differs of {family}"
-        sections.append(Section(f"of-{family}", title, "", [family_table(comparison, family)]))
+        sections.append(
+            Section(f"of-{family}", title, "", [make_table_of_family(comparison, family)])
+        )
     return sections
 
 
-def family_table(comparison: Comparison, family: str) -> Table:
+def make_table_of_family(comparison: Comparison, family: str) -> Table:
     """Return the details of a family that differ: one column for each framework."""
     rows = (row for row in comparison.different if row.detail.family == family)
     return comparison_text.make_variants_table(comparison, rows)
 
 
-def _count_differing(rows: Iterable[Row], pair: tuple[str, str]) -> str:
+def _count_differing_details(rows: Iterable[Row], pair: tuple[str, str]) -> str:
     """Describe how many shared details of two frameworks differ; a dash if they share none."""
-    both = [row for row in (row.only(pair) for row in rows) if row.shared and not row.undecided]
+    both = [
+        row
+        for row in (row.select_frameworks(pair) for row in rows)
+        if row.shared and not row.undecided
+    ]
     return f"{sum(row.differs for row in both)} of {len(both)}" if both else "-"
 
 
-def card(comparison: Comparison) -> Card:
+def make_card_of_comparison(comparison: Comparison) -> Card:
     """Build the card of the differences and the next steps."""
     different = comparison.different
-    lines = [f"{row.detail.id}: {_describe_variants(row)}" for row in different]
+    lines = [f"{row.detail.id}: {_describe_variants_in_row(row)}" for row in different]
     badge = Badge(f"{len(different)} details differ", tones.OTHER)
     if not different:
         shared = [*comparison.same, *(row for row in comparison.left_out if row.shared)]
@@ -113,20 +122,22 @@ def card(comparison: Comparison) -> Card:
     matters = [
         f"{row.detail.id}: {row.detail.consequence}" for row in different if row.detail.consequence
     ]
-    undecided = [f"{row.detail.id}: {_describe_variants(row)}" for row in comparison.undecided]
+    undecided = [
+        f"{row.detail.id}: {_describe_variants_in_row(row)}" for row in comparison.undecided
+    ]
     return Card(
-        title(comparison),
+        format_comparison_title(comparison),
         badge,
-        f"{comparison_text.describe_counts(comparison)}.",
+        f"{comparison_text.describe_number_of_differences(comparison)}.",
         undecided,
         lines,
         matters,
-        _steps(comparison),
+        _make_next_steps(comparison),
         "What differs",
     )
 
 
-def _steps(comparison: Comparison) -> list[Step]:
+def _make_next_steps(comparison: Comparison) -> list[Step]:
     for heading, rows in (
         ("See why one could not be compared:", comparison.undecided),
         ("Read those of the algorithm that you use, one in full:", comparison.different),
@@ -136,20 +147,22 @@ def _steps(comparison: Comparison) -> list[Step]:
     return []
 
 
-def _describe_variants(row: Row) -> str:
+def _describe_variants_in_row(row: Row) -> str:
     return "; ".join(
-        f"{name}: {', '.join(dict.fromkeys(variant_words(a.variant or '?') for a in answers))}"
+        f"{name}: {', '.join(dict.fromkeys(describe_variant(a.variant or '?') for a in answers))}"
         for name, answers in row.answers.items()
     )
 
 
-def _finding(row: Row) -> Finding:
+def _make_finding_of_row(row: Row) -> Finding:
     variants = []
     parts = []
     for name, answers in row.answers.items():
         for answer in answers:
-            variant = variant_words(answer.variant or "?")
-            variants.append((f"{name} [{answer.scope}]", variant, _meaning(answer)))
+            variant = describe_variant(answer.variant or "?")
+            variants.append(
+                (f"{name} [{answer.scope}]", variant, _format_meaning_of_answer(answer))
+            )
             if answer.place is not None:
                 line = answer.place
                 parts.append(CodeLines(f"{name}: {line}", [(line.line, line.text)]))
@@ -159,11 +172,11 @@ def _finding(row: Row) -> Finding:
     return Finding(row.detail.id, None, lines, variants, list(unique.values()))
 
 
-def _meaning(answer: FoundVariant) -> str:
+def _format_meaning_of_answer(answer: FoundVariant) -> str:
     deviation_note = f" (known deviation: {answer.deviation})" if answer.deviation else ""
     return answer.meaning + deviation_note
 
 
-def _table(rows: Sequence[Row]) -> Table:
-    cells = [[row.detail.id, _describe_variants(row), row.detail.question] for row in rows]
+def _make_table_of_rows(rows: Sequence[Row]) -> Table:
+    cells = [[row.detail.id, _describe_variants_in_row(row), row.detail.question] for row in rows]
     return Table(("detail", "variant", "question"), cells)

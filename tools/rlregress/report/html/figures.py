@@ -45,22 +45,29 @@ class Strip:
     axis: str
 
 
-def spread_points(count: int, at: float) -> np.ndarray:
+def spread_overlapping_points(count: int, at: float) -> np.ndarray:
     """Spread points around a line so that equal ones stay visible; always the same way."""
     return at + _SPREAD * (np.arange(count) * 0.618 % 1.0 - 0.5) * 2
 
 
-def draw_strip(strip_data: Strip, name: str, text: str) -> Markup:
+def draw_runs_as_points(strip_data: Strip, name: str, text: str) -> Markup:
     """Draw every run as a point: stored above, new below, with means and judged range."""
     rows = [("stored", strip_data.stored), ("new", strip_data.new)]
     rows = [(label, values) for label, values in rows if len(values)]
     height = 46.0 + 38.0 * len(rows)
     return svg.draw_svg(
-        lambda axes: _draw_strip(axes, strip_data, rows), name, text, WIDTH, height, (66, 10, 36, 8)
+        lambda axes: _plot_runs_as_points(axes, strip_data, rows),
+        name,
+        text,
+        WIDTH,
+        height,
+        (66, 10, 36, 8),
     )
 
 
-def _draw_strip(axes: Axes, strip_data: Strip, rows: Sequence[tuple[str, Sequence[float]]]) -> None:
+def _plot_runs_as_points(
+    axes: Axes, strip_data: Strip, rows: Sequence[tuple[str, Sequence[float]]]
+) -> None:
     if strip_data.band is not None:
         mean, half = strip_data.band
         axes.axvspan(mean - half, mean + half, color=svg.BAND, alpha=0.25, lw=0)
@@ -71,7 +78,7 @@ def _draw_strip(axes: Axes, strip_data: Strip, rows: Sequence[tuple[str, Sequenc
         finite, is_new = [value for value in values if math.isfinite(value)], label == "new"
         axes.plot(
             finite,
-            spread_points(len(finite), -row),
+            spread_overlapping_points(len(finite), -row),
             ls="",
             marker="D" if is_new else "o",
             markersize=5 if is_new else 5.5,
@@ -166,7 +173,7 @@ def _plot_learning_curves(
     axes.margins(x=0.02)
 
 
-def draw_nights(
+def draw_nightly_means(
     means: Mapping[int, float],
     change: tuple[int, int, int] | None,
     dates: Sequence[str],
@@ -181,12 +188,12 @@ def draw_nights(
         dates: of the nights, by number.
     """
     return svg.draw_svg(
-        lambda axes: _plot_nights(axes, means, change, dates), name, label, WIDTH, 170.0,
+        lambda axes: _plot_nightly_means(axes, means, change, dates), name, label, WIDTH, 170.0,
         (50, 30, 26, 8),
     )  # fmt: skip
 
 
-def _plot_nights(
+def _plot_nightly_means(
     axes: Axes,
     means: Mapping[int, float],
     change: tuple[int, int, int] | None,

@@ -226,7 +226,7 @@ class Facts:
     @property
     def duration(self) -> str:
         """The seconds in words."""
-        return words.duration(self.seconds)
+        return words.format_duration(self.seconds)
 
 
 @dataclass(frozen=True)
@@ -267,11 +267,11 @@ def _make_template_environment() -> Environment:
     environment.tests["kind"] = lambda part, name: type(part).__name__ == name
     environment.globals["listed"] = LISTED
     environment.filters["marked"] = mark_differences
-    environment.filters["breakable"] = make_breakable
+    environment.filters["breakable"] = make_paths_breakable
     return environment
 
 
-def make_breakable(text: object) -> Markup:
+def make_paths_breakable(text: object) -> Markup:
     """Escape a text, and allow its paths to break between folders."""
     return escape(text).replace("/", Markup("/<wbr>"))
 
@@ -284,16 +284,16 @@ def mark_differences(pair: LinePair) -> tuple[Markup, Markup]:
         return escape(old_text), escape(new_text)
     old, new = (re.findall(r"\d+\.\d+|\w+|\s+|.", text) for text in (old_text, new_text))
     codes = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
-    old_marked = _join_pieces(
+    old_marked = _join_marked_pieces(
         (code == "equal", "".join(old[i:j]), "del") for code, i, j, _, _ in codes
     )
-    new_marked = _join_pieces(
+    new_marked = _join_marked_pieces(
         (code == "equal", "".join(new[i:j]), "ins") for code, _, _, i, j in codes
     )
     return old_marked, new_marked
 
 
-def _join_pieces(pieces: Iterable[tuple[bool, str, str]]) -> Markup:
+def _join_marked_pieces(pieces: Iterable[tuple[bool, str, str]]) -> Markup:
     return Markup("").join(
         escape(text) if same else Markup("<{0}>{1}</{0}>").format(tag, text)
         for same, text, tag in pieces
@@ -305,8 +305,8 @@ def _join_pieces(pieces: Iterable[tuple[bool, str, str]]) -> Markup:
 class Page:
     """The findings of a command: cards of the first screen, and sections below.
 
-    ``html`` is the page; ``markdown_page.format_page`` is the same as Markdown; ``screen.lines``
-    shows the cards on a terminal.
+    ``render_html`` renders the page, ``markdown_page.format_page_as_markdown`` the same as
+    Markdown, and ``screen.make_screen_lines`` the cards for a terminal.
     """
 
     facts: Facts
@@ -320,7 +320,7 @@ class Page:
         """The sections that have a part."""
         return [section for section in self.sections if section.filled_parts]
 
-    def html(self) -> str:
+    def render_html(self) -> str:
         """Return the page as one file."""
         template = _make_template_environment().get_template("page.html")
         return template.render(page=self, rlregress=__version__)

@@ -9,7 +9,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from rlregress.model.cells import CellRuns, ReportedRun
-from rlregress.model.quantities import CRITIC, RETURNS, SECONDARY, TRAINING, Quantity, quantity_of
+from rlregress.model.quantities import (
+    CRITIC,
+    RETURNS,
+    SECONDARY,
+    TRAINING,
+    Quantity,
+    get_quantity_of_name,
+)
 from rlregress.model.verdict import HOLDS, INCONCLUSIVE
 from rlregress.report import descriptive_text, words
 from rlregress.report.html import figures
@@ -32,27 +39,27 @@ _LEGEND = (
 _OF_SEVERAL = ("--cells", "--framework", "--algorithm", "--environment")
 
 
-def restrict_to_cell(command: str, cell: str) -> str:
+def restrict_command_to_cell(command: str, cell: str) -> str:
     """Return the command of a session, restricted to one cell with stored runs."""
-    shortened = drop_options(command, *_OF_SEVERAL)
+    shortened = drop_options_of_command(command, *_OF_SEVERAL)
     return f"{shortened} {shlex.join(['--cells', cell])}" if shortened else ""
 
 
-def drop_options(command: str, *options: str) -> str:
+def drop_options_of_command(command: str, *options: str) -> str:
     """Return a command without some options and their values."""
     parts = iter(shlex.split(command))
     return shlex.join([part for part in parts if not (part in options and next(parts, ""))])
 
 
-def sort_verdicts(name: str, verdict: Mapping[str, Any]) -> tuple[int, str]:
+def make_sort_key_of_verdict(name: str, verdict: Mapping[str, Any]) -> tuple[int, str]:
     """Return a sort key: changes first, then inconclusive verdicts."""
     word = verdict["verdict"]
     return (2 if word == HOLDS else 1 if word == INCONCLUSIVE else 0), name
 
 
-def verdicts_table(verdicts: Verdicts) -> Table:
+def make_table_of_verdicts(verdicts: Verdicts) -> Table:
     """Build one row for each verdict of a cell, a group or a secondary quantity."""
-    named = sorted(verdicts.items(), key=lambda item: sort_verdicts(*item))
+    named = sorted(verdicts.items(), key=lambda item: make_sort_key_of_verdict(*item))
     rows = []
     for name, verdict in named:
         effect = words.describe_effect(verdict)
@@ -64,9 +71,9 @@ def verdicts_table(verdicts: Verdicts) -> Table:
                 effect.new,
                 effect.change,
                 effect.interval or "-",
-                words.format_runs(verdict),
-                words.adjusted_p(verdict),
-                _describe_detectable(name, verdict),
+                words.format_number_of_runs(verdict),
+                words.select_adjusted_p(verdict),
+                _describe_detectable_change(name, verdict),
             ]
         )
     head = (
@@ -76,60 +83,65 @@ def verdicts_table(verdicts: Verdicts) -> Table:
     return Table(head, rows, 7)
 
 
-def _describe_detectable(name: str, verdict: Mapping[str, Any]) -> str:
+def _describe_detectable_change(name: str, verdict: Mapping[str, Any]) -> str:
     if "visible_fraction" not in verdict:
         detectable = verdict["visible_drop"]
-        return "no drop" if detectable is None else f"a drop of {words.number(detectable)}"
+        return "no drop" if detectable is None else f"a drop of {words.format_return(detectable)}"
     detectable = verdict["visible_fraction"]
-    return "nothing" if detectable is None else quantity_of(name).loss(detectable)
+    return "nothing" if detectable is None else get_quantity_of_name(name).describe_loss(detectable)
 
 
-def returns_section(
+def make_returns_section(
     id: str, title: str, verdicts: Verdicts, runs: Mapping[str, CellRuns], command: str
 ) -> Section:
     """Build the table of verdicts, then every cell with its runs, changed ones first."""
     cells = [name for name in runs if name in verdicts or runs[name].new]
     cells.sort(
         key=lambda name: min(
-            (sort_verdicts(*v) for v in _select_cell_verdicts(name, verdicts)), default=(3, name)
+            (make_sort_key_of_verdict(*v) for v in _select_cell_verdicts(name, verdicts)),
+            default=(3, name),
         )
     )
-    views = [view_cell(name, verdicts, runs[name], command) for name in cells]
-    quiet = {name: verdict for name, verdict in verdicts.items() if _is_quiet(name, verdict)}
+    views = [make_finding_of_cell(name, verdicts, runs[name], command) for name in cells]
+    quiet = {
+        name: verdict
+        for name, verdict in verdicts.items()
+        if _is_secondary_without_change(name, verdict)
+    }
     verdicts_of_groups = {name: verdict for name, verdict in verdicts.items() if name not in quiet}
     title_ = f"{len(quiet)} verdicts on critics and what is logged that show no change"
-    stored = any(words.has_stored(verdict) for verdict in verdicts.values())
+    stored = any(words.is_from_stored_runs(verdict) for verdict in verdicts.values())
     parts = [
-        verdicts_table(verdicts_of_groups),
+        make_table_of_verdicts(verdicts_of_groups),
         [
             f"{name}: {verdict['reason']}"
             for name, verdict in verdicts_of_groups.items()
             if "cells" in verdict
         ],
-        Folded(title_, [verdicts_table(quiet)]),
+        Folded(title_, [make_table_of_verdicts(quiet)]),
         Folded("How to read these verdicts", [words.LEGEND] if stored else []),
         Grid(views, _LEGEND),
     ]
     return Section(id, title, "", parts)
 
 
-def _is_quiet(name: str, verdict: Mapping[str, Any]) -> bool:
+def _is_secondary_without_change(name: str, verdict: Mapping[str, Any]) -> bool:
     """Return whether a secondary quantity shows no change."""
-    is_secondary = quantity_of(name) not in (RETURNS, TRAINING)
+    is_secondary = get_quantity_of_name(name) not in (RETURNS, TRAINING)
     return is_secondary and verdict["verdict"] in (HOLDS, INCONCLUSIVE)
 
 
 def _select_cell_verdicts(cell: str, verdicts: Verdicts) -> list[tuple[str, Mapping[str, Any]]]:
     """Return the verdicts on a cell, that on its returns first."""
-    names = [cell, *(quantity.named(cell) for quantity in SECONDARY)]
+    names = [cell, *(quantity.make_verdict_name(cell) for quantity in SECONDARY)]
     return [(name, verdicts[name]) for name in names if name in verdicts]
 
 
-def view_cell(name: str, verdicts: Verdicts, runs: CellRuns, command: str) -> Finding:
+def make_finding_of_cell(name: str, verdicts: Verdicts, runs: CellRuns, command: str) -> Finding:
     """Build the view of one cell: its verdicts, its points, its learning curves."""
     own = _select_cell_verdicts(name, verdicts)
     word = (
-        min((verdict for verdict in own), key=lambda v: sort_verdicts(*v))[1]["verdict"]
+        min((verdict for verdict in own), key=lambda v: make_sort_key_of_verdict(*v))[1]["verdict"]
         if own
         else ""
     )
@@ -137,34 +149,35 @@ def view_cell(name: str, verdicts: Verdicts, runs: CellRuns, command: str) -> Fi
     lines = []
     for verdict_name, verdict in own:
         lines.append(
-            f"{_subject_of_verdict(verdict_name, name)}: {verdict['verdict']}. {verdict['reason']}"
+            f"{_name_subject_of_verdict(verdict_name, name)}: {verdict['verdict']}. "
+            f"{verdict['reason']}"
         )
         lines += descriptive_text.describe_distribution(verdict_name, verdict, runs)
     lines += [
-        f"Seed {run.seed} failed: {_last_line(run.failure)}" for run in runs.new if run.failure
+        f"Seed {run.seed} failed: {_get_last_line(run.failure)}" for run in runs.new if run.failure
     ]
-    command = restrict_to_cell(command, name) if runs.stored else command
+    command = restrict_command_to_cell(command, name) if runs.stored else command
     drawings = []
     for verdict_name, verdict in own:
-        quantity = quantity_of(verdict_name)
+        quantity = get_quantity_of_name(verdict_name)
         if quantity in (RETURNS, TRAINING) or verdict["verdict"] not in (HOLDS, INCONCLUSIVE):
-            drawings.append(_strip_figure(name, quantity, verdict, runs, command))
+            drawings.append(_make_figure_of_runs(name, quantity, verdict, runs, command))
     if not own:
-        drawings.append(_strip_figure(name, RETURNS, None, runs, command))
-    curves = _learning_figure(name, runs, command)
+        drawings.append(_make_figure_of_runs(name, RETURNS, None, runs, command))
+    curves = _make_figure_of_learning_curves(name, runs, command)
     return Finding(name, badge, lines, (), [*drawings, curves])
 
 
-def _subject_of_verdict(name: str, cell: str) -> str:
+def _name_subject_of_verdict(name: str, cell: str) -> str:
     return name.removeprefix(cell).strip() or RETURNS.name
 
 
-def _last_line(text: str) -> str:
+def _get_last_line(text: str) -> str:
     lines = [line for line in text.splitlines() if line.strip()]
     return lines[-1].strip() if lines else "without a message"
 
 
-def _strip_figure(
+def _make_figure_of_runs(
     name: str,
     quantity: Quantity,
     verdict: Mapping[str, Any] | None,
@@ -174,7 +187,7 @@ def _strip_figure(
     # by seed; runs after the deciding look do not count for the verdict
     judged = runs.new[: verdict["new_seeds"]] if verdict is not None else runs.new
     stored, new = (
-        [_finite_or_nan(run, quantity) for run in group] for group in (runs.stored, judged)
+        [_get_number_or_nan(run, quantity) for run in group] for group in (runs.stored, judged)
     )
     band, interval, limit = None, None, None
     mean = None if verdict is None else verdict.get("stored_mean")
@@ -190,28 +203,28 @@ def _strip_figure(
     if band is not None:
         caption += f"; shaded: published, {band[0]:g} ± {band[1]:g}"
     if limit is not None:
-        caption += f"; dashed: {words.number(limit)}, the drop that would have been detected"
+        caption += f"; dashed: {words.format_return(limit)}, the drop that would have been detected"
     if later := len(runs.new) - len(judged):
         caption += f"; {later} later runs do not count for the verdict"
     if loss := sum(math.isnan(value) for value in [*stored, *new]):
         caption += f"; {loss} without a number are not drawn"
-    drawings = figures.draw_strip(
-        Strip(stored, new, interval, limit, band, axis), _id(name, quantity.name), text
+    drawings = figures.draw_runs_as_points(
+        Strip(stored, new, interval, limit, band, axis), _make_element_id(name, quantity.name), text
     )
     rows = [
-        [origin, run.seed, words.number(value) if math.isfinite(value) else "none"]
+        [origin, run.seed, words.format_return(value) if math.isfinite(value) else "none"]
         for origin, group, values in (("stored", runs.stored, stored), ("new", judged, new))
         for run, value in zip(group, values, strict=True)
     ]
     return Figure(drawings, caption, Table(("run", "seed", axis), rows, 2), command)
 
 
-def _finite_or_nan(run: ReportedRun, quantity: Quantity) -> float:
+def _get_number_or_nan(run: ReportedRun, quantity: Quantity) -> float:
     value = run.numbers.get(quantity.name, math.nan)
     return math.nan if value is None else float(value)
 
 
-def _learning_figure(name: str, runs: CellRuns, command: str) -> Figure | None:
+def _make_figure_of_learning_curves(name: str, runs: CellRuns, command: str) -> Figure | None:
     groups = {"stored": runs.stored, "new": runs.new}
     courses = {
         label: figures.compute_quartiles([run.curve for run in item])
@@ -229,21 +242,25 @@ def _learning_figure(name: str, runs: CellRuns, command: str) -> Figure | None:
     rows = [
         [
             f"{steps:g}",
-            *(cell for course in courses.values() for cell in _quartiles_at(course, steps)),
+            *(
+                cell
+                for course in courses.values()
+                for cell in _format_quartiles_at_steps(course, steps)
+            ),
         ]
         for steps in all_steps
     ]
     head = ["steps"] + [f"{label}, {item}" for label in courses for item in ("median", "quartiles")]
-    drawings = figures.draw_learning_curves(courses, band, _id(name, "curve"), text)
+    drawings = figures.draw_learning_curves(courses, band, _make_element_id(name, "curve"), text)
     return Figure(drawings, caption, Table(head, rows, len(head)), command)
 
 
-def _quartiles_at(course: Course, steps: float) -> list[str]:
+def _format_quartiles_at_steps(course: Course, steps: float) -> list[str]:
     if steps not in course:
         return ["-", "-"]
-    low, middle, high = map(words.number, course[steps])
+    low, middle, high = map(words.format_return, course[steps])
     return [middle, f"{low} to {high}"]
 
 
-def _id(name: str, suffix: str) -> str:
+def _make_element_id(name: str, suffix: str) -> str:
     return re.sub(r"\W+", "-", f"{name} {suffix}")

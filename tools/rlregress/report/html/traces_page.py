@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from rlregress.model import explain, tones
-from rlregress.model.recorded_traces import Traced, executed_share
-from rlregress.model.upgrade_result import ChangedDetail, Culprits, select_details
+from rlregress.model.recorded_traces import Traced, compute_executed_share
+from rlregress.model.upgrade_result import ChangedDetail, Culprits, select_details_of_culprits
 from rlregress.report.html.page import Badge, Finding, Folded, Quoted, Table
 
 VERSION_TITLES = ("the old version", "the new version")
@@ -20,16 +20,21 @@ _EFFECT = {
 }
 
 
-def traces_table(traced: Sequence[Traced]) -> Table:
+def make_table_of_traces(traced: Sequence[Traced]) -> Table:
     """Return one row for each training."""
     rows = [
-        [_badge(training), training.name, training.comparison.compared, _format_share(training)]
+        [
+            _make_badge_of_training(training),
+            training.name,
+            training.comparison.compared,
+            _format_executed_share(training),
+        ]
         for training in traced
     ]
     return Table(("trace", "training", "events", "lines run"), rows, 2)
 
 
-def _badge(traced: Traced) -> Badge:
+def _make_badge_of_training(traced: Traced) -> Badge:
     if not traced.repeats:
         return Badge(traced.word, tones.UNSURE)
     if traced.comparison.verdict == "diverged":
@@ -37,12 +42,12 @@ def _badge(traced: Traced) -> Badge:
     return Badge(traced.word, tones.GOOD if traced.proved else tones.UNSURE)
 
 
-def _format_share(traced: Traced) -> str:
-    executed = executed_share(traced.new)
+def _format_executed_share(traced: Traced) -> str:
+    executed = compute_executed_share(traced.new)
     return "not measured" if executed is None else f"{executed:.0%}"
 
 
-def training_finding(
+def make_finding_of_trainings(
     group: Sequence[Traced],
     culprits: Culprits | None,
     details: Sequence[ChangedDetail],
@@ -56,16 +61,16 @@ def training_finding(
     traced = group[0]
     comparison = traced.comparison
     text = "\n".join(
-        [*traced.notes, *explain.describe_comparison(comparison, traced.old, traced.new)]
+        [*traced.notes, *explain.describe_trace_comparison(comparison, traced.old, traced.new)]
     )
     parts = [
         Quoted(text, "Both events with their values, what came before, and from where", open=True),
-        Folded(_describe_others(group), [[training.name for training in group[1:]]]),
+        Folded(_describe_other_trainings(group), [[training.name for training in group[1:]]]),
     ]
     first = comparison.first
     lines = [explain.describe_divergence(first)[0]] if first is not None else []
     lines += _describe_culprits(culprits, details)
-    return Finding(traced.name, _badge(traced), lines, (), parts, command)
+    return Finding(traced.name, _make_badge_of_training(traced), lines, (), parts, command)
 
 
 def _describe_culprits(culprits: Culprits | None, details: Sequence[ChangedDetail]) -> list[str]:
@@ -93,12 +98,12 @@ def _describe_culprits(culprits: Culprits | None, details: Sequence[ChangedDetai
         ending = f" and {len(culprits.new) - _NEW} more" if len(culprits.new) > _NEW else ""
         names = ", ".join(map(str, culprits.new[:_NEW]))
         sentences.append(f"uses functions that only one version has: {names}{ending}")
-    for detail in select_details(culprits, details):
+    for detail in select_details_of_culprits(culprits, details):
         sentences.append(f"explained by {detail.id} [{detail.scope}]: {detail.words}")
     return sentences
 
 
-def group_trainings(
+def group_trainings_by_divergence(
     traced: Sequence[Traced],
     culprits_by_training: Mapping[str, Culprits],
     details: Sequence[ChangedDetail],
@@ -124,6 +129,6 @@ def group_trainings(
     return list(groups.values())
 
 
-def _describe_others(traced: Sequence[Traced]) -> str:
+def _describe_other_trainings(traced: Sequence[Traced]) -> str:
     """Return the head of a list of the trainings after the first."""
     return f"{len(traced) - 1} more diverge at the same line, for the same reason"

@@ -20,7 +20,13 @@ from rlregress.report.html.page import (
     Step,
     Table,
 )
-from rlregress.report.trend_text import CLOSING, COLUMNS, date_of_night, shift_lines, table
+from rlregress.report.trend_text import (
+    CLOSING,
+    COLUMNS,
+    format_all_shifts,
+    format_date_of_night,
+    make_trend_table,
+)
 
 #: most histories that are drawn; the table has all
 _DRAWN = 12
@@ -34,26 +40,31 @@ _MEANING = {
 }
 
 
-def page(trend: Trend, facts: Facts) -> Page:
+def make_page_of_trend(trend: Trend, facts: Facts) -> Page:
     """Return the page of many nights."""
-    histories = Section("all", "All that was judged", "", [Table(COLUMNS, table(trend))])
-    return Page(facts, [card(trend)], [_changes_section(trend), histories], closing=CLOSING)
+    histories = Section("all", "All that was judged", "", [Table(COLUMNS, make_trend_table(trend))])
+    return Page(
+        facts,
+        [make_card_of_trend(trend)],
+        [_make_changes_section(trend), histories],
+        closing=CLOSING,
+    )
 
 
-def card(trend: Trend) -> Card:
+def make_card_of_trend(trend: Trend) -> Card:
     """Return the first screen."""
     return Card(
         f"{trend.dates[0][:10]} to {trend.dates[-1][:10]}",
         Badge(trend.verdict),
         _MEANING[trend.verdict],
         [f"{sentence[0].upper()}{sentence[1:]}." for sentence in trend.left_out],
-        shift_lines(trend),
+        format_all_shifts(trend),
         [],
-        [_upgrade_step(trend)],
+        [_make_upgrade_step(trend)],
     )
 
 
-def _upgrade_step(trend: Trend) -> Step:
+def _make_upgrade_step(trend: Trend) -> Step:
     """Return the upgrade of the version that changed where something regressed."""
     regressed = [row.shift for row in trend.changes if row.shift and row.verdict == REGRESSED]
     for name, old, new in (version for shift in regressed for version in shift.versions):
@@ -66,25 +77,28 @@ def _upgrade_step(trend: Trend) -> Step:
     return Step("Nothing: go on.")
 
 
-def _changes_section(trend: Trend) -> Section:
+def _make_changes_section(trend: Trend) -> Section:
     """Return the histories that changed, each drawn."""
     changed = [row for row in trend.changes if row.nights]
-    parts: list[object] = [shift_lines(trend)]
+    parts: list[object] = [format_all_shifts(trend)]
     for row in changed[:_DRAWN]:
-        parts += [Heading(row.name), _figure(trend, row)]
+        parts += [Heading(row.name), _make_figure_of_history(trend, row)]
     hidden = len(changed) - _DRAWN
     lead = f"{hidden} more histories changed: see the table." if hidden > 0 else ""
     return Section("changes", "What changed", lead, parts)
 
 
-def _figure(trend: Trend, row: Row) -> Figure:
+def _make_figure_of_history(trend: Trend, row: Row) -> Figure:
     shift = row.shift if row.shift and row.shift.share is not None else None
     change = (shift.night, shift.earliest, shift.latest) if shift else None
     means = dict(zip(row.nights, row.means, strict=True))
     days = [date[:10] for date in trend.dates]
     text = f"{row.name} of {len(row.nights)} nights"
-    drawn = figures.draw_nights(means, change, days, re.sub(r"\W+", "-", row.name), text)
-    rows = [[date_of_night(trend, night), words.number(mean)] for night, mean in means.items()]
+    drawn = figures.draw_nightly_means(means, change, days, re.sub(r"\W+", "-", row.name), text)
+    rows = [
+        [format_date_of_night(trend, night), words.format_return(mean)]
+        for night, mean in means.items()
+    ]
     caption = (
         "Each circle is a night; lines are levels; where it changed is upright, its 95 % interval "
         "shaded"

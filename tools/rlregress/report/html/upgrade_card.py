@@ -15,11 +15,11 @@ from rlregress.model.upgrade_result import (
     FrameworkResult,
     ScriptResult,
     Upgrade,
-    map_explanations,
+    map_entries_to_explaining_functions,
 )
 from rlregress.report.html import traces_page
 from rlregress.report.html.page import Badge, Card, Culprit, SourcePair, Step
-from rlregress.report.words import count_words, first_clauses, join_some
+from rlregress.report.words import count_words, join_first_names, select_first_clauses
 
 #: most entries of one kind
 _LISTED = 4
@@ -48,9 +48,9 @@ _STATES = {
 }
 
 
-def card(result: Upgrade, steps: Sequence[Step]) -> Card:
+def make_card_of_upgrade(result: Upgrade, steps: Sequence[Step]) -> Card:
     """Return the card of the whole upgrade."""
-    changes = _list_changes(result)
+    changes = _list_culprit_changes(result)
     explained = {key for change in changes for key in change.entries}
     unexplained = [e for e in result.entries if e.counts and (e.framework, e.name) not in explained]
     return Card(
@@ -60,12 +60,12 @@ def card(result: Upgrade, steps: Sequence[Step]) -> Card:
         # a sentence of ``cut`` stands for all entries for which there was no time
         [
             *result.cut,
-            *_list_not_checked([e for e in result.entries if e.counts and not e.is_late]),
+            *_list_unchecked_changes([e for e in result.entries if e.counts and not e.is_late]),
         ],
-        [*_describe_differing(unexplained), *_describe_accepted(result.entries)],
+        [*_describe_differences_by_kind(unexplained), *_describe_accepted_entries(result.entries)],
         steps=steps,
         share=result.judgement.share,
-        culprits=[change.culprit() for change in changes],
+        culprits=[change.make_culprit() for change in changes],
         wide=True,
     )
 
@@ -106,13 +106,13 @@ class _Change:
             if isinstance(training, Traced) and training.name in self.names
         ]
 
-    def culprit(self) -> Culprit:
+    def make_culprit(self) -> Culprit:
         """Return it as a card shows it."""
         function, hunk = self.function, self.result.hunks.get(self.function)
         line = (hunk and hunk.first_changed_line) or int(function.place.rpartition(":")[2])
         source = None
         if hunk is not None and hunk.differing:
-            source = SourcePair(hunk.shortened(_ROWS), traces_page.VERSION_TITLES)
+            source = SourcePair(hunk.shorten_hunk(_ROWS), traces_page.VERSION_TITLES)
         effects = [*self._describe_trainings(), *self._describe_other_effects()]
         return Culprit(f"{function.name}, {function.file}:{line}", effects, source)
 
@@ -125,15 +125,15 @@ class _Change:
                 yield f"{name}: {detail.words}"
         for own in self.result.executions:
             if own.function == self.function and own.calls is not None and own.calls.arguments:
-                yield first_clauses(str(own.calls), _LONGEST)
+                yield select_first_clauses(str(own.calls), _LONGEST)
 
     def _describe_trainings(self) -> Iterator[str]:
         groups: dict[tuple[str, str], list[Traced]] = {}
         for traced in self.trainings:
             how = _describe_evidence(self.result.culprits[traced.name])
-            groups.setdefault((how, _differs(traced)), []).append(traced)
+            groups.setdefault((how, _describe_number_of_differing(traced)), []).append(traced)
         for (how, differs), group in groups.items():
-            names = join_some([traced.name for traced in group], 3)
+            names = join_first_names([traced.name for traced in group], 3)
             first = group[0].comparison.first
             meaning = explain.describe_divergence(first)[0].partition(": ")[2] if first else ""
             meaning += (
@@ -152,18 +152,18 @@ def _describe_evidence(culprits: Culprits) -> str:
     return "the first difference is in it"
 
 
-def _differs(traced: Traced) -> str:
+def _describe_number_of_differing(traced: Traced) -> str:
     return "differs by rounding only" if traced.word == "close" else traced.word
 
 
-def _list_changes(result: Upgrade) -> list[_Change]:
+def _list_culprit_changes(result: Upgrade) -> list[_Change]:
     """Return changed functions by which something differs; those of most trainings first."""
     parts: list[FrameworkResult | ScriptResult] = [*result.frameworks]
     parts += [result.script] if result.script is not None else []
     changes: list[_Change] = []
     for part in parts:
         own: dict[Changed, _Change] = {}
-        for name, (function, *_) in map_explanations(part).items():
+        for name, (function, *_) in map_entries_to_explaining_functions(part).items():
             own.setdefault(function, _Change(function, part)).names.append(name)
         changes += own.values()
     return sorted(changes, key=lambda change: -len(change.trainings))
@@ -172,46 +172,46 @@ def _list_changes(result: Upgrade) -> list[_Change]:
 # -- everything else -------------------------------------------------------------------------------
 
 
-def _describe_differing(entries: Iterable[Entry]) -> list[str]:
+def _describe_differences_by_kind(entries: Iterable[Entry]) -> list[str]:
     """Describe differences without a culprit, the worst first, one line per kind."""
     own = [entry for entry in entries if entry.state in model.DIFFERENT]
     own.sort(key=lambda entry: model.ORDER.index(entry.verdict))
     groups: dict[tuple[str, str], list[Entry]] = {}
     for entry in own:
-        groups.setdefault((_kind(entry), entry.state), []).append(entry)
+        groups.setdefault((_name_kind_of_entry(entry), entry.state), []).append(entry)
     return [
         line
         for (kind, state), group in groups.items()
-        for line in _describe_group(kind, state, group)
+        for line in _describe_entries_of_kind(kind, state, group)
     ]
 
 
-def _kind(entry: Entry) -> str:
+def _name_kind_of_entry(entry: Entry) -> str:
     """Return the kind of an entry. A requirement that is no longer installed is a package."""
-    gone = entry.kind == model.REQUIREMENT and model.is_gone(entry)
+    gone = entry.kind == model.REQUIREMENT and model.is_requirement_gone(entry)
     return model.PACKAGE if gone else entry.kind
 
 
-def _describe_group(kind: str, state: str, group: Sequence[Entry]) -> list[str]:
+def _describe_entries_of_kind(kind: str, state: str, group: Sequence[Entry]) -> list[str]:
     template = _JOINED.get(kind) or (
         _STATES.get(state) if kind in (*model.CODE, model.TRAINING, model.SCRIPT) else None
     )
     names = list(dict.fromkeys(entry.short for entry in group))
     if template is not None and not (state == model.DIFFERS and group[0].reason):
         text = template.format(count_words(len(names), kind).replace("bodys", "bodies"))
-        return [f"{text}: {join_some(names, _LISTED)}"]
-    lines = [_describe_entry(entry) for entry in group[:_LISTED]]
+        return [f"{text}: {join_first_names(names, _LISTED)}"]
+    lines = [_describe_entry_with_reason(entry) for entry in group[:_LISTED]]
     hidden = len(group) - _LISTED
     return lines + ([f"{hidden} more of kind {kind}"] if hidden > 0 else [])
 
 
-def _describe_entry(entry: Entry) -> str:
+def _describe_entry_with_reason(entry: Entry) -> str:
     """Describe an entry and the reason of its state."""
     summary = entry.summary if entry.summary != "changed" else ""
     fails = entry.state if entry.state == model.NEW_FAILS else ""
     standing = f"({entry.standing})" if entry.standing else ""
     text = " ".join(filter(None, (summary, standing)))
-    why = first_clauses(entry.reason, _LONGEST)
+    why = select_first_clauses(entry.reason, _LONGEST)
     return ": ".join(filter(None, (_name_entry(entry), fails, text, why)))
 
 
@@ -220,12 +220,12 @@ def _name_entry(entry: Entry) -> str:
     return f"{entry.kind} {entry.short}{place}"
 
 
-def _describe_accepted(entries: Iterable[Entry]) -> list[str]:
+def _describe_accepted_entries(entries: Iterable[Entry]) -> list[str]:
     names = [entry.short for entry in entries if entry.accepted]
-    return [f"{len(names)} accepted: {join_some(names, _LISTED)}"] if names else []
+    return [f"{len(names)} accepted: {join_first_names(names, _LISTED)}"] if names else []
 
 
-def _list_not_checked(entries: Iterable[Entry]) -> list[str]:
+def _list_unchecked_changes(entries: Iterable[Entry]) -> list[str]:
     """List changes that nothing executed and compared, the most important first."""
     own = [entry for entry in entries if entry.state in model.INCOMPLETE]
     # code that ran in part is more likely to be used than code that never ran
@@ -234,7 +234,7 @@ def _list_not_checked(entries: Iterable[Entry]) -> list[str]:
 
 
 def _describe_unchecked_entry(entry: Entry) -> str:
-    line = _describe_entry(entry)
+    line = _describe_entry_with_reason(entry)
     if line != _name_entry(entry):
         return line
     note = entry.notes[0].partition(" (")[0] if entry.notes else ""

@@ -11,12 +11,12 @@ from dataclasses import replace
 from rlregress.model import differences as model
 from rlregress.model import tones
 from rlregress.model.code import Hunk
-from rlregress.model.detail_answers import variant_words
+from rlregress.model.detail_answers import describe_variant
 from rlregress.model.differences import DOCUMENTED, VIOLATED, Entry
 from rlregress.model.recorded_traces import (
     NotTraced,
-    describe_label,
-    format_ranges,
+    describe_version_label,
+    format_line_ranges,
     list_missed_lines,
 )
 from rlregress.model.upgrade_result import (
@@ -35,7 +35,7 @@ from rlregress.model.upgrade_result import (
     ScriptNames,
     ScriptResult,
     Upgrade,
-    group_details,
+    group_details_by_functions,
 )
 from rlregress.model.verdict import COULD_NOT_JUDGE, INCONCLUSIVE, REGRESSED
 from rlregress.report.html import returns_page, traces_page, upgrade_card
@@ -52,7 +52,7 @@ from rlregress.report.html.page import (
     Step,
     Table,
 )
-from rlregress.report.words import count_words, join_some
+from rlregress.report.words import count_words, join_first_names
 
 #: options that choose among trainings
 _OF_TRAININGS = ("--algorithm", "--scenario")
@@ -86,18 +86,20 @@ _TITLES = {
 _STANDING = {DOCUMENTED: tones.GOOD, VIOLATED: tones.BAD, UNDOCUMENTED: tones.OTHER}
 
 
-def cards(result: Upgrade, facts: Facts) -> list[Card]:
+def make_cards_of_upgrade(result: Upgrade, facts: Facts) -> list[Card]:
     """Return the cards of the first screen: the upgrade, then its parts, the worst first."""
     parts: list[FrameworkResult | ScriptResult] = [*result.frameworks]
     parts += [result.script] if result.script is not None else []
     parts.sort(key=lambda part: model.ORDER.index(part.verdict))
     part_cards = [
-        _framework_card(result, part)
+        _make_framework_card(result, part)
         if isinstance(part, FrameworkResult)
-        else _script_card(result, part)
+        else _make_script_card(result, part)
         for part in parts
     ]
-    overall_card = upgrade_card.card(result, _list_steps(result, facts.command))
+    overall_card = upgrade_card.make_card_of_upgrade(
+        result, _list_next_steps(result, facts.command)
+    )
     if len(part_cards) > 1 or not part_cards:
         return [overall_card, *part_cards]
     (only,) = part_cards
@@ -106,26 +108,30 @@ def cards(result: Upgrade, facts: Facts) -> list[Card]:
     return [replace(overall_card, title=only.title, matters=only.matters, not_judged=not_judged)]
 
 
-def page(result: Upgrade, facts: Facts) -> Page:
+def make_page_of_upgrade(result: Upgrade, facts: Facts) -> Page:
     """Return the page of an upgrade."""
     sections = [
         Section("cut", "Not checked in time", "The command stopped at its time limit; extend it "
                 "with --minutes.", [result.cut]),
         Section("not-checked", "Not checked, whatever differs", "", [result.not_checked]),
-        _entries_section(result),
+        _make_entries_section(result),
     ]  # fmt: skip
     for framework in result.frameworks:
         name = framework.title if len(result.frameworks) > 1 else ""
-        sections += _framework_sections(framework, name, facts.command)
+        sections += _make_framework_sections(framework, name, facts.command)
     if result.script is not None:
         sections.append(
-            Section("script", "Script", "", _script_parts(result.script, facts.command))
+            Section("script", "Script", "", _make_parts_of_script(result.script, facts.command))
         )
-    sections += [_costs_section(result), _not_executed_section(result), _versions_section(result)]
-    return Page(facts, cards(result, facts), sections)
+    sections += [
+        _make_costs_section(result),
+        _make_not_executed_section(result),
+        _make_versions_section(result),
+    ]
+    return Page(facts, make_cards_of_upgrade(result, facts), sections)
 
 
-def title(result: Upgrade) -> str:
+def format_upgrade_title(result: Upgrade) -> str:
     """Return both versions and the verdict."""
     old, new = result.old.text, result.new.text
     return f"{old} → {new}: {result.verdict}"
@@ -134,7 +140,7 @@ def title(result: Upgrade) -> str:
 # -- the first screen ------------------------------------------------------------------------------
 
 
-def _framework_card(result: Upgrade, framework: FrameworkResult) -> Card:
+def _make_framework_card(result: Upgrade, framework: FrameworkResult) -> Card:
     """Build the card of one framework; its changes are on the card of the upgrade."""
     old_versions, new_versions = framework.versions
     changed_versions = [
@@ -142,20 +148,20 @@ def _framework_card(result: Upgrade, framework: FrameworkResult) -> Card:
         for name, v in new_versions.items()
         if old_versions.get(name) != v
     ]
-    judgement = framework.judgement.as_part(result.verdict)
+    judgement = framework.judgement.judge_as_part(result.verdict)
     same = "the same versions" if old_versions and new_versions else "versions not read"
     return Card(
         f"{framework.title}: {', '.join(changed_versions) or same}",
         Badge(judgement.verdict),
         # with a single part, this is the reason of the whole upgrade
         judgement.first_reason if judgement.headline != result.judgement.headline else "",
-        list(_describe_untrained(framework)),
+        list(_describe_algorithms_without_returns(framework)),
         matters=list(_describe_consequences(framework)),
         share=judgement.share,
     )
 
 
-def _describe_untrained(framework: FrameworkResult) -> Iterable[str]:
+def _describe_algorithms_without_returns(framework: FrameworkResult) -> Iterable[str]:
     """Describe the algorithms with differing trainings whose returns were not judged."""
     trained = [] if framework.returns is None else framework.to_train
     unexecuted = {name.partition(" ")[0] for name in framework.same_code}
@@ -190,7 +196,7 @@ def _describe_consequences(framework: FrameworkResult) -> Iterable[str]:
             yield f"{detail.id}: {detail.consequence}"
 
 
-def _list_steps(result: Upgrade, command: str) -> list[Step]:
+def _list_next_steps(result: Upgrade, command: str) -> list[Step]:
     """Return the next steps. "Nothing to do" is said only if the verdict is unchanged."""
     verdict = result.verdict
     if verdict == model.UNCHANGED:
@@ -206,7 +212,7 @@ def _list_steps(result: Upgrade, command: str) -> list[Step]:
         text = "Read the lines that changed: a formula is no longer the documented one."
         steps.append(Step(text))
     elif culprits and verdict != model.NEW_FAILS:
-        named = join_some(culprits, 3)
+        named = join_first_names(culprits, 3)
         steps.append(Step(f"Read the change of {named}: is it what the release notes say?"))
     elif not steps and any(e.state in model.DIFFERENT and e.counts for e in result.entries):
         steps.append(Step("Read what differs: is it what the release notes say?"))
@@ -233,7 +239,7 @@ def _suggest_packages(result: Upgrade) -> Iterable[Step]:
         names = list(dict.fromkeys(entry.name for entry in gone))
         yield Step(
             f"Install {' and '.join(names)}, which the new version no longer does, if you use "
-            f"{join_some(list(users), 4)}:",
+            f"{join_first_names(list(users), 4)}:",
             f"pip install {' '.join(names)}",
         )
 
@@ -247,13 +253,16 @@ def _suggest_about_error(result: Upgrade, command: str) -> Step:
     text = f"{error.name} ends in {error.reason}."
     missing_names = _list_missing_packages(result)
     if missing_names:
-        judged = f"{returns_page.drop_options(command, '--lend')} --lend {','.join(missing_names)}"
+        judged = (
+            f"{returns_page.drop_options_of_command(command, '--lend')} --lend "
+            f"{','.join(missing_names)}"
+        )
         names = ", ".join(missing_names)
         return Step(f"{text} Install {names}, which the new version no longer does; to judge the "
                     "rest:", judged)  # fmt: skip
     culprits = [f"{e.short} ({e.summary}, {e.file}:{e.line})" for e in failing if e.culprit]
     if culprits:
-        text += f" It does not with the old code of {join_some(culprits, 3)}."
+        text += f" It does not with the old code of {join_first_names(culprits, 3)}."
     own = "Change that line" if error.kind == model.SCRIPT else "Do not upgrade yet"
     return Step(f"{text} {own}, or report it upstream.")
 
@@ -262,7 +271,7 @@ def _suggest_about_gone_names(result: Upgrade) -> Iterable[Step]:
     """Suggest what to do about names that are gone, and where a script has them."""
     names = result.script.names if result.script is not None else None
     gone = [e for e in result.entries if e.kind == model.PUBLIC and e.state == model.DIFFERS]
-    named = join_some([entry.short for entry in gone if entry.counts], 3)
+    named = join_first_names([entry.short for entry in gone if entry.counts], 3)
     if names is not None and (names.lines or (named and result.verdict != model.NEW_FAILS)):
         yield Step(_describe_script_names(names, named))
     elif names is None and named and result.verdict != model.NEW_FAILS:
@@ -275,15 +284,15 @@ def _describe_script_names(names: ScriptNames, named: str) -> str:
     Args:
         named: what is gone or incompatible, in words.
     """
-    unread = f"; {join_some(list(names.unread))} could not be read" if names.unread else ""
+    unread = f"; {join_first_names(list(names.unread))} could not be read" if names.unread else ""
     if names.lines:
         lines = [f"{line.file}:{line.line} {line.text} ({line.why})" for line in names.lines]
         verb = "names" if len(lines) == 1 else "name"
         return (
             f"Change {count_words(len(lines), 'line')} that {verb} what is gone or incompatible: "
-            f"{join_some(lines, 3)}{unread}."
+            f"{join_first_names(lines, 3)}{unread}."
         )
-    files = join_some(list(names.files), 4) or "the script"
+    files = join_first_names(list(names.files), 4) or "the script"
     verb = "name" if len(names.files) > 1 else "names"
     return (
         f"Search your other code: {files} {verb} nothing of what is gone or incompatible "
@@ -306,13 +315,13 @@ def _suggest_about_unfinished(unfinished: Sequence[Entry], result: Upgrade, comm
         unfinished: entries that count and were not fully checked.
     """
     if result.cut:
-        longer_command = returns_page.drop_options(command, "--minutes")
+        longer_command = returns_page.drop_options_of_command(command, "--minutes")
         return Step("Give it more time, which goes on with what was recorded:", longer_command)
     pieces = [entry for entry in unfinished if entry.kind in model.CHANGES]
     if not pieces:
-        names = join_some([entry.short for entry in unfinished], 3)
+        names = join_first_names([entry.short for entry in unfinished], 3)
         return Step(f"Read why {count_words(len(unfinished), 'check')} gave no result: {names}.")
-    idle = model.list_idle_packages(result.entries)
+    idle = model.list_packages_without_comparison(result.entries)
     idle_text = f" of {', '.join(idle)}" if idle else ""
     were = "was" if len(pieces) == 1 else "were"
     text = (
@@ -324,20 +333,21 @@ def _suggest_about_unfinished(unfinished: Sequence[Entry], result: Upgrade, comm
     given_arguments = shlex.split(command)
     if "--scenario" in given_arguments and "--script" not in given_arguments and not foreign:
         return Step(
-            f"{text} trace every scenario:", returns_page.drop_options(command, "--scenario")
+            f"{text} trace every scenario:",
+            returns_page.drop_options_of_command(command, "--scenario"),
         )
-    is_whole = returns_page.drop_options(
-        returns_page.drop_options(command, "--algorithm"), "--script"
+    is_whole = returns_page.drop_options_of_command(
+        returns_page.drop_options_of_command(command, "--algorithm"), "--script"
     )
     return Step(
         f"{text} if you use any, trace a script that does:", f"{is_whole} --script yours.py"
     )
 
 
-def _script_card(result: Upgrade, script: ScriptResult) -> Card:
+def _make_script_card(result: Upgrade, script: ScriptResult) -> Card:
     training = script.training
     text = str(training) if isinstance(training, NotTraced) else training.word
-    own = script.judgement.as_part(result.verdict)
+    own = script.judgement.judge_as_part(result.verdict)
     sentence = f"{text[0].upper()}{text[1:]}. {own.first_reason}"
     return Card(training.name, Badge(own.verdict), sentence, share=own.share)
 
@@ -345,7 +355,7 @@ def _script_card(result: Upgrade, script: ScriptResult) -> Card:
 # -- below -----------------------------------------------------------------------------------------
 
 
-def _entries_section(result: Upgrade) -> Section:
+def _make_entries_section(result: Upgrade) -> Section:
     """Return all entries that differ, folded by file, and counts of the others."""
     parts: list[object] = [[f"Accepted, but no entry has this key any more: {key}"
                             for key in result.stale]]  # fmt: skip
@@ -357,7 +367,7 @@ def _entries_section(result: Upgrade) -> Section:
             for listed_entry in of_title:
                 files.setdefault(listed_entry.file or listed_entry.kind, []).append(listed_entry)
             parts += [
-                Folded(f"{file} ({len(of_file)})", [_table(of_file)])
+                Folded(f"{file} ({len(of_file)})", [_make_table_of_entries(of_file)])
                 for file, of_file in files.items()
             ]
     lead = (
@@ -371,43 +381,48 @@ def group_by_title(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
     lists: dict[str, list[Entry]] = {}
     for entry in entries:
         title = (
-            model.title_of_unexecuted(entry) if entry.state == model.NEVER else _TITLES[entry.state]
+            model.title_unexecuted_entries(entry)
+            if entry.state == model.NEVER
+            else _TITLES[entry.state]
         )
         lists.setdefault(title, []).append(entry)
     return lists
 
 
-def _notes(entry: Entry) -> list[str]:
+def _get_shown_notes(entry: Entry) -> list[str]:
     accepted = [f"accepted: {entry.accepted}"] if entry.accepted else []
     return [*filter(None, [entry.standing]), *accepted, *entry.notes[:4]]
 
 
-def _table(entries: Sequence[Entry]) -> Table:
+def _make_table_of_entries(entries: Sequence[Entry]) -> Table:
     rows = [
         [entry.kind, entry.name if entry.kind not in model.CODE else entry.short, entry.summary,
-         entry.reason or join_some(list(entry.by), 4), "; ".join(_notes(entry)), entry.key]
+         entry.reason or join_first_names(list(entry.by), 4), "; ".join(_get_shown_notes(entry)),
+         entry.key]
         for entry in entries
     ]  # fmt: skip
     return Table(("kind", "name", "difference", "why, or by what", "notes", "key"), rows)
 
 
-def _framework_sections(framework: FrameworkResult, name: str, command: str) -> list[Section]:
+def _make_framework_sections(framework: FrameworkResult, name: str, command: str) -> list[Section]:
     key, title_suffix = re.sub(r"\W+", "-", framework.name), f" of {name}" if name else ""
     details = framework.details
     probed = f"{len(details.changed)} of {details.probed_count} that were probed on both versions."
     sections = [
         Section(f"not-asked-{key}", f"Not compared{title_suffix}", "",
-                _not_probed_parts(framework)),
+                _make_parts_of_unprobed_details(framework)),
         Section(f"details-{key}", f"Details that differ{title_suffix}", probed,
-                _details_parts(framework)),
-        Section(f"traces-{key}", f"Traces{title_suffix}", "", _traces_parts(framework, command)),
+                _make_parts_of_changed_details(framework)),
+        Section(f"traces-{key}", f"Traces{title_suffix}", "",
+        _make_parts_of_traces(framework, command)),
         Section(f"code-{key}", f"Source of what differs{title_suffix}",
                 "What nothing has executed comes first, "
-                "folded.", [*_code_parts(framework), *_calls(framework)]),
+                "folded.",
+                [*_make_parts_of_changed_code(framework), *_make_parts_of_direct_calls(framework)]),
     ]  # fmt: skip
     if framework.returns is not None:
         title_ = f"Returns of the new version{title_suffix}"
-        section = returns_page.returns_section(
+        section = returns_page.make_returns_section(
             f"returns-{key}", title_, framework.returns.verdicts, framework.returns.runs,
             f"rlregress check --framework {framework.name.partition('@')[0]}",
         )  # fmt: skip
@@ -417,14 +432,14 @@ def _framework_sections(framework: FrameworkResult, name: str, command: str) -> 
     return sections
 
 
-def _not_probed_parts(framework: FrameworkResult) -> list[object]:
+def _make_parts_of_unprobed_details(framework: FrameworkResult) -> list[object]:
     kinds: Counter[tuple[str, str, str]] = Counter()
     for missing in framework.details.not_probed:
         is_known = missing.why == ERROR and missing.error_origin in (SUITE, FRAMEWORK)
         why = _WHY[missing.error_origin if is_known else missing.why]
         place = f" ({missing.place})" if missing.place else ""
         kinds[missing.label, why, f"{missing.text}{place}"] += 1
-    rows = [[describe_label(label), why, text, count]
+    rows = [[describe_version_label(label), why, text, count]
             for (label, why, text), count in kinds.most_common()]  # fmt: skip
     absent = [
         f"{missing.id} [{missing.scope}]: {missing.text}" for missing in framework.details.absent
@@ -435,36 +450,38 @@ def _not_probed_parts(framework: FrameworkResult) -> list[object]:
     ]
 
 
-def _details_parts(framework: FrameworkResult) -> list[object]:
+def _make_parts_of_changed_details(framework: FrameworkResult) -> list[object]:
     changed = [execution.function for execution in framework.executions]
     elements: list[object] = []
-    for finding in group_details(framework.details.changed, changed):
+    for finding in group_details_by_functions(framework.details.changed, changed):
         hunks = [framework.hunks[f] for f in finding.functions[:2] if f in framework.hunks]
         for number, detail in enumerate(finding.details):
             # details with one culprit have one source
-            elements.append(_detail_finding(framework, detail, hunks if number == 0 else []))
+            elements.append(
+                _make_finding_of_detail(framework, detail, hunks if number == 0 else [])
+            )
     return elements
 
 
-def _detail_finding(
+def _make_finding_of_detail(
     framework: FrameworkResult, detail: ChangedDetail, hunks: Sequence[Hunk]
 ) -> Finding:
     stands = framework.standing.get((detail.id, detail.scope), UNDOCUMENTED)
     documented = framework.documented.get((detail.id, detail.scope), ())
-    lines = [detail.question, *filter(None, [detail.consequence]), *detail.numbers()]
+    lines = [detail.question, *filter(None, [detail.consequence]), *detail.describe_numbers()]
     lines += [f"Documented: {'; '.join(documented)}"] if documented else []
     return Finding(
         f"{detail.id} [{detail.scope}]",
         Badge(stands, _STANDING[stands]),
         [line for line in lines if line],
-        [(label, variant_words(answer.text), meaning)
+        [(label, describe_variant(answer.text), meaning)
          for label, answer, meaning in zip(
              traces_page.VERSION_TITLES, (detail.old, detail.new), detail.meanings, strict=True)],
         [SourcePair(hunk, traces_page.VERSION_TITLES) for hunk in hunks],
     )  # fmt: skip
 
 
-def _traces_parts(framework: FrameworkResult, command: str) -> list[object]:
+def _make_parts_of_traces(framework: FrameworkResult, command: str) -> list[object]:
     shown = [
         t for t in framework.traced if t.comparison.verdict != "equal" or t.plain or not t.repeats
     ]
@@ -472,16 +489,16 @@ def _traces_parts(framework: FrameworkResult, command: str) -> list[object]:
     differing = [t for t in shown if t.comparison.verdict != "equal" or not t.repeats]
     absent = [str(training) for training in framework.not_traced if not training.counts]
     return [
-        traces_page.traces_table(shown),
+        traces_page.make_table_of_traces(shown),
         Folded(f"Equal to the bit: {count_words(len(equal), 'scenario')}", [equal]),
         Folded(f"Not traced, as no code that differs is run: {len(framework.same_code)}",
                [list(framework.same_code)]),
         *(
-            traces_page.training_finding(
+            traces_page.make_finding_of_trainings(
                 group, framework.culprits.get(group[0].name), framework.details.changed,
-                _training_command(command, group[0].name),
+                _make_command_of_training(command, group[0].name),
             )
-            for group in traces_page.group_trainings(
+            for group in traces_page.group_trainings_by_divergence(
                 differing, framework.culprits, framework.details.changed
             )
         ),
@@ -489,14 +506,14 @@ def _traces_parts(framework: FrameworkResult, command: str) -> list[object]:
     ]  # fmt: skip
 
 
-def _training_command(command: str, training: str) -> str:
+def _make_command_of_training(command: str, training: str) -> str:
     """Return the command of an upgrade, restricted to one training."""
     algorithm, _, scenario = training.partition(" ")
-    shortened = returns_page.drop_options(command, *_OF_TRAININGS)
+    shortened = returns_page.drop_options_of_command(command, *_OF_TRAININGS)
     return f"{shortened} --algorithm {algorithm} --scenario {shlex.quote(scenario or 'none')}"
 
 
-def _code_parts(framework: FrameworkResult) -> list[object]:
+def _make_parts_of_changed_code(framework: FrameworkResult) -> list[object]:
     idle = {entry.name for entry in framework.unexecuted if not entry.ran}
     parts: list[object] = []
     for heading, is_executed in (("Never executed", False), ("Executed", True)):
@@ -515,28 +532,28 @@ def _code_parts(framework: FrameworkResult) -> list[object]:
     return parts
 
 
-def _calls(part: FrameworkResult | ScriptResult) -> list[object]:
+def _make_parts_of_direct_calls(part: FrameworkResult | ScriptResult) -> list[object]:
     """Describe differences in direct calls."""
     calls = [f"{execution.function}: {execution.calls}" for execution in part.executions
              if execution.calls is not None and execution.calls.arguments]  # fmt: skip
     return [Heading("Functions that differ when they are called directly"), calls]
 
 
-def _script_parts(result: ScriptResult, command: str) -> list[object]:
+def _make_parts_of_script(result: ScriptResult, command: str) -> list[object]:
     lines = result.names.lines if result.names is not None else ()
     parts: list[object] = [
         Heading("Lines that name what is gone or incompatible"),
         [f"{line.file}:{line.line} {line.text}: {line.why}" for line in lines],
-        *_calls(result),
+        *_make_parts_of_direct_calls(result),
     ]
     if isinstance(result.training, NotTraced):
         return [[str(result.training)], *parts]
     culprits = result.culprits.get(result.training.name)
-    finding = traces_page.training_finding([result.training], culprits, (), command)
-    return [traces_page.traces_table([result.training]), finding, *parts]
+    finding = traces_page.make_finding_of_trainings([result.training], culprits, (), command)
+    return [traces_page.make_table_of_traces([result.training]), finding, *parts]
 
 
-def _costs_section(result: Upgrade) -> Section:
+def _make_costs_section(result: Upgrade) -> Section:
     rows = [
         [cost.name, cost.ratio, cost.turns,
          f"{cost.memory[0]:.0f} -> {cost.memory[1]:.0f}{', larger' if cost.larger else ''}"]
@@ -549,9 +566,10 @@ def _costs_section(result: Upgrade) -> Section:
     return Section("costs", "Time and memory", lead, [Table(head, rows)])
 
 
-def _not_executed_section(result: Upgrade) -> Section:
+def _make_not_executed_section(result: Upgrade) -> Section:
     rows = [
-        [file, format_ranges(numbers)] for file, numbers in list_missed_lines(result.traced).items()
+        [file, format_line_ranges(numbers)]
+        for file, numbers in list_missed_lines(result.traced).items()
     ]
     excluded = [f"{branch.file}:{branch.line} {branch.summary}" for branch in result.one_way]
     parts = [
@@ -562,7 +580,7 @@ def _not_executed_section(result: Upgrade) -> Section:
     return Section("not-reached", "What the traces did not execute", lead, parts)
 
 
-def _versions_section(result: Upgrade) -> Section:
+def _make_versions_section(result: Upgrade) -> Section:
     rows = [[name, old, new] for name, (old, new) in result.differing.items()]
     parts = [
         [line.strip() for version in (result.old, result.new) for line in version.lines],

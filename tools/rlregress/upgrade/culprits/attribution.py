@@ -9,13 +9,13 @@ from dataclasses import replace
 from packaging.version import InvalidVersion, Version
 
 from rlregress.catalogue import expectations
-from rlregress.catalogue.implementation import load_all_documented
+from rlregress.catalogue.implementation import load_all_expectations
 from rlregress.check import source_links
-from rlregress.check.source_diff import diff_texts
+from rlregress.check.source_diff import diff_two_texts
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.model.code import Changed, Hunk
-from rlregress.model.detail_answers import variant_words
+from rlregress.model.detail_answers import describe_variant
 from rlregress.model.differences import DOCUMENTED, VIOLATED
 from rlregress.model.recorded_traces import VERSIONS
 from rlregress.model.upgrade_result import (
@@ -24,16 +24,16 @@ from rlregress.model.upgrade_result import (
     ChangedDetail,
     Culprits,
     PieceExecution,
-    group_details,
+    group_details_by_functions,
 )
-from rlregress.source import read_text
+from rlregress.source import read_source_text
 from rlregress.upgrade.differences import changed_statements
 
 
-def describe_documentation(adapter: Adapter, detail: ChangedDetail, version: str) -> str:
+def describe_whether_documented(adapter: Adapter, detail: ChangedDetail, version: str) -> str:
     """Describe how the new variant of a detail compares with the documented one."""
     with contextlib.suppress(UserError, InvalidVersion):
-        row = expectations.filter_by_version(load_all_documented(adapter), version).get(
+        row = expectations.filter_by_version(load_all_expectations(adapter), version).get(
             (detail.id, detail.scope)
         )
         if row is None:
@@ -48,33 +48,35 @@ def describe_documentation(adapter: Adapter, detail: ChangedDetail, version: str
 def find_cells_of_other_versions(adapter: Adapter, *versions: str) -> set[tuple[str, str]]:
     """Return (detail, scope) pairs that are documented, but of none of these versions."""
     with contextlib.suppress(UserError, InvalidVersion):
-        rows = load_all_documented(adapter)
+        rows = load_all_expectations(adapter)
         documented_rows = [expectations.filter_by_version(rows, version) for version in versions]
         return {(row.id, row.scope) for row in rows}.difference(*documented_rows)
     return set()
 
 
-def find_documented(adapter: Adapter, detail: ChangedDetail) -> list[str]:
+def list_documented_variants(adapter: Adapter, detail: ChangedDetail) -> list[str]:
     """Return the documented variants of a changed detail: since when, why, and where."""
     sentences = []
     with contextlib.suppress(UserError):
         rows = [
-            r for r in load_all_documented(adapter) if (r.id, r.scope) == (detail.id, detail.scope)
+            r
+            for r in load_all_expectations(adapter)
+            if (r.id, r.scope) == (detail.id, detail.scope)
         ]
         for row in sorted(rows, key=lambda row: Version(row.since)):
             if row.variant in (detail.old.variant, detail.new.variant):
                 until = f" until {row.until}" if row.until else ""
                 remarks = [part for part in (row.note or row.deviation, row.upstream) if part]
                 after = f": {' '.join(remarks).rstrip('.')}" if remarks else ""
-                sentences.append(f"{variant_words(row.variant)} since {row.since}{until}{after}")
+                sentences.append(f"{describe_variant(row.variant)} since {row.since}{until}{after}")
     return sentences
 
 
-def _split_both_texts(function: Changed) -> list[list[str]]:
+def _split_both_versions_into_lines(function: Changed) -> list[list[str]]:
     """Return the lines of a function on either version."""
     texts = []
     for path, own in zip(function.paths, (function.old, function.new), strict=True):
-        lines = read_text(path).split("\n") if path is not None else []
+        lines = read_source_text(path).split("\n") if path is not None else []
         texts.append(lines[own.first - 1 : own.last] if own is not None else [])
     return texts
 
@@ -87,10 +89,10 @@ def _make_line_ranking(function: Changed, executed: ExecutedLines) -> Callable[[
     """Rank lines of the new version: 0: they differ in effect, and ran; 2: they do the same."""
     # what one version alone has is one difference, and has nothing to be ranked
     both = None not in (function.old, function.new)
-    spans = changed_statements.difference(function).spans if both else ()
+    spans = changed_statements.find_differing_statements(function).spans if both else ()
     executed_lines = executed.get(function.file, ())
 
-    def rank(begin: int, end: int) -> int:
+    def rank_lines(begin: int, end: int) -> int:
         # what only the old version has stands between two lines
         low, high = (begin, end - 1) if end > begin else (begin - 1, begin)
         own = [(first, last) for first, last in spans if first <= high and last >= low]
@@ -102,26 +104,28 @@ def _make_line_ranking(function: Changed, executed: ExecutedLines) -> Callable[[
             else 1
         )
 
-    return rank
+    return rank_lines
 
 
-def pair_lines(functions: Iterable[Changed], executed: ExecutedLines) -> dict[Changed, Hunk]:
+def collect_differing_lines(
+    functions: Iterable[Changed], executed: ExecutedLines
+) -> dict[Changed, Hunk]:
     """Return function -> its lines that differ between the versions, with lines around them."""
     hunks = {}
     for function in dict.fromkeys(functions):
-        old_text, new_text = _split_both_texts(function)
+        old_text, new_text = _split_both_versions_into_lines(function)
         first = [own.first if own is not None else 1 for own in (function.old, function.new)]
         rank = _make_line_ranking(function, executed)
         links = [
-            source_links.find_source_url(path, function.file_on(label))
+            source_links.find_source_url(path, function.get_file_on(label))
             for label, path in zip(VERSIONS, function.paths, strict=True)
         ]
-        hunk = diff_texts(str(function), old_text, new_text, (first[0], first[1]), rank)
+        hunk = diff_two_texts(str(function), old_text, new_text, (first[0], first[1]), rank)
         hunks[function] = replace(hunk, links=(links[0], links[1]))
     return hunks
 
 
-def select_explaining_functions(
+def select_functions_that_explain(
     all_culprits: Iterable[Culprits],
     details: Iterable[ChangedDetail],
     changed: Sequence[Changed],
@@ -139,7 +143,7 @@ def select_explaining_functions(
         for execution in executions
         if execution.calls is not None and execution.calls.arguments
     ]
-    for finding in group_details(details, changed):
+    for finding in group_details_by_functions(details, changed):
         named += finding.functions
     return named
 

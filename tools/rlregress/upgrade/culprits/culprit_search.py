@@ -18,10 +18,10 @@ from rlregress.upgrade.culprits.delta_debugging import (
     EarlierCulprits,
     Group,
     Search,
-    find_functions_at,
-    list_revertible,
-    make_trial,
-    search,
+    find_functions_at_divergence,
+    list_revertible_functions,
+    make_training_with_reverted_functions,
+    search_culprits_of_training,
 )
 from rlregress.upgrade.evidence.compared_trainings import Training
 
@@ -66,7 +66,7 @@ def add_one_sided_functions(culprits: Culprits, functions: Sequence[Changed]) ->
     new: list[Changed] = []
     named = list(culprits.functions)
     while named:
-        called = [function for function in unnamed if _calls(named[0], function)]
+        called = [function for function in unnamed if _names_function(named[0], function)]
         new += called
         unnamed = [function for function in unnamed if function not in called]
         named = [*named[1:], *called]
@@ -95,12 +95,12 @@ def _read_imports(path: Path, file: str) -> frozenset[tuple[str, str]]:
     return frozenset(imported)
 
 
-def _has_imported(caller: Changed, function: Changed) -> bool:
+def _imports_function_of(caller: Changed, function: Changed) -> bool:
     """Return whether the file of a function imports another one, or its module."""
     module, name = function.file.removesuffix(".py").removesuffix("/__init__"), function.name
     files = zip(caller.paths, VERSIONS, strict=True)
     imports_by_version = [
-        _read_imports(path, caller.file_on(label)) for path, label in files if path is not None
+        _read_imports(path, caller.get_file_on(label)) for path, label in files if path is not None
     ]
     return any(
         module == f"{imported_module}/{imported_name}"
@@ -113,7 +113,7 @@ def _has_imported(caller: Changed, function: Changed) -> bool:
     )
 
 
-def _calls(caller: Changed, function: Changed) -> bool:
+def _names_function(caller: Changed, function: Changed) -> bool:
     """Return whether a function names another: any of a module that its file imports, a method of
     its own.
 
@@ -123,7 +123,7 @@ def _calls(caller: Changed, function: Changed) -> bool:
     # a class's own methods are called by Python, whoever they belong to
     if name.startswith("__") or (kind and function.file != caller.file):
         return False
-    if function.file != caller.file and not _has_imported(caller, function):
+    if function.file != caller.file and not _imports_function_of(caller, function):
         return False
     code = "".join(own.code for own in (caller.old, caller.new) if own is not None)
     return f"attr='{name}'" in code or f"id='{name}'" in code
@@ -152,7 +152,7 @@ def search_culprits(
     # what diverges before what rounds
     shortest = sorted(diverging, key=lambda item: (item.proved, len(item.new.events)))
     places = {
-        training.name: find_functions_at(training.comparison.first, functions)
+        training.name: find_functions_at_divergence(training.comparison.first, functions)
         for training in shortest
     }
     firsts = {
@@ -160,12 +160,14 @@ def search_culprits(
     }
     # one of each place before the others
     order = sorted(shortest, key=lambda item: item.name not in firsts.values())
-    revertible = {training.name: list_revertible(training, functions) for training in order}
+    revertible = {
+        training.name: list_revertible_functions(training, functions) for training in order
+    }
     by_name: dict[str, Culprits] = {}
     size = WAVE
     while order:
-        earlier = EarlierCulprits.collect(by_name.values())
-        order.sort(key=lambda item: earlier.knows(revertible[item.name]))
+        earlier = EarlierCulprits.collect_from_culprits(by_name.values())
+        order.sort(key=lambda item: earlier.have_all_been_reverted(revertible[item.name]))
         wave = {training.name: training for training in order[:size]}
         order, size = order[size:], min(2 * size, _MOST)
         later = sum(
@@ -175,7 +177,10 @@ def search_culprits(
             name: estimate_recordings_of_search(len(revertible[name]), bool(by_name))
             for name in wave
         }
-        searches = {name: search(training, functions, earlier) for name, training in wave.items()}
+        searches = {
+            name: search_culprits_of_training(training, functions, earlier)
+            for name, training in wave.items()
+        }
         if until is not None and time.time() > until:
             limit = 0.0
         limit -= _run_searches(searches, wave, trainings, record, limit, by_name, expected, later)
@@ -208,9 +213,11 @@ def _run_searches(
         jobs: dict[tuple[str, Group], Training] = {}
         for name, groups in requested.items():
             for group in groups:
-                cost = _weigh_recording(traced[name])
+                cost = _estimate_relative_cost(traced[name])
                 if spent + cost <= limit and recordings_by_name[name] < _EACH:
-                    jobs[name, group] = make_trial(trainings[name], group, recordings + len(jobs))
+                    jobs[name, group] = make_training_with_reverted_functions(
+                        trainings[name], group, recordings + len(jobs)
+                    )
                     recordings_by_name[name] += 1
                     spent += cost
         following = sum(
@@ -223,7 +230,7 @@ def _run_searches(
         )
         # if these take longer than was expected, so do the later ones
         excess = max(sum(recordings_by_name.values()) / max(sum(expected.values()), 1), 1)
-        progress.expect_left(len(jobs) + following + later * excess)
+        progress.expect_parts_left(len(jobs) + following + later * excess)
         recorded = record(list(jobs.values())) if jobs else {}
         recordings += len(jobs)
         for name, groups in list(requested.items()):
@@ -237,19 +244,19 @@ def _run_searches(
     return spent
 
 
-def _weigh_recording(training: Traced) -> float:
+def _estimate_relative_cost(training: Traced) -> float:
     return min(max(len(training.new.events) / _LONG, _LEAST), 1.0)
 
 
 def _advance_search(
     training_name: str,
-    looking: Search,
+    search: Search,
     traces: Mapping[Group, Trace] | None,
     requested: dict[str, list[Group]],
     by_name: dict[str, Culprits],
 ) -> None:
     try:
-        requested[training_name] = next(looking) if traces is None else looking.send(traces)
+        requested[training_name] = next(search) if traces is None else search.send(traces)
     except StopIteration as ended:
         requested.pop(training_name, None)
         by_name[training_name] = ended.value

@@ -19,9 +19,9 @@ from dataclasses import dataclass, field, replace
 from rlregress.model.code import Changed, Function
 from rlregress.model.recorded_traces import Divergence, Trace, Traced
 from rlregress.model.upgrade_result import Culprits
-from rlregress.trace.child_processes import last_message
+from rlregress.trace.child_processes import extract_last_message
 from rlregress.upgrade.differences.old_code import is_revertible, list_old_code
-from rlregress.upgrade.evidence.compared_trainings import Training, compare_with_ends
+from rlregress.upgrade.evidence.compared_trainings import Training, compare_traces_and_their_ends
 
 #: functions that are reverted one by one from the start.
 _NEAR = 8
@@ -38,7 +38,7 @@ Group = tuple[Changed, ...]
 Search = Generator[list[Group], Mapping[Group, Trace], "Culprits"]
 
 
-def find_functions_at(
+def find_functions_at_divergence(
     first: Divergence | None, functions: Iterable[Changed]
 ) -> tuple[Changed, ...]:
     """Find the changed functions where two traces diverge, the nearest first."""
@@ -59,19 +59,21 @@ def _find_innermost(
     nearest = []
     for label, file, line in frames:
         inside = [
-            f for f in functions if f.file_on(label) == file and _holds(getattr(f, label), line)
+            f
+            for f in functions
+            if f.get_file_on(label) == file and _contains_line(getattr(f, label), line)
         ]
         nearest += sorted(inside, key=lambda f: -getattr(f, label).first)[:1]
     return tuple(dict.fromkeys(nearest))
 
 
-def _find_place(training: Traced, functions: Sequence[Changed]) -> Group:
+def _find_functions_near_divergence(training: Traced, functions: Sequence[Changed]) -> Group:
     """Return the functions where traces diverge, and those that raise an error in one version."""
-    parting = find_functions_at(training.comparison.first, functions)
-    return tuple(dict.fromkeys((*parting, *_find_raising(training, functions))))
+    parting = find_functions_at_divergence(training.comparison.first, functions)
+    return tuple(dict.fromkeys((*parting, *_find_functions_that_raise(training, functions))))
 
 
-def _holds(function: Function | None, line: int) -> bool:
+def _contains_line(function: Function | None, line: int) -> bool:
     return function is not None and function.first <= line <= function.last
 
 
@@ -89,7 +91,7 @@ class EarlierCulprits:
     without_influence: frozenset[Changed] = frozenset()
     failed: Mapping[Changed, str] = field(default_factory=dict)
 
-    def knows(self, functions: Iterable[Changed]) -> bool:
+    def have_all_been_reverted(self, functions: Iterable[Changed]) -> bool:
         """Return whether each of some functions was reverted by some search."""
         return all(
             f in self.influencing or f in self.without_influence or f in self.failed
@@ -97,7 +99,7 @@ class EarlierCulprits:
         )
 
     @classmethod
-    def collect(cls, all_culprits: Iterable[Culprits]) -> EarlierCulprits:
+    def collect_from_culprits(cls, all_culprits: Iterable[Culprits]) -> EarlierCulprits:
         """Collect the results from the culprits of some trainings."""
         earlier_culprits = list(all_culprits)
         influencing = frozenset(
@@ -162,7 +164,7 @@ class _Findings:
     whole: bool | None = None
     is_ended: bool = False
 
-    def summarize(self, place: Group) -> Culprits:
+    def summarize_culprits(self, place: Group) -> Culprits:
         """Return the culprits that are known so far."""
         named = {*self.influencing, *self.together}
         without_influence = tuple(
@@ -193,9 +195,9 @@ class _State:
     training: Traced
     base: Group = ()
 
-    def with_reverted(self, group: Sequence[Changed], trace: Trace) -> _State:
+    def add_reverted_functions(self, group: Sequence[Changed], trace: Trace) -> _State:
         """Return the state with further functions reverted."""
-        comparison = compare_with_ends(self.training.old, trace)
+        comparison = compare_traces_and_their_ends(self.training.old, trace)
         return _State(
             replace(self.training, comparison=comparison, new=trace), (*self.base, *group)
         )
@@ -205,15 +207,17 @@ _Trials = Generator[list[Group], Mapping[Group, Trace], dict[Group, _Trial]]
 _NextState = Generator[list[Group], Mapping[Group, Trace], _State]
 
 
-def search(training: Traced, functions: Sequence[Changed], earlier: EarlierCulprits) -> Search:
+def search_culprits_of_training(
+    training: Traced, functions: Sequence[Changed], earlier: EarlierCulprits
+) -> Search:
     """Revert culprits of earlier trainings first, then the nearest functions, then all others.
 
     Args:
         functions: those that differ.
     """
-    place = _find_place(training, functions)
+    place = _find_functions_near_divergence(training, functions)
     near = [function for function in place if is_revertible(function)]
-    reverted = list(dict.fromkeys((*near, *list_revertible(training, functions))))
+    reverted = list(dict.fromkeys((*near, *list_revertible_functions(training, functions))))
     findings, state = _Findings(earlier.without_influence), _State(training)
     findings.failed |= {f: earlier.failed[f] for f in reverted[len(near) :] if f in earlier.failed}
     earlier_culprits = [function for function in reverted if function in earlier.influencing]
@@ -227,15 +231,15 @@ def search(training: Traced, functions: Sequence[Changed], earlier: EarlierCulpr
         if findings.is_ended:
             break
         state = yield from _search_level(state, reverted, functions, findings)
-    return findings.summarize(place)
+    return findings.summarize_culprits(place)
 
 
-def _run_trials(state: _State, groups: Sequence[Group]) -> _Trials:
+def _try_reverting_groups(state: _State, groups: Sequence[Group]) -> _Trials:
     """Return the result of reverting each group, beside those that are reverted already."""
     requested = {(*state.base, *group): group for group in groups}
     traces = (yield list(requested)) if requested else {}
     return {
-        requested[group]: _judge_trial(state.training, requested[group], trace)
+        requested[group]: _judge_reverted_training(state.training, requested[group], trace)
         for group, trace in traces.items()
     }
 
@@ -245,12 +249,14 @@ def _try_earlier_culprits(
 ) -> _NextState:
     """Revert all functions that move other trainings at once; if this moves, each by itself."""
     group = tuple(earlier_culprits)
-    trial = (yield from _run_trials(state, [group])).get(group)
+    trial = (yield from _try_reverting_groups(state, [group])).get(group)
     if trial is None or not trial.changes_training:
         return state
     trials_alone = {group: trial}
     if len(group) > 1:
-        trials_alone = yield from _run_trials(state, [(function,) for function in group[:_NEAR]])
+        trials_alone = yield from _try_reverting_groups(
+            state, [(function,) for function in group[:_NEAR]]
+        )
     restoring = [
         function for (function,), result in trials_alone.items() if result.outcome == _AS_OLD
     ]
@@ -263,14 +269,16 @@ def _try_earlier_culprits(
     if 0 < len(influencing) < len(group):
         # the others are not needed for what these do
         joint_trial = trials_alone.get(influencing)
-        joint_trial = joint_trial or (yield from _run_trials(state, [influencing])).get(influencing)
+        joint_trial = joint_trial or (yield from _try_reverting_groups(state, [influencing])).get(
+            influencing
+        )
         if joint_trial is None or not joint_trial.changes_training:
             return state
         group, trial = influencing, joint_trial
     findings.influencing += influencing
     findings.together += () if influencing else trial.select_reverted(group)
     findings.whole = findings.is_ended = trial.outcome == _AS_OLD
-    return state.with_reverted(group, trial.trace)
+    return state.add_reverted_functions(group, trial.trace)
 
 
 @dataclass
@@ -293,7 +301,7 @@ class _Level:
     halves: list[list[Group]] = field(default_factory=list)
     by_file: list[Group] = field(default_factory=list)
 
-    def note(self, group: Group, trials: Mapping[Group, _Trial]) -> list[Group]:
+    def split_group_by_result(self, group: Group, trials: Mapping[Group, _Trial]) -> list[Group]:
         """Note the result of a group, and return the smaller groups to revert next."""
         outcome = trials[group].outcome
         fitting = trials[group].select_reverted(group)
@@ -302,7 +310,7 @@ class _Level:
             (self.together if both else self.without_influence).extend(fitting)
             return []
         if len(fitting) > 1:
-            halves = _split_in_halves(fitting)
+            halves = _split_group_in_halves(fitting)
             if outcome != _FAILED:
                 self.halves.append(halves)
             return halves
@@ -320,12 +328,14 @@ def _search_level(
     state: _State, executed: Sequence[Changed], functions: Sequence[Changed], findings: _Findings
 ) -> _NextState:
     """Search the nearest functions one by one, the others in ever smaller groups."""
-    near = _find_place(state.training, functions)
+    near = _find_functions_near_divergence(state.training, functions)
     ranked = _rank_functions(state, executed, near, findings)
     level = _Level()
-    groups = _make_first_groups(ranked, findings.without_influence_elsewhere.difference(near))
+    groups = _group_functions_to_revert_first(
+        ranked, findings.without_influence_elsewhere.difference(near)
+    )
     while groups:
-        trials = yield from _run_trials(state, groups)
+        trials = yield from _try_reverting_groups(state, groups)
         level.trials.update(trials)
         # what brings the old version back makes the others superfluous
         as_old = [group for group in groups if group in trials and trials[group].outcome == _AS_OLD]
@@ -337,7 +347,7 @@ def _search_level(
         for group in [group for group in examined if group in trials]:
             level.failed.update(trials[group].misfits)
             if group not in level.by_file:
-                smaller += level.note(group, trials)
+                smaller += level.split_group_by_result(group, trials)
             elif trials[group].changes_training:
                 level.together += yield from _minimize_group(
                     state, group, trials[group], level.trials
@@ -351,17 +361,17 @@ def _search_level(
     if len(level.without_influence) == len(ranked) > 1:
         # none of them by itself, but perhaps all of them
         all_functions = tuple(ranked)
-        level.trials.update((yield from _run_trials(state, [all_functions])))
+        level.trials.update((yield from _try_reverting_groups(state, [all_functions])))
         if all_functions in level.trials and level.trials[all_functions].changes_training:
             level.without_influence, level.together = [], list(all_functions)
     if level.failed and level.alone is None and not (level.influencing or level.together):
-        yield from _try_all_together(state, level, ranked)
+        yield from _revert_all_and_minimize(state, level, ranked)
     findings.without_influence += level.without_influence
     findings.failed.update(level.failed)
-    return (yield from _revert_level(state, level, findings))
+    return (yield from _revert_effective_functions(state, level, findings))
 
 
-def _try_all_together(
+def _revert_all_and_minimize(
     state: _State, level: _Level, ranked: Sequence[Changed]
 ) -> Generator[list[Group], Mapping[Group, Trace], None]:
     """Revert all executed functions, and reduce them to the few that need each other.
@@ -369,7 +379,7 @@ def _try_all_together(
     They may lie in several files, and some of them do nothing by themselves.
     """
     all_functions = tuple(ranked)
-    trials = yield from _run_trials(state, [all_functions])
+    trials = yield from _try_reverting_groups(state, [all_functions])
     level.trials.update(trials)
     if all_functions in trials and trials[all_functions].changes_training:
         needed = yield from _minimize_group(
@@ -390,7 +400,7 @@ def _rank_functions(
     return sorted(candidates, key=lambda item: _rank_distance(item, first, near))
 
 
-def _revert_level(state: _State, level: _Level, findings: _Findings) -> _NextState:
+def _revert_effective_functions(state: _State, level: _Level, findings: _Findings) -> _NextState:
     """Revert all that moves the training, to see whether that restores the old behaviour."""
     findings.is_ended = True
     if level.alone is not None and not state.base:
@@ -406,12 +416,12 @@ def _revert_level(state: _State, level: _Level, findings: _Findings) -> _NextSta
     group = (*level.influencing, *level.together)
     if not group:
         return state
-    trial = level.trials.get(group) or (yield from _run_trials(state, [group])).get(group)
+    trial = level.trials.get(group) or (yield from _try_reverting_groups(state, [group])).get(group)
     if trial is not None and trial.changes_training:
         findings.whole = trial.outcome == _AS_OLD
         if not findings.whole:
             findings.is_ended = False
-            return state.with_reverted(group, trial.trace)
+            return state.add_reverted_functions(group, trial.trace)
     return state
 
 
@@ -431,7 +441,7 @@ def _minimize_group(
         remainders = [
             tuple(function for function in needed if function not in part) for part in parts
         ]
-        trials = yield from _run_trials(state, [r for r in remainders if r])
+        trials = yield from _try_reverting_groups(state, [r for r in remainders if r])
         results.update(trials)
         enough = [r for r in remainders if r in trials and trials[r].outcome == trial.outcome]
         needed, size = (
@@ -450,7 +460,7 @@ def _group_by_file(
     return [group for group in groups if len(group) > 1]
 
 
-def _make_first_groups(
+def _group_functions_to_revert_first(
     ranked: Sequence[Changed], without_influence: frozenset[Changed]
 ) -> list[Group]:
     """Make the first groups: the nearest alone, the others by package and known influence.
@@ -494,12 +504,12 @@ def _is_inert_half(
     )
 
 
-def _split_in_halves(group: Group) -> list[Group]:
+def _split_group_in_halves(group: Group) -> list[Group]:
     middle = (len(group) + 1) // 2
     return [group[:middle], group[middle:]]
 
 
-def list_revertible(training: Traced, functions: Iterable[Changed]) -> list[Changed]:
+def list_revertible_functions(training: Traced, functions: Iterable[Changed]) -> list[Changed]:
     """List the functions that a training executes and that can be reverted."""
     names = {*training.old.called_functions, *training.new.called_functions}
     files = {file for file, _ in names}
@@ -509,13 +519,15 @@ def list_revertible(training: Traced, functions: Iterable[Changed]) -> list[Chan
     return [function for function in executed_functions if is_revertible(function)]
 
 
-def make_trial(training: Training, group: Group, number: int) -> Training:
+def make_training_with_reverted_functions(
+    training: Training, group: Group, number: int
+) -> Training:
     """Make the training on the new version with some functions reverted."""
     name = f"{training.name} trial {number}"
     return Training(training.owner, name, {**training.job, "swap": list_old_code(group)})
 
 
-def _judge_trial(training: Traced, group: Group, trace: Trace) -> _Trial:
+def _judge_reverted_training(training: Traced, group: Group, trace: Trace) -> _Trial:
     by_key = {function.key: function for function in group}
     misfits = tuple(
         (by_key[file, name], why)
@@ -524,16 +536,16 @@ def _judge_trial(training: Traced, group: Group, trace: Trace) -> _Trial:
     )
     for outcome, reference in ((_AS_OLD, training.old), (_AS_NEW, training.new)):
         if (
-            not _list_failed_answers(trace) - _list_failed_answers(reference)
-            and compare_with_ends(reference, trace).verdict == "equal"
+            not _list_errors_of_answers(trace) - _list_errors_of_answers(reference)
+            and compare_traces_and_their_ends(reference, trace).verdict == "equal"
         ):
             return _Trial(outcome, trace, misfits=misfits)
     if trace.failure:
-        return _Trial(_FAILED, trace, last_message(trace.failure), misfits)
+        return _Trial(_FAILED, trace, extract_last_message(trace.failure), misfits)
     if (
-        new_errors := _list_failed_answers(trace)
-        - _list_failed_answers(training.old)
-        - _list_failed_answers(training.new)
+        new_errors := _list_errors_of_answers(trace)
+        - _list_errors_of_answers(training.old)
+        - _list_errors_of_answers(training.new)
     ):
         name, error = min(new_errors)
         why = f"{name} fails only with functions reverted, {error}"
@@ -541,19 +553,19 @@ def _judge_trial(training: Traced, group: Group, trace: Trace) -> _Trial:
     return _Trial(_LIKE_NEITHER, trace, misfits=misfits)
 
 
-def _list_failed_answers(trace: Trace) -> set[tuple[str, str]]:
+def _list_errors_of_answers(trace: Trace) -> set[tuple[str, str]]:
     """Name and error of the answers that are none."""
     return {(event.name, event.error) for event in trace.events if event.error}
 
 
-def _find_raising(training: Traced, functions: Sequence[Changed]) -> Group:
+def _find_functions_that_raise(training: Traced, functions: Sequence[Changed]) -> Group:
     """Find the functions that raise errors which the other version does not raise."""
     nearest: Group = ()
     for trace, reference, label in (
         (training.new, training.old, "new"),
         (training.old, training.new, "old"),
     ):
-        raised = {name for name, _ in _list_failed_answers(reference)}
+        raised = {name for name, _ in _list_errors_of_answers(reference)}
         for event in trace.events:
             if event.error and event.name not in raised:
                 nearest += _find_innermost(

@@ -36,21 +36,21 @@ def choose_representatives(
     return {name: shortest[key] for name, key in keys.items()}
 
 
-def order_by_evidence(met: Mapping[str, Sequence[str]]) -> list[str]:
+def spread_trainings_over_functions(first_functions: Mapping[str, Sequence[str]]) -> list[str]:
     """Order trainings so that each changed function is executed as early as possible.
 
     Plain trainings before scenarios.
 
     Args:
-        met: training -> the first function that it executes and that differs.
+        first_functions: training -> the first function that it executes and that differs.
     """
     turns: Counter[tuple[str, ...]] = Counter()
     keys = {}
-    for name in sorted(met, key=lambda name: " " in name):
-        function = tuple(met[name])
+    for name in sorted(first_functions, key=lambda name: " " in name):
+        function = tuple(first_functions[name])
         keys[name] = turns[function]
         turns[function] += 1
-    return sorted(met, key=lambda name: (keys[name], " " in name))
+    return sorted(first_functions, key=lambda name: (keys[name], " " in name))
 
 
 def _describe_first_difference(comparison: Comparison) -> tuple[object, ...]:
@@ -58,14 +58,22 @@ def _describe_first_difference(comparison: Comparison) -> tuple[object, ...]:
     first = comparison.first
     if first is None:
         return (comparison.verdict,)
-    return (comparison.verdict, first.kind, first.part, _place(first.old), _place(first.new))
+    return (
+        comparison.verdict,
+        first.kind,
+        first.part,
+        _locate_event(first.old),
+        _locate_event(first.new),
+    )
 
 
-def _place(event: Event | None) -> tuple[str, str]:
+def _locate_event(event: Event | None) -> tuple[str, str]:
     return (event.file, event.function) if event is not None else ("", "")
 
 
-def extend_to_group(traced: Iterable[Traced], representatives: Mapping[str, str]) -> list[Traced]:
+def note_searched_representatives(
+    traced: Iterable[Traced], representatives: Mapping[str, str]
+) -> list[Traced]:
     """Return the trainings with a note of the one that was searched in their place.
 
     Args:

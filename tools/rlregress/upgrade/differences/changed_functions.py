@@ -30,12 +30,12 @@ from rlregress.model.code import (
     Changed,
     Function,
 )
-from rlregress.source import UNREADABLE, find_coding, first_line, list_files_below
+from rlregress.source import UNREADABLE, find_declared_encoding, get_first_line, list_files_below
 from rlregress.trace import child_processes
 from rlregress.upgrade.differences.name_origins import (
     TYPE_CHECKING,
-    comes_from,
-    find_origins,
+    find_full_names,
+    is_named_one_of,
     parse_with_origins,
 )
 
@@ -78,44 +78,49 @@ _VERSIONS = frozenset({"__version__", "__author__", "__email__", "__license__"})
 _SPEAKERS = ("log", "warn")
 
 
-def find_changed(old: Sequence[str], new: Sequence[str]) -> list[Changed]:
+def find_changed_functions(old: Sequence[str], new: Sequence[str]) -> list[Changed]:
     """Find the functions that differ between the packages of two versions.
 
     Args:
         old, new: folders of the packages on either version.
     """
-    old_files, new_files = map_sources(old), map_sources(new)
+    old_files, new_files = map_sources_by_file(old), map_sources_by_file(new)
     differing: list[Changed] = []
     classes: list[set[str]] = [set(), set()]
     for file in sorted(set(old_files) | set(new_files)):
         paths = old_files.get(file), new_files.get(file)
         texts = [path.read_bytes() if path is not None else None for path in paths]
         if texts[0] != texts[1]:
-            child_processes.check_time()
-            versions = _read_both(texts)
-            differing += _compare_file(file, paths, versions)
+            child_processes.raise_if_time_is_over()
+            versions = _read_pieces_of_both(texts)
+            differing += _list_differing_pieces_of_file(file, paths, versions)
             for names, version in zip(classes, versions, strict=True):
                 names |= set(version)
     # of a class that has moved to another file, too
     stayed = classes[0] & classes[1]
-    marked = [replace(function, within=_piece_around(function) in stayed) for function in differing]
+    marked = [
+        replace(function, within=_name_enclosing_piece(function) in stayed)
+        for function in differing
+    ]
     # read once: of a package that has moved to another folder, every module is new
-    imported = {word for path in old_files.values() for word in _import_words(path)}
-    return _join_moved([replace(piece, awaited=_is_awaited(piece, imported)) for piece in marked])
+    imported = {word for path in old_files.values() for word in _list_words_of_imports(path)}
+    return _join_moved_pieces(
+        [replace(piece, awaited=_is_named_by_old_code(piece, imported)) for piece in marked]
+    )
 
 
-def _piece_around(function: Changed) -> str:
+def _name_enclosing_piece(function: Changed) -> str:
     """Return the class piece of a method, or the piece around an inner function."""
     return f"{BODY} {function.name.rpartition('.')[0]}"
 
 
-def _import_words(path: Path) -> Iterator[bytes]:
+def _list_words_of_imports(path: Path) -> Iterator[bytes]:
     for line in path.read_bytes().splitlines():
         if b"import" in line:
             yield from re.findall(rb"\w+", line)
 
 
-def _is_awaited(piece: Changed, imported: Collection[bytes]) -> bool:
+def _is_named_by_old_code(piece: Changed, imported: Collection[bytes]) -> bool:
     """Return whether code of the old version names a piece that only the new version has.
 
     A function that hides a builtin or an imported one, a module that an import tries to find.
@@ -138,17 +143,17 @@ def _contains_word(text: bytes, name: str) -> bool:
     return re.search(rb"\b" + re.escape(name.encode()) + rb"\b", text) is not None
 
 
-def _join_moved(differing: Sequence[Changed]) -> list[Changed]:
+def _join_moved_pieces(differing: Sequence[Changed]) -> list[Changed]:
     """Join pieces that are gone from one file and new in another under one name: they moved."""
-    gone = _group_by_name(
+    gone = _group_functions_by_name(
         function for function in differing if function.how == REMOVED and not function.at_import
     )
-    new = _group_by_name(
+    new = _group_functions_by_name(
         function for function in differing if function.how == ADDED and not function.at_import
     )
     remaining = {piece.key: piece for piece in differing}
     for name in sorted(set(gone) & set(new)):
-        for removed, added in _pair_moved(gone[name], new[name]):
+        for removed, added in _pair_moved_functions(gone[name], new[name]):
             if not _is_still_named(removed):
                 del remaining[removed.key]
             del remaining[added.key]
@@ -178,14 +183,14 @@ def _is_still_named(gone: Changed) -> bool:
     return "." not in gone.name and bool(lines) and not any(b"import" in line for line in lines)
 
 
-def _group_by_name(functions: Iterable[Changed]) -> dict[str, list[Changed]]:
+def _group_functions_by_name(functions: Iterable[Changed]) -> dict[str, list[Changed]]:
     named: dict[str, list[Changed]] = {}
     for function in functions:
         named.setdefault(function.name, []).append(function)
     return named
 
 
-def _pair_moved(
+def _pair_moved_functions(
     gone: Sequence[Changed], new: Sequence[Changed]
 ) -> Iterator[tuple[Changed, Changed]]:
     """Pair functions with the same code; also the last two, if each version has only one left."""
@@ -204,7 +209,7 @@ def _pair_moved(
         yield gone[0], new[0]
 
 
-def map_sources(folders: Sequence[str]) -> dict[str, Path]:
+def map_sources_by_file(folders: Sequence[str]) -> dict[str, Path]:
     """Return the path of each source, by its file below the folder of its package."""
     return {
         str(path.relative_to(Path(folder).parent)): path
@@ -214,7 +219,7 @@ def map_sources(folders: Sequence[str]) -> dict[str, Path]:
     }
 
 
-def _compare_file(
+def _list_differing_pieces_of_file(
     file: str,
     paths: tuple[Path | None, Path | None],
     versions: Sequence[Mapping[str, Function]],
@@ -260,7 +265,7 @@ def _is_reordered(old: Function, new: Function) -> bool:
     return orders[0] != orders[1]
 
 
-def _read_both(texts: Sequence[bytes | None]) -> list[Mapping[str, Function]]:
+def _read_pieces_of_both(texts: Sequence[bytes | None]) -> list[Mapping[str, Function]]:
     """Return the pieces of both versions of a file; None: that version does not have it.
 
     Of functions with the same lines in both, the code is left out: it need not be compared.
@@ -273,15 +278,15 @@ def _read_both(texts: Sequence[bytes | None]) -> list[Mapping[str, Function]]:
         lines_by_function: list[dict[str, list[list[bytes]]]] = [{}, {}]
         for text, tree, by_name in zip(versions, trees, lines_by_function, strict=True):
             # the same bytes are another text in another coding
-            coding = find_coding(text).encode()
+            coding = find_declared_encoding(text).encode()
             lines = text.splitlines()
             for name, node in _list_pieces(tree):
                 if isinstance(node, _FUNCTIONS):
-                    first, last = _line_range(node)
+                    first, last = _get_line_range(node)
                     by_name.setdefault(name, []).append([coding, *lines[first - 1 : last]])
         old, new = lines_by_function
         same = {name for name in old if old[name] == new.get(name)}
-        return [_take_apart(tree, same) for tree in trees]
+        return [_split_into_pieces(tree, same) for tree in trees]
     except UNREADABLE:
         return [read_pieces(text) for text in versions]
 
@@ -290,7 +295,7 @@ def _read_both(texts: Sequence[bytes | None]) -> list[Mapping[str, Function]]:
 def read_pieces(text: bytes) -> Mapping[str, Function]:
     """Return the pieces of a source text by qualified name; unreadable text is one module."""
     try:
-        return _take_apart(parse_with_origins(text), frozenset())
+        return _split_into_pieces(parse_with_origins(text), frozenset())
     except UNREADABLE:
         unread = repr(text)
         return {
@@ -298,7 +303,7 @@ def read_pieces(text: bytes) -> Mapping[str, Function]:
         }
 
 
-def _take_apart(tree: ast.Module, same: Collection[str]) -> Mapping[str, Function]:
+def _split_into_pieces(tree: ast.Module, same: Collection[str]) -> Mapping[str, Function]:
     """Return the pieces of a tree, which is taken apart for it.
 
     Args:
@@ -306,15 +311,19 @@ def _take_apart(tree: ast.Module, same: Collection[str]) -> Mapping[str, Functio
     """
     pieces: dict[str, Function] = {}
     for name, node in list(_list_pieces(tree)):
-        first, last = (1, 1) if isinstance(node, ast.Module) else _line_range(node)
+        first, last = (1, 1) if isinstance(node, ast.Module) else _get_line_range(node)
         # of several of one name, as of a property and its setter, all count
         earlier = pieces.get(name, Function(name=name, first=first, last=last, code=""))
         if name in same:
             pieces[name] = replace(earlier, last=last)
             continue
         # before its own statements lose what is inside them, then annotations, then words
-        defines, acts = tuple(_list_definitions(node.body, "")), _acts_when_defined(node)
-        full_text, spoken, code = _dump_whole(node), _dump_spoken(node), _dump_code(node)
+        defines, acts = tuple(_list_definitions_in_order(node.body, "")), _acts_when_defined(node)
+        full_text, spoken, code = (
+            _dump_definition(node),
+            _dump_code_with_messages(node),
+            _dump_code(node),
+        )
         pieces[name] = Function(
             name=name,
             first=earlier.first,
@@ -331,7 +340,7 @@ def _take_apart(tree: ast.Module, same: Collection[str]) -> Mapping[str, Functio
 def _list_pieces(tree: ast.Module) -> Iterator[tuple[str, ast.Module | ast.ClassDef | _Function]]:
     """Yield the pieces of a module with their qualified names."""
 
-    def visit(
+    def list_pieces_of_block(
         statements: Iterable[ast.stmt], above: str
     ) -> Iterator[tuple[str, ast.ClassDef | _Function]]:
         for child in statements:
@@ -341,23 +350,23 @@ def _list_pieces(tree: ast.Module) -> Iterator[tuple[str, ast.Module | ast.Class
                     yield f"{BODY} {name}", child
                 elif not _is_overload(child):
                     yield name, child
-                yield from visit(child.body, name)
+                yield from list_pieces_of_block(child.body, name)
             else:
                 # functions that are defined under a condition, or where an import fails
-                yield from visit(_inner_statements(child), above)
+                yield from list_pieces_of_block(_list_inner_statements(child), above)
 
-    yield from visit(tree.body, "")
+    yield from list_pieces_of_block(tree.body, "")
     yield MODULE, tree
 
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def _line_range(node: ast.ClassDef | _Function) -> tuple[int, int]:
-    return first_line(node), node.end_lineno or 0
+def _get_line_range(node: ast.ClassDef | _Function) -> tuple[int, int]:
+    return get_first_line(node), node.end_lineno or 0
 
 
-def _inner_statements(node: ast.stmt) -> Iterator[ast.stmt]:
+def _list_inner_statements(node: ast.stmt) -> Iterator[ast.stmt]:
     for field in ("body", "handlers", "cases", "orelse", "finalbody"):
         for inner in getattr(node, field, []):
             if isinstance(inner, ast.stmt):
@@ -368,10 +377,10 @@ def _inner_statements(node: ast.stmt) -> Iterator[ast.stmt]:
 
 def _is_overload(node: _Function) -> bool:
     # that of typing takes no arguments
-    return any(comes_from(decorator, _OVERLOAD) for decorator in node.decorator_list)
+    return any(is_named_one_of(decorator, _OVERLOAD) for decorator in node.decorator_list)
 
 
-def _list_definitions(body: Iterable[ast.stmt], where: str) -> Iterator[str]:
+def _list_definitions_in_order(body: Iterable[ast.stmt], where: str) -> Iterator[str]:
     """Yield functions and classes in the order of their definition, each with its block."""
     for child in body:
         if isinstance(child, _PIECES):
@@ -382,7 +391,7 @@ def _list_definitions(body: Iterable[ast.stmt], where: str) -> Iterator[str]:
                 for inner in getattr(child, field, []):
                     block = f"{where}/{type(child).__name__}.{field}"
                     inside = [inner] if isinstance(inner, ast.stmt) else inner.body
-                    yield from _list_definitions(inside, block)
+                    yield from _list_definitions_in_order(inside, block)
 
 
 def _acts_when_defined(node: ast.Module | ast.ClassDef | _Function) -> bool:
@@ -399,30 +408,30 @@ def _acts_when_defined(node: ast.Module | ast.ClassDef | _Function) -> bool:
 def _ignores_annotations(decorator: ast.expr, decorated: str) -> bool:
     """Return whether a decorator is known not to read annotations, nor to do anything beside."""
     if isinstance(decorator, ast.Call):
-        return comes_from(decorator.func, _BLIND)
+        return is_named_one_of(decorator.func, _BLIND)
     if isinstance(decorator, ast.Attribute) and decorator.attr in _ACCESSORS:
         # of the property of its own name, which is above it
         return isinstance(decorator.value, ast.Name) and decorator.value.id == decorated
-    return comes_from(decorator, _BLIND)
+    return is_named_one_of(decorator, _BLIND)
 
 
-def _last_name(node: ast.expr) -> str:
+def _get_last_name(node: ast.expr) -> str:
     called = node.func if isinstance(node, ast.Call) else node
     return ast.unparse(called).rpartition(".")[2]
 
 
-def _dump_whole(node: ast.Module | ast.ClassDef | _Function) -> str:
+def _dump_definition(node: ast.Module | ast.ClassDef | _Function) -> str:
     """Dump a definition without the functions and classes in it, which are pieces themselves."""
     own = copy.copy(node)
     own.body = [child for child in node.body if not isinstance(child, _PIECES)]
-    return ast.dump(_Own().generic_visit(own))
+    return ast.dump(_WithoutInnerFunctions().generic_visit(own))
 
 
-def dump_head(node: ast.ClassDef | _Function) -> str:
+def dump_signature(node: ast.ClassDef | _Function) -> str:
     """Dump kind, decorators, arguments or bases, without types where nothing reads them."""
     lines = [type(node).__name__]
     for decorator in node.decorator_list:
-        if not comes_from(decorator, _TYPING):
+        if not is_named_one_of(decorator, _TYPING):
             lines.append(f"decorator {ast.dump(decorator)}")
     if isinstance(node, ast.ClassDef):
         return "\n".join([*lines, *(f"base {ast.dump(b)}" for b in (*node.bases, *node.keywords))])
@@ -434,8 +443,8 @@ def dump_head(node: ast.ClassDef | _Function) -> str:
 
 def _dump_code(node: ast.Module | ast.ClassDef | _Function) -> str:
     """Dump the statements of a piece, without words and types."""
-    lines = [] if isinstance(node, ast.Module) else [dump_head(node)]
-    doing = _Doing(*_choose_stripping(node))
+    lines = [] if isinstance(node, ast.Module) else [dump_signature(node)]
+    doing = _WithoutMessages(*_decide_what_to_strip(node))
     imports: list[ast.stmt] = []
     for child in node.body:
         stripped = doing.visit(child)
@@ -449,24 +458,24 @@ def _dump_code(node: ast.Module | ast.ClassDef | _Function) -> str:
     return "\n".join([*lines, *_dump_sorted_imports(imports)])
 
 
-def _dump_spoken(node: ast.Module | ast.ClassDef | _Function) -> str:
+def _dump_code_with_messages(node: ast.Module | ast.ClassDef | _Function) -> str:
     """Dump the statements and messages of a piece, without docstrings and types."""
-    lines = [] if isinstance(node, ast.Module) else [dump_head(node)]
-    saying = _Saying(*_choose_stripping(node))
+    lines = [] if isinstance(node, ast.Module) else [dump_signature(node)]
+    saying = _WithoutDocstringsAndTypes(*_decide_what_to_strip(node))
     stripped = (saying.visit(_copy_node(x)) for x in node.body if not isinstance(x, _PIECES))
     return "\n".join([*lines, *(ast.dump(statement) for statement in stripped if statement)])
 
 
-def _choose_stripping(node: ast.AST) -> tuple[bool, bool]:
+def _decide_what_to_strip(node: ast.AST) -> tuple[bool, bool]:
     """Return whether annotations count, as a class is made of them, and whether it is a module."""
     return isinstance(node, ast.ClassDef) and _acts_when_defined(node), isinstance(node, ast.Module)
 
 
-def strip_words(child: ast.stmt) -> ast.AST | None:
+def copy_without_words(child: ast.stmt) -> ast.AST | None:
     """Copy a statement without parts that compute nothing; None: all of it computes nothing."""
     if isinstance(child, _PIECES):
         return None
-    visited: ast.AST | None = _Doing().visit(_copy_node(child))
+    visited: ast.AST | None = _WithoutMessages().visit(_copy_node(child))
     return visited
 
 
@@ -515,7 +524,7 @@ def computes_nothing(nodes: Iterable[ast.AST]) -> bool:
     """Return whether expressions only make words: they call nothing else, and bind nothing."""
     return not any(
         isinstance(child, ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom)
-        or (isinstance(child, ast.Call) and _last_name(child) not in _WORDING)
+        or (isinstance(child, ast.Call) and _get_last_name(child) not in _WORDING)
         for node in nodes
         for child in ast.walk(node)
     )
@@ -524,10 +533,10 @@ def computes_nothing(nodes: Iterable[ast.AST]) -> bool:
 def only_reports(node: ast.Expr) -> bool:
     """Return whether a statement prints, warns or logs, and nothing is computed for it."""
     call = node.value
-    if not isinstance(call, ast.Call) or _last_name(call) not in WORDS:
+    if not isinstance(call, ast.Call) or _get_last_name(call) not in WORDS:
         return False
     # of any other object it may be a method that computes, and a function of the module's own
-    speakers = [origin.rpartition(".")[0] for origin in find_origins(call.func)]
+    speakers = [origin.rpartition(".")[0] for origin in find_full_names(call.func)]
     if isinstance(call.func, ast.Attribute):
         speakers = [ast.unparse(call.func.value)]
     last_words = {speaker.rpartition(".")[2].lower() for speaker in speakers} - {"builtins"}
@@ -536,7 +545,7 @@ def only_reports(node: ast.Expr) -> bool:
     return computes_nothing([*call.args, *call.keywords])
 
 
-def _make_only_text(nodes: Iterable[ast.AST]) -> bool:
+def _compute_only_text(nodes: Iterable[ast.AST]) -> bool:
     """Return whether expressions make nothing but text for people."""
     values = [node.value if isinstance(node, ast.keyword) else node for node in nodes]
     return computes_nothing(values) and all(
@@ -547,7 +556,7 @@ def _make_only_text(nodes: Iterable[ast.AST]) -> bool:
     )
 
 
-class _Own(ast.NodeTransformer):
+class _WithoutInnerFunctions(ast.NodeTransformer):
     """Removes inner functions and classes: they are pieces by themselves."""
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
@@ -563,7 +572,7 @@ class _Own(ast.NodeTransformer):
         return visited
 
 
-class _Saying(_Own):
+class _WithoutDocstringsAndTypes(_WithoutInnerFunctions):
     """Keeps code that computes something or reports something when it runs.
 
     Args:
@@ -596,14 +605,14 @@ class _Saying(_Own):
 
     def visit_If(self, node: ast.If) -> ast.AST | None:
         """Remove blocks that only a type checker runs."""
-        if comes_from(node.test, TYPE_CHECKING):
+        if is_named_one_of(node.test, TYPE_CHECKING):
             if not node.orelse:
                 return None
             node.body = [ast.Pass()]
         return self.generic_visit(node)
 
 
-class _Doing(_Saying):
+class _WithoutMessages(_WithoutDocstringsAndTypes):
     """Keeps code that computes something."""
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
@@ -612,7 +621,9 @@ class _Doing(_Saying):
 
     def visit_Raise(self, node: ast.Raise) -> ast.AST:
         """Keep the kind of an error, and not its message."""
-        if isinstance(node.exc, ast.Call) and _make_only_text([*node.exc.args, *node.exc.keywords]):
+        if isinstance(node.exc, ast.Call) and _compute_only_text(
+            [*node.exc.args, *node.exc.keywords]
+        ):
             node.exc = node.exc.func
         return self.generic_visit(node)
 

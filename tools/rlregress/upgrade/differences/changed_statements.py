@@ -65,7 +65,7 @@ class Difference:
     binds: frozenset[str] = frozenset()
 
 
-def difference(piece: Changed) -> Difference:
+def find_differing_statements(piece: Changed) -> Difference:
     """Return the statements of a piece that only one version has."""
     texts = [path.read_bytes() if path is not None else b"" for path in piece.paths]
     old, new = (_list_statements(text, piece.name) for text in texts)
@@ -85,7 +85,7 @@ def difference(piece: Changed) -> Difference:
         differing[0] += gone
         differing[1] += come
         if how == "delete":
-            come = _find_neighbour(gone, new, first)
+            come = _find_neighbouring_statements(gone, new, first)
             unmeasured += not come
         for number, inner_statement in enumerate(come):
             replaced = gone[number] if len(gone) == len(come) and how == "replace" else None
@@ -120,7 +120,7 @@ def _find_rebound_names(gone: Sequence[Statement], come: Sequence[Statement]) ->
     return frozenset(bound | (defined[0] & defined[1]))
 
 
-def _find_neighbour(
+def _find_neighbouring_statements(
     gone: Sequence[Statement], new: tuple[Statement, ...], at: int
 ) -> tuple[Statement, ...]:
     """Return the next or the last statement of the block in which statements are gone."""
@@ -131,7 +131,7 @@ def _find_neighbour(
 
 
 @lru_cache(maxsize=64)
-def _parse(text: bytes) -> ast.Module | None:
+def _parse_source(text: bytes) -> ast.Module | None:
     """Return the tree of a text; None: it cannot be read."""
     try:
         return parse_with_origins(text)
@@ -142,11 +142,13 @@ def _parse(text: bytes) -> ast.Module | None:
 @lru_cache(maxsize=4096)
 def _list_statements(text: bytes, piece: str) -> tuple[Statement, ...] | None:
     """Return the statements of a piece, by its qualified name; None: the text cannot be read."""
-    tree = _parse(text)
+    tree = _parse_source(text)
     own: list[Statement] = []
     inside_of = f"{piece.removeprefix(f'{BODY} ')}."
 
-    def visit(body: Sequence[ast.stmt], name: str, above: str, where: str, line: int) -> None:
+    def add_statements(
+        body: Sequence[ast.stmt], name: str, above: str, where: str, line: int
+    ) -> None:
         # of a function as a whole it is no check
         raises = bool(where) and _only_raises(body)
         for child in body:
@@ -156,20 +158,20 @@ def _list_statements(text: bytes, piece: str) -> tuple[Statement, ...] | None:
                 if name == piece:
                     own.append(_make_definition_statement(child, where))
                 if defined == piece:
-                    own.append(_make_head_statement(child))
+                    own.append(_make_statement_of_signature(child))
                 if inside_of.startswith(f"{inner}."):
-                    visit(child.body, defined, inner, "", child.lineno)
+                    add_statements(child.body, defined, inner, "", child.lineno)
                 continue
             if name == piece:
                 own.extend(_list_statement_parts(child, where, line, raises))
-            for label, inside, at in _list_blocks(child):
+            for label, inside, at in _list_blocks_of_statement(child):
                 statements = [statement for statement in inside if isinstance(statement, ast.stmt)]
                 if name == piece:
-                    own.extend(_list_guard(inside, where, label, _only_raises(statements)))
-                visit(statements, name, above, f"{where}/{label}", at)
+                    own.extend(_list_guarded_block(inside, where, label, _only_raises(statements)))
+                add_statements(statements, name, above, f"{where}/{label}", at)
 
     try:
-        visit(tree.body if tree is not None else (), MODULE, "", "", 0)
+        add_statements(tree.body if tree is not None else (), MODULE, "", "", 0)
     except RecursionError:
         return None
     return tuple(own) if tree is not None else None
@@ -191,7 +193,7 @@ def _make_definition_statement(
     )
 
 
-def _list_blocks(node: ast.stmt) -> Iterator[tuple[str, Sequence[ast.AST], int]]:
+def _list_blocks_of_statement(node: ast.stmt) -> Iterator[tuple[str, Sequence[ast.AST], int]]:
     """Yield label, content, and line of the head of each block of a statement."""
     kind = type(node).__name__
     for field in ("body", "orelse", "finalbody"):
@@ -211,7 +213,7 @@ def _only_raises(body: Sequence[ast.stmt]) -> bool:
     )
 
 
-def _list_guard(
+def _list_guarded_block(
     inside: Sequence[ast.AST], where: str, label: str, raises: bool
 ) -> Iterator[Statement]:
     """Yield the head of an error handler or of a case: its line runs when it is tried."""
@@ -232,10 +234,10 @@ def _list_guard(
 def _list_statement_parts(
     node: ast.stmt, where: str, line: int, raises: bool
 ) -> Iterator[Statement]:
-    stripped = changed_functions.strip_words(changed_functions.copy_without_blocks(node))
+    stripped = changed_functions.copy_without_words(changed_functions.copy_without_blocks(node))
     if stripped is None:
         return
-    inner = [statement for _, inside, _ in _list_blocks(node) for statement in inside
+    inner = [statement for _, inside, _ in _list_blocks_of_statement(node) for statement in inside
              if isinstance(statement, ast.stmt)]  # fmt: skip
     last = (
         min((statement.lineno for statement in inner), default=(node.end_lineno or node.lineno) + 1)
@@ -247,23 +249,25 @@ def _list_statement_parts(
         where=where,
         code=ast.dump(stripped),
         # of the copy: this changes it
-        certain=ast.dump(_Certain().visit(stripped)),
+        certain=ast.dump(_WhatIsAlwaysEvaluated().visit(stripped)),
         shares=node.lineno == line,
         binds=frozenset(_list_bound_names(node)),
         raises=raises,
     )
 
 
-def _make_head_statement(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> Statement:
+def _make_statement_of_signature(
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef,
+) -> Statement:
     """Return decorators, arguments and bases, which act whenever the piece runs."""
-    code = changed_functions.dump_head(node)
+    code = changed_functions.dump_signature(node)
     certain = code
     if not isinstance(node, ast.ClassDef):
         certain_part = copy.copy(node)
         certain_part.args = copy.copy(node.args)
         certain_part.args.defaults = []
         certain_part.args.kw_defaults = [None for _ in node.args.kwonlyargs]
-        certain = changed_functions.dump_head(certain_part)
+        certain = changed_functions.dump_signature(certain_part)
     last = node.end_lineno or node.lineno
     names = frozenset([node.name])
     # any line of it
@@ -286,7 +290,7 @@ def _list_bound_names(node: ast.stmt) -> Iterator[str]:
                 yield child.attr
 
 
-class _Certain(ast.NodeTransformer):
+class _WhatIsAlwaysEvaluated(ast.NodeTransformer):
     """Keeps of a statement the expressions that are evaluated whenever it runs."""
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:

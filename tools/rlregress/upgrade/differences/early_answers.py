@@ -11,33 +11,33 @@ from rlregress.upgrade.differences.inventory import Inventory
 _LISTED = 8
 
 
-def describe_inventory(inventory: Inventory) -> list[str]:
+def describe_lost_names_and_packages(inventory: Inventory) -> list[str]:
     """Return names that are gone or incompatible, and packages that are no longer installed."""
-    broken = [change for change in inventory.public if change.breaks]
+    broken = [change for change in inventory.public if change.breaks_callers]
     gone = (name for name, (old, new) in inventory.versions.items() if old and not new)
     # those that the packages required come before what only these required
     not_installed = [
         f"{name} {inventory.versions[name][0]}" for name in dict.fromkeys((*inventory.lost, *gone))
     ]
     return [
-        *_format_sentences("gone or incompatible", (change.summary for change in broken)),
-        *_format_sentences(
+        *_format_list_under_heading("gone or incompatible", (change.summary for change in broken)),
+        *_format_list_under_heading(
             "no longer installed", [", ".join(not_installed)] if not_installed else []
         ),
     ]
 
 
-def describe_probes(
+def describe_changed_details_and_defaults(
     details: Iterable[ChangedDetail], defaults: Iterable[ChangedDefault]
 ) -> list[str]:
     """Describe details and defaults that differ."""
     return [
-        *_format_sentences("differs", (f"{d.id} [{d.scope}]: {d.words}" for d in details)),
-        *_format_sentences("another default", map(str, defaults)),
+        *_format_list_under_heading("differs", (f"{d.id} [{d.scope}]: {d.words}" for d in details)),
+        *_format_list_under_heading("another default", map(str, defaults)),
     ]
 
 
-def _format_sentences(head: str, sentences: Iterable[str]) -> Sequence[str]:
+def _format_list_under_heading(head: str, sentences: Iterable[str]) -> Sequence[str]:
     distinct = list(dict.fromkeys(sentences))
     remainder = [f"  {head}: and {len(distinct) - _LISTED} more"] if len(distinct) > _LISTED else []
     return [f"  {head}: {sentence}" for sentence in distinct[:_LISTED]] + remainder

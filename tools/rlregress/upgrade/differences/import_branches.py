@@ -19,7 +19,11 @@ import griffe
 
 from rlregress.source import UNREADABLE
 from rlregress.trace import child_processes
-from rlregress.upgrade.differences.name_origins import TYPE_CHECKING, comes_from, mark_origins
+from rlregress.upgrade.differences.name_origins import (
+    TYPE_CHECKING,
+    is_named_one_of,
+    mark_origins_of_names,
+)
 
 #: values that conditions compare, in the interpreter that runs this.
 _FACTS: dict[str, Any] = {
@@ -68,24 +72,28 @@ class ImportBranches(griffe.Extension):
         Raises:
             OutOfTime: the module is about to be read too late.
         """
-        child_processes.check_time(self._until)
-        mark_origins(node)
+        child_processes.raise_if_time_is_over(self._until)
+        mark_origins_of_names(node)
         most = [1]
-        node.body = self._keep_branches(node.body, most)
+        node.body = self._keep_one_branch_of_each_condition(node.body, most)
         self.branches[agent.filepath] = most[0]
 
-    def _keep_branches(self, body: Sequence[ast.stmt], most: list[int]) -> list[ast.stmt]:
+    def _keep_one_branch_of_each_condition(
+        self, body: Sequence[ast.stmt], most: list[int]
+    ) -> list[ast.stmt]:
         statements: list[ast.stmt] = []
         for statement in body:
-            branches = _list_branches(statement)
+            branches = _list_branches_of_condition(statement)
             if branches is not None:
                 if len(branches) > 1 and any(map(_defines_names, branches)):
                     most[0] = max(most[0], len(branches))
                 branch = branches[min(self._number, len(branches) - 1)]
-                statements += self._keep_branches(branch, most)
+                statements += self._keep_one_branch_of_each_condition(branch, most)
                 continue
             if isinstance(statement, _BLOCKS):
-                statement.body = self._keep_branches(statement.body, most) or [ast.Pass()]
+                statement.body = self._keep_one_branch_of_each_condition(statement.body, most) or [
+                    ast.Pass()
+                ]
             statements.append(statement)
         return statements
 
@@ -96,19 +104,21 @@ class ImportBranches(griffe.Extension):
         for target in deleted:
             if isinstance(target, ast.Name):
                 member = mod.members.get(target.id)
-                if member is not None and (_line(member) or 0) < target.lineno:
+                if member is not None and (_get_line(member) or 0) < target.lineno:
                     del mod.members[member.name]
         if "__getattr__" in mod.members or any(map(_replaces_module, parts)):
-            self.lazy[mod.path] = {word for inner in ast.walk(node) for word in _list_words(inner)}
+            self.lazy[mod.path] = {
+                word for inner in ast.walk(node) for word in _list_words_in_expression(inner)
+            }
         if any(_computes_list(part, mod) for part in parts):
             # all public names are offered, as far as is known
             mod.exports = None
             self.computed[mod.path] = "its __all__ is computed when it is imported"
-        elif any(map(_makes_names, parts)):
+        elif any(map(_adds_unspelled_names, parts)):
             self.computed[mod.path] = "it makes names when it is imported"
 
 
-def _list_branches(statement: ast.stmt) -> list[list[ast.stmt]] | None:
+def _list_branches_of_condition(statement: ast.stmt) -> list[list[ast.stmt]] | None:
     """Return the branches of a condition of which one runs; None: it is no condition."""
     if isinstance(statement, _TRY):
         failing = [handler.body for handler in statement.handlers
@@ -124,7 +134,7 @@ def _list_branches(statement: ast.stmt) -> list[list[ast.stmt]] | None:
         return [statement.body if value else statement.orelse]
     remainder = statement.orelse
     if len(remainder) == 1 and isinstance(remainder[0], ast.If):
-        return [statement.body, *(_list_branches(remainder[0]) or ())]
+        return [statement.body, *(_list_branches_of_condition(remainder[0]) or ())]
     return [statement.body, remainder]
 
 
@@ -142,7 +152,7 @@ def _evaluate_condition(test: ast.expr) -> bool | None:
             if decisive in values:
                 return decisive
             return None if None in values else not decisive
-        case ast.Name() | ast.Attribute() if comes_from(test, TYPE_CHECKING):
+        case ast.Name() | ast.Attribute() if is_named_one_of(test, TYPE_CHECKING):
             return False
         case ast.Compare(ops=[how], comparators=[right]) if type(how) in _OPERATORS:
             with suppress(KeyError, TypeError, *UNREADABLE):
@@ -169,11 +179,11 @@ def _walk_outside_functions(node: ast.AST) -> Iterator[ast.AST]:
             yield from _walk_outside_functions(child)
 
 
-def _line(member: griffe.Object | griffe.Alias) -> int | None:
+def _get_line(member: griffe.Object | griffe.Alias) -> int | None:
     return member.alias_lineno if isinstance(member, griffe.Alias) else member.lineno
 
 
-def _list_words(part: ast.AST) -> Iterator[str]:
+def _list_words_in_expression(part: ast.AST) -> Iterator[str]:
     """Yield words of a list, a dictionary or a comparison."""
     if isinstance(part, (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Compare)):
         for child in ast.iter_child_nodes(part):
@@ -199,22 +209,22 @@ def _computes_list(part: ast.AST, module: griffe.Module) -> bool:
     return isinstance(called, ast.Attribute) and ast.unparse(called.value) == "__all__"
 
 
-def _makes_names(part: ast.AST) -> bool:
+def _adds_unspelled_names(part: ast.AST) -> bool:
     """Return whether a statement adds names to its module that it does not spell."""
     if isinstance(part, ast.Call):
         called = ast.unparse(part.func)
         return called in ("exec", "globals().update", "vars().update", "globals().setdefault") or (
             called == "setattr" and "sys.modules" in ast.unparse(part)
         )
-    return _mapping_stored_into(part) in ("globals()", "vars()", "locals()")
+    return _name_mapping_stored_into(part) in ("globals()", "vars()", "locals()")
 
 
 def _replaces_module(part: ast.AST) -> bool:
     """Return whether a statement puts another object in the place of its module."""
-    return _mapping_stored_into(part) == "sys.modules"
+    return _name_mapping_stored_into(part) == "sys.modules"
 
 
-def _mapping_stored_into(part: ast.AST) -> str:
+def _name_mapping_stored_into(part: ast.AST) -> str:
     """Return the mapping that a statement stores an item into; empty: it stores none."""
     if isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store):
         return ast.unparse(part.value)

@@ -104,9 +104,9 @@ class Inventory:
     users: tuple[str, ...] = ()
 
     @property
-    def broken(self) -> set[str]:
+    def broken_names(self) -> set[str]:
         """Public names that are gone or incompatible."""
-        return {change.name for change in self.public if change.breaks}
+        return {change.name for change in self.public if change.breaks_callers}
 
     @property
     def summary(self) -> str:
@@ -119,11 +119,11 @@ class Inventory:
             f"{len(self.versions)} other packages"
         )
 
-    def list_other_packages(self, modules: Collection[str]) -> list[str]:
+    def list_packages_except(self, modules: Collection[str]) -> list[str]:
         """Return packages that differ, without some modules."""
         return [p.name for p in self.packages if p.name not in modules and p.old != p.new]
 
-    def folders(self, label: str) -> list[str]:
+    def list_package_folders(self, label: str) -> list[str]:
         """Return the folders of all packages of the version "old" or "new"."""
         return [str(f) for package in self.packages if (f := getattr(package, label)) is not None]
 
@@ -142,21 +142,21 @@ def list_differences(
         OutOfTime: the time of the command was over before the code was compared.
     """
     distributions = (
-        closures.find_distributions(old.runtime),
-        closures.find_distributions(new.runtime),
+        closures.map_distributions_of_version(old.runtime),
+        closures.map_distributions_of_version(new.runtime),
     )
     own = {
-        name: [_find_top_modules(found[name]) if name in found else {} for found in distributions]
+        name: [_locate_top_modules(found[name]) if name in found else {} for found in distributions]
         for name in pair.pinned
     }
-    packages = _list_packages(pair, old, new, own)
+    packages = _list_differing_packages(pair, old, new, own)
     differing_packages = [package for package in packages if package.old != package.new]
     folders = [
         [str(f) for p in differing_packages if (f := getattr(p, label))] for label in ("old", "new")
     ]
-    pieces = changed_functions.find_changed(*folders)
+    pieces = changed_functions.find_changed_functions(*folders)
     names = _list_compared_distributions(pair, differing_packages, own)
-    files = _list_other_files(folders[0], folders[1], {piece.file for piece in pieces})
+    files = _list_other_differing_files(folders[0], folders[1], {piece.file for piece in pieces})
     declared = _list_requirement_changes((old, new), distributions, names)
     paths = [*(piece.file for piece in pieces), *(file.file for file in files)]
     differing = {path.partition("/")[0] for path in paths}
@@ -175,10 +175,13 @@ def list_differences(
         versions=other_versions,
         lost=tuple(n for n in (*new.hidden, *new.hidden_below) if n in other_versions),
         needed=_find_functions_that_need(
-            [*_list_undeclared(declared), *new.hidden], distributions[0], folders[1]
+            [*_list_no_longer_installed(declared), *new.hidden], distributions[0], folders[1]
         ),
-        unrelated=frozenset(affected.list_unrelated(other_versions, distributions)),
-        installed={n: installed.public(v) for n, v in closures.versions_on(new.runtime).items()},
+        unrelated=frozenset(affected.list_unrelated_distributions(other_versions, distributions)),
+        installed={
+            n: installed.strip_local_version(v)
+            for n, v in closures.list_versions_on(new.runtime).items()
+        },
         parts={
             path.name: name
             for name, places in own.items()
@@ -186,11 +189,11 @@ def list_differences(
             for path in place.values()
         },
         users=tuple(_list_code_of_dependents(names, distributions[0])),
-        extras=_requested_extras((old, new)),
+        extras=_list_requested_extras((old, new)),
     )
 
 
-def _requested_extras(versions: Iterable[PreparedVersion]) -> frozenset[str]:
+def _list_requested_extras(versions: Iterable[PreparedVersion]) -> frozenset[str]:
     return frozenset(
         str(canonicalize_name(extra))
         for version in versions
@@ -210,11 +213,11 @@ def _list_public_changes(
             continue
         own = [piece for piece in pieces if piece.file.startswith(f"{new.name}/")]
         is_package = all((folder / "__init__.py").is_file() for folder in (old, new))
-        if is_package and public_names.can_differ(own):
+        if is_package and public_names.can_change_public_names(own):
             try:
-                yield from public_names.changes(old, new, until)
+                yield from public_names.list_public_changes(old, new, until)
             except child_processes.OutOfTime:
-                why = child_processes.note_cut(f"public names of {package.name}")
+                why = child_processes.note_skipped_task(f"public names of {package.name}")
                 yield public_names.make_entry_not_compared(package.name, why)
 
 
@@ -233,7 +236,7 @@ def _list_requirement_changes(
             _read_declarations(version, name, names[name], place) for version, place in pairs
         )
         if old is not None and new is not None:
-            changes += requirements.changes(old, new)
+            changes += requirements.list_requirement_changes(old, new)
     return changes
 
 
@@ -245,7 +248,7 @@ def _list_code_of_dependents(
     required = names.keys() & installed_.keys()
     for name, distribution in installed_.items():
         if required and closures.map_to_requirers([name], installed_).keys() & required - {name}:
-            yield from map(str, _find_top_modules(distribution).values())
+            yield from map(str, _locate_top_modules(distribution).values())
 
 
 # -- where packages are ----------------------------------------------------------------------------
@@ -255,7 +258,7 @@ def _list_code_of_dependents(
 _Own = Mapping[str, Sequence[Mapping[str, Path]]]
 
 
-def _list_packages(
+def _list_differing_packages(
     pair: ResolvedPair, old: PreparedVersion, new: PreparedVersion, own: _Own
 ) -> list[Package]:
     names = {m for adapter in pair.adapters for m in adapter.framework.modules if m != "torch"}
@@ -300,12 +303,12 @@ def _find_script_folders(version: PreparedVersion, adapter: Adapter) -> dict[str
     root = version.runtime.variables.get(adapter.framework.checkout)
     if root:
         return {f.name: f for f in Path(root).glob(f"{adapter.name}*") if f.is_dir()}
-    return {Path(folder).name: Path(folder) for folder in adapter.code.folders()}
+    return {Path(folder).name: Path(folder) for folder in adapter.code.list_folders()}
 
 
 def find_module(version: PreparedVersion, module: str) -> Path | None:
     """Return the folder of a package, or the file of a module; nothing is imported."""
-    for root in _list_roots(version):
+    for root in _list_folders_with_packages(version):
         place = root.joinpath(*module.split("."))
         for path in (place, place.with_name(f"{place.name}.py")):
             if path.is_file() or (path / "__init__.py").is_file():
@@ -321,7 +324,7 @@ def find_module(version: PreparedVersion, module: str) -> Path | None:
     return None
 
 
-def _list_roots(version: PreparedVersion) -> list[Path]:
+def _list_folders_with_packages(version: PreparedVersion) -> list[Path]:
     """Return the folders with packages; those that are searched first come first."""
     roots = [Path(path) for path in version.runtime.paths]
     if version.runtime.python != sys.executable:
@@ -330,7 +333,7 @@ def _list_roots(version: PreparedVersion) -> list[Path]:
     return roots
 
 
-def _find_top_modules(distribution: importlib.metadata.Distribution) -> dict[str, Path]:
+def _locate_top_modules(distribution: importlib.metadata.Distribution) -> dict[str, Path]:
     """Return dotted name -> place of a distribution's highest packages, and of modules in none."""
     files = [
         path
@@ -402,7 +405,7 @@ def _is_compared(
     )
 
 
-def _list_undeclared(declared: Iterable[RequirementChange]) -> list[str]:
+def _list_no_longer_installed(declared: Iterable[RequirementChange]) -> list[str]:
     """Return distributions that a plain installation of the new version no longer installs."""
     return [row.package for row in declared if row.summary.startswith(GONE)]
 
@@ -413,11 +416,11 @@ def _find_functions_that_need(
     needed = {}
     for name in names:
         modules = (
-            {m.partition(".")[0] for m in _find_top_modules(installed_[name])}
+            {m.partition(".")[0] for m in _locate_top_modules(installed_[name])}
             if name in installed_
             else set()
         )
-        users = [u for f in folders for u in package_users.functions_using(modules, Path(f))]
+        users = [u for f in folders for u in package_users.list_functions_using(modules, Path(f))]
         if users:
             needed[name] = tuple(users)
     return needed
@@ -428,9 +431,9 @@ def _read_declarations(
 ) -> declarations.Declared | None:
     """Return the declarations of a distribution; of a working tree those of its files."""
     tree = version.requested.tree
-    root = working_tree.root_of(sorted(modules), tree) if tree is not None else None
+    root = working_tree.find_package_root(sorted(modules), tree) if tree is not None else None
     if tree is not None and root is not None:
-        project = working_tree.project_of(tree, root)
+        project = working_tree.find_project_folder(tree, root)
         return None if project is None else declarations.read_declarations_of_tree(project)
     return (
         declarations.read_declarations(installed_[distribution])
@@ -456,7 +459,7 @@ def _is_same_project(old: PreparedVersion, new: PreparedVersion) -> bool:
 def _list_changed_versions(
     old: PreparedVersion, new: PreparedVersion, compared: set[str]
 ) -> dict[str, tuple[str, str]]:
-    installed_versions = [closures.versions_on(version.runtime) for version in (old, new)]
+    installed_versions = [closures.list_versions_on(version.runtime) for version in (old, new)]
     names = {*installed_versions[0], *installed_versions[1]} - compared - {"rlregress", "python"}
     pairs = {
         n: (installed_versions[0].get(n, ""), installed_versions[1].get(n, ""))
@@ -468,11 +471,11 @@ def _list_changed_versions(
 # -- files that are not code -----------------------------------------------------------------------
 
 
-def _list_other_files(
+def _list_other_differing_files(
     old: Sequence[str], new: Sequence[str], with_pieces: set[str]
 ) -> list[OtherFile]:
     """Return files that differ, without those that have a piece of code that differs."""
-    paths = _list_files(old), _list_files(new)
+    paths = _map_files_by_name(old), _map_files_by_name(new)
     files = []
     for file in sorted({*paths[0], *paths[1]}):
         if file in with_pieces:
@@ -496,7 +499,7 @@ def _list_other_files(
     return files
 
 
-def _list_files(folders: Sequence[str]) -> dict[str, Path]:
+def _map_files_by_name(folders: Sequence[str]) -> dict[str, Path]:
     files = {}
     for folder in map(Path, folders):
         for path in list_files_below(folder):

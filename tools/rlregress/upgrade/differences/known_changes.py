@@ -18,7 +18,7 @@ from packaging.version import Version
 from pydantic import AfterValidator, Field
 
 from rlregress import datafiles, suite
-from rlregress.datafiles import Pin, Range, Release, Text, one_of
+from rlregress.datafiles import Pin, Range, Release, Text, expect_one_of
 from rlregress.errors import UserError, suggest_names
 
 KINDS = ("fix", "feature", "default", "breaking", "numerics")
@@ -48,10 +48,12 @@ class Change:
     id: Text
     release: Release
     before: Release
-    algorithms: Annotated[tuple[Annotated[str, one_of(ALGORITHMS)], ...], Field(min_length=1)]
+    algorithms: Annotated[
+        tuple[Annotated[str, expect_one_of(ALGORITHMS)], ...], Field(min_length=1)
+    ]
     what: Text
-    kind: Annotated[str, one_of(KINDS)]
-    scope: Annotated[str, one_of(SCOPES)]
+    kind: Annotated[str, expect_one_of(KINDS)]
+    scope: Annotated[str, expect_one_of(SCOPES)]
     source: Text
     functions: tuple[Text, ...]
     why_out: str = ""
@@ -69,11 +71,11 @@ class Change:
             )
 
     @property
-    def in_scope(self) -> bool:
+    def must_be_flagged(self) -> bool:
         """Return whether an upgrade across it has to be flagged."""
         return self.scope == "in"
 
-    def concerns(self, training: str) -> bool:
+    def concerns_training(self, training: str) -> bool:
         """Return whether a training names one of its algorithms: "ppo gsde", "recurrent_ppo"."""
         algorithm = training.partition(" ")[0]
         return "all" in self.algorithms or any(
@@ -95,39 +97,39 @@ class ReleasePair:
     requires: tuple[str, ...] = ()
 
     @property
-    def in_scope(self) -> tuple[Change, ...]:
+    def changes_to_flag(self) -> tuple[Change, ...]:
         """Return the changes that have to be flagged; none: the pair has to pass."""
-        return tuple(change for change in self.changes if change.in_scope)
+        return tuple(change for change in self.changes if change.must_be_flagged)
 
 
-def history_path(framework: str) -> Path:
+def locate_history_file(framework: str) -> Path:
     """Return the file of a framework."""
-    return suite.baselines() / "histories" / f"{framework}.toml"
+    return suite.locate_baselines() / "histories" / f"{framework}.toml"
 
 
 def list_frameworks() -> tuple[str, ...]:
     """Return the frameworks that have a history."""
-    folder = suite.baselines() / "histories"
-    return tuple(path.stem for path in datafiles.list_files(folder, "*.toml"))
+    folder = suite.locate_baselines() / "histories"
+    return tuple(path.stem for path in datafiles.list_files_by_name(folder, "*.toml"))
 
 
-def load(framework: str) -> tuple[Change, ...]:
+def load_changes(framework: str) -> tuple[Change, ...]:
     """Return the changes of a framework, in the order of the file.
 
     Raises:
         UserError: there is no history, or it is damaged; names file, entry and key.
     """
-    return read(_require_history(framework)).change
+    return read_history(_locate_existing_history(framework)).change
 
 
-def releases(framework: str) -> tuple[str, ...]:
-    """Return the published releases, oldest first; UserError as ``load``."""
-    return read(_require_history(framework)).releases
+def list_releases(framework: str) -> tuple[str, ...]:
+    """Return the published releases, oldest first; UserError as ``load_changes``."""
+    return read_history(_locate_existing_history(framework)).releases
 
 
-def pairs(framework: str) -> tuple[ReleasePair, ...]:
-    """Return all neighbouring releases, oldest first, with their changes; UserError as ``load``."""
-    history = read(_require_history(framework))
+def list_release_pairs(framework: str) -> tuple[ReleasePair, ...]:
+    """Return neighbouring releases, oldest first, with changes; UserError as ``load_changes``."""
+    history = read_history(_locate_existing_history(framework))
     return tuple(
         ReleasePair(
             before,
@@ -137,7 +139,7 @@ def pairs(framework: str) -> tuple[ReleasePair, ...]:
                 (
                     ground.requires
                     for ground in history.ground
-                    if ground.holds_for(before) and ground.holds_for(release)
+                    if ground.includes_version(before) and ground.includes_version(release)
                 ),
                 (),
             ),
@@ -169,13 +171,13 @@ class _History:
     ground: tuple[_Ground, ...] = ()
 
 
-def read(path: Path) -> _History:
-    """Return the history in a file; UserError as ``load``."""
-    history: _History = datafiles.read(path, _History)
-    places = datafiles.locate_tables(path, "change", len(history.change))
+def read_history(path: Path) -> _History:
+    """Return the history in a file; UserError as ``load_changes``."""
+    history: _History = datafiles.read_data_file(path, _History)
+    places = datafiles.list_places_of_tables(path, "change", len(history.change))
     taken: dict[str, str] = {}
     for change, place in zip(history.change, places, strict=True):
-        _check_order(place, change.before, change.release, history.releases)
+        _check_release_order(place, change.before, change.release, history.releases)
         if change.id in taken:
             raise UserError(
                 f"{place}: key 'id' is '{change.id}', expected an id that no other entry has; "
@@ -185,15 +187,15 @@ def read(path: Path) -> _History:
     return history
 
 
-def _require_history(framework: str) -> Path:
+def _locate_existing_history(framework: str) -> Path:
     if framework not in list_frameworks():
         raise UserError(
             f"no history of '{framework}'; {suggest_names(framework, list_frameworks())}"
         )
-    return history_path(framework)
+    return locate_history_file(framework)
 
 
-def _check_order(where: str, before: str, release: str, published: Sequence[str]) -> None:
+def _check_release_order(where: str, before: str, release: str, published: Sequence[str]) -> None:
     for key, name in (("release", release), ("before", before)):
         if name not in published:
             raise UserError(f"{where}: key '{key}' is '{name}', expected one of releases")

@@ -21,11 +21,11 @@ def parse_with_origins(text: bytes) -> ast.Module:
         source.UNREADABLE: the text is none of Python, or nests too deeply.
     """
     tree = ast.parse(text)
-    mark_origins(tree)
+    mark_origins_of_names(tree)
     return tree
 
 
-def mark_origins(tree: ast.AST) -> None:
+def mark_origins_of_names(tree: ast.AST) -> None:
     """Let the names of a module know where they come from."""
     origins: dict[str, set[str]] = defaultdict(set)
     names: list[ast.Name] = []
@@ -53,13 +53,13 @@ def mark_origins(tree: ast.AST) -> None:
         setattr(name, _MARK, frozenset(origins.get(name.id, ())))
 
 
-def comes_from(node: ast.expr, names: Collection[str]) -> bool:
+def is_named_one_of(node: ast.expr, names: Collection[str]) -> bool:
     """Return whether an expression is one of some names, wherever it comes from."""
-    origins = find_origins(node)
+    origins = find_full_names(node)
     return bool(origins) and origins <= set(names)
 
 
-def find_origins(node: ast.expr) -> frozenset[str]:
+def find_full_names(node: ast.expr) -> frozenset[str]:
     """Return the full names that an expression may have, such as "functools.cache".
 
     "" is among them where the module itself binds the name, or imports it from its own package;
@@ -68,6 +68,6 @@ def find_origins(node: ast.expr) -> frozenset[str]:
     if isinstance(node, ast.Name):
         return getattr(node, _MARK, frozenset())
     if isinstance(node, ast.Attribute):
-        values = find_origins(node.value)
+        values = find_full_names(node.value)
         return frozenset(value and f"{value}.{node.attr}" for value in values)
     return frozenset()

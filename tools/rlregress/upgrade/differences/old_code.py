@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rlregress.inside import bindings
 from rlregress.model.code import CODE_CHANGED, Changed
-from rlregress.source import UNREADABLE, read_text
+from rlregress.source import UNREADABLE, read_source_text
 
 
 def is_revertible(function: Changed) -> bool:
@@ -32,7 +32,9 @@ def find_rebound_names(piece: Changed) -> frozenset[str]:
 def _find_rebound_names(piece_name: str, old: Path, new: Path) -> frozenset[str]:
     try:
         return frozenset(
-            bindings.find_names_with_other_values(piece_name, [read_text(old), read_text(new)])
+            bindings.find_names_with_other_values(
+                piece_name, [read_source_text(old), read_source_text(new)]
+            )
         )
     except (OSError, *UNREADABLE):
         return frozenset()
@@ -46,6 +48,6 @@ def list_old_code(group: Sequence[Changed]) -> list[dict[str, object]]:
         assert path is not None
         files.setdefault((path, function.file), []).append(function.name)
     return [
-        {"file": file, "functions": names, "text": read_text(path)}
+        {"file": file, "functions": names, "text": read_source_text(path)}
         for (path, file), names in files.items()
     ]

@@ -37,7 +37,7 @@ class _File:
     outside: tuple[Outside, ...]
 
 
-def load(path: Path | None = None) -> tuple[Outside, ...]:
+def load_functions_outside_training(path: Path | None = None) -> tuple[Outside, ...]:
     """Return the entries of the file.
 
     Raises:
@@ -45,15 +45,15 @@ def load(path: Path | None = None) -> tuple[Outside, ...]:
     """
     if path is None:
         try:
-            path = suite.baselines() / "outside_training.toml"
+            path = suite.locate_baselines() / "outside_training.toml"
         except UserError:
             # installed without the suite
             return ()
-    content: _File = datafiles.read(path, _File)
+    content: _File = datafiles.read_data_file(path, _File)
     return content.outside
 
 
-def find_reasons(
+def explain_outside_training(
     names: Collection[str], executed: Collection[str], entries: Sequence[Outside]
 ) -> dict[str, str]:
     """Return name -> why it is outside of training, where nothing executed it.

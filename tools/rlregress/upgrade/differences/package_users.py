@@ -7,10 +7,14 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from rlregress.source import UNREADABLE, list_files_below
-from rlregress.upgrade.differences.name_origins import TYPE_CHECKING, comes_from, parse_with_origins
+from rlregress.upgrade.differences.name_origins import (
+    TYPE_CHECKING,
+    is_named_one_of,
+    parse_with_origins,
+)
 
 
-def functions_using(modules: Collection[str], folder: Path) -> list[str]:
+def list_functions_using(modules: Collection[str], folder: Path) -> list[str]:
     """Return the qualified names of public functions that import modules or use their names.
 
     Also of functions that call these by name. An import for annotations alone is no use.
@@ -27,13 +31,15 @@ def functions_using(modules: Collection[str], folder: Path) -> list[str]:
         users: dict[str, None] = {}
         for text in texts:
             if any(word in text for word in names):
-                users.update(dict.fromkeys(_find_users(text, modules, users_found)))
+                users.update(dict.fromkeys(_list_functions_using(text, modules, users_found)))
         names = users.keys() - users_found.keys()
         users_found = {**users_found, **users}
     return list(users_found)
 
 
-def _find_users(text: str, modules: Collection[str], users: Collection[str]) -> Iterator[str]:
+def _list_functions_using(
+    text: str, modules: Collection[str], known_users: Collection[str]
+) -> Iterator[str]:
     """Return public functions of a source that use the modules, or functions known to do so."""
     try:
         tree = parse_with_origins(text.encode())
@@ -42,9 +48,11 @@ def _find_users(text: str, modules: Collection[str], users: Collection[str]) -> 
     names = set(_list_imported_names(tree, modules))
     for node in tree.body:
         if isinstance(node, ast.ImportFrom):
-            names |= {alias.asname or alias.name for alias in node.names if alias.name in users}
+            names |= {
+                alias.asname or alias.name for alias in node.names if alias.name in known_users
+            }
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            names |= {node.name} & set(users)
+            names |= {node.name} & set(known_users)
     for name, function in _list_public_functions(tree.body):
         # what a function imports itself it has imported for a use
         if any(_list_imported_names(function, modules)) or names & set(_list_read_names(function)):
@@ -75,7 +83,7 @@ def _list_imported_names(node: ast.AST, modules: Collection[str]) -> Iterator[st
                 yield from (alias.asname or alias.name for alias in child.names)
         elif isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             continue
-        elif isinstance(child, ast.If) and comes_from(child.test, TYPE_CHECKING):
+        elif isinstance(child, ast.If) and is_named_one_of(child.test, TYPE_CHECKING):
             yield from _list_imported_names(ast.Module(child.orelse, []), modules)
         else:
             yield from _list_imported_names(child, modules)

@@ -66,7 +66,7 @@ class PublicChange:
     summary: str
 
     @property
-    def breaks(self) -> bool:
+    def breaks_callers(self) -> bool:
         """Return whether a caller written for the old version can fail or get another value."""
         return self.kind not in ("deprecated", "unread")
 
@@ -90,30 +90,30 @@ class Package:
     unread: dict[str, tuple[str, str]] = field(default_factory=dict)
     branches: Mapping[str, int] = field(default_factory=dict)
 
-    def find(self, path: str) -> griffe.Object | None:
+    def find_definition(self, path: str) -> griffe.Object | None:
         """Return the definition of a name, also of one that is not public."""
         with suppress(*_UNRESOLVED):
             if self.root is not None:
                 return self.names.get(path) or _resolve_member(self.root[path.partition(".")[2]])
         return None
 
-    def paths_of(self, name: str) -> set[str]:
+    def list_paths_of_definition(self, name: str) -> set[str]:
         """Return the given path, the shortest one, and that of the definition; empty: no such."""
-        definition = self.find(name)
+        definition = self.find_definition(name)
         if definition is None:
             return set()
         return {name, definition.path, self.paths.get(definition.path, name)}
 
-    def signatures(self, name: str) -> dict[str, str]:
+    def list_signatures(self, name: str) -> dict[str, str]:
         """Return the signature of a name, and of each public name below it, by its full name."""
-        definition = self.find(name)
+        definition = self.find_definition(name)
         path = name if definition is None else self.paths.get(definition.path, name)
         below_it = {n: d for n, d in self.names.items() if n.startswith(f"{path}.")}
         own = {} if definition is None else {path: definition}
-        return {n.removeprefix(path): _signature(d) for n, d in {**own, **below_it}.items()}
+        return {n.removeprefix(path): _format_signature(d) for n, d in {**own, **below_it}.items()}
 
 
-def changes(old: Path, new: Path, until: float | None = None) -> list[PublicChange]:
+def list_public_changes(old: Path, new: Path, until: float | None = None) -> list[PublicChange]:
     """Return the changes of the public names of a package, those that break a caller first.
 
     A condition that its source does not decide has several branches: the first ones are compared,
@@ -127,11 +127,11 @@ def changes(old: Path, new: Path, until: float | None = None) -> list[PublicChan
         OutOfTime: they were not compared by then.
         UserError: one of the folders is no package.
     """
-    packages = read(old, until), read(new, until)
+    packages = read_package(old, until), read_package(new, until)
     listed = _compare_packages(*packages, until)
-    for number in range(1, _count_branches(*packages)):
+    for number in range(1, _count_undecided_branches(*packages)):
         branch_changes = _compare_packages(
-            read(old, until, number), read(new, until, number), until
+            read_package(old, until, number), read_package(new, until, number), until
         )
         listed += [
             replace(change, summary=f"{change.summary}, in branch {number + 1} of a condition")
@@ -139,21 +139,21 @@ def changes(old: Path, new: Path, until: float | None = None) -> list[PublicChan
             # where an import fails, nothing defines the names that __all__ lists
             if change not in listed and _UNDEFINED not in change.summary
         ]
-    return sorted(set(listed), key=lambda c: (not c.breaks, c.kind, c.name, c.summary))
+    return sorted(set(listed), key=lambda c: (not c.breaks_callers, c.kind, c.name, c.summary))
 
 
-def _count_branches(old: Package, new: Package) -> int:
+def _count_undecided_branches(old: Package, new: Package) -> int:
     """Return the most branches of one undecided condition in files that differ."""
     counts = [
         count
         for version in (old, new)
         for file, count in version.branches.items()
-        if _read_content(old, file) != _read_content(new, file)
+        if _read_file_of_package(old, file) != _read_file_of_package(new, file)
     ]
     return max(counts, default=1)
 
 
-def _read_content(package: Package, file: str) -> bytes | None:
+def _read_file_of_package(package: Package, file: str) -> bytes | None:
     path = package.folder.parent / file
     return path.read_bytes() if path.is_file() else None
 
@@ -166,8 +166,8 @@ def _compare_packages(old: Package, new: Package, until: float | None) -> list[P
                 make_entry_not_compared(version.folder.name, why)
                 for _, why in version.unread.values()
             ]
-    listed = [*_list_unread(old, new)]
-    with _pause_collection_and_logs():
+    listed = [*_list_changes_not_read(old, new)]
+    with _pause_garbage_collection_and_logs():
         for change in (
             *_list_gone_names(old, new),
             *_list_incompatible_uses(old, new, until),
@@ -179,7 +179,7 @@ def _compare_packages(old: Package, new: Package, until: float | None) -> list[P
     return listed
 
 
-def can_differ(pieces: Iterable[Changed]) -> bool:
+def can_change_public_names(pieces: Iterable[Changed]) -> bool:
     """Return whether pieces of code that differ can change a public name.
 
     To read a large package takes many seconds, and most edits are of the bodies of functions.
@@ -211,7 +211,7 @@ def make_entry_not_compared(package: str, why: str) -> PublicChange:
 # -- reading ---------------------------------------------------------------------------------------
 
 
-def read(folder: Path, until: float | None = None, branch: int = 0) -> Package:
+def read_package(folder: Path, until: float | None = None, branch: int = 0) -> Package:
     """Read a package. Files and names that cannot be read are listed as ``unread``.
 
     Args:
@@ -230,7 +230,7 @@ def read(folder: Path, until: float | None = None, branch: int = 0) -> Package:
         search_paths=[folder.parent], allow_inspection=False,
         extensions=griffe.load_extensions(shown),
     )  # fmt: skip
-    with _pause_collection_and_logs():
+    with _pause_garbage_collection_and_logs():
         try:
             root = loader.load(folder.name, submodules=True, try_relative_path=False)
             loader.resolve_aliases(implicit=True, external=False)
@@ -242,16 +242,16 @@ def read(folder: Path, until: float | None = None, branch: int = 0) -> Package:
         }
         package = Package(folder=folder, root=root, branches=branches)
         modules = list(_walk_modules(root))
-        _collect_names(package, modules, shown)
+        _collect_public_names_of_modules(package, modules, shown)
     files = {module.filepath for module in modules}
     for path in list_files_below(folder):
         file = _path_below_parent(path, folder)
         if path.suffix == ".py" and path not in files and not _is_private(file):
-            package.unread[file] = (file, _explain_unread(path))
+            package.unread[file] = (file, _explain_unread_file(path))
     return package
 
 
-def _collect_names(
+def _collect_public_names_of_modules(
     package: Package, modules: Sequence[griffe.Module], shown: ImportBranches
 ) -> None:
     """Add all public names of the modules of a package."""
@@ -264,7 +264,7 @@ def _collect_names(
         if not _is_private(module.path):
             _collect_public_names(package, module, defined, shown.lazy.get(module.path))
             if module.path in shown.computed:
-                package.unread[module.path] = (_file(module), shown.computed[module.path])
+                package.unread[module.path] = (_locate_file(module), shown.computed[module.path])
     # a method is known by the class that defines it
     shortest = {*package.paths.values()}
     classes = [
@@ -281,7 +281,7 @@ def _collect_names(
 
 
 @contextmanager
-def _pause_collection_and_logs() -> Iterator[None]:
+def _pause_garbage_collection_and_logs() -> Iterator[None]:
     """Pause collection of garbage among millions of nodes that all stay, and log lines."""
     collecting, level = gc.isenabled(), _LOGGER.level
     gc.disable()
@@ -298,7 +298,7 @@ def _path_below_parent(path: Path, folder: Path) -> str:
     return path.relative_to(folder.parent).as_posix()
 
 
-def _explain_unread(path: Path) -> str:
+def _explain_unread_file(path: Path) -> str:
     try:
         ast.parse(path.read_bytes())
     except UNREADABLE as error:
@@ -334,7 +334,7 @@ def _collect_public_names(
         lazy: words that may be names which the module imports when they are used; None: it
             imports none.
     """
-    file = _file(module)
+    file = _locate_file(module)
     names: dict[str, griffe.Object] = {module.path: module}
     listed = {str(name) for name in module.exports or ()}
     offered = listed | {word for word in lazy or () if word in defined and not word.startswith("_")}
@@ -369,12 +369,12 @@ def _collect_public_names(
                 else:
                     why = f"{target} is defined by no statement of the package"
                     package.unread[path] = (file, why)
-        elif member.is_public and not _is_annotation(member):
+        elif member.is_public and not _is_useless_attribute(member):
             names[path] = _resolve_assignment(member)
     package.names.update(names)
     for path, definition in names.items():
         shorter = package.paths.get(definition.path, path)
-        package.paths[definition.path] = min(shorter, path, key=_path_length)
+        package.paths[definition.path] = min(shorter, path, key=_rank_shortest_path)
 
 
 def _choose_nearest_definition(
@@ -398,7 +398,7 @@ def _collect_members(
     for name, member in members.items():
         with suppress(*_UNRESOLVED):
             definition = _resolve_member(member)
-            if member.is_special or not (name.startswith("_") or _is_annotation(definition)):
+            if member.is_special or not (name.startswith("_") or _is_useless_attribute(definition)):
                 package.names[f"{path}.{name}"] = definition
                 if isinstance(definition, griffe.Class) and definition.path not in package.paths:
                     classes.append((f"{path}.{name}", definition))
@@ -409,7 +409,7 @@ def _collect_members(
 def _add_constructor(owner: griffe.Class) -> None:
     """Give a named tuple the constructor that is made of its fields, as griffe does others."""
     if "__init__" not in owner.members and any(
-        base.endswith("NamedTuple") for base in _bases(owner)
+        base.endswith("NamedTuple") for base in _list_base_names(owner)
     ):
         kind = griffe.ParameterKind.positional_or_keyword
         owner.members["__init__"] = griffe.Function(
@@ -422,7 +422,7 @@ def _add_constructor(owner: griffe.Class) -> None:
         )  # fmt: skip
 
 
-def _is_annotation(definition: griffe.Object) -> bool:
+def _is_useless_attribute(definition: griffe.Object) -> bool:
     """Return whether a caller has no use for an attribute: special, without a value, or a type.
 
     Fields are parameters of a constructor.
@@ -431,7 +431,8 @@ def _is_annotation(definition: griffe.Object) -> bool:
         return False
     owner = definition.parent
     has_fields = isinstance(owner, griffe.Class) and (
-        "dataclass" in owner.labels or any(base.endswith("NamedTuple") for base in _bases(owner))
+        "dataclass" in owner.labels
+        or any(base.endswith("NamedTuple") for base in _list_base_names(owner))
     )
     is_field = has_fields and definition.annotation is not None
     is_type = str(definition.value).partition("(")[0].endswith(("TypeVar", "ParamSpec"))
@@ -462,7 +463,7 @@ def _resolve_member(member: griffe.Object | griffe.Alias) -> griffe.Object:
         return griffe.Attribute(member.name, lineno=member.alias_lineno, parent=member.parent)
 
 
-def _kind(definition: griffe.Object) -> str:
+def _get_kind(definition: griffe.Object) -> str:
     """Return the kind of an object as a caller uses it."""
     if "property" in definition.labels:
         return "property"
@@ -474,22 +475,22 @@ def _kind(definition: griffe.Object) -> str:
     return definition.kind.value
 
 
-def _signature(definition: griffe.Object) -> str:
+def _format_signature(definition: griffe.Object) -> str:
     if isinstance(definition, griffe.Function):
         parameters = (
             p.name if p.default is None else f"{p.name}={p.default}" for p in definition.parameters
         )
         return f"({', '.join(parameters)})"
     if isinstance(definition, griffe.Class):
-        return f"({', '.join(_bases(definition))})"
+        return f"({', '.join(_list_base_names(definition))})"
     return f" = {definition.value}" if isinstance(definition, griffe.Attribute) else ""
 
 
-def _path_length(path: str) -> tuple[int, str]:
+def _rank_shortest_path(path: str) -> tuple[int, str]:
     return path.count("."), path
 
 
-def _file(definition: griffe.Object) -> str:
+def _locate_file(definition: griffe.Object) -> str:
     """Return the file of an object, below the folder that holds the package."""
     module = definition if isinstance(definition, griffe.Module) else definition.module
     return module.path.replace(".", "/") + ("/__init__.py" if module.is_init_module else ".py")
@@ -498,10 +499,10 @@ def _file(definition: griffe.Object) -> str:
 # -- comparing -------------------------------------------------------------------------------------
 
 
-def _list_unread(old: Package, new: Package) -> Iterator[PublicChange]:
+def _list_changes_not_read(old: Package, new: Package) -> Iterator[PublicChange]:
     """Yield names and files of the old version that were not read, if their file differs."""
     for name, (file, why) in {**old.unread, **new.unread}.items():
-        before, after = _read_content(old, file), _read_content(new, file)
+        before, after = _read_file_of_package(old, file), _read_file_of_package(new, file)
         is_old = name in old.unread or name in old.names or (name == file and before)
         is_gone = why == _UNDEFINED and name in old.names
         if is_old and not is_gone and (before != after or why == _UNSPELLED):
@@ -526,43 +527,47 @@ def _list_gone_names(old: Package, new: Package) -> Iterator[PublicChange]:
         owner = path.rpartition(".")[0]
         # the module may import it when it is used
         unknown = {new.unread[p][1] for p in (path, owner) if p in new.unread}
-        if new.find(path) is not None or unknown & {_AMBIGUOUS, _UNSPELLED}:
+        if new.find_definition(path) is not None or unknown & {_AMBIGUOUS, _UNSPELLED}:
             continue
-        new_owner = new.find(owner)
-        kind = _kind(definition)
+        new_owner = new.find_definition(owner)
+        kind = _get_kind(definition)
         is_shortest = path == old.paths[definition.path]
         if isinstance(old.names.get(owner), griffe.Class):
             if (
                 is_shortest
                 and isinstance(new_owner, griffe.Class)
-                and not _is_used(new_owner, definition.name)
+                and not _does_class_use_name(new_owner, definition.name)
             ):
-                outside, known_bases = _bases_outside(new_owner)
+                outside, known_bases = _list_outside_bases(new_owner)
                 # such as a constructor: every class has one
                 if any(definition.name in dir(base) for base in (object, *known_bases)):
                     continue
                 unless = f"; {', '.join(outside)} may still define it" if outside else ""
-                yield _make_change("gone", path, definition, f"{kind} {path} is gone{unless}")
+                yield _make_public_change(
+                    "gone", path, definition, f"{kind} {path} is gone{unless}"
+                )
         # with its module, everything in it is gone
         elif new_owner is None and owner:
             continue
         elif still := [p for p in paths_of[definition.path] if p in new.names]:
-            home = min(still, key=_path_length)
-            yield _make_change("moved", path, definition, f"{path} is gone; it is still {home}")
+            home = min(still, key=_rank_shortest_path)
+            yield _make_public_change(
+                "moved", path, definition, f"{path} is gone; it is still {home}"
+            )
         elif is_shortest:
             moved_to = homes.get((definition.name, definition.kind), set())
             if len(moved_to) == 1:
-                yield _make_change(
+                yield _make_public_change(
                     "moved", path, definition, f"{path} has moved to {min(moved_to)}"
                 )
             else:
-                yield _make_change("gone", path, definition, f"{kind} {path} is gone")
+                yield _make_public_change("gone", path, definition, f"{kind} {path} is gone")
 
 
-def _is_used(owner: griffe.Class, name: str) -> bool:
+def _does_class_use_name(owner: griffe.Class, name: str) -> bool:
     """Return whether a class uses an attribute or method: it has it, from wherever."""
     used = re.compile(rf"self\.{re.escape(name)}\b|[\"']{re.escape(name)}[\"']")
-    return any(used.search(ancestor.source) for ancestor in _list_lineage(owner))
+    return any(used.search(ancestor.source) for ancestor in _list_class_and_bases(owner))
 
 
 #: types with nothing to compare but their members.
@@ -590,10 +595,10 @@ def _list_incompatible_uses(
     compared = set()
     # a method first by the class that defines it
     for path in sorted(
-        old.names, key=lambda p: (p != old.paths[old.names[p].path], _path_length(p))
+        old.names, key=lambda p: (p != old.paths[old.names[p].path], _rank_shortest_path(p))
     ):
-        child_processes.check_time(until)
-        before, after = old.names[path], new.find(path)
+        child_processes.raise_if_time_is_over(until)
+        before, after = old.names[path], new.find_definition(path)
         if after is None or (before.path, after.path) in compared:
             continue
         if {type(before), type(after)} <= _CONTAINERS:
@@ -604,17 +609,19 @@ def _list_incompatible_uses(
             module.members["name"] = definition
         # griffe takes a name for private that __all__ of its module does not list
         before.public = True
-        yield from _uses(path, before, after)
-        yield from _list_breakages(path, griffe.find_breaking_changes(*modules))
+        yield from _list_lost_uses(path, before, after)
+        yield from _list_parameter_breakages(path, griffe.find_breaking_changes(*modules))
 
 
-def _uses(path: str, before: griffe.Object, after: griffe.Object) -> Iterator[PublicChange]:
+def _list_lost_uses(
+    path: str, before: griffe.Object, after: griffe.Object
+) -> Iterator[PublicChange]:
     """Yield the ways in which a definition can no longer be used, beside its parameters."""
     if isinstance(before, griffe.Attribute) and isinstance(after, griffe.Attribute):
         if _can_be_set(before) and not _can_be_set(after):
-            yield _make_change("kind", path, after, f"{path} can no longer be set")
+            yield _make_public_change("kind", path, after, f"{path} can no longer be set")
         if "deletable" in before.labels - after.labels:
-            yield _make_change("kind", path, after, f"{path} can no longer be deleted")
+            yield _make_public_change("kind", path, after, f"{path} can no longer be deleted")
         yield from _list_changed_values(path, before, after)
         return
     in_class = isinstance(after.parent, griffe.Class)
@@ -623,13 +630,15 @@ def _uses(path: str, before: griffe.Object, after: griffe.Object) -> Iterator[Pu
         # whatever a module assigns may be called, too
         if assigned is after and after.value is not None:
             sentence = f"{path} was not read: it is {after.value} now"
-            yield _make_change("unread", path, after, sentence)
-    elif _kind(before) != _kind(after):
-        sentence = f"{path} is now of kind {_kind(after)} (was {_kind(before)})"
-        yield _make_change("kind", path, after, sentence)
+            yield _make_public_change("unread", path, after, sentence)
+    elif _get_kind(before) != _get_kind(after):
+        sentence = f"{path} is now of kind {_get_kind(after)} (was {_get_kind(before)})"
+        yield _make_public_change("kind", path, after, sentence)
     on_class = {"classmethod", "staticmethod"}
     if on_class & before.labels and not on_class & after.labels and not before.is_special:
-        yield _make_change("kind", path, after, f"{path} can no longer be called on its class")
+        yield _make_public_change(
+            "kind", path, after, f"{path} can no longer be called on its class"
+        )
 
 
 def _can_be_set(attribute: griffe.Attribute) -> bool:
@@ -642,19 +651,21 @@ def _list_changed_values(
     """Yield another value of a constant, or of an attribute of a class."""
     is_shared = after.labels & {"module-attribute", "class-attribute"}
     values = before.value, after.value
-    if not is_shared or None in values or _is_same(*values):
+    if not is_shared or None in values or _are_same_values(*values):
         return
     old, new = map(_read_literal, values)
     # what else is computed counts if code that uses it is executed
     if new is _COMPUTED and (old is not _COMPUTED or _makes_callable(after.value)):
-        yield _make_change("unread", path, after, f"{path} was not read: it is {after.value} now")
+        yield _make_public_change(
+            "unread", path, after, f"{path} was not read: it is {after.value} now"
+        )
     elif new is not _COMPUTED and old is not _COMPUTED:
         if isinstance(old, dict) and isinstance(new, dict):
             old, new = (
                 {key: own[key] for key in own if key not in other or own[key] != other[key]}
                 for own, other in ((old, new), (new, old))
             )
-        yield _make_change("value", path, after, f"{path} is {new} (was {old})")
+        yield _make_public_change("value", path, after, f"{path} is {new} (was {old})")
 
 
 def _makes_callable(value: str | griffe.Expr | None) -> bool:
@@ -664,7 +675,9 @@ def _makes_callable(value: str | griffe.Expr | None) -> bool:
     return isinstance(value, griffe.ExprLambda)
 
 
-def _list_breakages(path: str, breakages: Iterable[griffe.Breakage]) -> Iterator[PublicChange]:
+def _list_parameter_breakages(
+    path: str, breakages: Iterable[griffe.Breakage]
+) -> Iterator[PublicChange]:
     """Yield the differences in the parameters of one definition that a caller can notice."""
     is_moved = False
     for breakage in breakages:
@@ -673,14 +686,16 @@ def _list_breakages(path: str, breakages: Iterable[griffe.Breakage]) -> Iterator
         in_class = isinstance(at.parent, griffe.Class)
         if kind in _SENTENCES:
             name = (before or after).name
-            same = kind == "PARAMETER_CHANGED_DEFAULT" and _is_same(before.default, after.default)
+            same = kind == "PARAMETER_CHANGED_DEFAULT" and _are_same_values(
+                before.default, after.default
+            )
             # those behind one that has moved have moved, too
             same |= kind == "PARAMETER_MOVED" and is_moved
             is_moved |= kind == "PARAMETER_MOVED"
             if not same and name not in ("self", "cls"):
                 where = ".".join(path.split(".")[-2 if in_class else -1 :])
                 sentence = _SENTENCES[kind].format(name=name, where=where, old=before, new=after)
-                yield _make_change("signature", path, at, sentence)
+                yield _make_public_change("signature", path, at, sentence)
 
 
 def _list_other_changes(old: Package, new: Package) -> Iterator[PublicChange]:
@@ -692,21 +707,25 @@ def _list_other_changes(old: Package, new: Package) -> Iterator[PublicChange]:
         was_abstract = before is not None and "abstractmethod" in before.labels
         is_method = isinstance(old.names.get(path.rpartition(".")[0]), griffe.Class)
         if is_method and "abstractmethod" in after.labels and not was_abstract:
-            yield _make_change("kind", path, after, f"{path} has to be defined by a subclass now")
+            yield _make_public_change(
+                "kind", path, after, f"{path} has to be defined by a subclass now"
+            )
         if before is None:
             continue
         if isinstance(before, griffe.Class) and isinstance(after, griffe.Class):
             still = {
-                _base_name(base, after) for owner in _list_lineage(after) for base in _bases(owner)
+                _identify_base(base, after)
+                for owner in _list_class_and_bases(after)
+                for base in _list_base_names(owner)
             }
-            for base in _bases(before):
-                if _base_name(base, before) not in still and not base.endswith(_EMPTY):
+            for base in _list_base_names(before):
+                if _identify_base(base, before) not in still and not base.endswith(_EMPTY):
                     sentence = f"{path} is no longer a subclass of {base}"
-                    yield _make_change("base class", path, after, sentence)
+                    yield _make_public_change("base class", path, after, sentence)
             for sentence in _list_lost_decorators(before, after):
-                yield _make_change("kind", path, after, f"{path} {sentence}")
+                yield _make_public_change("kind", path, after, f"{path} {sentence}")
         for text in sorted(_list_deprecations(after) - _list_deprecations(before)):
-            yield _make_change("deprecated", path, after, f"{path} warns now: {text}")
+            yield _make_public_change("deprecated", path, after, f"{path} warns now: {text}")
 
 
 def _list_lost_decorators(old: griffe.Class, new: griffe.Class) -> Iterator[str]:
@@ -727,7 +746,7 @@ def _list_lost_decorators(old: griffe.Class, new: griffe.Class) -> Iterator[str]
 
 def _read_dataclass_options(owner: griffe.Class) -> dict[str, str] | None:
     """Return the options of a dataclass that it or its nearest base gives; None: it is none."""
-    for ancestor in _list_lineage(owner):
+    for ancestor in _list_class_and_bases(owner):
         for decorator in ancestor.decorators:
             if decorator.callable_path.rpartition(".")[2] == "dataclass":
                 arguments = getattr(decorator.value, "arguments", ())
@@ -735,7 +754,7 @@ def _read_dataclass_options(owner: griffe.Class) -> dict[str, str] | None:
     return None
 
 
-def _list_lineage(owner: griffe.Class) -> list[griffe.Class]:
+def _list_class_and_bases(owner: griffe.Class) -> list[griffe.Class]:
     """Return a class and its bases in the package."""
     try:
         return [owner, *owner.mro()]
@@ -743,21 +762,23 @@ def _list_lineage(owner: griffe.Class) -> list[griffe.Class]:
         return [owner]
 
 
-def _bases(owner: griffe.Class) -> list[str]:
+def _list_base_names(owner: griffe.Class) -> list[str]:
     return [base if isinstance(base, str) else base.canonical_path for base in owner.bases]
 
 
-def _base_name(base: str, owner: griffe.Class) -> str:
+def _identify_base(base: str, owner: griffe.Class) -> str:
     """Return the identity of a base class: its name alone if it may have moved in the package."""
     return base.rpartition(".")[2] if base.partition(".")[0] == owner.package.name else base
 
 
-def _bases_outside(owner: griffe.Class) -> tuple[list[str], list[type]]:
+def _list_outside_bases(owner: griffe.Class) -> tuple[list[str], list[type]]:
     """Return the base classes from other packages, which may bring attributes.
 
     Those of the second list are built in, or of ``enum``, and are complete.
     """
-    names = {base for ancestor in _list_lineage(owner) for base in _bases(ancestor)}
+    names = {
+        base for ancestor in _list_class_and_bases(owner) for base in _list_base_names(ancestor)
+    }
     types = {base: getattr(builtins, base, None) or getattr(enum, base.removeprefix("enum."), None)
              for base in names}  # fmt: skip
     outside = sorted(
@@ -783,7 +804,7 @@ def _read_literal(value: str | griffe.Expr | None) -> Any:
         return _COMPUTED
 
 
-def _is_same(old: str | griffe.Expr | None, new: str | griffe.Expr | None) -> bool:
+def _are_same_values(old: str | griffe.Expr | None, new: str | griffe.Expr | None) -> bool:
     """Return whether two values are the same, as literals or as text."""
     before, after = _read_literal(old), _read_literal(new)
     if _COMPUTED in (before, after):
@@ -812,7 +833,7 @@ def _list_deprecations(owner: griffe.Object) -> set[str]:
     }
 
 
-def _make_change(kind: str, path: str, at: griffe.Object, summary: str) -> PublicChange:
+def _make_public_change(kind: str, path: str, at: griffe.Object, summary: str) -> PublicChange:
     # a constructor that is generated has no line
     line = at.lineno or (at.parent.lineno if at.parent is not None else None) or 1
-    return PublicChange(kind=kind, name=path, file=_file(at), line=line, summary=summary)
+    return PublicChange(kind=kind, name=path, file=_locate_file(at), line=line, summary=summary)

@@ -36,7 +36,7 @@ class RequirementChange:
     extra: str = ""
 
 
-def changes(old: Declared, new: Declared) -> list[RequirementChange]:
+def list_requirement_changes(old: Declared, new: Declared) -> list[RequirementChange]:
     """Return everything that differs between two declarations for this interpreter."""
     unread = {**old.unread, **new.unread}
     rows = [
@@ -91,7 +91,7 @@ def _list_requirements(declared_: Declared, extra: str) -> dict[str, Requirement
     """Return name -> requirement of this interpreter in the core, or in addition in an extra."""
     required: dict[str, Requirement] = {}
     for row in declared_.requires:
-        if not _holds(row, extra) or (extra and _holds(row, "")):
+        if not _applies_here(row, extra) or (extra and _applies_here(row, "")):
             continue
         merged = Requirement(str(row))
         merged.name, merged.marker = str(canonicalize_name(row.name)), None
@@ -108,7 +108,7 @@ def _list_requirements(declared_: Declared, extra: str) -> dict[str, Requirement
     return required
 
 
-def _holds(row: Requirement, extra: str) -> bool:
+def _applies_here(row: Requirement, extra: str) -> bool:
     return row.marker is None or row.marker.evaluate({"extra": extra})
 
 

@@ -47,7 +47,7 @@ class Difference:
     added: frozenset[str] = frozenset()
     because: str = ""
 
-    def select_executed(self, new: Trace) -> list[Key]:
+    def select_executed_differences(self, new: Trace) -> list[Key]:
         """Return the differences that a training executed; none: the old version trains the same.
 
         What is not noted counts as executed: other processes, what was loaded before anything was
@@ -68,10 +68,10 @@ class Difference:
         unknown = {*at_import["before"], *(file for file, name in called if not name)}
         differing_files = self.files.intersection(header["imported"])
         differing_files |= {file for file, _ in self.functions if file in unknown}
-        differing_files |= self._examined_files(header)
+        differing_files |= self._find_examined_files(header)
         return [*sorted(self.functions & called), *((file, "") for file in sorted(differing_files))]
 
-    def _examined_files(self, header: Mapping[str, Any]) -> set[str]:
+    def _find_examined_files(self, header: Mapping[str, Any]) -> set[str]:
         """Return files that differ and have an effect without being imported or called."""
         examined = {(file, name) for file, name in header["examined"]}
         looked_at = {
@@ -82,7 +82,7 @@ class Difference:
         noticed = {
             file
             for file in self.added
-            if _module_name(file) in header["sought"]
+            if _name_module_of_file(file) in header["sought"]
             or any(str(path) in header["listed"] for path in (file, *Path(file).parents))
         }
         return looked_at | noticed
@@ -94,12 +94,12 @@ def _list_enclosing_names(name: str) -> list[str]:
     return [".".join(parts[: number + 1]) for number in range(len(parts))]
 
 
-def _module_name(file: str) -> str:
+def _name_module_of_file(file: str) -> str:
     path = Path(file).with_suffix("")
     return ".".join(path.parent.parts if path.name == "__init__" else path.parts)
 
 
-def find_difference(pieces: Sequence[Changed], files: Mapping[str, str]) -> Difference:
+def sort_differences_by_effect(pieces: Sequence[Changed], files: Mapping[str, str]) -> Difference:
     """Return the differences, by how a training executes them.
 
     Args:
@@ -117,7 +117,7 @@ def find_difference(pieces: Sequence[Changed], files: Mapping[str, str]) -> Diff
     for piece in pieces:
         if _is_made_by_import(piece):
             if piece.paths[1] is None or piece.was:
-                because = because or f"{piece.file_on('old')} is gone, or has lost {piece.name}"
+                because = because or f"{piece.get_file_on('old')} is gone, or has lost {piece.name}"
             imported.add(piece.file)
         elif piece.how != WORDING or _changes_messages(piece):
             functions.add(piece.key)
@@ -145,7 +145,7 @@ def _is_made_by_import(piece: Changed) -> bool:
 
 
 def _dump_definition(function: Function) -> list[str]:
-    """Return decorators, arguments and kind; see ``changed_functions.dump_head``."""
+    """Return decorators, arguments and kind; see ``changed_functions.dump_signature``."""
     heads = ("decorator ", "arguments(", "FunctionDef", "AsyncFunctionDef")
     rows = [row for row in function.code.splitlines() if row.startswith(heads)]
     is_generator = "Yield(" in function.code or "YieldFrom(" in function.code
@@ -165,12 +165,14 @@ def explain_no_effect(file: str, texts: Sequence[bytes]) -> str:
     """
     if Path(file).suffix in _FOR_TYPES:
         return "read by type checkers only"
-    if Path(file).name in _VERSION_FILES and all(_is_version(text) for text in texts if text):
+    if Path(file).name in _VERSION_FILES and all(
+        _is_version_number(text) for text in texts if text
+    ):
         return "a version string"
     return ""
 
 
-def _is_version(text: bytes) -> bool:
+def _is_version_number(text: bytes) -> bool:
     try:
         Version(text.decode("utf-8", "replace").strip())
     except InvalidVersion:

@@ -14,8 +14,8 @@ from rlregress.inside import error_origin as errors
 from rlregress.model.differences import MINUTES
 from rlregress.model.explain import (
     Repeated,
-    describe_seeding,
-    describe_unsteady,
+    describe_seeded_generators,
+    describe_unsteady_output,
     list_other_activity,
 )
 from rlregress.model.recorded_traces import (
@@ -26,11 +26,11 @@ from rlregress.model.recorded_traces import (
     NotTraced,
     Trace,
     Traced,
-    describe_label,
+    describe_version_label,
 )
 from rlregress.trace import recording_processes, rounding
-from rlregress.trace.child_processes import last_message
-from rlregress.trace.trace_comparison import INCIDENTAL, compare, mark_unsteady
+from rlregress.trace.child_processes import extract_last_message
+from rlregress.trace.trace_comparison import INCIDENTAL, compare_traces, mark_unsteady_parts
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Training:
     name: str
     job: Mapping[str, Any]
 
-    def with_noted_packages(self, packages: Sequence[str]) -> Training:
+    def note_more_packages(self, packages: Sequence[str]) -> Training:
         """Return the training with its executed code of further packages noted."""
         return replace(self, job={**self.job, "moved": list(packages)}) if packages else self
 
@@ -64,10 +64,10 @@ class Training:
 
 def list_trainings(adapter: Adapter) -> list[Training]:
     """List all trainings of a framework: every algorithm, plain and through its scenarios."""
-    return [make_built_in(adapter, title) for title in adapter.trace_trainings()]
+    return [make_built_in_training(adapter, title) for title in adapter.list_trace_trainings()]
 
 
-def make_built_in(adapter: Adapter, title: str) -> Training:
+def make_built_in_training(adapter: Adapter, title: str) -> Training:
     """Make the training of a title."""
     owner = adapter.full_name
     return Training(owner, title, {"framework": owner, "seed": 0, "training": title})
@@ -78,7 +78,7 @@ def make_script_training(job: Mapping[str, Any], imports: Mapping[str, Sequence[
     return Training("script", Path(job["script"]).name, {**job, **imports})
 
 
-def compare_once(training_name: str, old: Trace, new: Trace) -> Comparison | NotTraced:
+def compare_recorded_training(training_name: str, old: Trace, new: Trace) -> Comparison | NotTraced:
     """Compare the traces of both versions.
 
     Raises:
@@ -88,9 +88,9 @@ def compare_once(training_name: str, old: Trace, new: Trace) -> Comparison | Not
     if missing is not None:
         return missing
     for label, trace in (("old", old), ("new", new)):
-        recording_processes.check_trained(trace, label)
-    _check_imports(old, new)
-    return compare_with_ends(old, new)
+        recording_processes.check_something_was_traced(trace, label)
+    _check_script_imports_differences(old, new)
+    return compare_traces_and_their_ends(old, new)
 
 
 def needs_repetition(comparison: Comparison | NotTraced) -> bool:
@@ -105,17 +105,19 @@ def pair_repetitions(
 
     They say which parts of what is written do not repeat themselves, and are not compared.
     """
-    steady = [mark_unsteady(*both) for both in zip(traces, repetitions, strict=True)]
+    steady = [mark_unsteady_parts(*both) for both in zip(traces, repetitions, strict=True)]
     old, new = (
         Repeated(
-            trace=trace, with_itself=compare_with_ends(trace, repetition), repetition=repetition
+            trace=trace,
+            with_itself=compare_traces_and_their_ends(trace, repetition),
+            repetition=repetition,
         )
         for trace, repetition in zip(steady, repetitions, strict=True)
     )
     return old, new
 
 
-def describe_compared(
+def describe_compared_training(
     training_name: str,
     comparison: Comparison,
     old: Trace,
@@ -145,15 +147,21 @@ def describe_compared(
         )
     if old.unsteady or new.unsteady:
         seeded += [
-            *describe_unsteady(old),
-            *(line for line in describe_unsteady(new) if line not in describe_unsteady(old)),
+            *describe_unsteady_output(old),
+            *(
+                line
+                for line in describe_unsteady_output(new)
+                if line not in describe_unsteady_output(old)
+            ),
         ]
         if comparison.trains_the_same:
-            comparison = compare_with_ends(old, new)
-    comparison = _name_values(comparison, *(repetition.repetition for repetition in repetitions))
+            comparison = compare_traces_and_their_ends(old, new)
+    comparison = _name_first_differing_values(
+        comparison, *(repetition.repetition for repetition in repetitions)
+    )
     notes = [*_describe_autoreset(old, new), *_describe_errors(old, new), *seeded]
     for label, repetition in zip(VERSIONS, repetitions, strict=True):
-        notes += [f"{label}: {line}" for line in repetition.describe_uncontrolled()]
+        notes += [f"{label}: {line}" for line in repetition.describe_uncontrolled_source()]
     return Traced(
         name=training_name,
         comparison=comparison,
@@ -165,7 +173,7 @@ def describe_compared(
     )
 
 
-def report_too_late(training: Training, minutes: float) -> NotTraced:
+def report_training_not_in_time(training: Training, minutes: float) -> NotTraced:
     """Report a training that was not recorded in time."""
     why = f"not compared: {MINUTES} {minutes:g} were over"
     return NotTraced(
@@ -173,7 +181,7 @@ def report_too_late(training: Training, minutes: float) -> NotTraced:
     )
 
 
-def cut_trace(trace: Trace, steps: int) -> Trace:
+def cut_trace_at_step(trace: Trace, steps: int) -> Trace:
     """Return a trace up to a step of an environment, without the networks at its end."""
     events, steps_left = [], steps
     for event in trace.events:
@@ -188,15 +196,17 @@ def count_common_steps(old: Trace, new: Trace) -> int | None:
     """Return how many environment steps both traces have; None if no time limit ended either."""
     if not (old.header.get("stopped") or new.header.get("stopped")):
         return None
-    return min(old.count("step"), new.count("step"))
+    return min(old.count_events_of_kind("step"), new.count_events_of_kind("step"))
 
 
-def cut_training(training: Training, steps: int) -> Training:
+def cut_training_at_step(training: Training, steps: int) -> Training:
     """Return the training as it is recorded up to a step."""
     return replace(training, job={**training.job, "steps": steps, "cut": steps})
 
 
-def name_first_difference(training: Training, comparison: Comparison | NotTraced) -> Training:
+def name_parts_of_first_difference(
+    training: Training, comparison: Comparison | NotTraced
+) -> Training:
     """Name the parts of the first event in which the traces of a training differ."""
     first = comparison.first if isinstance(comparison, Comparison) else None
     events = [event.index for event in (first.old, first.new) if event is not None] if first else []
@@ -215,7 +225,7 @@ def make_perturbed_copies(training: Training, begin: int) -> list[Training]:
     ]
 
 
-def _name_values(comparison: Comparison, old: Trace, new: Trace) -> Comparison:
+def _name_first_differing_values(comparison: Comparison, old: Trace, new: Trace) -> Comparison:
     first = comparison.first
     if first is None or first.old is None or first.new is None:
         return comparison
@@ -229,16 +239,16 @@ def _name_values(comparison: Comparison, old: Trace, new: Trace) -> Comparison:
     return replace(comparison, first=replace(first, old=events[0], new=events[1]))
 
 
-def compare_with_ends(old: Trace, new: Trace) -> Comparison:
+def compare_traces_and_their_ends(old: Trace, new: Trace) -> Comparison:
     """Compare traces and their ends: one that goes on where the other breaks off differs."""
-    comparison, first = compare(old, new), None
+    comparison, first = compare_traces(old, new), None
     if (
         comparison.first is not None
         and comparison.first.old is not None
         and comparison.first.old.kind != "final"
     ):
         first = comparison.first
-    if ends_same(old, new) or (comparison.verdict == "diverged" and first is not None):
+    if do_both_end_alike(old, new) or (comparison.verdict == "diverged" and first is not None):
         return comparison
     old_events, new_events = (
         [e for e in trace.events if e.kind not in ("final", *INCIDENTAL)] for trace in (old, new)
@@ -253,31 +263,33 @@ def compare_with_ends(old: Trace, new: Trace) -> Comparison:
     )
 
 
-def ends_same(old: Trace, new: Trace) -> bool:
+def do_both_end_alike(old: Trace, new: Trace) -> bool:
     """Return whether both end well, or in an error of one kind."""
-    return _error_type(old) == _error_type(new)
+    return _get_error_type(old) == _get_error_type(new)
 
 
-def _error_type(trace: Trace) -> str:
+def _get_error_type(trace: Trace) -> str:
     if not trace.failure:
         return ""
-    return trace.error.get("type") or last_message(trace.failure).partition(":")[0]
+    return trace.error.get("type") or extract_last_message(trace.failure).partition(":")[0]
 
 
-def has_own_error(trace: Trace) -> bool:
+def has_ended_by_tested_code(trace: Trace) -> bool:
     """Return whether the code under test, or the script, has ended the training with an error."""
     return bool(trace.failure) and trace.error.get("origin") == errors.TRACED
 
 
-def note_plain_end(trace: Trace, plain: Trace) -> Trace:
+def note_end_without_recorder(trace: Trace, plain: Trace) -> Trace:
     """Add to the trace of a failed training how it ends without a recorder."""
-    ends = last_message(plain.failure) if plain.failure else "the training ends well"
-    return replace(trace, header={**trace.header, "plain": "" if ends_same(trace, plain) else ends})
+    ends = extract_last_message(plain.failure) if plain.failure else "the training ends well"
+    return replace(
+        trace, header={**trace.header, "plain": "" if do_both_end_alike(trace, plain) else ends}
+    )
 
 
-def _fails_unrecorded(trace: Trace) -> bool:
+def _fails_without_recorder(trace: Trace) -> bool:
     """Return whether it fails by an error of its own, without a recorder, too."""
-    return has_own_error(trace) and not trace.header.get("plain")
+    return has_ended_by_tested_code(trace) and not trace.header.get("plain")
 
 
 def _is_completed(trace: Trace) -> bool:
@@ -287,7 +299,7 @@ def _is_completed(trace: Trace) -> bool:
 def find_crash(old: Trace, new: Trace) -> Crash | None:
     """Find how the code under test fails on one version where the other trains to its end."""
     for label, trace, opposite in (("old", old, new), ("new", new, old)):
-        if _fails_unrecorded(trace) and _is_completed(opposite):
+        if _fails_without_recorder(trace) and _is_completed(opposite):
             values = {key: trace.error.get(key, "") for key in ("error", "at", "by")}
             executed = trace if "functions" in trace.header else None
             return Crash(label=label, executed=executed, **values)
@@ -314,7 +326,8 @@ def _describe_autoreset(old: Trace, new: Trace) -> list[str]:
 
 def _describe_errors(old: Trace, new: Trace) -> list[str]:
     return [
-        f"{describe_label(label)} breaks off with an error: {last_message(trace.failure)}"
+        f"{describe_version_label(label)} breaks off with an error: "
+        f"{extract_last_message(trace.failure)}"
         for label, trace in (("old", old), ("new", new))
         if trace.failure
     ]
@@ -327,9 +340,9 @@ def explain_missing(training_name: str, old: Trace, new: Trace) -> NotTraced | N
     one: then it says nothing of what comes after. One that comes before anything is trained leaves
     nothing to compare with a version that trains.
     """
-    failed = [trace for trace in (old, new) if _fails_unrecorded(trace)]
+    failed = [trace for trace in (old, new) if _fails_without_recorder(trace)]
     completed = [trace for trace in (old, new) if _is_completed(trace)]
-    if len(failed) == 2 and not ends_same(old, new):
+    if len(failed) == 2 and not do_both_end_alike(old, new):
         return None
     if len(failed) == len(completed) == 1 and failed[0].has_begun:
         return None
@@ -341,8 +354,8 @@ def explain_missing(training_name: str, old: Trace, new: Trace) -> NotTraced | N
             reasons[label] = f"not offered there: {missing}"
         elif trace.failure:
             reasons[label] = (
-                f"{_describe_failure(trace)}: {last_message(trace.failure)}"
-                f"{_describe_plain_end(trace)}"
+                f"{_describe_whose_failure(trace)}: {extract_last_message(trace.failure)}"
+                f"{_describe_end_without_recorder(trace)}"
             )
     return (
         NotTraced(
@@ -353,13 +366,13 @@ def explain_missing(training_name: str, old: Trace, new: Trace) -> NotTraced | N
     )
 
 
-def report_unsupported(name: str, why: str) -> NotTraced:
+def report_training_of_neither_version(name: str, why: str) -> NotTraced:
     """Report a training that neither version has."""
     reasons = dict.fromkeys(VERSIONS, f"not offered there: {why}")
     return NotTraced(name=name, reasons=reasons, supported=dict.fromkeys(VERSIONS, False))
 
 
-def _describe_failure(trace: Trace) -> str:
+def _describe_whose_failure(trace: Trace) -> str:
     """Describe in words whose error it was."""
     error_origin = trace.error.get("origin")
     if error_origin == errors.RECORDER or (
@@ -371,14 +384,14 @@ def _describe_failure(trace: Trace) -> str:
     return "it ended in an error"
 
 
-def _describe_plain_end(trace: Trace) -> str:
+def _describe_end_without_recorder(trace: Trace) -> str:
     ends = trace.header.get("plain")
     return f"; without recording: {ends}" if ends else ""
 
 
 def _describe_seeding(old: Trace, new: Trace) -> list[str]:
     """Describe the generators that the tracer seeded on either version."""
-    old_lines, new_lines = describe_seeding(old), describe_seeding(new)
+    old_lines, new_lines = describe_seeded_generators(old), describe_seeded_generators(new)
     if old_lines == new_lines:
         return old_lines
     lines = [
@@ -387,7 +400,7 @@ def _describe_seeding(old: Trace, new: Trace) -> list[str]:
     return [f"{label}: {line}" for label, line in lines]
 
 
-def _check_imports(old: Trace, new: Trace) -> None:
+def _check_script_imports_differences(old: Trace, new: Trace) -> None:
     """Raise UserError if a script imported nothing that differs."""
     imported = {
         label: trace.header.get("modules", {}) for label, trace in (("old", old), ("new", new))
@@ -395,7 +408,7 @@ def _check_imports(old: Trace, new: Trace) -> None:
     for label, modules in imported.items():
         if modules and not any(modules.values()) and not {"old": old, "new": new}[label].failure:
             raise UserError(
-                f"the script imported no changed package on {describe_label(label)} "
+                f"the script imported no changed package on {describe_version_label(label)} "
                 f"({', '.join(sorted(modules))}); expected a script that uses one"
             )
     for name in sorted(set(imported["old"]) & set(imported["new"])):

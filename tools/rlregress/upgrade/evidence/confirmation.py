@@ -17,12 +17,12 @@ from typing import Any
 
 from rlregress.check import baseline_runs
 from rlregress.check.judging import find_worst_returns
-from rlregress.model.quantities import CRITIC, quantity_of, returns_scale
+from rlregress.model.quantities import CRITIC, compute_returns_scale, get_quantity_of_name
 from rlregress.model.verdict import INCONCLUSIVE, REGRESSED
 from rlregress.training.cell import Cell
-from rlregress.verdicts.looks import single_look
+from rlregress.verdicts.looks import make_single_look
 from rlregress.verdicts.rules import CellSample, Rules
-from rlregress.verdicts.sequential import judge_cells
+from rlregress.verdicts.sequential import judge_cells_and_groups
 
 #: seed of the old version's first fresh run: neither a stored run nor one of the new version has it
 FIRST_FRESH_SEED = 2000
@@ -41,7 +41,7 @@ class Confirmation:
     lines: tuple[str, ...]
 
 
-def list_alarmed(entries: Sequence[Mapping[str, Any]]) -> list[str]:
+def list_alarmed_cells(entries: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the cells that got worse, by quantity, and those of the groups that did."""
     fallen = [entry for entry in entries if entry.get("verdict", {}).get("verdict") == REGRESSED]
     cells_of_groups = [entry["verdict"]["cells"] for entry in fallen if "cells" in entry["verdict"]]
@@ -52,24 +52,25 @@ def list_alarmed(entries: Sequence[Mapping[str, Any]]) -> list[str]:
     return sorted(set(names))
 
 
-def judged_numbers(entries: Sequence[Mapping[str, Any]], name: str) -> list[float]:
+def collect_judged_numbers(entries: Sequence[Mapping[str, Any]], name: str) -> list[float]:
     """Return the judged number of each run of a cell, by seed.
 
     Args:
-        name: of a cell, or of what is judged beside its returns; see ``Quantity.named``.
+        name: of a cell,
+        or of what is judged beside its returns; see ``Quantity.make_verdict_name``.
 
     Returns:
-        Numbers of ``baseline_runs.read_numbers``, nan for a run that has none.
+        Numbers of ``baseline_runs.read_judged_numbers``, nan for a run that has none.
     """
     records = [entry["record"] for entry in entries if "record" in entry]
     own = sorted(
-        (r for r in records if quantity_of(name).named(r["cell"]) == name),
+        (r for r in records if get_quantity_of_name(name).make_verdict_name(r["cell"]) == name),
         key=lambda record: record["seed"],
     )
-    return [baseline_runs.read_numbers(record)[quantity_of(name)] for record in own]
+    return [baseline_runs.read_judged_numbers(record)[get_quantity_of_name(name)] for record in own]
 
 
-def confirm(
+def confirm_against_old_runs(
     cells: Mapping[str, Cell],
     old: Mapping[str, Sequence[float]],
     new: Mapping[str, Sequence[float]],
@@ -80,7 +81,7 @@ def confirm(
     Args:
         cells: those that fell, by the name of what did.
         old: what the old version's fresh runs are judged by, of each cell at least one number; see
-            ``judged_numbers``.
+            ``collect_judged_numbers``.
         new: the same of the runs of the new version that raised the alarm.
         alpha: probability of confirming any of them if the new version is as good.
     """
@@ -90,25 +91,25 @@ def confirm(
             old[name],
             new[name],
             0,
-            quantity_of(name).named(cell.group),
+            get_quantity_of_name(name).make_verdict_name(cell.group),
             worst.get(cell.environment),
-            quantity_of(name),
+            get_quantity_of_name(name),
         )
         for name, cell in cells.items()
     }
     # one family for all that fell; each cell has the number of runs that the new version came to
-    most = single_look(min(len(new[name]) for name in cells))
-    verdicts = judge_cells(samples, most, Rules(alpha=alpha))
+    most = make_single_look(min(len(new[name]) for name in cells))
+    verdicts = judge_cells_and_groups(samples, most, Rules(alpha=alpha))
     cell_verdicts = [judged.verdict for judged in verdicts.cells.values()]
     cell_verdicts += [judged.verdict for judged in verdicts.groups.values()]
     verdict = REGRESSED if REGRESSED in cell_verdicts else INCONCLUSIVE
     stored = {
-        name: baseline_runs.load_baseline(baseline_runs.baseline_path(cell)).numbers(
-            quantity_of(name)
-        )
+        name: baseline_runs.load_baseline(
+            baseline_runs.locate_baseline(cell)
+        ).list_values_of_quantity(get_quantity_of_name(name))
         for name, cell in cells.items()
     }
-    lines = [_describe_cell(name, stored[name], old[name], new[name]) for name in cells]
+    lines = [_describe_confirmed_cell(name, stored[name], old[name], new[name]) for name in cells]
     values = {
         REGRESSED: "confirmed: the new version is worse than the old version trained again",
         INCONCLUSIVE: "not confirmed: the new version is not shown to be worse than the old "
@@ -118,15 +119,15 @@ def confirm(
     return Confirmation(verdict, (f"{values[verdict]} (alpha {alpha:g})", *lines))
 
 
-def _describe_cell(
+def _describe_confirmed_cell(
     name: str, stored: Sequence[float], old: Sequence[float], new: Sequence[float]
 ) -> str:
     # a run without a number is judged, see CellSample, and not described
     finite = [[n for n in numbers if math.isfinite(n)] for numbers in (stored, old, new)]
     if not finite[2]:
-        return f"{name}: the runs of the new version {quantity_of(name).missing}"
+        return f"{name}: the runs of the new version {get_quantity_of_name(name).missing}"
     means, counts = [fmean(numbers) for numbers in finite], [len(numbers) for numbers in finite]
-    if quantity_of(name) is CRITIC:
+    if get_quantity_of_name(name) is CRITIC:
         errors = [math.exp(-mean) for mean in means]
         return (
             f"{name}: error stored {errors[0]:.3g} ({counts[0]} runs), the old version again "
@@ -135,7 +136,7 @@ def _describe_cell(
             f"the stored runs x{errors[1] / errors[0]:.2f}, the upgrade "
             f"x{errors[2] / errors[1]:.2f}"
         )
-    scale = returns_scale(finite[0])
+    scale = compute_returns_scale(finite[0])
     stored_change, version_change = (means[1] - means[0]) / scale, (means[2] - means[1]) / scale
     return (
         f"{name}: stored {means[0]:.4g} ({counts[0]} runs), the old version again {means[1]:.4g} "

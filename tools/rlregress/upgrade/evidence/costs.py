@@ -37,12 +37,12 @@ _WIDEST = 0.1
 _PLAIN = 0.5
 
 
-def limit_seconds(spent: float) -> float:
+def limit_timing_seconds(spent: float) -> float:
     """Return the seconds in which trainings are timed, of an upgrade that has taken so many."""
     return max(_SHARE * spent, _SECONDS)
 
 
-def measure_costs(
+def measure_training_costs(
     runtimes: Runtimes,
     trainings: Iterable[Training],
     compared: Iterable[Traced],
@@ -66,11 +66,11 @@ def measure_costs(
     for training in sorted(compared, key=lambda item: (not item.plain, len(item.new.events))):
         if training.proved and training.name in executing:
             by_name.setdefault(training.algorithm, training)
-    seconds = limit_seconds(spent)
+    seconds = limit_timing_seconds(spent)
     fitting: list[str] = []
     seconds_left = seconds
     for training in by_name.values():
-        recorded = _cpu_seconds(training.old) + _cpu_seconds(training.new)
+        recorded = _read_cpu_seconds(training.old) + _read_cpu_seconds(training.new)
         needed = (1 + _LEAST) * _PLAIN * recorded
         if needed < seconds_left or not fitting:
             fitting.append(training.name)
@@ -81,20 +81,20 @@ def measure_costs(
     if timed:
         # turns end with the time; the processes have to start before
         whole = min(seconds, (seconds - seconds_left) * _TURNS / (1 + _LEAST))
-        progress.begin(STAGE, size=whole + progress.read_durations().start)
-        measurements = runtimes.compare_versions(
-            _measure_in_turns, timed, seconds, runtimes.processes
+        progress.begin_stage(STAGE, size=whole + progress.read_durations().start)
+        measurements = runtimes.call_once_for_both_versions(
+            _measure_costs_in_turns, timed, seconds, runtimes.processes
         ).result()
     else:
         measurements = []
     return (*measurements, *late, *one_sided)
 
 
-def _cpu_seconds(trace: Trace) -> float:
+def _read_cpu_seconds(trace: Trace) -> float:
     return float(trace.header.get("cpu_seconds", 0.0))
 
 
-def _measure_in_turns(
+def _measure_costs_in_turns(
     runtimes: tuple[Runtime, Runtime],
     _: object,
     trainings: Sequence[Training],
@@ -118,19 +118,20 @@ def _measure_in_turns(
                            "first": len(runtimes[position].paths)}  # fmt: skip
                     version_jobs.append(job)
                     previous = output
-        list(pool.map(processes.do_jobs, runtimes, jobs))
+        list(pool.map(processes.do_jobs_in_one_process, runtimes, jobs))
         return [
-            _compute_cost(training.name, Path(folder), number)
+            _measure_cost(training.name, Path(folder), number)
             for number, training in enumerate(trainings)
         ]
 
 
-def _compute_cost(training: str, folder: Path, number: int) -> Cost:
+def _measure_cost(training: str, folder: Path, number: int) -> Cost:
     headers = []
     for turn in range(1, _TURNS):
         try:
             pair = [
-                trace_reader.load(folder / f"{turn}-{number}-{position}") for position in (0, 1)
+                trace_reader.load_trace(folder / f"{turn}-{number}-{position}")
+                for position in (0, 1)
             ]
         except UserError:
             # time was over
@@ -144,7 +145,7 @@ def _compute_cost(training: str, folder: Path, number: int) -> Cost:
         np.array([[float(header[key]) for header in pair] for pair in headers])
         for key in ("cpu_seconds", "grown_mib")
     )
-    low, high = time_ratio_interval(seconds)
+    low, high = compute_time_ratio_interval(seconds)
     wide = high / low > 1 + _WIDEST
     why = f"the interval of the ratio, {low:.2f} to {high:.2f}, is too wide" if wide else ""
     # the least that a version needs is its own: more is what else the process did
@@ -152,7 +153,7 @@ def _compute_cost(training: str, folder: Path, number: int) -> Cost:
     return Cost(name=training, turns=len(headers), low=low, high=high, why=why, memory=(old, new))
 
 
-def time_ratio_interval(seconds: np.ndarray) -> tuple[float, float]:
+def compute_time_ratio_interval(seconds: np.ndarray) -> tuple[float, float]:
     """Return the 95 % interval of the new version's time over the old one's.
 
     Args:

@@ -18,7 +18,7 @@ from rlregress.inside import bindings
 from rlregress.inside.lines import WAYS
 from rlregress.model.code import ADDED, BODY, MODULE, REMOVED, WORDING, Changed, Function
 from rlregress.model.differences import IMPORTED
-from rlregress.model.recorded_traces import Trace, format_ranges
+from rlregress.model.recorded_traces import Trace, format_line_ranges
 from rlregress.model.upgrade_result import Branch, PieceExecution
 from rlregress.source import UNREADABLE
 from rlregress.upgrade.differences import changed_functions, changed_statements
@@ -41,7 +41,7 @@ class Users:
     """
 
     def __init__(self, folders: Sequence[str]) -> None:
-        self._paths = changed_functions.map_sources(folders)
+        self._paths = changed_functions.map_sources_by_file(folders)
         self._texts: dict[str, bytes] = {}
         #: file -> name -> functions of the file that use it.
         self._used: dict[str, Mapping[str, set[str]]] = {}
@@ -57,7 +57,9 @@ class Users:
         #: file -> module -> what it imports from there.
         self._imports: dict[str, Mapping[str, Sequence[tuple[str, str]]]] = {}
 
-    def find_users(self, piece: Changed, names: Collection[str]) -> dict[str, set[tuple[str, str]]]:
+    def find_functions_using(
+        self, piece: Changed, names: Collection[str]
+    ) -> dict[str, set[tuple[str, str]]]:
         """Return name -> keys of the functions that use it.
 
         Of a module's names those that follow from them in it count, too. Other files count where
@@ -81,7 +83,7 @@ class Users:
                 (file, function)
                 for file, names_ in names_by_file.items()
                 for n in names_
-                for function in self._find_users(file).get(n, ())
+                for function in self._find_functions_using(file).get(n, ())
             }
         kind = piece.name.removeprefix(f"{BODY} ")
         if kind in users_by_name:
@@ -107,7 +109,7 @@ class Users:
         except UNREADABLE:
             return {}
 
-    def _find_users(self, file: str) -> Mapping[str, set[str]]:
+    def _find_functions_using(self, file: str) -> Mapping[str, set[str]]:
         """Return name -> functions of a file that use it."""
         if file not in self._used:
             used: dict[str, set[str]] = {}
@@ -129,7 +131,7 @@ class Users:
 
 
 @cache
-def read_users(folders: tuple[str, ...]) -> Users:
+def index_users_of_names(folders: tuple[str, ...]) -> Users:
     """Return a finder of the users of names in packages; read once in a process."""
     return Users(folders)
 
@@ -173,7 +175,7 @@ class Missed:
     spans: tuple[tuple[int, int], ...] = ()
 
 
-def map_trainings(traces: Mapping[str, Trace]) -> dict[tuple[str, str], list[str]]:
+def map_functions_to_trainings(traces: Mapping[str, Trace]) -> dict[tuple[str, str], list[str]]:
     """Return file and name of a function -> trainings that execute it."""
     trainings: dict[tuple[str, str], list[str]] = {}
     for name, trace in traces.items():
@@ -186,7 +188,7 @@ class ExecutedCode:
     """The code that the trainings of one version have executed, all together."""
 
     def __init__(self, traces: Mapping[str, Trace]) -> None:
-        self._trainings_by_function = map_trainings(traces)
+        self._trainings_by_function = map_functions_to_trainings(traces)
         self._files: dict[str, list[str]] = {}
         self._ways: dict[tuple[str, int], tuple[bool, bool, str]] = {}
         self._outcomes: dict[tuple[str, int, str, str], set[str]] = {}
@@ -212,7 +214,7 @@ class ExecutedCode:
         for file, line, function, operation, outcomes in header.get("activity", ()):
             self._outcomes.setdefault((file, line, function, operation), set()).update(outcomes)
 
-    def list_trainings(self, function: Changed) -> list[str]:
+    def list_executing_trainings(self, function: Changed) -> list[str]:
         """Return the trainings that executed a piece of code."""
         executed = self._trainings_by_function.get(function.key, [])
         if function.at_import:
@@ -225,7 +227,7 @@ class ExecutedCode:
         script = function.key in self._trainings_by_function and function.file in self._lines
         return script or not function.at_import
 
-    def find_missed(self, function: Changed, users: Users) -> Missed:
+    def find_unexecuted_differences(self, function: Changed, users: Users) -> Missed:
         """Return the differences in an executed piece that did not run, or may not have.
 
         An error that the new version alone raises, and that nothing met, is a branch that was taken
@@ -236,9 +238,9 @@ class ExecutedCode:
         """
         if function.how in (REMOVED, WORDING, ADDED):
             return Missed()
-        differs = changed_statements.difference(function)
+        differs = changed_statements.find_differing_statements(function)
         if not self.has_noted_lines(function):
-            used_by = users.find_users(function, differs.binds)
+            used_by = users.find_functions_using(function, differs.binds)
             idle = self._find_idle_names(used_by)
             if not idle:
                 return Missed()
@@ -260,7 +262,7 @@ class ExecutedCode:
         share = 1 - (len(missing) + differs.unmeasured) / changes if changes else 1.0
         reason = ""
         if missing:
-            lines = format_ranges(
+            lines = format_line_ranges(
                 {line for first, last in missing for line in range(first, last + 1)}
             )
             sentence = "not all that changed in it" if share else "nothing that changed in it"
@@ -278,7 +280,7 @@ class ExecutedCode:
             if keys and not keys & self._trainings_by_function.keys()
         )
 
-    def list_untried_places(self, function: Changed, own: Function) -> Iterator[Branch]:
+    def list_untried_branches_and_lines(self, function: Changed, own: Function) -> Iterator[Branch]:
         """Yield the branches and lines of an executed piece that no training has tried."""
         if not self.has_noted_lines(function):
             if any(f"{word}(" in own.code for word in _CONDITIONAL):
@@ -302,13 +304,13 @@ class ExecutedCode:
                 file=function.file,
                 line=unexecuted[0],
                 function="",
-                summary=f"lines {format_ranges(unexecuted)} never ran",
+                summary=f"lines {format_line_ranges(unexecuted)} never ran",
             )
         if any(f"{word}(" in own.code for word in _WITHIN):
             sentence = "conditions within expressions and error handlers are not measured"
             yield Branch(file=function.file, line=own.first, function="", summary=sentence)
 
-    def find_users(self, function: Changed) -> set[str]:
+    def find_trainings_of_class_or_file(self, function: Changed) -> set[str]:
         """Return trainings that execute anything in a function's class, or file if it has none."""
         kind = function.name.rpartition(".")[0]
         users: set[str] = set()
@@ -334,7 +336,7 @@ class ExecutedCode:
         return sorted(branches, key=lambda branch: (branch.file, branch.line, branch.summary))
 
 
-def measure_executions(
+def measure_execution_of_pieces(
     pieces: Sequence[Changed],
     executed: tuple[Mapping[str, Trace], Mapping[str, Trace]],
     details_by_function: Mapping[tuple[str, str], Sequence[str]],
@@ -348,24 +350,26 @@ def measure_executions(
         folders: of the new version's code.
     """
     old, new = (ExecutedCode(traces) for traces in executed)
-    users = read_users(tuple(folders))
+    users = index_users_of_names(tuple(folders))
     starters = _find_process_starters(new_trace for new_trace in executed[1].values())
     executions = []
-    progress.begin(STAGE, len(pieces))
+    progress.begin_stage(STAGE, len(pieces))
     for function in pieces:
         version, own = (old, function.old) if function.how == REMOVED else (new, function.new)
-        trainings = tuple(version.list_trainings(function))
+        trainings = tuple(version.list_executing_trainings(function))
         one_way = (
-            tuple(version.list_untried_places(function, own))
+            tuple(version.list_untried_branches_and_lines(function, own))
             if trainings and own is not None
             else ()
         )
-        missed = version.find_missed(function, users) if trainings else Missed()
+        missed = version.find_unexecuted_differences(function, users) if trainings else Missed()
         one_way += tuple(
             Branch(file=function.file, line=first, function="", summary="this change never ran")
             for first, _ in missed.spans
         )
-        around = old.find_users(function) | new.find_users(function)
+        around = old.find_trainings_of_class_or_file(
+            function
+        ) | new.find_trainings_of_class_or_file(function)
         executions.append(
             PieceExecution(
                 function=function,
@@ -378,7 +382,7 @@ def measure_executions(
                 share=missed.share,
             )
         )
-        progress.done()
+        progress.count_done_parts()
     return executions
 
 

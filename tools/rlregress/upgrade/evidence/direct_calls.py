@@ -23,7 +23,11 @@ from rlregress.trace import child_processes
 from rlregress.trace.recording_processes import Runtime
 from rlregress.upgrade.differences.old_code import find_rebound_names, list_old_code
 from rlregress.upgrade.evidence.compared_trainings import Training
-from rlregress.upgrade.evidence.coverage import Users, map_trainings, read_users
+from rlregress.upgrade.evidence.coverage import (
+    Users,
+    index_users_of_names,
+    map_functions_to_trainings,
+)
 from rlregress.upgrade.evidence.runtimes import Runtimes
 
 #: of a command, with a duration in ``baselines/durations.toml``.
@@ -40,7 +44,7 @@ _Key = tuple[str, str]
 _PATIENCE = 900
 
 
-def repeat_calls(
+def compare_captured_calls(
     runtimes: Runtimes,
     executions: Sequence[PieceExecution],
     trainings: Iterable[Training],
@@ -65,22 +69,24 @@ def repeat_calls(
         if execution.trainings and execution.function.key not in explained
     ]
     by_name = {training.name: training for training in trainings if training.name in traces}
-    executing = map_trainings({name: traces[name] for name in by_name})
-    uses = _find_pieces_by_function(executed, read_users(tuple(folders)), executing)
-    functions_of = _functions_to_call(executed, uses)
+    executing = map_functions_to_trainings({name: traces[name] for name in by_name})
+    uses = _find_pieces_by_function(executed, index_users_of_names(tuple(folders)), executing)
+    functions_of = _list_functions_to_call(executed, uses)
     functions_called = list(dict.fromkeys(key for keys in functions_of.values() for key in keys))
     functions: dict[str, list[list[str]]] = {}
     for function in functions_called:
-        for name in choose_trainings(executing.get(function, ()), traces):
+        for name in choose_shortest_trainings(executing.get(function, ()), traces):
             functions.setdefault(name, []).append(list(function))
     if not functions:
         return list(executions)
 
     seconds = estimate_first_captures(len(functions_called))
-    differing = [execution.function for execution in executions if _can_call(execution.function)]
+    differing = [
+        execution.function for execution in executions if _can_call_in_both(execution.function)
+    ]
     differing += [piece for piece in executed if piece.at_import and piece.key in functions_of]
     job = {"changes": list_old_code(differing), "folders": list(folders), "seconds": seconds,
-           "uses": _describe_readers(uses)}  # fmt: skip
+           "uses": _list_readers_as_rows(uses)}  # fmt: skip
     capturing = [by_name[name] for name in functions]
     size = seconds * sum(map(len, functions.values())) / len(capturing)
     rows: dict[_Key, list[Mapping[str, Any]]] = {}
@@ -88,8 +94,8 @@ def repeat_calls(
         for row in answer.get("calls", ()):
             rows.setdefault((row["file"], row["name"]), []).append(row)
     return [
-        replace(execution, calls=_summarise_calls([
-            _name_function(execution.function, row)
+        replace(execution, calls=_summarise_calls_of_function([
+            _name_called_function(execution.function, row)
             for key in functions_of[execution.function.key]
             for row in rows.get(key, ())
         ]))
@@ -99,11 +105,11 @@ def repeat_calls(
     ]  # fmt: skip
 
 
-def _functions_to_call(
+def _list_functions_to_call(
     executed: Sequence[Changed], uses: Mapping[_Key, Sequence[Changed]]
 ) -> dict[_Key, list[_Key]]:
     """Return piece of code -> the functions whose calls are evidence on it."""
-    functions = {piece.key: [piece.key] for piece in executed if _can_call(piece)}
+    functions = {piece.key: [piece.key] for piece in executed if _can_call_in_both(piece)}
     for function, pieces in uses.items():
         # a function that differs itself says nothing of the values that it reads
         for piece in pieces if function not in functions else ():
@@ -116,7 +122,7 @@ def estimate_first_captures(functions: float) -> float:
     return min(_MOST, max(_LEAST, _TOGETHER / functions))
 
 
-def _name_function(piece: Changed, row: Mapping[str, Any]) -> Mapping[str, Any]:
+def _name_called_function(piece: Changed, row: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the row of a call; its difference names the function if the piece is none."""
     if "differs" not in row or not piece.at_import:
         return row
@@ -132,24 +138,26 @@ def _find_pieces_by_function(
     for piece in pieces:
         names = find_rebound_names(piece)
         readers = (
-            {key for keys in users.find_users(piece, names).values() for key in keys}
+            {key for keys in users.find_functions_using(piece, names).values() for key in keys}
             if names
             else ()
         )
         # those of its own file and class first
-        near = sorted(executing.keys() & {*readers}, key=lambda k: (not _is_near(k, piece), k))
+        near = sorted(
+            executing.keys() & {*readers}, key=lambda k: (not _shares_class_or_file(k, piece), k)
+        )
         for key in near[:_USERS]:
             uses.setdefault(key, []).append(piece)
     return uses
 
 
-def _is_near(function: _Key, piece: Changed) -> bool:
+def _shares_class_or_file(function: _Key, piece: Changed) -> bool:
     """Return whether a function is in the file, and in the class, of a piece of code."""
     owner = piece.name.removeprefix(BODY).strip()
     return function[0] == piece.file and (piece.name == MODULE or function[1].startswith(owner))
 
 
-def _describe_readers(uses: Mapping[_Key, Sequence[Changed]]) -> list[dict[str, Any]]:
+def _list_readers_as_rows(uses: Mapping[_Key, Sequence[Changed]]) -> list[dict[str, Any]]:
     """Return ``uses`` as ``inside.calls`` reads them."""
     return [
         {"file": file, "name": name, "pieces": [
@@ -160,7 +168,7 @@ def _describe_readers(uses: Mapping[_Key, Sequence[Changed]]) -> list[dict[str, 
     ]  # fmt: skip
 
 
-def call_mutated(
+def compare_calls_of_mutants(
     runtimes: Runtimes, trainings: Sequence[Training], folders: Sequence[str]
 ) -> dict[str, Calls]:
     """Return training -> the result of calls of the function that its ``mutant`` is in."""
@@ -170,10 +178,13 @@ def call_mutated(
     answers = _capture_calls(
         runtimes, trainings, functions, job, "repeating calls of functions with faults"
     )
-    return {name: _summarise_calls(answer.get("calls", ())) for name, answer in answers.items()}
+    return {
+        name: _summarise_calls_of_function(answer.get("calls", ()))
+        for name, answer in answers.items()
+    }
 
 
-def mark_rounding(
+def mark_trainings_that_only_round(
     trainings: Iterable[Traced],
     culprits_by_training: Mapping[str, Culprits],
     executions: Iterable[PieceExecution],
@@ -199,12 +210,12 @@ def mark_rounding(
     ]
 
 
-def _can_call(function: Changed) -> bool:
+def _can_call_in_both(function: Changed) -> bool:
     """Return whether it is a function in both versions, at the same place."""
     return function.how == CODE_CHANGED and not function.at_import and None not in function.paths
 
 
-def choose_trainings(names: Sequence[str], traces: Mapping[str, Trace]) -> list[str]:
+def choose_shortest_trainings(names: Sequence[str], traces: Mapping[str, Trace]) -> list[str]:
     """Return the shortest trainings, of different algorithms before others of one."""
     ordered = sorted(names, key=lambda name: len(traces[name].events))
     firsts = {name.partition(" ")[0]: name for name in reversed(ordered)}
@@ -228,29 +239,29 @@ def _capture_calls(
         size: seconds of one training, for the progress; 0: as was expected.
     """
 
-    def capture_part(part: Sequence[Training], runtime: Runtime) -> dict[str, Any]:
+    def capture_calls_of_part(part: Sequence[Training], runtime: Runtime) -> dict[str, Any]:
         with TemporaryDirectory(prefix="rlregress-calls-") as folder:
             jobs = [
                 {**t.job, "name": t.name, "output": str(Path(folder) / f"{number}.json"),
                  "functions": functions[t.name], "patience": _PATIENCE, "first": len(runtime.paths)}
                 for number, t in enumerate(part)
             ]  # fmt: skip
-            runtimes.processes.do_jobs(
-                runtime, jobs, lambda _: progress.done(), until, calls=shared
+            runtimes.processes.do_jobs_in_one_process(
+                runtime, jobs, lambda _: progress.count_done_parts(), until, calls=shared
             )
-            return {str(job["name"]): _read_answer(Path(str(job["output"]))) for job in jobs}
+            return {str(job["name"]): _read_json_answer(Path(str(job["output"]))) for job in jobs}
 
-    progress.begin(stage, len(trainings), size)
-    answers: dict[str, Any] = runtimes.work_on_version("new", trainings, capture_part)
-    if not all(answers.values()) and child_processes.is_over(until):
-        why = child_processes.note_cut("direct calls of some changed functions")
+    progress.begin_stage(stage, len(trainings), size)
+    answers: dict[str, Any] = runtimes.call_for_version("new", trainings, capture_calls_of_part)
+    if not all(answers.values()) and child_processes.is_time_over(until):
+        why = child_processes.note_skipped_task("direct calls of some changed functions")
         for name in [name for name, answer in answers.items() if not answer]:
             lost = [{"file": file, "name": own, "why": why} for file, own in functions[name]]
             answers[name] = {"calls": lost}
     return answers
 
 
-def _read_answer(path: Path) -> Any:
+def _read_json_answer(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -258,7 +269,7 @@ def _read_answer(path: Path) -> Any:
         return {}
 
 
-def _summarise_calls(calls: Sequence[Mapping[str, Any]]) -> Calls:
+def _summarise_calls_of_function(calls: Sequence[Mapping[str, Any]]) -> Calls:
     """Return the result of all captured calls of one function."""
     compared = [call for call in calls if "why" not in call]
     differing = sorted(

@@ -41,43 +41,47 @@ _INSTALLED = {"site-packages", "dist-packages"}
 _NOT_OWN = {"__pycache__", ".git", "node_modules", *_INSTALLED}
 
 
-def find_names_gone(script: Path, names: Collection[str], runtimes: Runtimes) -> ScriptNames:
+def find_lost_names_in_script(
+    script: Path, names: Collection[str], runtimes: Runtimes
+) -> ScriptNames:
     """Return the lines with names that are gone or incompatible, as imports in both versions show.
 
     Args:
         names: dotted paths of public names that are gone or incompatible.
     """
-    searched = search_script(script, names)
-    named = ((line.dotted, _caller_name(line.name)) for line in searched.lines)
+    searched = find_lines_naming(script, names)
+    named = ((line.dotted, _name_as_callers_write(line.name)) for line in searched.lines)
     paths = sorted({path for pair in named for path in pair if not path.startswith(".")})
     if not paths:
         return searched
-    old, new = runtimes.measure_each_version(
-        f"script-names-{state.recordings_key(paths)}", _describe_imports, paths
+    old, new = runtimes.call_for_each_version(
+        f"script-names-{state.name_recordings_folder(paths)}", _describe_imported_names, paths
     )
     try:
-        return confirm_lines(searched, old.result(), new.result())
+        return keep_lines_of_changed_names(searched, old.result(), new.result())
     except UserError as error:
         unread = (*searched.unread, f"what they import ({error})")
         return replace(searched, lines=(), unread=unread)
 
 
-def _describe_imports(runtime: Runtime, file: Path, paths: Sequence[str]) -> Imported:
-    answers: Imported = runtime_process.run_module(runtime, _WORKER, {"names": paths}, file)
+def _describe_imported_names(runtime: Runtime, file: Path, paths: Sequence[str]) -> Imported:
+    answers: Imported = runtime_process.run_module_on_version(
+        runtime, _WORKER, {"names": paths}, file
+    )
     return answers
 
 
-def _caller_name(name: str) -> str:
+def _name_as_callers_write(name: str) -> str:
     """Return the name that a caller writes: of the constructor of a class, the class."""
     return name.removesuffix(".__init__")
 
 
-def confirm_lines(searched: ScriptNames, old: Imported, new: Imported) -> ScriptNames:
+def keep_lines_of_changed_names(searched: ScriptNames, old: Imported, new: Imported) -> ScriptNames:
     """Return only the lines whose name the new version lacks, or has in another form."""
     lines: list[NamedLine] = []
     for line in searched.lines:
         is_path = not line.dotted.startswith(".")
-        name = _caller_name(line.name)
+        name = _name_as_callers_write(line.name)
         path = line.dotted if is_path else name
         error = new[path].get("error", "")
         if error and "error" not in old[path]:
@@ -92,7 +96,7 @@ def confirm_lines(searched: ScriptNames, old: Imported, new: Imported) -> Script
     return replace(searched, lines=tuple(lines))
 
 
-def search_script(script: Path, names: Collection[str]) -> ScriptNames:
+def find_lines_naming(script: Path, names: Collection[str]) -> ScriptNames:
     """Return the lines that name anything of the packages of some public names.
 
     A line that may name one of these stands there for each.
@@ -116,7 +120,7 @@ def search_script(script: Path, names: Collection[str]) -> ScriptNames:
             (line, dotted, name)
             for line, dotted in _list_dotted_names(tree)
             for name in {dotted, *names}
-            if _is(name, dotted) and name.partition(".")[0] in packages
+            if _may_be_same_name(name, dotted) and name.partition(".")[0] in packages
         }
         rows = text.splitlines()
         lines += [
@@ -130,7 +134,7 @@ def search_script(script: Path, names: Collection[str]) -> ScriptNames:
     return ScriptNames(files=tuple(files), unread=tuple(unread), lines=tuple(lines))
 
 
-def find_unused(
+def find_unused_names(
     names: Iterable[str], own: Collection[Path], imported: Iterable[str], compared: Iterable[str]
 ) -> frozenset[str]:
     """Return the names that cannot be used: no word for them is written in anything that ran.
@@ -146,7 +150,7 @@ def find_unused(
     """
     try:
         texts = [path.read_bytes() for path in own if path.suffix not in _SETTINGS]
-        if any(_puts_names_together(ast.parse(text)) for text in texts):
+        if any(_computes_attribute_names(ast.parse(text)) for text in texts):
             return frozenset()
         settings = [path for path in own if path.suffix in _SETTINGS]
         texts += [path.read_bytes() for path in settings if path.stat().st_size < _LARGEST]
@@ -171,13 +175,13 @@ def find_unused(
 
 
 def list_user_files(script: Path, searched: ScriptNames) -> list[Path]:
-    """Return the files of a script's user: those that ``search_script`` has read, and settings."""
+    """Return the files of a script's user: those that were searched for names, and settings."""
     settings = [path for path in script.parent.iterdir() if path.suffix in _SETTINGS]
     own = [script.parent / file for file in (*searched.files, *searched.unread)]
     return [*own, *(path for path in settings if path.is_file())]
 
 
-def find_unused_below(
+def find_names_unused_in_folder(
     folder: Path,
     report: Path,
     names: Iterable[str],
@@ -199,7 +203,7 @@ def find_unused_below(
             return frozenset()
     except OSError:
         return frozenset()
-    return find_unused(names, own, imported, compared)
+    return find_unused_names(names, own, imported, compared)
 
 
 def _list_search_words(name: str, heirs: Mapping[str, set[str]]) -> set[bytes]:
@@ -233,7 +237,7 @@ def _find_subclasses(files: Iterable[Path]) -> dict[str, set[str]]:
     return heirs
 
 
-def _puts_names_together(tree: ast.Module) -> bool:
+def _computes_attribute_names(tree: ast.Module) -> bool:
     """Return whether a source computes names of attributes that it reads, or code that it runs."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
@@ -245,13 +249,13 @@ def _puts_names_together(tree: ast.Module) -> bool:
     return False
 
 
-def _is(name: str, dotted: str) -> bool:
+def _may_be_same_name(name: str, dotted: str) -> bool:
     """Return whether a dotted path of a script may be a public name, by whatever path.
 
     Args:
         dotted: begins with a point if the object of the attribute is not known.
     """
-    parts = _caller_name(name).split(".")
+    parts = _name_as_callers_write(name).split(".")
     path = dotted.split(".")
     return parts[-1] == path[-1] and path[0] in ("", parts[0])
 
@@ -268,7 +272,7 @@ def _list_dotted_names(tree: ast.Module) -> Iterator[tuple[int, str]]:
         elif isinstance(node, ast.Name) and node.id in imports:
             yield node.lineno, imports[node.id]
         elif isinstance(node, ast.Attribute):
-            yield node.end_lineno or node.lineno, _format_path(node, imports)
+            yield node.end_lineno or node.lineno, _format_dotted_path(node, imports)
 
 
 def _list_imports(tree: ast.Module) -> Iterator[tuple[str, str]]:
@@ -283,7 +287,7 @@ def _list_imports(tree: ast.Module) -> Iterator[tuple[str, str]]:
                 yield alias.asname or alias.name, f"{node.module}.{alias.name}"
 
 
-def _format_path(node: ast.Attribute, imports: dict[str, str]) -> str:
+def _format_dotted_path(node: ast.Attribute, imports: dict[str, str]) -> str:
     """Return ``a.b.c`` with the import of its root; ``.c`` if that is a value of the script."""
     names, owner = [node.attr], node.value
     while isinstance(owner, ast.Attribute):

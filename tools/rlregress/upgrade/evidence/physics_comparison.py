@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from rlregress import suite
-from rlregress.model.recorded_traces import describe_other_types
+from rlregress.model.recorded_traces import describe_first_differing_types
 from rlregress.model.upgrade_result import EnvironmentComparison
 from rlregress.trace.recording_processes import Runtime
 from rlregress.upgrade.evidence import runtime_process
@@ -32,7 +32,9 @@ PHYSICS_STEPS = 200
 EPISODES = 20
 
 
-def compare_physics(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[EnvironmentComparison]:
+def compare_played_actions(
+    old: Mapping[str, Any], new: Mapping[str, Any]
+) -> list[EnvironmentComparison]:
     """Compare the results of fixed actions on both versions."""
     return [
         _add_differing_types(_compare_environment(id, old[id], new[id]), old[id], new[id])
@@ -49,17 +51,21 @@ def _add_differing_types(
         if (old_row, old_types) != (new_row, new_types) and not without_types.note:
             step = int(min(old_row, new_row))
             first = step if without_types.step is None else min(step, without_types.step)
-            words = describe_other_types(old_types, new_types) if old_types and new_types else ""
+            words = (
+                describe_first_differing_types(old_types, new_types)
+                if old_types and new_types
+                else ""
+            )
             return replace(without_types, step=first, types=words or "types change at another step")
     return without_types
 
 
 def list_stored_policies() -> list[Path]:
     """Return files of policies that were trained once."""
-    return sorted((suite.baselines() / "policies").glob("*.npz"))
+    return sorted((suite.locate_baselines() / "policies").glob("*.npz"))
 
 
-def play_environments(
+def play_fixed_actions(
     runtime: Runtime, path: Path, environments: Sequence[str] = ENVIRONMENTS
 ) -> Any:
     """Play fixed actions on a version."""
@@ -71,7 +77,9 @@ def play_environments(
         },
         "episodes": EPISODES,
     }
-    return runtime_process.run_module(runtime, "rlregress.inside.physics_worker", job, path)
+    return runtime_process.run_module_on_version(
+        runtime, "rlregress.inside.physics_worker", job, path
+    )
 
 
 def _compare_environment(
@@ -101,7 +109,7 @@ def _compare_environment(
                 environment=environment_id, step=step, note=f"the observations have {shapes}"
             )
         if row != new_row:
-            end = min(_end_of_episode(answers, step) for answers in (old, new))
+            end = min(_find_end_of_episode(answers, step) for answers in (old, new))
             rows_after = zip(old["rows"][step:end], new["rows"][step:end], strict=False)
             gaps = [max(abs(x - y) for x, y in zip(*rows, strict=True)) for rows in rows_after]
             return EnvironmentComparison(
@@ -120,7 +128,7 @@ def _compare_environment(
     return EnvironmentComparison(environment=environment_id, step=None)
 
 
-def _end_of_episode(played: Mapping[str, Any], step: int) -> int:
+def _find_end_of_episode(played: Mapping[str, Any], step: int) -> int:
     """Return the row after the episode of a row; a course of fixed actions is one episode."""
     begins = played.get("begins", ())
     number = bisect_right(begins, step)

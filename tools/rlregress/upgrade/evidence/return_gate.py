@@ -12,21 +12,21 @@ from rlregress import files
 from rlregress.check import baseline_runs, check_run, judging, outcome, report_data
 from rlregress.check_options import CheckOptions
 from rlregress.frameworks.base import Adapter
-from rlregress.model.quantities import ONE_SIDED, RETURNS, quantity_of
+from rlregress.model.quantities import ONE_SIDED, RETURNS, get_quantity_of_name
 from rlregress.model.upgrade_result import ReturnsVerdict
 from rlregress.model.verdict import COULD_NOT_JUDGE, INCONCLUSIVE, REGRESSED
-from rlregress.trace.child_processes import last_message
+from rlregress.trace.child_processes import extract_last_message
 from rlregress.trace.recording_processes import Runtime
 from rlregress.training.cell import Cell
 from rlregress.upgrade.evidence.confirmation import (
     FIRST_FRESH_SEED,
-    confirm,
-    judged_numbers,
-    list_alarmed,
+    collect_judged_numbers,
+    confirm_against_old_runs,
+    list_alarmed_cells,
 )
 
 
-def find_stored_algorithms(adapter: Adapter) -> set[str]:
+def find_algorithms_with_stored_runs(adapter: Adapter) -> set[str]:
     """Find the algorithms of a framework that have stored runs to be judged by."""
     return {
         baseline.cell.algorithm
@@ -35,18 +35,18 @@ def find_stored_algorithms(adapter: Adapter) -> set[str]:
     }
 
 
-def expected_seconds(adapter: Adapter, algorithms: Sequence[str], one_look: bool) -> float:
+def estimate_training_seconds(adapter: Adapter, algorithms: Sequence[str], one_look: bool) -> float:
     """Estimate the CPU seconds of the trainings of algorithms, all looks included."""
-    trained = [name for name in algorithms if name in find_stored_algorithms(adapter)]
+    trained = [name for name in algorithms if name in find_algorithms_with_stored_runs(adapter)]
     if not trained:
         return 0.0
     session = check_run.open_check_session(
-        _restrict_options(CheckOptions(one_look=one_look), adapter, trained)
+        _restrict_options_to_algorithms(CheckOptions(one_look=one_look), adapter, trained)
     )
-    return judging.expected_seconds(session, session.looks)
+    return judging.estimate_session_seconds(session, session.looks)
 
 
-def _restrict_options(
+def _restrict_options_to_algorithms(
     options: CheckOptions, adapter: Adapter, algorithms: Sequence[str]
 ) -> CheckOptions:
     # both versions are known to train otherwise
@@ -54,7 +54,7 @@ def _restrict_options(
     return replace(options, frameworks=adapter.name, algorithms=",".join(algorithms), cells="all")
 
 
-def judge(
+def judge_returns(
     adapter: Adapter,
     algorithms: Sequence[str],
     runtimes: tuple[Runtime, Runtime],
@@ -71,22 +71,26 @@ def judge(
     Returns:
         None where nothing is stored of any of the algorithms.
     """
-    stored_algorithms = find_stored_algorithms(adapter)
+    stored_algorithms = find_algorithms_with_stored_runs(adapter)
     trained = [name for name in algorithms if name in stored_algorithms]
     if not trained:
         return None
     report = options.report
-    options = _restrict_options(replace(options, report=files.absolute(report)), adapter, trained)
-    entries = check_run.run_returns_only(runtimes[1].python, options, runtimes[1].environment())
+    options = _restrict_options_to_algorithms(
+        replace(options, report=files.make_absolute_path(report)), adapter, trained
+    )
+    entries = check_run.run_tests_of_returns(
+        runtimes[1].python, options, runtimes[1].make_environment_variables()
+    )
     if isinstance(entries, str):
         return ReturnsVerdict(verdict=COULD_NOT_JUDGE, lines=(entries,), report=report)
     verdict = judge_evidence(adapter.name, entries, trained, report)
-    if verdict.verdict != REGRESSED or not list_alarmed(entries):
+    if verdict.verdict != REGRESSED or not list_alarmed_cells(entries):
         return verdict
-    return confirm_alarm(verdict, entries, runtimes[0], options, say)
+    return confirm_alarm_by_old_runs(verdict, entries, runtimes[0], options, say)
 
 
-def confirm_alarm(
+def confirm_alarm_by_old_runs(
     alarm: ReturnsVerdict,
     entries: Sequence[Mapping[str, Any]],
     runtime: Runtime,
@@ -106,14 +110,14 @@ def confirm_alarm(
         ``inconclusive``, also where the old version cannot be trained again. The first line says
         which of them, and why.
     """
-    names = list_alarmed(entries)
+    names = list_alarmed_cells(entries)
     say(
         f"{options.frameworks}: training the old version again with fresh seeds, as "
         f"{', '.join(names)} fell"
     )
-    new = {name: judged_numbers(entries, name) for name in names}
+    new = {name: collect_judged_numbers(entries, name) for name in names}
     by_name = {
-        quantity.named(baseline.cell.id): baseline.cell
+        quantity.make_verdict_name(baseline.cell.id): baseline.cell
         for quantity in ONE_SIDED
         for baseline in baseline_runs.load_all_baselines()
     }
@@ -125,17 +129,17 @@ def confirm_alarm(
             f"trained again: {fresh}"
         )
         return replace(alarm, verdict=INCONCLUSIVE, lines=(line, *alarm.lines))
-    old = {name: judged_numbers(fresh, name) for name in names}
+    old = {name: collect_judged_numbers(fresh, name) for name in names}
     # of a cell whose runs did train: what is judged beside their returns
     without = [name for name in names if all(map(math.isnan, old[name]))]
     line = (
         f"the alarm on {', '.join(without)} could not be confirmed: the old version's runs "
-        f"{quantity_of(without[0]).missing if without else ''}"
+        f"{get_quantity_of_name(without[0]).missing if without else ''}"
     )
     if without == names:
         return replace(alarm, verdict=INCONCLUSIVE, lines=(f"inconclusive: {line}", *alarm.lines))
     judged = {name: cell for name, cell in cells.items() if name not in without}
-    confirmed = confirm(judged, old, new, options.alpha)
+    confirmed = confirm_against_old_runs(judged, old, new, options.alpha)
     lines = (*confirmed.lines, *([line] if without else []), *alarm.lines)
     return replace(alarm, verdict=confirmed.verdict, lines=lines)
 
@@ -152,7 +156,9 @@ def _train_old_again(
         seeds=seeds,
         first_seed=FIRST_FRESH_SEED,
     )
-    fresh = check_run.run_returns_only(runtime.python, fresh_options, runtime.environment())
+    fresh = check_run.run_tests_of_returns(
+        runtime.python, fresh_options, runtime.make_environment_variables()
+    )
     return fresh if isinstance(fresh, str) else _explain_missing_runs(fresh, ids) or fresh
 
 
@@ -161,13 +167,16 @@ def _explain_missing_runs(fresh: list[dict[str, Any]], cells: Sequence[str]) -> 
     if broken := outcome.find_broken_tests(fresh):
         return str(broken[0]["message"]).splitlines()[0]
     for name in cells:
-        if not all(map(math.isnan, judged_numbers(fresh, name))):
+        if not all(map(math.isnan, collect_judged_numbers(fresh, name))):
             continue
         records = [entry["record"] for entry in fresh if "record" in entry]
         failures = [record["failure"] for record in records if record["cell"] == name]
         if not failures:
             return f"there is no run of {name}"
-        return f"all {len(failures)} runs of {name} failed; the last: {last_message(failures[-1])}"
+        return (
+            f"all {len(failures)} runs of {name} failed; the last: "
+            f"{extract_last_message(failures[-1])}"
+        )
     return ""
 
 
@@ -184,33 +193,33 @@ def judge_evidence(
         )
     outcomes = [
         framework_outcome
-        for framework_outcome in outcome.build_outcomes(entries)
+        for framework_outcome in outcome.build_framework_outcomes(entries)
         if framework_outcome.framework == framework
     ]
     if not outcomes or not outcomes[0].verdicts:
         word = f"no verdict on {', '.join(algorithms)}"
         return ReturnsVerdict(verdict=COULD_NOT_JUDGE, lines=(word,), report=report)
     judged = outcomes[0].verdicts
-    lines = tuple(map(_format_verdict, judged.items()))
+    lines = tuple(map(_format_cells_by_verdict, judged.items()))
     return ReturnsVerdict(
         verdict=outcomes[0].verdict,
         lines=lines,
         report=report,
         verdicts=judged,
-        runs=report_data.collect_runs(entries),
+        runs=report_data.collect_runs_by_cell(entries),
     )
 
 
-def _format_verdict(named: tuple[str, Mapping[str, Any]]) -> str:
+def _format_cells_by_verdict(named: tuple[str, Mapping[str, Any]]) -> str:
     name, verdict = named
-    quantity = quantity_of(name)
+    quantity = get_quantity_of_name(name)
     fraction = verdict.get("effect_fraction")
     effect = ""
     if fraction is not None:
         share = f"{fraction:+.0%} of the stored returns' scale"
         effect = f", {share if quantity is RETURNS else quantity.describe_change(fraction)}"
     detectable = verdict["visible_fraction"]
-    detects = quantity.nothing_detectable()
+    detects = quantity.describe_nothing_detectable()
     if detectable is not None:
-        detects = f"would detect {quantity.loss(detectable)} with 80 % power"
+        detects = f"would detect {quantity.describe_loss(detectable)} with 80 % power"
     return f"{name}: {verdict['verdict']}{effect}; {verdict['new_seeds']} new runs; {detects}"

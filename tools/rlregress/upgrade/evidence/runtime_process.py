@@ -9,13 +9,13 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from rlregress.errors import UserError
-from rlregress.inside.run_record import write_atomically
-from rlregress.model.recorded_traces import describe_label
+from rlregress.inside.run_record import write_text_atomically
+from rlregress.model.recorded_traces import describe_version_label
 from rlregress.trace import child_processes
 from rlregress.trace.recording_processes import Runtime
 
 
-def run_module(runtime: Runtime, module: str, job: Mapping[str, Any], path: Path) -> Any:
+def run_module_on_version(runtime: Runtime, module: str, job: Mapping[str, Any], path: Path) -> Any:
     """Run ``python -m module job answers`` on a version and return the answers; stored ones if
     there.
 
@@ -31,13 +31,15 @@ def run_module(runtime: Runtime, module: str, job: Mapping[str, Any], path: Path
         # an answer may be asked for as an argument or in the job
         job_file.write_text(json.dumps({**job, "output": str(answered)}), encoding="utf-8")
         command = [runtime.python, "-W", "ignore", "-m", module, str(job_file), str(answered)]
-        completed = child_processes.run_command(command, runtime.environment(), folder)
+        completed = child_processes.run_command(
+            command, runtime.make_environment_variables(), folder
+        )
         if completed.returncode or not answered.is_file():
             raise UserError(
-                f"{describe_label(runtime.label)} gave no answers "
+                f"{describe_version_label(runtime.label)} gave no answers "
                 f"({module.rpartition('.')[2]} ended with status {completed.returncode}): "
-                f"{child_processes.last_message(completed.stderr)}"
+                f"{child_processes.extract_last_message(completed.stderr)}"
             )
         text = answered.read_text(encoding="utf-8")
-    write_atomically(path, text)
+    write_text_atomically(path, text)
     return json.loads(text)

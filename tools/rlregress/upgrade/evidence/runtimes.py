@@ -53,7 +53,9 @@ class Workers:
         self._lock = threading.Lock()
 
     @contextmanager
-    def borrow(self, runtime: Runtime, job: Mapping[str, Any]) -> Iterator[child_processes.Worker]:
+    def borrow_process(
+        self, runtime: Runtime, job: Mapping[str, Any]
+    ) -> Iterator[child_processes.Worker]:
         """Lend an idle process that fits the job, or a new one."""
         key = runtime.label, job.get("framework"), repr(job.get("moved"))
         with self._lock:
@@ -65,8 +67,8 @@ class Workers:
             self._lent += 1
         try:
             if entry is None:
-                command = recording_processes.start_command("batch", runtime)
-                entry = key, child_processes.Worker(command, runtime.environment())
+                command = recording_processes.make_start_command("batch", runtime)
+                entry = key, child_processes.Worker(command, runtime.make_environment_variables())
             yield entry[1]
         finally:
             with self._lock:
@@ -76,7 +78,7 @@ class Workers:
                 elif entry is not None:
                     entry[1].close()
 
-    def do_jobs(
+    def do_jobs_in_one_process(
         self,
         runtime: Runtime,
         jobs: Sequence[Mapping[str, Any]],
@@ -98,13 +100,13 @@ class Workers:
             suppress(child_processes.OutOfTime),
             TemporaryDirectory(prefix="rlregress-jobs-") as folder,
         ):
-            child_processes.check_time(until)
+            child_processes.raise_if_time_is_over(until)
             # a script reads files where the user starts it; what others write there goes
             place = os.getcwd() if jobs[0].get("script") else folder
             path = Path(folder) / "jobs.json"
             request = {"jobs": jobs, "folder": place, **shared}
             path.write_text(json.dumps(request), encoding="utf-8")
-            with self.borrow(runtime, jobs[0]) as worker:
+            with self.borrow_process(runtime, jobs[0]) as worker:
                 end_reason = worker.do_jobs(
                     path, len(jobs), lambda line: note_end(line.partition("\t")[0]), until
                 )
@@ -144,11 +146,11 @@ class Runtimes:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is not None:
-            child_processes.end()
+            child_processes.end_all_processes()
         self._pool.shutdown(cancel_futures=True)
         self.processes.close()
 
-    def measure_each_version(
+    def call_for_each_version(
         self,
         answer_name: str,
         question: Callable[..., Any],
@@ -163,23 +165,28 @@ class Runtimes:
         old, new = (
             self._pool.submit(question, runtime, folder / f"{answer_name}.json", *arguments, *end)
             for runtime, folder, end in zip(
-                self._runtimes, self._folders, self._share_time(until), strict=True
+                self._runtimes,
+                self._folders,
+                self._divide_time_between_versions(until),
+                strict=True,
             )
         )
         return old, new
 
-    def _share_time(self, until: float | None) -> tuple[list[float], list[float]]:
+    def _divide_time_between_versions(self, until: float | None) -> tuple[list[float], list[float]]:
         """Return the times at which either version ends; none: there is no limit."""
         if until is None:
             return [], []
         # with one process one version after the other, in equal times
         return [(time.time() + until) / 2 if self._workers == 1 else until], [until]
 
-    def compare_versions(self, question: Callable[..., Any], *arguments: Any) -> Future[Any]:
+    def call_once_for_both_versions(
+        self, question: Callable[..., Any], *arguments: Any
+    ) -> Future[Any]:
         """Call ``question(versions, folders, *arguments)``, once for both versions."""
         return self._pool.submit(question, self._runtimes, self._folders, *arguments)
 
-    def record_new_first(
+    def record_new_then_chosen_old(
         self,
         trainings: Sequence[Training],
         lines: Mapping[str, Noted],
@@ -189,7 +196,7 @@ class Runtimes:
         """Record all trainings on the new version, then chosen ones on the old one.
 
         Args:
-            lines: as of ``record``.
+            lines: as of ``record_on_both_versions``.
             choose: names of those to record on the old version, in order, by the new ones' traces.
             until: the time at which they are ended; what is not recorded by then is left out.
         """
@@ -199,28 +206,30 @@ class Runtimes:
         while waiting := [training for training in trainings if training.name not in new]:
             # of the time that is left, half for either version, as long as there is some
             half = until and (time.time() + until) / 2
-            recorded_now = self._record_in_turn("new", waiting, lines, half)
+            recorded_now = self._record_one_by_one("new", waiting, lines, half)
             names = choose(recorded_now)
-            old |= self._record_in_turn("old", [by_name[name] for name in names], lines, until)
+            old |= self._record_one_by_one("old", [by_name[name] for name in names], lines, until)
             for _ in range(len(recorded_now) - len(names)):
-                _count_progress(True, was_stored=True)
+                _count_recorded_training(True, was_stored=True)
             new |= recorded_now
             if not recorded_now:
                 break
-        return self._retry_unrecorded(trainings, old, new)
+        return self._retry_failed_without_recorder(trainings, old, new)
 
-    def _record_in_turn(
+    def _record_one_by_one(
         self,
         label: str,
         trainings: Sequence[Training],
         lines: Mapping[str, Noted],
         until: float | None,
     ) -> dict[str, Trace]:
-        return self.work_on_version(
-            label, trainings, lambda part, _: self._record_on(label, part, lines, until=until)
+        return self.call_for_version(
+            label,
+            trainings,
+            lambda part, _: self._record_on_version(label, part, lines, until=until),
         )
 
-    def _record_on(
+    def _record_on_version(
         self,
         label: str,
         trainings: Sequence[Training],
@@ -232,9 +241,9 @@ class Runtimes:
         runtime, folder = self._runtimes[number], self._folders[number]
         if is_repetition:
             folder = folder / "again"
-        return load_or_record(trainings, runtime, folder, noted_lines, until, self.processes)
+        return load_or_record_traces(trainings, runtime, folder, noted_lines, until, self.processes)
 
-    def record(
+    def record_on_both_versions(
         self,
         trainings: Sequence[Training],
         lines: Mapping[str, Noted] = NOTHING,
@@ -249,11 +258,13 @@ class Runtimes:
             until: the time at which they are ended; what is not recorded by then is left out.
         """
         tasks: dict[str, list[Future[dict[str, Trace]]]] = {"old": [], "new": []}
-        ends = dict(zip(VERSIONS, self._share_time(until), strict=True))
+        ends = dict(zip(VERSIONS, self._divide_time_between_versions(until), strict=True))
         # a part of both versions, then the next: where time ends, or the user, there are pairs
         for start, label in itertools.product(range(self._workers), VERSIONS):
             part = trainings[start :: self._workers]
-            task = self._pool.submit(self._record_on, label, part, lines, again, *ends[label])
+            task = self._pool.submit(
+                self._record_on_version, label, part, lines, again, *ends[label]
+            )
             tasks[label].append(task)
         old, new = (
             {
@@ -263,37 +274,48 @@ class Runtimes:
             }
             for label in VERSIONS
         )
-        return (old, new) if again else self._retry_unrecorded(trainings, old, new)
+        return (old, new) if again else self._retry_failed_without_recorder(trainings, old, new)
 
-    def _retry_unrecorded(
+    def _retry_failed_without_recorder(
         self, trainings: Sequence[Training], old: dict[str, Trace], new: dict[str, Trace]
     ) -> tuple[dict[str, Trace], dict[str, Trace]]:
         """Return the traces; where the two end differently, errors are tried again unrecorded."""
-        differing = [t for t in trainings if t.name in old and t.name in new
-                     and not compared_trainings.ends_same(old[t.name], new[t.name])]  # fmt: skip
+        differing = [
+            training
+            for training in trainings
+            if training.name in old
+            and training.name in new
+            and not compared_trainings.do_both_end_alike(old[training.name], new[training.name])
+        ]
         with TemporaryDirectory(prefix="rlregress-plain-") as folder:
             tasks = []
             for label, runtime, traces in zip(VERSIONS, self._runtimes, (old, new), strict=True):
-                tried = [t for t in differing if compared_trainings.has_own_error(traces[t.name])]
+                tried = [
+                    t
+                    for t in differing
+                    if compared_trainings.has_ended_by_tested_code(traces[t.name])
+                ]
                 plain = [
-                    replace(t, job={**t.job, "plain": _estimate_failing_seconds(traces[t.name])})
+                    replace(
+                        t, job={**t.job, "plain": _estimate_seconds_to_fail_again(traces[t.name])}
+                    )
                     for t in tried
                 ]
                 tasks.append(
-                    self._pool.submit(load_or_record, plain, runtime, Path(folder) / label)
+                    self._pool.submit(load_or_record_traces, plain, runtime, Path(folder) / label)
                 )
             return tuple(  # type: ignore[return-value]
                 {
                     **traces,
                     **{
-                        n: compared_trainings.note_plain_end(traces[n], t)
+                        n: compared_trainings.note_end_without_recorder(traces[n], t)
                         for n, t in task.result().items()
                     },
                 }
                 for traces, task in zip((old, new), tasks, strict=True)
             )
 
-    def record_temporarily(
+    def record_without_storing(
         self,
         label: str,
         trainings: Sequence[Training],
@@ -304,11 +326,13 @@ class Runtimes:
         with TemporaryDirectory(prefix="rlregress-trace-") as folder:
 
             def record_part(part: Sequence[Training], runtime: Runtime) -> dict[str, Trace]:
-                return load_or_record(part, runtime, Path(folder), lines, until, self.processes)
+                return load_or_record_traces(
+                    part, runtime, Path(folder), lines, until, self.processes
+                )
 
-            return self.work_on_version(label, trainings, record_part)
+            return self.call_for_version(label, trainings, record_part)
 
-    def work_on_version(
+    def call_for_version(
         self,
         label: str,
         trainings: Sequence[Training],
@@ -335,12 +359,12 @@ class Runtimes:
         return {t.name: results[t.name] for t in trainings if t.name in results}
 
 
-def _estimate_failing_seconds(failed: Trace) -> int:
+def _estimate_seconds_to_fail_again(failed: Trace) -> int:
     """Estimate the seconds for a training to fail again without a recorder."""
     return 60 + 2 * int(failed.header.get("wall_seconds", _PATIENCE))
 
 
-def load_or_record(
+def load_or_record_traces(
     trainings: Sequence[Training],
     runtime: Runtime,
     folder: Path,
@@ -359,18 +383,18 @@ def load_or_record(
     counted = workers is not None
     folder.mkdir(parents=True, exist_ok=True)
     traces: dict[str, Trace] = {}
-    paths = {training.name: trace_path(training, folder) for training in trainings}
+    paths = {training.name: locate_trace(training, folder) for training in trainings}
     for name, path in paths.items():
         if path.is_file():
             try:
-                traces[name] = trace_reader.load(path)
-                _count_progress(counted, was_stored=True)
+                traces[name] = trace_reader.load_trace(path)
+                _count_recorded_training(counted, was_stored=True)
             except UserError:
                 path.unlink()
     missing = [training for training in trainings if training.name not in traces]
     if missing:
         with nullcontext(workers) if workers is not None else closing(Workers(1)) as lending:
-            traces.update(_record(missing, runtime, paths, lines, until, lending, counted))
+            traces.update(_record_traces(missing, runtime, paths, lines, until, lending, counted))
     return traces
 
 
@@ -381,18 +405,18 @@ def _make_killed_trace(training: Training, end: re.Match[str], message: str) -> 
         return trace_reader.make_failed_trace(end.group())
     script = str(training.job.get("script", ""))
     packages = tuple(
-        training.job.get("packages") or frameworks.get(training.owner).framework.modules
+        training.job.get("packages") or frameworks.get_adapter(training.owner).framework.modules
     )
-    crash = error_origin.describe_crash(signal, message, script, packages)
+    crash = error_origin.describe_crash_for_header(signal, message, script, packages)
     return trace_reader.make_failed_trace(end.group(), crash)
 
 
-def _count_progress(counts: bool, was_stored: bool = False) -> None:
+def _count_recorded_training(counts: bool, was_stored: bool = False) -> None:
     if counts:
-        progress.done(reused=was_stored)
+        progress.count_done_parts(reused=was_stored)
 
 
-def trace_path(training: Training, folder: Path) -> Path:
+def locate_trace(training: Training, folder: Path) -> Path:
     """Return the file of a training's trace in a folder."""
     return folder / f"{training.owner}-{training.name.replace(' ', '--')}.trace"
 
@@ -401,7 +425,7 @@ def trace_path(training: Training, folder: Path) -> Path:
 _WRITING = 20.0
 
 
-def _record(
+def _record_traces(
     trainings: Sequence[Training],
     runtime: Runtime,
     paths: Mapping[str, Path],
@@ -422,26 +446,28 @@ def _record(
     ]
     tried = set()
 
-    def note_end(name: str) -> None:
+    def note_end_of_training(name: str) -> None:
         tried.add(name)
         part = Path(f"{paths[name]}.part")
         if part.is_file():
             part.replace(paths[name])
-        _count_progress(counts)
+        _count_recorded_training(counts)
 
-    end_reason = workers.do_jobs(runtime, jobs, note_end, until)
-    late = child_processes.is_over(until)
+    end_reason = workers.do_jobs_in_one_process(runtime, jobs, note_end_of_training, until)
+    late = child_processes.is_time_over(until)
     for training in trainings:
         name, output = training.name, paths[training.name]
         error_file = Path(f"{output}.part.error")
         if output.is_file():
-            trace = trace_reader.load(output)
+            trace = trace_reader.load_trace(output)
             steps = int(training.job.get("cut", 0))
             if trace.header.get("stopped"):
                 # with more time there is more
                 output.unlink()
             if not (steps and trace.header.get("stopped")):
-                traces[name] = compared_trainings.cut_trace(trace, steps) if steps else trace
+                traces[name] = (
+                    compared_trainings.cut_trace_at_step(trace, steps) if steps else trace
+                )
         elif late and name not in tried:
             Path(f"{output}.part").unlink(missing_ok=True)
         elif error_file.is_file():

@@ -17,7 +17,7 @@ from typing import Any
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.model.loaded_files import LoadedFile, LoadError
-from rlregress.trace.child_processes import OutOfTime, note_cut
+from rlregress.trace.child_processes import OutOfTime, note_skipped_task
 from rlregress.trace.recording_processes import Runtime
 from rlregress.upgrade.evidence import runtime_process
 
@@ -40,7 +40,7 @@ UNIT, _SMALL = 2e-6, 1e-3
 _CONTINUED = 1e-2
 
 
-def compare_files(
+def compare_kinds_of_files(
     runtimes: tuple[Runtime, Runtime],
     folders: tuple[Path, Path],
     adapter: Adapter,
@@ -57,7 +57,7 @@ def compare_files(
     try:
         return _write_and_load(runtimes, folders, adapter, algorithms, user)
     except OutOfTime as error:
-        note_cut(f"old files of {adapter.full_name}")
+        note_skipped_task(f"old files of {adapter.full_name}")
         return _make_failed_rows(error, user)
 
 
@@ -82,7 +82,7 @@ def _write_and_load(
     files = [folder / f"{adapter.full_name}-files-{key}" for folder in folders]
     written = {**job, "files": str(files[0]), "write": True, "times": 2}
     try:
-        old_answers = runtime_process.run_module(
+        old_answers = runtime_process.run_module_on_version(
             old, WORKER, written, files[0].with_suffix(".json")
         )
     except OutOfTime:
@@ -96,12 +96,14 @@ def _write_and_load(
     ]
     read = {**written, "write": False, "times": 1}
     try:
-        new_answers = runtime_process.run_module(new, WORKER, read, files[1].with_suffix(".json"))
+        new_answers = runtime_process.run_module_on_version(
+            new, WORKER, read, files[1].with_suffix(".json")
+        )
     except OutOfTime:
         raise
     except UserError as error:
         new_answers = _make_failed_answers(old_answers, error)
-    return list(judge_kinds(old_answers, new_answers))
+    return list(compare_loaded_kinds(old_answers, new_answers))
 
 
 def _make_failed_answers(own: Mapping[str, Any], error: UserError) -> dict[str, Any]:
@@ -110,14 +112,14 @@ def _make_failed_answers(own: Mapping[str, Any], error: UserError) -> dict[str, 
     return {"functions": [], "kinds": {name: {**entry, "way": ""} for name in own["kinds"]}}
 
 
-def judge_kinds(own: Mapping[str, Any], reader: Mapping[str, Any]) -> Iterator[LoadedFile]:
+def compare_loaded_kinds(own: Mapping[str, Any], reader: Mapping[str, Any]) -> Iterator[LoadedFile]:
     """Yield the comparison of every kind of file; the version of ``own`` wrote it."""
     for name, entry in own["kinds"].items():
         loaded = reader["kinds"].get(name, {"unsupported": "the other version has no such kind"})
-        yield _compare_file(name, entry, loaded, own["functions"])
+        yield _compare_loaded_kind(name, entry, loaded, own["functions"])
 
 
-def _compare_file(
+def _compare_loaded_kind(
     file_kind: str,
     own: Mapping[str, Any],
     reader: Mapping[str, Any],
@@ -140,11 +142,11 @@ def _compare_file(
         paths = {row[0] for row in reader["items"][0]}
         until = [[row for row in rows if row[0] in paths] for rows in own["items"]]
         return LoadedFile(
-            **facts, **_compare_items(until, reader["items"][0], functions), error=error
+            **facts, **_compare_loaded_items(until, reader["items"][0], functions), error=error
         )
     if error is not None:
         return LoadedFile(**facts, error=error)
-    return LoadedFile(**facts, **_compare_items(own["items"], reader["items"][0], functions))
+    return LoadedFile(**facts, **_compare_loaded_items(own["items"], reader["items"][0], functions))
 
 
 def _read_error(entry: Mapping[str, Any]) -> LoadError | None:
@@ -155,7 +157,7 @@ def _read_error(entry: Mapping[str, Any]) -> LoadError | None:
     )
 
 
-def _compare_items(
+def _compare_loaded_items(
     own: Sequence[Sequence[Any]], reader: Sequence[Any], functions: Sequence[str]
 ) -> dict[str, Any]:
     """Return the attributes of ``LoadedFile`` that a comparison gives.
@@ -176,37 +178,39 @@ def _compare_items(
             facts["played"] = f"{path}: {words} -> {loaded.get(path, MISSING)[0]}"
     if differing:
         path, words, number, _ = differing[0]
-        gaps = [_measure_gap(row, loaded.get(row[0], MISSING)) for row in differing]
+        gaps = [_measure_relative_gap(row, loaded.get(row[0], MISSING)) for row in differing]
         facts.update(item=path, writer=words, reader=loaded.get(path, MISSING)[0])
-        small = [gap <= _rounding_of_item(row[0]) for gap, row in zip(gaps, differing, strict=True)]
+        small = [
+            gap <= _bound_rounding_of_item(row[0]) for gap, row in zip(gaps, differing, strict=True)
+        ]
         facts.update(function=functions[number], rounding=gaps[0] <= UNIT and all(small))
     return facts
 
 
-def _rounding_of_item(path: str) -> float:
+def _bound_rounding_of_item(path: str) -> float:
     """Return the relative size that rounding may reach in an item."""
     continued = path.removeprefix("saved again: ").startswith("continued training")
     return _CONTINUED if continued else _SMALL
 
 
-def is_computed(path: str) -> bool:
+def is_computed_from_loaded(path: str) -> bool:
     """Return whether an item is computed from loaded items."""
     return path.removeprefix("saved again: ").startswith(_COMPUTED)
 
 
-def _measure_gap(row: Sequence[Any], loaded: Sequence[Any]) -> float:
+def _measure_relative_gap(row: Sequence[Any], loaded: Sequence[Any]) -> float:
     """Return the distance of a computed item from that of the other version, by its size.
 
     It is infinite for items that rounding does not change: loaded ones, and those without floats.
     """
     path, words, _, numbers = row
     kinds = [text.partition(":")[0] for text in (words, loaded[0])]
-    if not is_computed(path) or not numbers or kinds[0] != kinds[1]:
+    if not is_computed_from_loaded(path) or not numbers or kinds[0] != kinds[1]:
         return math.inf
-    return relative_distance(numbers, loaded[1])
+    return measure_relative_distance(numbers, loaded[1])
 
 
-def relative_distance(old_numbers: Sequence[Any], new_numbers: Sequence[Any]) -> float:
+def measure_relative_distance(old_numbers: Sequence[Any], new_numbers: Sequence[Any]) -> float:
     """Return the distance of the numbers of two items, relative to the size of the first."""
     if len(old_numbers) != len(new_numbers):
         return math.inf

@@ -40,9 +40,9 @@ from rlregress.datafiles import TIME, Component, Line, Range, Release, Text, Tim
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.inside import identity
-from rlregress.inside.run_record import check_writable, write_atomically
+from rlregress.inside.run_record import check_folder_is_writable, write_text_atomically
 from rlregress.model.loaded_files import StoredFile
-from rlregress.trace.recording_processes import Runtime, current_runtime
+from rlregress.trace.recording_processes import Runtime, make_current_runtime
 from rlregress.upgrade.evidence import runtime_process, saved_files_comparison
 from rlregress.upgrade.versions import affected, prepared_versions, requested, resolved
 from rlregress.upgrade.versions.installed import explain_no_release
@@ -127,7 +127,7 @@ class Record:
     def content_digest(self) -> str:
         """Return the SHA-256 of everything but ``digest``."""
         rest = {name: value for name, value in asdict(self).items() if name != "digest"}
-        return _digest(json.dumps(rest, sort_keys=True).encode())
+        return _digest_text(json.dumps(rest, sort_keys=True).encode())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,7 +144,7 @@ class KnownItem:
     written: Text
     read: Text
 
-    def covers(self, row: Row, loaded: tuple[str, Sequence[float]]) -> bool:
+    def covers_difference(self, row: Row, loaded: tuple[str, Sequence[float]]) -> bool:
         """Return whether an item differs so, and in nothing else.
 
         Args:
@@ -163,7 +163,7 @@ class KnownItem:
         shapes = old_rest.partition(":")[0], new_rest.partition(":")[0]
         return (
             shapes[0] == shapes[1]
-            and saved_files_comparison.relative_distance(numbers, new_numbers)
+            and saved_files_comparison.measure_relative_distance(numbers, new_numbers)
             <= saved_files_comparison.UNIT
         )
 
@@ -197,18 +197,18 @@ class Expected(Range):
         if bool(self.item) == bool(self.error):
             raise ValueError("it needs either each 'item' that differs or the 'error' of loading")
 
-    def concerns(self, file_kind: str, written_release: str, installed: str) -> bool:
+    def concerns_file(self, file_kind: str, written_release: str, installed: str) -> bool:
         """Return whether files of a kind, of one release, have it if another release loads them."""
         reader = Version(installed)
         return (
             file_kind in self.kinds
-            and self.holds_for(written_release)
+            and self.includes_version(written_release)
             and Version(self.loaded_since) <= reader
             and (self.loaded_until is None or reader < Version(self.loaded_until))
         )
 
     @property
-    def unknown(self) -> str:
+    def reason_unknown(self) -> str:
         """Return why nothing is known of it here; empty: it is known."""
         if not self.unless or importlib.util.find_spec(self.unless) is None:
             return ""
@@ -234,19 +234,19 @@ class KnownDifferences:
     expected: tuple[Expected, ...] = ()
 
 
-def folder(framework: str) -> Path:
+def locate_stored_files(framework: str) -> Path:
     """Return the folder of the files of a framework."""
-    return suite.baselines() / "saved" / framework
+    return suite.locate_baselines() / "saved" / framework
 
 
-def records(framework: str) -> list[Record]:
+def list_release_records(framework: str) -> list[Record]:
     """Return the records of the releases of a framework, oldest first.
 
     Raises:
         UserError: a file of ``releases/`` is damaged, or was edited.
     """
-    paths = datafiles.list_files(folder(framework) / "releases", "*.toml")
-    stored: list[Record] = [datafiles.read_cached(path, Record) for path in paths]
+    paths = datafiles.list_files_by_name(locate_stored_files(framework) / "releases", "*.toml")
+    stored: list[Record] = [datafiles.read_data_file_cached(path, Record) for path in paths]
     for path, record in zip(paths, stored, strict=True):
         if path.stem != record.release:
             raise UserError(
@@ -262,36 +262,51 @@ def records(framework: str) -> list[Record]:
     return sorted(stored, key=lambda record: Version(record.release))
 
 
-def kinds(framework: str) -> list[tuple[str, str]]:
+def list_stored_kinds(framework: str) -> list[tuple[str, str]]:
     """Return algorithm and name of each kind of file that the store has.
 
     Raises:
-        UserError: as ``records``; or nothing is there, although it keeps such files.
+        UserError: as ``list_release_records``; or nothing is there, although it keeps such files.
     """
-    named = {(kind.algorithm, kind.name) for record in records(framework) for kind in record.kind}
-    if not named and frameworks.get(framework).framework.stores_files:
+    named = {
+        (kind.algorithm, kind.name)
+        for record in list_release_records(framework)
+        for kind in record.kind
+    }
+    if not named and frameworks.get_adapter(framework).framework.stores_files:
         raise UserError(
-            f"{folder(framework)} holds no files of past releases; restore it from the repository"
+            f"{locate_stored_files(framework)} holds no files of past releases; "
+            "restore it from the repository"
         )
     return sorted(named)
 
 
-def read_known(framework: str) -> KnownDifferences:
+def read_known_differences(framework: str) -> KnownDifferences:
     """Return the known differences of the files of a framework.
 
     Raises:
         UserError: ``expected.toml`` is damaged, or names files that are not stored.
     """
-    path = folder(framework) / "expected.toml"
+    path = locate_stored_files(framework) / "expected.toml"
     content: KnownDifferences = (
-        datafiles.read_cached(path, KnownDifferences) if path.is_file() else KnownDifferences()
+        datafiles.read_data_file_cached(path, KnownDifferences)
+        if path.is_file()
+        else KnownDifferences()
     )
     places = (
-        datafiles.locate_tables(path, "expected", len(content.expected)) if content.expected else ()
+        datafiles.list_places_of_tables(path, "expected", len(content.expected))
+        if content.expected
+        else ()
     )
-    stored = [(kind.name, record.release) for record in records(framework) for kind in record.kind]
+    stored = [
+        (kind.name, record.release)
+        for record in list_release_records(framework)
+        for kind in record.kind
+    ]
     for place, entry in zip(places, content.expected, strict=True):
-        concerned = {n for n, release in stored if entry.concerns(n, release, entry.loaded_since)}
+        concerned = {
+            n for n, release in stored if entry.concerns_file(n, release, entry.loaded_since)
+        }
         if missing := [name for name in entry.kinds if name not in concerned]:
             raise UserError(
                 f"{place}: no release in its range has stored '{missing[0]}'; expected one of "
@@ -303,7 +318,7 @@ def read_known(framework: str) -> KnownDifferences:
 # -- check -----------------------------------------------------------------------------------------
 
 
-def compare_files(
+def compare_stored_files(
     adapter: Adapter,
     file_kind: str,
     load_and_answer: Callable[[Mapping[str, Any]], Mapping[str, Any]],
@@ -313,8 +328,8 @@ def compare_files(
     Args:
         load_and_answer: ``inside.saved_files_worker.save_and_load``: it imports the framework.
     """
-    known_differences = read_known(adapter.name)
-    for record in records(adapter.name):
+    known_differences = read_known_differences(adapter.name)
+    for record in list_release_records(adapter.name):
         for kind in record.kind:
             if kind.name == file_kind:
                 yield _compare_stored_file(
@@ -334,7 +349,7 @@ def _compare_stored_file(
     differing = [
         entry
         for entry in known_differences.expected
-        if entry.concerns(kind.name, record.release, installed)
+        if entry.concerns_file(kind.name, record.release, installed)
     ]
     if Version(installed) < Version(since := known_differences.compared_since):
         reason = f"what {installed} makes of it is not recorded, but from {since} on"
@@ -344,7 +359,9 @@ def _compare_stored_file(
     with TemporaryDirectory(prefix="rlregress-saved-") as temporary:
         try:
             text = _read_stored_file(adapter.name, kind.answers).decode(errors="replace")
-            own = datafiles.read_json_line(text, _Answers, folder(adapter.name) / "files")
+            own = datafiles.read_json_line(
+                text, _Answers, locate_stored_files(adapter.name) / "files"
+            )
             for file, digest in kind.files.items():
                 path = files.join_inside(Path(temporary) / kind.name, *file.split("/"))
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -356,7 +373,7 @@ def _compare_stored_file(
             "kinds": [kind.name], "write": False, "times": 1, "again": False,
             "trusted": [kind.name] if kind.trusted else [],
         })  # fmt: skip
-    return _judge_file(file_row, own, loaded, kind, differing)
+    return _judge_stored_file(file_row, own, loaded, kind, differing)
 
 
 def _explain_not_loaded(
@@ -372,10 +389,10 @@ def _explain_not_loaded(
     if Version(record.versions["numpy"]).major > Version(numpy).major:
         # it names modules that only the newer one has
         return f"NumPy {record.versions['numpy']} wrote it, and {numpy} is installed"
-    return next(filter(None, (entry.unknown for entry in differing)), "")
+    return next(filter(None, (entry.reason_unknown for entry in differing)), "")
 
 
-def _judge_file(
+def _judge_stored_file(
     file_row: StoredFile,
     own: _Answers,
     loaded: Mapping[str, Any],
@@ -392,7 +409,7 @@ def _judge_file(
     for row in own.items:
         path, words, function, numbers = row
         found_words = texts.get(path, (_MISSING, ()))
-        if covers := [pair for pair in known_items if pair[1].covers(row, found_words)]:
+        if covers := [pair for pair in known_items if pair[1].covers_difference(row, found_words)]:
             covering += covers
         else:
             # the function of the installed version, which a reader can open
@@ -400,7 +417,7 @@ def _judge_file(
             compared.append([path, words, len(functions) - 1, numbers])
     own_entry = {"way": kind.way, "trusted": kind.trusted, "items": [compared]}
     written = {"functions": functions, "kinds": {kind.name: own_entry}}
-    (file,) = saved_files_comparison.judge_kinds(written, loaded)
+    (file,) = saved_files_comparison.compare_loaded_kinds(written, loaded)
     error = file.error.error if file.error else ""
     lost = {entry.why for entry in expected if entry.error and entry.error == error}
     # nothing else can be known of a file that does not load
@@ -423,7 +440,7 @@ def _read_stored_file(framework: str, digest: str) -> bytes:
     Raises:
         UserError: it is not there, or not what its digest says.
     """
-    path = folder(framework) / "files" / f"{digest[:_NAMED]}.gz"
+    path = locate_stored_files(framework) / "files" / f"{digest[:_NAMED]}.gz"
     try:
         with gzip.open(path) as file:
             content = file.read(_LARGEST_INSIDE + 1)
@@ -445,7 +462,9 @@ def _read_stored_file(framework: str, digest: str) -> bytes:
 # -- record ----------------------------------------------------------------------------------------
 
 
-def record_release(release: str, command: str, say: Callable[[str], None]) -> Iterator[str]:
+def record_files_of_release(
+    release: str, command: str, say: Callable[[str], None]
+) -> Iterator[str]:
     """Run a release so that it writes its files, and store these in ``baselines/saved``.
 
     Yields lines to print.
@@ -457,7 +476,7 @@ def record_release(release: str, command: str, say: Callable[[str], None]) -> It
         UserError: it is no release of a framework, or its files are too large.
     """
     suite.require_checkout("recording old files")
-    check_writable(suite.baselines() / "saved", "old files")
+    check_folder_is_writable(suite.locate_baselines() / "saved", "old files")
     runtime, adapters = _prepare_release(release, say)
     stored = 0
     for adapter in adapters:
@@ -466,26 +485,31 @@ def record_release(release: str, command: str, say: Callable[[str], None]) -> It
             job = {"framework": adapter.full_name, "algorithms": [], "files": str(work / "files"),
                    "write": True, "times": 2, "again": False, "trusted": [],
                    "stored": True}  # fmt: skip
-            answered = runtime_process.run_module(
+            answered = runtime_process.run_module_on_version(
                 runtime, saved_files_comparison.WORKER, job, work / "answers.json"
             )
             if answered["kinds"]:
                 stored += 1
-                yield from _store_files(adapter, answered, work / "files", command)
+                yield from _store_files_of_release(adapter, answered, work / "files", command)
     if not stored:
         raise UserError(f"'{release}' writes no kind of file that baselines/saved stores")
 
 
 def _prepare_release(release: str, say: Callable[[str], None]) -> tuple[Runtime, Sequence[Adapter]]:
-    request, base = requested.parse(release), requested.parse(requested.INSTALLED)
+    request, base = (
+        requested.parse_requested_version(release),
+        requested.parse_requested_version(requested.INSTALLED),
+    )
     if request == base:
-        saving = [adapter for adapter in frameworks.installed() if adapter.load]
+        saving = [adapter for adapter in frameworks.list_installed_adapters() if adapter.load]
         for adapter in saving:
-            _check_release(adapter)
-        return current_runtime("old"), saving
+            _check_imported_release(adapter)
+        return make_current_runtime("old"), saving
     concerned = [
         adapter
-        for adapter in affected.adapters(base, request, affected.packages(base, request))
+        for adapter in affected.list_affected_adapters(
+            base, request, affected.list_packages_pinned_apart(base, request)
+        )
         if adapter.framework.packages[0] in request.packages
     ]
     beneath = {module for adapter in concerned for module in adapter.framework.beneath}
@@ -499,23 +523,23 @@ def _prepare_release(release: str, say: Callable[[str], None]) -> tuple[Runtime,
     prepared = prepared_versions.prepare_version(version, concerned, say)
     if prepared.how == "installed":
         for adapter in concerned:
-            _check_release(adapter)
+            _check_imported_release(adapter)
     return prepared.runtime, concerned
 
 
-def _check_release(adapter: Adapter) -> None:
+def _check_imported_release(adapter: Adapter) -> None:
     """Raise UserError unless the imported package is the installed one, and a release."""
     package = adapter.framework.packages[0]
     if why := explain_no_release(package):
         raise UserError(f"the installed {package} is no release: {why}; name the release")
-    for module, place in identity.find_changed_copies(adapter).items():
+    for module, place in identity.find_modules_outside_distribution(adapter).items():
         raise UserError(
             f"{module} is imported from {place}, and not from the installed {package}; remove that "
             "from the path, or name the release"
         )
 
 
-def _store_files(
+def _store_files_of_release(
     adapter: Adapter, answered: Mapping[str, Any], work: Path, command: str
 ) -> Iterator[str]:
     version = answered["versions"][adapter.framework.packages[0]]
@@ -531,19 +555,19 @@ def _store_files(
             path.relative_to(work / name).as_posix(): mask_folders(path.read_bytes())
             for path in paths
         }
-        answers, repeated = _compact_items(entry["items"], answered["functions"])
+        answers, repeated = _compact_repeatable_items(entry["items"], answered["functions"])
         if repeated < _REPEATED:
             yield (
                 f"not stored: {name} of {adapter.framework.packages[0]} {version}: it repeats only "
                 f"{repeated:.0%} of what it does"
             )
             continue
-        digests = {file: _digest(content) for file, content in contents_of.items()}
-        contents |= {_digest(content): content for content in (*contents_of.values(), answers)}
+        digests = {file: _digest_text(content) for file, content in contents_of.items()}
+        contents |= {_digest_text(content): content for content in (*contents_of.values(), answers)}
         kinds_.append(StoredKind(
             name=name, algorithm=entry["algorithm"], way=entry["way"], trusted=entry["trusted"],
-            bytecode=any(map(_BYTECODE.search, contents_of.values())), answers=_digest(answers),
-            files=digests,
+            bytecode=any(map(_BYTECODE.search, contents_of.values())),
+            answers=_digest_text(answers), files=digests,
         ))  # fmt: skip
     if not kinds_:
         return
@@ -553,11 +577,11 @@ def _store_files(
     )  # fmt: skip
     written = replace(written, digest=written.content_digest)
     packed = {digest: gzip.compress(content, 9, mtime=0) for digest, content in contents.items()}
-    _check_sizes(adapter.name, version, packed)
-    place = folder(adapter.name)
+    _check_stored_sizes(adapter.name, version, packed)
+    place = locate_stored_files(adapter.name)
     before = {
         kind.name
-        for earlier in records(adapter.name)
+        for earlier in list_release_records(adapter.name)
         if earlier.release == version
         for kind in earlier.kind
     }
@@ -571,8 +595,8 @@ def _store_files(
         (place / "files" / f"{digest[:_NAMED]}.gz").write_bytes(content)
     path = place / "releases" / f"{version}.toml"
     path.parent.mkdir(exist_ok=True)
-    write_atomically(path, tomli_w.dumps(asdict(written)))
-    _remove_unused(adapter.name)
+    write_text_atomically(path, tomli_w.dumps(asdict(written)))
+    _remove_unused_files(adapter.name)
     size = sum(map(len, packed.values()))
     yield f"wrote {path}: {len(kinds_)} kinds, {size / 1000:.0f} KB"
 
@@ -601,11 +625,13 @@ def _mask_pickled_folders(text: bytes) -> bytes:
     )
 
 
-def _digest(content: bytes) -> str:
+def _digest_text(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _compact_items(items: Sequence[Sequence[Any]], functions: Sequence[str]) -> tuple[bytes, float]:
+def _compact_repeatable_items(
+    items: Sequence[Sequence[Any]], functions: Sequence[str]
+) -> tuple[bytes, float]:
     """Return the items that the release repeats, as JSON, and their share of all items.
 
     Numbers are kept of computed items alone, as they show rounding. Lines of old files are removed.
@@ -614,14 +640,14 @@ def _compact_items(items: Sequence[Sequence[Any]], functions: Sequence[str]) -> 
     rows = [
         [path, words, _LINE.sub(" ", functions[number], count=1),
          [float(f"{float(value):.{_DIGITS}g}") for value in numbers]
-         if saved_files_comparison.is_computed(path) else []]
+         if saved_files_comparison.is_computed_from_loaded(path) else []]
         for path, words, number, numbers in items[0] if repeated.get(path) == words
     ]  # fmt: skip
     share = len(rows) / max(len(items[0]), 1)
     return json.dumps({"items": rows}, separators=(",", ":")).encode(), share
 
 
-def _check_sizes(framework: str, version: str, packed: Mapping[str, bytes]) -> None:
+def _check_stored_sizes(framework: str, version: str, packed: Mapping[str, bytes]) -> None:
     largest = max(map(len, packed.values()))
     if largest > LARGEST:
         raise UserError(
@@ -639,17 +665,17 @@ def _check_sizes(framework: str, version: str, packed: Mapping[str, bytes]) -> N
 
 
 def _list_stored_files() -> Collection[Path]:
-    return [path for path in (suite.baselines() / "saved").rglob("*") if path.is_file()]
+    return [path for path in (suite.locate_baselines() / "saved").rglob("*") if path.is_file()]
 
 
-def _remove_unused(framework: str) -> None:
+def _remove_unused_files(framework: str) -> None:
     """Remove files that no release names any more, as it was recorded again."""
     used = {
         digest[:_NAMED]
-        for record in records(framework)
+        for record in list_release_records(framework)
         for kind in record.kind
         for digest in (kind.answers, *kind.files.values())
     }
-    for path in datafiles.list_files(folder(framework) / "files", "*.gz"):
+    for path in datafiles.list_files_by_name(locate_stored_files(framework) / "files", "*.gz"):
         if path.stem not in used:
             path.unlink()

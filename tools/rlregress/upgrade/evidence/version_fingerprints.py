@@ -17,7 +17,7 @@ from rlregress.catalogue import registry
 from rlregress.catalogue.judge import judge_observation
 from rlregress.catalogue.registry import Detail
 from rlregress.frameworks.base import Adapter
-from rlregress.model.recorded_traces import describe_label
+from rlregress.model.recorded_traces import describe_version_label
 from rlregress.model.upgrade_result import (
     ABSENT,
     ERROR,
@@ -65,7 +65,7 @@ class Fingerprint:
     modules_unread: Mapping[str, str] = field(default_factory=dict)
 
 
-def fingerprint(
+def fingerprint_version(
     runtime: Runtime,
     path: Path,
     adapter: Adapter,
@@ -73,10 +73,10 @@ def fingerprint(
     until: float | None = None,
 ) -> Fingerprint:
     """Probe details on a version, until a time, and judge the answers here."""
-    return judge_answers(probe_version(runtime, path, adapter, details, until))
+    return judge_raw_answers(probe_details_on_version(runtime, path, adapter, details, until))
 
 
-def probe_version(
+def probe_details_on_version(
     runtime: Runtime,
     path: Path,
     adapter: Adapter,
@@ -93,14 +93,14 @@ def probe_version(
     }
     job = {"framework": adapter.full_name, "inputs": inputs, "until": until}
     module = "rlregress.inside.probe_worker"
-    answered: Mapping[str, Any] = runtime_process.run_module(runtime, module, job, path)
+    answered: Mapping[str, Any] = runtime_process.run_module_on_version(runtime, module, job, path)
     if any(answer.get("why") == LATE for answer in answered["observed"].values()):
         # with more time there is more
         path.unlink(missing_ok=True)
     return answered
 
 
-def judge_answers(answers: Mapping[str, Any]) -> Fingerprint:
+def judge_raw_answers(answers: Mapping[str, Any]) -> Fingerprint:
     """Judge plain answers."""
     functions: list[Function] = [(file, name) for file, name in answers["functions"]]
     answered: dict[Key, Answer] = {}
@@ -137,7 +137,7 @@ def _judge_raw_answer(
             place=place,
             called=executed,
         )
-    detail = registry.get(detail_id)
+    detail = registry.get_detail(detail_id)
     judged = judge_observation(detail, raw_answer["observed"])
     near: tuple[tuple[str, tuple[float, ...]], ...] = ()
     if judged.variant is None:
@@ -171,11 +171,11 @@ def compare_fingerprints(
     for key in sorted(set(old.found) | set(new.found)):
         before, after = answers = old.found.get(key, gone), new.found.get(key, gone)
         if before.why == after.why == ABSENT and key in later:
-            absent.append(_make_not_probed(key, *answers))
+            absent.append(_make_detail_not_probed(key, *answers))
         elif before.observed is None or after.observed is None:
-            not_probed.append(_make_not_probed(key, *answers))
+            not_probed.append(_make_detail_not_probed(key, *answers))
         elif before.variant != after.variant or (
-            before.variant is None and not _is_same(before.observed, after.observed)
+            before.variant is None and not _are_same_answers(before.observed, after.observed)
         ):
             changed.append(make_changed_detail(key, *answers))
         else:
@@ -189,7 +189,7 @@ def compare_fingerprints(
 
 def make_changed_detail(key: Key, old: Answer, new: Answer) -> ChangedDetail:
     """Return a detail that differs, with its entry of the catalogue."""
-    detail = registry.get(key[0])
+    detail = registry.get_detail(key[0])
     meanings = {name: variant.meaning for name, variant in detail.variants.items()}
     return ChangedDetail(
         id=detail.id,
@@ -203,13 +203,13 @@ def make_changed_detail(key: Key, old: Answer, new: Answer) -> ChangedDetail:
     )
 
 
-def _is_same(first: tuple[float, ...], second: tuple[float, ...]) -> bool:
+def _are_same_answers(first: tuple[float, ...], second: tuple[float, ...]) -> bool:
     return len(first) == len(second) and bool(
         np.array_equal(np.array(first), np.array(second), equal_nan=True)
     )
 
 
-def _make_not_probed(key: Key, old: Answer, new: Answer) -> NotProbed:
+def _make_detail_not_probed(key: Key, old: Answer, new: Answer) -> NotProbed:
     missing = [(label, x) for label, x in (("old", old), ("new", new)) if x.observed is None]
     labels = " and ".join(label for label, _ in missing)
     answer = missing[0][1]
@@ -230,13 +230,15 @@ def list_changed_defaults(old: Fingerprint, new: Fingerprint) -> list[ChangedDef
     changed = []
     for key in sorted(set(old.defaults) & set(new.defaults)):
         algorithm, _, scope = key.partition(" ")
-        changed += _list_differing(f"{algorithm} [{scope}]", old.defaults[key], new.defaults[key])
+        changed += _list_differing_defaults(
+            f"{algorithm} [{scope}]", old.defaults[key], new.defaults[key]
+        )
     for owner in sorted(set(old.signatures) & set(new.signatures)):
-        changed += _list_differing(owner, old.signatures[owner], new.signatures[owner])
+        changed += _list_differing_defaults(owner, old.signatures[owner], new.signatures[owner])
     return changed
 
 
-def _list_differing(
+def _list_differing_defaults(
     owner: str, old: Mapping[str, str], new: Mapping[str, str]
 ) -> list[ChangedDefault]:
     return [
@@ -256,6 +258,7 @@ def list_unread_defaults(old: Fingerprint, new: Fingerprint) -> list[str]:
         modules = own.modules_unread.keys() - other.modules_unread.keys()
         reasons = {**own.unread, **{f"module {n}": own.modules_unread[n] for n in modules}}
         sentences += [
-            f"{key} on {describe_label(label)}: {why}" for key, why in sorted(reasons.items())
+            f"{key} on {describe_version_label(label)}: {why}"
+            for key, why in sorted(reasons.items())
         ]
     return sentences

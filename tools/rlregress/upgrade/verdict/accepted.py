@@ -16,7 +16,7 @@ from rlregress.model.differences import Entry
 from rlregress.model.upgrade_result import Upgrade
 
 
-def _is_key(text: str) -> bool:
+def _is_entry_key(text: str) -> bool:
     return len(text) == 16 and all(letter in "0123456789abcdef" for letter in text)
 
 
@@ -31,7 +31,7 @@ class Accepted:
         note: why it is accepted.
     """
 
-    key: Annotated[str, expect_value("a key of 16 hexadecimal digits", _is_key)]
+    key: Annotated[str, expect_value("a key of 16 hexadecimal digits", _is_entry_key)]
     name: Text
     note: Text
 
@@ -41,7 +41,7 @@ class _File:
     accepted: tuple[Accepted, ...] = ()
 
 
-def load(path: Path | None) -> tuple[Accepted, ...]:
+def load_accepted_entries(path: Path | None) -> tuple[Accepted, ...]:
     """Return the accepted entries of a file; none without a file.
 
     Raises:
@@ -54,7 +54,7 @@ def load(path: Path | None) -> tuple[Accepted, ...]:
             f"there is no file of accepted entries {path}; expected a TOML file with [[accepted]] "
             "entries of key, name and note, see docs/upgrading.md"
         )
-    content: _File = datafiles.read(path, _File)
+    content: _File = datafiles.read_data_file(path, _File)
     twice = [
         key for key, times in Counter(row.key for row in content.accepted).items() if times > 1
     ]
@@ -66,7 +66,7 @@ def load(path: Path | None) -> tuple[Accepted, ...]:
     return content.accepted
 
 
-def apply_accepted(result: Upgrade, reviewed: Iterable[Accepted]) -> Upgrade:
+def mark_accepted_and_stale(result: Upgrade, reviewed: Iterable[Accepted]) -> Upgrade:
     """Return the result with the accepted entries marked, and those without a match as stale."""
     notes = {row.key: row.note for row in reviewed}
     if not notes:
@@ -77,14 +77,14 @@ def apply_accepted(result: Upgrade, reviewed: Iterable[Accepted]) -> Upgrade:
     return replace(
         result,
         frameworks=tuple(
-            replace(framework, entries=_mark_accepted(framework.entries, notes))
+            replace(framework, entries=_mark_accepted_entries(framework.entries, notes))
             for framework in result.frameworks
         ),
-        script=script and replace(script, entries=_mark_accepted(script.entries, notes)),
-        other_packages=_mark_accepted(result.other_packages, notes),
+        script=script and replace(script, entries=_mark_accepted_entries(script.entries, notes)),
+        other_packages=_mark_accepted_entries(result.other_packages, notes),
         stale=stale,
     )
 
 
-def _mark_accepted(entries: Iterable[Entry], notes: Mapping[str, str]) -> tuple[Entry, ...]:
-    return tuple(differences.mark_accepted(entries, notes))
+def _mark_accepted_entries(entries: Iterable[Entry], notes: Mapping[str, str]) -> tuple[Entry, ...]:
+    return tuple(differences.mark_accepted_entries(entries, notes))

@@ -33,7 +33,7 @@ from rlregress.upgrade.versions import distribution_metadata
 # -- trainings, details, environments: what was planned to be compared -----------------------------
 
 
-def list_trainings(
+def make_training_entries(
     traced: Iterable[Traced],
     lost: Iterable[NotTraced],
     same: Iterable[str],
@@ -42,15 +42,17 @@ def list_trainings(
 ) -> list[Entry]:
     """Return the trainings of a framework: compared, not compared, or without changed code."""
     return [
-        *(make_traced(training, framework, kind) for training in traced),
-        *(make_untraced(training, framework, kind) for training in lost),
-        *list_same_code(same, framework),
+        *(make_compared_training_entry(training, framework, kind) for training in traced),
+        *(make_uncompared_training_entry(training, framework, kind) for training in lost),
+        *make_unchanged_training_entries(same, framework),
     ]
 
 
-def make_traced(traced: Traced, framework: str, entry_kind: str = model.TRAINING) -> Entry:
+def make_compared_training_entry(
+    traced: Traced, framework: str, entry_kind: str = model.TRAINING
+) -> Entry:
     """Return the entry of a training that ran on both versions."""
-    state, reason = _state_of_training(traced)
+    state, reason = _judge_training_state(traced)
     first = traced.comparison.first
     if first is not None and first.types and first.new is not None and not reason:
         reason = f"{model.OTHER_TYPES}: {first.types}, {first.new.place} in {first.new.function}"
@@ -69,9 +71,9 @@ def make_traced(traced: Traced, framework: str, entry_kind: str = model.TRAINING
     )
 
 
-def _state_of_training(traced: Traced) -> tuple[str, str]:
+def _judge_training_state(traced: Traced) -> tuple[str, str]:
     if traced.crash is not None:
-        return _state_of_crash(traced.crash)
+        return _judge_crash_state(traced.crash)
     if not traced.repeats:
         return model.NOT_COMPARED, "the training does not repeat itself, see its notes"
     # which of its branches were taken is said of each piece of code
@@ -87,17 +89,19 @@ def _state_of_training(traced: Traced) -> tuple[str, str]:
     return states.get(traced.comparison.verdict, model.DIFFERS), ""
 
 
-def _state_of_crash(crash: Crash) -> tuple[str, str]:
+def _judge_crash_state(crash: Crash) -> tuple[str, str]:
     return model.NEW_FAILS if crash.label == "new" else model.OLD_FAILED, str(crash)
 
 
-def make_untraced(lost: NotTraced, framework: str, entry_kind: str = model.TRAINING) -> Entry:
+def make_uncompared_training_entry(
+    lost: NotTraced, framework: str, entry_kind: str = model.TRAINING
+) -> Entry:
     """Return the entry of a training that could not be compared."""
     sentence = "; ".join(dict.fromkeys(lost.reasons.values()))
     where = " and the ".join(f"{label} version" for label in lost.reasons)
     state, reason = model.NEVER, f"on the {where}: {sentence}"
     if lost.crash is not None:
-        state, reason = _state_of_crash(lost.crash)
+        state, reason = _judge_crash_state(lost.crash)
     elif lost.supported.get("old") and not lost.supported.get("new"):
         state, reason = model.DIFFERS, f"the new version no longer offers it: {sentence}"
     elif not lost.supported.get("old"):
@@ -113,7 +117,7 @@ def make_untraced(lost: NotTraced, framework: str, entry_kind: str = model.TRAIN
     )
 
 
-def list_untraced_steps(script: str, steps: int) -> list[Entry]:
+def make_untraced_steps_entry(script: str, steps: int) -> list[Entry]:
     """Return the entry of steps of a script that were not compared in time; 0: all were."""
     if not steps:
         return []
@@ -125,7 +129,7 @@ def list_untraced_steps(script: str, steps: int) -> list[Entry]:
     ]  # fmt: skip
 
 
-def list_same_code(names: Iterable[str], framework: str) -> list[Entry]:
+def make_unchanged_training_entries(names: Iterable[str], framework: str) -> list[Entry]:
     """Return trainings that execute nothing that differs."""
     return [
         Entry(
@@ -136,7 +140,7 @@ def list_same_code(names: Iterable[str], framework: str) -> list[Entry]:
     ]  # fmt: skip
 
 
-def list_one_sided(one_sided: Mapping[str, str], framework: str) -> list[Entry]:
+def make_one_sided_training_entries(one_sided: Mapping[str, str], framework: str) -> list[Entry]:
     """Return built-in trainings that only one version has: name -> "old" or "new"."""
     return [
         Entry(
@@ -152,7 +156,9 @@ def list_one_sided(one_sided: Mapping[str, str], framework: str) -> list[Entry]:
 _UNRELATED = "it neither requires a framework, or what one stands on, nor is required by one"
 
 
-def list_idle_packages(pinned: Iterable[str], unrelated: Collection[str]) -> tuple[Entry, ...]:
+def make_idle_package_entries(
+    pinned: Iterable[str], unrelated: Collection[str]
+) -> tuple[Entry, ...]:
     """Return packages that differ without a framework of this suite, so that nothing ran."""
     return tuple(
         Entry(kind=model.PACKAGE, name=name, state=model.NO_EFFECT, reason=_UNRELATED)
@@ -162,7 +168,7 @@ def list_idle_packages(pinned: Iterable[str], unrelated: Collection[str]) -> tup
     )
 
 
-def list_details(
+def make_detail_entries(
     details: Details, standing: Mapping[tuple[str, str], str], framework: str
 ) -> list[Entry]:
     """Return details that changed, and those that could not be probed on both versions."""
@@ -176,18 +182,18 @@ def list_details(
     ]  # fmt: skip
     return [
         *changed,
-        *(_make_unprobed_entry(not_probed, framework) for not_probed in details.not_probed),
+        *(_make_unprobed_detail_entry(not_probed, framework) for not_probed in details.not_probed),
     ]
 
 
-def _make_unprobed_entry(missing: NotProbed, framework: str) -> Entry:
+def _make_unprobed_detail_entry(missing: NotProbed, framework: str) -> Entry:
     return Entry(
         kind=model.DETAIL, name=f"{missing.id} [{missing.scope}]", framework=framework,
         state=model.CANNOT, reason=f"{missing.label}: {missing.text}", content=missing.text,
     )  # fmt: skip
 
 
-def list_defaults(
+def make_default_entries(
     defaults: Iterable[ChangedDefault], unread: Iterable[str], framework: str
 ) -> list[Entry]:
     """Return defaults that changed, and those that could not be read."""
@@ -209,7 +215,7 @@ def list_defaults(
     return changed + lost
 
 
-def list_environments(comparisons: Iterable[EnvironmentComparison]) -> list[Entry]:
+def make_environment_entries(comparisons: Iterable[EnvironmentComparison]) -> list[Entry]:
     """Return environments that were played on both versions."""
     return [_make_environment_entry(comparison) for comparison in comparisons]
 
@@ -238,13 +244,13 @@ _DOES_NOT = {
 }  # fmt: skip
 
 
-def list_saved_files(files: Iterable[LoadedFile], framework: str) -> list[Entry]:
+def make_saved_file_entries(files: Iterable[LoadedFile], framework: str) -> list[Entry]:
     """Return kinds of files that one version wrote and the other loaded."""
     return [_make_saved_file_entry(file, framework) for file in files]
 
 
 def _make_saved_file_entry(file: LoadedFile, framework: str) -> Entry:
-    state, reason = _state_of_saved_file(file)
+    state, reason = _judge_saved_file_state(file)
     gaps = ", ".join(dict.fromkeys(path.partition("[")[0] for path in file.unstable))
     notes = [f"not compared, as it does not repeat itself: {gaps}"] if gaps else []
     if file.played:
@@ -263,7 +269,7 @@ def _make_saved_file_entry(file: LoadedFile, framework: str) -> Entry:
     )
 
 
-def _state_of_saved_file(file: LoadedFile) -> tuple[str, str]:
+def _judge_saved_file_state(file: LoadedFile) -> tuple[str, str]:
     if file.unsupported:
         return model.NO_EFFECT, f"the old version does not offer it: {file.unsupported}"
     if file.own_error is not None:
@@ -287,7 +293,7 @@ def _state_of_saved_file(file: LoadedFile) -> tuple[str, str]:
 # -- code ------------------------------------------------------------------------------------------
 
 
-def collect_evidence(
+def collect_states_and_culprits(
     checks: Iterable[Entry], culprits_by_training: Mapping[str, Culprits]
 ) -> Mapping[str, tuple[str, Culprits | None]]:
     """Return name of a training or a detail -> its state, and its culprits."""
@@ -298,7 +304,7 @@ def collect_evidence(
     }
 
 
-def list_pieces(
+def make_code_entries(
     executions: Sequence[PieceExecution],
     checks: Mapping[str, tuple[str, Culprits | None]],
     unnamed: Collection[str],
@@ -308,14 +314,20 @@ def list_pieces(
     """Return pieces of code that differ, each in the state that its trainings leave it in.
 
     Args:
-        checks: see ``collect_evidence``.
+        checks: see ``collect_states_and_culprits``.
         unnamed: functions that are gone, and that nothing of the new version names.
         known: what is outside of training.
     """
-    executed_names = {_name(execution.function) for execution in executions if execution.trainings}
+    executed_names = {
+        _format_function_name(execution.function) for execution in executions if execution.trainings
+    }
     # what can have no effect would only make the others look few
-    names = [_name(x.function) for x in executions if x.function.how not in (WORDING, ADDED)]
-    reasons = outside_training.find_reasons(
+    names = [
+        _format_function_name(x.function)
+        for x in executions
+        if x.function.how not in (WORDING, ADDED)
+    ]
+    reasons = outside_training.explain_outside_training(
         [name for name in names if name not in unnamed], executed_names, known
     )
     # of a detail that differs, and whose probe executes one change alone, that is the change
@@ -337,7 +349,7 @@ def list_pieces(
     return found
 
 
-def _name(function: Changed) -> str:
+def _format_function_name(function: Changed) -> str:
     return f"{function.file} {function.name}"
 
 
@@ -367,7 +379,7 @@ def merge_public_names(found: Iterable[Entry], public: Iterable[PublicChange]) -
     ]
 
 
-def name_distributions(found: Iterable[Entry], parts: Mapping[str, str]) -> list[Entry]:
+def add_distribution_names(found: Iterable[Entry], parts: Mapping[str, str]) -> list[Entry]:
     """Return the entries, each with the distribution that its package or stray script belongs to.
 
     Args:
@@ -388,28 +400,30 @@ def _make_piece_entry(
 ) -> Entry:
     function = execution.function
     trainings = () if function.how == WORDING else execution.trainings
-    states = [_state_by(function, *checks[name]) for name in trainings if name in checks]
+    states = [
+        _judge_state_by_training(function, *checks[name]) for name in trainings if name in checks
+    ]
     all_culprits = [checks[name][1] for name in trainings if name in checks]
-    state, reason = model.state_of_executed(states, bool(execution.one_way)), ""
+    state, reason = model.combine_states_of_checks(states, bool(execution.one_way)), ""
     by = trainings
     if state in (*model.EXECUTED_SAME, model.CLOSE) and execution.missed:
         state, reason = model.IN_PART if execution.share else model.NEVER, execution.missed
     elif state == model.NEVER:
-        state, reason, by = _state_of_unexecuted(execution, unnamed, reasons)
+        state, reason, by = _judge_unexecuted_state(execution, unnamed, reasons)
     elif state == model.IN_PART:
         reason = execution.missed or "the trainings that execute it are compared in part"
     elif state == model.NOT_COMPARED and model.NEW_FAILS in (
         checks[name][0] for name in trainings if name in checks
     ):
         reason = "executed only by trainings that end in an error on the new version"
-    state, reason = _apply_direct_calls(execution, state, reason)
+    state, reason = _adjust_state_by_direct_calls(execution, state, reason)
     own = function.new or function.old
     assert own is not None
     notes = [f"line {branch.line}: {branch.summary}" for branch in execution.one_way]
     kind = model.MODULE if function.name == MODULE else model.FUNCTION
     return Entry(
         kind=model.CLASS if function.name.startswith(BODY) else kind,
-        name=_name(function),
+        name=_format_function_name(function),
         framework=framework,
         package=function.file.partition("/")[0].removesuffix(".py"),
         summary=function.how,
@@ -417,7 +431,7 @@ def _make_piece_entry(
         by=tuple(by),
         reason=reason,
         notes=() if state in model.WITHOUT_EFFECT else tuple(notes),
-        share=_checked_share(execution) if state == model.IN_PART else 1.0,
+        share=_compute_checked_share(execution) if state == model.IN_PART else 1.0,
         culprit=any(
             function in culprits.confirmed for culprits in all_culprits if culprits is not None
         ),
@@ -427,14 +441,16 @@ def _make_piece_entry(
     )
 
 
-def _checked_share(execution: PieceExecution) -> float:
+def _compute_checked_share(execution: PieceExecution) -> float:
     """Return the share of its changed statements that counts as checked."""
     calls = execution.calls
     # if no changed argument reaches them, equal results are no evidence
     return 0.0 if calls is not None and calls.captured and not calls.touched else execution.share
 
 
-def _apply_direct_calls(execution: PieceExecution, state: str, reason: str) -> tuple[str, str]:
+def _adjust_state_by_direct_calls(
+    execution: PieceExecution, state: str, reason: str
+) -> tuple[str, str]:
     """Return the state with the result of direct calls, and the reason."""
     calls = execution.calls
     settled = (model.DIFFERS, model.LOGS, model.NEW_FAILS, *model.WITHOUT_EFFECT)
@@ -450,7 +466,9 @@ def _apply_direct_calls(execution: PieceExecution, state: str, reason: str) -> t
     return state, reason or str(calls)
 
 
-def _state_by(function: Changed | None, state: str, culprits: Culprits | None) -> str:
+def _judge_state_by_training(
+    function: Changed | None, state: str, culprits: Culprits | None
+) -> str:
     """Return the state of a piece of code, a file or a package by a training that executed it.
 
     Args:
@@ -469,11 +487,11 @@ def _state_by(function: Changed | None, state: str, culprits: Culprits | None) -
     return model.NOT_COMPARED if state == model.NEW_FAILS else state
 
 
-def _state_of_unexecuted(
+def _judge_unexecuted_state(
     execution: PieceExecution, unnamed: Collection[str], reasons: Mapping[str, str]
 ) -> tuple[str, str, tuple[str, ...]]:
     function = execution.function
-    name = _name(function)
+    name = _format_function_name(function)
     if function.how == WORDING:
         return model.NO_EFFECT, "messages, docstrings or annotations only", ()
     if function.how == ADDED and not (function.within or function.awaited):
@@ -491,7 +509,7 @@ def _state_of_unexecuted(
     return model.NEVER, "", ()
 
 
-def find_unnamed(pieces: Iterable[Changed], folders: Sequence[str]) -> set[str]:
+def find_pieces_never_named(pieces: Iterable[Changed], folders: Sequence[str]) -> set[str]:
     """Return private functions and modules that are gone, and that the new version never mentions.
 
     A public one counts whoever names it, and a method whoever does: a user's code, or a base class
@@ -499,16 +517,16 @@ def find_unnamed(pieces: Iterable[Changed], folders: Sequence[str]) -> set[str]:
     """
     wanted: dict[str, list[str]] = {}
     for piece in pieces:
-        if piece.how == REMOVED and (simple := _private_name(piece)):
-            wanted.setdefault(simple, []).append(_name(piece))
-    for path in changed_functions.map_sources(folders).values():
+        if piece.how == REMOVED and (simple := _get_private_name(piece)):
+            wanted.setdefault(simple, []).append(_format_function_name(piece))
+    for path in changed_functions.map_sources_by_file(folders).values():
         text = path.read_text(encoding="utf-8", errors="replace")
         for simple in [simple for simple in wanted if simple in text]:
             del wanted[simple]
     return {name for names in wanted.values() for name in names}
 
 
-def _private_name(piece: Changed) -> str:
+def _get_private_name(piece: Changed) -> str:
     """Return the simple name of a private module, or function or class of a module; or nothing."""
     name = piece.name.removeprefix(f"{BODY} ")
     if piece.name == MODULE:
@@ -520,7 +538,7 @@ def _private_name(piece: Changed) -> str:
 # -- what no training executes ---------------------------------------------------------------------
 
 
-def list_other_files(
+def make_other_file_entries(
     inventory: Inventory,
     checks: Mapping[str, tuple[str, Culprits | None]],
     used: Mapping[str, Collection[str]],
@@ -533,8 +551,8 @@ def list_other_files(
     entries = []
     for file_ in inventory.files:
         by = tuple(name for name, files in used.items() if file_.file in files)
-        states = [_state_by(None, *checks[name]) for name in by if name in checks]
-        state = model.state_of_executed(states, one_way=True)
+        states = [_judge_state_by_training(None, *checks[name]) for name in by if name in checks]
+        state = model.combine_states_of_checks(states, one_way=True)
         reason = file_.without_effect
         if reason:
             state, by = model.NO_EFFECT, ()
@@ -556,7 +574,7 @@ def list_other_files(
 _UNUSED = "neither your files nor what they import use the name"
 
 
-def list_metadata(inventory: Inventory, unused: Collection[str] = ()) -> list[Entry]:
+def make_metadata_entries(inventory: Inventory, unused: Collection[str] = ()) -> list[Entry]:
     """Return the entries of public names, warnings and requirements, which need no run to differ.
 
     Args:
@@ -564,7 +582,7 @@ def list_metadata(inventory: Inventory, unused: Collection[str] = ()) -> list[En
     """
     entries = []
     for public in inventory.public:
-        is_unused = public.breaks and public.name in unused
+        is_unused = public.breaks_callers and public.name in unused
         kind, state = model.PUBLIC, model.NO_EFFECT if is_unused else model.DIFFERS
         if public.kind == "deprecated":
             kind, state = model.WARNING, model.LOGS
@@ -578,25 +596,26 @@ def list_metadata(inventory: Inventory, unused: Collection[str] = ()) -> list[En
             )
         )  # fmt: skip
     for row in inventory.requirements:
-        harmless = _explain_no_effect(row, inventory)
+        harmless = _explain_requirement_without_effect(row, inventory)
         state = model.NO_EFFECT if harmless else model.DIFFERS
+        users = _list_users(row.package, inventory)
         entries.append(
             Entry(
                 kind=model.REQUIREMENT, name=row.package, summary=row.summary,
                 state=model.CANNOT if row.kind == "unread" else state, reason=harmless,
-                notes=_users(row.package, inventory) if row.summary.startswith(model.GONE) else (),
+                notes=users if row.summary.startswith(model.GONE) else (),
                 content=f"{row.kind} {row.old} -> {row.new}",
             )
         )  # fmt: skip
     return entries
 
 
-def _users(name: str, inventory: Inventory) -> tuple[str, ...]:
-    """Return the notes on a distribution that is gone: what uses it."""
-    return tuple(f"{model.NEEDED}{user}" for user in inventory.needed.get(name, ()))
+def _list_users(distribution: str, inventory: Inventory) -> tuple[str, ...]:
+    """Return notes that name the users of a distribution that is gone."""
+    return tuple(f"{model.NEEDED}{user}" for user in inventory.needed.get(distribution, ()))
 
 
-def _explain_no_effect(row: RequirementChange, inventory: Inventory) -> str:
+def _explain_requirement_without_effect(row: RequirementChange, inventory: Inventory) -> str:
     """Return why another declaration has no effect here; empty: it may have one."""
     if row.extra and row.extra not in inventory.extras:
         return f"extra {row.extra} is not part of this upgrade"
@@ -614,12 +633,12 @@ def _explain_no_effect(row: RequirementChange, inventory: Inventory) -> str:
     here = inventory.installed.get(row.package, "")
     return (
         f"{row.package} {here} here satisfies it"
-        if here and distribution_metadata.admits(bounds, here)
+        if here and distribution_metadata.does_range_admit(bounds, here)
         else ""
     )
 
 
-def list_packages(
+def make_package_entries(
     inventory: Inventory,
     checks: Mapping[str, tuple[str, Culprits | None]],
     imported: Mapping[str, Collection[str]],
@@ -635,8 +654,12 @@ def list_packages(
     for name, (old, new) in {**lost, **inventory.versions}.items():
         module = name.replace("-", "_")
         by = tuple(package for package, modules in imported.items() if module in modules)
-        states = [_state_by(None, *checks[training]) for training in by if training in checks]
-        state = model.state_of_executed(states, one_way=True)
+        states = [
+            _judge_state_by_training(None, *checks[training])
+            for training in by
+            if training in checks
+        ]
+        state = model.combine_states_of_checks(states, one_way=True)
         reason = ""
         if name in inventory.lost or (old and not new):
             state = model.DIFFERS
@@ -648,13 +671,14 @@ def list_packages(
         entries.append(
             Entry(
                 kind=model.PACKAGE, name=name, summary=sentence, state=state, by=by, reason=reason,
-                notes=_users(name, inventory) if state == model.DIFFERS else (), content=sentence,
+                notes=_list_users(name, inventory) if state == model.DIFFERS else (),
+                content=sentence,
             )
         )  # fmt: skip
     return entries
 
 
-def make_returns(verdict: str, framework: str) -> Entry:
+def make_returns_entry(verdict: str, framework: str) -> Entry:
     """Return the entry of the returns of trainings with the new version."""
     states = {COULD_NOT_JUDGE: model.CANNOT, HOLDS: model.SAME}
     return Entry(

@@ -7,11 +7,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from rlregress.frameworks.base import Adapter
-from rlregress.probing.trace_trainings import is_generated
+from rlregress.probing.trace_trainings import is_title_of_generated_calls
 from rlregress.upgrade.upgrade_options import Options
 
 
-def describe_unchecked(
+def list_unchecked_subjects(
     adapter: Adapter, options: Options, left_out: Sequence[str], trainings: Iterable[str]
 ) -> Iterator[str]:
     """Describe unchecked subjects, one sentence for each kind.
@@ -30,7 +30,7 @@ def describe_unchecked(
     lacks = {
         "files of older versions": options.files and not adapter.load,
         "scenarios": not any(" " in title for title in titles),
-        "generated calls": not any(map(is_generated, titles)),
+        "generated calls": not any(map(is_title_of_generated_calls, titles)),
         "defaults of public classes": not adapter.framework.public
         and not adapter.framework.checkout,
         "returns": options.returns and not adapter.framework.algorithms,
@@ -39,13 +39,17 @@ def describe_unchecked(
         yield f"{', '.join(names)}: its adapter has none"
     all_titles, selected = (
         {word for title in title_group for word in title.partition(" ")[0].split("_")}
-        for title_group in (titles, filter(options.chooses_scenario, titles))
+        for title_group in (titles, filter(options.includes_scenario, titles))
     )
     for name in options.algorithms or (
         *adapter.framework.algorithms,
         *adapter.framework.behavior_only,
     ):
-        if not adapter.framework.is_about(name, selected):
+        if not adapter.framework.is_about_algorithm(name, selected):
             why = "only scenarios are built in, and none of them was chosen"
-            why = why if adapter.framework.is_about(name, all_titles) else "none is built in"
+            why = (
+                why
+                if adapter.framework.is_about_algorithm(name, all_titles)
+                else "none is built in"
+            )
             yield f"trainings of {name}: {why}; its details and defaults are compared"

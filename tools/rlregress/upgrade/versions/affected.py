@@ -20,7 +20,9 @@ PHYSICS = frozenset({"gymnasium", "mujoco", "numpy"})
 _BELOW = PHYSICS | {"torch"}
 
 
-def list_unrelated(names: Iterable[str], distributions: Iterable[Distributions]) -> set[str]:
+def list_unrelated_distributions(
+    names: Iterable[str], distributions: Iterable[Distributions]
+) -> set[str]:
     """Return the distributions that have nothing to do with any framework.
 
     They require neither a framework nor what one stands on, and no framework requires them.
@@ -30,8 +32,8 @@ def list_unrelated(names: Iterable[str], distributions: Iterable[Distributions])
     """
     framework_names = {
         name
-        for known_name in frameworks.names()
-        for name in _names_of_adapter(frameworks.get(known_name))
+        for known_name in frameworks.list_framework_names()
+        for name in _list_distributions_of_adapter(frameworks.get_adapter(known_name))
     } | _BELOW
     installed_names: set[str] = set()
     related: set[str] = set()
@@ -47,53 +49,56 @@ def list_unrelated(names: Iterable[str], distributions: Iterable[Distributions])
     return installed_names - related
 
 
-def _pins_by_name(version: RequestedVersion) -> dict[str, str]:
+def _map_pins_by_name(version: RequestedVersion) -> dict[str, str]:
     return {str(canonicalize_name(Requirement(row).name)): row for row in version.requirements}
 
 
-def packages(old: RequestedVersion, new: RequestedVersion) -> frozenset[str]:
+def list_packages_pinned_apart(old: RequestedVersion, new: RequestedVersion) -> frozenset[str]:
     """Return the packages that the two versions pin differently.
 
     All that are pinned if none is, except of two lock files. What a version does not pin is on it
     as it is installed.
     """
-    old_pins, new_pins = _pins_by_name(old), _pins_by_name(new)
+    old_pins, new_pins = _map_pins_by_name(old), _map_pins_by_name(new)
     names = frozenset(old_pins) | frozenset(new_pins)
     if any(version.tree or version.environment for version in (old, new)):
         return frozenset(name for name in names if old_pins.get(name) != new_pins.get(name))
 
-    def pin(pins: dict[str, str], name: str) -> str:
-        if name in pins and not installed.is_release(pins[name]):
+    def find_pin(pins: dict[str, str], name: str) -> str:
+        if name in pins and not installed.is_release_installed(pins[name]):
             return pins[name]
-        installed_version = installed.version(name)
-        return (
-            f"{name}=={installed.public(installed_version)} {installed.explain_no_release(name)}"
-            if installed_version
-            else ""
-        )
+        installed_version = installed.find_installed_version(name)
+        if not installed_version:
+            return ""
+        release = installed.strip_local_version(installed_version)
+        return f"{name}=={release} {installed.explain_no_release(name)}"
 
-    differing = frozenset(name for name in names if pin(old_pins, name) != pin(new_pins, name))
+    differing = frozenset(
+        name for name in names if find_pin(old_pins, name) != find_pin(new_pins, name)
+    )
     return differing if differing or (old.lock and new.lock) else names
 
 
-def _names_of_adapter(adapter: Adapter) -> set[str]:
+def _list_distributions_of_adapter(adapter: Adapter) -> set[str]:
     named = {*adapter.framework.packages, *adapter.framework.modules} - {"torch"}
     return {str(canonicalize_name(name)) for name in named}
 
 
-def _has(adapter: Adapter, version: RequestedVersion) -> bool:
+def _has_package_of(adapter: Adapter, version: RequestedVersion) -> bool:
     if version.tree is not None:
         if adapter.framework.checkout:
-            return adapter.code.is_checkout(version.tree)
-        return working_tree.root_of(adapter.framework.modules, version.tree) is not None
+            return adapter.code.is_checkout_of_framework(version.tree)
+        return working_tree.find_package_root(adapter.framework.modules, version.tree) is not None
     if version.environment is not None:
         python = version.environment / "bin" / "python"
-        installed_names = interpreters.versions(str(python)) if python.exists() else {}
+        installed_names = (
+            interpreters.map_interpreter_versions(str(python)) if python.exists() else {}
+        )
         return str(canonicalize_name(adapter.framework.packages[0])) in installed_names
     return False
 
 
-def adapters(
+def list_affected_adapters(
     old: RequestedVersion,
     new: RequestedVersion,
     pinned: frozenset[str],
@@ -112,15 +117,15 @@ def adapters(
         UserError: none of the packages is a framework or below one, or all are of frameworks that
             ``named`` leaves out.
     """
-    all_adapters = [frameworks.get(name) for name in frameworks.names()]
+    all_adapters = [frameworks.get_adapter(name) for name in frameworks.list_framework_names()]
     concerned = [
         adapter
         for adapter in all_adapters
-        if _names_of_adapter(adapter) & pinned
-        or any(_has(adapter, version) for version in (old, new))
+        if _list_distributions_of_adapter(adapter) & pinned
+        or any(_has_package_of(adapter, version) for version in (old, new))
     ]
     if named:
-        named_adapters = [frameworks.get(name) for name in named]
+        named_adapters = [frameworks.get_adapter(name) for name in named]
         chosen_names = {adapter.name for adapter in named_adapters}
         unnamed = {adapter.name for adapter in concerned} - chosen_names
         if unnamed and len(unnamed) == len(concerned) and not pinned & _BELOW:
@@ -137,9 +142,9 @@ def adapters(
         owners = [
             adapter
             for adapter in all_adapters
-            if _names_of_adapter(adapter) & (old.packages | new.packages)
+            if _list_distributions_of_adapter(adapter) & (old.packages | new.packages)
         ]
-        return owners or frameworks.installed()
+        return owners or frameworks.list_installed_adapters()
     if concerned or (old.lock and new.lock):
         return concerned
     raise UserError(_explain_no_framework(old, new, pinned, all_adapters))
@@ -172,13 +177,13 @@ def _explain_no_framework(
     )
 
 
-def list_importable(
+def list_importable_packages(
     old: RequestedVersion, new: RequestedVersion, pinned: frozenset[str]
 ) -> dict[str, list[str]]:
     """Return the differing packages that a script may import: ``distributions``, and those in
     ``trees``.
     """
     folders = [version.tree for version in (old, new) if version.tree is not None]
-    roots = [root for tree in folders for root in working_tree.roots(tree)]
-    modules = {module for root in roots for module in working_tree.modules(root)}
+    roots = [root for tree in folders for root in working_tree.list_package_roots(tree)]
+    modules = {module for root in roots for module in working_tree.list_modules_in_folder(root)}
     return {"distributions": sorted(pinned - _BELOW), "trees": sorted(modules)}

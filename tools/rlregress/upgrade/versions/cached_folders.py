@@ -20,19 +20,19 @@ from uuid import uuid4
 from filelock import FileLock, Timeout
 
 from rlregress.errors import UserError
-from rlregress.suite import CACHE_VARIABLE, cache, cache_not_written
+from rlregress.suite import CACHE_VARIABLE, describe_unwritable_cache, locate_cache
 
 __all__ = [
     "CACHE_VARIABLE",
     "READY",
     "Say",
-    "cache",
-    "locked",
-    "make_once",
+    "ignore_message",
+    "locate_cache",
+    "lock_folder",
+    "make_folder_once",
+    "make_temporary_folder",
     "read_ready_record",
     "require_writable_cache",
-    "scratch",
-    "silent",
 ]
 
 READY = ".ready.json"
@@ -40,7 +40,7 @@ READY = ".ready.json"
 Say = Callable[[str], None]
 
 
-def silent(_: str) -> None:
+def ignore_message(_: str) -> None:
     """Say nothing."""
 
 
@@ -48,15 +48,15 @@ def require_writable_cache() -> None:
     """Raise UserError unless the cache can be written: before anything is measured for it."""
     try:
         # where there is none yet, none is made
-        folder = next(path for path in (cache(), *cache().parents) if path.exists())
+        folder = next(path for path in (locate_cache(), *locate_cache().parents) if path.exists())
         with NamedTemporaryFile(dir=folder, prefix=".writable-"):
             pass
     except OSError as error:
-        raise UserError(cache_not_written(error)) from None
+        raise UserError(describe_unwritable_cache(error)) from None
 
 
 @contextmanager
-def locked(folder: Path, say: Say = silent) -> Iterator[None]:
+def lock_folder(folder: Path, say: Say = ignore_message) -> Iterator[None]:
     """Hold the lock of a folder; says so when another process has it.
 
     Raises:
@@ -71,7 +71,7 @@ def locked(folder: Path, say: Say = silent) -> Iterator[None]:
             say(f"waiting for another command that uses {folder}")
             lock.acquire()
     except OSError as error:
-        raise UserError(cache_not_written(error)) from None
+        raise UserError(describe_unwritable_cache(error)) from None
     try:
         yield
     finally:
@@ -79,19 +79,19 @@ def locked(folder: Path, say: Say = silent) -> Iterator[None]:
 
 
 @contextmanager
-def scratch(kind: str) -> Iterator[Path]:
+def make_temporary_folder(kind: str) -> Iterator[Path]:
     """Make a folder for this command alone and remove it at the end, with those of killed commands.
 
     Raises:
         UserError: the cache cannot be written.
     """
-    place = cache() / kind
+    place = locate_cache() / kind
     for lock in place.glob("*.lock"):
         with suppress(OSError, Timeout), FileLock(lock, timeout=0):
             shutil.rmtree(lock.with_suffix(""), ignore_errors=True)
             lock.unlink()
     folder = place / uuid4().hex
-    with locked(folder):
+    with lock_folder(folder):
         try:
             folder.mkdir()
             yield folder
@@ -109,13 +109,15 @@ def read_ready_record(folder: Path) -> dict[str, Any] | None:
     return record
 
 
-def make_once(folder: Path, make: Callable[[Path], dict[str, Any]], say: Say = silent) -> bool:
+def make_folder_once(
+    folder: Path, make: Callable[[Path], dict[str, Any]], say: Say = ignore_message
+) -> bool:
     """Make a folder unless it is there; whether it was.
 
     Args:
         make: fills an empty folder, and returns what to note down about it.
     """
-    with locked(folder, say):
+    with lock_folder(folder, say):
         if read_ready_record(folder) is not None:
             return True
         prefix = f"making-{folder.name}-"

@@ -40,19 +40,19 @@ class Absent:
     needed: tuple[str, ...] = ()
 
 
-def find_distributions(runtime: Runtime) -> Distributions:
+def map_distributions_of_version(runtime: Runtime) -> Distributions:
     """Return canonical name -> the distribution that a version finds."""
-    found = dict(interpreters.distributions(runtime.python))
+    found = dict(interpreters.map_interpreter_distributions(runtime.python))
     for path in reversed(runtime.paths):
-        found.update(distribution_metadata.in_folder(Path(path)))
+        found.update(distribution_metadata.map_distributions_in_folder(Path(path)))
     return found
 
 
-def versions_on(runtime: Runtime) -> dict[str, str]:
+def list_versions_on(runtime: Runtime) -> dict[str, str]:
     """Return name -> version of everything on a version that is not hidden, "python" included."""
-    versions = distribution_metadata.versions(find_distributions(runtime))
+    versions = distribution_metadata.map_versions_by_name(map_distributions_of_version(runtime))
     shown = {name: version for name, version in versions.items() if name not in runtime.hidden}
-    return {"python": interpreters.python_of(runtime), **shown}
+    return {"python": interpreters.find_runtime_python(runtime), **shown}
 
 
 def map_to_requirers(roots: Iterable[str], distributions: Distributions) -> dict[str, set[str]]:
@@ -79,7 +79,7 @@ def map_to_requirers(roots: Iterable[str], distributions: Distributions) -> dict
     return users
 
 
-def find_absent(
+def find_distributions_to_hide(
     own: Sequence[str],
     other_requirements: Sequence[str],
     distributions: tuple[Distributions, Distributions],
@@ -100,14 +100,16 @@ def find_absent(
     lone = (
         users.keys() - map_to_requirers(own, own_distributions).keys()
     ) & own_distributions.keys()
-    lone = {name for name in lone if not _is_from_folder(own_distributions[name])}
+    lone = {name for name in lone if not _is_installed_from_folder(own_distributions[name])}
     needed = lone & map_to_requirers(suite, own_distributions).keys()
     gone = lone - needed - map_to_requirers(lend, own_distributions).keys()
     direct = {name for name in gone if not users[name] or users[name] - gone}
     return Absent(
         direct=tuple(sorted(direct)),
         below=tuple(sorted(gone - direct)),
-        modules=tuple(sorted(_list_own_modules(gone, own_distributions))) if gone else (),
+        modules=tuple(sorted(_list_modules_of_these_alone(gone, own_distributions)))
+        if gone
+        else (),
         users=tuple(
             sorted(
                 {user for name in direct for user in users[name] - gone} & own_distributions.keys()
@@ -117,7 +119,7 @@ def find_absent(
     )
 
 
-def check_lent(lend: Sequence[str], distributions: Iterable[Distributions]) -> None:
+def check_lent_distributions(lend: Sequence[str], distributions: Iterable[Distributions]) -> None:
     """Raise UserError for a distribution that neither version has."""
     names = {name for version_distributions in distributions for name in version_distributions}
     for name in lend:
@@ -128,12 +130,12 @@ def check_lent(lend: Sequence[str], distributions: Iterable[Distributions]) -> N
             )
 
 
-def _is_from_folder(distribution: importlib.metadata.Distribution) -> bool:
+def _is_installed_from_folder(distribution: importlib.metadata.Distribution) -> bool:
     """Return whether it is a user's own, on both versions as it is."""
     return bool(distribution.read_text("direct_url.json"))
 
 
-def _list_own_modules(gone: Iterable[str], distributions: Distributions) -> set[str]:
+def _list_modules_of_these_alone(gone: Iterable[str], distributions: Distributions) -> set[str]:
     """Return the highest dotted names that come from these distributions alone."""
     names = set(gone)
     own = {module for name in names for module in _list_module_names(distributions[name])}

@@ -16,7 +16,7 @@ from typing import Any
 
 from packaging.version import InvalidVersion, Version
 
-from rlregress.inside.run_record import write_atomically
+from rlregress.inside.run_record import write_text_atomically
 from rlregress.upgrade.versions import cached_folders, installed, interpreters, version_resolution
 from rlregress.upgrade.versions.version_resolution import Problem, Resolved
 
@@ -24,7 +24,9 @@ from rlregress.upgrade.versions.version_resolution import Problem, Resolved
 _FORMAT = 2
 
 
-def resolve_both(problems: Mapping[str, Problem], say: cached_folders.Say) -> dict[str, Resolved]:
+def resolve_or_reuse_both(
+    problems: Mapping[str, Problem], say: cached_folders.Say
+) -> dict[str, Resolved]:
     """Return the packages of old and new: stored ones if they still hold, or new ones.
 
     Raises:
@@ -33,28 +35,32 @@ def resolve_both(problems: Mapping[str, Problem], say: cached_folders.Say) -> di
     inputs = {label: asdict(x) for label, x in problems.items()}
     text = json.dumps([_FORMAT, inputs], default=sorted)
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
-    tags = "-".join(sorted({interpreters.installation_tag(x.python) for x in problems.values()}))
-    path = cached_folders.cache() / "resolutions" / f"{tags}-{digest}.json"
+    tags = "-".join(
+        sorted({interpreters.make_installation_tag(x.python) for x in problems.values()})
+    )
+    path = cached_folders.locate_cache() / "resolutions" / f"{tags}-{digest}.json"
     try:
         stored: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         stored = {}
-    if stored and all(installed.version(name) == v for name, v in stored["below"].items()):
+    if stored and all(
+        installed.find_installed_version(name) == v for name, v in stored["below"].items()
+    ):
         return {label: Resolved(**row) for label, row in stored["sides"].items()}
     if not problems:
         return {}
-    say(f"resolving {', '.join(x.text for x in problems.values())}")
-    resolved = resolve_together(problems, say)
+    say(f"resolving {', '.join(x.requirements_text for x in problems.values())}")
+    resolved = resolve_alike(problems, say)
     names = sorted({name for version in resolved.values() for name in version.rows})
     # what it stands on: another version there may ask for another answer
-    below = {name: installed.version(name) for name in names}
+    below = {name: installed.find_installed_version(name) for name in names}
     path.parent.mkdir(parents=True, exist_ok=True)
     rows = {label: asdict(version) for label, version in resolved.items()}
-    write_atomically(path, json.dumps({"sides": rows, "below": below}))
+    write_text_atomically(path, json.dumps({"sides": rows, "below": below}))
     return resolved
 
 
-def resolve_together(
+def resolve_alike(
     by_version: Mapping[str, Problem], say: cached_folders.Say
 ) -> dict[str, Resolved]:
     """Return the packages of old, of new, or of both, then the same where they can be.
@@ -80,14 +86,16 @@ def resolve_together(
     }:
         preferred |= older
         with ThreadPoolExecutor() as pool:
-            solutions = [*pool.map(Problem.solve, problems, [preferred] * len(problems))]
+            solutions = [
+                *pool.map(Problem.resolve_to_versions, problems, [preferred] * len(problems))
+            ]
         resolved = dict(zip(resolved, solutions, strict=True))
-    return _share_packages(by_version, resolved)
+    return _share_packages_between_versions(by_version, resolved)
 
 
 def _list_packages_pinned_apart(old: Problem, new: Problem) -> set[str]:
     """Return packages that the user pins, and those that the two stacks pin differently."""
-    users = version_resolution.versions_by_name([*old.pins, *new.pins]).keys()
+    users = version_resolution.map_versions_by_name([*old.pins, *new.pins]).keys()
     rows = new.pinned_versions
     # below two environments of their own, torch may be common as well
     torch = () if old.complete and new.complete else ("torch",)
@@ -97,7 +105,7 @@ def _list_packages_pinned_apart(old: Problem, new: Problem) -> set[str]:
 def _choose_older_versions(old: Resolved, new: Resolved) -> dict[str, str]:
     """Return the older version of each package that old and new have in different versions."""
     versions, new_versions = (
-        version_resolution.versions_by_name(version.rows.values()) for version in (old, new)
+        version_resolution.map_versions_by_name(version.rows.values()) for version in (old, new)
     )
     older = {}
     for name in versions.keys() & new_versions.keys():
@@ -109,13 +117,13 @@ def _choose_older_versions(old: Resolved, new: Resolved) -> dict[str, str]:
     return older
 
 
-def _share_packages(
+def _share_packages_between_versions(
     problems: Mapping[str, Problem], resolved: dict[str, Resolved]
 ) -> dict[str, Resolved]:
     """Give each version the packages that only the other needs, and note remaining differences."""
     old, new = resolved.values()
     pins = [pin for problem in problems.values() for pin in problem.pins]
-    users = version_resolution.versions_by_name(pins).keys()
+    users = version_resolution.map_versions_by_name(pins).keys()
     if not any(problem.complete for problem in problems.values()):
         shared = {**new.rows, **old.rows}
         shared = {name: row for name, row in shared.items() if name not in users}
@@ -124,7 +132,7 @@ def _share_packages(
     differing = sorted(_choose_older_versions(old, new).keys() - users)
     if differing:
         versions = [
-            version_resolution.versions_by_name(version.rows.values()) for version in (old, new)
+            version_resolution.map_versions_by_name(version.rows.values()) for version in (old, new)
         ]
         words = ", ".join(f"{n} ({versions[0][n]} and {versions[1][n]})" for n in differing)
         note = f"old and new differ in {words}: no one version fits both"

@@ -65,8 +65,10 @@ def read_declarations(distribution: importlib.metadata.Distribution) -> Declared
         if "Name" not in facts:
             raise ValueError("there is no row 'Name:'")
     except _DAMAGED as error:
-        return _make_declared(dict.fromkeys(_FIELDS, _Unread(f"METADATA cannot be read: {error}")))
-    return _make_declared(
+        return _make_checked_declaration(
+            dict.fromkeys(_FIELDS, _Unread(f"METADATA cannot be read: {error}"))
+        )
+    return _make_checked_declaration(
         {
             "version": distribution.version,
             REQUIRES: [
@@ -102,15 +104,15 @@ def read_declarations_of_tree(folder: Path) -> Declared:
         fields = dict.fromkeys(_FIELDS, nothing)
     for name in fields.get("dynamic", ()):
         fields.setdefault(name, _Unread(f"the build decides on {name}, as pyproject.toml states"))
-    return _make_declared(fields)
+    return _make_checked_declaration(fields)
 
 
-def _make_declared(fields: Mapping[str, Any]) -> Declared:
+def _make_checked_declaration(fields: Mapping[str, Any]) -> Declared:
     """Return the declaration in values that may be damaged."""
     read: dict[str, Any] = {REQUIRES: [], EXTRAS: {}}
     unread = {}
     readers: dict[str, Callable[[Any], Any]] = {
-        REQUIRES: lambda rows: [_parse_requirement(row) for row in _split_rows(rows)],
+        REQUIRES: lambda rows: [_parse_requirement(row) for row in _split_into_rows(rows)],
         PYTHON: SpecifierSet,
         EXTRAS: _parse_extras,
         ENTRY_POINTS: _parse_entry_points,
@@ -148,7 +150,7 @@ def _parse_extras(declared_extras: Mapping[str, Any]) -> dict[str, list[Requirem
         # setup.py may put a marker behind the name of an extra: "test:python_version<'3.9'"
         name, _, condition = key.partition(":")
         name = str(canonicalize_name(name))
-        for requirement in map(_parse_requirement, _split_rows(rows)):
+        for requirement in map(_parse_requirement, _split_into_rows(rows)):
             conditions = [str(requirement.marker or ""), condition, name and f"extra == '{name}'"]
             text = " and ".join(f"({condition})" for condition in conditions if condition)
             requirement.marker = Marker(text) if text else None
@@ -161,14 +163,14 @@ def _parse_entry_points(groups: Mapping[str, Any]) -> dict[str, str]:
     points: dict[str, str] = {}
     for group, entries in groups.items():
         if not isinstance(entries, dict):
-            entries = dict(row.split("=", 1) for row in _split_rows(entries))
+            entries = dict(row.split("=", 1) for row in _split_into_rows(entries))
         points |= {
             f"{name.strip()} of {group}": str(target).strip() for name, target in entries.items()
         }
     return points
 
 
-def _split_rows(declared_rows: Any) -> list[str]:
+def _split_into_rows(declared_rows: Any) -> list[str]:
     lines = declared_rows.splitlines() if isinstance(declared_rows, str) else declared_rows
     return [line.strip() for line in lines if line.strip() and not line.strip().startswith("#")]
 
@@ -229,7 +231,7 @@ def _read_setup_py(text: str) -> dict[str, Any]:
                 fields = {**dict.fromkeys(_FIELDS, why), **fields}
             elif argument.arg in ("version", *_FIELDS):
                 try:
-                    fields[argument.arg] = _read_literal(argument.value, names)
+                    fields[argument.arg] = _evaluate_literal(argument.value, names)
                 except ValueError as error:
                     fields[argument.arg] = _Unread(
                         f"setup.py:{error}: {argument.arg} is no literal"
@@ -254,7 +256,7 @@ def _find_constants(module: ast.Module) -> dict[str, ast.expr]:
     }
 
 
-def _read_literal(node: ast.expr | None, names: Mapping[str, ast.expr]) -> Any:
+def _evaluate_literal(node: ast.expr | None, names: Mapping[str, ast.expr]) -> Any:
     """Return the value of a literal, of a name that is bound once to one, or of a sum of such.
 
     Raises:
@@ -264,12 +266,15 @@ def _read_literal(node: ast.expr | None, names: Mapping[str, ast.expr]) -> Any:
         case ast.Constant():
             return node.value
         case ast.List() | ast.Tuple():
-            return [_read_literal(element, names) for element in node.elts]
+            return [_evaluate_literal(element, names) for element in node.elts]
         case ast.Dict() if all(node.keys):
             pairs = zip(node.keys, node.values, strict=True)
-            return {_read_literal(key, names): _read_literal(value, names) for key, value in pairs}
+            return {
+                _evaluate_literal(key, names): _evaluate_literal(value, names)
+                for key, value in pairs
+            }
         case ast.BinOp(op=ast.Add()):
-            return _read_literal(node.left, names) + _read_literal(node.right, names)
+            return _evaluate_literal(node.left, names) + _evaluate_literal(node.right, names)
         case ast.Name() if node.id in names:
-            return _read_literal(names[node.id], names)
+            return _evaluate_literal(names[node.id], names)
     raise ValueError(str(getattr(node, "lineno", "")))

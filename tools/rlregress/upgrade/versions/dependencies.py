@@ -32,14 +32,18 @@ def list_fixed_packages(adapters: Sequence[Adapter], pinned: frozenset[str]) -> 
         first, *further = (str(canonicalize_name(name)) for name in adapter.framework.packages)
         # of a framework that is pinned, the packages that belong to it move with it
         names |= {first} if first in pinned else {first, *further}
-    distributions = distribution_metadata.by_name(importlib.metadata.distributions())
+    distributions = distribution_metadata.map_distributions_by_name(
+        importlib.metadata.distributions()
+    )
     names |= {
         name
         for name, distribution in distributions.items()
         if distribution.read_text("direct_url.json")
     }
     return frozenset(
-        name for name in (names - pinned) | {"torch"} if installed.version(name) is not None
+        name
+        for name in (names - pinned) | {"torch"}
+        if installed.find_installed_version(name) is not None
     )
 
 
@@ -55,17 +59,17 @@ def list_requirements_of_fixed(names: frozenset[str], pinned: frozenset[str]) ->
         )
         if canonicalize_name(requirement.name) not in pinned | names
         # scripts that are never imported as a package ask for much that nobody misses
-        and distribution_metadata.admits(
-            requirement.specifier, installed.version(requirement.name) or "0"
+        and distribution_metadata.does_range_admit(
+            requirement.specifier, installed.find_installed_version(requirement.name) or "0"
         )
-        and installed.version(requirement.name) is not None
+        and installed.find_installed_version(requirement.name) is not None
     }
     return sorted(rows)
 
 
 def list_suite_requirements(adapters: Sequence[Adapter], pinned: frozenset[str]) -> list[str]:
     """Return the requirements of this library, without pinned packages and frameworks."""
-    all_adapters = [frameworks.get(name) for name in frameworks.names()]
+    all_adapters = [frameworks.get_adapter(name) for name in frameworks.list_framework_names()]
     excluded = {
         canonicalize_name(p)
         for a in all_adapters
@@ -102,16 +106,18 @@ def list_framework_packages(adapters: Sequence[Adapter], pinned: frozenset[str])
     """List the installed, unpinned packages of the frameworks concerned."""
     names = {str(canonicalize_name(p)) for a in adapters for p in a.framework.packages} - pinned
     # a framework of scripts may come as a checkout: what is not installed here is no need there
-    return sorted(name for name in names - {"torch"} if installed.version(name) is not None)
+    return sorted(
+        name for name in names - {"torch"} if installed.find_installed_version(name) is not None
+    )
 
 
 def _read_declared_requirements() -> list[str]:
     try:
-        text = (suite.root() / "pyproject.toml").read_text(encoding="utf-8")
+        text = (suite.find_suite_root() / "pyproject.toml").read_text(encoding="utf-8")
         project = tomllib.loads(text)["project"]
         # an extra as far as it is installed here: both versions then lack the same
         extra = [row for name in _EXTRAS for row in project["optional-dependencies"][name]]
-        rows = [*project["dependencies"], *filter(_is_installed, extra)]
+        rows = [*project["dependencies"], *filter(_is_requirement_installed, extra)]
     except (UserError, OSError, ValueError, KeyError):
         try:
             rows = importlib.metadata.requires("rlregress") or list(ESSENTIAL)
@@ -120,8 +126,10 @@ def _read_declared_requirements() -> list[str]:
     return [row for row in rows if "extra ==" not in row]
 
 
-def _is_installed(row: str) -> bool:
-    return all(installed.version(name) is not None for name in _list_packages_of_row(row))
+def _is_requirement_installed(row: str) -> bool:
+    return all(
+        installed.find_installed_version(name) is not None for name in _list_packages_of_row(row)
+    )
 
 
 def _list_packages_of_row(row: str) -> list[str]:

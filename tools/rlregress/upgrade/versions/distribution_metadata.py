@@ -19,35 +19,35 @@ from packaging.version import InvalidVersion, Version
 Distributions = Mapping[str, importlib.metadata.Distribution]
 
 
-def in_folder(folder: Path) -> dict[str, importlib.metadata.Distribution]:
+def map_distributions_in_folder(folder: Path) -> dict[str, importlib.metadata.Distribution]:
     """Return the distributions in a folder by canonical name."""
-    return by_name(importlib.metadata.distributions(path=[str(folder)]))
+    return map_distributions_by_name(importlib.metadata.distributions(path=[str(folder)]))
 
 
-def by_name(
+def map_distributions_by_name(
     distributions: Iterable[importlib.metadata.Distribution],
 ) -> dict[str, importlib.metadata.Distribution]:
     """Return the distributions by canonical name, the first of each; nameless ones are left out."""
     named: dict[str, importlib.metadata.Distribution] = {}
     for distribution in distributions:
-        if name := name_of(distribution):
+        if name := get_canonical_name(distribution):
             named.setdefault(name, distribution)
     return named
 
 
-def name_of(distribution: importlib.metadata.Distribution) -> str:
+def get_canonical_name(distribution: importlib.metadata.Distribution) -> str:
     """Return the canonical name; empty if the distribution has none."""
     return str(canonicalize_name(_read_headers(distribution)["Name"] or ""))
 
 
-def version_of(distribution: importlib.metadata.Distribution) -> str:
+def get_version(distribution: importlib.metadata.Distribution) -> str:
     """Return the version as the distribution writes it."""
     return str(_read_headers(distribution)["Version"])
 
 
-def versions(distributions: Distributions) -> dict[str, str]:
+def map_versions_by_name(distributions: Distributions) -> dict[str, str]:
     """Return the version of each distribution."""
-    return {name: version_of(distribution) for name, distribution in distributions.items()}
+    return {name: get_version(distribution) for name, distribution in distributions.items()}
 
 
 #: what was read of each, as long as somebody holds it.
@@ -85,11 +85,11 @@ def list_requirements(
     rows: Sequence[str] = _read_headers(distribution).get_all("Requires-Dist") or ()
     if not rows and distribution.read_text("requires.txt"):
         rows = distribution.requires or ()
-    return _select_applicable(tuple(rows), extra)
+    return _select_applicable_requirements(tuple(rows), extra)
 
 
 @functools.cache
-def _select_applicable(rows: tuple[str, ...], extra: str) -> tuple[Requirement, ...]:
+def _select_applicable_requirements(rows: tuple[str, ...], extra: str) -> tuple[Requirement, ...]:
     # the readable ones whose markers hold; these are then gone
     requirements = [r for r in map(parse_requirement, rows) if r is not None]
     applicable = [
@@ -100,7 +100,7 @@ def _select_applicable(rows: tuple[str, ...], extra: str) -> tuple[Requirement, 
     return tuple(applicable)
 
 
-def admits(specifier: SpecifierSet, version: str) -> bool:
+def does_range_admit(specifier: SpecifierSet, version: str) -> bool:
     """Return whether a version is in a range; a version that breaks the rules is in every one."""
     try:
         return specifier.contains(Version(version), prereleases=True)

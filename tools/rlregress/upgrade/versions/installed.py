@@ -14,14 +14,14 @@ from packaging.utils import canonicalize_name
 from rlregress.upgrade.versions import distribution_metadata
 
 
-def version(package: str) -> str | None:
+def find_installed_version(package: str) -> str | None:
     """Return the installed version, or None."""
     for distribution in importlib.metadata.distributions(name=package):
-        return distribution_metadata.version_of(distribution)
+        return distribution_metadata.get_version(distribution)
     return None
 
 
-def public(version_: str) -> str:
+def strip_local_version(version_: str) -> str:
     """Return a version without its local part, such as the kind of a build."""
     return version_.partition("+")[0]
 
@@ -53,15 +53,17 @@ def explain_no_release(package: str) -> str:
     return ""
 
 
-def is_release(row: str) -> bool:
+def is_release_installed(row: str) -> bool:
     """Return whether a pinned requirement is installed, file by file."""
-    return holds(row) and not explain_no_release(str(canonicalize_name(Requirement(row).name)))
+    return is_version_installed(row) and not explain_no_release(
+        str(canonicalize_name(Requirement(row).name))
+    )
 
 
-def holds(row: str) -> bool:
+def is_version_installed(row: str) -> bool:
     """Return whether a pinned version is installed, whatever its files."""
     requirement = Requirement(row)
-    installed_version = version(requirement.name)
+    installed_version = find_installed_version(requirement.name)
     return (
         installed_version is not None
         and not requirement.url
@@ -69,10 +71,12 @@ def holds(row: str) -> bool:
     )
 
 
-def pins() -> list[str]:
+def list_installed_pins() -> list[str]:
     """Return pins of all that is installed now."""
-    distributions = distribution_metadata.by_name(importlib.metadata.distributions())
+    distributions = distribution_metadata.map_distributions_by_name(
+        importlib.metadata.distributions()
+    )
     return [
-        f"{name}=={public(distribution_metadata.version_of(distributions[name]))}"
+        f"{name}=={strip_local_version(distribution_metadata.get_version(distributions[name]))}"
         for name in sorted(distributions.keys() - {"pip", "setuptools", "wheel", "rlregress"})
     ]

@@ -104,7 +104,7 @@ def _read_pip_configuration(python: str = "") -> dict[str, str]:
     return variables
 
 
-def _make_variables(python: str = "") -> dict[str, str]:
+def _make_uv_variables(python: str = "") -> dict[str, str]:
     variables = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")}
     with _ASKING:
         configured = _read_pip_configuration(python)
@@ -114,13 +114,13 @@ def _make_variables(python: str = "") -> dict[str, str]:
         if key not in own:
             variables.setdefault(key, value)
     # on the disk of what is made from it: links, not copies
-    variables.setdefault("UV_CACHE_DIR", str(cached_folders.cache() / "uv"))
+    variables.setdefault("UV_CACHE_DIR", str(cached_folders.locate_cache() / "uv"))
     variables.setdefault("UV_HTTP_RETRIES", "1")
     variables.update(UV_NO_PROGRESS="1", NO_COLOR="1")
     return variables
 
 
-def run(arguments: Sequence[str], requested: str, also: Mapping[str, str] | None = None) -> str:
+def run_uv(arguments: Sequence[str], requested: str, also: Mapping[str, str] | None = None) -> str:
     """Run uv and return its output; without a network from its cache.
 
     Args:
@@ -133,28 +133,28 @@ def run(arguments: Sequence[str], requested: str, also: Mapping[str, str] | None
         Unreadable: the metadata of a package is not what the format allows.
     """
     python = arguments[arguments.index("--python") + 1] if "--python" in arguments else ""
-    variables = {**_make_variables("" if python == sys.executable else python), **(also or {})}
+    variables = {**_make_uv_variables("" if python == sys.executable else python), **(also or {})}
     completed = _call_uv(arguments, variables)
-    if completed.returncode and _says_unreachable(completed.stderr):
+    if completed.returncode and _is_unreachable_message(completed.stderr):
         completed = _call_uv(["--offline", *arguments], variables)
     if completed.returncode:
-        raise describe_failure(completed.stderr, requested)
+        raise describe_uv_failure(completed.stderr, requested)
     return completed.stdout
 
 
 def _call_uv(
     arguments: Sequence[str], variables: Mapping[str, str]
 ) -> subprocess.CompletedProcess[str]:
-    cached_folders.cache().mkdir(parents=True, exist_ok=True)
+    cached_folders.locate_cache().mkdir(parents=True, exist_ok=True)
     # away from what the settings of a project say
-    folder = cached_folders.cache()
+    folder = cached_folders.locate_cache()
     command = [find_uv(), "--quiet", *arguments]
     if arguments[0] == "pip" and variables.get(_NO_INDEX):
         command.append("--no-index")
     return child_processes.run_command(command, variables, folder)
 
 
-def list_versions(package: str, python: str = "") -> list[str]:
+def list_published_versions(package: str, python: str = "") -> list[str]:
     """List versions with a build for a Python, the newest first; empty: not known.
 
     Args:
@@ -167,26 +167,27 @@ def list_versions(package: str, python: str = "") -> list[str]:
     return versions.group(1).split(", ") if versions else []
 
 
-def index() -> str:
+def get_index_address() -> str:
     """Return the address of the package index."""
-    return _make_variables().get("UV_DEFAULT_INDEX", "https://pypi.org/simple").rstrip("/")
+    return _make_uv_variables().get("UV_DEFAULT_INDEX", "https://pypi.org/simple").rstrip("/")
 
 
 _UNREACHABLE = ("Failed to fetch", "error sending request", "network was disabled", "dns error")
 
 
-def _says_unreachable(sentence: str) -> bool:
+def _is_unreachable_message(sentence: str) -> bool:
     return any(sign in sentence for sign in _UNREACHABLE)
 
 
-def describe_failure(sentence: str, requested: str) -> UserError:
+def describe_uv_failure(sentence: str, requested: str) -> UserError:
     """Describe a complaint of uv in one sentence."""
     advice = "what was made before is kept"
-    if _says_unreachable(sentence):
+    if _is_unreachable_message(sentence):
         return Unreachable(
             f"'{requested}' could not be installed: the package index cannot be reached and not "
             "all "
-            f"of it is in the cache {cached_folders.cache()}; try again with a network, {advice}"
+            f"of it is in the cache {cached_folders.locate_cache()}; try again with a network, "
+            f"{advice}"
         )
     broken = re.search(r"Because (\S+==\S+) has invalid metadata", sentence)
     if "Failed to parse metadata" in sentence:
@@ -229,7 +230,7 @@ def describe_failure(sentence: str, requested: str) -> UserError:
 def _describe_published(row: str) -> str:
     """Describe the published versions of a package that are nearest to the requested one."""
     requirement = Requirement(row)
-    texts = list_versions(requirement.name)
+    texts = list_published_versions(requirement.name)
     try:
         versions = sorted(map(Version, texts))
         requested = Version(next(iter(requirement.specifier)).version)

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from rlregress.errors import UserError
-from rlregress.trace.child_processes import last_message
+from rlregress.trace.child_processes import extract_last_message
 from rlregress.trace.recording_processes import Runtime
 from rlregress.upgrade.versions import distribution_metadata, installer
 from rlregress.upgrade.versions.distribution_metadata import Distributions
@@ -27,7 +27,7 @@ _FACTS = (
 )
 
 
-def find(text: str) -> str:
+def find_interpreter(text: str) -> str:
     """Find an interpreter by version or path; empty: the one that runs this.
 
     Raises:
@@ -42,7 +42,7 @@ def find(text: str) -> str:
     else:
         command = ["python", "find", "--no-project", "--no-python-downloads", text]
         try:
-            path = installer.run(command, text).strip()
+            path = installer.run_uv(command, text).strip()
         except UserError:
             raise UserError(f"--python is '{text}', which is not found here; {expected}") from None
     if path == sys.executable:
@@ -70,12 +70,12 @@ def _ask_interpreter(python: str) -> tuple[list[int], str, str, list[str]]:
         if f"{full}.".split(".")[:2] != list(map(str, numbers)):
             raise ValueError
     except (ValueError, TypeError):
-        why = last_message(completed.stderr) or "it does not answer as one"
+        why = extract_last_message(completed.stderr) or "it does not answer as one"
         raise UserError(f"{python} cannot be used as Python: {why}") from None
     return numbers, full, tag or full, path
 
 
-def installation_tag(python: str = "") -> str:
+def make_installation_tag(python: str = "") -> str:
     """Return a name that tells installations for different interpreters apart."""
     if not python:
         return sys.implementation.cache_tag or "python"
@@ -83,34 +83,39 @@ def installation_tag(python: str = "") -> str:
     return f"{of_bytecode}-{full}"
 
 
-def version(python: str) -> str:
+def find_python_version(python: str) -> str:
     """Return the version of another interpreter, as two numbers; empty: it is the one that runs
     this.
     """
     return ".".join(map(str, _ask_interpreter(python)[0])) if python else ""
 
 
-def markers(python: str) -> Mapping[str, str]:
+def evaluate_markers(python: str) -> Mapping[str, str]:
     """Return the values of requirement markers for another interpreter."""
     if not python:
         return {}
-    return {"python_version": version(python), "python_full_version": _ask_interpreter(python)[1]}
+    return {
+        "python_version": find_python_version(python),
+        "python_full_version": _ask_interpreter(python)[1],
+    }
 
 
-def distributions(python: str) -> Distributions:
+def map_interpreter_distributions(python: str) -> Distributions:
     """Return canonical name -> the distribution that an interpreter finds."""
     if python == sys.executable:
-        return distribution_metadata.by_name(importlib.metadata.distributions())
+        return distribution_metadata.map_distributions_by_name(importlib.metadata.distributions())
     folders = _ask_interpreter(python)[3]
-    return distribution_metadata.by_name(importlib.metadata.distributions(path=folders))
+    return distribution_metadata.map_distributions_by_name(
+        importlib.metadata.distributions(path=folders)
+    )
 
 
-def versions(python: str) -> dict[str, str]:
+def map_interpreter_versions(python: str) -> dict[str, str]:
     """Return canonical name -> version of everything that an interpreter finds."""
-    return distribution_metadata.versions(distributions(python))
+    return distribution_metadata.map_versions_by_name(map_interpreter_distributions(python))
 
 
-def python_of(runtime: Runtime) -> str:
+def find_runtime_python(runtime: Runtime) -> str:
     """Return the Python version of a runtime."""
     if runtime.python == sys.executable:
         return platform.python_version()

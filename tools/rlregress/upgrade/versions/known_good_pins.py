@@ -34,9 +34,9 @@ class Stack(Range):
     build: tuple[Pin, ...] = ()
     note: str = ""
 
-    def holds(self, package: str, version: str) -> bool:
+    def is_for_release(self, package: str, version: str) -> bool:
         """Return whether it is meant for this release."""
-        return package == self.package and is_version(version) and self.holds_for(version)
+        return package == self.package and is_version(version) and self.includes_version(version)
 
 
 @dataclass(frozen=True)
@@ -53,35 +53,41 @@ class Defaults:
     notes: tuple[str, ...] = ()
 
 
-def name_of(row: str) -> str:
+def get_package_name(row: str) -> str:
     """Return the canonical name of a requirement's package."""
     return str(canonicalize_name(Requirement(row).name))
 
 
-def defaults(pins: Iterable[str], stack_rows: Iterable[Stack] | None = None) -> Defaults:
+def choose_known_good_versions(
+    pins: Iterable[str], stack_rows: Iterable[Stack] | None = None
+) -> Defaults:
     """Return the packages that go with some pins; a pinned package stays as it is.
 
     Raises:
         UserError: an entry of the data is wrong.
     """
-    stack_rows = stacks() if stack_rows is None else list(stack_rows)
-    pinned = {name_of(row): str(next(iter(Requirement(row).specifier), "")) for row in pins}
+    stack_rows = read_stacks() if stack_rows is None else list(stack_rows)
+    pinned = {
+        get_package_name(row): str(next(iter(Requirement(row).specifier), "")) for row in pins
+    }
     rows: dict[str, str] = {}
     build: dict[str, str] = {}
     notes = []
     for package, specifier in sorted(pinned.items()):
         version = specifier.lstrip("=")
-        for stack in (stack for stack in stack_rows if stack.holds(package, version)):
-            added = {name_of(r): r for r in stack.requires if name_of(r) not in pinned}
+        for stack in (stack for stack in stack_rows if stack.is_for_release(package, version)):
+            added = {
+                get_package_name(r): r for r in stack.requires if get_package_name(r) not in pinned
+            }
             rows.update(added)
-            build.update({name_of(row): row for row in stack.build})
+            build.update({get_package_name(row): row for row in stack.build})
             if added:
                 why = f": {stack.note}" if stack.note else ""
                 notes.append(f"{', '.join(added.values())} for {package} {version}{why}")
     return Defaults(tuple(rows.values()), tuple(build.values()), tuple(notes))
 
 
-def stacks(folder: Path | None = None) -> list[Stack]:
+def read_stacks(folder: Path | None = None) -> list[Stack]:
     """Return all stacks of the suite, in the order of their files.
 
     Raises:
@@ -89,13 +95,13 @@ def stacks(folder: Path | None = None) -> list[Stack]:
     """
     if folder is None:
         try:
-            folder = suite.baselines() / "stacks"
+            folder = suite.locate_baselines() / "stacks"
         except UserError:
             # installed without the suite
             return []
     return [
         stack
-        for path in datafiles.list_files(folder, "*.toml")
+        for path in datafiles.list_files_by_name(folder, "*.toml")
         for stack in _read_stacks_file(path).stack
     ]
 
@@ -106,5 +112,5 @@ class _File:
 
 
 def _read_stacks_file(path: Path) -> _File:
-    content: _File = datafiles.read(path, _File)
+    content: _File = datafiles.read_data_file(path, _File)
     return content

@@ -22,7 +22,7 @@ from rlregress import frameworks
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.model.upgrade_result import VersionInfo
-from rlregress.trace.recording_processes import Runtime, list_changed_copies
+from rlregress.trace.recording_processes import Runtime, list_paths_of_changed_copies
 from rlregress.upgrade.versions import (
     cached_folders,
     closures,
@@ -34,9 +34,9 @@ from rlregress.upgrade.versions import (
     working_tree,
 )
 from rlregress.upgrade.versions.distribution_metadata import Distributions
-from rlregress.upgrade.versions.requested import RequestedVersion, find_python
+from rlregress.upgrade.versions.requested import RequestedVersion, find_python_of_environment
 from rlregress.upgrade.versions.resolved import ResolvedPair, ResolvedVersion
-from rlregress.upgrade.versions.version_resolution import Resolved, versions_by_name
+from rlregress.upgrade.versions.version_resolution import Resolved, map_versions_by_name
 
 #: version of a package that states none: below all that are documented.
 _UNKNOWN = "0+unknown"
@@ -110,7 +110,9 @@ class PreparedVersion:
 
 
 def prepare_versions(
-    pair: ResolvedPair, say: cached_folders.Say = cached_folders.silent, lend: Sequence[str] = ()
+    pair: ResolvedPair,
+    say: cached_folders.Say = cached_folders.ignore_message,
+    lend: Sequence[str] = (),
 ) -> tuple[PreparedVersion, PreparedVersion]:
     """Make both versions, or find them; packages that only one installs are hidden from the other.
 
@@ -122,23 +124,25 @@ def prepare_versions(
     """
     old, new = (prepare_version(version, pair.adapters, say) for version in (pair.old, pair.new))
     distributions = (
-        closures.find_distributions(old.runtime),
-        closures.find_distributions(new.runtime),
+        closures.map_distributions_of_version(old.runtime),
+        closures.map_distributions_of_version(new.runtime),
     )
-    closures.check_lent(lend, distributions)
+    closures.check_lent_distributions(lend, distributions)
     if any(x.requested.tree or x.requested.environment for x in (old, new)):
         # as they are: the user made them
         return old, new
-    rows = [_list_required(x, y, pair.adapters) for x, y in ((old, new), (new, old))]
+    rows = [_list_requirements_of_version(x, y, pair.adapters) for x, y in ((old, new), (new, old))]
     suite = dependencies.list_measuring_packages(pair.adapters)
-    old_absent = closures.find_absent(rows[0], rows[1], distributions, suite, lend)
-    new_absent = closures.find_absent(rows[1], rows[0], distributions[::-1], suite, lend)
-    return _hide_absent(old, old_absent, distributions[0]), _hide_absent(
+    old_absent = closures.find_distributions_to_hide(rows[0], rows[1], distributions, suite, lend)
+    new_absent = closures.find_distributions_to_hide(
+        rows[1], rows[0], distributions[::-1], suite, lend
+    )
+    return _hide_absent_packages(old, old_absent, distributions[0]), _hide_absent_packages(
         new, new_absent, distributions[1]
     )
 
 
-def _list_required(
+def _list_requirements_of_version(
     version: PreparedVersion, other_version: PreparedVersion, adapters: Sequence[Adapter]
 ) -> list[str]:
     """Return the requirements that a version is made for: its pins, or the same packages as
@@ -152,7 +156,7 @@ def _list_required(
     return sorted({*rows, *(p for adapter in adapters for p in adapter.framework.packages)})
 
 
-def _hide_absent(
+def _hide_absent_packages(
     version: PreparedVersion, absent: closures.Absent, distributions: Distributions
 ) -> PreparedVersion:
     notes = version.notes
@@ -173,7 +177,7 @@ def _hide_absent(
 def prepare_version(
     version: ResolvedVersion,
     adapters: Sequence[Adapter],
-    say: cached_folders.Say = cached_folders.silent,
+    say: cached_folders.Say = cached_folders.ignore_message,
     own: Path | None = None,
 ) -> PreparedVersion:
     """Make one version, or find it; as ``prepare_versions``.
@@ -184,15 +188,17 @@ def prepare_version(
     """
     label, requested, resolved = version.label, version.requested, version.versions
     if requested.environment is not None:
-        runtime = Runtime(label, python=find_python(requested.environment))
+        runtime = Runtime(label, python=find_python_of_environment(requested.environment))
         return PreparedVersion(requested, runtime, "your environment")
     if requested.base is not None:
-        return _make_on_environment(version, requested.base, adapters, say, own)
+        return _make_version_on_environment(version, requested.base, adapters, say, own)
     if requested.tree is not None:
-        runtime, unknown = _prepare_tree(label, requested.tree, adapters, say)
+        runtime, unknown = _prepare_working_tree(label, requested.tree, adapters, say)
         if resolved is not None and version.own_environment:
             folder, _ = make_environment(resolved, say, own, requested.python)
-            own_paths = tuple(path for path in runtime.paths if path not in list_changed_copies())
+            own_paths = tuple(
+                path for path in runtime.paths if path not in list_paths_of_changed_copies()
+            )
             runtime = replace(runtime, paths=own_paths, python=str(folder / "bin" / "python"))
         elif resolved is not None and resolved.missing_rows:
             folder, _ = make_overlay(resolved.missing_rows, resolved.tools, say, own)
@@ -208,16 +214,18 @@ def prepare_version(
         return PreparedVersion(requested, runtime, "environment", cached, (because,), notes=notes)
     rows = resolved.missing_rows if resolved is not None else []
     if resolved is None or not rows:
-        return PreparedVersion(requested, Runtime(label, paths=list_changed_copies()), "installed")
+        return PreparedVersion(
+            requested, Runtime(label, paths=list_paths_of_changed_copies()), "installed"
+        )
     folder, cached = make_overlay(rows, resolved.tools, say, own)
-    runtime = Runtime(label, paths=(str(folder), *list_changed_copies()))
+    runtime = Runtime(label, paths=(str(folder), *list_paths_of_changed_copies()))
     notes = (*resolved.notes, *_describe_conflicts(folder, adapters))
     further = tuple(_describe_further_packages(rows, requested))
     why = tuple(_describe_altered_packages(rows))
     return PreparedVersion(requested, runtime, "overlay", cached, why, further=further, notes=notes)
 
 
-def _make_on_environment(
+def _make_version_on_environment(
     version: ResolvedVersion,
     base: Path,
     adapters: Sequence[Adapter],
@@ -225,10 +233,14 @@ def _make_on_environment(
     own: Path | None,
 ) -> PreparedVersion:
     """Make a version in front of an environment of the user's, as pip would install it there."""
-    requested, resolved, python = version.requested, version.versions, find_python(base)
+    requested, resolved, python = (
+        version.requested,
+        version.versions,
+        find_python_of_environment(base),
+    )
     if requested.tree is not None:
-        runtime, unknown = _prepare_tree(version.label, requested.tree, adapters, say)
-        paths = tuple(path for path in runtime.paths if path not in list_changed_copies())
+        runtime, unknown = _prepare_working_tree(version.label, requested.tree, adapters, say)
+        paths = tuple(path for path in runtime.paths if path not in list_paths_of_changed_copies())
         runtime = replace(runtime, python=python, paths=paths)
         return PreparedVersion(requested, runtime, "tree on your environment", not_checked=unknown)
     rows = resolved.missing_rows if resolved is not None else []
@@ -238,7 +250,7 @@ def _make_on_environment(
     below = resolved.base or {}
     further = tuple(
         f"{name} {version} instead of {below[name]}" if name in below else f"{name} {version}"
-        for name, version in versions_by_name(rows).items()
+        for name, version in map_versions_by_name(rows).items()
         if name not in requested.packages
     )
     runtime = Runtime(version.label, python=python, paths=(str(folder),))
@@ -252,30 +264,36 @@ def _describe_altered_packages(rows: Iterable[str]) -> list[str]:
     """Describe packages that are installed in the pinned version and are not its release."""
     return [
         f"the installed {name} {version} is not that release: {installed.explain_no_release(name)}"
-        for name, version in versions_by_name(rows).items()
-        if installed.version(name) == version and installed.explain_no_release(name)
+        for name, version in map_versions_by_name(rows).items()
+        if installed.find_installed_version(name) == version and installed.explain_no_release(name)
     ]
 
 
 def _describe_conflicts(folder: Path, adapters: Sequence[Adapter]) -> list[str]:
     """Describe unmet requirements of an overlay's packages, and of frameworks below it."""
-    overlaid = distribution_metadata.in_folder(folder)
+    overlaid = distribution_metadata.map_distributions_in_folder(folder)
     below = {
         p
         for a in adapters
         for p in a.framework.packages
-        if p not in overlaid and installed.version(p) is not None
+        if p not in overlaid and installed.find_installed_version(p) is not None
     }
     asking = [*overlaid.values(), *(importlib.metadata.distribution(p) for p in sorted(below))]
     notes = []
     for distribution in asking:
         for requirement in distribution_metadata.list_requirements(distribution):
             name = str(canonicalize_name(requirement.name))
-            present = overlaid[name].version if name in overlaid else installed.version(name)
-            dependent = distribution_metadata.name_of(distribution)
+            present = (
+                overlaid[name].version
+                if name in overlaid
+                else installed.find_installed_version(name)
+            )
+            dependent = distribution_metadata.get_canonical_name(distribution)
             if present is None or not {dependent, name} & overlaid.keys():
                 continue
-            if not distribution_metadata.admits(requirement.specifier, installed.public(present)):
+            if not distribution_metadata.does_range_admit(
+                requirement.specifier, installed.strip_local_version(present)
+            ):
                 notes.append(
                     f"{dependent} {distribution.version} asks for {requirement}, not {present}"
                 )
@@ -284,37 +302,47 @@ def _describe_conflicts(folder: Path, adapters: Sequence[Adapter]) -> list[str]:
 
 def _describe_further_packages(rows: Iterable[str], requested: RequestedVersion) -> list[str]:
     """Describe packages in another version than installed that are not pinned."""
-    differing = versions_by_name(rows)
+    differing = map_versions_by_name(rows)
     return [
-        f"{name} {version} instead of {installed.version(name)}"
+        f"{name} {version} instead of {installed.find_installed_version(name)}"
         for name, version in differing.items()
-        if name not in requested.packages and installed.version(name) is not None
+        if name not in requested.packages and installed.find_installed_version(name) is not None
     ]
 
 
-def _prepare_tree(
+def _prepare_working_tree(
     label: str, tree: Path, adapters: Sequence[Adapter], say: cached_folders.Say
 ) -> tuple[Runtime, tuple[str, ...]]:
     """Return a working tree as a version, and sentences on undeclared requirements."""
     for adapter in adapters:
-        if adapter.framework.checkout and adapter.code.is_checkout(tree):
+        if adapter.framework.checkout and adapter.code.is_checkout_of_framework(tree):
             variables = {adapter.framework.checkout: str(tree)}
             return Runtime(
-                label, paths=list_changed_copies(), variables=variables
-            ), _describe_undeclared(tree, tree)
-        root = working_tree.root_of(adapter.framework.modules, tree)
+                label, paths=list_paths_of_changed_copies(), variables=variables
+            ), _describe_undeclared_requirements(tree, tree)
+        root = working_tree.find_package_root(adapter.framework.modules, tree)
         if root is not None:
             folders, unknown = _make_tree_metadata(adapter, tree, root, say)
-            unknown += _describe_undeclared(tree, root)
-            return Runtime(label, paths=(str(root), *folders, *list_changed_copies())), unknown
+            unknown += _describe_undeclared_requirements(tree, root)
+            return Runtime(
+                label, paths=(str(root), *folders, *list_paths_of_changed_copies())
+            ), unknown
     if not adapters:
         # of a script: whatever it imports
-        roots = [r for r in reversed(working_tree.roots(tree)) if working_tree.modules(r)]
+        roots = [
+            r
+            for r in reversed(working_tree.list_package_roots(tree))
+            if working_tree.list_modules_in_folder(r)
+        ]
         if roots:
-            unknown = _describe_undeclared(tree, roots[0])
-            return Runtime(label, paths=(*map(str, roots), *list_changed_copies())), unknown
+            unknown = _describe_undeclared_requirements(tree, roots[0])
+            return Runtime(
+                label, paths=(*map(str, roots), *list_paths_of_changed_copies())
+            ), unknown
     modules_text = ", ".join(
-        m for name in frameworks.names() for m in frameworks.get(name).framework.modules[:1]
+        m
+        for name in frameworks.list_framework_names()
+        for m in frameworks.get_adapter(name).framework.modules[:1]
     )
     raise UserError(
         f"{tree} holds no framework; expected a working tree with the package {modules_text}, a "
@@ -323,8 +351,8 @@ def _prepare_tree(
     )
 
 
-def _describe_undeclared(tree: Path, root: Path) -> tuple[str, ...]:
-    if working_tree.project_of(tree, root) is not None:
+def _describe_undeclared_requirements(tree: Path, root: Path) -> tuple[str, ...]:
+    if working_tree.find_project_folder(tree, root) is not None:
         return ()
     return (f"its requirements, as it has none of {', '.join(working_tree.PROJECT)}",)
 
@@ -339,16 +367,16 @@ def _make_tree_metadata(
     """
     folders: list[str] = []
     unknown: tuple[str, ...] = ()
-    distributions = distribution_metadata.in_folder(root)
+    distributions = distribution_metadata.map_distributions_in_folder(root)
     for module, package in zip(adapter.framework.modules, adapter.framework.packages, strict=False):
         name = str(canonicalize_name(package))
         if name in distributions or not (root / module / "__init__.py").is_file():
             continue
-        project = working_tree.project_of(tree, root)
-        stated = working_tree.version_of(root / module, project)
-        installed_version = installed.version(name)
+        project = working_tree.find_project_folder(tree, root)
+        stated = working_tree.read_package_version(root / module, project)
+        installed_version = installed.find_installed_version(name)
         if installed_version is not None and (
-            not stated or stated == installed.public(installed_version)
+            not stated or stated == installed.strip_local_version(installed_version)
         ):
             continue
         if not stated:
@@ -359,26 +387,28 @@ def _make_tree_metadata(
 
 def _make_metadata_folder(distribution: str, version: str, say: cached_folders.Say) -> str:
     """Return a folder with the metadata of a distribution, and nothing else."""
-    folder = cached_folders.cache() / "metadata" / f"{distribution}-{version}"
+    folder = cached_folders.locate_cache() / "metadata" / f"{distribution}-{version}"
 
-    def make(target: Path) -> dict[str, Any]:
+    def write_metadata(target: Path) -> dict[str, Any]:
         described = target / f"{distribution.replace('-', '_')}-{version}.dist-info"
         described.mkdir()
         text = f"Metadata-Version: 2.1\nName: {distribution}\nVersion: {version}\n"
         (described / "METADATA").write_text(text, encoding="utf-8")
         return {"name": distribution, "version": version}
 
-    cached_folders.make_once(folder, make, say)
+    cached_folders.make_folder_once(folder, write_metadata, say)
     return str(folder)
 
 
 # -- what is installed ---------------------------------------------------------------------------
 
 
-def _choose_folder(kind: str, rows: Iterable[str], own: Path | None, python: str = "") -> Path:
+def _choose_cached_folder(
+    kind: str, rows: Iterable[str], own: Path | None, python: str = ""
+) -> Path:
     digest = hashlib.sha256("\n".join(sorted(rows)).encode()).hexdigest()[:16]
-    name = f"{interpreters.installation_tag(python)}-{digest}"
-    shared = cached_folders.cache() / kind / name
+    name = f"{interpreters.make_installation_tag(python)}-{digest}"
+    shared = cached_folders.locate_cache() / kind / name
     return (
         shared
         if own is None or cached_folders.read_ready_record(shared) is not None
@@ -396,22 +426,22 @@ def make_overlay(
     """Return a folder with exactly these packages to put in front of the path, and whether it
     existed.
     """
-    folder = _choose_folder("overlays", rows, own, python)
+    folder = _choose_cached_folder("overlays", rows, own, python)
 
-    def make(target: Path) -> dict[str, Any]:
+    def install_overlay(target: Path) -> dict[str, Any]:
         say(f"installing {' '.join(rows)}")
         into = ["--python", python or sys.executable, "--target", str(target), _COMPILE]
-        wheels.install(into, rows, tools, say, python)
+        wheels.install_exactly(into, rows, tools, say, python)
         return {"requirements": list(rows)}
 
-    return folder, cached_folders.make_once(folder, make, say)
+    return folder, cached_folders.make_folder_once(folder, install_overlay, say)
 
 
 def make_environment(
     resolved: Resolved, say: cached_folders.Say, own: Path | None = None, python: str = ""
 ) -> tuple[Path, bool]:
     """Return the folder of a separate environment, and whether it was there."""
-    folder = _choose_folder("environments", resolved.rows.values(), own, python)
+    folder = _choose_cached_folder("environments", resolved.rows.values(), own, python)
     if (
         cached_folders.read_ready_record(folder) is not None
         and not (folder / "bin" / "python").exists()
@@ -419,7 +449,7 @@ def make_environment(
         # its interpreter is gone: a link that leads nowhere
         (folder / cached_folders.READY).unlink()
 
-    def make(target: Path) -> dict[str, Any]:
+    def install_environment(target: Path) -> dict[str, Any]:
         say(f"installing {' '.join(resolved.rows.values())} into a separate environment")
         subprocess.run(
             [python or sys.executable, "-m", "venv", "--without-pip", str(target)],
@@ -427,7 +457,7 @@ def make_environment(
             capture_output=True,
         )
         into = ["--python", str(target / "bin" / "python"), _COMPILE]
-        wheels.install(into, list(resolved.rows.values()), resolved.tools, say, python)
+        wheels.install_exactly(into, list(resolved.rows.values()), resolved.tools, say, python)
         return {"requirements": list(resolved.rows.values())}
 
-    return folder, cached_folders.make_once(folder, make, say)
+    return folder, cached_folders.make_folder_once(folder, install_environment, say)

@@ -14,7 +14,7 @@ from packaging.utils import canonicalize_name
 
 from rlregress import files, frameworks
 from rlregress.errors import UserError
-from rlregress.files import absolute
+from rlregress.files import make_absolute_path
 from rlregress.source import list_files_below
 from rlregress.upgrade.versions import interpreters, revisions
 
@@ -67,15 +67,15 @@ class RequestedVersion:
         """Return a digest of everything that decides the content of this version."""
         digest = hashlib.sha256("\n".join(self.requirements).encode())
         if self.tree is not None:
-            for path in _list_sources(self.tree):
+            for path in _list_python_files(self.tree):
                 digest.update(str(path.relative_to(self.tree)).encode())
                 digest.update(path.read_bytes())
         return digest.hexdigest()[:16]
 
-    def with_pins(self, base: Sequence[str]) -> RequestedVersion:
+    def add_pins_of_base(self, base: Sequence[str]) -> RequestedVersion:
         """Add pins of packages that are not pinned yet, such as those of a release history."""
-        rows = _parse_pins(list(base), " ".join(base))
-        added = [row for row in rows if _package_name(row) not in self.packages]
+        rows = _parse_pinned_rows(list(base), " ".join(base))
+        added = [row for row in rows if _get_package_name(row) not in self.packages]
         text = " ".join([self.text, *added])
         return replace(self, text=text, requirements=tuple(sorted([*self.requirements, *added])))
 
@@ -91,7 +91,7 @@ def base_on_one_environment(
     return old, new
 
 
-def find_python(environment: Path) -> str:
+def find_python_of_environment(environment: Path) -> str:
     """Return the interpreter of an environment.
 
     Raises:
@@ -103,15 +103,15 @@ def find_python(environment: Path) -> str:
     return str(python)
 
 
-def _package_name(row: str) -> str:
+def _get_package_name(row: str) -> str:
     return str(canonicalize_name(Requirement(row).name))
 
 
-def _list_sources(tree: Path) -> list[Path]:
+def _list_python_files(tree: Path) -> list[Path]:
     return [path for path in list_files_below(tree, _IGNORED) if path.suffix == ".py"]
 
 
-def parse(text: str, python: str = "") -> RequestedVersion:
+def parse_requested_version(text: str, python: str = "") -> RequestedVersion:
     """Parse OLD or NEW.
 
     Args:
@@ -122,22 +122,27 @@ def parse(text: str, python: str = "") -> RequestedVersion:
     """
     words = text.strip()
     if words == INSTALLED:
-        _check_no_python(words, python)
+        _check_no_python_requested(words, python)
         return RequestedVersion(words)
     path = Path(os.path.expanduser(words))
     if (path / "pyvenv.cfg").is_file():
-        _check_no_python(words, python)
-        return RequestedVersion(words, environment=absolute(path))
+        _check_no_python_requested(words, python)
+        return RequestedVersion(words, environment=make_absolute_path(path))
     if path.is_dir():
-        return RequestedVersion(words, tree=_find_tree(absolute(path)), python=python)
+        return RequestedVersion(
+            words, tree=_find_working_tree(make_absolute_path(path)), python=python
+        )
     if path.is_file():
         return RequestedVersion(
-            words, _parse_pins(_read_lock_file(path), words, python), lock=path, python=python
+            words,
+            _parse_pinned_rows(_read_lock_file(path), words, python),
+            lock=path,
+            python=python,
         )
     revision = revisions.parse_revision(words)
     if revision is not None:
         folder, name = revision
-        tree = revisions.checkout(folder, revisions.find_commit(folder, name))
+        tree = revisions.check_out_commit(folder, revisions.find_commit(folder, name))
         return RequestedVersion(words, tree=tree, python=python)
     if "/" in words or re.search(_FILE, words):
         raise UserError(
@@ -145,7 +150,7 @@ def parse(text: str, python: str = "") -> RequestedVersion:
             f"'framework==2.7.1', a working tree, a lock file, or '{INSTALLED}'"
         )
     rows = words.replace(",", " ").split()
-    packages = _packages_by_short_name()
+    packages = _map_short_names_to_packages()
     understood = []
     for number, row in enumerate(rows):
         name = re.split(r"[=<>!~\[@;]", row, maxsplit=1)[0]
@@ -153,11 +158,11 @@ def parse(text: str, python: str = "") -> RequestedVersion:
         if package is not None:
             rows[number] = package + row.removeprefix(name)
             understood.append(f"{name} is understood as the package {package}")
-    pinned = _parse_pins(rows, words, python)
+    pinned = _parse_pinned_rows(rows, words, python)
     return RequestedVersion(words, pinned, understood=tuple(understood), python=python)
 
 
-def _find_tree(folder: Path) -> Path:
+def _find_working_tree(folder: Path) -> Path:
     """Return the nearest folder, from this one upwards, that is not a package.
 
     Raises:
@@ -172,7 +177,7 @@ def _find_tree(folder: Path) -> Path:
     return tree
 
 
-def _check_no_python(text: str, python: str) -> None:
+def _check_no_python_requested(text: str, python: str) -> None:
     if python:
         raise UserError(
             f"'{text}' has an interpreter of its own, and --python names another one; leave "
@@ -180,9 +185,9 @@ def _check_no_python(text: str, python: str) -> None:
         )
 
 
-def _packages_by_short_name() -> dict[str, str]:
+def _map_short_names_to_packages() -> dict[str, str]:
     """Return short name or import name of a framework -> its package, where the two differ."""
-    adapters = [frameworks.get(name) for name in frameworks.names()]
+    adapters = [frameworks.get_adapter(name) for name in frameworks.list_framework_names()]
     named = {
         str(canonicalize_name(name)): adapter.framework.packages[0]
         for adapter in adapters
@@ -198,7 +203,7 @@ def _read_lock_file(path: Path) -> list[str]:
     """Return the requirements of a lock file, without hashes, comments and options."""
     try:
         # an editor may have put a mark of byte order before it
-        text = files.read(path, _LARGEST).decode("utf-8-sig")
+        text = files.read_regular_file(path, _LARGEST).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UserError(
             f"the lock file {path} cannot be read: byte {error.start} is not UTF-8; expected one "
@@ -209,7 +214,7 @@ def _read_lock_file(path: Path) -> list[str]:
     if "[[package]]" in text or re.search(_NO_REQUIREMENTS, path.name):
         raise UserError(
             f"{path} is of a format that pip cannot install from; expected one pinned requirement "
-            f"a line, in requirements.txt: {_export_command(path.name)}"
+            f"a line, in requirements.txt: {_make_export_command(path.name)}"
         )
     lines = [re.split(r"(?:^|\s)#", line)[0].strip() for line in text.splitlines()]
     for line in lines:
@@ -224,7 +229,7 @@ def _read_lock_file(path: Path) -> list[str]:
     return pins
 
 
-def _export_command(name: str) -> str:
+def _make_export_command(name: str) -> str:
     """Return the command that writes requirements.txt from a file."""
     if name.startswith("Pipfile"):
         return "pipenv requirements > requirements.txt"
@@ -235,7 +240,7 @@ def _export_command(name: str) -> str:
     return "uv export --no-hashes -o requirements.txt"
 
 
-def _parse_pins(rows: list[str], where: str, python: str = "") -> tuple[str, ...]:
+def _parse_pinned_rows(rows: list[str], where: str, python: str = "") -> tuple[str, ...]:
     pinned = []
     for row in rows:
         try:
@@ -251,7 +256,7 @@ def _parse_pins(rows: list[str], where: str, python: str = "") -> tuple[str, ...
             write = f"<package>=={row.lstrip('v')}" if bare else f"{requirement.name}==<version>"
             raise UserError(f"'{row}' in '{where}' is not pinned to one version; write {write}")
         if requirement.marker is None or requirement.marker.evaluate(
-            dict(interpreters.markers(python))
+            dict(interpreters.evaluate_markers(python))
         ):
             requirement.marker = None
             requirement.name = str(canonicalize_name(requirement.name))
@@ -260,9 +265,12 @@ def _parse_pins(rows: list[str], where: str, python: str = "") -> tuple[str, ...
         raise UserError(
             f"no requirement of '{where}' applies to this Python: its markers exclude all of them"
         )
-    names = [_package_name(row) for row in pinned]
+    names = [_get_package_name(row) for row in pinned]
     for name in names:
-        if names.count(name) > 1 and len({row for row in pinned if _package_name(row) == name}) > 1:
-            both = " and ".join(row for row in sorted(pinned) if _package_name(row) == name)
+        if (
+            names.count(name) > 1
+            and len({row for row in pinned if _get_package_name(row) == name}) > 1
+        ):
+            both = " and ".join(row for row in sorted(pinned) if _get_package_name(row) == name)
             raise UserError(f"'{where}' contradicts itself: {both}")
     return tuple(sorted(set(pinned)))

@@ -53,7 +53,7 @@ def resolve_pair(
     new: RequestedVersion,
     pinned: frozenset[str],
     adapters: Sequence[Adapter],
-    say: cached_folders.Say = cached_folders.silent,
+    say: cached_folders.Say = cached_folders.ignore_message,
 ) -> ResolvedPair:
     """Resolve both versions with as few differences besides their pins as possible.
 
@@ -66,7 +66,7 @@ def resolve_pair(
     """
     versions = resolve_versions(old, new, adapters, say)
     return ResolvedPair(
-        *versions, pinned, tuple(adapters), affected.list_importable(old, new, pinned)
+        *versions, pinned, tuple(adapters), affected.list_importable_packages(old, new, pinned)
     )
 
 
@@ -88,11 +88,11 @@ def resolve_versions(
         for label, version in requested_versions.items()
     }
     problems = {
-        label: version_resolution.make_problem(version, adapters, complete[label])
+        label: version_resolution.make_resolution_problem(version, adapters, complete[label])
         for label, version in requested_versions.items()
         if version.requirements or version.python
     }
-    versions = common_versions.resolve_both(problems, say)
+    versions = common_versions.resolve_or_reuse_both(problems, say)
     resolved_old, resolved_new = (
         ResolvedVersion(label, version, versions.get(label), complete[label])
         for label, version in requested_versions.items()

@@ -80,7 +80,7 @@ def list_parents_between(
     if (
         find_last_common_commit(repository, old, new) != old
         or new not in reachable
-        or not _is_reached(reachable, old, new)
+        or not _is_descendant(reachable, old, new)
     ):
         raise UserError(
             f"{old[:10]} is no ancestor of {new[:10]} in {repository}; expected an older commit "
@@ -89,7 +89,7 @@ def list_parents_between(
     return reachable
 
 
-def _is_reached(parents: Mapping[str, tuple[str, ...]], old: str, new: str) -> bool:
+def _is_descendant(parents: Mapping[str, tuple[str, ...]], old: str, new: str) -> bool:
     below = {old}
     for name, commit_parents in parents.items():
         if below.intersection(commit_parents):
@@ -105,7 +105,7 @@ def find_last_common_commit(repository: Path, first: str, second: str) -> str:
         return ""
 
 
-def parents(repository: Path, commit_: str) -> list[str]:
+def list_parents(repository: Path, commit_: str) -> list[str]:
     """Return the parent commits that the repository has: a shallow clone lacks some."""
     return _run_git(repository, "rev-list", "--parents", "-n", "1", commit_).split()[1:]
 
@@ -120,7 +120,7 @@ def describe_commit(repository: Path, commit_: str) -> tuple[str, str]:
     return f"{short} {subject}", date
 
 
-def checkout(repository: Path, commit_: str, own: Path | None = None) -> Path:
+def check_out_commit(repository: Path, commit_: str, own: Path | None = None) -> Path:
     """Return a folder with the files of a commit.
 
     Args:
@@ -130,7 +130,7 @@ def checkout(repository: Path, commit_: str, own: Path | None = None) -> Path:
     facts = (f"{commit_}^{{tree}}", "--show-prefix", "--absolute-git-dir")
     name, inside, directory = _run_git(repository, "rev-parse", *facts).splitlines()
     git = {"GIT_DIR": directory}
-    folder = (own or cached_folders.cache()) / "revisions" / name
+    folder = (own or cached_folders.locate_cache()) / "revisions" / name
 
     def make(target: Path) -> dict[str, str]:
         index = target.with_name(f"{target.name}.index")
@@ -142,11 +142,11 @@ def checkout(repository: Path, commit_: str, own: Path | None = None) -> Path:
             index.unlink(missing_ok=True)
         return {"commit": commit_}
 
-    cached_folders.make_once(folder, make)
+    cached_folders.make_folder_once(folder, make)
     return folder / inside
 
 
-def describe_unfilled(repository: Path, commit_: str) -> list[str]:
+def describe_files_without_content(repository: Path, commit_: str) -> list[str]:
     """Describe submodules and LFS files, of which a checkout has no content."""
     rows = _run_git(repository, "ls-tree", "-r", "--full-tree", "-z", commit_).split("\0")
     sentences = [

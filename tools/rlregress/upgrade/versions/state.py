@@ -20,25 +20,29 @@ from rlregress.upgrade.versions import closures
 from rlregress.upgrade.versions.prepared_versions import PreparedVersion
 
 
-def versions_by_package(
+def map_differing_versions(
     old_version: PreparedVersion, new_version: PreparedVersion
 ) -> dict[str, tuple[str, str]]:
     """Return package -> both versions, of packages that differ and are on both."""
-    old, new = (closures.versions_on(version.runtime) for version in (old_version, new_version))
+    old, new = (
+        closures.list_versions_on(version.runtime) for version in (old_version, new_version)
+    )
     return {n: (v, new[n]) for n, v in sorted(old.items()) if new.get(n, v) != v}
 
 
-def digest_state(prepared: PreparedVersion, adapters: Sequence[Adapter]) -> str:
+def digest_version_state(prepared: PreparedVersion, adapters: Sequence[Adapter]) -> str:
     """Return a digest of a version's content, and of the environment below it."""
     parts = [prepared.how, prepared.requested.key]
-    parts += [f"{name}=={v}" for name, v in sorted(closures.versions_on(prepared.runtime).items())]
+    parts += [
+        f"{name}=={v}" for name, v in sorted(closures.list_versions_on(prepared.runtime).items())
+    ]
     if (folder := prepared.requested.user_environment) is not None:
         # it may have been changed in place, at the same version
-        parts += _list_stamps(folder)
+        parts += _list_file_stamps(folder)
     elif prepared.how != "environment":
         # a changed copy on the path, or a checkout, has the version of the one it was made from
         for adapter in adapters:
-            parts += [f"{k} {v}" for k, v in sorted(digest_files(adapter).items())]
+            parts += [f"{k} {v}" for k, v in sorted(digest_framework_files(adapter).items())]
     return "\n".join(parts)
 
 
@@ -52,13 +56,17 @@ def has_same_surroundings(old: PreparedVersion, new: PreparedVersion, adapter: A
         for name in (*adapter.framework.modules, *adapter.framework.packages)
     } - {"torch"}
     old_versions, new_versions = (
-        {name: v for name, v in closures.versions_on(version.runtime).items() if name not in tested}
+        {
+            name: v
+            for name, v in closures.list_versions_on(version.runtime).items()
+            if name not in tested
+        }
         for version in (old, new)
     )
     return old_versions == new_versions
 
 
-def _list_stamps(folder: Path) -> list[str]:
+def _list_file_stamps(folder: Path) -> list[str]:
     """Return path, bytes and time of change in ns of every source file in an environment."""
     stamps = []
     for packages in sorted(folder.glob("lib*/python*/site-packages")):
@@ -70,15 +78,15 @@ def _list_stamps(folder: Path) -> list[str]:
     return stamps
 
 
-def digest_files(adapter: Adapter) -> dict[str, str]:
+def digest_framework_files(adapter: Adapter) -> dict[str, str]:
     """Return file -> digest of a framework's source, or why it is not there."""
     try:
-        return identity.digest_sources(adapter)
+        return identity.digest_tested_sources(adapter)
     except UserError as error:
         return {adapter.name: str(error)}
 
 
-def recordings_key(parts: Sequence[str]) -> str:
+def name_recordings_folder(parts: Sequence[str]) -> str:
     """Return the name of the folder that holds the recordings of a version."""
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
@@ -90,7 +98,7 @@ OWN_PACKAGES = (
 )  # fmt: skip
 
 
-def own_digest(*packages: str) -> str:
+def digest_own_code(*packages: str) -> str:
     """Return a digest of the code of this library that records and probes.
 
     Args:
@@ -106,16 +114,16 @@ def own_digest(*packages: str) -> str:
     return digest.hexdigest()
 
 
-def tests_digest() -> str:
+def digest_own_code_and_tests() -> str:
     """Return the digest of that code and of the behaviour tests."""
-    digest = hashlib.sha256(own_digest().encode())
-    folder = suite.root() / "tests_behavior"
+    digest = hashlib.sha256(digest_own_code().encode())
+    folder = suite.find_suite_root() / "tests_behavior"
     for path in sorted(folder.rglob("*.py")):
         digest.update(str(path.relative_to(folder)).encode() + path.read_bytes())
     return digest.hexdigest()
 
 
-def machine() -> str:
+def describe_machine_for_recordings() -> str:
     """Return a description of the machine: bits are not compared across machines."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8")

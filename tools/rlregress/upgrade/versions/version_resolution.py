@@ -29,8 +29,8 @@ from rlregress.upgrade.versions import (
     known_good_pins,
     wheels,
 )
-from rlregress.upgrade.versions.known_good_pins import name_of
-from rlregress.upgrade.versions.requested import RequestedVersion, find_python
+from rlregress.upgrade.versions.known_good_pins import get_package_name
+from rlregress.upgrade.versions.requested import RequestedVersion, find_python_of_environment
 
 _NOTHING: Mapping[str, str] = {}
 #: a requirement that holds nowhere takes a package out of the resolution.
@@ -65,7 +65,11 @@ class Resolved:
         return [
             row
             for name, row in sorted(self.rows.items())
-            if not (installed.is_release if name in self.pinned else installed.holds)(row)
+            if not (
+                installed.is_release_installed
+                if name in self.pinned
+                else installed.is_version_installed
+            )(row)
         ]
 
 
@@ -100,9 +104,9 @@ class Problem:
     @property
     def pinned_versions(self) -> dict[str, str]:
         """Return name -> version of the pins of the user or of a stack."""
-        return versions_by_name([*self.defaults.rows, *self.pins])
+        return map_versions_by_name([*self.defaults.rows, *self.pins])
 
-    def solve(self, preferred: Mapping[str, str] = _NOTHING) -> Resolved:
+    def resolve_to_versions(self, preferred: Mapping[str, str] = _NOTHING) -> Resolved:
         """Return the versions of all that is needed.
 
         Args:
@@ -112,52 +116,61 @@ class Problem:
             UserError: there are none, and why.
         """
         rows = [*self.pins, *self.defaults.rows]
-        free = [row for row in rows if name_of(row) not in self.fixed]
+        free = [row for row in rows if get_package_name(row) not in self.fixed]
         out = {*self.held, *self.fixed}
         needed = [*free, *self.own]
         build = self.defaults.build
-        pins = dict(row.split("==") for row in installed.pins())
+        pins = dict(row.split("==") for row in installed.list_installed_pins())
         present = pins if self.base is None else self.base
         kept = [f"{name}=={version}" for name, version in {**present, **preferred}.items()]
-        compiled = _compile_requirements(needed, out, build, self.text, self.python, kept)
-        fixed_rows = {name_of(row): row for row in rows if name_of(row) in self.fixed}
-        pinned = sorted(map(name_of, self.pins))
+        compiled = _compile_requirements(
+            needed, out, build, self.requirements_text, self.python, kept
+        )
+        fixed_rows = {
+            get_package_name(row): row for row in rows if get_package_name(row) in self.fixed
+        }
+        pinned = sorted(map(get_package_name, self.pins))
         rows_ = {**compiled, **fixed_rows}
         return Resolved(rows_, self.notes, self.defaults.build, pinned, self.base)
 
     @property
-    def text(self) -> str:
+    def requirements_text(self) -> str:
         """In words."""
         return " ".join([*self.pins, *self.defaults.rows])
 
 
-def versions_by_name(rows: Iterable[str]) -> dict[str, str]:
+def map_versions_by_name(rows: Iterable[str]) -> dict[str, str]:
     """Name -> version of the rows that name one."""
     pinned = {}
     for row in rows:
         for part in Requirement(row).specifier:
             if part.operator in ("==", "===") and not part.version.endswith("*"):
-                pinned[name_of(row)] = part.version
+                pinned[get_package_name(row)] = part.version
     return pinned
 
 
 def needs_another_torch(version: RequestedVersion) -> bool:
     """Return whether a version needs another torch than the installed one."""
-    return any(name_of(row) == "torch" and not installed.holds(row) for row in version.requirements)
+    return any(
+        get_package_name(row) == "torch" and not installed.is_version_installed(row)
+        for row in version.requirements
+    )
 
 
-def make_problem(version: RequestedVersion, adapters: Sequence[Adapter], complete: bool) -> Problem:
+def make_resolution_problem(
+    version: RequestedVersion, adapters: Sequence[Adapter], complete: bool
+) -> Problem:
     """Return the requirements to resolve for a version that pins something."""
     if version.base is not None:
-        python = find_python(version.base)
-        base = interpreters.versions(python)
+        python = find_python_of_environment(version.base)
+        base = interpreters.map_interpreter_versions(python)
         return Problem(version.requirements, lock=bool(version.lock), python=python, base=base)
     defaults = (
-        known_good_pins.defaults(version.requirements)
+        known_good_pins.choose_known_good_versions(version.requirements)
         if version.lock is None
         else known_good_pins.Defaults()
     )
-    named = version.packages | {name_of(row) for row in defaults.rows}
+    named = version.packages | {get_package_name(row) for row in defaults.rows}
     if complete:
         ours = (
             dependencies.list_needed_on_another_python(named)
@@ -178,7 +191,7 @@ def make_problem(version: RequestedVersion, adapters: Sequence[Adapter], complet
         *dependencies.list_suite_requirements(adapters, named),
         *dependencies.list_requirements_of_fixed(fixed_packages, named),
     )
-    pins = tuple(row for row in version.requirements if name_of(row) not in fixed_packages)
+    pins = tuple(row for row in version.requirements if get_package_name(row) not in fixed_packages)
     return Problem(pins, defaults, own, fixed_packages, lock=bool(version.lock))
 
 
@@ -190,32 +203,32 @@ def resolve_version(requested: Problem, say: cached_folders.Say) -> tuple[Proble
     """
     try:
         if not requested.defaults.build:
-            return requested, requested.solve()
+            return requested, requested.resolve_to_versions()
     except installer.Unreachable:
         raise
     except UserError:
         pass
     # what has to be built is not built twice, to ask it what it needs
-    eased = _relax_pins(requested, say)
+    eased = _relax_contradicted_pins(requested, say)
     try:
-        return eased, eased.solve()
+        return eased, eased.resolve_to_versions()
     except installer.Unreachable:
         raise
     except UserError as error:
         why = str(error).partition("together: ")[2] or str(error)
     least = replace(eased, own=(), notes=(f"not all that the suite needs fits: {why}",))
     try:
-        return least, least.solve()
+        return least, least.resolve_to_versions()
     except UserError:
         if not requested.lock:
             raise
     # a lock file is taken at its word
-    rows = {name_of(row): row for row in requested.pins}
+    rows = {get_package_name(row): row for row in requested.pins}
     notes = ("the pins of the lock file contradict each other, and are taken as they are",)
     return least, Resolved(rows, notes, pinned=sorted(rows))
 
 
-def _relax_pins(requested: Problem, say: cached_folders.Say) -> Problem:
+def _relax_contradicted_pins(requested: Problem, say: cached_folders.Say) -> Problem:
     """Write out the needs of pinned packages that other pins contradict.
 
     Raises:
@@ -229,7 +242,7 @@ def _relax_pins(requested: Problem, say: cached_folders.Say) -> Problem:
         try:
             needed = list(
                 distribution_metadata.list_requirements(
-                    _find_distribution(name, row, requested, say)
+                    _find_pinned_distribution(name, row, requested, say)
                 )
             )
         except installer.Unreachable:
@@ -239,48 +252,52 @@ def _relax_pins(requested: Problem, say: cached_folders.Say) -> Problem:
             failed = failed or error
             continue
         pinned = [
-            (r, pinned_versions[_name_of(r)]) for r in needed if _name_of(r) in pinned_versions
+            (r, pinned_versions[_get_canonical_name(r)])
+            for r in needed
+            if _get_canonical_name(r) in pinned_versions
         ]
-        unfit = [(r, v) for r, v in pinned if not distribution_metadata.admits(r.specifier, v)]
+        unfit = [
+            (r, v) for r, v in pinned if not distribution_metadata.does_range_admit(r.specifier, v)
+        ]
         if not requested.lock:
-            _refuse_low_pins(row, unfit, versions_by_name(requested.pins))
+            _refuse_pins_below_needed(row, unfit, map_versions_by_name(requested.pins))
         if unfit or wheels.find_mended_wheel(row, requested.python).exists():
             fixed[name] = pinned_versions[name]
-            rows += [str(r) for r in needed if _name_of(r) not in pinned_versions]
+            rows += [str(r) for r in needed if _get_canonical_name(r) not in pinned_versions]
     if failed is not None:
         raise failed
     return replace(requested, fixed=fixed, own=(*requested.own, *rows))
 
 
-def _find_distribution(
+def _find_pinned_distribution(
     package: str, row: str, requested: Problem, say: cached_folders.Say
 ) -> importlib.metadata.Distribution:
-    if installed.holds(row):
+    if installed.is_version_installed(row):
         return importlib.metadata.distribution(package)
     folder = wheels.unpack_package(row, requested.defaults.build, say, requested.python)
-    unpacked = distribution_metadata.in_folder(folder)
+    unpacked = distribution_metadata.map_distributions_in_folder(folder)
     if package not in unpacked:
         raise UserError(f"{row} installed {', '.join(unpacked) or 'nothing'}, expected {package}")
     return unpacked[package]
 
 
-def _refuse_low_pins(
+def _refuse_pins_below_needed(
     row: str, unfit: Iterable[tuple[Requirement, str]], pins: Mapping[str, str]
 ) -> None:
     """Refuse a pin below what another pin needs; one above it may well run."""
     for requirement, version in unfit:
         if (
-            name_of(row) in pins
-            and _name_of(requirement) in pins
-            and _is_below(requirement, version)
+            get_package_name(row) in pins
+            and _get_canonical_name(requirement) in pins
+            and _is_version_below(requirement, version)
         ):
             raise UserError(
-                f"{row} needs {requirement}, and {_name_of(requirement)}=={version} is pinned: "
-                "leave one of the two out, or pin another version"
+                f"{row} needs {requirement}, and {_get_canonical_name(requirement)}=={version} "
+                "is pinned: leave one of the two out, or pin another version"
             )
 
 
-def _is_below(requirement: Requirement, version: str) -> bool:
+def _is_version_below(requirement: Requirement, version: str) -> bool:
     lower = [s.version for s in requirement.specifier if s.operator in (">=", ">", "~=", "==")]
     try:
         return any(Version(version) < Version(bound.removesuffix(".*")) for bound in lower)
@@ -288,7 +305,7 @@ def _is_below(requirement: Requirement, version: str) -> bool:
         return False
 
 
-def _name_of(requirement: Requirement) -> str:
+def _get_canonical_name(requirement: Requirement) -> str:
     return str(canonicalize_name(requirement.name))
 
 
@@ -326,15 +343,15 @@ def _compile_requirements(
             python or sys.executable,
         ]
         options = ["--overrides", never, "-b", build, "--no-annotate", "--no-header"]
-        installer.run([*command, *options, "--no-strip-extras"], requested)
+        installer.run_uv([*command, *options, "--no-strip-extras"], requested)
         lines = compiled.read_text(encoding="utf-8").splitlines()
     rows_found = [
         line.partition(" ;")[0].strip() for line in lines if line and line[0] not in "#- "
     ]
-    return {name_of(row): _without_extras(row) for row in rows_found}
+    return {get_package_name(row): _strip_extras(row) for row in rows_found}
 
 
-def _without_extras(row: str) -> str:
+def _strip_extras(row: str) -> str:
     requirement = Requirement(row)
     requirement.extras = set()
     return str(requirement)

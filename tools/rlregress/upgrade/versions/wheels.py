@@ -28,7 +28,7 @@ from rlregress.upgrade.versions import (
 _PIP = "pip==24.0"
 
 
-def install(
+def install_exactly(
     into: Sequence[str],
     rows: Sequence[str],
     build: Sequence[str],
@@ -55,7 +55,7 @@ def install(
             )
             requested = ["pip", "install", *into, "--no-deps", "-b", tools, "-r", rows_path]
             try:
-                installer.run(requested, " ".join(rows))
+                installer.run_uv(requested, " ".join(rows))
                 return
             except installer.Unreadable as error:
                 if error.row in wheel_paths:
@@ -78,17 +78,17 @@ def unpack_package(
         UserError: in one sentence, why there is none.
     """
     folder = (
-        cached_folders.cache()
+        cached_folders.locate_cache()
         / "packages"
-        / f"{interpreters.installation_tag(python)}-{row.replace('==', '-')}"
+        / f"{interpreters.make_installation_tag(python)}-{row.replace('==', '-')}"
     )
 
-    def make(target: Path) -> dict[str, str]:
+    def unpack_wheel(target: Path) -> dict[str, str]:
         into = ["--python", python or sys.executable, "--target", str(target)]
-        install(into, [row], build, say, python)
+        install_exactly(into, [row], build, say, python)
         return {"package": row}
 
-    cached_folders.make_once(folder, make, say)
+    cached_folders.make_folder_once(folder, unpack_wheel, say)
     return folder
 
 
@@ -96,31 +96,31 @@ def _build_mended_wheel(row: str, tools: str, say: cached_folders.Say, python: s
     """Return a wheel of a package whose metadata is mended."""
     folder = find_mended_wheel(row, python)
 
-    def make(target: Path) -> dict[str, str]:
+    def build_wheel(target: Path) -> dict[str, str]:
         say(f"building {row}")
         uses = ["--python", python or sys.executable, "--with", _PIP]
         command = ["run", "--no-project", "--isolated", *uses]
         pip = ["python", "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", str(target), row]
         # the only way to reach the environment that pip builds in
-        installer.run([*command, "--", *pip], row, {"PIP_CONSTRAINT": tools})
+        installer.run_uv([*command, "--", *pip], row, {"PIP_CONSTRAINT": tools})
         (wheel,) = target.glob("*.whl")
-        _mend_wheel(wheel)
+        _rewrite_unreadable_requirements(wheel)
         return {"package": row}
 
-    cached_folders.make_once(folder, make, say)
+    cached_folders.make_folder_once(folder, build_wheel, say)
     return next(folder.glob("*.whl"))
 
 
 def find_mended_wheel(row: str, python: str = "") -> Path:
     """Return the path of a package's wheel if its metadata had to be mended."""
     return (
-        cached_folders.cache()
+        cached_folders.locate_cache()
         / "wheels"
-        / f"{interpreters.installation_tag(python)}-{row.replace('==', '-')}"
+        / f"{interpreters.make_installation_tag(python)}-{row.replace('==', '-')}"
     )
 
 
-def _mend_wheel(wheel: Path) -> None:
+def _rewrite_unreadable_requirements(wheel: Path) -> None:
     """Rewrite the requirements of a wheel in a readable form."""
     name, version, _, _ = parse_wheel_filename(wheel.name)
     with zipfile.ZipFile(wheel) as old:

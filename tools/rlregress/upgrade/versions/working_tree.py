@@ -18,10 +18,10 @@ PROJECT = ("pyproject.toml", "setup.cfg", "setup.py")
 _BESIDE = {"benchmarks", "conftest", "docs", "examples", "scripts", "setup", "test", "tests"}
 
 
-def roots(tree: Path) -> list[Path]:
+def list_package_roots(tree: Path) -> list[Path]:
     """Return the folders that hold the packages of a working tree: itself, src, or deeper ones."""
     usual = [tree, tree / "src"]
-    if any(set(modules(root)) - _BESIDE for root in usual):
+    if any(set(list_modules_in_folder(root)) - _BESIDE for root in usual):
         return usual
     return usual + _list_deeper_roots(tree, "*")
 
@@ -38,22 +38,22 @@ def _list_deeper_roots(tree: Path, module: str) -> list[Path]:
     return sorted(root for root in folders if not (root / "__init__.py").is_file())
 
 
-def root_of(packages: Sequence[str], tree: Path) -> Path | None:
+def find_package_root(packages: Sequence[str], tree: Path) -> Path | None:
     """Return the folder of a working tree with one of some packages; None: there is none."""
     deeper = (place for package in packages[:1] for place in _list_deeper_roots(tree, package))
-    for root in chain(roots(tree), deeper):
+    for root in chain(list_package_roots(tree), deeper):
         if any((root / package / "__init__.py").is_file() for package in packages):
             return root
     return None
 
 
-def modules(root: Path) -> list[str]:
+def list_modules_in_folder(root: Path) -> list[str]:
     """Return importable packages and modules in a folder."""
     packages = [path.parent.name for path in root.glob("*/__init__.py")]
     return sorted(packages + [path.stem for path in root.glob("*.py") if path.stem != "setup"])
 
 
-def project_of(tree: Path, root: Path) -> Path | None:
+def find_project_folder(tree: Path, root: Path) -> Path | None:
     """Return the folder that declares the requirements of the packages in a root; None: none does.
 
     It is the root, or a folder above it: at most the tree, or the one that has the root as ``src``.
@@ -64,7 +64,7 @@ def project_of(tree: Path, root: Path) -> Path | None:
     return next(declaring, None)
 
 
-def version_of(package: Path, project: Path | None) -> str:
+def read_package_version(package: Path, project: Path | None) -> str:
     """Return the version that a package's own files state; empty: none, or a computed one.
 
     That is ``version`` of its project, ``version.txt``, or ``__version__``, a literal.

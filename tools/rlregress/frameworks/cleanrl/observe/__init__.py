@@ -22,37 +22,37 @@ _ENDS_FOR_GYM = (
     "the script of 0.4.8 ends in an error, as it makes its policy without the environment that "
     "this needs"
 )
-__getattr__ = families.find_in(__name__, atari=["play_atari"])
+__getattr__ = families.make_lazy_getattr(__name__, atari=["play_atari"])
 
 
-def _bind_probe(probe: Callable[..., np.ndarray], source: Source) -> Probe:
+def bind_probe_to_source(probe: Callable[..., np.ndarray], source: Source) -> Probe:
     """Return the probe of one copy of the scripts."""
 
     @functools.wraps(probe)
-    def probe_of_source(inputs: Inputs) -> np.ndarray:
+    def probe_source(inputs: Inputs) -> np.ndarray:
         with warnings.catch_warnings():
             # how the scripts make their tensors is slow, which is no finding here
             warnings.filterwarnings("ignore", "Creating a tensor from a list", UserWarning)
             return probe(source, inputs)
 
-    return probe_of_source
+    return probe_source
 
 
-def probes(source: Source) -> Mapping[tuple[str, str], Probe]:
+def list_probes(source: Source) -> Mapping[tuple[str, str], Probe]:
     """Return (detail id, "script") -> probe of this copy of the scripts."""
-    without = absent(source)
+    without = list_absent_details(source)
     return {
-        cell: _bind_probe(probe, source)
+        cell: bind_probe_to_source(probe, source)
         for cell, probe in families.list_probes(__name__, "script").items()
         if cell[0] not in without
     }
 
 
-def absent(source: Source) -> Mapping[str, str]:
+def list_absent_details(source: Source) -> Mapping[str, str]:
     """Return the details and families that this copy lacks, or that cannot be probed."""
     unprobed = dict.fromkeys(OF_DDPG, _ENDS_FOR_GYM) if source.for_gym else {}
     return {
-        **families.list_absent(__name__),
+        **families.list_reasons_of_absent_details(__name__),
         "qrdqn": "has no QR-DQN",
         "tqc": "has no TQC",
         "trpo": "has no TRPO",

@@ -19,17 +19,17 @@ __all__ = ["ABSENT", "PROBES", "play_atari"]
 
 
 def _make_probe(measure: atari.Measure) -> Callable[..., np.ndarray]:
-    def probe(source: Source, inputs: Inputs) -> np.ndarray:
+    def measure_source(source: Source, inputs: Inputs) -> np.ndarray:
         preprocessing = atari.Preprocessing(
-            partial(atari_games.play_through_wrapper, source),
-            partial(atari_games.play_through_waiting, source),
-            partial(atari_games.play_through_stack, source),
-            partial(atari_games.play_whole, source),
+            partial(atari_games.make_player_of_wrapper, source),
+            partial(atari_games.make_player_of_waiting_wrapper, source),
+            partial(atari_games.make_player_of_stack, source),
+            partial(atari_games.make_player_of_whole_game, source),
             partial(atari_games.make_vision, source),
         )
         return measure(preprocessing, inputs)
 
-    return probe
+    return measure_source
 
 
 PROBES: Mapping[str, Callable[..., np.ndarray]] = {
@@ -39,4 +39,4 @@ PROBES: Mapping[str, Callable[..., np.ndarray]] = {
 
 def play_atari(make_env: Callable[[], Any], source: Source) -> Player:
     """Return a game of ``make_env`` through everything that surrounds it in a training."""
-    return atari_games.play_whole(source, make_env)
+    return atari_games.make_player_of_whole_game(source, make_env)

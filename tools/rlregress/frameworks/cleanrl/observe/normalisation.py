@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 import torch
 
-from rlregress.frameworks.cleanrl.observe.drivers import measured_by
+from rlregress.frameworks.cleanrl.observe.drivers import make_probe_maker
 from rlregress.frameworks.cleanrl.observe.helpers.normalised_environments import (
-    provide_variables,
-    walk_normalised,
+    provide_variables_of_script,
+    walk_through_normalised,
 )
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.slices import run_slice
+from rlregress.frameworks.cleanrl.slices import run_slice_of_place
 from rlregress.measurements import normalisation, normalisation_traps
-from rlregress.measurements.normalisation import showing
+from rlregress.measurements.normalisation import make_script_of_observations
 from rlregress.probing.interface import Inputs
 
 SourceProbe = Callable[[Source, Inputs], Any]
@@ -29,14 +29,16 @@ SourceProbe = Callable[[Source, Inputs], Any]
 _EVALUATOR = "cleanrl_utils/evals/ppo_eval.py"
 
 
-def _discount(source: Source, i: Inputs) -> np.ndarray:
-    return normalisation.reward(partial(walk_normalised, source, gamma=i["discount"]), i)
+def _measure_discount_of_returns(source: Source, inputs: Inputs) -> np.ndarray:
+    return normalisation.measure_normalised_rewards(
+        partial(walk_through_normalised, source, gamma=inputs["discount"]), inputs
+    )
 
 
-def _episode_return(source: Source, i: Inputs) -> np.ndarray:
-    length = len(i["rewards"])
+def _measure_episode_return(source: Source, inputs: Inputs) -> np.ndarray:
+    length = len(inputs["rewards"])
     ends = np.arange(length) == length - 1
-    walked = walk_normalised(source, [{"rewards": i["rewards"], "terminated": ends}])
+    walked = walk_through_normalised(source, [{"rewards": inputs["rewards"], "terminated": ends}])
     return np.array(walked.returns)
 
 
@@ -64,21 +66,26 @@ class _Noting:
         return torch.zeros(self._shape), None, None, None
 
 
-def _by_evaluator(source: Source, i: Inputs) -> np.ndarray:
+def _list_observations_of_evaluator(source: Source, inputs: Inputs) -> np.ndarray:
     """Return the observations that the evaluator of a checkout passes to an agent."""
-    script = source.script("ppo_continuous_action")
-    length = len(i["evaluation"])
+    script = source.parse_script("ppo_continuous_action")
+    length = len(inputs["evaluation"])
     ends = np.arange(length) == length - 1
-    playback = showing(np.append(i["evaluation"], 0.0), terminated=ends)
-    evaluate = source.module(_EVALUATOR).evaluate
+    playback = make_script_of_observations(np.append(inputs["evaluation"], 0.0), terminated=ends)
+    evaluate = source.load_module(_EVALUATOR).evaluate
     agents: list[_Noting] = []
 
-    def make_noting(envs: Any) -> _Noting:
+    def make_noting_agent(envs: Any) -> _Noting:
         agents.append(_Noting(envs))
         return agents[-1]
 
-    with provide_variables([playback]), tempfile.TemporaryDirectory(prefix="rlregress-") as folder:
-        make_env = run_slice(script.find_binding("environment", "make_env"), {})["make_env"]
+    with (
+        provide_variables_of_script([playback]),
+        tempfile.TemporaryDirectory(prefix="rlregress-") as folder,
+    ):
+        make_env = run_slice_of_place(script.find_statement_binding("environment", "make_env"), {})[
+            "make_env"
+        ]
         path = Path(folder) / "agent.cleanrl_model"
         torch.save({}, path)
         with contextlib.redirect_stdout(io.StringIO()):
@@ -88,41 +95,46 @@ def _by_evaluator(source: Source, i: Inputs) -> np.ndarray:
                 "Playback-v0",
                 eval_episodes=1,
                 run_name="run",
-                Model=make_noting,
+                Model=make_noting_agent,
                 capture_video=False,
             )
     return np.array(agents[-1].inputs)
 
 
-def _observe(source: Source, observations: Any) -> np.ndarray:
-    return walk_normalised(source, [showing(observations)]).observations[:, 0]
+def _normalise_observations(source: Source, observations: Any) -> np.ndarray:
+    return walk_through_normalised(
+        source, [make_script_of_observations(observations)]
+    ).observations[:, 0]
 
 
-def _evaluation(source: Source, i: Inputs) -> np.ndarray:
-    if source.has(_EVALUATOR):
-        return _by_evaluator(source, i)
+def _measure_statistics_in_evaluation(source: Source, inputs: Inputs) -> np.ndarray:
+    if source.has_file(_EVALUATOR):
+        return _list_observations_of_evaluator(source, inputs)
     # returns are reported of the environments that train, and of no other
-    stream = np.concatenate([i["training"], i["evaluation"]])
-    return _observe(source, stream)[-len(i["evaluation"]) :]
+    stream = np.concatenate([inputs["training"], inputs["evaluation"]])
+    return _normalise_observations(source, stream)[-len(inputs["evaluation"]) :]
 
 
-def _saved(source: Source, i: Inputs) -> np.ndarray:
-    if source.has(_EVALUATOR):
-        return _by_evaluator(source, i)
+def _measure_saved_statistics(source: Source, inputs: Inputs) -> np.ndarray:
+    if source.has_file(_EVALUATOR):
+        return _list_observations_of_evaluator(source, inputs)
     # nothing is saved: who goes on begins with a new run
-    return _observe(source, i["evaluation"])
+    return _normalise_observations(source, inputs["evaluation"])
 
 
 _MEASUREMENTS = {**normalisation.MEASUREMENTS, **normalisation_traps.MEASUREMENTS}
 PROBES: Mapping[str, SourceProbe] = {
-    **{id: measured_by(walk_normalised)(measure) for id, measure in _MEASUREMENTS.items()},
-    "normalisation.reward.discount": _discount,
-    "normalisation.episode_return": _episode_return,
-    "normalisation.default.off_policy": measured_by(
-        partial(walk_normalised, script="sac_continuous_action")
-    )(normalisation.default_off_policy),
-    "normalisation.evaluation": _evaluation,
-    "normalisation.saved": _saved,
+    **{
+        id: make_probe_maker(walk_through_normalised)(measure)
+        for id, measure in _MEASUREMENTS.items()
+    },
+    "normalisation.reward.discount": _measure_discount_of_returns,
+    "normalisation.episode_return": _measure_episode_return,
+    "normalisation.default.off_policy": make_probe_maker(
+        partial(walk_through_normalised, script="sac_continuous_action")
+    )(normalisation.measure_default_off_policy_normalisation),
+    "normalisation.evaluation": _measure_statistics_in_evaluation,
+    "normalisation.saved": _measure_saved_statistics,
 }
 
 ABSENT: Mapping[str, str] = {

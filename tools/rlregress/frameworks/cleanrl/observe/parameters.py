@@ -14,8 +14,8 @@ from rlregress.probing.scripted import make_ending_environment
 _SAC = "sac_continuous_action"
 
 
-def _next_observation(source: Source, inputs: Inputs) -> np.ndarray:
-    script_run = small_runs.run_off_policy(
+def _measure_next_observation(source: Source, inputs: Inputs) -> np.ndarray:
+    script_run = small_runs.run_off_policy_script(
         source, _SAC, int(inputs["steps"]), make_ending_environment()
     )
     buffer = script_run["rb"]
@@ -27,5 +27,5 @@ def _next_observation(source: Source, inputs: Inputs) -> np.ndarray:
 
 
 PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {
-    "replay.next_observation": _next_observation,
+    "replay.next_observation": _measure_next_observation,
 }

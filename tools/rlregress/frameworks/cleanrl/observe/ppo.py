@@ -8,67 +8,72 @@ from typing import Any
 import numpy as np
 import torch
 
-from rlregress.frameworks.cleanrl.observe.drivers import measured_by
-from rlregress.frameworks.cleanrl.observe.helpers.rollouts import Optimiser, constant_rollouts
+from rlregress.frameworks.cleanrl.observe.drivers import make_probe_maker
+from rlregress.frameworks.cleanrl.observe.helpers.rollouts import (
+    Optimiser,
+    run_rollouts_of_constant_policies,
+)
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.stubs import use_float64
+from rlregress.frameworks.cleanrl.stubs import use_float64_by_default
 from rlregress.measurements import ppo
 from rlregress.probing.driven import fill_parameters
 from rlregress.probing.interface import Inputs
 from rlregress.probing.layers import (
-    last_linear_layer,
-    linear_layers,
-    log_epsilon,
+    find_last_linear_layer,
+    list_linear_layers,
     measure_ppo_initialisation,
+    read_log_epsilon,
 )
 
 
-def _update(source: Source, settings: ppo.Settings) -> ppo.Effects:
+def _run_update(source: Source, settings: ppo.Settings) -> ppo.Effects:
     """See ``measurements.ppo.Update``."""
-    flags = settings.named(
+    flags = settings.map_to_framework_names(
         value_clip="clip_coef", value_coefficient="vf_coef", entropy_coefficient="ent_coef"
     )
     if settings.value_clip is not None:
         flags["clip_vloss"] = settings.value_clip > 0.0
     # one range clips the policy and the value
-    flags.update(settings.named(clip_range="clip_coef"))
+    flags.update(settings.map_to_framework_names(clip_range="clip_coef"))
     part = Optimiser(source, settings.count, norm_adv=False, **flags)
-    part.fix_value(settings.value)
+    part.fix_output_of_value_network(settings.value)
     fill_parameters([part.agent.actor_logstd], settings.log_deviation)
-    part.feed_ratio(settings.ratios)
-    part.feed(advantages=settings.advantages, returns=settings.returns, values=settings.old_values)
-    loss = part.value("total loss", "loss")["loss"]
-    parameters = last_linear_layer(part.agent.critic).bias, part.agent.actor_logstd
+    part.set_ratios(settings.ratios)
+    part.set_batch(
+        advantages=settings.advantages, returns=settings.returns, values=settings.old_values
+    )
+    loss = part.run_slice_of_quantity("total loss", "loss")["loss"]
+    parameters = find_last_linear_layer(part.agent.critic).bias, part.agent.actor_logstd
     gradients = torch.autograd.grad(loss, parameters)
     # the norm at the optimiser's step: gradient_clip
     return ppo.Effects(float(loss), float("nan"), *map(float, gradients))
 
 
-def _losses_of_policy(
+def _list_policy_losses(
     source: Source, inputs: Inputs, minibatch: int = 0, **flags: Any
 ) -> Sequence[float]:
     """Return the loss of each minibatch, which is the policy's alone; no parameter moves."""
     advantages = inputs["advantages"]
     part = Optimiser(source, len(advantages), minibatch, vf_coef=0.0, ent_coef=0.0, **flags)
-    part.freeze()
-    part.feed_ratio(np.full(len(advantages), float(inputs["ratio"])))
-    part.feed(advantages=advantages)
-    return part.optimise()[0]
+    part.set_learning_rate_to_zero()
+    part.set_ratios(np.full(len(advantages), float(inputs["ratio"])))
+    part.set_batch(advantages=advantages)
+    return part.run_epochs()[0]
 
 
-def normalisation(source: Source, inputs: Inputs) -> np.ndarray:
+def measure_normalisation(source: Source, inputs: Inputs) -> np.ndarray:
     """Return the mean over minibatches of the policy loss, normalised as by default."""
-    return np.array([np.mean(_losses_of_policy(source, inputs, int(inputs["minibatch_size"])))])
+    return np.array([np.mean(_list_policy_losses(source, inputs, int(inputs["minibatch_size"])))])
 
 
-def normalisation_epsilon(source: Source, inputs: Inputs) -> np.ndarray:
+def measure_normalisation_epsilon(source: Source, inputs: Inputs) -> np.ndarray:
     """Return the policy loss of one minibatch of nearly equal advantages."""
-    with use_float64():
-        losses = _losses_of_policy(source, inputs, norm_adv=True)
+    with use_float64_by_default():
+        losses = _list_policy_losses(source, inputs, norm_adv=True)
     return np.array(losses)
 
 
-def initialisation(source: Source, inputs: Inputs) -> np.ndarray:
+def measure_initialisation(source: Source, inputs: Inputs) -> np.ndarray:
     """Return singular values of the layers of policy and value network, and the largest bias."""
     agent = Optimiser(
         source,
@@ -77,42 +82,46 @@ def initialisation(source: Source, inputs: Inputs) -> np.ndarray:
         dimensions=int(inputs["action_dimensions"]),
     ).agent.double()
     return np.array(
-        measure_ppo_initialisation(linear_layers(agent.actor_mean) + linear_layers(agent.critic))
+        measure_ppo_initialisation(
+            list_linear_layers(agent.actor_mean) + list_linear_layers(agent.critic)
+        )
     )
 
 
-def action_bounding(source: Source, inputs: Inputs) -> np.ndarray:
+def measure_action_bounding(source: Source, inputs: Inputs) -> np.ndarray:
     """Return actions that the environment received, then those that are stored."""
     received, stored = [], []
-    for environment, rollout in constant_rollouts(source, inputs, inputs["samples"]):
+    for environment, rollout in run_rollouts_of_constant_policies(
+        source, inputs, inputs["samples"]
+    ):
         received.append(environment.received[-1].item())
-        stored.append(rollout.vector("actions").item())
+        stored.append(rollout.get_vector("actions").item())
     return np.array(received + stored)
 
 
-def gradient_clip(source: Source, inputs: Inputs) -> np.ndarray:
+def measure_gradient_clip(source: Source, inputs: Inputs) -> np.ndarray:
     """Return the norm of all gradients at the optimiser's step."""
     part = Optimiser(source, 8, norm_adv=False)
     large = 100.0 * float(inputs["raw_norm"])
     part.names["b_actions"] = torch.full((8, 1), 3.0)
-    part.feed_ratio(np.ones(8))
-    part.feed(advantages=np.full(8, large), returns=np.full(8, large))
-    return np.array([min(part.optimise()[1][0], float(inputs["cap"]))])
+    part.set_ratios(np.ones(8))
+    part.set_batch(advantages=np.full(8, large), returns=np.full(8, large))
+    return np.array([min(part.run_epochs()[1][0], float(inputs["cap"]))])
 
 
-def adam_epsilon(source: Source, inputs: Inputs) -> np.ndarray:
+def measure_adam_epsilon(source: Source, inputs: Inputs) -> np.ndarray:
     """log10 of the epsilon of the script's optimiser."""
     names = Optimiser(source, 2).names
-    return np.array([log_epsilon(names["optimizer"], names["agent"].parameters())])
+    return np.array([read_log_epsilon(names["optimizer"], names["agent"].parameters())])
 
 
-_measured = measured_by(_update)
+_measured = make_probe_maker(_run_update)
 PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {
     **{id: _measured(measure) for id, measure in ppo.MEASUREMENTS.items()},
-    "ppo.advantage_normalisation": normalisation,
-    "ppo.advantage_normalisation.epsilon": normalisation_epsilon,
-    "ppo.gradient_clip": gradient_clip,
-    "ppo.initialisation": initialisation,
-    "ppo.action.bounding": action_bounding,
-    "ppo.adam.epsilon": adam_epsilon,
+    "ppo.advantage_normalisation": measure_normalisation,
+    "ppo.advantage_normalisation.epsilon": measure_normalisation_epsilon,
+    "ppo.gradient_clip": measure_gradient_clip,
+    "ppo.initialisation": measure_initialisation,
+    "ppo.action.bounding": measure_action_bounding,
+    "ppo.adam.epsilon": measure_adam_epsilon,
 }

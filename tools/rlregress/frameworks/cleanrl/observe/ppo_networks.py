@@ -10,23 +10,28 @@ from typing import Any
 import numpy as np
 import torch
 
-from rlregress.frameworks.cleanrl.observe.helpers.rollouts import Optimiser, constant_rollouts
+from rlregress.frameworks.cleanrl.observe.helpers.rollouts import (
+    Optimiser,
+    run_rollouts_of_constant_policies,
+)
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.probing.interface import Inputs
-from rlregress.probing.layers import describe_ppo_architecture, linear_layers
+from rlregress.probing.layers import describe_ppo_networks_as_numbers, list_linear_layers
 
 
-def networks(source: Source, inputs: Inputs) -> np.ndarray:
+def measure_networks(source: Source, inputs: Inputs) -> np.ndarray:
     """Return widths of policy and value network, shared layers and activation function."""
     agent: Any = Optimiser(source, 2).agent
     parts = [agent.actor_mean, agent.critic]
-    return describe_ppo_architecture(parts, 1, parts, torch.as_tensor(np.asarray(inputs["fed"])))
+    return describe_ppo_networks_as_numbers(
+        parts, 1, parts, torch.as_tensor(np.asarray(inputs["fed"]))
+    )
 
 
-def log_std(source: Source, inputs: Inputs) -> np.ndarray:
+def measure_log_std(source: Source, inputs: Inputs) -> np.ndarray:
     """Return the log standard deviation, from the entropy of the policy, at two observations."""
     agent: Any = Optimiser(source, 2).agent
-    for layer in linear_layers(agent):
+    for layer in list_linear_layers(agent):
         torch.nn.init.zeros_(layer.bias)
     sample = getattr(agent, "get_action_and_value", None) or agent.get_action
     logs = []
@@ -37,35 +42,35 @@ def log_std(source: Source, inputs: Inputs) -> np.ndarray:
     return np.array([logs[0], abs(logs[1] - logs[0]) > 1e-6])
 
 
-def action_distribution(source: Source, inputs: Inputs) -> np.ndarray:
+def measure_action_distribution(source: Source, inputs: Inputs) -> np.ndarray:
     """Return actions received where the deviation vanishes."""
-    rollouts = constant_rollouts(source, inputs, inputs["means"])
+    rollouts = run_rollouts_of_constant_policies(source, inputs, inputs["means"])
     return np.array([environment.received[-1].item() for environment, _ in rollouts])
 
 
-def kl_estimator(source: Source, inputs: Inputs) -> np.ndarray:
+def measure_kl_estimator(source: Source, inputs: Inputs) -> np.ndarray:
     """Return the divergence that the script compares with its threshold."""
     part = Optimiser(source, len(inputs["ratios"]))
-    part.feed_ratio(inputs["ratios"])
-    return np.array([part.value("divergence", "approx_kl").number("approx_kl")])
+    part.set_ratios(inputs["ratios"])
+    return np.array([part.run_slice_of_quantity("divergence", "approx_kl").get_number("approx_kl")])
 
 
-def normalisation_of_one(source: Source, inputs: Inputs) -> np.ndarray:
+def measure_normalisation_of_one(source: Source, inputs: Inputs) -> np.ndarray:
     """Return whether the policy loss of a minibatch of one sample is a number."""
     part = Optimiser(source, 1, norm_adv=True)
-    part.feed_ratio(np.ones(1))
-    part.feed(advantages=inputs["advantage"])
+    part.set_ratios(np.ones(1))
+    part.set_batch(advantages=inputs["advantage"])
     with warnings.catch_warnings():
         # PyTorch says that a deviation of one number has no degree of freedom
         warnings.simplefilter("ignore")
-        loss = part.value("policy loss", "pg_loss").number("pg_loss")
+        loss = part.run_slice_of_quantity("policy loss", "pg_loss").get_number("pg_loss")
     return np.array([1.0, loss] if np.isfinite(loss) else [0.0, 0.0])
 
 
 PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {
-    "ppo.networks": networks,
-    "ppo.log_std": log_std,
-    "ppo.action.distribution": action_distribution,
-    "ppo.advantage_normalisation.single": normalisation_of_one,
-    "ppo.kl_estimator": kl_estimator,
+    "ppo.networks": measure_networks,
+    "ppo.log_std": measure_log_std,
+    "ppo.action.distribution": measure_action_distribution,
+    "ppo.advantage_normalisation.single": measure_normalisation_of_one,
+    "ppo.kl_estimator": measure_kl_estimator,
 }

@@ -10,8 +10,13 @@ import torch
 
 from rlregress.frameworks.cleanrl.observe.helpers import small_runs
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.slices import run_slice
-from rlregress.frameworks.cleanrl.stubs import CPU, Fn, make_arguments, make_spaces
+from rlregress.frameworks.cleanrl.slices import run_slice_of_place
+from rlregress.frameworks.cleanrl.stubs import (
+    CPU,
+    Fn,
+    make_arguments_of_script,
+    make_spaces_of_environments,
+)
 from rlregress.probing.interface import Inputs
 from rlregress.probing.isolation import shift_seed
 from rlregress.probing.scripted import Scripted
@@ -20,22 +25,22 @@ _SCRIPT = "td3_continuous_action"
 _BUFFERS = "cleanrl_utils/buffers.py"
 
 
-def _buffer(source: Source, capacity: int) -> Any:
+def _make_buffer_of_script(source: Source, capacity: int) -> Any:
     """Return the replay buffer as the script makes it."""
-    script = source.script(_SCRIPT)
-    space = make_spaces(-1.0, 1.0)
+    script = source.parse_script(_SCRIPT)
+    space = make_spaces_of_environments(-1.0, 1.0)
     variables = {
-        "args": make_arguments(script, buffer_size=capacity, num_envs=1),
+        "args": make_arguments_of_script(script, buffer_size=capacity, num_envs=1),
         "device": CPU,
         "envs": space,
         "env": space,
     }
-    if source.has(_BUFFERS):
-        variables["ReplayBuffer"] = source.module(_BUFFERS).ReplayBuffer
-    return run_slice(script.find_binding("replay buffer", "rb"), variables)["rb"]
+    if source.has_file(_BUFFERS):
+        variables["ReplayBuffer"] = source.load_module(_BUFFERS).ReplayBuffer
+    return run_slice_of_place(script.find_statement_binding("replay buffer", "rb"), variables)["rb"]
 
 
-def _store(buffer: Any, reward: float) -> None:
+def _store_transition(buffer: Any, reward: float) -> None:
     row = np.zeros((1, 1), np.float32)
     if hasattr(buffer, "put"):
         buffer.put((row[0], row[0], reward, row[0], False))
@@ -43,23 +48,23 @@ def _store(buffer: Any, reward: float) -> None:
         buffer.add(row, row, row, np.array([reward]), np.array([False]), [{}])
 
 
-def _sampling(source: Source, inputs: Inputs) -> np.ndarray:
+def _measure_sampling(source: Source, inputs: Inputs) -> np.ndarray:
     count = int(inputs["count"])
-    buffer = _buffer(source, count)
+    buffer = _make_buffer_of_script(source, count)
     for reward in range(count):
-        _store(buffer, float(reward))
+        _store_transition(buffer, float(reward))
     np.random.seed(shift_seed(int(inputs["seed"])))
     samples = buffer.sample(count)
     rewards = samples.rewards.numpy() if hasattr(samples, "rewards") else samples[2]
     return np.array([len(np.unique(rewards)) / count])
 
 
-def _warmup(source: Source, inputs: Inputs) -> np.ndarray:
+def _measure_warmup(source: Source, inputs: Inputs) -> np.ndarray:
     return np.array(
         [
             float(
-                small_runs.count_stored(
-                    small_runs.run_off_policy(
+                small_runs.count_stored_transitions(
+                    small_runs.run_off_policy_script(
                         source,
                         script,
                         int(inputs["steps"]),
@@ -73,22 +78,22 @@ def _warmup(source: Source, inputs: Inputs) -> np.ndarray:
     )
 
 
-def _overwriting(source: Source, inputs: Inputs) -> np.ndarray:
-    buffer = _buffer(source, int(inputs["capacity"]))
+def _measure_overwriting(source: Source, inputs: Inputs) -> np.ndarray:
+    buffer = _make_buffer_of_script(source, int(inputs["capacity"]))
     for reward in inputs["rewards"]:
-        _store(buffer, float(reward))
-    return np.sort(small_runs.read_rewards(buffer))
+        _store_transition(buffer, float(reward))
+    return np.sort(small_runs.read_stored_rewards(buffer))
 
 
-def _both_flags(source: Source, inputs: Inputs) -> np.ndarray:
+def _measure_both_flags(source: Source, inputs: Inputs) -> np.ndarray:
     environment = Scripted(terminated=1.0, truncated=1.0)
-    script = source.script(_SCRIPT)
-    samples = small_runs.run_off_policy(source, _SCRIPT, 4, environment)["rb"].sample(2)
+    script = source.parse_script(_SCRIPT)
+    samples = small_runs.run_off_policy_script(source, _SCRIPT, 4, environment)["rb"].sample(2)
     columns = samples if not hasattr(samples, "rewards") else (None,) * 5
     value = Fn(lambda *_: torch.full((2, 1), inputs["value"]))
-    space = make_spaces(-1.0, 1.0)
+    space = make_spaces_of_environments(-1.0, 1.0)
     variables = {
-        "args": make_arguments(script, gamma=inputs["discount"]),
+        "args": make_arguments_of_script(script, gamma=inputs["discount"]),
         "device": CPU,
         "data": samples,
         **dict(
@@ -104,15 +109,17 @@ def _both_flags(source: Source, inputs: Inputs) -> np.ndarray:
         "env": space,
         "envs": space,
     }
-    target = run_slice(script.find_binding("regression target", "next_q_value"), variables)
-    return target.vector("next_q_value")[:1]
+    target = run_slice_of_place(
+        script.find_statement_binding("regression target", "next_q_value"), variables
+    )
+    return target.get_vector("next_q_value")[:1]
 
 
 PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {
-    "replay.sampling": _sampling,
-    "replay.warmup": _warmup,
-    "replay.overwriting": _overwriting,
-    "replay.both_flags": _both_flags,
+    "replay.sampling": _measure_sampling,
+    "replay.warmup": _measure_warmup,
+    "replay.overwriting": _measure_overwriting,
+    "replay.both_flags": _measure_both_flags,
 }
 _ONE_STEP = "the scripts for continuous actions have one-step targets"
 ABSENT: Mapping[str, str] = {

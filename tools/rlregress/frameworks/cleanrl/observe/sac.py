@@ -7,11 +7,11 @@ from functools import partial
 
 import numpy as np
 
-from rlregress.frameworks.cleanrl.observe.drivers import measured_by
+from rlregress.frameworks.cleanrl.observe.drivers import make_probe_maker
 from rlregress.frameworks.cleanrl.observe.drivers.twins import SAC, Driver
 from rlregress.measurements import sac
 
-_measured = measured_by(partial(Driver, SAC))
+_measured = make_probe_maker(partial(Driver, SAC))
 PROBES: Mapping[str, Callable[..., np.ndarray]] = {
     id: _measured(measure) for id, measure in sac.MEASUREMENTS.items()
 }

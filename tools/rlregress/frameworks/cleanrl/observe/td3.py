@@ -7,11 +7,11 @@ from functools import partial
 
 import numpy as np
 
-from rlregress.frameworks.cleanrl.observe.drivers import measured_by
+from rlregress.frameworks.cleanrl.observe.drivers import make_probe_maker
 from rlregress.frameworks.cleanrl.observe.drivers.twins import TD3, Driver
 from rlregress.measurements import td3
 
-_measured = measured_by(partial(Driver, TD3))
+_measured = make_probe_maker(partial(Driver, TD3))
 PROBES: Mapping[str, Callable[..., np.ndarray]] = {
     id: _measured(measure) for id, measure in td3.MEASUREMENTS.items()
 }

@@ -10,18 +10,23 @@ from typing import Any
 import numpy as np
 import torch
 
-from rlregress.frameworks.cleanrl.observe.drivers.parts import find_optimizer
+from rlregress.frameworks.cleanrl.observe.drivers.parts import find_optimizer_of_part
 from rlregress.frameworks.cleanrl.observe.helpers import small_runs
-from rlregress.frameworks.cleanrl.observe.helpers.advantages import advantages
-from rlregress.frameworks.cleanrl.running import run_script
+from rlregress.frameworks.cleanrl.observe.helpers.advantages import measure_advantages
+from rlregress.frameworks.cleanrl.running import run_script_to_end
 from rlregress.frameworks.cleanrl.script import SliceFailed, SliceUnbound
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.slices import run_slice
-from rlregress.frameworks.cleanrl.stubs import CPU, Bag, make_arguments, make_spaces
+from rlregress.frameworks.cleanrl.slices import run_slice_of_place
+from rlregress.frameworks.cleanrl.stubs import (
+    CPU,
+    Bag,
+    make_arguments_of_script,
+    make_spaces_of_environments,
+)
 from rlregress.probing.interface import Inputs
 from rlregress.probing.isolation import shift_seed
-from rlregress.probing.layers import make_constant
-from rlregress.probing.scripted import Scripted, end_after
+from rlregress.probing.layers import make_output_constant
+from rlregress.probing.scripted import Scripted, make_script_of_end_after
 
 _PPO = "ppo_continuous_action"
 _SAC = "sac_continuous_action"
@@ -31,97 +36,114 @@ _ROWS = 2
 _POLICY_LOSS = ("actor_loss", "policy_loss")
 
 
-def _lambda_zero(source: Source, inputs: Inputs) -> np.ndarray:
+def _measure_lambda_zero(source: Source, inputs: Inputs) -> np.ndarray:
     none = np.zeros(len(inputs["rewards"]))
     segment = {**inputs, "trace": 0.0, "terminated": none, "truncated": none}
     try:
-        estimated = advantages(source, segment)
+        estimated = measure_advantages(source, segment)
     except SliceFailed as error:
         cause = error.__cause__
         if not isinstance(cause, (IndexError, ValueError, ZeroDivisionError)):
             raise
         # what stands in for the environment may fail too, which says nothing about the script
-        if traceback.extract_tb(cause.__traceback__)[-1].filename != str(source.script(_PPO).path):
+        if traceback.extract_tb(cause.__traceback__)[-1].filename != str(
+            source.parse_script(_PPO).path
+        ):
             raise
         return np.array([1.0, *none])
     return np.array([0.0, *estimated])
 
 
-def _stored_values(source: Source, inputs: Inputs) -> np.ndarray:
-    script = source.script(_PPO)
+def _measure_stored_values(source: Source, inputs: Inputs) -> np.ndarray:
+    script = source.parse_script(_PPO)
     four_values = "gymnasium" not in script.imports
     values = [inputs["value"]]
     observation = torch.zeros(1, 1)
 
-    def step(_: Any) -> Any:
+    def step_environment(_: Any) -> Any:
         values.append(inputs["next_value"])
         if four_values:
             return observation, torch.tensor([[inputs["reward"]]]), np.array([True]), [{}]
         flags = np.array([True]), np.array([False])
         return (observation.numpy(), np.array([inputs["reward"]]), *flags, {})
 
-    def value(x: torch.Tensor) -> torch.Tensor:
+    def compute_value(x: torch.Tensor) -> torch.Tensor:
         return torch.full((len(x), 1), float(values[-1]))
 
     zero = torch.zeros(1)
     agent = Bag(
-        get_value=value,
+        get_value=compute_value,
         get_action=lambda x, action=None: (torch.zeros(1, 1), zero, zero),
-        get_action_and_value=lambda x, action=None: (torch.zeros(1, 1), zero, zero, value(x)),
+        get_action_and_value=lambda x, action=None: (
+            torch.zeros(1, 1),
+            zero,
+            zero,
+            compute_value(x),
+        ),
     )
     reset = (lambda **_: observation) if four_values else (lambda **_: (observation.numpy(), {}))
-    envs = Bag(step=step, reset=reset, **vars(make_spaces(-1.0, 1.0)))
-    args = make_arguments(script, num_steps=1, gamma=float(inputs["discount"]))
+    envs = Bag(step=step_environment, reset=reset, **vars(make_spaces_of_environments(-1.0, 1.0)))
+    args = make_arguments_of_script(script, num_steps=1, gamma=float(inputs["discount"]))
     variables = {"args": args, "device": CPU, "envs": envs, "agent": agent, "writer": None}
-    sliced = run_slice(script.find_binding("returns", "returns"), variables, used=("envs", "agent"))
-    return sliced.vector("advantages").reshape(-1)
+    sliced = run_slice_of_place(
+        script.find_statement_binding("returns", "returns"), variables, used=("envs", "agent")
+    )
+    return sliced.get_vector("advantages").reshape(-1)
 
 
-def _network(source: Source, name: str, *classes: str, low: float, high: float) -> Any:
-    script = source.script(name)
-    box = make_spaces(low, high)
-    place = script.find_binding("actor", *classes)
-    make = run_slice(place, {"args": make_arguments(script), "env": box, "envs": box}).any(*classes)
+def _make_network_of_script(
+    source: Source, name: str, *classes: str, low: float, high: float
+) -> Any:
+    script = source.parse_script(name)
+    box = make_spaces_of_environments(low, high)
+    place = script.find_statement_binding("actor", *classes)
+    make = run_slice_of_place(
+        place, {"args": make_arguments_of_script(script), "env": box, "envs": box}
+    ).get_first_bound(*classes)
     return box, make
 
 
-def _deterministic_centre(source: Source, inputs: Inputs) -> np.ndarray:
-    box, make = _network(source, _TD3, "Actor", low=inputs["low"], high=inputs["high"])
+def _measure_deterministic_centre(source: Source, inputs: Inputs) -> np.ndarray:
+    box, make = _make_network_of_script(
+        source, _TD3, "Actor", low=inputs["low"], high=inputs["high"]
+    )
     actor = make(box)
-    make_constant(actor, 0.0)
-    device = () if "gymnasium" in source.script(_TD3).imports else (CPU,)
+    make_output_constant(actor, 0.0)
+    device = () if "gymnasium" in source.parse_script(_TD3).imports else (CPU,)
     return actor(torch.zeros(1, 1), *device).detach().numpy().reshape(-1)
 
 
-def _gaussian_centre(source: Source, inputs: Inputs) -> np.ndarray:
-    box, make = _network(source, _SAC, "Actor", "Policy", low=inputs["low"], high=inputs["high"])
-    old = "gymnasium" not in source.script(_SAC).imports
+def _measure_gaussian_centre(source: Source, inputs: Inputs) -> np.ndarray:
+    box, make = _make_network_of_script(
+        source, _SAC, "Actor", "Policy", low=inputs["low"], high=inputs["high"]
+    )
+    old = "gymnasium" not in source.parse_script(_SAC).imports
     actor = make(1, 1, box) if old else make(box)
-    make_constant(actor.mean if old else actor.fc_mean, 0.0)
+    make_output_constant(actor.mean if old else actor.fc_mean, 0.0)
     _, _, mode = actor.get_action(torch.zeros(1, 1), *((CPU,) if old else ()))
     return mode.detach().numpy().reshape(-1)
 
 
-def _out_of_bounds(source: Source, inputs: Inputs) -> np.ndarray:
+def _measure_out_of_bounds(source: Source, inputs: Inputs) -> np.ndarray:
     environment = Scripted(inputs["low"], inputs["high"])
 
-    def sample(distribution: Any, *_: Any) -> torch.Tensor:
+    def draw_beyond_bounds(distribution: Any, *_: Any) -> torch.Tensor:
         return torch.full_like(distribution.loc, inputs["mean"])
 
-    run_script(
-        source.script(_PPO).path,
+    run_script_to_end(
+        source.parse_script(_PPO).path,
         {"total_timesteps": 2, "num_steps": 2},
         make_env=lambda: environment,
         stop=1,
-        patches=[(torch.distributions.Normal, "sample", sample)],
+        patches=[(torch.distributions.Normal, "sample", draw_beyond_bounds)],
     )
     return np.array([environment.received[0].item()])
 
 
-def _stored_log_prob(source: Source, inputs: Inputs) -> np.ndarray:
-    box, make = _network(source, _PPO, "Agent", low=-1.0, high=1.0)
+def _measure_stored_log_prob(source: Source, inputs: Inputs) -> np.ndarray:
+    box, make = _make_network_of_script(source, _PPO, "Agent", low=-1.0, high=1.0)
     agent = make(box)
-    make_constant(agent.actor_mean, inputs["mean"])
+    make_output_constant(agent.actor_mean, inputs["mean"])
     act = agent.get_action_and_value if hasattr(agent, "get_action_and_value") else agent.get_action
     observations = torch.zeros(int(inputs["count"]), 1)
     torch.manual_seed(shift_seed(int(inputs["seed"])))
@@ -131,41 +153,41 @@ def _stored_log_prob(source: Source, inputs: Inputs) -> np.ndarray:
     return np.array([float((torch.abs(now - stored) > 0.01).double().mean())])
 
 
-def _critic_count(source: Source, inputs: Inputs) -> np.ndarray:
+def _measure_critic_count(source: Source, inputs: Inputs) -> np.ndarray:
     del inputs
     counts: list[float] = []
     for name in (_SAC, _TD3):
-        script_run = small_runs.run_off_policy(source, name, 1)
-        groups = find_optimizer(script_run.globals, "critic").param_groups
+        script_run = small_runs.run_off_policy_script(source, name, 1)
+        groups = find_optimizer_of_part(script_run.globals, "critic").param_groups
         trained = sum(len(group["params"]) for group in groups)
         counts.append(trained / len(list(script_run["qf1"].parameters())))
     return np.array(counts)
 
 
-def _truncated_flags(source: Source, inputs: Inputs) -> np.ndarray:
+def _measure_truncated_flags(source: Source, inputs: Inputs) -> np.ndarray:
     steps = int(inputs["steps"])
-    buffer = small_runs.run_off_policy(source, _TD3, steps)["rb"]
+    buffer = small_runs.run_off_policy_script(source, _TD3, steps)["rb"]
     if hasattr(buffer, "timeouts"):
         return np.array(buffer.timeouts[:steps], dtype=np.float64).reshape(-1)
     # rows are tuples: observation, action, reward, next observation, end
     return np.array([-1.0 if len(row) == 5 else float(row[5]) for row in buffer.buffer])
 
 
-def _autoreset(source: Source, inputs: Inputs) -> np.ndarray:
-    environment = Scripted(terminated=end_after(int(inputs["episode"])))
-    script_run = small_runs.run_off_policy(
+def _measure_autoreset(source: Source, inputs: Inputs) -> np.ndarray:
+    environment = Scripted(terminated=make_script_of_end_after(int(inputs["episode"])))
+    script_run = small_runs.run_off_policy_script(
         source, _TD3, int(inputs["steps"]), environment, shimmed=False
     )
-    return np.array([0.0, float(np.mean(small_runs.read_rewards(script_run["rb"]) == 0.0))])
+    return np.array([0.0, float(np.mean(small_runs.read_stored_rewards(script_run["rb"]) == 0.0))])
 
 
-def _approx_kl(source: Source, inputs: Inputs) -> np.ndarray:
+def _measure_approx_kl(source: Source, inputs: Inputs) -> np.ndarray:
     epochs, minibatches = int(inputs["epochs"]), int(inputs["minibatches"])
     steps, rows = epochs * minibatches, minibatches * _ROWS
     log_prob = torch.distributions.Normal.log_prob
     calls = 0
 
-    def shifted(distribution: Any, action: torch.Tensor) -> torch.Tensor:
+    def compute_shifted_log_prob(distribution: Any, action: torch.Tensor) -> torch.Tensor:
         nonlocal calls
         log_probability = log_prob(distribution, action)
         # a rollout asks for one action at a time, an update for a minibatch
@@ -175,9 +197,9 @@ def _approx_kl(source: Source, inputs: Inputs) -> np.ndarray:
         calls += 1
         return log_probability + (inputs["log_ratio"] if step == update or update == steps else 0.0)
 
-    script = source.script(_PPO)
+    script = source.parse_script(_PPO)
     old = "gymnasium" not in script.imports
-    script_run = run_script(
+    script_run = run_script_to_end(
         script.path,
         {
             "total_timesteps": rows * (steps + 1),
@@ -188,18 +210,18 @@ def _approx_kl(source: Source, inputs: Inputs) -> np.ndarray:
             "learning_rate": 0.0,
         },
         make_env=Scripted,
-        patches=[(torch.distributions.Normal, "log_prob", shifted)],
+        patches=[(torch.distributions.Normal, "log_prob", compute_shifted_log_prob)],
     )
-    logged = [value for _, value in script_run.logged("losses/approx_kl")]
+    logged = [value for _, value in script_run.list_logged_values("losses/approx_kl")]
     return np.array(logged[:-1]) / logged[-1]
 
 
-def _before_policy_update(source: Source, inputs: Inputs) -> np.ndarray:
+def _measure_updates_before_policy(source: Source, inputs: Inputs) -> np.ndarray:
     # losses are logged at every hundredth step; 100 is no multiple of the delay
     settings = {"learning_starts": 99, "policy_frequency": int(inputs["delay"])}
-    script = source.script(_SAC)
+    script = source.parse_script(_SAC)
     try:
-        small_runs.run_off_policy(source, _SAC, 102, batch_size=99, **settings)
+        small_runs.run_off_policy_script(source, _SAC, 102, batch_size=99, **settings)
     except NameError as error:
         # the attribute "name" is newer than the oldest Python that runs this
         match = re.search(r"'(\w+)'", str(error))
@@ -212,17 +234,17 @@ def _before_policy_update(source: Source, inputs: Inputs) -> np.ndarray:
 
 
 PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {
-    "gae.lambda_zero": _lambda_zero,
-    "gae.stored_values": _stored_values,
-    "policy.centre.deterministic": _deterministic_centre,
-    "policy.centre.gaussian": _gaussian_centre,
-    "policy.out_of_bounds": _out_of_bounds,
-    "policy.stored_log_prob": _stored_log_prob,
-    "networks.critic_count": _critic_count,
-    "collection.truncated_flags": _truncated_flags,
-    "collection.autoreset": _autoreset,
-    "logging.approx_kl": _approx_kl,
-    "logging.before_policy_update": _before_policy_update,
+    "gae.lambda_zero": _measure_lambda_zero,
+    "gae.stored_values": _measure_stored_values,
+    "policy.centre.deterministic": _measure_deterministic_centre,
+    "policy.centre.gaussian": _measure_gaussian_centre,
+    "policy.out_of_bounds": _measure_out_of_bounds,
+    "policy.stored_log_prob": _measure_stored_log_prob,
+    "networks.critic_count": _measure_critic_count,
+    "collection.truncated_flags": _measure_truncated_flags,
+    "collection.autoreset": _measure_autoreset,
+    "logging.approx_kl": _measure_approx_kl,
+    "logging.before_policy_update": _measure_updates_before_policy,
 }
 _ONE_ESTIMATOR = "the script estimates advantages in one place, without switches"
 ABSENT: Mapping[str, str] = {

@@ -5,20 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.probing.families import find_in
+from rlregress.probing.families import make_lazy_getattr
 from rlregress.probing.interface import RunningStatistics, Trained, Unsupported
 
-__getattr__ = find_in(
+__getattr__ = make_lazy_getattr(
     __name__,
     training=["train"],
-    collection=["transitions"],
-    sampling=["minibatches"],
-    seeded=["train_seeded", "sources_of_chance"],
-    builtin_trainings=["trainings"],
+    collection=["collect_transitions"],
+    sampling=["collect_minibatches"],
+    seeded=["train_seeded", "describe_sources_of_chance"],
+    builtin_trainings=["list_trainings"],
 )
 
 
-def no_resume_reason(source: Source) -> str:
+def explain_no_resume(source: Source) -> str:
     """Return the reason: a script is one program."""
     return "a script is one program, and nothing from outside can set its variables amid it"
 
@@ -28,6 +28,8 @@ def train_and_resume(request: Any, restored: bool, source: Source) -> Trained:
     raise Unsupported("a script trains once, from the beginning to its end")
 
 
-def running_statistics(request: Any, environments: int, source: Source) -> RunningStatistics:
+def collect_running_statistics(
+    request: Any, environments: int, source: Source
+) -> RunningStatistics:
     """Raise Unsupported: a script ends with its training."""
     raise Unsupported("a script ends before its running statistics can be read")

@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from rlregress.frameworks.cleanrl.running import run_script
+from rlregress.frameworks.cleanrl.running import run_script_to_end
 from rlregress.frameworks.cleanrl.script import ArgumentLost, Unreadable
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.probing import memory_sizes
@@ -82,34 +82,38 @@ SCENARIOS: Mapping[str, tuple[str, Mapping[str, Any], str]] = {
 
 
 def _make_plain_training(algorithm: str, source: Source) -> TraceTraining:
-    def training(make_env: Callable[..., Any], seed: int) -> None:
-        path = source.script(f"{algorithm}_continuous_action").path
-        run_script(
+    def run_training(make_env: Callable[..., Any], seed: int) -> None:
+        path = source.parse_script(f"{algorithm}_continuous_action").path
+        run_script_to_end(
             path,
             {**memory_sizes.set_memory_size(SETTINGS[algorithm]), "seed": seed},
             make_env=make_env,
         )
 
-    return training
+    return run_training
 
 
 def _make_training_with_flags(title: str, source: Source) -> TraceTraining:
-    def training(make_env: Callable[..., Any], seed: int) -> None:
+    def run_training(make_env: Callable[..., Any], seed: int) -> None:
         script, flags, actions = SCENARIOS[title]
         numbers = itertools.count()
 
-        def make_wrapped() -> Any:
+        def make_wrapped_environment() -> Any:
             return make_env(first=next(numbers), actions=actions)
 
         try:
-            run_script(source.script(script).path, {**flags, "seed": seed}, make_env=make_wrapped)
+            run_script_to_end(
+                source.parse_script(script).path,
+                {**flags, "seed": seed},
+                make_env=make_wrapped_environment,
+            )
         except (ArgumentLost, Unreadable) as error:
             raise Unsupported(str(error)) from None
 
-    return training
+    return run_training
 
 
-def trainings(source: Source) -> Mapping[str, TraceTraining]:
+def list_trainings(source: Source) -> Mapping[str, TraceTraining]:
     """Return the trainings of a copy of the scripts, by title; none if written for gym."""
     if source.for_gym:
         return {}

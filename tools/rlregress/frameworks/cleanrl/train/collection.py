@@ -12,7 +12,10 @@ import torch
 
 from rlregress.frameworks.cleanrl.running import ScriptRun
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.train.training import prepare_run, run_prepared
+from rlregress.frameworks.cleanrl.train.training import (
+    prepare_script_and_arguments,
+    run_prepared_script,
+)
 from rlregress.probing.interface import TrainingRequest, Transitions
 
 
@@ -34,14 +37,14 @@ def make_zero_grad_patch(look: Callable[[], None]) -> Any:
     """Return a patch that calls ``look`` whenever the script is about to empty its gradients."""
     original = torch.optim.Optimizer.zero_grad
 
-    def zero_grad(optimizer: Any, *args: Any, **kwargs: Any) -> None:
+    def call_and_empty_gradients(optimizer: Any, *args: Any, **kwargs: Any) -> None:
         look()
         original(optimizer, *args, **kwargs)
 
-    return (torch.optim.Optimizer, "zero_grad", zero_grad)
+    return (torch.optim.Optimizer, "zero_grad", call_and_empty_gradients)
 
 
-def transitions(request: TrainingRequest, environments: int, source: Source) -> Transitions:
+def collect_transitions(request: TrainingRequest, environments: int, source: Source) -> Transitions:
     """Run the script on ``environments`` copies in its ``SyncVectorEnv``.
 
     PPO's script normalises observations and rewards before it stores them; Gymnasium's wrappers
@@ -49,7 +52,7 @@ def transitions(request: TrainingRequest, environments: int, source: Source) -> 
     Their buffer does not say that an episode was truncated.
     """
     read = _collect_rollouts if request.algorithm == "ppo" else _read_replay_buffer
-    return read(request, *prepare_run(request, source, environments))
+    return read(request, *prepare_script_and_arguments(request, source, environments))
 
 
 def _collect_rollouts(
@@ -58,7 +61,7 @@ def _collect_rollouts(
     rollouts: list[Any] = []
     collected: list[ScriptRun] = []
 
-    def copy() -> None:
+    def copy_rollout() -> None:
         if collected:
             run = collected.pop()
             # a row says whether the step before it has ended an episode
@@ -66,12 +69,12 @@ def _collect_rollouts(
             done = ends.numpy().astype(bool)
             rollouts.append((run["obs"].numpy().copy(), run["rewards"].numpy().copy(), done))
 
-    def on_step(run: ScriptRun) -> None:
+    def note_step(run: ScriptRun) -> None:
         collected[:] = [run]
 
     # the script has stored the last step when it first empties its gradients
-    patches = [*NOT_NORMALISED, make_zero_grad_patch(copy)]
-    run_prepared(request, path, arguments, on_step=on_step, patches=patches)
+    patches = [*NOT_NORMALISED, make_zero_grad_patch(copy_rollout)]
+    run_prepared_script(request, path, arguments, on_step=note_step, patches=patches)
     observations, rewards, done = map(np.stack, zip(*rollouts, strict=False))
     return Transitions(observations, None, rewards, done, None)
 
@@ -79,15 +82,15 @@ def _collect_rollouts(
 def _read_replay_buffer(
     request: TrainingRequest, path: Path, arguments: Mapping[str, Any]
 ) -> Transitions:
-    buffer = run_prepared(request, path, arguments)["rb"]
+    buffer = run_prepared_script(request, path, arguments)["rb"]
 
-    def rows(stored: np.ndarray) -> np.ndarray:
+    def read_rows(stored: np.ndarray) -> np.ndarray:
         return stored[: buffer.size()].copy()[:, None]
 
     return Transitions(
-        observations=rows(buffer.observations),
-        next_observations=rows(buffer.next_observations),
-        rewards=rows(buffer.rewards),
+        observations=read_rows(buffer.observations),
+        next_observations=read_rows(buffer.next_observations),
+        rewards=read_rows(buffer.rewards),
         done=None,
-        terminated=rows(buffer.dones).astype(bool),
+        terminated=read_rows(buffer.dones).astype(bool),
     )

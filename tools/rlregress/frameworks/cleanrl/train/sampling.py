@@ -14,9 +14,12 @@ from torch.overrides import TorchFunctionMode
 from rlregress.frameworks.cleanrl.running import ScriptRun
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.train.collection import NOT_NORMALISED, make_zero_grad_patch
-from rlregress.frameworks.cleanrl.train.training import prepare_run, run_prepared
+from rlregress.frameworks.cleanrl.train.training import (
+    prepare_script_and_arguments,
+    run_prepared_script,
+)
 from rlregress.probing.interface import Minibatch, TrainingRequest, TrainingVariant
-from rlregress.probing.samples import as_array, note_samples, note_targets
+from rlregress.probing.samples import copy_to_array, note_compared_targets, note_sampled_minibatches
 
 #: the script's name of a flattened rollout -> the field that its rows are
 _ROLLOUT = {
@@ -29,7 +32,7 @@ _ROLLOUT = {
 }
 
 
-def minibatches(
+def collect_minibatches(
     request: TrainingRequest, environments: int, around: TrainingVariant, source: Source
 ) -> Sequence[Minibatch]:
     """Run the script on ``environments`` copies in its ``SyncVectorEnv``.
@@ -37,9 +40,13 @@ def minibatches(
     As for ``transitions``, observations and rewards of PPO are not normalised. A rollout's values
     are read only by an update that clips values.
     """
-    around.require_supported("CleanRL", "autoreset")
+    around.raise_if_unsupported("CleanRL", "autoreset")
     read = _note_rollout_minibatches if request.algorithm == "ppo" else _note_replay_minibatches
-    return read(request, *prepare_run(request, source, environments), _make_reset_patches(around))
+    return read(
+        request,
+        *prepare_script_and_arguments(request, source, environments),
+        _make_reset_patches(around),
+    )
 
 
 def _make_reset_patches(around: TrainingVariant) -> list[Any]:
@@ -69,31 +76,31 @@ class _Indexing(TorchFunctionMode):
         self._rows: dict[str, np.ndarray] = {}
         self._run: ScriptRun | None = None
 
-    def on_step(self, run: ScriptRun) -> None:
+    def note_step(self, run: ScriptRun) -> None:
         if self._run is None:
-            self._note_policy(run["agent"])
+            self.note_answers_of_policy(run["agent"])
         self._run = run
 
-    def _note_policy(self, agent: Any) -> None:
+    def note_answers_of_policy(self, agent: Any) -> None:
         get_action_and_value = agent.get_action_and_value
 
-        def noted(observations: Any, action: Any = None) -> Any:
+        def act_and_note(observations: Any, action: Any = None) -> Any:
             answer = get_action_and_value(observations, action)
             if action is not None:
-                self._rows["policy_log_probs"] = as_array(answer[1])
+                self._rows["policy_log_probs"] = copy_to_array(answer[1])
             return answer
 
-        agent.get_action_and_value = noted
+        agent.get_action_and_value = act_and_note
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         answer = func(*args, **(kwargs or {}))
         if func is torch.Tensor.__getitem__ and self._run is not None:
             for name, field in _ROLLOUT.items():
                 if name in self._run and self._run[name] is args[0]:
-                    self._rows[field] = as_array(answer)
+                    self._rows[field] = copy_to_array(answer)
         return answer
 
-    def end(self) -> None:
+    def store_minibatch(self) -> None:
         self.read.append(Minibatch(**self._rows))
         self._rows = {}
 
@@ -102,9 +109,9 @@ def _note_rollout_minibatches(
     request: TrainingRequest, path: Path, arguments: Mapping[str, Any], resets: list[Any]
 ) -> Sequence[Minibatch]:
     indexing = _Indexing()
-    patches = [*NOT_NORMALISED, *resets, make_zero_grad_patch(indexing.end)]
+    patches = [*NOT_NORMALISED, *resets, make_zero_grad_patch(indexing.store_minibatch)]
     with indexing:
-        run_prepared(request, path, arguments, on_step=indexing.on_step, patches=patches)
+        run_prepared_script(request, path, arguments, on_step=indexing.note_step, patches=patches)
     return indexing.read
 
 
@@ -113,11 +120,11 @@ def _note_replay_minibatches(
 ) -> Sequence[Minibatch]:
     read: list[Minibatch] = []
 
-    def on_step(run: ScriptRun) -> None:
+    def note_step(run: ScriptRun) -> None:
         buffer = run["rb"]
         if "sample" not in vars(buffer):
-            note_samples(buffer, read)
+            note_sampled_minibatches(buffer, read)
 
-    with note_targets(read):
-        run_prepared(request, path, arguments, on_step=on_step, patches=resets)
+    with note_compared_targets(read):
+        run_prepared_script(request, path, arguments, on_step=note_step, patches=resets)
     return read

@@ -13,12 +13,12 @@ import gymnasium
 import numpy as np
 import torch
 
-from rlregress.frameworks.cleanrl.running import ScriptRun, run_script
+from rlregress.frameworks.cleanrl.running import ScriptRun, run_script_to_end
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.probing.heads import Heads, prepare_heads
+from rlregress.probing.heads import Heads, prepare_heads_of_agent
 from rlregress.probing.interface import Trained, Unsupported
-from rlregress.probing.layers import last_linear_layer
-from rlregress.probing.seeded_training import SeededTraining, as_arrays
+from rlregress.probing.layers import find_last_linear_layer
+from rlregress.probing.seeded_training import SeededTraining, copy_tensors_to_arrays
 
 
 class _Reseeded(gymnasium.Wrapper):
@@ -32,7 +32,7 @@ class _Reseeded(gymnasium.Wrapper):
         return self.env.reset(seed=seed if seed is None else self._seed, options=options)
 
 
-def _make_arguments(request: SeededTraining) -> dict:
+def _make_arguments_of_request(request: SeededTraining) -> dict:
     hyperparameters = request.hyperparameters
     flags = {
         "seed": request.seeds.initialisation,
@@ -60,22 +60,22 @@ def _make_arguments(request: SeededTraining) -> dict:
     return flags
 
 
-def _make_trained(run: ScriptRun) -> Trained:
+def _make_trained_agent(run: ScriptRun) -> Trained:
     names = [name for name in ("q_network", "target_network", "actor", "qf1") if name in run]
 
-    def tensor(observations: np.ndarray) -> torch.Tensor:
+    def convert_to_tensor(observations: np.ndarray) -> torch.Tensor:
         return torch.as_tensor(np.asarray(observations), dtype=torch.float32)
 
-    def policy(observations: np.ndarray) -> np.ndarray:
+    def choose_actions(observations: np.ndarray) -> np.ndarray:
         with torch.no_grad():
-            observation = tensor(observations)
+            observation = convert_to_tensor(observations)
             if "q_network" in run:
                 return run["q_network"](observation).argmax(1).numpy()
             return run["actor"](observation).numpy()
 
-    def value(observations: np.ndarray) -> np.ndarray:
+    def estimate_values(observations: np.ndarray) -> np.ndarray:
         with torch.no_grad():
-            observation = tensor(observations)
+            observation = convert_to_tensor(observations)
             if "q_network" in run:
                 return run["q_network"](observation).amax(1).numpy()
             return run["qf1"](observation, run["actor"](observation)).numpy().reshape(-1)
@@ -83,12 +83,12 @@ def _make_trained(run: ScriptRun) -> Trained:
     parameters = {
         f"{name}.{key}": array
         for name in names
-        for key, array in as_arrays(run[name].state_dict()).items()
+        for key, array in copy_tensors_to_arrays(run[name].state_dict()).items()
     }
-    return Trained(policy, value, parameters, run.steps)
+    return Trained(choose_actions, estimate_values, parameters, run.steps)
 
 
-def _choose_script(request: SeededTraining, images: bool) -> str:
+def _choose_script_of_request(request: SeededTraining, images: bool) -> str:
     if request.algorithm == "ddpg":
         return "ddpg_continuous_action"
     return "dqn_atari" if images else "dqn"
@@ -105,30 +105,30 @@ def train_seeded(request: SeededTraining, source: Source) -> Trained:
             f"the scripts of CleanRL {source.label} were written for gym 0.17; set CLEANRL_HOME to "
             "a checkout of https://github.com/vwxyzjn/cleanrl"
         )
-    seeds, look = request.seeds, request.watch()
+    seeds, look = request.seeds, request.make_step_watcher()
     plain = request.make_env(False)
     images = len(plain.observation_space.shape) == 3
     plain.close()
 
-    def begin(run: ScriptRun) -> None:
+    def seed_at_start(run: ScriptRun) -> None:
         head = run["q_network" if request.algorithm == "dqn" else "actor"]
-        prepare_heads(request, lambda: Heads(last_linear_layer(head)))
+        prepare_heads_of_agent(request, lambda: Heads(find_last_linear_layer(head)))
         random.seed(seeds.exploration)
         torch.default_generator.manual_seed(seeds.exploration)
         np.random.seed(seeds.sampling)
         run["envs"].single_action_space.seed(seeds.exploration)
 
-    run = run_script(
-        source.script(_choose_script(request, images)).path,
-        _make_arguments(request),
+    run = run_script_to_end(
+        source.parse_script(_choose_script_of_request(request, images)).path,
+        _make_arguments_of_request(request),
         make_env=lambda: _Reseeded(request.make_env(images), seeds.environment),
-        on_step=lambda run: look(run.steps, lambda: _make_trained(run)),
-        on_start=begin,
+        on_step=lambda run: look(run.steps, lambda: _make_trained_agent(run)),
+        on_start=seed_at_start,
     )
-    return _make_trained(run)
+    return _make_trained_agent(run)
 
 
-def sources_of_chance(source: Source) -> dict[str, str]:
+def describe_sources_of_chance(source: Source) -> dict[str, str]:
     """Return how each source of chance is drawn, and how the framework lets it be set apart."""
     return {
         "environment": "the environment's own generator; one argument seeds it and all others",

@@ -15,22 +15,22 @@ from torch import nn
 
 from rlregress.errors import UserError
 from rlregress.frameworks.cleanrl import read
-from rlregress.frameworks.cleanrl.running import ScriptRun, run_script
+from rlregress.frameworks.cleanrl.running import ScriptRun, run_script_to_end
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.probing.heads import (
     Heads,
     fix_normal_draws,
     make_deviation_setter,
     make_parameter_setter,
-    prepare_heads,
+    prepare_heads_of_agent,
 )
 from rlregress.probing.hyperparameter_mapping import (
-    convert_exploration_steps,
-    drop_fixed,
-    refuse_hyperparameters,
+    convert_exploration_steps_to_fraction,
+    raise_if_unusable,
+    split_off_fixed_hyperparameters,
 )
 from rlregress.probing.interface import Passing, Policy, Trained, TrainingRequest
-from rlregress.probing.layers import last_linear_layer
+from rlregress.probing.layers import find_last_linear_layer
 
 #: what no argument sets: (algorithm, hyperparameter) -> value
 _FIXED = {
@@ -57,7 +57,7 @@ _FIXED = {
 }
 
 
-def find_script(algorithm: str, source: Source) -> Any:
+def find_script_of_algorithm(algorithm: str, source: Source) -> Any:
     """Return the script of an algorithm, if it can be trained.
 
     Raises:
@@ -69,14 +69,14 @@ def find_script(algorithm: str, source: Source) -> Any:
             "expected scripts for gymnasium; set CLEANRL_HOME to a checkout of "
             "https://github.com/vwxyzjn/cleanrl (details of this version can still be probed)"
         )
-    return source.script(read.name_script(algorithm))
+    return source.parse_script(read.name_script(algorithm))
 
 
-def make_arguments(
+def make_arguments_of_hyperparameters(
     algorithm: str, hyperparameters: Mapping[str, Any], source: Source, environments: int = 1
 ) -> dict[str, Any]:
     """Return the arguments of the script; UserError for settings that it lacks."""
-    settings, reasons = drop_fixed(_FIXED, algorithm, hyperparameters)
+    settings, reasons = split_off_fixed_hyperparameters(_FIXED, algorithm, hyperparameters)
     own_flags: dict[str, Any] = {}
     if algorithm == "ppo":
         own_flags.update(
@@ -87,14 +87,14 @@ def make_arguments(
             # the script always clips: by infinity it multiplies gradients by one
             settings["max_gradient_norm"] = math.inf
     if algorithm == "sac":
-        _check_temperature(reasons, settings)
+        _check_temperature_settings(reasons, settings)
     if algorithm in ("td3", "ddpg") and "exploration_noise" in settings:
         settings["exploration_noise"] = settings["exploration_noise"] or 0.0
-    flags = read.parameter_names(source)[algorithm, "script"]
+    flags = read.list_parameter_names(source)[algorithm, "script"]
     unknown = sorted(set(settings) - set(flags))
     if unknown:
         reasons.append(f"it has no {', '.join(unknown)}")
-    refuse_hyperparameters(f"CleanRL's {read.name_script(algorithm)}.py", reasons)
+    raise_if_unusable(f"CleanRL's {read.name_script(algorithm)}.py", reasons)
     own_flags.update({flags[name]: value for name, value in settings.items()})
     return own_flags
 
@@ -123,7 +123,7 @@ def _convert_value_clipping(reasons: list[str], settings: dict[str, Any]) -> dic
     return {"clip_vloss": clip is not None}
 
 
-def _check_temperature(reasons: list[str], settings: Mapping[str, Any]) -> None:
+def _check_temperature_settings(reasons: list[str], settings: Mapping[str, Any]) -> None:
     critics, temperature = settings["critic_learning_rate"], settings["temperature_learning_rate"]
     if temperature != critics:
         reasons.append(
@@ -148,7 +148,7 @@ def count_whole_steps(request: TrainingRequest, environments: int = 1) -> int:
 # -- what has been learned ---------------------------------------------------------------------
 
 
-def list_wrappers(environment: Any) -> list[Any]:
+def list_wrappers_of_environment(environment: Any) -> list[Any]:
     """Return the wrappers that the script has put around an environment, the innermost first."""
     layers = []
     while isinstance(environment, gymnasium.Wrapper):
@@ -157,7 +157,7 @@ def list_wrappers(environment: Any) -> list[Any]:
     return layers[::-1]
 
 
-def _make_normaliser(wrapper: Any) -> Callable[[np.ndarray], np.ndarray]:
+def _make_normalising_function(wrapper: Any) -> Callable[[np.ndarray], np.ndarray]:
     # copies: the training goes on with the wrapper's own
     mean, variance = copy.deepcopy((wrapper.obs_rms.mean, wrapper.obs_rms.var))
     return lambda observation: (observation - mean) / np.sqrt(variance + wrapper.epsilon)
@@ -169,13 +169,13 @@ def make_observation_map(environment: Any) -> Callable[[np.ndarray], torch.Tenso
     The script's own wrappers, in their order, with the statistics as they are now.
     """
     steps: list[Callable[[Any], Any]] = []
-    for wrapper in list_wrappers(environment):
+    for wrapper in list_wrappers_of_environment(environment):
         if isinstance(wrapper, gymnasium.wrappers.NormalizeObservation):
-            steps.append(_make_normaliser(wrapper))
+            steps.append(_make_normalising_function(wrapper))
         elif isinstance(wrapper, gymnasium.ObservationWrapper):
             steps.append(wrapper.observation)
 
-    def observe(observations: np.ndarray) -> torch.Tensor:
+    def convert_observations(observations: np.ndarray) -> torch.Tensor:
         rows = []
         for observation in observations:
             for step in steps:
@@ -183,14 +183,18 @@ def make_observation_map(environment: Any) -> Callable[[np.ndarray], torch.Tenso
             rows.append(observation)
         return torch.as_tensor(np.stack(rows), dtype=torch.float32)
 
-    return observe
+    return convert_observations
 
 
 def _make_action_map(environment: Any) -> Callable[[np.ndarray], np.ndarray]:
     """Return a function: actions of the script's network -> actions of the bare environment."""
-    changes = [w for w in list_wrappers(environment) if isinstance(w, gymnasium.ActionWrapper)]
+    changes = [
+        w
+        for w in list_wrappers_of_environment(environment)
+        if isinstance(w, gymnasium.ActionWrapper)
+    ]
 
-    def act(actions: np.ndarray) -> np.ndarray:
+    def convert_actions(actions: np.ndarray) -> np.ndarray:
         rows = []
         for action in actions:
             for wrapper in reversed(changes):
@@ -198,7 +202,7 @@ def _make_action_map(environment: Any) -> Callable[[np.ndarray], np.ndarray]:
             rows.append(action)
         return np.stack(rows)
 
-    return act
+    return convert_actions
 
 
 def _make_deterministic_policy(run: ScriptRun) -> Callable[[torch.Tensor], torch.Tensor]:
@@ -210,15 +214,15 @@ def _make_deterministic_policy(run: ScriptRun) -> Callable[[torch.Tensor], torch
     if not hasattr(actor, "get_action"):
         return actor
 
-    def mean(observations: torch.Tensor) -> torch.Tensor:
+    def compute_mean_actions(observations: torch.Tensor) -> torch.Tensor:
         # the method also draws an action: the training must not miss those numbers
         with torch.random.fork_rng(devices=[]):
             return actor.get_action(observations)[2]
 
-    return mean
+    return compute_mean_actions
 
 
-def make_policy(run: ScriptRun) -> Policy:
+def make_policy_function(run: ScriptRun) -> Policy:
     """Return the deterministic policy, with the observation statistics of this moment."""
     environment = run["envs"].envs[0]
     observe, act, network = (
@@ -227,17 +231,17 @@ def make_policy(run: ScriptRun) -> Policy:
         _make_deterministic_policy(run),
     )
 
-    def policy(observations: np.ndarray) -> np.ndarray:
+    def choose_actions(observations: np.ndarray) -> np.ndarray:
         with torch.no_grad():
             return act(network(observe(observations)).numpy())
 
-    return policy
+    return choose_actions
 
 
 def _read_reward_unit(environment: Any) -> float:
     """Return the number that the script divides rewards by."""
     unit = 1.0
-    for wrapper in list_wrappers(environment):
+    for wrapper in list_wrappers_of_environment(environment):
         if isinstance(wrapper, gymnasium.wrappers.NormalizeReward):
             unit *= float(np.sqrt(wrapper.return_rms.var + wrapper.epsilon))
     return unit
@@ -252,7 +256,7 @@ def _make_value_function(run: ScriptRun) -> Callable[[np.ndarray], np.ndarray]:
         _read_reward_unit(environment),
     )
 
-    def value(observations: np.ndarray) -> np.ndarray:
+    def estimate_values(observations: np.ndarray) -> np.ndarray:
         with torch.no_grad():
             observation = observe(observations)
             if "agent" in run:
@@ -265,13 +269,13 @@ def _make_value_function(run: ScriptRun) -> Callable[[np.ndarray], np.ndarray]:
                 values = torch.stack([critic(observation, actions) for critic in critics]).amin(0)
             return values.numpy().reshape(-1) * unit
 
-    return value
+    return estimate_values
 
 
-def _make_draw(run: ScriptRun) -> Callable[[np.ndarray, np.ndarray], Any]:
+def _make_drawing_function(run: ScriptRun) -> Callable[[np.ndarray, np.ndarray], Any]:
     observe = make_observation_map(run["envs"].envs[0])
 
-    def drawn(observations: np.ndarray, numbers: np.ndarray) -> Any:
+    def draw_actions(observations: np.ndarray, numbers: np.ndarray) -> Any:
         tensor = observe(observations)
         with fix_normal_draws(numbers):
             if "agent" in run:
@@ -282,7 +286,7 @@ def _make_draw(run: ScriptRun) -> Callable[[np.ndarray, np.ndarray], Any]:
             actions, log_probs, _ = run["actor"].get_action(tensor)
             return actions, log_probs.reshape(-1)
 
-    return drawn
+    return draw_actions
 
 
 #: what the scripts call it in their scalars -> diagnostic
@@ -293,7 +297,7 @@ _SCALARS = {
 }
 
 
-def _read_diagnostics(run: ScriptRun) -> dict[str, list[float]]:
+def _read_diagnostics_of_run(run: ScriptRun) -> dict[str, list[float]]:
     diagnostics: dict[str, list[float]] = {}
     for tag, value, _ in run.scalars:
         if tag in _SCALARS:
@@ -301,7 +305,7 @@ def _read_diagnostics(run: ScriptRun) -> dict[str, list[float]]:
     return diagnostics
 
 
-def _read_parameters(run: ScriptRun) -> dict[str, np.ndarray]:
+def _read_parameters_of_run(run: ScriptRun) -> dict[str, np.ndarray]:
     """Return everything in the script's networks, and the leaves beside them that it trains."""
     tensors: dict[str, torch.Tensor] = {}
     inside = set()
@@ -319,14 +323,14 @@ def _read_parameters(run: ScriptRun) -> dict[str, np.ndarray]:
 def _make_step_hook(request: TrainingRequest) -> Callable[[ScriptRun], None]:
     passing = Passing(request.checkpoints)
 
-    def on_step(run: ScriptRun) -> None:
-        if passing.has_passed(run.steps):
-            request.on_checkpoint(run.steps, make_policy(run))
+    def call_at_checkpoints(run: ScriptRun) -> None:
+        if passing.has_passed_any(run.steps):
+            request.on_checkpoint(run.steps, make_policy_function(run))
 
-    return on_step
+    return call_at_checkpoints
 
 
-def _inverse_of_tanh(deviation: torch.Tensor) -> torch.Tensor:
+def _invert_deviation_by_tanh(deviation: torch.Tensor) -> torch.Tensor:
     """Return the output of SAC's actor for a deviation: its logarithm is in (-5, 2), by a tanh."""
     return torch.atanh((deviation.log() + 5.0) / 3.5 - 1.0)
 
@@ -335,30 +339,32 @@ def _inverse_of_tanh(deviation: torch.Tensor) -> torch.Tensor:
 _ACTION_VALUES = ("q_network", "target_network", "qf1", "qf2", "qf1_target", "qf2_target")
 
 
-def find_heads(run: ScriptRun) -> Heads:
+def find_output_layers(run: ScriptRun) -> Heads:
     """Return the output layers of a script's networks."""
     if "agent" in run:
         agent = run["agent"]
         deviation = make_parameter_setter(agent.actor_logstd, torch.log)
         return Heads(agent.actor_mean[-1], deviation, [agent.critic[-1]])
-    values = [last_linear_layer(run[name]) for name in _ACTION_VALUES if name in run]
+    values = [find_last_linear_layer(run[name]) for name in _ACTION_VALUES if name in run]
     if "q_network" in run:
-        return Heads(last_linear_layer(run["q_network"]), values=values)
+        return Heads(find_last_linear_layer(run["q_network"]), values=values)
     actor = run["actor"]
     if not hasattr(actor, "fc_logstd"):
         return Heads(actor.fc_mu, values=values)
-    deviation = make_deviation_setter(actor.fc_logstd, slice(None), _inverse_of_tanh)
+    deviation = make_deviation_setter(actor.fc_logstd, slice(None), _invert_deviation_by_tanh)
     return Heads(actor.fc_mean, deviation, values)
 
 
-def prepare_run(
+def prepare_script_and_arguments(
     request: TrainingRequest, source: Source, environments: int = 1
 ) -> tuple[Any, dict[str, Any]]:
     """Return (path of the script, its arguments)."""
-    path = find_script(request.algorithm, source).path
+    path = find_script_of_algorithm(request.algorithm, source).path
     steps = count_whole_steps(request, environments)
-    hyperparameters = convert_exploration_steps(request.hyperparameters, steps)
-    arguments = make_arguments(request.algorithm, hyperparameters, source, environments)
+    hyperparameters = convert_exploration_steps_to_fraction(request.hyperparameters, steps)
+    arguments = make_arguments_of_hyperparameters(
+        request.algorithm, hyperparameters, source, environments
+    )
     arguments.update(seed=request.seed, total_timesteps=steps)
     if environments > 1:
         # not every script has this argument, nor takes any other number than 1
@@ -366,15 +372,15 @@ def prepare_run(
     return path, arguments
 
 
-def run_prepared(
+def run_prepared_script(
     request: TrainingRequest, path: Path, arguments: Mapping[str, Any], **options: Any
 ) -> ScriptRun:
     """Run a script from the networks that a request wants; ``options`` are of ``run_script``."""
-    return run_script(
+    return run_script_to_end(
         path,
         arguments,
         make_env=request.make_env,
-        on_start=lambda run: prepare_heads(request, lambda: find_heads(run)),
+        on_start=lambda run: prepare_heads_of_agent(request, lambda: find_output_layers(run)),
         # what a checkpoint disturbs must show
         guard_random=False,
         **options,
@@ -386,12 +392,14 @@ def train(request: TrainingRequest, source: Source) -> Trained:
 
     Checkpoints come after a step of the environment, before the script has stored it.
     """
-    run = run_prepared(request, *prepare_run(request, source), on_step=_make_step_hook(request))
+    run = run_prepared_script(
+        request, *prepare_script_and_arguments(request, source), on_step=_make_step_hook(request)
+    )
     return Trained(
-        make_policy(run),
+        make_policy_function(run),
         _make_value_function(run),
-        _read_parameters(run),
+        _read_parameters_of_run(run),
         run.steps,
-        _read_diagnostics(run),
-        _make_draw(run),
+        _read_diagnostics_of_run(run),
+        _make_drawing_function(run),
     )

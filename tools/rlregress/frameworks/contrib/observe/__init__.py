@@ -16,22 +16,24 @@ _ACTOR_CRITICS = "of its classes that learn from rollouts this is not probed yet
 _OF_SB3 = "is the code of Stable-Baselines3, and checked there"
 
 
-def _expand_to_scopes(family: Any, detail_id: str, probe_or_scopes: Any) -> Mapping[str, Probe]:
+def _expand_probe_to_scopes(
+    family: Any, detail_id: str, probe_or_scopes: Any
+) -> Mapping[str, Probe]:
     """Return scope -> probe from one probe, scopes with their probes, or names of classes."""
     if isinstance(probe_or_scopes, tuple):
-        return {name: family.probe_of(detail_id, name) for name in probe_or_scopes}
+        return {name: family.make_probe_of_class(detail_id, name) for name in probe_or_scopes}
     if isinstance(probe_or_scopes, Mapping):
         return probe_or_scopes
     return {"library": probe_or_scopes}
 
 
-def probes() -> Mapping[tuple[str, str], Probe]:
+def list_probes() -> Mapping[tuple[str, str], Probe]:
     """Return (detail id, scope) -> probe."""
     return {
         (detail, scope): probe
-        for family in families.load_all(__name__)
+        for family in families.import_families(__name__)
         for detail, of_detail in family.PROBES.items()
-        for scope, probe in _expand_to_scopes(family, detail, of_detail).items()
+        for scope, probe in _expand_probe_to_scopes(family, detail, of_detail).items()
     }
 
 

@@ -17,7 +17,7 @@ from rlregress.probing.scripted import Scripted
 _NONE = 1e-4
 
 
-def _coefficients(inputs: Inputs, learning_rate: float = 1.0) -> np.ndarray:
+def _measure_steps_along_directions(inputs: Inputs, learning_rate: float = 1.0) -> np.ndarray:
     """Return how far one update goes along each direction, [directions]."""
     count = len(inputs["plus"])
     agent = ARS(
@@ -33,12 +33,12 @@ def _coefficients(inputs: Inputs, learning_rate: float = 1.0) -> np.ndarray:
     )
     evaluated: list[torch.Tensor] = []
 
-    def returns(candidates: torch.Tensor, *arguments: Any) -> torch.Tensor:
+    def return_given_returns(candidates: torch.Tensor, *arguments: Any) -> torch.Tensor:
         evaluated.append(candidates)
         agent.num_timesteps += 1
         return torch.tensor(np.concatenate([inputs["plus"], inputs["minus"]]), dtype=torch.float32)
 
-    with mock.patch.object(agent, "evaluate_candidates", returns):
+    with mock.patch.object(agent, "evaluate_candidates", return_given_returns):
         agent.learn(1, log_interval=None)
     # the first policy is zero
     directions = evaluated[0][:count].numpy().astype(np.float64)
@@ -46,15 +46,18 @@ def _coefficients(inputs: Inputs, learning_rate: float = 1.0) -> np.ndarray:
     return np.linalg.lstsq(directions.T, change, rcond=None)[0]
 
 
-def _directions(inputs: Inputs) -> np.ndarray:
-    sizes = np.abs(_coefficients(inputs))
+def _measure_used_directions(inputs: Inputs) -> np.ndarray:
+    sizes = np.abs(_measure_steps_along_directions(inputs))
     return (sizes > _NONE * sizes.max()).astype(np.float64)
 
 
-def _step(inputs: Inputs) -> np.ndarray:
-    coefficients = _coefficients(inputs, float(inputs["learning_rate"]))
+def _measure_step_factor(inputs: Inputs) -> np.ndarray:
+    coefficients = _measure_steps_along_directions(inputs, float(inputs["learning_rate"]))
     largest = int(np.argmax(np.abs(coefficients)))
     return np.array([coefficients[largest] / (inputs["plus"] - inputs["minus"])[largest]])
 
 
-PROBES: Mapping[str, Probe] = {"ars.directions": _directions, "ars.step": _step}
+PROBES: Mapping[str, Probe] = {
+    "ars.directions": _measure_used_directions,
+    "ars.step": _measure_step_factor,
+}

@@ -13,10 +13,10 @@ from sb3_contrib.common.torch_layers import BatchRenorm1d
 
 from rlregress.frameworks.sb3.observe.drivers import constant_agents
 from rlregress.frameworks.sb3.observe.drivers.twins import Driver
-from rlregress.measurements.twin_details import loop
+from rlregress.measurements.twin_details import make_loop_settings
 from rlregress.probing import watched_updates
 from rlregress.probing.interface import Inputs, Probe
-from rlregress.probing.layers import last_linear_layer, linear_layers
+from rlregress.probing.layers import find_last_linear_layer, list_linear_layers
 from rlregress.probing.scripted import Scripted
 
 #: a warm-up is looked for among so many updates
@@ -25,8 +25,8 @@ _LONGEST = 2**21
 _Pass = tuple[np.ndarray, np.ndarray]
 
 
-def _agent(environment: Any = None, **arguments: Any) -> Any:
-    return constant_agents.make_off_policy(
+def _make_agent(environment: Any = None, **arguments: Any) -> Any:
+    return constant_agents.make_off_policy_agent(
         CrossQ,
         environment or Scripted(),
         learning_rate=constant_agents.FROZEN,
@@ -35,7 +35,7 @@ def _agent(environment: Any = None, **arguments: Any) -> Any:
     )
 
 
-def _transitions(agent: Any, observations: Any, next_observation: float) -> None:
+def _add_transitions(agent: Any, observations: Any, next_observation: float) -> None:
     buffer = agent.replay_buffer
     following = np.full((1, 1), next_observation, dtype=np.float32)
     for number in observations:
@@ -44,19 +44,19 @@ def _transitions(agent: Any, observations: Any, next_observation: float) -> None
         buffer.add(observation, following, action, flags, flags, [{}])
 
 
-def _normalisations(network: torch.nn.Module) -> list[Any]:
+def _list_normalisations(network: torch.nn.Module) -> list[Any]:
     return [layer for layer in network.modules() if isinstance(layer, BatchRenorm1d)]
 
 
-def _critic_layers(agent: Any) -> Any:
-    return _normalisations(agent.critic.q_networks[0])[0]
+def _get_critic_layers(agent: Any) -> Any:
+    return _list_normalisations(agent.critic.q_networks[0])[0]
 
 
-def _policy_layers(agent: Any) -> Any:
-    return _normalisations(agent.actor)[0]
+def _get_policy_layers(agent: Any) -> Any:
+    return _list_normalisations(agent.actor)[0]
 
 
-def _remember(layer: Any, inputs: Inputs) -> None:
+def _note_input_of_layer(layer: Any, inputs: Inputs) -> None:
     with torch.no_grad():
         layer.ra_mean.fill_(float(inputs["mean"]))
         layer.ra_var.fill_(float(inputs["variance"]))
@@ -77,7 +77,7 @@ def _record_passes(layer: Any) -> Iterator[list[_Pass]]:
         handle.remove()
 
 
-def _outputs_for(passes: list[_Pass], number: float) -> float:
+def _find_output_for_number(passes: list[_Pass], number: float) -> float:
     """Return the output for an observation in the one pass that holds it."""
     outputs_found = [outputs[inputs == np.float32(number)] for inputs, outputs in passes]
     rows = [float(outputs.mean()) for outputs in outputs_found if len(outputs)]
@@ -86,32 +86,32 @@ def _outputs_for(passes: list[_Pass], number: float) -> float:
     return rows[0]
 
 
-def _batch(inputs: Inputs) -> np.ndarray:
+def _measure_batch(inputs: Inputs) -> np.ndarray:
     size = int(inputs["batch_size"])
-    agent = _agent(buffer_size=size)
-    _transitions(agent, [inputs["current"]] * size, inputs["next"])
-    with _record_passes(_critic_layers(agent)) as passes:
+    agent = _make_agent(buffer_size=size)
+    _add_transitions(agent, [inputs["current"]] * size, inputs["next"])
+    with _record_passes(_get_critic_layers(agent)) as passes:
         agent.train(gradient_steps=1, batch_size=size)
-    return np.array([_outputs_for(passes, inputs[name]) for name in ("current", "next")])
+    return np.array([_find_output_for_number(passes, inputs[name]) for name in ("current", "next")])
 
 
-def _target(inputs: Inputs) -> np.ndarray:
+def _measure_target(inputs: Inputs) -> np.ndarray:
     size, discount = int(inputs["batch_size"]), float(inputs["discount"])
-    agent = _agent(gamma=discount, ent_coef=0.0, buffer_size=size)
+    agent = _make_agent(gamma=discount, ent_coef=0.0, buffer_size=size)
     critics = [module for module in agent.policy.modules() if hasattr(module, "q_networks")]
     for critic, number in [
         *((number_of_critic, "before") for number_of_critic in critics),
         (agent.critic, "value"),
     ]:
         constant_agents.make_critics_constant(critic, [inputs[number]] * len(critic.q_networks))
-    constant_agents.add_transitions(agent, size, reward=float(inputs["reward"]))
+    constant_agents.add_equal_transitions(agent, size, reward=float(inputs["reward"]))
     gradients: list[float] = []
 
-    def note_gradient() -> None:
-        layers: list[Any] = [last_linear_layer(network) for network in agent.critic.q_networks]
+    def note_gradient_at_step() -> None:
+        layers: list[Any] = [find_last_linear_layer(network) for network in agent.critic.q_networks]
         gradients.append(float(np.mean([float(layer.bias.grad) for layer in layers])))
 
-    with watched_updates.call_before_steps(agent.critic.optimizer, note_gradient):
+    with watched_updates.call_before_steps(agent.critic.optimizer, note_gradient_at_step):
         target = watched_updates.run_and_find_target(
             lambda: agent.train(gradient_steps=1, batch_size=size)
         )
@@ -124,7 +124,7 @@ def _target(inputs: Inputs) -> np.ndarray:
     )
 
 
-def _normalised(layer: Any, numbers: np.ndarray, updates: int) -> np.ndarray:
+def _normalise_after_updates(layer: Any, numbers: np.ndarray, updates: int) -> np.ndarray:
     """Return a layer's output in training after updates, with running statistics 0 and 1."""
     with torch.no_grad():
         layer.ra_mean.fill_(0.0)
@@ -134,112 +134,118 @@ def _normalised(layer: Any, numbers: np.ndarray, updates: int) -> np.ndarray:
         return layer(rows)[:, 0].double().numpy()
 
 
-def _renormalisation(inputs: Inputs) -> np.ndarray:
-    agent, far = _agent(), float(inputs["far"])
+def _measure_renormalisation(inputs: Inputs) -> np.ndarray:
+    agent, far = _make_agent(), float(inputs["far"])
     agent.policy.set_training_mode(True)
-    layer = _critic_layers(agent)
+    layer = _get_critic_layers(agent)
     numbers = np.linspace(-1.0, 1.0, int(inputs["batch_size"]))
     numbers /= numbers.std(ddof=1)
     first, end = 0, _LONGEST
     while first < end:
         middle = (first + end) // 2
         # statistics of the batch alone leave nothing of its mean
-        renormalised = abs(_normalised(layer, numbers + far, middle).mean()) > 1.0
+        renormalised = abs(_normalise_after_updates(layer, numbers + far, middle).mean()) > 1.0
         first, end = (first, middle) if renormalised else (middle + 1, end)
     other_rows = (numbers * far, numbers * float(inputs["deviation"]) + far)
-    wide, shifted = (_normalised(layer, n, _LONGEST) for n in other_rows)
+    wide, shifted = (_normalise_after_updates(layer, n, _LONGEST) for n in other_rows)
     return np.array([wide.std(ddof=1), shifted.mean(), first])
 
 
-def _running_statistics(inputs: Inputs) -> np.ndarray:
-    agent = _agent()
+def _measure_running_statistics(inputs: Inputs) -> np.ndarray:
+    agent = _make_agent()
     agent.policy.set_training_mode(True)
     away = np.resize([1.0, -1.0], int(inputs["batch_size"])) * float(inputs["away"])
     statistics: list[float] = []
-    for layer in (_critic_layers(agent), _policy_layers(agent)):
-        _normalised(layer, away + float(inputs["batch_mean"]), updates=0)
+    for layer in (_get_critic_layers(agent), _get_policy_layers(agent)):
+        _normalise_after_updates(layer, away + float(inputs["batch_mean"]), updates=0)
         statistics += [float(layer.ra_mean[0]), float(layer.ra_var[0])]
     return np.array(statistics)
 
 
-def _acting(inputs: Inputs) -> np.ndarray:
+def _measure_acting(inputs: Inputs) -> np.ndarray:
     size = int(inputs["batch_size"])
     environment = Scripted(observations=inputs["current"], next_observations=inputs["current"])
-    agent = _agent(environment, gradient_steps=0, buffer_size=size)
-    _transitions(agent, [inputs["current"]] * size, inputs["next"])
+    agent = _make_agent(environment, gradient_steps=0, buffer_size=size)
+    _add_transitions(agent, [inputs["current"]] * size, inputs["next"])
     for _ in range(3):
         agent.train(gradient_steps=1, batch_size=size)
-    layer = _policy_layers(agent)
-    _remember(layer, inputs)
+    layer = _get_policy_layers(agent)
+    _note_input_of_layer(layer, inputs)
     acting = []
     expected = np.full(1, inputs["current"], dtype=np.float32)
     for act in (lambda: agent.learn(1), lambda: agent.predict(expected, deterministic=True)):
         with _record_passes(layer) as passes:
             act()
-        acting.append(_outputs_for(passes, inputs["current"]))
+        acting.append(_find_output_for_number(passes, inputs["current"]))
     has_moved = float(layer.ra_mean[0]) != float(inputs["mean"])
     return np.array([*acting, has_moved], dtype=np.float64)
 
 
-def _policy_statistics(inputs: Inputs) -> np.ndarray:
+def _measure_policy_statistics(inputs: Inputs) -> np.ndarray:
     size = int(inputs["batch_size"])
-    agent = _agent(policy_delay=1, buffer_size=size)
+    agent = _make_agent(policy_delay=1, buffer_size=size)
     halves = [inputs["current"], inputs["other"]] * (size // 2)
-    _transitions(agent, halves, inputs["next"])
+    _add_transitions(agent, halves, inputs["next"])
     rows = agent.replay_buffer._get_samples(np.arange(size))
     agent.replay_buffer.sample = lambda *_, **__: rows
-    critic = _critic_layers(agent)
+    critic = _get_critic_layers(agent)
     stepped: list[int] = []
 
-    def learnt() -> None:
+    def note_statistics_after_update() -> None:
         # the loss of the critics has moved them
-        _remember(critic, inputs)
+        _note_input_of_layer(critic, inputs)
         stepped.append(len(passed))
 
-    _remember(_policy_layers(agent), inputs)
-    noting = watched_updates.call_before_steps(agent.critic.optimizer, learnt)
-    with _record_passes(_policy_layers(agent)) as policy, _record_passes(critic) as passed, noting:
+    _note_input_of_layer(_get_policy_layers(agent), inputs)
+    noting = watched_updates.call_before_steps(agent.critic.optimizer, note_statistics_after_update)
+    with (
+        _record_passes(_get_policy_layers(agent)) as policy,
+        _record_passes(critic) as passed,
+        noting,
+    ):
         agent.train(gradient_steps=1, batch_size=size)
     passes = [policy, policy, passed[stepped[0] :]]
     names = ("next", "other", "other")
     return np.array(
         [
-            _outputs_for(passes_of_policy, inputs[name])
+            _find_output_for_number(passes_of_policy, inputs[name])
             for passes_of_policy, name in zip(passes, names, strict=False)
         ]
     )
 
 
-def _policy_and_temperature_delay(inputs: Inputs) -> np.ndarray:
-    journal = Driver(CrossQ, loop(inputs)).run()
-    critics, *counts = (journal.count(part) for part in ("critic", "actor", "temperature"))
+def _measure_policy_and_temperature_delay(inputs: Inputs) -> np.ndarray:
+    journal = Driver(CrossQ, make_loop_settings(inputs)).run_loop()
+    critics, *counts = (journal.count_updates(part) for part in ("critic", "actor", "temperature"))
     return np.array([critics / count for count in counts])
 
 
-def _adam_beta1(inputs: Inputs) -> np.ndarray:
+def _measure_adam_beta1(inputs: Inputs) -> np.ndarray:
     del inputs
-    optimizers = constant_agents.list_optimizers(_agent())
+    optimizers = constant_agents.list_optimizers(_make_agent())
     return np.array([optimizer.param_groups[0]["betas"][0] for optimizer in optimizers.values()])
 
 
-def _networks(inputs: Inputs) -> np.ndarray:
+def _measure_networks(inputs: Inputs) -> np.ndarray:
     del inputs
     agent = constant_agents.make_agent(CrossQ, Scripted(), buffer_size=8)
     networks = [agent.actor.latent_pi, agent.critic.q_networks[0]]
-    widths = [layer.out_features for network in networks for layer in linear_layers(network)[:2]]
+    widths = [
+        layer.out_features for network in networks for layer in list_linear_layers(network)[:2]
+    ]
     return np.array(
-        [*widths, *(len(_normalisations(network)) for network in networks)], dtype=float
+        [*widths, *(len(_list_normalisations(network)) for network in networks)], dtype=float
     )
 
 
 PROBES: Mapping[str, Probe] = {
-    "crossq.critic.batch": _batch,
-    "crossq.target": _target,
-    "crossq.renormalisation": _renormalisation,
-    "crossq.running_statistics": _running_statistics,
-    "crossq.acting": _acting,
-    "crossq.policy.statistics": _policy_statistics,
-    "crossq.policy_delay": _policy_and_temperature_delay,
-    "crossq.adam.beta1": _adam_beta1,
-    "crossq.networks": _networks,
+    "crossq.critic.batch": _measure_batch,
+    "crossq.target": _measure_target,
+    "crossq.renormalisation": _measure_renormalisation,
+    "crossq.running_statistics": _measure_running_statistics,
+    "crossq.acting": _measure_acting,
+    "crossq.policy.statistics": _measure_policy_statistics,
+    "crossq.policy_delay": _measure_policy_and_temperature_delay,
+    "crossq.adam.beta1": _measure_adam_beta1,
+    "crossq.networks": _measure_networks,
 }

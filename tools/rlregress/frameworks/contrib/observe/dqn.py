@@ -19,6 +19,6 @@ PROBES: Mapping[str, Probe] = {
     **{
         id: partial(measure, Driver) for id, measure in dqn.MEASUREMENTS.items() if id not in ABSENT
     },
-    "target.hard_update_period": partial(dqn.hard_update_period, Driver),
-    "dqn.exploration.draw": partial(traps.exploration_draw, QRDQN),
+    "target.hard_update_period": partial(dqn.measure_hard_update_period, Driver),
+    "dqn.exploration.draw": partial(traps.measure_exploration_draw, QRDQN),
 }

@@ -16,29 +16,29 @@ from rlregress.frameworks.sb3 import gyms
 from rlregress.frameworks.sb3.observe.drivers import constant_agents
 from rlregress.probing import watched_updates
 from rlregress.probing.interface import Inputs, Probe
-from rlregress.probing.layers import make_constant
+from rlregress.probing.layers import make_output_constant
 
 _ROWS = 64
 #: beyond what rounding leaves of a gradient that is none
 _NONE = 1e-4
 
 
-def _agent(logits: Sequence[float], allowed: Sequence[float]) -> Any:
+def _make_agent(logits: Sequence[float], allowed: Sequence[float]) -> Any:
     agent = constant_agents.make_agent(
         MaskablePPO, Masked(allowed), n_steps=_ROWS, batch_size=_ROWS, n_epochs=1
     )
-    make_constant(agent.policy.action_net, logits)
+    make_output_constant(agent.policy.action_net, logits)
     return agent
 
 
-def _masked_distribution(inputs: Inputs) -> Any:
-    return _agent(inputs["logits"], inputs["allowed"])
+def _make_masked_distribution(inputs: Inputs) -> Any:
+    return _make_agent(inputs["logits"], inputs["allowed"])
 
 
-def _probabilities(inputs: Inputs) -> np.ndarray:
+def _measure_probabilities(inputs: Inputs) -> np.ndarray:
     mask = inputs["allowed"].astype(bool)
     with torch.no_grad():
-        law = _masked_distribution(inputs).policy.get_distribution(
+        law = _make_masked_distribution(inputs).policy.get_distribution(
             torch.zeros(1, 1), action_masks=mask
         )
     logits = torch.as_tensor(np.tile(inputs["logits"], 2)[None])
@@ -51,24 +51,24 @@ def _probabilities(inputs: Inputs) -> np.ndarray:
     return np.concatenate(probabilities).astype(np.float64)
 
 
-def _entropy(inputs: Inputs) -> np.ndarray:
+def _measure_entropy(inputs: Inputs) -> np.ndarray:
     mask = torch.as_tensor(inputs["allowed"][None] > 0.0)
     first = torch.zeros(1, dtype=torch.long)
     with torch.no_grad():
-        _, _, entropy = _masked_distribution(inputs).policy.evaluate_actions(
+        _, _, entropy = _make_masked_distribution(inputs).policy.evaluate_actions(
             torch.zeros(1, 1), first, mask
         )
     return entropy.numpy().astype(np.float64)
 
 
-def _update(inputs: Inputs) -> np.ndarray:
-    agent = _agent([0.0, 0.0, inputs["logit"]], [1.0, 1.0, 0.0])
+def _measure_update(inputs: Inputs) -> np.ndarray:
+    agent = _make_agent([0.0, 0.0, inputs["logit"]], [1.0, 1.0, 0.0])
     gradients: list[float] = []
 
-    def note_gradient() -> None:
+    def note_gradient_at_step() -> None:
         gradients.append(float(agent.policy.action_net.bias.grad[2]))
 
-    with watched_updates.call_before_steps(agent.policy.optimizer, note_gradient):
+    with watched_updates.call_before_steps(agent.policy.optimizer, note_gradient_at_step):
         agent.learn(_ROWS)
     is_chosen = bool(np.any(agent.rollout_buffer.actions == 2))
     return np.array(
@@ -76,8 +76,8 @@ def _update(inputs: Inputs) -> np.ndarray:
     )
 
 
-def _predict(inputs: Inputs) -> np.ndarray:
-    agent = _masked_distribution(inputs)
+def _measure_predict(inputs: Inputs) -> np.ndarray:
+    agent = _make_masked_distribution(inputs)
     observation, mask = np.zeros(1, dtype=np.float32), inputs["allowed"].astype(bool)
     actions = [
         float(agent.predict(observation, deterministic=True, **options)[0])
@@ -89,8 +89,8 @@ def _predict(inputs: Inputs) -> np.ndarray:
 
 
 PROBES: Mapping[str, Probe] = {
-    "maskable.probabilities": _probabilities,
-    "maskable.entropy": _entropy,
-    "maskable.update": _update,
-    "maskable.predict": _predict,
+    "maskable.probabilities": _measure_probabilities,
+    "maskable.entropy": _measure_entropy,
+    "maskable.update": _measure_update,
+    "maskable.predict": _measure_predict,
 }

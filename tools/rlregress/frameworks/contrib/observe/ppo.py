@@ -15,10 +15,10 @@ _CLIPPED = ("MaskablePPO", "RecurrentPPO")
 _GAUSSIAN = ("RecurrentPPO", "TRPO")
 _ALL = ("MaskablePPO", "RecurrentPPO", "TRPO")
 
-_BY_CLASS = on_policy.list_probes_of_class(ppo, ppo_loop, ppo_networks, rollout, traps)
+_BY_CLASS = on_policy.make_probes_of_class(ppo, ppo_loop, ppo_networks, rollout, traps)
 
 
-def probe_of(detail: str, name: str) -> Probe:
+def make_probe_of_class(detail: str, name: str) -> Probe:
     """Return the probe of a detail for the class of this name."""
     return partial(_BY_CLASS[detail], KINDS[name])
 

@@ -17,25 +17,25 @@ from rlregress.frameworks.sb3.observe.drivers import constant_agents
 from rlregress.measurements import quantiles
 from rlregress.probing import watched_updates
 from rlregress.probing.interface import Inputs, Probe
-from rlregress.probing.layers import make_constant
+from rlregress.probing.layers import make_output_constant
 from rlregress.probing.scripted import Scripted
 
 _ROWS = 8
 
 
-def _network(**arguments: Any) -> Any:
+def _make_network(**arguments: Any) -> Any:
     return constant_agents.make_agent(QRDQN, Scripted(discrete=2), buffer_size=8, **arguments)
 
 
 def _default_quantiles(inputs: Inputs) -> np.ndarray:
     del inputs
-    values = _network().quantile_net(torch.zeros(1, 1))
+    values = _make_network().quantile_net(torch.zeros(1, 1))
     return np.array([values.shape[1]], dtype=np.float64)
 
 
-def _adam_epsilon(inputs: Inputs) -> np.ndarray:
+def _measure_adam_epsilon(inputs: Inputs) -> np.ndarray:
     sizes = (32, int(inputs["batch_size"]))
-    optimizers = [_network(batch_size=size).policy.optimizer for size in sizes]
+    optimizers = [_make_network(batch_size=size).policy.optimizer for size in sizes]
     return np.log10([optimizer.param_groups[0]["eps"] for optimizer in optimizers])
 
 
@@ -46,10 +46,10 @@ def _default_truncation(inputs: Inputs) -> np.ndarray:
     return np.array([*values.shape[1:], agent.top_quantiles_to_drop_per_net], dtype=np.float64)
 
 
-def _with_quantiles(inputs: Inputs, **arguments: Any) -> Any:
+def _make_agent_with_quantiles(inputs: Inputs, **arguments: Any) -> Any:
     """Return a TQC agent whose networks and target networks output the quantiles of the inputs."""
     networks, count = inputs["quantiles"].shape
-    agent = constant_agents.make_off_policy(
+    agent = constant_agents.make_off_policy_agent(
         TQC,
         Scripted(),
         learning_rate=constant_agents.FROZEN,
@@ -60,43 +60,43 @@ def _with_quantiles(inputs: Inputs, **arguments: Any) -> Any:
     )
     for critic in (agent.critic, agent.critic_target):
         for network, numbers in zip(critic.q_networks, inputs["quantiles"], strict=False):
-            make_constant(network, numbers)
-    constant_agents.fix_log_prob(agent.actor, 0.0)
-    constant_agents.add_transitions(agent, _ROWS, reward=0.0)
+            make_output_constant(network, numbers)
+    constant_agents.fix_log_prob_of_actor(agent.actor, 0.0)
+    constant_agents.add_equal_transitions(agent, _ROWS, reward=0.0)
     return agent
 
 
-def _dropped(inputs: Inputs) -> np.ndarray:
+def _measure_dropped_quantiles(inputs: Inputs) -> np.ndarray:
     discount = float(inputs["discount"])
-    agent = _with_quantiles(inputs, gamma=discount)
+    agent = _make_agent_with_quantiles(inputs, gamma=discount)
     targets: list[np.ndarray] = []
-    with quantile_targets.observed_targets(lambda target: targets.append(target.numpy().copy())):
+    with quantile_targets.call_with_targets(lambda target: targets.append(target.numpy().copy())):
         agent.train(gradient_steps=1, batch_size=_ROWS)
     (target_rows,) = targets
     atoms = target_rows.reshape(_ROWS, -1)[0] / discount
     return np.array([len(atoms), atoms.min(), atoms.max(), atoms.mean()], dtype=np.float64)
 
 
-def _actor_loss(inputs: Inputs) -> np.ndarray:
-    agent = _with_quantiles(inputs)
+def _measure_actor_loss(inputs: Inputs) -> np.ndarray:
+    agent = _make_agent_with_quantiles(inputs)
     update = partial(agent.train, gradient_steps=1, batch_size=_ROWS)
     losses = watched_updates.run_and_record_losses(update, constant_agents.list_optimizers(agent))
     return np.array([watched_updates.require_one_number(losses["actor"])])
 
 
 PROBES: Mapping[str, Probe] = {
-    "qrdqn.loss.distance": partial(quantiles.loss_distance, QuantileNetwork),
-    "qrdqn.loss.fractions": partial(quantiles.loss_fractions, QuantileNetwork),
-    "qrdqn.loss.reduction": partial(quantiles.loss_reduction, QuantileNetwork),
-    "qrdqn.target.action": partial(quantiles.target_action, QuantileNetwork),
-    "qrdqn.policy.action": partial(quantiles.greedy_action, QuantileNetwork),
+    "qrdqn.loss.distance": partial(quantiles.measure_loss_distance, QuantileNetwork),
+    "qrdqn.loss.fractions": partial(quantiles.measure_loss_fractions, QuantileNetwork),
+    "qrdqn.loss.reduction": partial(quantiles.measure_loss_reduction, QuantileNetwork),
+    "qrdqn.target.action": partial(quantiles.measure_target_action, QuantileNetwork),
+    "qrdqn.policy.action": partial(quantiles.measure_greedy_action, QuantileNetwork),
     "qrdqn.quantiles.default": _default_quantiles,
-    "qrdqn.adam.epsilon": _adam_epsilon,
-    "tqc.critic_loss.distance": partial(quantiles.loss_distance, Critics),
-    "tqc.critic_loss.fractions": partial(quantiles.loss_fractions, Critics),
-    "tqc.critic_loss.reduction": partial(quantiles.loss_reduction, Critics),
-    "tqc.critic_loss.networks": partial(quantiles.loss_networks, Critics),
-    "tqc.target.dropped": _dropped,
-    "tqc.actor_loss.quantiles": _actor_loss,
+    "qrdqn.adam.epsilon": _measure_adam_epsilon,
+    "tqc.critic_loss.distance": partial(quantiles.measure_loss_distance, Critics),
+    "tqc.critic_loss.fractions": partial(quantiles.measure_loss_fractions, Critics),
+    "tqc.critic_loss.reduction": partial(quantiles.measure_loss_reduction, Critics),
+    "tqc.critic_loss.networks": partial(quantiles.measure_loss_of_several_networks, Critics),
+    "tqc.target.dropped": _measure_dropped_quantiles,
+    "tqc.actor_loss.quantiles": _measure_actor_loss,
     "tqc.quantiles.default": _default_truncation,
 }

@@ -17,7 +17,7 @@ from rlregress.frameworks.sb3.observe.helpers import ppo_trainings
 from rlregress.measurements import recurrent
 from rlregress.measurements.recurrent import Record, Rollout, Settings
 from rlregress.probing.interface import Inputs, Probe
-from rlregress.probing.scripted import Scripted, end_after
+from rlregress.probing.scripted import Scripted, make_script_of_end_after
 
 _KIND = KINDS["RecurrentPPO"]
 #: a size in which no shape takes the place of another
@@ -26,7 +26,7 @@ _LAYERS: Mapping[str, Any] = {"lstm_hidden_size": 16, "n_lstm_layers": 2}
 _NEGLIGIBLE = 1e-4
 
 
-def _speak_up(agent: Any) -> None:
+def _make_outputs_depend_on_memory(agent: Any) -> None:
     """Let means and values depend on the memory: those of new networks hardly do."""
     with torch.no_grad():
         agent.policy.action_net.weight.mul_(1000.0)
@@ -45,7 +45,7 @@ class _InParts(gymnasium.ObservationWrapper):
         return {"numbers": observation}
 
 
-def _learn(
+def _train_and_record(
     settings: Settings, wrap: Any = None, **arguments: Any
 ) -> tuple[ppo_trainings.AgentTraining, Record]:
     """Train an agent, and return it with its record."""
@@ -56,11 +56,11 @@ def _learn(
     discrete: Mapping[str, Any] = {"discrete": 2} if settings.constant else {}
     environments = [Scripted(**script, **discrete) for script in settings.scripts]
 
-    def prepare(agent: Any) -> None:
+    def prepare_agent(agent: Any) -> None:
         agents.append(agent)
-        _speak_up(agent)
+        _make_outputs_depend_on_memory(agent)
         if settings.constant:
-            _KIND.be_constant(agent, 0.0)
+            _KIND.set_value_to_number(agent, 0.0)
 
         def note_means(layer: Any, _: Any, outputs: torch.Tensor) -> None:
             # updates repeat what was collected
@@ -69,7 +69,7 @@ def _learn(
 
         agent.policy.action_net.register_forward_hook(note_means)
 
-    def change(buffer: Any) -> None:
+    def change_buffer(buffer: Any) -> None:
         returns = buffer.advantages + buffer.values
         stored = [np.array(means), buffer.values, buffer.rewards, returns]
         means.clear()
@@ -84,24 +84,24 @@ def _learn(
         buffer.log_probs[0, 0] -= np.log(settings.ratio)
 
     discount = {} if settings.discount is None else {"gamma": settings.discount}
-    training = ppo_trainings.train(
+    training = ppo_trainings.train_and_record(
         _KIND,
         gyms.vectorise_environments(*(environments if wrap is None else map(wrap, environments))),
-        settings.rollouts * settings.rows,
+        settings.rollouts * settings.steps_of_all_environments,
         n_steps=settings.steps,
-        batch_size=settings.rows // settings.minibatches,
+        batch_size=settings.steps_of_all_environments // settings.minibatches,
         n_epochs=settings.epochs,
         normalize_advantage=settings.advantage is None,
         learning_rate=constant_agents.FROZEN,
         policy_kwargs=dict(_LAYERS),
-        prepare=prepare,
-        change=change,
-        **settings.weights("vf_coef", "ent_coef"),
+        prepare=prepare_agent,
+        change=change_buffer,
+        **settings.name_loss_weights("vf_coef", "ent_coef"),
         **discount,
         **arguments,
     )
     record.minibatches = training.evaluated
-    if len(training.evaluated[-1]) == settings.rows:
+    if len(training.evaluated[-1]) == settings.steps_of_all_environments:
         # what an observation says is the order of collection, one environment behind the other
         order = np.argsort(training.evaluated[-1], kind="stable")
         last = np.array([training.log_ratios[-1], training.value_changes[-1]])[:, order]
@@ -110,35 +110,35 @@ def _learn(
     return training, record
 
 
-def _train(settings: Settings) -> Record:
+def _train_with_settings(settings: Settings) -> Record:
     """See ``measurements.recurrent.Train``."""
-    return _learn(settings)[1]
+    return _train_and_record(settings)[1]
 
 
-def _train_in_parts(settings: Settings) -> Record:
+def _train_with_dictionaries(settings: Settings) -> Record:
     """Train likewise where observations are dictionaries."""
-    return _learn(settings, _InParts)[1]
+    return _train_and_record(settings, _InParts)[1]
 
 
-def _divergence(inputs: Inputs) -> np.ndarray:
-    settings = recurrent.padded(inputs)
-    training, _ = _learn(settings, target_kl=float(inputs["target"]))
+def _measure_divergence(inputs: Inputs) -> np.ndarray:
+    settings = recurrent.make_padded_settings(inputs)
+    training, _ = _train_and_record(settings, target_kl=float(inputs["target"]))
     reported = training.agent.logger.name_to_value
     divergence = reported["train/approx_kl"] > _NEGLIGIBLE
     return np.array([divergence, reported["train/clip_fraction"], len(training.losses)])
 
 
-def _predict(inputs: Inputs) -> np.ndarray:
-    agent = _KIND.make(Scripted(), n_steps=8, batch_size=8)
-    _speak_up(agent)
+def _measure_predict(inputs: Inputs) -> np.ndarray:
+    agent = _KIND.make_agent(Scripted(), n_steps=8, batch_size=8)
+    _make_outputs_depend_on_memory(agent)
     observation = np.full(1, 0.5, dtype=np.float32)
 
-    def predicted(**options: Any) -> Any:
+    def predict_actions(**options: Any) -> Any:
         return agent.predict(observation, deterministic=True, **options)
 
-    first, state = predicted()
+    first, state = predict_actions()
     later = [
-        predicted(**options)[0]
+        predict_actions(**options)[0]
         for options in (
             {"state": state, "episode_start": np.zeros(1, dtype=bool)},
             {"state": state, "episode_start": np.ones(1, dtype=bool)},
@@ -146,24 +146,26 @@ def _predict(inputs: Inputs) -> np.ndarray:
         )
     ]
     episode = int(inputs["episode"])
-    environment = Scripted(terminated=end_after(episode))
-    constant_agents.evaluate(agent, environment, episodes=2)
+    environment = Scripted(terminated=make_script_of_end_after(episode))
+    constant_agents.evaluate_agent(agent, environment, episodes=2)
     evaluated = [environment.received[step] for step in (1, episode)]
     differ = [abs(float(action[0]) - float(first[0])) > _NEGLIGIBLE for action in later + evaluated]
     return np.array(differ, dtype=np.float64)
 
 
-def _measure_both_buffers(measurement: recurrent.Measurement) -> Probe:
-    return recurrent.measure_all(measurement, _train, _train_in_parts)
+def _make_probe_of_both_buffers(measurement: recurrent.Measurement) -> Probe:
+    return recurrent.make_probe_of_all_agents(
+        measurement, _train_with_settings, _train_with_dictionaries
+    )
 
 
 PROBES: Mapping[str, Probe] = {
-    "recurrent.rollout": partial(recurrent.rollout, _train),
-    "recurrent.update": _measure_both_buffers(recurrent.update),
-    "recurrent.minibatches": partial(recurrent.minibatches, _train),
-    "recurrent.padding": _measure_both_buffers(recurrent.padding),
-    "recurrent.padding.divergence": _divergence,
-    "recurrent.bootstrap": partial(recurrent.bootstrap, _train),
-    "recurrent.critic": partial(recurrent.critic, _train),
-    "recurrent.predict": _predict,
+    "recurrent.rollout": partial(recurrent.measure_memory_in_rollout, _train_with_settings),
+    "recurrent.update": _make_probe_of_both_buffers(recurrent.measure_memory_in_update),
+    "recurrent.minibatches": partial(recurrent.measure_recurrent_minibatches, _train_with_settings),
+    "recurrent.padding": _make_probe_of_both_buffers(recurrent.measure_padding_in_means),
+    "recurrent.padding.divergence": _measure_divergence,
+    "recurrent.bootstrap": partial(recurrent.measure_bootstrap_values, _train_with_settings),
+    "recurrent.critic": partial(recurrent.measure_memory_of_critic, _train_with_settings),
+    "recurrent.predict": _measure_predict,
 }

@@ -13,11 +13,11 @@ from rlregress.frameworks.sb3.observe.drivers import constant_agents
 from rlregress.measurements import trpo
 from rlregress.probing import watched_updates
 from rlregress.probing.interface import Inputs, Probe
-from rlregress.probing.layers import make_constant
+from rlregress.probing.layers import make_output_constant
 from rlregress.probing.scripted import Scripted
 
 
-def _step(
+def _run_update(
     actions: Sequence[float],
     advantages: Sequence[float],
     bound: float | None = None,
@@ -37,7 +37,7 @@ def _step(
         **{name: value for name, value in settings.items() if value is not None},
     )
     policy, buffer = agent.policy, agent.rollout_buffer
-    make_constant(policy.action_net, 0.0)
+    make_output_constant(policy.action_net, 0.0)
     observation = np.zeros((1, 1), dtype=np.float32)
     for number in actions:
         action = np.full((1, 1), number, dtype=np.float32)
@@ -52,7 +52,7 @@ def _step(
     return float(policy.action_net.bias.detach()), float(policy.log_std.detach())
 
 
-def _critic_updates(inputs: Inputs) -> np.ndarray:
+def _measure_critic_updates(inputs: Inputs) -> np.ndarray:
     size = int(inputs["batch_size"])
     agent = constant_agents.make_agent(TRPO, Scripted(), n_steps=2 * size, batch_size=size)
     steps: list[None] = []
@@ -62,6 +62,6 @@ def _critic_updates(inputs: Inputs) -> np.ndarray:
 
 
 PROBES: Mapping[str, Probe] = {
-    **{id: partial(measure, _step) for id, measure in trpo.MEASUREMENTS.items()},
-    "trpo.critic_updates": _critic_updates,
+    **{id: partial(measure, _run_update) for id, measure in trpo.MEASUREMENTS.items()},
+    "trpo.critic_updates": _measure_critic_updates,
 }

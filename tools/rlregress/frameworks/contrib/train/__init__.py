@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from rlregress.probing.families import find_in
+from rlregress.probing.families import make_lazy_getattr
 
-__getattr__ = find_in(
+__getattr__ = make_lazy_getattr(
     __name__,
     training=[
         "train",
-        "transitions",
-        "minibatches",
+        "collect_transitions",
+        "collect_minibatches",
         "train_and_resume",
         "train_seeded",
-        "sources_of_chance",
-        "running_statistics",
+        "describe_sources_of_chance",
+        "collect_running_statistics",
     ],
-    builtin_trainings=["trainings"],
+    builtin_trainings=["list_trainings"],
 )

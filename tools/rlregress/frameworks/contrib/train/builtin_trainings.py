@@ -15,33 +15,33 @@ from sb3_contrib.common.maskable import callbacks, evaluation
 from sb3_contrib.common.vec_env import AsyncEval
 from sb3_contrib.common.wrappers import ActionMasker, TimeFeatureWrapper
 
-from rlregress.frameworks.contrib.load import find_class
+from rlregress.frameworks.contrib.load import find_class_of_algorithm
 from rlregress.frameworks.sb3 import gyms, user_code
 from rlregress.frameworks.sb3.train import utility_calls
 from rlregress.frameworks.sb3.train.builtin_trainings import (
     STEPS,
-    dqn,
-    off_policy,
-    on_policy,
-    ppo,
-    sac,
+    make_dqn_arguments,
+    make_off_policy_arguments,
+    make_on_policy_arguments,
+    make_ppo_arguments,
+    make_sac_arguments,
 )
 from rlregress.frameworks.sb3.train.recorded_training import (
     Session,
     Step,
     Training,
-    act,
     act_alone,
+    act_in_one_environment,
     act_with_policy,
-    evaluate,
-    evaluation_callback,
-    save_load,
-    show,
+    make_callback_stopping_after_steps,
+    make_evaluation_callback,
+    play_three_episodes,
+    save_and_load,
+    show_numbers,
     show_rates,
-    stop_after_steps,
 )
-from rlregress.frameworks.sb3.train.recorded_training import evaluation as library_evaluation
-from rlregress.frameworks.sb3.train.trace_environments import Environments, around
+from rlregress.frameworks.sb3.train.recorded_training import find_evaluation as library_evaluation
+from rlregress.frameworks.sb3.train.trace_environments import Environments, make_vector_wrapper
 from rlregress.probing.interface import TraceTraining
 
 _GSDE = {"use_sde": True, "sde_sample_freq": 4, "use_sde_at_warmup": True}
@@ -72,7 +72,7 @@ class _Choices(gyms.Wrapper):
         return np.concatenate([np.arange(ways) != self._steps % (ways + 1) for ways in choices])
 
 
-def _masked_evaluation(name: str) -> Any:
+def _find_masked_evaluation(name: str) -> Any:
     """Return SB3-Contrib's own variant of a function or class of Stable-Baselines3."""
     masked = {"evaluate_policy": evaluation, "EvalCallback": callbacks}[name]
     return getattr(masked, name.replace("Eval", "MaskableEval"))
@@ -82,11 +82,11 @@ def _evaluate_masked(session: Session) -> None:
     """Evaluate in one environment, in which all actions are allowed once."""
     for masking in (True, False):
         returned = evaluation.evaluate_policy(
-            *(session.trained, session.environments.make_one(first=0), 3),
+            *(session.trained, session.environments.make_one_environment(first=0), 3),
             return_episode_rewards=True,
             use_masking=masking,
         )
-        show([list(map(float, numbers)) for numbers in returned])
+        show_numbers([list(map(float, numbers)) for numbers in returned])
 
 
 def _make_quantiles(session: Session) -> Mapping[str, Any]:
@@ -98,14 +98,14 @@ def _make_quantiles(session: Session) -> Mapping[str, Any]:
         own_network.features_extractor,
         own_network.features_dim,
     )
-    show([tensor.detach().numpy() for tensor in network.parameters()])
+    show_numbers([tensor.detach().numpy() for tensor in network.parameters()])
     return {}
 
 
-def _in_processes(session: Session) -> Mapping[str, Any]:
+def _make_arguments_of_processes(session: Session) -> Mapping[str, Any]:
     """Evaluate candidates in processes, as the documentation of ARS does it."""
     # as copies of this one: others import everything again, for seconds each
-    make = partial(session.environments.wrapped, copies=1)
+    make = partial(session.environments.make_wrapped_environment, copies=1)
     processes = AsyncEval([make, make], session.model.policy, start_method="fork")
     processes.seed(3)
     return {"async_eval": processes}
@@ -113,7 +113,7 @@ def _in_processes(session: Session) -> Mapping[str, Any]:
 
 def _show_first_rates(session: Session) -> None:
     """Show the rates before an update sets them."""
-    show(user_code.rates(session.model))
+    show_numbers(user_code.list_learning_rates(session.model))
 
 
 def _act_with_actor(session: Session) -> None:
@@ -121,14 +121,14 @@ def _act_with_actor(session: Session) -> None:
         act_alone(session.trained.policy.actor, session.environments)
 
 
-def _act_loaded(session: Session) -> None:
+def _act_with_loaded_agent(session: Session) -> None:
     """Act as a user whose loaded agent does not learn."""
-    session.trained.save(session.path("alone.zip"))
-    loaded = type(session.trained).load(session.path("alone.zip"), device="cpu")
+    session.trained.save(session.get_path("alone.zip"))
+    loaded = type(session.trained).load(session.get_path("alone.zip"), device="cpu")
     act_alone(loaded, session.environments)
 
 
-def _training(
+def _make_training(
     title: str,
     common: Callable[[], dict[str, Any]],
     settings: Mapping[str, Any],
@@ -159,7 +159,7 @@ def _training(
         **environments: fields of ``Environments``.
     """
 
-    def train(make_env: Callable[..., Any], seed: int) -> Mapping[str, Any]:
+    def run_training(make_env: Callable[..., Any], seed: int) -> Mapping[str, Any]:
         arguments = {**common(), **settings}
         steps = arguments.pop("steps", STEPS)
         own = {} if extractor is None else {"features_extractor_class": extractor()}
@@ -167,18 +167,18 @@ def _training(
         memory = "LstmPolicy" if title == "RecurrentPPO" else "Policy"
         afterwards: list[Step] = [
             show_rates,
-            save_load,
-            partial(evaluate, returns=True),
-            partial(evaluate, deterministic=False, returns=True),
-            act,
-            partial(act, deterministic=False),
+            save_and_load,
+            partial(play_three_episodes, returns=True),
+            partial(play_three_episodes, deterministic=False, returns=True),
+            act_in_one_environment,
+            partial(act_in_one_environment, deterministic=False),
             *([partial(act_with_policy, trusted=True)] if loads_policy else []),
             *then,
             _act_with_actor,
-            _act_loaded,
+            _act_with_loaded_agent,
         ]
         return Training(
-            partial(find_class, title),
+            partial(find_class_of_algorithm, title),
             both,
             arguments,
             {**networks, **own},
@@ -186,30 +186,32 @@ def _training(
             steps=steps,
             first=[_show_first_rates],
             callbacks=[
-                evaluation_callback,
-                *([partial(stop_after_steps, steps=100)] if stops else []),
+                make_evaluation_callback,
+                *([partial(make_callback_stopping_after_steps, steps=100)] if stops else []),
             ],
             learning=learning,
             then=afterwards,
-            evaluation=_masked_evaluation if title == "MaskablePPO" else library_evaluation,
+            evaluation=_find_masked_evaluation if title == "MaskablePPO" else library_evaluation,
         )(make_env, seed)
 
-    return train
+    return run_training
 
 
-_qrdqn = partial(_training, "QRDQN", dqn, actions="discrete")
-_tqc = partial(_training, "TQC", sac)
-_crossq = partial(_training, "CrossQ", off_policy)
-_trpo = partial(_training, "TRPO", on_policy)
+_qrdqn = partial(_make_training, "QRDQN", make_dqn_arguments, actions="discrete")
+_tqc = partial(_make_training, "TQC", make_sac_arguments)
+_crossq = partial(_make_training, "CrossQ", make_off_policy_arguments)
+_trpo = partial(_make_training, "TRPO", make_on_policy_arguments)
 _masked = partial(
-    _training,
+    _make_training,
     "MaskablePPO",
-    ppo,
+    make_ppo_arguments,
     own=lambda environment: ActionMasker(_Choices(environment), _Choices.allowed),
     then=[_evaluate_masked],
 )
-_recurrent = partial(_training, "RecurrentPPO", ppo)
-_ars = partial(_training, "ARS", lambda: {"n_delta": 2, "learning_rate": 0.05, "delta_std": 0.1})
+_recurrent = partial(_make_training, "RecurrentPPO", make_ppo_arguments)
+_ars = partial(
+    _make_training, "ARS", lambda: {"n_delta": 2, "learning_rate": 0.05, "delta_std": 0.1}
+)
 
 _MEMORY = {**_SMALL, "lstm_hidden_size": 8, "n_lstm_layers": 2}
 #: stops it in the middle of an update.
@@ -223,7 +225,7 @@ TRAININGS: Mapping[str, TraceTraining] = {
     "qrdqn_batch_norm": _qrdqn(
         {**_SHORT, "max_grad_norm": 0.5, "tau": 0.5},
         {**_SMALL, "n_quantiles": 5},
-        user_code.batch_norm,
+        user_code.make_batch_norm_extractor_class,
         loads_policy=False,
         normalize={"norm_reward": False},
     ),
@@ -239,7 +241,7 @@ TRAININGS: Mapping[str, TraceTraining] = {
             "target_update_interval": 2,
         },
         {**_SMALL, "n_quantiles": 5, "n_critics": 3},
-        user_code.batch_norm,
+        user_code.make_batch_norm_extractor_class,
         loads_policy=False,
         normalize={},
     ),
@@ -253,7 +255,7 @@ TRAININGS: Mapping[str, TraceTraining] = {
     "crossq_shared": _crossq(
         {**_SHORT, "ent_coef": 0.1, "policy_delay": 2},
         {**_SMALL, "share_features_extractor": True, "renorm_warmup_steps": 0, "n_critics": 3},
-        user_code.without_bias,
+        user_code.make_extractor_class_without_bias,
         loads_policy=False,
         normalize={},
     ),
@@ -295,7 +297,7 @@ TRAININGS: Mapping[str, TraceTraining] = {
     ),
     "maskableppo_multi_binary": _masked(
         {"batch_size": None},
-        around=[lambda environment: around("VecMonitor")(environment)],
+        around=[lambda environment: make_vector_wrapper("VecMonitor")(environment)],
         actions="multi-binary",
     ),
     "maskableppo_dictionary_multi_discrete": _masked(
@@ -350,11 +352,11 @@ TRAININGS: Mapping[str, TraceTraining] = {
         {"n_top": 3},
         {},
         normalize={"norm_reward": False},
-        learning=_in_processes,
+        learning=_make_arguments_of_processes,
     ),
 }
 
 
-def trainings() -> Mapping[str, TraceTraining]:
+def list_trainings() -> Mapping[str, TraceTraining]:
     """Return title -> training."""
     return TRAININGS

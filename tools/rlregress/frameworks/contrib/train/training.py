@@ -20,10 +20,10 @@ from rlregress.frameworks.sb3.train import (
     seeded,
     training,
 )
-from rlregress.probing.samples import note_targets
+from rlregress.probing.samples import note_compared_targets
 
 
-def _initial_memory(policy: Any, rows: int, for_values: bool = False) -> dict[str, Any]:
+def _make_initial_memory(policy: Any, rows: int, for_values: bool = False) -> dict[str, Any]:
     size = (policy.lstm_actor.num_layers, rows, policy.lstm_actor.hidden_size)
     nothing = (torch.zeros(size), torch.zeros(size))
     states = nothing if for_values else RNNStates(nothing, nothing)
@@ -41,7 +41,7 @@ LIBRARY = training.Library(
         # a loss compares each with each: of 200, the default, and 1024 rows it takes seconds
         "dqn": {"n_quantiles": 10},
     },
-    memory=_initial_memory,
+    memory=_make_initial_memory,
 )
 
 
@@ -50,14 +50,14 @@ def _average_quantiles(targets: np.ndarray, rows: int) -> np.ndarray:
 
 
 _noted = partial(
-    note_targets,
+    note_compared_targets,
     losses=[(module, "quantile_huber_loss") for module in (qrdqn, tqc)],
     of_rows=_average_quantiles,
 )
 train = partial(training.train, library=LIBRARY)
-transitions = partial(collection.transitions, library=LIBRARY)
-minibatches = partial(sampling.minibatches, library=LIBRARY, noted=_noted)
+collect_transitions = partial(collection.collect_transitions, library=LIBRARY)
+collect_minibatches = partial(sampling.collect_minibatches, library=LIBRARY, noted=_noted)
 train_and_resume = partial(resume.train_and_resume, library=LIBRARY)
 train_seeded = partial(seeded.train_seeded, library=LIBRARY)
-sources_of_chance = seeded.sources_of_chance
-running_statistics = partial(normalised.running_statistics, library=LIBRARY)
+describe_sources_of_chance = seeded.describe_sources_of_chance
+collect_running_statistics = partial(normalised.collect_running_statistics, library=LIBRARY)

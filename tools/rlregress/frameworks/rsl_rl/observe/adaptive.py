@@ -9,87 +9,108 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.rsl_rl import compat
-from rlregress.frameworks.rsl_rl.observe.helpers.trainings import NO_CLIP, keep_still, make, train
-from rlregress.frameworks.rsl_rl.observe.ppo_loop import rates
+from rlregress.frameworks.rsl_rl.observe.helpers.trainings import (
+    NO_CLIP,
+    fill_storage_without_effect,
+    make_runner,
+    train_and_record,
+)
+from rlregress.frameworks.rsl_rl.observe.ppo_loop import measure_rates_after_divergences
 from rlregress.probing.interface import Inputs, Probe
 from rlregress.probing.scripted import Scripted
 
 
-def _asked(inputs: Inputs) -> Mapping[str, Any]:
+def _select_requested_settings(inputs: Inputs) -> Mapping[str, Any]:
     return {"schedule": "adaptive", "desired_kl": float(inputs["target"])}
 
 
-def _default(inputs: Inputs) -> np.ndarray:
+def _measure_default_schedule(inputs: Inputs) -> np.ndarray:
     start = float(inputs["learning_rate"])
     # what the class has by default, if nobody says "fixed"
-    schedule = make(Scripted(), 2).alg.schedule
-    return rates(inputs["divergences"], start, schedule=schedule)
+    schedule = make_runner(Scripted(), 2).alg.schedule
+    return measure_rates_after_divergences(inputs["divergences"], start, schedule=schedule)
 
 
-def _bounds(inputs: Inputs) -> np.ndarray:
+def _measure_bounds_of_rate(inputs: Inputs) -> np.ndarray:
     start, updates = float(inputs["learning_rate"]), int(inputs["updates"])
-    ends = [rates([far] * updates, start, **_asked(inputs))[-1] for far in (0.1, 0.001)]
+    ends = [
+        measure_rates_after_divergences(
+            [far] * updates, start, **_select_requested_settings(inputs)
+        )[-1]
+        for far in (0.1, 0.001)
+    ]
     return np.log10(start * np.array(ends))
 
 
-def _divergence(inputs: Inputs) -> np.ndarray:
+def _measure_divergence(inputs: Inputs) -> np.ndarray:
     old = [
         torch.as_tensor(inputs[name], dtype=torch.float32).reshape(-1, 1, 1)
         for name in ("old_means", "old_deviations")
     ]
 
-    def change(storage: Any) -> None:
-        mean, _ = compat.read_old_distribution(storage)
-        compat.set_old_distribution(storage, mean + old[0], old[1])
+    def change_storage(storage: Any) -> None:
+        mean, _ = compat.read_stored_distribution(storage)
+        compat.set_stored_distribution(storage, mean + old[0], old[1])
 
     divergences = []
     for target in inputs["targets"]:
-        training = train(
-            Scripted(), 1, steps=2, change=change, learning_rate=1e-3, **_asked({"target": target})
+        training = train_and_record(
+            Scripted(),
+            1,
+            steps=2,
+            change=change_storage,
+            learning_rate=1e-3,
+            **_select_requested_settings({"target": target}),
         )
         divergences.append(training.rates[0] < 0.99e-3)
     return np.array(divergences, dtype=np.float64)
 
 
-def _moment(inputs: Inputs) -> np.ndarray:
+def _measure_moment_of_change(inputs: Inputs) -> np.ndarray:
     start, minibatches = float(inputs["learning_rate"]), int(inputs["minibatches"])
-    return rates([0.1] * 2, start, minibatches, **_asked(inputs))
+    return measure_rates_after_divergences(
+        [0.1] * 2, start, minibatches, **_select_requested_settings(inputs)
+    )
 
 
-def _unchanged(inputs: Inputs) -> np.ndarray:
+def _measure_unchanged_rate(inputs: Inputs) -> np.ndarray:
     start = float(inputs["learning_rate"])
-    training = train(Scripted(), 1, steps=2, learning_rate=start, **_asked(inputs))
+    training = train_and_record(
+        Scripted(), 1, steps=2, learning_rate=start, **_select_requested_settings(inputs)
+    )
     return np.array(training.rates) / start
 
 
-def _parameter(inputs: Inputs) -> np.ndarray:
-    training = train(
+def _measure_parameter(inputs: Inputs) -> np.ndarray:
+    training = train_and_record(
         Scripted(),
         1,
         steps=4,
-        prepare=lambda agent: compat.set_log_deviation(agent, float(np.log(inputs["deviation"]))),
-        change=keep_still,
+        prepare=lambda agent: compat.set_log_deviation_of_policy(
+            agent, float(np.log(inputs["deviation"]))
+        ),
+        change=fill_storage_without_effect,
         learning_rate=float(inputs["learning_rate"]),
         entropy_coef=1.0,
         max_grad_norm=NO_CLIP,
     )
-    trained, logarithm = compat.find_deviation(training.algorithm)
+    trained, logarithm = compat.find_trained_deviation(training.algorithm)
     return (trained.exp() if logarithm else trained).detach().numpy()
 
 
-def _negative(inputs: Inputs) -> np.ndarray:
-    def prepare(agent: Any) -> None:
-        torch.nn.init.constant_(compat.find_deviation(agent)[0], float(inputs["parameter"]))
+def _measure_rate_at_negative_divergence(inputs: Inputs) -> np.ndarray:
+    def prepare_agent(agent: Any) -> None:
+        torch.nn.init.constant_(compat.find_trained_deviation(agent)[0], float(inputs["parameter"]))
 
     scales: list[float] = []
     try:
-        train(
+        train_and_record(
             Scripted(),
             1,
             steps=2,
-            prepare=prepare,
+            prepare=prepare_agent,
             change=lambda storage: scales.append(
-                compat.read_old_distribution(storage)[1][0].item()
+                compat.read_stored_distribution(storage)[1][0].item()
             ),
         )
     except (RuntimeError, ValueError):
@@ -99,11 +120,11 @@ def _negative(inputs: Inputs) -> np.ndarray:
 
 
 PROBES: Mapping[str, Probe] = {
-    "adaptive.default": _default,
-    "adaptive.bounds": _bounds,
-    "adaptive.divergence": _divergence,
-    "adaptive.moment": _moment,
-    "adaptive.unchanged": _unchanged,
-    "deviation.parameter": _parameter,
-    "deviation.negative": _negative,
+    "adaptive.default": _measure_default_schedule,
+    "adaptive.bounds": _measure_bounds_of_rate,
+    "adaptive.divergence": _measure_divergence,
+    "adaptive.moment": _measure_moment_of_change,
+    "adaptive.unchanged": _measure_unchanged_rate,
+    "deviation.parameter": _measure_parameter,
+    "deviation.negative": _measure_rate_at_negative_divergence,
 }

@@ -9,20 +9,24 @@ import numpy as np
 
 from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.environments import Vectorised
-from rlregress.frameworks.rsl_rl.observe.helpers.trainings import FROZEN, AgentTraining, train
+from rlregress.frameworks.rsl_rl.observe.helpers.trainings import (
+    FROZEN,
+    AgentTraining,
+    train_and_record,
+)
 from rlregress.probing.interface import Inputs, Probe
-from rlregress.probing.layers import gradient_norm, linear_layers, make_constant
-from rlregress.probing.recorded_update import watch_updates
+from rlregress.probing.layers import compute_gradient_norm, list_linear_layers, make_output_constant
+from rlregress.probing.recorded_update import record_differentiated_losses
 from rlregress.probing.scripted import Scripted
 
 
-def freeze(agent: Any) -> None:
+def freeze_predictor(agent: Any) -> None:
     """Let the predictor learn nothing: not every version is configured with its learning rate."""
     for group in compat.find_curiosity_optimizer(agent).param_groups:
         group["lr"] = FROZEN
 
 
-def _train(
+def _train_with_given_outputs(
     inputs: Inputs,
     look: Callable[[Any], Any] = lambda agent: None,
     duration: float = 1.0,
@@ -39,44 +43,48 @@ def _train(
         curiosity: what it is configured with.
     """
 
-    def prepare(agent: Any) -> None:
-        make_constant(agent.rnd.target, inputs["fixed"])
-        make_constant(agent.rnd.predictor, inputs["predicted"])
+    def prepare_agent(agent: Any) -> None:
+        make_output_constant(agent.rnd.target, inputs["fixed"])
+        make_output_constant(agent.rnd.predictor, inputs["predicted"])
         compat.find_curiosity_optimizer(agent).register_step_pre_hook(lambda *_: look(agent))
 
     networks = {f"{name}_hidden_dims": [8] for name in ("predictor", "target")}
-    return train(
+    return train_and_record(
         Vectorised(Scripted(rewards=0.0), step_dt=duration),
         1,
         steps=2,
-        prepare=prepare,
+        prepare=prepare_agent,
         change=change,
         rnd_cfg={"weight": 1.0, "num_outputs": len(inputs["fixed"]), **networks, **curiosity},
         **rates,
     )
 
 
-def _reward(inputs: Inputs, **settings: Any) -> np.ndarray:
+def _measure_reward(inputs: Inputs, **settings: Any) -> np.ndarray:
     rewards: list[float] = []
-    _train(inputs, change=lambda storage: rewards.append(storage.rewards[0].item()), **settings)
+    _train_with_given_outputs(
+        inputs, change=lambda storage: rewards.append(storage.rewards[0].item()), **settings
+    )
     return np.array(rewards)
 
 
-def _weight(inputs: Inputs) -> np.ndarray:
-    weighed = _reward(inputs, duration=float(inputs["duration"]), weight=float(inputs["weight"]))
-    return weighed / _reward(inputs)
+def _measure_weight(inputs: Inputs) -> np.ndarray:
+    weighed = _measure_reward(
+        inputs, duration=float(inputs["duration"]), weight=float(inputs["weight"])
+    )
+    return weighed / _measure_reward(inputs)
 
 
-def _scaled(inputs: Inputs, factor: float) -> np.ndarray:
+def _measure_scaled_inputs(inputs: Inputs, factor: float) -> np.ndarray:
     """Return the predictor's inputs for the last reward and the last loss, and that reward."""
     numbers: list[float] = []
     rewards: list[float] = []
 
-    def prepare(agent: Any) -> None:
-        make_constant(agent.rnd.target, factor * inputs["error"])
-        make_constant(agent.rnd.predictor, 0.0)
-        freeze(agent)
-        first = linear_layers(agent.rnd.predictor)[0]
+    def prepare_agent(agent: Any) -> None:
+        make_output_constant(agent.rnd.target, factor * inputs["error"])
+        make_output_constant(agent.rnd.predictor, 0.0)
+        freeze_predictor(agent)
+        first = list_linear_layers(agent.rnd.predictor)[0]
         first.register_forward_pre_hook(lambda _, states: numbers.append(states[0][0, 0].item()))
 
     states = factor * inputs["states"]
@@ -86,11 +94,11 @@ def _scaled(inputs: Inputs, factor: float) -> np.ndarray:
         for _ in range(2)
     ]
     hidden = {f"{name}_hidden_dims": [8] for name in ("predictor", "target")}
-    train(
+    train_and_record(
         Vectorised(*environments),
         len(states) - 1,
         steps=1,
-        prepare=prepare,
+        prepare=prepare_agent,
         change=lambda storage: rewards.append(storage.rewards[0, 0].item()),
         learning_rate=FROZEN,
         rnd_cfg={
@@ -104,37 +112,39 @@ def _scaled(inputs: Inputs, factor: float) -> np.ndarray:
     return np.array([*numbers[-2:], rewards[-1]])
 
 
-def _normalisation(inputs: Inputs) -> np.ndarray:
-    return _scaled(inputs, float(inputs["factor"])) / _scaled(inputs, 1.0)
+def _measure_normalisation(inputs: Inputs) -> np.ndarray:
+    return _measure_scaled_inputs(inputs, float(inputs["factor"])) / _measure_scaled_inputs(
+        inputs, 1.0
+    )
 
 
-def _loss(inputs: Inputs) -> np.ndarray:
-    with watch_updates() as losses:
-        _train(inputs)
+def _measure_loss(inputs: Inputs) -> np.ndarray:
+    with record_differentiated_losses() as losses:
+        _train_with_given_outputs(inputs)
     # that of the policy comes first
     return np.array(losses[1:])
 
 
-def _gradient_clip(inputs: Inputs) -> np.ndarray:
+def _measure_gradient_clip(inputs: Inputs) -> np.ndarray:
     far = 1e3 * float(inputs["raw_norm"])
     norms: list[float] = []
-    _train(
+    _train_with_given_outputs(
         {"fixed": [far], "predicted": [0.0]},
-        lambda agent: norms.append(gradient_norm(compat.find_curiosity_optimizer(agent))),
+        lambda agent: norms.append(compute_gradient_norm(compat.find_curiosity_optimizer(agent))),
     )
     return np.minimum(norms, float(inputs["cap"]))
 
 
-def _learning_rate(inputs: Inputs) -> np.ndarray:
+def _measure_learning_rate(inputs: Inputs) -> np.ndarray:
     rates: list[float] = []
 
-    def note_rates(agent: Any) -> None:
+    def note_learning_rates(agent: Any) -> None:
         for optimizer in (agent.optimizer, compat.find_curiosity_optimizer(agent)):
             rates.append(float(optimizer.param_groups[0]["lr"]))
 
-    _train(
+    _train_with_given_outputs(
         {"fixed": [1.0], "predicted": [0.0]},
-        note_rates,
+        note_learning_rates,
         rates={"learning_rate": float(inputs["learning_rate"])},
         learning_rate=float(inputs["predictor_rate"]),
     )
@@ -142,10 +152,10 @@ def _learning_rate(inputs: Inputs) -> np.ndarray:
 
 
 PROBES: Mapping[str, Probe] = {
-    "curiosity.reward": _reward,
-    "curiosity.weight": _weight,
-    "curiosity.normalisation": _normalisation,
-    "curiosity.loss": _loss,
-    "curiosity.gradient_clip": _gradient_clip,
-    "curiosity.learning_rate": _learning_rate,
+    "curiosity.reward": _measure_reward,
+    "curiosity.weight": _measure_weight,
+    "curiosity.normalisation": _measure_normalisation,
+    "curiosity.loss": _measure_loss,
+    "curiosity.gradient_clip": _measure_gradient_clip,
+    "curiosity.learning_rate": _measure_learning_rate,
 }

@@ -13,8 +13,8 @@ from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.environments import Vectorised
 from rlregress.frameworks.rsl_rl.observe.helpers.trainings import FROZEN, SMALL
 from rlregress.probing.interface import Inputs, Probe
-from rlregress.probing.layers import make_constant
-from rlregress.probing.recorded_update import record_update
+from rlregress.probing.layers import make_output_constant
+from rlregress.probing.recorded_update import record_losses_and_steps
 from rlregress.probing.scripted import Scripted
 
 
@@ -25,7 +25,7 @@ class _Distilled(NamedTuple):
     received: float
 
 
-def _train(
+def _train_student(
     error: float, steps: int, length: int, rollouts: int = 1, teacher: float = 0.0, **settings: Any
 ) -> _Distilled:
     """Train a student whose actions are those of the teacher plus ``error``.
@@ -43,8 +43,8 @@ def _train(
         "gradient_length": length,
         **settings,
     }
-    compat.require_configuration(algorithm, SMALL)
-    configuration = compat.make_configuration(
+    compat.raise_if_configuration_unsupported(algorithm, SMALL)
+    configuration = compat.make_configuration_of_runner(
         steps,
         algorithm,
         SMALL,
@@ -52,44 +52,44 @@ def _train(
         ("StudentTeacher", "StudentTeacherRecurrent"),
     )
     environment = Scripted()
-    with compat.silence_runner():
+    with compat.silence_runner_output():
         # 5.5 and later warn of steps that do not fill a window
         warnings.filterwarnings("ignore", "The product of", UserWarning)
         runner = runner_class(Vectorised(environment), configuration, log_dir=None, device="cpu")
         agent = runner.alg
-        compat.find_policy(agent).loaded_teacher = agent.teacher_loaded = True
-        make_constant(compat.find_network(agent, "student"), teacher + error)
-        make_constant(compat.find_network(agent, "teacher"), teacher)
-        compat.set_log_deviation(agent, -12.0)
-        with record_update({"student": agent.optimizer}) as recorded:
+        compat.find_acting_module(agent).loaded_teacher = agent.teacher_loaded = True
+        make_output_constant(compat.find_layers_of_network(agent, "student"), teacher + error)
+        make_output_constant(compat.find_layers_of_network(agent, "teacher"), teacher)
+        compat.set_log_deviation_of_policy(agent, -12.0)
+        with record_losses_and_steps({"student": agent.optimizer}) as recorded:
             compat.train_without_folder(runner, rollouts)
     return _Distilled(recorded.losses["student"], environment.received[0].item())
 
 
-def _actions(inputs: Inputs) -> np.ndarray:
+def _measure_student_actions(inputs: Inputs) -> np.ndarray:
     student, teacher = float(inputs["student"]), float(inputs["teacher"])
-    return np.array([_train(student - teacher, 2, 2, teacher=teacher).received])
+    return np.array([_train_student(student - teacher, 2, 2, teacher=teacher).received])
 
 
-def _loss(inputs: Inputs) -> np.ndarray:
-    losses = [_train(float(error), 1, 1).losses[0] for error in inputs["errors"]]
+def _measure_loss(inputs: Inputs) -> np.ndarray:
+    losses = [_train_student(float(error), 1, 1).losses[0] for error in inputs["errors"]]
     return np.array(losses[1:]) / losses[0]
 
 
-def _gradient(inputs: Inputs) -> np.ndarray:
+def _measure_gradient(inputs: Inputs) -> np.ndarray:
     length = int(inputs["length"])
-    return np.array(_train(float(inputs["error"]), length, length).losses)
+    return np.array(_train_student(float(inputs["error"]), length, length).losses)
 
 
-def _remainder(inputs: Inputs) -> np.ndarray:
+def _measure_remainder(inputs: Inputs) -> np.ndarray:
     steps, length = int(inputs["rollout"]), int(inputs["length"])
-    first, both = (len(_train(1.0, steps, length, rollouts).losses) for rollouts in (1, 2))
+    first, both = (len(_train_student(1.0, steps, length, rollouts).losses) for rollouts in (1, 2))
     return np.array([first, both - first], dtype=np.float64)
 
 
 PROBES: Mapping[str, Probe] = {
-    "distillation.actions": _actions,
-    "distillation.loss": _loss,
-    "distillation.gradient": _gradient,
-    "distillation.remainder": _remainder,
+    "distillation.actions": _measure_student_actions,
+    "distillation.loss": _measure_loss,
+    "distillation.gradient": _measure_gradient,
+    "distillation.remainder": _measure_remainder,
 }

@@ -34,36 +34,38 @@ _NEGLIGIBLE = 1e-5
 _Exported = tuple[Callable[..., torch.Tensor], Callable[[], Any]]
 
 
-def _images(numbers: torch.Tensor) -> torch.Tensor:
+def _make_images(numbers: torch.Tensor) -> torch.Tensor:
     """Return images that show the first number, [environments, 1, 3, 3]."""
     return numbers[:, :1, None, None].expand(-1, 1, 3, 3)
 
 
-def _scripted(network: Any, script: Callable[[Any], Any] = torch.jit.script) -> _Exported:
+def _export_to_torchscript(
+    network: Any, script: Callable[[Any], Any] = torch.jit.script
+) -> _Exported:
     """Return how TorchScript acts, and how it is reset."""
-    with compat.silence_runner():
+    with compat.silence_runner_output():
         warnings.filterwarnings("ignore", "`torch.jit", DeprecationWarning)
         exported = script(network.as_jit())
 
-    def act(numbers: torch.Tensor, *images: torch.Tensor) -> torch.Tensor:
+    def act_by_torchscript(numbers: torch.Tensor, *images: torch.Tensor) -> torch.Tensor:
         return exported(numbers, list(images)) if images else exported(numbers)
 
-    return act, exported.reset
+    return act_by_torchscript, exported.reset
 
 
-def _to_script(network: Any) -> _Exported:
+def _export_module_before_torchscript(network: Any) -> _Exported:
     """Return how the module acts from which TorchScript is made; a trace has its lines."""
-    return _scripted(network, lambda module: module)
+    return _export_to_torchscript(network, lambda module: module)
 
 
-def _for_onnx(network: Any) -> _Exported:
+def _export_module_before_onnx(network: Any) -> _Exported:
     """Return how the module acts from which ONNX is made: it takes its memory and returns it."""
     exported = network.as_onnx(verbose=False).eval()
     inputs = dict(zip(exported.input_names, exported.get_dummy_inputs(), strict=False))
     memories = [tensor for name, tensor in inputs.items() if name.endswith("_in")]
     memory = list(memories)
 
-    def act(numbers: torch.Tensor, *images: torch.Tensor) -> torch.Tensor:
+    def act_by_module(numbers: torch.Tensor, *images: torch.Tensor) -> torch.Tensor:
         # until 5.0 images are handed over in a list
         as_list = isinstance(inputs.get(compat.IMAGES), list)
         outputs = exported(numbers, *([list(images)] if as_list else images), *memory)
@@ -72,13 +74,13 @@ def _for_onnx(network: Any) -> _Exported:
         memory[:] = outputs[1 : len(exported.output_names)]
         return outputs[0]
 
-    def reset() -> None:
+    def reset_memory() -> None:
         memory[:] = memories
 
-    return act, reset
+    return act_by_module, reset_memory
 
 
-def _differences(
+def _list_differences_of_exports(
     network: Any, ways: Sequence[Callable[[Any], _Exported]], steps: int
 ) -> Iterator[np.ndarray]:
     """Yield how far an exported network is from the agent's, for each way, [2 episodes, steps]."""
@@ -90,41 +92,48 @@ def _differences(
         for _ in range(2):
             network.reset(), reset()
             for number in numbers:
-                sets = {"policy": number, **({compat.IMAGES: _images(number)} if images else {})}
-                expected = network(compat.make_observations(sets, stepped=True))
+                sets = {
+                    "policy": number,
+                    **({compat.IMAGES: _make_images(number)} if images else {}),
+                }
+                expected = network(compat.make_observations_as_handed_out(sets, stepped=True))
                 far.append((act(*sets.values()) - expected).abs().max().item())
         yield np.reshape(far, (2, steps))
 
 
 #: network -> how it is exported; that of values has no distribution, as a policy may have none
 _WAYS: Mapping[str, Sequence[Callable[[Any], _Exported]]] = {
-    "actor": (_scripted, _to_script, _for_onnx),
-    "critic": (_to_script, _for_onnx),
+    "actor": (
+        _export_to_torchscript,
+        _export_module_before_torchscript,
+        _export_module_before_onnx,
+    ),
+    "critic": (_export_module_before_torchscript, _export_module_before_onnx),
 }
 
 
-def _exported(inputs: Inputs) -> np.ndarray:
+def _measure_exported_networks(inputs: Inputs) -> np.ndarray:
     steps = int(inputs["steps"])
     farthest = np.zeros((2, steps))
     if not compat.EXPORTS:
         raise Unsupported("this version of RSL-RL exports no policies")
     policies = [Networks(hidden=[16], normalised=True, **further) for further in _POLICIES]
-    for networks in [policy for policy in policies if not policy.lacking()]:
+    for networks in [policy for policy in policies if not policy.list_lacking_options()]:
         # the statistics of the normaliser move, and the policy with it
         environment = Vectorised(
-            make_counting_environment(2 * steps), further={compat.IMAGES: _images}
+            make_counting_environment(2 * steps), further={compat.IMAGES: _make_images}
         )
-        runner = trainings.make(environment, steps, networks, **_ONCE)
-        with compat.silence_runner():
+        runner = trainings.make_runner(environment, steps, networks, **_ONCE)
+        with compat.silence_runner_output():
             compat.train_without_folder(runner, 2)
-        trainings.speak_up(runner.alg)
+        trainings.make_outputs_depend_on_inputs(runner.alg)
         for name, ways in _WAYS.items():
             with torch.no_grad():
-                for far in _differences(getattr(runner.alg, name), ways, steps):
+                for far in _list_differences_of_exports(getattr(runner.alg, name), ways, steps):
                     farthest = np.maximum(farthest, far)
     parts = farthest[0, :1], farthest[0, 1:], farthest[1]
     return np.array([float(far.max() < _NEGLIGIBLE) for far in parts])
 
 
-PROBES: Mapping[str, Probe] = {"policy.exported": _exported}
+PROBES: Mapping[str, Probe] = {"policy.exported": _measure_exported_networks}
 ABSENT: Mapping[str, str] = {}

@@ -16,9 +16,9 @@ from rlregress.frameworks.rsl_rl.compat import Networks
 from rlregress.frameworks.rsl_rl.environments import Vectorised
 from rlregress.frameworks.rsl_rl.observe.helpers import trainings
 from rlregress.measurements import normalisation, normalisation_traps
-from rlregress.measurements.normalisation import Script, Walked, showing
+from rlregress.measurements.normalisation import Script, Walked, make_script_of_observations
 from rlregress.probing.interface import Inputs, Probe
-from rlregress.probing.layers import linear_layers
+from rlregress.probing.layers import list_linear_layers
 from rlregress.probing.scripted import Scripted, make_counting_environment
 
 _NORMALISED = Networks(hidden=[16], normalised=True)
@@ -28,14 +28,14 @@ def _make_environments(observations: Any, privileged: Any = None, **script: Any)
     """Return two environments with the same observations: of one alone advantages have no
     deviation.
     """
-    playback = showing(observations, **script)
+    playback = make_script_of_observations(observations, **script)
     further = {} if privileged is None else {"critic": privileged}
     return Vectorised(Scripted(**playback), Scripted(**playback), further=further)
 
 
 def _train_agent(observations: Any, privileged: Any = None) -> trainings.AgentTraining:
     """Return a training whose rollouts have one step, so that statistics move at each."""
-    return trainings.train(
+    return trainings.train_and_record(
         _make_environments(observations, privileged),
         len(observations),
         steps=1,
@@ -44,17 +44,17 @@ def _train_agent(observations: Any, privileged: Any = None) -> trainings.AgentTr
     )
 
 
-def _walk(scripts: Sequence[Script]) -> Walked:
+def _walk_through_scripts(scripts: Sequence[Script]) -> Walked:
     (script,) = scripts
     observations = np.append(script["observations"][0], script["next_observations"])
     return Walked(np.array(_train_agent(observations).given), np.zeros((0, 1)))
 
 
-def _default(i: Inputs) -> np.ndarray:
-    observations = np.append(0.0, i["observations"])
+def _measure_default(inputs: Inputs) -> np.ndarray:
+    observations = np.append(0.0, inputs["observations"])
     rewards: list[np.ndarray] = []
-    training = trainings.train(
-        _make_environments(observations, rewards=i["rewards"]),
+    training = trainings.train_and_record(
+        _make_environments(observations, rewards=inputs["rewards"]),
         1,
         steps=len(observations),
         networks=Networks(hidden=[16]),
@@ -67,32 +67,32 @@ def _default(i: Inputs) -> np.ndarray:
 def _play_agent(runner: Any, observations: Any) -> np.ndarray:
     """Return the inputs of an agent's networks where it acts without training."""
     play, recorded = runner.get_inference_policy(), []
-    first = linear_layers(compat.find_network(runner.alg, "actor"))[0]
+    first = list_linear_layers(compat.find_layers_of_network(runner.alg, "actor"))[0]
     handle = first.register_forward_pre_hook(lambda _, inputs: recorded.append(inputs[0].item()))
     for number in observations:
         groups = dict.fromkeys(("policy", "teacher", "rnd_state"), torch.full((1, 1), number))
         with torch.no_grad():
-            play(compat.make_observations(groups, stepped=True))
+            play(compat.make_observations_as_handed_out(groups, stepped=True))
     handle.remove()
     return np.array(recorded)
 
 
-def _evaluation(i: Inputs) -> np.ndarray:
-    return _play_agent(_train_agent(i["training"]).runner, np.float32(i["evaluation"]))
+def _measure_statistics_in_evaluation(inputs: Inputs) -> np.ndarray:
+    return _play_agent(_train_agent(inputs["training"]).runner, np.float32(inputs["evaluation"]))
 
 
-def _saved(i: Inputs) -> np.ndarray:
-    trained = _train_agent(i["training"]).runner
-    loaded = trainings.make(Scripted(), 1, _NORMALISED)
-    with tempfile.TemporaryDirectory() as folder, compat.silence_runner():
+def _measure_saved_statistics(inputs: Inputs) -> np.ndarray:
+    trained = _train_agent(inputs["training"]).runner
+    loaded = trainings.make_runner(Scripted(), 1, _NORMALISED)
+    with tempfile.TemporaryDirectory() as folder, compat.silence_runner_output():
         path = Path(folder) / "agent.pt"
         trained.logger_type = "tensorboard"
         trained.save(str(path))
         loaded.load(str(path))
-    return _play_agent(loaded, np.float32(i["evaluation"]))
+    return _play_agent(loaded, np.float32(inputs["evaluation"]))
 
 
-def _component(*batches: Any, **options: Any) -> Any:
+def _make_component(*batches: Any, **options: Any) -> Any:
     component = compat.EmpiricalNormalization(1, **options)
     component.train()
     for batch in batches:
@@ -100,39 +100,39 @@ def _component(*batches: Any, **options: Any) -> Any:
     return component.eval()
 
 
-def _normalised(component: Any, number: float) -> float:
+def _normalise_number(component: Any, number: float) -> float:
     return float(component(torch.full((1, 1), number)))
 
 
-def _statistics(i: Inputs) -> np.ndarray:
-    batches = [i["first"], i["second"]]
-    components = [_component(*batches[:count], eps=1e-8) for count in (1, 2)]
-    return np.array([_normalised(own, i["number"]) for own in components])
+def _measure_statistics(inputs: Inputs) -> np.ndarray:
+    batches = [inputs["first"], inputs["second"]]
+    components = [_make_component(*batches[:count], eps=1e-8) for count in (1, 2)]
+    return np.array([_normalise_number(own, inputs["number"]) for own in components])
 
 
-def _epsilon_with_fixed_statistics(i: Inputs) -> np.ndarray:
-    component = _component()
-    component._std.fill_(i["deviation"])
-    return np.log10([_normalised(component, i["distance"])])
+def _measure_epsilon_with_fixed_statistics(inputs: Inputs) -> np.ndarray:
+    component = _make_component()
+    component._std.fill_(inputs["deviation"])
+    return np.log10([_normalise_number(component, inputs["distance"])])
 
 
-def _until(i: Inputs) -> np.ndarray:
-    batches = [[float(number)] * int(i["size"]) for number in range(3)]
-    return _component(*batches, until=int(i["limit"])).mean.numpy()
+def _measure_end_of_updates(inputs: Inputs) -> np.ndarray:
+    batches = [[float(number)] * int(inputs["size"]) for number in range(3)]
+    return _make_component(*batches, until=int(inputs["limit"])).mean.numpy()
 
 
-def _critic(i: Inputs) -> np.ndarray:
-    factor, offset = float(i["factor"]), float(i["offset"])
-    training = _train_agent(i["observations"], lambda numbers: factor * numbers + offset)
+def _measure_normalised_critic_inputs(inputs: Inputs) -> np.ndarray:
+    factor, offset = float(inputs["factor"]), float(inputs["offset"])
+    training = _train_agent(inputs["observations"], lambda numbers: factor * numbers + offset)
     # the value network gets the observation after each step, too
     scaled, own = training.given_to_critic[-2][0], training.given[-1][0]
-    observed = factor * i["observations"][-1] + offset
+    observed = factor * inputs["observations"][-1] + offset
     return np.isclose(scaled, [own, observed], rtol=[1e-2, 2e-2], atol=0.0).astype(np.float64)
 
 
-def _ratio(i: Inputs) -> np.ndarray:
-    steps = int(i["steps"])
-    training = trainings.train(
+def _measure_ratio_after_normalisation(inputs: Inputs) -> np.ndarray:
+    steps = int(inputs["steps"])
+    training = trainings.train_and_record(
         make_counting_environment(2 * steps),
         2,
         steps=steps,
@@ -143,18 +143,26 @@ def _ratio(i: Inputs) -> np.ndarray:
 
 
 PROBES: Mapping[str, Probe] = {
-    "normalisation.observation": partial(normalisation.observation, _walk),
-    "normalisation.observation.clip": partial(normalisation.last_observations, _walk),
-    "normalisation.observation.large_offset": partial(normalisation_traps.large_offset, _walk),
-    "normalisation.default": _default,
-    "normalisation.evaluation": _evaluation,
-    "normalisation.saved": _saved,
-    "normalisation.fixed.epsilon": _epsilon_with_fixed_statistics,
-    "normaliser.statistics": _statistics,
-    "normaliser.one_row": lambda i: np.isfinite([_normalised(_component([i["number"]]), 0.0)]),
-    "normaliser.until": _until,
-    "normaliser.ppo.critic": _critic,
-    "normaliser.ppo.ratio": _ratio,
+    "normalisation.observation": partial(
+        normalisation.measure_normalised_observations, _walk_through_scripts
+    ),
+    "normalisation.observation.clip": partial(
+        normalisation.measure_last_observations, _walk_through_scripts
+    ),
+    "normalisation.observation.large_offset": partial(
+        normalisation_traps.measure_scale_at_large_offset, _walk_through_scripts
+    ),
+    "normalisation.default": _measure_default,
+    "normalisation.evaluation": _measure_statistics_in_evaluation,
+    "normalisation.saved": _measure_saved_statistics,
+    "normalisation.fixed.epsilon": _measure_epsilon_with_fixed_statistics,
+    "normaliser.statistics": _measure_statistics,
+    "normaliser.one_row": lambda i: np.isfinite(
+        [_normalise_number(_make_component([i["number"]]), 0.0)]
+    ),
+    "normaliser.until": _measure_end_of_updates,
+    "normaliser.ppo.critic": _measure_normalised_critic_inputs,
+    "normaliser.ppo.ratio": _measure_ratio_after_normalisation,
 }
 ABSENT: Mapping[str, str] = {
     "normaliser": "normalises observations alone, and has no replay buffer",

@@ -13,20 +13,20 @@ from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.environments import Vectorised
 from rlregress.frameworks.rsl_rl.observe.helpers import trainings
 from rlregress.measurements import ppo_loop as loop
-from rlregress.measurements.ppo_loop import diverging
+from rlregress.measurements.ppo_loop import make_diverging_ratios
 from rlregress.probing.interface import Inputs, Probe
-from rlregress.probing.layers import make_constant
+from rlregress.probing.layers import make_output_constant
 from rlregress.probing.parallel_updates import count_processes_and_passes
-from rlregress.probing.scripted import Scripted, end_after, make_counting_environment
+from rlregress.probing.scripted import Scripted, make_counting_environment, make_script_of_end_after
 
 
-def _train(settings: loop.Settings) -> trainings.AgentTraining:
+def _train_with_settings(settings: loop.Settings) -> trainings.AgentTraining:
     """See ``measurements.ppo_loop.Train``."""
     environments = [
-        make_counting_environment(settings.total, **settings.script())
+        make_counting_environment(settings.total, **settings.make_environment_script())
         for _ in range(settings.environments)
     ]
-    options: dict[str, Any] = settings.named(
+    options: dict[str, Any] = settings.map_to_framework_names(
         clip_range="clip_param", entropy_coefficient="entropy_coef"
     )
     if settings.monte_carlo:
@@ -35,64 +35,71 @@ def _train(settings: loop.Settings) -> trainings.AgentTraining:
         no_weights = {"value_loss_coef": 0.0, "entropy_coef": 0.0}
         options = {**no_weights, "max_grad_norm": trainings.NO_CLIP, **options}
 
-    def prepare(agent: Any) -> None:
+    def prepare_agent(agent: Any) -> None:
         if settings.monte_carlo:
-            make_constant(compat.find_network(agent, "critic"), 0.0)
+            make_output_constant(compat.find_layers_of_network(agent, "critic"), 0.0)
 
-    def change(storage: Any) -> None:
+    def change_storage(storage: Any) -> None:
         if settings.advantage is not None:
-            trainings.feed_storage(storage, advantages=settings.advantage)
-        trainings.lower(storage, settings.ratio)
+            trainings.fill_storage(storage, advantages=settings.advantage)
+        trainings.set_ratios_of_storage(storage, settings.ratio)
 
-    return trainings.train(
+    return trainings.train_and_record(
         Vectorised(*environments),
         settings.total // (settings.steps * settings.environments),
         steps=settings.steps,
         num_mini_batches=settings.minibatches,
         num_learning_epochs=settings.epochs,
         learning_rate=settings.learning_rate,
-        prepare=prepare,
-        change=change,
+        prepare=prepare_agent,
+        change=change_storage,
         **options,
     )
 
 
-def _segments(inputs: Inputs) -> np.ndarray:
+def _measure_segments(inputs: Inputs) -> np.ndarray:
     limit = int(inputs["time_limit"])
     terminal = []
 
-    def note_terminal(storage: Any) -> None:
-        arrays = [compat.select_group(storage.observations), *vars(storage).values()]
+    def note_terminal_observation(storage: Any) -> None:
+        arrays = [
+            compat.select_observations_of_group(storage.observations),
+            *vars(storage).values(),
+        ]
         tensors = [array for array in arrays if isinstance(array, torch.Tensor)]
         terminal.append(any(bool((array == limit).any()) for array in tensors))
 
-    environment = make_counting_environment(limit, truncated=end_after(limit), restarts=True)
-    training = trainings.train(environment, 3, steps=5, change=note_terminal)
+    environment = make_counting_environment(
+        limit, truncated=make_script_of_end_after(limit), restarts=True
+    )
+    training = trainings.train_and_record(environment, 3, steps=5, change=note_terminal_observation)
     return np.array([*np.concatenate(training.stored), any(terminal)])
 
 
-def diverge(storage: Any, divergence: float) -> None:
+def set_divergence_of_rollout(storage: Any, divergence: float) -> None:
     """Let the divergence of a rollout's policy from the present one, a Gaussian, be this."""
-    mean, scale = compat.read_old_distribution(storage)
-    compat.set_old_distribution(storage, mean + scale * float(np.sqrt(2.0 * divergence)), scale)
-    trainings.lower(storage, np.resize(diverging(divergence), len(mean)))
+    mean, scale = compat.read_stored_distribution(storage)
+    compat.set_stored_distribution(storage, mean + scale * float(np.sqrt(2.0 * divergence)), scale)
+    trainings.set_ratios_of_storage(
+        storage, np.resize(make_diverging_ratios(divergence), len(mean))
+    )
 
 
-def rates(
+def measure_rates_after_divergences(
     divergences: Sequence[float], rate: float, minibatches: int = 1, **algorithm: Any
 ) -> np.ndarray:
     """Learning rates of updates whose policies diverge so, and that move nothing."""
     divergences_left = list(divergences)
 
-    def change(storage: Any) -> None:
-        trainings.keep_still(storage)
-        diverge(storage, divergences_left.pop(0))
+    def change_storage(storage: Any) -> None:
+        trainings.fill_storage_without_effect(storage)
+        set_divergence_of_rollout(storage, divergences_left.pop(0))
 
-    training = trainings.train(
+    training = trainings.train_and_record(
         Scripted(),
         len(divergences_left),
         steps=2 * minibatches,
-        change=change,
+        change=change_storage,
         num_mini_batches=minibatches,
         learning_rate=rate,
         entropy_coef=0.0,
@@ -101,8 +108,8 @@ def rates(
     return np.array(training.rates) / rate
 
 
-def _adaptive(inputs: Inputs) -> np.ndarray:
-    return rates(
+def _measure_adaptive(inputs: Inputs) -> np.ndarray:
+    return measure_rates_after_divergences(
         inputs["divergences"],
         float(inputs["learning_rate"]),
         schedule="adaptive",
@@ -120,11 +127,11 @@ ABSENT: Mapping[str, str] = {
 }
 PROBES: Mapping[str, Probe] = {
     **{
-        id: partial(measure, _train)
+        id: partial(measure, _train_with_settings)
         for id, measure in loop.MEASUREMENTS.items()
         if id not in ABSENT
     },
-    "ppo.parallel_gradient": partial(count_processes_and_passes, _train),
-    "ppo.segments": _segments,
-    "ppo.learning_rate.adaptive": _adaptive,
+    "ppo.parallel_gradient": partial(count_processes_and_passes, _train_with_settings),
+    "ppo.segments": _measure_segments,
+    "ppo.learning_rate.adaptive": _measure_adaptive,
 }

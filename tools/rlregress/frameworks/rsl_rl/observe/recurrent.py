@@ -16,43 +16,43 @@ from rlregress.frameworks.rsl_rl.observe.helpers import trainings
 from rlregress.measurements import recurrent
 from rlregress.measurements.recurrent import Record, Rollout, Settings
 from rlregress.probing.interface import Probe
-from rlregress.probing.layers import make_constant
+from rlregress.probing.layers import make_output_constant
 from rlregress.probing.scripted import Scripted
 
 
-def _forget(agent: Any, name: str) -> None:
+def _make_memory_output_zeros(agent: Any, name: str) -> None:
     """Let the recurrent layers of "actor" or "critic" output zeros."""
     with torch.no_grad():
         for parameter in compat.find_recurrent_layers(agent, name).parameters():
             parameter.zero_()
 
 
-def _train(kind: str, settings: Settings) -> Record:
+def _train_with_settings(kind: str, settings: Settings) -> Record:
     """See ``measurements.recurrent.Train``."""
     record = Record()
     agents = []
 
-    def prepare(agent: Any) -> None:
+    def prepare_agent(agent: Any) -> None:
         agents.append(agent)
-        trainings.speak_up(agent)
+        trainings.make_outputs_depend_on_inputs(agent)
         if settings.constant:
-            make_constant(compat.find_network(agent, "critic"), 0.0)
-            _forget(agent, "actor")
+            make_output_constant(compat.find_layers_of_network(agent, "critic"), 0.0)
+            _make_memory_output_zeros(agent, "actor")
 
-    def change(storage: Any) -> None:
-        stored = [compat.read_old_distribution(storage)[0], storage.values]
+    def change_storage(storage: Any) -> None:
+        stored = [compat.read_stored_distribution(storage)[0], storage.values]
         stored += [storage.rewards, storage.returns]
         # [steps, environments, 1] each
         record.rollouts.append(Rollout(*(numbers.numpy()[..., 0].copy() for numbers in stored)))
         if len(record.rollouts) == settings.forgets:
-            _forget(agents[0], "actor")
+            _make_memory_output_zeros(agents[0], "actor")
         if settings.advantage is not None:
-            trainings.feed_storage(storage, advantages=0.0)
+            trainings.fill_storage(storage, advantages=0.0)
             storage.advantages[0, 0] = settings.advantage
         storage.actions_log_prob[0, 0] -= float(np.log(settings.ratio))
 
     discount = {} if settings.discount is None else {"gamma": settings.discount}
-    training = trainings.train(
+    training = trainings.train_and_record(
         Vectorised(*(Scripted(**script) for script in settings.scripts)),
         settings.rollouts,
         steps=settings.steps,
@@ -60,9 +60,9 @@ def _train(kind: str, settings: Settings) -> Record:
         learning_rate=trainings.FROZEN,
         num_mini_batches=settings.minibatches,
         num_learning_epochs=settings.epochs,
-        prepare=prepare,
-        change=change,
-        **settings.weights("value_loss_coef", "entropy_coef"),
+        prepare=prepare_agent,
+        change=change_storage,
+        **settings.name_loss_weights("value_loss_coef", "entropy_coef"),
         **discount,
     )
     # [steps, sequences] each
@@ -74,21 +74,21 @@ def _train(kind: str, settings: Settings) -> Record:
     return record
 
 
-_OF_GRU, _OF_LSTM = (partial(_train, kind) for kind in ("gru", "lstm"))
+_OF_GRU, _OF_LSTM = (partial(_train_with_settings, kind) for kind in ("gru", "lstm"))
 
 
-def _measure_both_kinds(measurement: recurrent.Measurement) -> Probe:
+def _make_probe_of_both_kinds(measurement: recurrent.Measurement) -> Probe:
     """Measure a state of one tensor, and one of two: different lines store and reset them."""
-    return recurrent.measure_all(measurement, _OF_GRU, _OF_LSTM)
+    return recurrent.make_probe_of_all_agents(measurement, _OF_GRU, _OF_LSTM)
 
 
 PROBES: Mapping[str, Probe] = {
-    "recurrent.rollout": _measure_both_kinds(recurrent.rollout),
-    "recurrent.update": _measure_both_kinds(recurrent.update),
-    "recurrent.minibatches": partial(recurrent.minibatches, _OF_GRU),
-    "recurrent.padding": partial(recurrent.padding, _OF_GRU),
-    "recurrent.bootstrap": _measure_both_kinds(recurrent.bootstrap),
-    "recurrent.critic": _measure_both_kinds(recurrent.critic),
+    "recurrent.rollout": _make_probe_of_both_kinds(recurrent.measure_memory_in_rollout),
+    "recurrent.update": _make_probe_of_both_kinds(recurrent.measure_memory_in_update),
+    "recurrent.minibatches": partial(recurrent.measure_recurrent_minibatches, _OF_GRU),
+    "recurrent.padding": partial(recurrent.measure_padding_in_means, _OF_GRU),
+    "recurrent.bootstrap": _make_probe_of_both_kinds(recurrent.measure_bootstrap_values),
+    "recurrent.critic": _make_probe_of_both_kinds(recurrent.measure_memory_of_critic),
 }
 ABSENT: Mapping[str, str] = {
     "recurrent.padding.divergence": "reports neither divergence nor clipped ratios",

@@ -11,21 +11,21 @@ import torch
 from rsl_rl.algorithms import PPO
 
 from rlregress.frameworks.rsl_rl import compat
-from rlregress.frameworks.rsl_rl.observe.curiosity import freeze
+from rlregress.frameworks.rsl_rl.observe.curiosity import freeze_predictor
 from rlregress.frameworks.rsl_rl.observe.helpers import trainings
-from rlregress.frameworks.rsl_rl.observe.symmetry import mirror
+from rlregress.frameworks.rsl_rl.observe.symmetry import mirror_observations_and_actions
 from rlregress.probing.interface import Inputs, Probe
-from rlregress.probing.layers import make_constant
+from rlregress.probing.layers import make_output_constant
 from rlregress.probing.scripted import make_counting_environment
 
 
-def _further_losses() -> dict[str, Any]:
+def _configure_further_losses() -> dict[str, Any]:
     """Return new configurations of PPO's additional losses; PPO consumes them."""
     hidden = {f"{name}_hidden_dims": [8] for name in ("predictor", "target")}
     further = {
         "rnd_cfg": {"weight": 1.0, "num_outputs": 2, **hidden},
         "symmetry_cfg": {
-            "data_augmentation_func": mirror,
+            "data_augmentation_func": mirror_observations_and_actions,
             "use_data_augmentation": False,
             "use_mirror_loss": True,
             "mirror_loss_coeff": 1.0,
@@ -35,37 +35,39 @@ def _further_losses() -> dict[str, Any]:
     return {name: option for name, option in further.items() if name in parameters}
 
 
-def _losses(inputs: Inputs) -> np.ndarray:
+def _measure_losses(inputs: Inputs) -> np.ndarray:
     steps = int(inputs["steps"])
 
-    def prepare(agent: Any) -> None:
-        make_constant(compat.find_network(agent, "critic"), 0.0)
+    def prepare_agent(agent: Any) -> None:
+        make_output_constant(compat.find_layers_of_network(agent, "critic"), 0.0)
         if getattr(agent, "rnd", None):
-            freeze(agent)
+            freeze_predictor(agent)
 
-    def reported(epochs: int, minibatches: int) -> np.ndarray:
+    def list_reported_losses(epochs: int, minibatches: int) -> np.ndarray:
         # both have the same networks and actions
         with torch.random.fork_rng():
-            training = trainings.train(
+            training = trainings.train_and_record(
                 make_counting_environment(steps),
                 1,
                 steps=steps,
-                change=lambda storage: trainings.feed_storage(
+                change=lambda storage: trainings.fill_storage(
                     storage, advantages=inputs["advantages"], returns=inputs["targets"]
                 ),
-                prepare=prepare,
+                prepare=prepare_agent,
                 num_learning_epochs=epochs,
                 num_mini_batches=minibatches,
                 learning_rate=trainings.FROZEN,
-                **_further_losses(),
+                **_configure_further_losses(),
             )
         return training.reported[0]
 
-    ratios = reported(int(inputs["epochs"]), int(inputs["minibatches"])) / reported(1, 1)
+    ratios = list_reported_losses(
+        int(inputs["epochs"]), int(inputs["minibatches"])
+    ) / list_reported_losses(1, 1)
     return np.array([ratios.min(), ratios.max()])
 
 
-PROBES: Mapping[str, Probe] = {"logging.losses": _losses}
+PROBES: Mapping[str, Probe] = {"logging.losses": _measure_losses}
 ABSENT: Mapping[str, str] = dict.fromkeys(
     ("logging.approx_kl", "logging.update_count", "logging.before_policy_update"),
     "logs neither divergence nor number of updates",

@@ -14,9 +14,9 @@ from rlregress.frameworks.rsl_rl.environments import Vectorised
 from rlregress.frameworks.rsl_rl.observe.helpers import trainings
 from rlregress.probing.interface import Inputs, Probe
 from rlregress.probing.layers import (
-    describe_ppo_architecture,
-    linear_layers,
-    make_constant,
+    describe_ppo_networks_as_numbers,
+    list_linear_layers,
+    make_output_constant,
     measure_ppo_initialisation,
 )
 from rlregress.probing.scripted import Scripted
@@ -25,104 +25,114 @@ from rlregress.probing.scripted import Scripted
 _NARROW = -12.0
 
 
-def _initialisation(inputs: Inputs) -> np.ndarray:
+def _measure_initialisation(inputs: Inputs) -> np.ndarray:
     bound = np.ones(int(inputs["action_dimensions"]))
     environment = Scripted(
         -bound, bound, observation_dimensions=int(inputs["observation_dimensions"])
     )
-    agent = trainings.make(environment, 8, Networks(hidden=[int(inputs["hidden"])] * 2)).alg
-    parts = [compat.find_network(agent, name) for name in ("actor", "critic")]
+    agent = trainings.make_runner(environment, 8, Networks(hidden=[int(inputs["hidden"])] * 2)).alg
+    parts = [compat.find_layers_of_network(agent, name) for name in ("actor", "critic")]
     return np.array(
-        measure_ppo_initialisation([own for part in parts for own in linear_layers(part)])
+        measure_ppo_initialisation([own for part in parts for own in list_linear_layers(part)])
     )
 
 
-def _networks(inputs: Inputs) -> np.ndarray:
-    agent = trainings.make(Scripted(), 8, Networks()).alg
-    parts = [compat.find_network(agent, name) for name in ("actor", "critic")]
+def _measure_networks(inputs: Inputs) -> np.ndarray:
+    agent = trainings.make_runner(Scripted(), 8, Networks()).alg
+    parts = [compat.find_layers_of_network(agent, name) for name in ("actor", "critic")]
     fed = torch.tensor(np.array(inputs["fed"]), dtype=torch.float32)
-    return describe_ppo_architecture(parts, 1, parts, fed)
+    return describe_ppo_networks_as_numbers(parts, 1, parts, fed)
 
 
 def _log_std(inputs: Inputs) -> np.ndarray:
-    def no_biases(agent: Any) -> None:
-        for layer in linear_layers(compat.find_network(agent, "actor")):
+    def set_biases_to_zero(agent: Any) -> None:
+        for layer in list_linear_layers(compat.find_layers_of_network(agent, "actor")):
             torch.nn.init.zeros_(layer.bias)
 
     scales: list[float] = []
     for observation in (0.0, float(inputs["observation"])):
-        trainings.train(
+        trainings.train_and_record(
             Scripted(observations=observation, next_observations=observation),
             1,
             steps=2,
             networks=Networks(),
-            prepare=no_biases,
+            prepare=set_biases_to_zero,
             change=lambda storage: scales.append(
-                compat.read_old_distribution(storage)[1][0].item()
+                compat.read_stored_distribution(storage)[1][0].item()
             ),
         )
     logs = np.log(scales)
     return np.array([logs[0], abs(logs[1] - logs[0]) > 1e-6])
 
 
-def _narrow(mean: float) -> Any:
-    def prepare(agent: Any) -> None:
-        make_constant(compat.find_network(agent, "actor"), mean)
-        compat.set_log_deviation(agent, _NARROW)
+def _make_narrowing_function(mean: float) -> Any:
+    def narrow_policy(agent: Any) -> None:
+        make_output_constant(compat.find_layers_of_network(agent, "actor"), mean)
+        compat.set_log_deviation_of_policy(agent, _NARROW)
 
-    return prepare
+    return narrow_policy
 
 
-def _executed(inputs: Inputs, mean: float) -> list[float]:
+def _list_executed_and_stored_action(inputs: Inputs, mean: float) -> list[float]:
     """Return the action of a rollout's first step as the environment receives it, and as it is
     stored.
     """
     environment = Scripted(inputs["low"], inputs["high"])
     stored: list[float] = []
-    trainings.train(
+    trainings.train_and_record(
         environment,
         1,
         steps=2,
         learning_rate=trainings.FROZEN,
-        prepare=_narrow(mean),
+        prepare=_make_narrowing_function(mean),
         change=lambda storage: stored.append(storage.actions[0].item()),
     )
     return [environment.received[0].item(), stored[0]]
 
 
-def _action_bounding(inputs: Inputs) -> np.ndarray:
-    return np.array([_executed(inputs, x) for x in inputs["samples"]]).T.ravel()
+def _measure_action_bounding(inputs: Inputs) -> np.ndarray:
+    return np.array(
+        [_list_executed_and_stored_action(inputs, x) for x in inputs["samples"]]
+    ).T.ravel()
 
 
-def _out_of_bounds(inputs: Inputs) -> np.ndarray:
-    return np.array(_executed(inputs, float(inputs["mean"]))[:1])
+def _measure_action_out_of_bounds(inputs: Inputs) -> np.ndarray:
+    return np.array(_list_executed_and_stored_action(inputs, float(inputs["mean"]))[:1])
 
 
-def _action_distribution(inputs: Inputs) -> np.ndarray:
+def _measure_action_distribution(inputs: Inputs) -> np.ndarray:
     environment = Scripted(inputs["low"], inputs["high"])
     vectorised = Vectorised(environment)
-    runner = trainings.make(vectorised, 8)
-    compat.set_log_deviation(runner.alg, float(np.log(inputs["scale"])))
+    runner = trainings.make_runner(vectorised, 8)
+    compat.set_log_deviation_of_policy(runner.alg, float(np.log(inputs["scale"])))
     for mean in inputs["means"]:
-        make_constant(compat.find_network(runner.alg, "actor"), mean)
+        make_output_constant(compat.find_layers_of_network(runner.alg, "actor"), mean)
         play = runner.get_inference_policy()
         with torch.no_grad():
-            vectorised.step(play(compat.make_observations(vectorised.groups(), stepped=True)))
+            vectorised.step(
+                play(
+                    compat.make_observations_as_handed_out(
+                        vectorised.group_observations(), stepped=True
+                    )
+                )
+            )
     return np.array([action.item() for action in environment.received])
 
 
-def _stored_log_prob(inputs: Inputs) -> np.ndarray:
-    training = trainings.train(
+def _measure_stored_log_prob(inputs: Inputs) -> np.ndarray:
+    training = trainings.train_and_record(
         Scripted(),
         1,
         steps=int(inputs["count"]),
         learning_rate=trainings.FROZEN,
-        prepare=lambda agent: make_constant(compat.find_network(agent, "actor"), inputs["mean"]),
+        prepare=lambda agent: make_output_constant(
+            compat.find_layers_of_network(agent, "actor"), inputs["mean"]
+        ),
     )
     return np.array([np.mean(np.abs(np.concatenate(training.log_ratios)) > 0.01)])
 
 
-def _script(inputs: Inputs, **algorithm: Any) -> np.ndarray:
+def _run_scripted_segment(inputs: Inputs, **algorithm: Any) -> np.ndarray:
     """Return advantages, and what the values regress towards, of a segment with V(s) = s, [2,
     steps].
     """
@@ -142,13 +152,15 @@ def _script(inputs: Inputs, **algorithm: Any) -> np.ndarray:
             array.numpy().astype(np.float64).ravel() for array in (stored, storage.returns)
         )
 
-    trainings.train(
+    trainings.train_and_record(
         environment,
         1,
         steps=len(inputs["rewards"]),
         networks=trainings.LINEAR,
         change=copy_advantages,
-        prepare=lambda agent: trainings.make_linear(compat.find_network(agent, "critic")),
+        prepare=lambda agent: trainings.make_network_linear(
+            compat.find_layers_of_network(agent, "critic")
+        ),
         gamma=float(inputs["discount"]),
         **compat.RAW_ADVANTAGES,
         **algorithm,
@@ -156,45 +168,47 @@ def _script(inputs: Inputs, **algorithm: Any) -> np.ndarray:
     return np.stack(advantages)
 
 
-def _segment(inputs: Inputs) -> np.ndarray:
-    return _script(inputs, lam=float(inputs["trace"]))
+def _measure_segment(inputs: Inputs) -> np.ndarray:
+    return _run_scripted_segment(inputs, lam=float(inputs["trace"]))
 
 
-def _lambda_zero(inputs: Inputs) -> np.ndarray:
-    return np.array([0.0, *_script(inputs, lam=0.0)[0]])
+def _measure_lambda_zero(inputs: Inputs) -> np.ndarray:
+    return np.array([0.0, *_run_scripted_segment(inputs, lam=0.0)[0]])
 
 
-def _stored_values(inputs: Inputs) -> np.ndarray:
+def _measure_stored_values(inputs: Inputs) -> np.ndarray:
     values: list[float] = []
 
-    def prepare(agent: Any) -> None:
-        critic, compute = compat.find_network(agent, "critic"), agent.compute_returns
+    def prepare_agent(agent: Any) -> None:
+        critic, compute = compat.find_layers_of_network(agent, "critic"), agent.compute_returns
 
-        def later(*arguments: Any) -> None:
-            make_constant(critic, inputs["next_value"])
+        def return_late_values(*arguments: Any) -> None:
+            make_output_constant(critic, inputs["next_value"])
             compute(*arguments)
             values.append(agent.storage.returns.item() - agent.storage.values.item())
 
-        make_constant(critic, inputs["value"])
-        agent.compute_returns = later
+        make_output_constant(critic, inputs["value"])
+        agent.compute_returns = return_late_values
 
     environment = Scripted(rewards=inputs["reward"], terminated=1.0)
-    trainings.train(environment, 1, steps=1, prepare=prepare, gamma=float(inputs["discount"]))
+    trainings.train_and_record(
+        environment, 1, steps=1, prepare=prepare_agent, gamma=float(inputs["discount"])
+    )
     return np.array(values)
 
 
 PROBES: Mapping[str, Probe] = {
-    "ppo.initialisation": _initialisation,
-    "ppo.networks": _networks,
+    "ppo.initialisation": _measure_initialisation,
+    "ppo.networks": _measure_networks,
     "ppo.log_std": _log_std,
-    "ppo.action.bounding": _action_bounding,
-    "ppo.action.distribution": _action_distribution,
-    "policy.out_of_bounds": _out_of_bounds,
-    "policy.stored_log_prob": _stored_log_prob,
-    "gae.truncation": lambda inputs: _segment(inputs)[0],
-    "gae.value_target": lambda inputs: _segment(inputs)[1],
-    "gae.lambda_zero": _lambda_zero,
-    "gae.stored_values": _stored_values,
+    "ppo.action.bounding": _measure_action_bounding,
+    "ppo.action.distribution": _measure_action_distribution,
+    "policy.out_of_bounds": _measure_action_out_of_bounds,
+    "policy.stored_log_prob": _measure_stored_log_prob,
+    "gae.truncation": lambda inputs: _measure_segment(inputs)[0],
+    "gae.value_target": lambda inputs: _measure_segment(inputs)[1],
+    "gae.lambda_zero": _measure_lambda_zero,
+    "gae.stored_values": _measure_stored_values,
 }
 ABSENT: Mapping[str, str] = {
     "gae.kernel": "has one implementation of the recursion",

@@ -12,33 +12,37 @@ from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.observe.helpers import trainings
 from rlregress.probing import watched_updates
 from rlregress.probing.interface import Inputs, Probe
-from rlregress.probing.layers import make_constant
+from rlregress.probing.layers import make_output_constant
 from rlregress.probing.scripted import Scripted
 
 
-def mirror(obs: Any = None, actions: Any = None, **_: Any) -> list[Any]:
+def mirror_observations_and_actions(obs: Any = None, actions: Any = None, **_: Any) -> list[Any]:
     """Return observations and actions, each followed by its negative."""
     return [x if x is None else torch.cat([x, x * -1.0]) for x in (obs, actions)]
 
 
-def _update(
+def _train_with_symmetry(
     inputs: Inputs, observation: float, change: Any, symmetry: Mapping[str, Any], **algorithm: Any
 ) -> trainings.AgentTraining:
     disabled = {"use_data_augmentation": False, "use_mirror_loss": False, "mirror_loss_coeff": 0.0}
     bias = float(inputs["bias"])
 
-    def prepare(agent: Any) -> None:
-        trainings.make_linear(compat.find_network(agent, "actor"), bias)
-        make_constant(compat.find_network(agent, "critic"), 0.0)
+    def prepare_agent(agent: Any) -> None:
+        trainings.make_network_linear(compat.find_layers_of_network(agent, "actor"), bias)
+        make_output_constant(compat.find_layers_of_network(agent, "critic"), 0.0)
 
-    return trainings.train(
+    return trainings.train_and_record(
         Scripted(observations=observation, next_observations=observation),
         1,
         steps=4,
         networks=trainings.LINEAR,
-        prepare=prepare,
+        prepare=prepare_agent,
         change=change,
-        symmetry_cfg={"data_augmentation_func": mirror, **disabled, **symmetry},
+        symmetry_cfg={
+            "data_augmentation_func": mirror_observations_and_actions,
+            **disabled,
+            **symmetry,
+        },
         learning_rate=trainings.FROZEN,
         entropy_coef=0.0,
         max_grad_norm=trainings.NO_CLIP,
@@ -46,39 +50,46 @@ def _update(
     )
 
 
-def _loss(inputs: Inputs) -> np.ndarray:
+def _measure_loss(inputs: Inputs) -> np.ndarray:
     weight = float(inputs["weight"])
-    training = _update(
-        inputs, 0.5, trainings.keep_still, {"use_mirror_loss": True, "mirror_loss_coeff": weight}
+    training = _train_with_symmetry(
+        inputs,
+        0.5,
+        trainings.fill_storage_without_effect,
+        {"use_mirror_loss": True, "mirror_loss_coeff": weight},
     )
-    slope = trainings.trained_bias_gradient(compat.find_network(training.algorithm, "actor"))
+    slope = trainings.get_gradient_of_trained_bias(
+        compat.find_layers_of_network(training.algorithm, "actor")
+    )
     return np.array([watched_updates.require_one_number(training.losses), slope]) / weight
 
 
-def _samples(inputs: Inputs) -> np.ndarray:
+def _measure_samples(inputs: Inputs) -> np.ndarray:
     action, mean = float(inputs["action"]), float(inputs["observation"]) + float(inputs["bias"])
 
-    def change(storage: Any) -> None:
+    def change_storage(storage: Any) -> None:
         log_prob = torch.distributions.Normal(mean, 1.0).log_prob(torch.tensor(action)).item()
-        trainings.feed_storage(storage, advantages=1.0, actions=action, actions_log_prob=log_prob)
+        trainings.fill_storage(storage, advantages=1.0, actions=action, actions_log_prob=log_prob)
 
-    def stored_values(storage: Any) -> None:
-        trainings.feed_storage(
+    def set_stored_values(storage: Any) -> None:
+        trainings.fill_storage(
             storage, advantages=0.0, returns=inputs["target"], values=inputs["old_value"]
         )
 
-    def loss(look: Any, mirrored: bool, **algorithm: float) -> float:
+    def measure_loss(look: Any, mirrored: bool, **algorithm: float) -> float:
         symmetry = {"use_data_augmentation": mirrored}
-        training = _update(inputs, float(inputs["observation"]), look, symmetry, **algorithm)
+        training = _train_with_symmetry(
+            inputs, float(inputs["observation"]), look, symmetry, **algorithm
+        )
         return watched_updates.require_one_number(training.losses)
 
     clip = float(inputs["clip_range"])
-    policy = loss(change, True, value_loss_coef=0.0, clip_param=1e3)
+    policy = measure_loss(change_storage, True, value_loss_coef=0.0, clip_param=1e3)
     values = [
-        loss(stored_values, mirrored, value_loss_coef=1.0, clip_param=clip)
+        measure_loss(set_stored_values, mirrored, value_loss_coef=1.0, clip_param=clip)
         for mirrored in (True, False)
     ]
     return np.array([-policy, values[0] / values[1]])
 
 
-PROBES: Mapping[str, Probe] = {"symmetry.loss": _loss, "symmetry.samples": _samples}
+PROBES: Mapping[str, Probe] = {"symmetry.loss": _measure_loss, "symmetry.samples": _measure_samples}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from rlregress.probing.families import find_in
+from rlregress.probing.families import make_lazy_getattr
 
-__getattr__ = find_in(
+__getattr__ = make_lazy_getattr(
     __name__,
     training=["train"],
-    collection=["transitions"],
-    sampling=["minibatches"],
+    collection=["collect_transitions"],
+    sampling=["collect_minibatches"],
     resume=["train_and_resume"],
-    builtin_trainings=["trainings"],
+    builtin_trainings=["list_trainings"],
 )

@@ -38,21 +38,21 @@ _NAMES = ("student", "teacher")
 _KINDS = ("StudentTeacher", "StudentTeacherRecurrent")
 
 
-def _mirrored(obs: Any = None, actions: Any = None, **_: Any) -> list[Any]:
+def _mirror_observations_and_actions(obs: Any = None, actions: Any = None, **_: Any) -> list[Any]:
     """Return observations and actions, then those of the other sign, in one."""
     return [own if own is None else torch.cat([own, own * -1.0]) for own in (obs, actions)]
 
 
-def _image(observations: torch.Tensor) -> torch.Tensor:
+def _make_images_of_differences(observations: torch.Tensor) -> torch.Tensor:
     """Return images of the differences between the numbers, [environments, 1, n, n]."""
     return observations[:, None, :, None] - observations[:, None, None, :]
 
 
 #: set of observations -> how it is made of the numbers of an environment, where it is not these
-_SHOWN: Mapping[str, Any] = {compat.IMAGES: _image}
+_SHOWN: Mapping[str, Any] = {compat.IMAGES: _make_images_of_differences}
 
 
-def _training(
+def _make_training(
     algorithm: Mapping[str, Any],
     sizes: Mapping[str, Any] = _SMALL,
     kind: str = "OnPolicyRunner",
@@ -64,12 +64,12 @@ def _training(
         algorithm: the configuration of the algorithm.
         sizes: fields of ``compat.Networks``.
         kind: the class of the runner; until 2.3 one makes all.
-        arguments: further ones of ``compat.make_configuration``.
+        arguments: further ones of ``compat.make_configuration_of_runner``.
     """
 
-    def training(make_env: Callable[..., Any], seed: int) -> None:
+    def run_training(make_env: Callable[..., Any], seed: int) -> None:
         networks = compat.Networks(**sizes)
-        compat.require_configuration(algorithm, networks)
+        compat.raise_if_configuration_unsupported(algorithm, networks)
         torch.manual_seed(seed)
         groups = {name: _SHOWN.get(name) for name in networks.groups}
         environment = Vectorised(
@@ -82,17 +82,17 @@ def _training(
             further={name: make_group for name, make_group in groups.items() if make_group},
         )
         make_group = getattr(runners, kind, runners.OnPolicyRunner)
-        with TemporaryDirectory(prefix="rlregress-") as folder, compat.silence_runner():
+        with TemporaryDirectory(prefix="rlregress-") as folder, compat.silence_runner_output():
             # of steps that do not fill a window, which is what is wanted
             warnings.filterwarnings("ignore", "The product of", UserWarning)
             # it logs to where it saves, by TensorBoard, which not every version requires
             logs = folder if importlib.util.find_spec("tensorboard") else None
 
-            def trained(saved: str = "") -> Any:
+            def load_trained(saved: str = "") -> Any:
                 settings = copy.deepcopy(dict(algorithm))
                 runner = make_group(
                     environment,
-                    compat.make_configuration(_STEPS, settings, networks, *arguments),
+                    compat.make_configuration_of_runner(_STEPS, settings, networks, *arguments),
                     logs,
                 )
                 # no differences of the checkout that this may run in
@@ -100,32 +100,40 @@ def _training(
                 if saved:
                     runner.load(saved)
                 elif arguments:
-                    compat.find_policy(runner.alg).loaded_teacher = runner.alg.teacher_loaded = True
+                    compat.find_acting_module(runner.alg).loaded_teacher = (
+                        runner.alg.teacher_loaded
+                    ) = True
                 learn = compat.train_without_folder if logs is None else type(runner).learn
                 learn(runner, _ROLLOUTS)
                 return runner
 
             path = str(Path(folder) / "agent.pt")
-            trained().save(path)
-            policy = trained(path).get_inference_policy()
+            load_trained().save(path)
+            policy = load_trained(path).get_inference_policy()
             for _ in range(_STEPS):
                 with torch.no_grad():
-                    actions = policy(compat.make_observations(environment.groups(), stepped=True))
+                    actions = policy(
+                        compat.make_observations_as_handed_out(
+                            environment.group_observations(), stepped=True
+                        )
+                    )
                 environment.step(actions)
 
-    return training
+    return run_training
 
 
-def _with_law(name: str, algorithm: Mapping[str, Any] = _PPO, **law: Any) -> TraceTraining:
-    return _training(algorithm, {**_SMALL, "law": {"class_name": name, **law}})
+def _make_training_with_law(
+    name: str, algorithm: Mapping[str, Any] = _PPO, **law: Any
+) -> TraceTraining:
+    return _make_training(algorithm, {**_SMALL, "law": {"class_name": name, **law}})
 
 
-def _distillation(**sizes: Any) -> TraceTraining:
+def _make_distillation(**sizes: Any) -> TraceTraining:
     algorithm = {"class_name": "Distillation", "num_learning_epochs": 2, "gradient_length": 5}
-    return _training(algorithm, {**_SMALL, **sizes}, "DistillationRunner", _NAMES, _KINDS)
+    return _make_training(algorithm, {**_SMALL, **sizes}, "DistillationRunner", _NAMES, _KINDS)
 
 
-def _curious(**schedule: Any) -> TraceTraining:
+def _make_curious_training(**schedule: Any) -> TraceTraining:
     """Return a training with random network distillation, whose weight follows a schedule."""
     settings = {
         "weight": 0.5,
@@ -136,7 +144,7 @@ def _curious(**schedule: Any) -> TraceTraining:
         "predictor_hidden_dims": [8],
         "target_hidden_dims": [8],
     }
-    return _training({**_PPO, "rnd_cfg": settings})
+    return _make_training({**_PPO, "rnd_cfg": settings})
 
 
 _DEVIATES = "HeteroscedasticGaussianDistribution"
@@ -144,7 +152,7 @@ _SYMMETRIC = {
     **_PPO,
     "schedule": "fixed",
     "symmetry_cfg": {
-        "data_augmentation_func": _mirrored,
+        "data_augmentation_func": _mirror_observations_and_actions,
         "use_data_augmentation": True,
         "use_mirror_loss": True,
         "mirror_loss_coeff": 0.5,
@@ -153,29 +161,39 @@ _SYMMETRIC = {
 
 
 TRAININGS: Mapping[str, TraceTraining] = {
-    "ppo": _training(_PPO),
-    "recurrent_ppo": _training({**_PPO, "num_mini_batches": 2}, {"hidden": [16], "memory": "gru"}),
+    "ppo": _make_training(_PPO),
+    "recurrent_ppo": _make_training(
+        {**_PPO, "num_mini_batches": 2}, {"hidden": [16], "memory": "gru"}
+    ),
     # so narrow that the bounds of deviations hold, and once with a lower one of 0
-    "gaussian_log": _with_law("GaussianDistribution", std_type="log", std_range=[0.99, 1.01]),
-    "heteroscedastic_scalar": _with_law(_DEVIATES, std_type="scalar", std_range=[0.99, 1.01]),
-    "heteroscedastic_log": _with_law(_DEVIATES, std_type="log", std_range=[0.0, 1.01]),
-    "beta": _with_law("BetaDistribution"),
-    "other_groups": _training(_PPO, {**_SMALL, "groups": ["numbers"]}),
-    "images": _training(_PPO, {"hidden": [16, 16], "groups": ["camera"]}),
-    "images_beside_numbers": _training(
+    "gaussian_log": _make_training_with_law(
+        "GaussianDistribution", std_type="log", std_range=[0.99, 1.01]
+    ),
+    "heteroscedastic_scalar": _make_training_with_law(
+        _DEVIATES, std_type="scalar", std_range=[0.99, 1.01]
+    ),
+    "heteroscedastic_log": _make_training_with_law(
+        _DEVIATES, std_type="log", std_range=[0.0, 1.01]
+    ),
+    "beta": _make_training_with_law("BetaDistribution"),
+    "other_groups": _make_training(_PPO, {**_SMALL, "groups": ["numbers"]}),
+    "images": _make_training(_PPO, {"hidden": [16, 16], "groups": ["camera"]}),
+    "images_beside_numbers": _make_training(
         {**_PPO, "share_cnn_encoders": True}, {**_SMALL, "groups": ["policy", "camera"]}
     ),
-    "symmetry": _training(_SYMMETRIC),
+    "symmetry": _make_training(_SYMMETRIC),
     # the loss of symmetry and an evaluation take the mean of actions alone
-    "state_dependent": _with_law(_DEVIATES, _SYMMETRIC, std_type="log"),
-    "curiosity": _curious(mode="linear", initial_step=2, final_step=50, final_value=0.1),
-    "curiosity_switched": _curious(mode="step", final_step=30, final_value=0.1),
-    "distillation": _distillation(),
-    "recurrent_distillation": _distillation(normalised=None, memory="gru"),
-    "recurrent_distillation_lstm": _distillation(normalised=None, memory="lstm"),
+    "state_dependent": _make_training_with_law(_DEVIATES, _SYMMETRIC, std_type="log"),
+    "curiosity": _make_curious_training(
+        mode="linear", initial_step=2, final_step=50, final_value=0.1
+    ),
+    "curiosity_switched": _make_curious_training(mode="step", final_step=30, final_value=0.1),
+    "distillation": _make_distillation(),
+    "recurrent_distillation": _make_distillation(normalised=None, memory="gru"),
+    "recurrent_distillation_lstm": _make_distillation(normalised=None, memory="lstm"),
 }
 
 
-def trainings() -> Mapping[str, TraceTraining]:
+def list_trainings() -> Mapping[str, TraceTraining]:
     """Return title -> training."""
     return TRAININGS

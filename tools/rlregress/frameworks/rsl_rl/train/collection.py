@@ -9,27 +9,27 @@ import numpy as np
 from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.train.training import (
     call_before_updates,
-    make_runner_for,
-    train_steps,
+    make_runner_of_request,
+    train_for_steps,
 )
 from rlregress.probing.interface import TrainingRequest, Transitions
-from rlregress.probing.samples import as_array
+from rlregress.probing.samples import copy_to_array
 
 
-def transitions(request: TrainingRequest, environments: int) -> Transitions:
+def collect_transitions(request: TrainingRequest, environments: int) -> Transitions:
     """Train with ``learn`` on ``environments`` copies side by side."""
-    runner = make_runner_for(request, environments)
+    runner = make_runner_of_request(request, environments)
     rollouts: list[Any] = []
 
-    def copy(storage: Any) -> None:
+    def copy_storage(storage: Any) -> None:
         fields = (
-            compat.select_group(storage.observations),
+            compat.select_observations_of_group(storage.observations),
             storage.rewards[..., 0],
             storage.dones[..., 0],
         )
-        rollouts.append([as_array(field) for field in fields])
+        rollouts.append([copy_to_array(field) for field in fields])
 
-    call_before_updates(runner.alg, copy)
-    train_steps(runner, request.total_steps)
+    call_before_updates(runner.alg, copy_storage)
+    train_for_steps(runner, request.total_steps)
     observations, rewards, done = map(np.stack, zip(*rollouts, strict=False))
     return Transitions(observations, None, rewards, done.astype(bool), None)

@@ -7,31 +7,32 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from rlregress.frameworks.rsl_rl.train.training import (
-    make_configuration,
-    make_runner,
-    make_runner_for,
-    make_trained,
-    train_steps,
+    make_configuration_of_hyperparameters,
+    make_runner_of_request,
+    make_silent_runner,
+    make_trained_agent,
+    train_for_steps,
 )
 from rlregress.probing.interface import Trained, TrainingRequest
-from rlregress.probing.isolation import isolate_generators
+from rlregress.probing.isolation import isolate_random_generators
 
 
 def train_and_resume(request: TrainingRequest, restored: bool) -> Trained:
     """Call ``learn`` for half of the steps, twice."""
-    runner = make_runner_for(request)
+    runner = make_runner_of_request(request)
     half = request.total_steps // 2
-    steps = train_steps(runner, half)
+    steps = train_for_steps(runner, half)
     if restored:
-        with isolate_generators():
-            runner = _restore_agent(runner, request)
-    return make_trained(runner, steps + train_steps(runner, half), {})
+        with isolate_random_generators():
+            runner = _restore_runner(runner, request)
+    return make_trained_agent(runner, steps + train_for_steps(runner, half), {})
 
 
-def _restore_agent(runner: Any, request: TrainingRequest) -> Any:
+def _restore_runner(runner: Any, request: TrainingRequest) -> Any:
     """Load the agent from its file, in the same environment, which is not reset."""
-    restored = make_runner(
-        runner.env, make_configuration(request.hyperparameters, runner.env.num_envs)
+    restored = make_silent_runner(
+        runner.env,
+        make_configuration_of_hyperparameters(request.hyperparameters, runner.env.num_envs),
     )
     with TemporaryDirectory(prefix="rlregress-") as folder:
         path = str(Path(folder) / "agent.pt")

@@ -7,51 +7,51 @@ from dataclasses import replace
 from typing import Any
 
 from rlregress.frameworks.rsl_rl import compat
-from rlregress.frameworks.rsl_rl.train.training import make_runner_for, train_steps
+from rlregress.frameworks.rsl_rl.train.training import make_runner_of_request, train_for_steps
 from rlregress.probing.interface import Minibatch, TrainingRequest, TrainingVariant
-from rlregress.probing.samples import as_array, as_flat_array
+from rlregress.probing.samples import copy_to_array, copy_to_flat_array
 
 
-def minibatches(
+def collect_minibatches(
     request: TrainingRequest, environments: int, around: TrainingVariant
 ) -> Sequence[Minibatch]:
     """Train with ``learn`` on ``environments`` copies side by side."""
-    around.require_supported("RSL-RL")
-    runner = make_runner_for(request, environments)
+    around.raise_if_unsupported("RSL-RL")
+    runner = make_runner_of_request(request, environments)
     read: list[Minibatch] = []
     _note_minibatches(runner.alg, read)
-    train_steps(runner, request.total_steps)
+    train_for_steps(runner, request.total_steps)
     return read
 
 
 def _note_minibatches(algorithm: Any, read: list[Minibatch]) -> None:
     """Note every minibatch that the storage yields, with the policy's answers to ``update``."""
-    storage, acting = algorithm.storage, compat.find_policy(algorithm)
-    name = compat.log_prob_name(algorithm)
+    storage, acting = algorithm.storage, compat.find_acting_module(algorithm)
+    name = compat.name_scoring_method(algorithm)
     generate, score = storage.mini_batch_generator, getattr(acting, name)
     yielded: list[Minibatch] = []
 
-    def noted_generate(*arguments: Any, **named: Any) -> Iterator[Any]:
+    def note_and_generate(*arguments: Any, **named: Any) -> Iterator[Any]:
         for handed in generate(*arguments, **named):
-            own = compat.read_batch(handed)
+            own = compat.read_minibatch(handed)
             # before the update, which may normalise the advantages in their place
             yielded.append(
                 Minibatch(
-                    observations=as_array(own.observations),
-                    actions=as_array(own.actions),
-                    log_probs=as_flat_array(own.log_probs),
-                    values=as_flat_array(own.values),
-                    advantages=as_flat_array(own.advantages),
-                    returns=as_flat_array(own.returns),
+                    observations=copy_to_array(own.observations),
+                    actions=copy_to_array(own.actions),
+                    log_probs=copy_to_flat_array(own.log_probs),
+                    values=copy_to_flat_array(own.values),
+                    advantages=copy_to_flat_array(own.advantages),
+                    returns=copy_to_flat_array(own.returns),
                 )
             )
             yield handed
 
-    def noted_score(actions: Any) -> Any:
+    def note_and_score(actions: Any) -> Any:
         answer = score(actions)
         if yielded:
-            read.append(replace(yielded.pop(), policy_log_probs=as_flat_array(answer)))
+            read.append(replace(yielded.pop(), policy_log_probs=copy_to_flat_array(answer)))
         return answer
 
-    storage.mini_batch_generator = noted_generate
-    setattr(acting, name, noted_score)
+    storage.mini_batch_generator = note_and_generate
+    setattr(acting, name, note_and_score)

@@ -15,10 +15,18 @@ from rsl_rl.runners import OnPolicyRunner
 
 from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.environments import GROUPS, Vectorised
-from rlregress.probing.heads import Heads, fix_normal_draws, make_parameter_setter, prepare_heads
-from rlregress.probing.hyperparameter_mapping import drop_fixed, refuse_hyperparameters
+from rlregress.probing.heads import (
+    Heads,
+    fix_normal_draws,
+    make_parameter_setter,
+    prepare_heads_of_agent,
+)
+from rlregress.probing.hyperparameter_mapping import (
+    raise_if_unusable,
+    split_off_fixed_hyperparameters,
+)
 from rlregress.probing.interface import Passing, Policy, Trained, TrainingRequest
-from rlregress.probing.layers import last_linear_layer
+from rlregress.probing.layers import find_last_linear_layer
 
 #: hyperparameter -> keyword of PPO
 ARGUMENTS = {
@@ -47,7 +55,7 @@ _FIXED = {
 }
 
 
-def _list_reasons(settings: Mapping[str, Any], rows: int) -> list[str]:
+def _list_reasons_against_settings(settings: Mapping[str, Any], rows: int) -> list[str]:
     """Return the reasons why a hyperparameter set does not fit so many rows in a rollout."""
     reasons = []
     schedules = ("adaptive", "fixed")
@@ -79,12 +87,14 @@ def _list_reasons(settings: Mapping[str, Any], rows: int) -> list[str]:
     return reasons
 
 
-def make_configuration(hyperparameters: Mapping[str, Any], environments: int) -> dict[str, Any]:
+def make_configuration_of_hyperparameters(
+    hyperparameters: Mapping[str, Any], environments: int
+) -> dict[str, Any]:
     """Return the configuration of a runner; UserError for settings that it lacks."""
-    remaining, reasons = drop_fixed(_FIXED, "ppo", hyperparameters)
+    remaining, reasons = split_off_fixed_hyperparameters(_FIXED, "ppo", hyperparameters)
     remaining.setdefault("learning_rate_schedule", "fixed")
     rows = remaining.get("rollout_steps", 1) * environments
-    refuse_hyperparameters("RSL-RL's PPO", reasons + _list_reasons(remaining, rows))
+    raise_if_unusable("RSL-RL's PPO", reasons + _list_reasons_against_settings(remaining, rows))
     if remaining["max_gradient_norm"] is None:
         remaining["max_gradient_norm"] = math.inf  # it always clips; at infinity nothing is changed
     keywords = inspect.signature(PPO).parameters
@@ -97,35 +107,36 @@ def make_configuration(hyperparameters: Mapping[str, Any], environments: int) ->
         "use_clipped_value_loss": remaining["value_clip_range"] is not None,
     }
     networks = compat.Networks(hidden=list(remaining["hidden_sizes"]))
-    return compat.make_configuration(remaining["rollout_steps"], algorithm, networks)
+    return compat.make_configuration_of_runner(remaining["rollout_steps"], algorithm, networks)
 
 
-def make_runner(environment: Vectorised, configuration: Mapping[str, Any]) -> Any:
+def make_silent_runner(environment: Vectorised, configuration: Mapping[str, Any]) -> Any:
     """Return a runner that writes no file and prints nothing."""
-    with compat.silence_runner():
+    with compat.silence_runner_output():
         return OnPolicyRunner(environment, configuration, log_dir=None, device="cpu")
 
 
-def make_runner_for(request: TrainingRequest, environments: int = 1) -> Any:
+def make_runner_of_request(request: TrainingRequest, environments: int = 1) -> Any:
     """Return a runner on copies of the environment side by side, seeded as RSL-RL's users seed
     theirs.
     """
     random.seed(request.seed)
     np.random.seed(request.seed % 2**32)
     torch.manual_seed(request.seed)
-    configuration = make_configuration(request.hyperparameters, environments)
+    configuration = make_configuration_of_hyperparameters(request.hyperparameters, environments)
     copies = [request.make_env() for _ in range(environments)]
-    runner = make_runner(Vectorised(*copies, seed=request.seed, clipped=True), configuration)
-    prepare_heads(request, lambda: find_heads(runner.alg))
+    runner = make_silent_runner(Vectorised(*copies, seed=request.seed, clipped=True), configuration)
+    prepare_heads_of_agent(request, lambda: find_output_layers(runner.alg))
     return runner
 
 
-def find_heads(algorithm: Any) -> Heads:
+def find_output_layers(algorithm: Any) -> Heads:
     """Return the output layers of an agent."""
-    parameter, logarithm = compat.find_deviation(algorithm)
+    parameter, logarithm = compat.find_trained_deviation(algorithm)
     inverse = torch.log if logarithm else torch.clone
     actor, critic = (
-        last_linear_layer(compat.find_network(algorithm, name)) for name in ("actor", "critic")
+        find_last_linear_layer(compat.find_layers_of_network(algorithm, name))
+        for name in ("actor", "critic")
     )
     return Heads(actor, make_parameter_setter(parameter, inverse), [critic])
 
@@ -134,37 +145,37 @@ def call_before_updates(algorithm: Any, look: Callable[[Any], None]) -> None:
     """Call ``look`` with the storage of each rollout before the update reads it."""
     update = algorithm.update
 
-    def looked_at() -> Any:
+    def call_and_update() -> Any:
         look(algorithm.storage)
         return update()
 
-    algorithm.update = looked_at
+    algorithm.update = call_and_update
 
 
-def train_steps(runner: Any, steps: int) -> int:
+def train_for_steps(runner: Any, steps: int) -> int:
     """Train for so many steps or the next whole rollout; returns the steps done."""
     storage = runner.alg.storage
     rows = storage.num_transitions_per_env * runner.env.num_envs
     rollouts = math.ceil(steps / rows)
-    with compat.silence_runner():
+    with compat.silence_runner_output():
         compat.train_without_folder(runner, rollouts)
     return rollouts * rows
 
 
-def _as_observations(observations: np.ndarray) -> Any:
+def _convert_to_observations(observations: np.ndarray) -> Any:
     rows = torch.as_tensor(np.asarray(observations, dtype=np.float32))
-    return compat.make_observations(dict.fromkeys(GROUPS, rows), stepped=True)
+    return compat.make_observations_as_handed_out(dict.fromkeys(GROUPS, rows), stepped=True)
 
 
-def make_policy(runner: Any) -> Policy:
+def make_policy_function(runner: Any) -> Policy:
     """Return the deterministic policy of an agent, clipped as its environment clips."""
 
-    def policy(observations: np.ndarray) -> np.ndarray:
+    def choose_actions(observations: np.ndarray) -> np.ndarray:
         with torch.no_grad():
-            actions = compat.choose_best_actions(runner.alg, _as_observations(observations))
+            actions = compat.choose_best_actions(runner.alg, _convert_to_observations(observations))
         return runner.env.clip_actions(actions)
 
-    return policy
+    return choose_actions
 
 
 def _note_checkpoints(runner: Any, request: TrainingRequest) -> dict[str, list[float]]:
@@ -175,44 +186,46 @@ def _note_checkpoints(runner: Any, request: TrainingRequest) -> dict[str, list[f
     entropy: list[float] = []
     steps = 0
 
-    def noted_update() -> Any:
+    def update_and_note() -> Any:
         nonlocal steps
         losses, steps = update(), steps + rows
         # until 2.2.4 it returns a tuple, which names nothing
         if isinstance(losses, dict) and "entropy" in losses:
             entropy.append(float(losses["entropy"]))
-        if passing.has_passed(steps):
-            request.on_checkpoint(steps, make_policy(runner))
+        if passing.has_passed_any(steps):
+            request.on_checkpoint(steps, make_policy_function(runner))
         return losses
 
-    algorithm.update = noted_update
+    algorithm.update = update_and_note
     return {"entropy": entropy}
 
 
 def train(request: TrainingRequest) -> Trained:
-    """Train with ``train_steps`` in one environment."""
-    runner = make_runner_for(request)
+    """Train with ``train_for_steps`` in one environment."""
+    runner = make_runner_of_request(request)
     diagnostics = _note_checkpoints(runner, request)
-    return make_trained(runner, train_steps(runner, request.total_steps), diagnostics)
+    return make_trained_agent(runner, train_for_steps(runner, request.total_steps), diagnostics)
 
 
-def make_trained(runner: Any, steps: int, diagnostics: Mapping[str, list[float]]) -> Trained:
+def make_trained_agent(runner: Any, steps: int, diagnostics: Mapping[str, list[float]]) -> Trained:
     """Return the agent of a training that has ended."""
 
-    def value(observations: np.ndarray) -> np.ndarray:
+    def estimate_values(observations: np.ndarray) -> np.ndarray:
         with torch.no_grad():
             return (
-                compat.estimate_values(runner.alg, _as_observations(observations))
+                compat.estimate_values(runner.alg, _convert_to_observations(observations))
                 .numpy()
                 .reshape(-1)
             )
 
-    def drawn(observations: np.ndarray, numbers: np.ndarray) -> Any:
+    def draw_actions(observations: np.ndarray, numbers: np.ndarray) -> Any:
         with fix_normal_draws(numbers):
-            return compat.draw_actions(runner.alg, _as_observations(observations))
+            return compat.draw_actions(runner.alg, _convert_to_observations(observations))
 
     parameters = {
         name: tensor.detach().numpy().copy()
         for name, tensor in compat.list_parameters(runner.alg).items()
     }
-    return Trained(make_policy(runner), value, parameters, steps, diagnostics, drawn)
+    return Trained(
+        make_policy_function(runner), estimate_values, parameters, steps, diagnostics, draw_actions
+    )

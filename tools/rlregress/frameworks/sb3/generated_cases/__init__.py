@@ -17,16 +17,16 @@ from rlregress.frameworks.sb3.generated_cases import (
 from rlregress.frameworks.sb3.library import find_in_library
 from rlregress.probing.interface import Unsupported
 from rlregress.probing.option_variants import Names, Tables
-from rlregress.probing.signatures import list_parameters
+from rlregress.probing.signatures import list_parameters_with_inherited
 
 
-def _keyword(called: Any, name: str) -> str:
-    if name not in list_parameters(called):
+def _require_argument(called: Any, name: str) -> str:
+    if name not in list_parameters_with_inherited(called):
         raise Unsupported(f"{called.__name__} of this version has no argument '{name}'")
     return name
 
 
 TABLES = Tables(
-    Names(find_in_library, _keyword),
+    Names(find_in_library, _require_argument),
     (space_tables, number_tables, layer_tables, buffer_tables),
 )

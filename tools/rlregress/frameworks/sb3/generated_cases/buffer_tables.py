@@ -9,14 +9,17 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.sb3 import gyms
-from rlregress.frameworks.sb3.generated_cases.call_sequences import done, vector_of
+from rlregress.frameworks.sb3.generated_cases.call_sequences import (
+    make_vectorised_environments,
+    record_steps,
+)
 from rlregress.frameworks.sb3.library import find_in_library
-from rlregress.probing.option_variants import Kit, Subject, make_recordable
+from rlregress.probing.option_variants import Kit, Subject, convert_to_recordable
 
 _COPIES = 2
 
 
-def _spaces(kind: str) -> tuple[Any, Any]:
+def _make_spaces(kind: str) -> tuple[Any, Any]:
     """Return spaces of observations and actions: "box", "choices" or "dict"."""
     spaces = gyms.spaces
     box = spaces.Box(-9.0, 9.0, (2,), np.float32)
@@ -27,21 +30,21 @@ def _spaces(kind: str) -> tuple[Any, Any]:
     return box, spaces.Box(-1.0, 1.0, (2,), np.float64)
 
 
-def _observed(kind: str, number: int) -> Any:
+def _make_observations(kind: str, number: int) -> Any:
     """Return an observation of each of the environments."""
     modes = np.array([number, number + 20])
     box = np.stack([modes, -modes], axis=1).astype(np.float32) / 10.0
     return {"choices": modes, "dict": {"box": box, "mode": modes}}.get(kind, box)
 
 
-def _row(kind: str, number: int) -> tuple[Any, ...]:
+def _make_transition(kind: str, number: int) -> tuple[Any, ...]:
     """Return a transition of two environments, which end at different rows, by each kind of end."""
     ones = np.array([number % 9, (number + 1) % 9])
     pairs = np.stack([ones, ones[::-1]], axis=1)
     action = {"choices": pairs, "dict": ones}.get(kind, pairs / 10.0)
     done_ = np.array([number % 4 == 3, number % 5 == 2])
     infos = [{"TimeLimit.truncated": number % 8 == 3}, {}]
-    observations = _observed(kind, number), _observed(kind, number + 1)
+    observations = _make_observations(kind, number), _make_observations(kind, number + 1)
     return (*observations, action, np.array([number + 1.0, -0.5 * number]), done_, infos)
 
 
@@ -54,21 +57,21 @@ def _sampled(buffer: Any, **options: Any) -> Any:
     return [_state(buffer), buffer.sample(7, **options)]
 
 
-def _fill(kind: str, begin: int, end: int, buffer: Any) -> None:
+def _add_transitions(kind: str, begin: int, end: int, buffer: Any) -> None:
     for number in range(begin, end):
-        buffer.add(*_row(kind, number))
+        buffer.add(*_make_transition(kind, number))
 
 
-def _filled(buffer: Any, kind: str) -> Any:
+def _fill_and_sample(buffer: Any, kind: str) -> Any:
     """Return rows before it is full, after it has wrapped around, and after it was emptied."""
-    fill = partial(partial, _fill, kind)
-    return done(buffer, fill(0, 4), _sampled, fill(4, 6), _sampled, fill(6, 9), _sampled,
+    fill = partial(partial, _add_transitions, kind)
+    return record_steps(buffer, fill(0, 4), _sampled, fill(4, 6), _sampled, fill(6, 9), _sampled,
                 ("reset",), _state, fill(10, 12), _sampled)  # fmt: skip
 
 
 def _extend_buffer(buffer: Any, kind: str) -> Any:
     """Add rows together, and too few of one kind; return arrays as tensors."""
-    rows = list(zip(*(_row(kind, number) for number in range(4)), strict=False))
+    rows = list(zip(*(_make_transition(kind, number) for number in range(4)), strict=False))
     numbers, shapes = np.zeros(2, np.float32), ((6, (3, 2)), (12, (3, 2, 2)), (24, (3, 2, 2, 2)))
 
     def tensors(buffer: Any) -> Any:
@@ -76,85 +79,92 @@ def _extend_buffer(buffer: Any, kind: str) -> Any:
         numbers[:] += 1.0
         return tensors
 
-    return done(buffer, ("extend", *rows), _sampled, ("extend", *rows[:-1], rows[-1][:2]), _state,
+    return record_steps(buffer, ("extend", *rows), _sampled, ("extend", *rows[:-1], rows[-1][:2]),
+    _state,
                 tensors, *(("swap_and_flatten", np.arange(n).reshape(s)) for n, s in shapes)
                 )  # fmt: skip
 
 
-def _normalised(buffer: Any, kind: str) -> Any:
+def _sample_normalised(buffer: Any, kind: str) -> Any:
     """Return rows that are normalised where they are sampled."""
     normaliser = find_in_library("common.vec_env", "VecNormalize")(
-        vector_of(), clip_obs=1.5, clip_reward=1.0
+        make_vectorised_environments(), clip_obs=1.5, clip_reward=1.0
     )
     normaliser.obs_rms.mean, normaliser.obs_rms.var = np.array([0.5, 1.0]), np.ones(2)
     normaliser.ret_rms.var = np.array(4.0)
-    return done(buffer, partial(_fill, kind, 0, 5), partial(_sampled, env=normaliser), _sampled)
+    return record_steps(
+        buffer, partial(_add_transitions, kind, 0, 5), partial(_sampled, env=normaliser), _sampled
+    )
 
 
-def _arguments(kind: str, size: int, **options: Any) -> dict[str, Any]:
-    observations, actions = _spaces(kind)
+def _make_buffer_arguments(kind: str, size: int, **options: Any) -> dict[str, Any]:
+    observations, actions = _make_spaces(kind)
     arguments = {"observation_space": observations, "action_space": actions, "device": "cpu"}
     return {"buffer_size": size, "n_envs": _COPIES, **arguments, **options}
 
 
-def _kit(kind: str, size: int, **options: Any) -> Kit:
-    return Kit(partial(_arguments, kind, size, **options), lambda _: kind)
+def _make_buffer_kit(kind: str, size: int, **options: Any) -> Kit:
+    return Kit(partial(_make_buffer_arguments, kind, size, **options), lambda _: kind)
 
 
-def _replay(name: str, *kinds: str, **further: Any) -> Subject:
-    kits = {kind: _kit(kind, 12) for kind in kinds}
+def _make_replay_buffer_subject(name: str, *kinds: str, **further: Any) -> Subject:
+    kits = {kind: _make_buffer_kit(kind, 12) for kind in kinds}
     timeless = {"handle_timeout_termination": False, "optimize_memory_usage": True}
     # fewer rows than there are environments
     options = {"buffer_size": [1], **further}
-    calls = {"": _filled, "extended": _extend_buffer, "normalised": _normalised}
+    calls = {"": _fill_and_sample, "extended": _extend_buffer, "normalised": _sample_normalised}
     return Subject(f"common.buffers:{name}", kits, ("",), options=options, together=[timeless],
                    calls=calls, skip=("holds",))  # fmt: skip
 
 
-def _step(kind: str, number: int, buffer: Any) -> None:
-    observation, _, action, reward, done_, _ = _row(kind, number)
+def _add_rollout_step(kind: str, number: int, buffer: Any) -> None:
+    observation, _, action, reward, done_, _ = _make_transition(kind, number)
     values = torch.tensor([[0.1], [-0.2]]) * (number + 1)
     buffer.add(observation, action, reward, done_, values, torch.tensor([-0.5, -1.5]) - number)
 
 
-def _batches(size: Any, buffer: Any) -> Any:
+def _get_batches(size: Any, buffer: Any) -> Any:
     np.random.seed(7)
     return [[part for part in batch if part is not None] for batch in buffer.get(size)]
 
 
-def _rolled(buffer: Any, kind: str) -> Any:
+def _fill_and_read_rollouts(buffer: Any, kind: str) -> Any:
     """Return rollouts that are half full, full, taken in batches, and filled anew."""
     if buffer.n_envs == 1:
-        return _single(buffer, kind)
+        return _fill_and_read_single_rollout(buffer, kind)
     last = torch.tensor([0.5, 1.0]), np.array([0, 1])
-    once = (_state, partial(_step, kind, 0), _state, partial(_batches, 2), partial(_step, kind, 1),
-            partial(_step, kind, 2), ("compute_returns_and_advantage", *last), _state,
-            "advantages", "returns", partial(_batches, None), partial(_batches, 4), ("reset",),
+    once = (_state, partial(_add_rollout_step, kind, 0), _state, partial(_get_batches, 2),
+    partial(_add_rollout_step, kind, 1),
+            partial(_add_rollout_step, kind, 2), ("compute_returns_and_advantage", *last), _state,
+            "advantages", "returns", partial(_get_batches, None), partial(_get_batches, 4),
+            ("reset",),
             "returns", "actions", "values")  # fmt: skip
-    return done(buffer, *once, *once)
+    return record_steps(buffer, *once, *once)
 
 
-def _single(buffer: Any, kind: str) -> Any:
+def _fill_and_read_single_rollout(buffer: Any, kind: str) -> Any:
     """Return a rollout of one environment, whose probabilities are single numbers."""
     for number in range(2):
-        observation, _, action, reward, done_, _ = make_recordable(list(_row(kind, number)))
+        observation, _, action, reward, done_, _ = convert_to_recordable(
+            list(_make_transition(kind, number))
+        )
         first = ({name: part[:1] for name, part in observation.items()}
                  if isinstance(observation, dict) else observation[:1])  # fmt: skip
         numbers = [torch.tensor(0.5), torch.tensor(-0.3 * (number + 1))]
         buffer.add(first, action[:1], reward[:1], done_[:1], *numbers)
     last = torch.tensor([0.25]), np.zeros(1)
-    return done(buffer, ("compute_returns_and_advantage", *last), "log_probs", "advantages",
+    return record_steps(buffer, ("compute_returns_and_advantage", *last), "log_probs", "advantages",
                 "returns", "actions", "values")  # fmt: skip
 
 
-def _rollout(name: str, *kinds: str) -> Subject:
-    kits = {kind: _kit(kind, 3) for kind in kinds}
-    kits.update({f"{kind} alone": _kit(kind, 2, n_envs=1) for kind in kinds})
-    return Subject(f"common.buffers:{name}", kits, ("",), calls={"": _rolled},
+def _make_rollout_buffer_subject(name: str, *kinds: str) -> Subject:
+    kits = {kind: _make_buffer_kit(kind, 3) for kind in kinds}
+    kits.update({f"{kind} alone": _make_buffer_kit(kind, 2, n_envs=1) for kind in kinds})
+    return Subject(f"common.buffers:{name}", kits, ("",), calls={"": _fill_and_read_rollouts},
                    options={"gae_lambda": [0.0, 0.7]}, skip=("holds",))  # fmt: skip
 
 
-def _fill_goals(begin: int, end: int, buffer: Any) -> None:
+def _add_goal_transitions(begin: int, end: int, buffer: Any) -> None:
     for number in range(begin, end):
         place = np.array([[number / 10.0, 0.5]], np.float32)
         observation = {"observation": np.zeros((1, 3), np.float32), "achieved_goal": place}
@@ -164,38 +174,40 @@ def _fill_goals(begin: int, end: int, buffer: Any) -> None:
         buffer.add(observation, after, np.zeros((1, 2)), reward, ends, [{"number": number}])
 
 
-def _goals(buffer: Any, _: str) -> Any:
+def _fill_and_sample_goals(buffer: Any, _: str) -> Any:
     """Return hindsight before an episode has ended, in the next one, and cut off."""
-    return done(buffer, partial(_fill_goals, 0, 2), _sampled, partial(_fill_goals, 2, 6), _sampled,
+    return record_steps(buffer, partial(_add_goal_transitions, 0, 2), _sampled,
+    partial(_add_goal_transitions, 2, 6), _sampled,
                 ("truncate_last_trajectory",), "dones", "timeouts", "ep_length",
-                partial(_fill_goals, 6, 15), _sampled, "ep_start", "ep_length",
+                partial(_add_goal_transitions, 6, 15), _sampled, "ep_start", "ep_length",
                 ("set_env", buffer.env))  # fmt: skip
 
 
-def _hindsight() -> Subject:
-    def arguments() -> dict[str, Any]:
-        env = vector_of(1, "goal")
+def _make_hindsight_buffer_subject() -> Subject:
+    def make_arguments() -> dict[str, Any]:
+        env = make_vectorised_environments(1, "goal")
         spaces = {name: getattr(env, name) for name in ("observation_space", "action_space")}
         # of versions whose buffer keeps episodes by itself the last is an unknown argument
         return {"buffer_size": 12, "env": env, "device": "cpu", **spaces, "copy_info_dict": False}
 
     strategies = ["final", "episode", "Future", "whenever", None]
-    return Subject("her:HerReplayBuffer", {"": Kit(arguments, str)}, ("",), calls={"": _goals},
+    return Subject("her:HerReplayBuffer", {"": Kit(make_arguments, str)}, ("",),
+    calls={"": _fill_and_sample_goals},
                    options={"goal_selection_strategy": strategies, "n_sampled_goal": [0, 1],
                             "copy_info_dict": [True]},
                    together=[{"goal_selection_strategy": "final", "n_sampled_goal": 1,
                               "copy_info_dict": True}], skip=("holds",))  # fmt: skip
 
 
-def subjects() -> dict[str, list[Subject]]:
+def list_subjects() -> dict[str, list[Subject]]:
     """Return all buffers."""
     return {
         "buffers": [
-            _replay("ReplayBuffer", "box", "choices"),
-            _replay("DictReplayBuffer", "dict", "box"),
-            _replay("NStepReplayBuffer", "box", n_steps=[1, 2, 6]),
-            _rollout("RolloutBuffer", "box", "choices"),
-            _rollout("DictRolloutBuffer", "dict", "box"),
-            _hindsight(),
+            _make_replay_buffer_subject("ReplayBuffer", "box", "choices"),
+            _make_replay_buffer_subject("DictReplayBuffer", "dict", "box"),
+            _make_replay_buffer_subject("NStepReplayBuffer", "box", n_steps=[1, 2, 6]),
+            _make_rollout_buffer_subject("RolloutBuffer", "box", "choices"),
+            _make_rollout_buffer_subject("DictRolloutBuffer", "dict", "box"),
+            _make_hindsight_buffer_subject(),
         ]
     }

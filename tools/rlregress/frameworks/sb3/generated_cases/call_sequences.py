@@ -11,7 +11,14 @@ import numpy as np
 
 from rlregress.frameworks.sb3 import gyms
 from rlregress.probing.interface import Unsupported
-from rlregress.probing.option_variants import Call, Items, Kit, Subject, call_or_error, list_items
+from rlregress.probing.option_variants import (
+    Call,
+    Items,
+    Kit,
+    Subject,
+    call_or_return_error,
+    split_answer_into_items,
+)
 from rlregress.probing.toys import Ends
 
 Step = str | tuple[Any, ...] | Callable[[Any], Any]
@@ -22,13 +29,13 @@ class Named(dict[str, Any]):
     """Keywords of a call, the last of its arguments."""
 
 
-def called(function: Any, arguments: tuple[Any, ...]) -> Any:
+def call_with_named_arguments(function: Any, arguments: tuple[Any, ...]) -> Any:
     """Call a function."""
     named = arguments[-1] if arguments and isinstance(arguments[-1], Named) else {}
     return function(*arguments[: len(arguments) - bool(named)], **named)
 
 
-def done(thing: Any, *steps: Step) -> Items:
+def record_steps(thing: Any, *steps: Step) -> Items:
     """Return the result of each step, one after the other.
 
     A step is an attribute's name, a method's name with its arguments, or a function of the object.
@@ -38,12 +45,12 @@ def done(thing: Any, *steps: Step) -> Items:
     for place, step in enumerate(steps):
         word = getattr(step, "__name__", "") if callable(step) else str(step[0])
         word = step if isinstance(step, str) else word.strip("<>")
-        inner = list_items(call_or_error(partial(_step, thing, step)))
+        inner = split_answer_into_items(call_or_return_error(partial(_do_step, thing, step)))
         results.update((f"{place} {word} {label}".strip(), item) for label, item in inner.items())
     return results
 
 
-def _step(thing: Any, step: Step) -> Any:
+def _do_step(thing: Any, step: Step) -> Any:
     if isinstance(step, str):
         return getattr(thing, step)
     if not isinstance(step, tuple):
@@ -51,27 +58,31 @@ def _step(thing: Any, step: Step) -> Any:
     # a wrapper looks for what its class lacks inside of what it wraps, and the library refuses it
     if not hasattr(thing if inspect.isclass(thing) else type(thing), step[0]):
         raise Unsupported(f"{thing!r} has no method {step[0]}")
-    return called(getattr(thing, step[0]), step[1:])
+    return call_with_named_arguments(getattr(thing, step[0]), step[1:])
 
 
-def function(name: str, inputs: Mapping[str, Any], call: Call = called, **options: Any) -> Subject:
+def make_function_subject(
+    name: str, inputs: Mapping[str, Any], call: Call = call_with_named_arguments, **options: Any
+) -> Subject:
     """Return a function, with every option on each of some inputs: its arguments, or what makes
     them.
     """
 
-    def arguments_for(label: str) -> Any:
+    def make_arguments(label: str) -> Any:
         return inputs[label]() if callable(inputs[label]) else inputs[label]
 
     labels = tuple(inputs)
     return Subject(
-        name, {"": Kit(dict, arguments_for)}, labels, labels, calls={"": call}, **options
+        name, {"": Kit(dict, make_arguments)}, labels, labels, calls={"": call}, **options
     )
 
 
-def used(name: str, kits: Mapping[str, Arguments], *steps: Step, **options: Any) -> Subject:
+def make_class_subject(
+    name: str, kits: Mapping[str, Arguments], *steps: Step, **options: Any
+) -> Subject:
     """Return a class, made with the arguments of each kit, and the steps that are done with it."""
     labelled_kits = {label: Kit(arguments, str) for label, arguments in kits.items()}
-    calls = {"": lambda thing, _: done(thing, *steps), **options.pop("calls", {})}
+    calls = {"": lambda thing, _: record_steps(thing, *steps), **options.pop("calls", {})}
     return Subject(
         name, labelled_kits, ("",), calls=calls, skip=("holds", *options.pop("skip", ())), **options
     )
@@ -80,7 +91,7 @@ def used(name: str, kits: Mapping[str, Arguments], *steps: Step, **options: Any)
 # -- environments -----------------------------------------------------------------------------
 
 
-def environment(
+def make_reproducible_environment(
     observations: str = "box", actions: str = "box", first: int = 0, around: Any | None = None
 ) -> Any:
     """Return an environment whose draws do not depend on earlier ones."""
@@ -91,8 +102,8 @@ def environment(
     return native if around is None else around(native)
 
 
-def vector_of(count: int = 2, *kinds: str, around: Any | None = None) -> Any:
+def make_vectorised_environments(count: int = 2, *kinds: str, around: Any | None = None) -> Any:
     """Return environments side by side, which begin with different ends."""
-    make: Any = environment
+    make: Any = make_reproducible_environment
     makers = [make(*kinds, first=number, around=around) for number in range(count)]
     return gyms.vectorise_environments(*makers)

@@ -10,8 +10,13 @@ import torch
 from torch import nn
 
 from rlregress.frameworks.sb3 import compat, gyms
-from rlregress.frameworks.sb3.generated_cases.call_sequences import Named, done, function, used
-from rlregress.frameworks.sb3.generated_cases.space_tables import spaces
+from rlregress.frameworks.sb3.generated_cases.call_sequences import (
+    Named,
+    make_class_subject,
+    make_function_subject,
+    record_steps,
+)
+from rlregress.frameworks.sb3.generated_cases.space_tables import make_space_of_each_kind
 from rlregress.frameworks.sb3.library import find_in_library
 from rlregress.probing.option_variants import Kit, Subject
 
@@ -26,32 +31,32 @@ _DISTRIBUTIONS: dict[str, Any] = {
 }  # fmt: skip
 
 
-def _parameters(name: str, by: float) -> Any:
+def _make_distribution_parameters(name: str, by: float) -> Any:
     """Return the parameters of a distribution when a number moves them."""
     logits = _DISTRIBUTIONS[name][-1]
     return ((1.0 + by) * _LOGITS,) if logits else (_ROWS + by, _LOG_STD - by)
 
 
-def kinds(layers: Any) -> list[str]:
+def describe_layers(layers: Any) -> list[str]:
     """Return kinds and sizes of layers, in words."""
     sizes = [tuple(getattr(layer, "weight", torch.zeros(0)).shape) for layer in layers]
     return [f"{type(layer).__name__} {size}" for layer, size in zip(layers, sizes, strict=False)]
 
 
-def _layered(make: Any, arguments: Any) -> Any:
+def _make_and_describe_layers(make: Any, arguments: Any) -> Any:
     """Return layers in words, and what they make of numbers."""
     layers = make(*arguments)
     biased = [getattr(layer, "bias", None) is not None for layer in layers]
-    return [kinds(layers), biased, nn.Sequential(*layers)(_LOGITS[:, :3])]
+    return [describe_layers(layers), biased, nn.Sequential(*layers)(_LOGITS[:, :3])]
 
 
 def _make_distribution(name: str, size: Any, by: float = 0.0, arguments: Any = None) -> Any:
-    parameters = arguments or _parameters(name, by)
+    parameters = arguments or _make_distribution_parameters(name, by)
     kind = find_in_library("common.distributions", f"{name}Distribution")
     return kind(size).proba_distribution(*parameters)
 
 
-def _pairs() -> dict[str, Any]:
+def _make_distribution_pairs() -> dict[str, Any]:
     """Return two of a kind, two kinds, and as many choices of other or more actions."""
     sizes = {name: size for name, (_, size, _) in _DISTRIBUTIONS.items() if "Squashed" not in name}
     categories = partial(_make_distribution, "MultiCategorical")
@@ -72,14 +77,15 @@ def _pairs() -> dict[str, Any]:
     }
 
 
-def _distribution(name: str) -> Subject:
+def _make_distribution_subject(name: str) -> Subject:
     word, size, _ = _DISTRIBUTIONS[name]
     parameters, other_parameters, best = (
-        _parameters(name, 0.0),
-        _parameters(name, 0.5),
+        _make_distribution_parameters(name, 0.0),
+        _make_distribution_parameters(name, 0.5),
         Named(deterministic=True),
     )
-    return used(f"common.distributions:{name}Distribution", {"": lambda: {word: size}},
+    return make_class_subject(f"common.distributions:{name}Distribution",
+    {"": lambda: {word: size}},
                 lambda law: law.proba_distribution(*parameters) is law, ("get_actions",),
                 ("get_actions", True), ("sample",), ("mode",),
                 lambda distribution: distribution.log_prob(distribution.mode()),
@@ -91,13 +97,13 @@ def _distribution(name: str) -> Subject:
                 ("proba_distribution_net", 4, Named(log_std_init=-0.3)))  # fmt: skip
 
 
-def _explored(distribution: Any, count: int) -> Any:
+def _record_state_dependent_exploration(distribution: Any, count: int) -> Any:
     """Return exploration of so many rows that depends on the state, with its own matrices."""
     _, log_std = distribution.proba_distribution_net(latent_dim=3, log_std_init=-0.3)
     distribution.sample_weights(log_std, batch_size=2)
     latent = torch.linspace(-1.0, 1.0, 3 * count).reshape(count, 3)
     arguments = latent[:, :2].clone(), log_std, latent
-    return done(distribution, "exploration_mat", "exploration_matrices",
+    return record_steps(distribution, "exploration_mat", "exploration_matrices",
                 ("log_prob_from_params", *arguments),
                 ("actions_from_params", *arguments, Named(deterministic=True)), ("entropy",),
                 *(("get_std", by) for by in (log_std, log_std + 1.0, 0.0 * log_std)))  # fmt: skip
@@ -113,33 +119,37 @@ def _choose_distribution(choose: Any, arguments: Any) -> Any:
         type(distribution).__name__,
         size,
         getattr(distribution, "full_std", "none"),
-        kinds([layer]),
+        describe_layers([layer]),
     ]
 
 
-def _extracted(extractor: Any, space: Any) -> Any:
+def _record_features(extractor: Any, space: Any) -> Any:
     """Return the number of features, the layers, and the features of constant observations."""
     shapes = getattr(space, "spaces", {"": space})
     rows: Any = {key: torch.ones(2, *part.shape) for key, part in shapes.items()}
     rows = rows if isinstance(space, gyms.spaces.Dict) else rows[""]
-    return done(extractor, "features_dim", lambda layer: kinds(layer.modules()),
+    return record_steps(extractor, "features_dim", lambda layer: describe_layers(layer.modules()),
                 ("forward", rows))  # fmt: skip
 
 
-def _inputs_for(thing: Any, _: str) -> Any:
+def _get_space(thing: Any, _: str) -> Any:
     return thing
 
 
-def _extractor(name: str, **labels: Any) -> Subject:
-    kits = {label: Kit(partial(dict, observation_space=space), partial(_inputs_for, space))
+def _make_extractor_subject(name: str, **labels: Any) -> Subject:
+    kits = {label: Kit(partial(dict, observation_space=space), partial(_get_space, space))
             for label, space in labels.items()}  # fmt: skip
-    return Subject(f"common.torch_layers:{name}", kits, ("",), calls={"": _extracted},
+    return Subject(f"common.torch_layers:{name}", kits, ("",), calls={"": _record_features},
                    skip=("holds",))  # fmt: skip
 
 
-def subjects() -> dict[str, list[Subject]]:
+def list_subjects() -> dict[str, list[Subject]]:
     """Return layers, extractors and distributions."""
-    layers, own, space_table = partial("common.torch_layers:{}".format), gyms.spaces, spaces()
+    layers, own, space_table = (
+        partial("common.torch_layers:{}".format),
+        gyms.spaces,
+        make_space_of_each_kind(),
+    )
     sizes = {"both": [4, 3], "none": [], "apart": {"pi": [4], "qf": [3, 2]},
              "pi": {"pi": [4]}, "qf": {"qf": [4]}, "number": 4}  # fmt: skip
     architectures = {"both": [4, 3], "apart": compat.convert_networks({"pi": [4], "vf": [3, 2]}),
@@ -153,36 +163,39 @@ def subjects() -> dict[str, list[Subject]]:
     actions = {**space_table, "binary matrix": own.MultiBinary([2, 2])}
     return {
         "layers": [
-            function(layers("create_mlp"),
+            make_function_subject(layers("create_mlp"),
                      {f"{hidden} {output}": (3, output, hidden) for output in (-1, 0, 1, 2)
                       for hidden in ([], [5], [5, 4])},
-                     _layered, together=[around, {**around, "with_bias": False}],
+                     _make_and_describe_layers, together=[around, {**around, "with_bias": False}],
                      options={"activation_fn": [nn.Tanh]}),
-            function(layers("get_actor_critic_arch"), {k: (v,) for k, v in sizes.items()}),
-            used(layers("MlpExtractor"), dimensions, "latent_dim_pi", "latent_dim_vf",
-                 lambda network: kinds(network.modules()), ("forward", _LOGITS[:, :3])),
-            _extractor("FlattenExtractor",
+            make_function_subject(layers("get_actor_critic_arch"),
+            {k: (v,) for k, v in sizes.items()}),
+            make_class_subject(layers("MlpExtractor"), dimensions, "latent_dim_pi", "latent_dim_vf",
+                 lambda network: describe_layers(network.modules()), ("forward", _LOGITS[:, :3])),
+            _make_extractor_subject("FlattenExtractor",
                        **{name: space_table[name] for name in ("matrix", "discrete")}),
-            _extractor("NatureCNN", image=image, looks=looks, box=space_table["matrix"],
+            _make_extractor_subject("NatureCNN", image=image, looks=looks,
+            box=space_table["matrix"],
                        flat=own.Box(0, 255, (3,), np.uint8)),
-            _extractor("CombinedExtractor", **{"": own.Dict(joined), "dict": space_table["dict"]}),
+            _make_extractor_subject("CombinedExtractor",
+            **{"": own.Dict(joined), "dict": space_table["dict"]}),
         ],
         "distributions": [
-            *map(_distribution, _DISTRIBUTIONS),
+            *map(_make_distribution_subject, _DISTRIBUTIONS),
             Subject("common.distributions:StateDependentNoiseDistribution",
                     {"": Kit(lambda: {"action_dim": 2}, int)}, ("1", "2", "4"), ("1", "2", "4"),
                     together=[{"full_std": False, "squash_output": True},
                               {"use_expln": True, "learn_features": True}],
-                    calls={"": _explored}, skip=("holds",)),
-            used("common.distributions:TanhBijector", {"": lambda: {"epsilon": 1e-6}},
+                    calls={"": _record_state_dependent_exploration}, skip=("holds",)),
+            make_class_subject("common.distributions:TanhBijector", {"": lambda: {"epsilon": 1e-6}},
                  *((name, torch.tensor([-9.0, -0.5, 0.0, 0.7, 9.0]).tanh() if name == "inverse"
                     else torch.tensor([-9.0, -0.5, 0.0, 0.7, 9.0]))
                    for name in ("forward", "inverse", "log_prob_correction")),
                  options={"epsilon": [0.1]}),
-            function("common.distributions:sum_independent_dims",
+            make_function_subject("common.distributions:sum_independent_dims",
                      {"one": (torch.ones(3),), "rows": (torch.ones(2, 3),)}),
-            function("common.distributions:kl_divergence", _pairs()),
-            function("common.distributions:make_proba_distribution",
+            make_function_subject("common.distributions:kl_divergence", _make_distribution_pairs()),
+            make_function_subject("common.distributions:make_proba_distribution",
                      {name: (space,) for name, space in actions.items()}, _choose_distribution,
                      together=[{"use_sde": True, "dist_kwargs": {"full_std": False}}]),
         ],

@@ -14,22 +14,26 @@ import torch
 from torch import nn
 
 from rlregress.frameworks.sb3 import user_code
-from rlregress.frameworks.sb3.generated_cases.call_sequences import done, function, used
+from rlregress.frameworks.sb3.generated_cases.call_sequences import (
+    make_class_subject,
+    make_function_subject,
+    record_steps,
+)
 from rlregress.frameworks.sb3.library import find_in_library
-from rlregress.probing.option_variants import Subject, make_recordable
+from rlregress.probing.option_variants import Subject, convert_to_recordable
 
 _WIDE = 0.3 * np.ones(2)
 
 
-def _rated(rate: Any, arguments: Any) -> Any:
+def _sample_schedule(rate: Any, arguments: Any) -> Any:
     """Return a rate from the beginning of a training to its end."""
     schedule = rate(*arguments)
     return [schedule(progress) for progress in (1.0, 0.8, 0.5, 0.2, 0.0)]
 
 
-def _rates(*schedules: str) -> dict[str, Any]:
+def _make_rates(*schedules: str) -> dict[str, Any]:
     """Return valid rates, the library's classes among them, and an invalid one."""
-    own = user_code.linear(0.5, np.float64)
+    own = user_code.make_falling_rate(0.5, np.float64)
     rates = {"float": 0.5, "int": 2, "own": own, "word": "fast", "none": None}
     arguments = {
         "LinearSchedule": (0.5, 0.1, 0.6),
@@ -42,12 +46,12 @@ def _rates(*schedules: str) -> dict[str, Any]:
     return {**{label: (rate,) for label, rate in rates.items()}, **makers}
 
 
-def _written(call: Any, arguments: Any) -> Any:
+def _call_and_keep_arguments(call: Any, arguments: Any) -> Any:
     """Return the result of a function, and its arguments after the call."""
-    return [call(*arguments), *map(make_recordable, arguments)]
+    return [call(*arguments), *map(convert_to_recordable, arguments)]
 
 
-def _slowed(call: Any, rate: Any) -> Any:
+def _set_rate_and_list_rates(call: Any, rate: Any) -> Any:
     groups: list[dict[str, Any]] = [
         {"params": [nn.Parameter(torch.ones(2))]},
         {"params": [nn.Parameter(torch.zeros(2))], "lr": 0.3},
@@ -70,27 +74,27 @@ def _draw_after_seed(seed: Any, arguments: Any) -> Any:
         cudnn.deterministic, cudnn.benchmark = before
 
 
-def _collected(add: Any, arguments: Any) -> Any:
+def _ask_to_collect_more(add: Any, arguments: Any) -> Any:
     """Return whether collection goes on after so many steps and episodes."""
     words = find_in_library("common.type_aliases", "TrainFrequencyUnit")
     unit = getattr(words, arguments[0], arguments[0])
     return add(find_in_library("common.type_aliases", "TrainFreq")(2, unit), *arguments[1:])
 
 
-def _noise(name: str, **options: Any) -> Any:
+def _make_noise(name: str, **options: Any) -> Any:
     kind = find_in_library("common.noise", f"{name}ActionNoise")
     return kind(np.zeros(2), _WIDE, **options)
 
 
-def _put(noise: Any, noises: Any) -> Any:
+def _replace_noises(noise: Any, noises: Any) -> Any:
     # they have moved, and begin anew
     results = [draw() for draw in noises]
     noise.noises = noises
     return [*results, noise()]
 
 
-def _noises() -> list[Subject]:
-    walk, normal = partial(_noise, "OrnsteinUhlenbeck"), partial(_noise, "Normal")
+def _list_noise_subjects() -> list[Subject]:
+    walk, normal = partial(_make_noise, "OrnsteinUhlenbeck"), partial(_make_noise, "Normal")
     draws: Any = (("__call__",), ("__call__",), ("reset",), ("__call__",), ("__repr__",))
     single = {"": lambda: {"mean": np.array([0.1, -0.2]), "sigma": _WIDE}}
     start = {"initial_noise": [lambda: np.array([0.4, -0.2])]}
@@ -108,19 +112,21 @@ def _noises() -> list[Subject]:
         "nothing": make_vectorised(normal, None),
     }
     return [
-        used("common.noise:NormalActionNoise", single, *draws),
-        used("common.noise:OrnsteinUhlenbeckActionNoise", single, *draws, options=start),
-        used("common.noise:VectorizedActionNoise",
+        make_class_subject("common.noise:NormalActionNoise", single, *draws),
+        make_class_subject("common.noise:OrnsteinUhlenbeckActionNoise", single, *draws,
+        options=start),
+        make_class_subject("common.noise:VectorizedActionNoise",
              {**kits, **wrong, "no noise": make_vectorised(None, 2),
               "array": make_vectorised(_WIDE, 2)},
              *draws, ("reset", [1]), ("__call__",), "n_envs", lambda noise: len(noise.noises),
-             lambda noise: _put(noise, [walk(initial_noise=np.zeros(2) + k) for k in range(3)]),
-             lambda noise: _put(noise, [noise.base_noise] * 2),
-             lambda noise: _put(noise, [normal()] * 3)),
+             lambda noise: _replace_noises(noise,
+             [walk(initial_noise=np.zeros(2) + k) for k in range(3)]),
+             lambda noise: _replace_noises(noise, [noise.base_noise] * 2),
+             lambda noise: _replace_noises(noise, [normal()] * 3)),
     ]  # fmt: skip
 
 
-def _statistics() -> Subject:
+def _make_statistics_subject() -> Subject:
     rows = np.array([[1.0, 2.0], [3.0, -1.0], [0.0, 5.0]])
 
     def state(statistics: Any) -> Any:
@@ -132,19 +138,20 @@ def _statistics() -> Subject:
         statistics.combine(copied)
         return [*state(statistics), *state(copied)]
 
-    return used("common.running_mean_std:RunningMeanStd", {"": lambda: {"shape": (2,)}},
+    return make_class_subject("common.running_mean_std:RunningMeanStd",
+    {"": lambda: {"shape": (2,)}},
                 state, ("update", rows), state, ("update", rows[:1] + 4.0), state,
                 ("update_from_moments", np.array([0.5, 0.5]), np.array([2.0, 3.0]), 7), state,
                 combined)  # fmt: skip
 
 
-def _opened(call: Any, arguments: Any) -> Any:
+def _open_and_list_files(call: Any, arguments: Any) -> Any:
     """Return the opened file and the files of its folder, which is new."""
     with tempfile.TemporaryDirectory() as folder:
         os.makedirs(os.path.join(folder, "taken"))
         path, *further = arguments
         where = os.path.join(folder, path) if isinstance(path, str) else path
-        return done(call, lambda opens: opens(where, *further).close(),
+        return record_steps(call, lambda opens: opens(where, *further).close(),
                     lambda _: sorted(os.listdir(folder)))  # fmt: skip
 
 
@@ -159,42 +166,45 @@ def _save_and_read(save: Any, arguments: Any) -> Any:
         return [os.listdir(os.path.dirname(path)), read(path), read(memory)]
 
 
-def _files() -> list[Subject]:
+def _list_file_subjects() -> list[Subject]:
     content = {"number": 3, "list": [1, 2.5], "array": np.arange(3.0), "none": None, "rate": abs}
 
-    def closed() -> Any:
+    def make_closed_file() -> Any:
         file = io.BytesIO()
         file.close()
         return (file, "r")
 
-    def read(back: Any, arguments: Any) -> Any:
+    def read_back_json(back: Any, arguments: Any) -> Any:
         restored = back(find_in_library("common.save_util", "data_to_json")(content), *arguments)
         return [sorted(restored), *(restored[name] for name in ("number", "list", "array"))]
 
-    def set_deeply(write: Any, _: Any) -> Any:
+    def set_and_get_nested_attribute(write: Any, _: Any) -> Any:
         look = find_in_library("common.save_util", "recursive_getattr")
         policy = user_code.Compiled(user_code.Compiled(nn.Linear(1, 1)))
         write(policy, "_orig_mod._orig_mod.mark", 3)
-        return done(lambda *arguments: look(policy, *arguments),
+        return record_steps(lambda *arguments: look(policy, *arguments),
                     ("__call__", "_orig_mod._orig_mod.mark"), ("__call__", "none", 4),
                     ("__call__", "_orig_mod.none.none"))  # fmt: skip
 
     paths = {"": ("rows", "w"), "folder": ("taken", "w"), "mode": ("rows", "a"),
-             "none": ("none", "r"), "closed": closed, "number": (3, "r"),
+             "none": ("none", "r"), "closed": make_closed_file, "number": (3, "r"),
              "memory": lambda: (io.BytesIO(), "a")}  # fmt: skip
     own = {"": (), "own": ({"array": np.zeros(1), "other": 1},), "list": ([1],)}
     return [
-        function("common.save_util:open_path", paths, _opened, skip=("verbose",),
+        make_function_subject("common.save_util:open_path", paths, _open_and_list_files,
+        skip=("verbose",),
                  options={"suffix": ["zip"]}),
-        function("common.save_util:save_to_pkl", {"": ({"rows": 3},)}, _save_and_read,
+        make_function_subject("common.save_util:save_to_pkl", {"": ({"rows": 3},)}, _save_and_read,
                  skip=("verbose",)),
-        function("common.save_util:json_to_data", own, read),
-        function("common.save_util:is_json_serializable", {n: (v,) for n, v in content.items()}),
-        function("common.save_util:recursive_setattr", {"": ()}, set_deeply),
+        make_function_subject("common.save_util:json_to_data", own, read_back_json),
+        make_function_subject("common.save_util:is_json_serializable",
+        {n: (v,) for n, v in content.items()}),
+        make_function_subject("common.save_util:recursive_setattr", {"": ()},
+        set_and_get_nested_attribute),
     ]  # fmt: skip
 
 
-def subjects() -> dict[str, list[Subject]]:
+def list_subjects() -> dict[str, list[Subject]]:
     """Return functions of numbers, noise, statistics and files."""
     utils, numbers = partial("common.utils:{}".format), np.array([1.0, 2.0, 4.0])
     layers = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
@@ -210,22 +220,29 @@ def subjects() -> dict[str, list[Subject]]:
             for n, m in ((0, 0), (2, 0), (0, 2), (3, 1))}  # fmt: skip
     return {
         "numbers": [
-            function(utils("FloatSchedule"), _rates("LinearSchedule", "ConstantSchedule"), _rated),
-            function(utils("LinearSchedule"), {"": (0.5, 0.1, 0.6)}, _rated),
-            function(utils("ConstantSchedule"), {"": (0.25,)}, _rated),
-            function(utils("get_linear_fn"), {"": (1.0, 0.1, 0.5)}, _rated),
-            function(utils("get_schedule_fn"), _rates("constant_fn"), _rated),
-            function(utils("update_learning_rate"), {"": (0.05,)}, _slowed),
-            function(utils("polyak_update"), follow, _written),
-            function(utils("zip_strict"), {"": ([1, 2], [3, 4]), "fewer": ([1, 2], [3])},
+            make_function_subject(utils("FloatSchedule"),
+            _make_rates("LinearSchedule", "ConstantSchedule"), _sample_schedule),
+            make_function_subject(utils("LinearSchedule"), {"": (0.5, 0.1, 0.6)}, _sample_schedule),
+            make_function_subject(utils("ConstantSchedule"), {"": (0.25,)}, _sample_schedule),
+            make_function_subject(utils("get_linear_fn"), {"": (1.0, 0.1, 0.5)}, _sample_schedule),
+            make_function_subject(utils("get_schedule_fn"), _make_rates("constant_fn"),
+            _sample_schedule),
+            make_function_subject(utils("update_learning_rate"), {"": (0.05,)},
+            _set_rate_and_list_rates),
+            make_function_subject(utils("polyak_update"), follow, _call_and_keep_arguments),
+            make_function_subject(utils("zip_strict"),
+            {"": ([1, 2], [3, 4]), "fewer": ([1, 2], [3])},
                      lambda chain, arguments: list(chain(*arguments))),
-            function(utils("safe_mean"), means),
-            function(utils("explained_variance"), explained),
-            function(utils("get_parameters_by_name"), {"": (layers, ["bias", "mean"])}),
-            function(utils("get_device"), {"word": ("cpu",), "device": (torch.device("cpu"),)}),
-            function(utils("set_random_seed"), {"": (3,)}, _draw_after_seed),
-            function(utils("should_collect_more_steps"), frequencies, _collected),
-            *_noises(), _statistics(),
+            make_function_subject(utils("safe_mean"), means),
+            make_function_subject(utils("explained_variance"), explained),
+            make_function_subject(utils("get_parameters_by_name"),
+            {"": (layers, ["bias", "mean"])}),
+            make_function_subject(utils("get_device"),
+            {"word": ("cpu",), "device": (torch.device("cpu"),)}),
+            make_function_subject(utils("set_random_seed"), {"": (3,)}, _draw_after_seed),
+            make_function_subject(utils("should_collect_more_steps"), frequencies,
+            _ask_to_collect_more),
+            *_list_noise_subjects(), _make_statistics_subject(),
         ],
-        "files": _files(),
+        "files": _list_file_subjects(),
     }  # fmt: skip

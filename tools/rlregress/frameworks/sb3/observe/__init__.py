@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from rlregress.probing import families
 
-__getattr__ = families.find_in(__name__, atari=["play_atari"])
+__getattr__ = families.make_lazy_getattr(__name__, atari=["play_atari"])
 
 
 #: detail id, or family -> why this framework does not have it.

@@ -12,12 +12,12 @@ from rlregress.probing.interface import Probe
 
 __all__ = ["ABSENT", "PROBES", "play_atari"]
 
-play_atari = atari_games.play_whole
+play_atari = atari_games.make_player_of_whole_game
 _PREPROCESSING = atari.Preprocessing(
-    atari_games.play_through_wrapper,
-    atari_games.play_through_waiting,
-    atari_games.play_through_stack,
-    atari_games.play_whole,
+    atari_games.make_player_of_wrapper,
+    atari_games.make_player_of_waiting_wrapper,
+    atari_games.make_player_of_stack,
+    atari_games.make_player_of_whole_game,
     atari_games.make_vision,
 )
 PROBES: Mapping[str, Probe] = {

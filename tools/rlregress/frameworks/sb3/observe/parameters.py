@@ -12,12 +12,12 @@ from rlregress.probing.interface import Inputs, Probe
 from rlregress.probing.scripted import make_ending_environment
 
 
-def _next_observation(inputs: Inputs) -> np.ndarray:
-    agent = constant_agents.make_off_policy(SAC, make_ending_environment(), gradient_steps=0)
+def _measure_next_observation(inputs: Inputs) -> np.ndarray:
+    agent = constant_agents.make_off_policy_agent(SAC, make_ending_environment(), gradient_steps=0)
     agent.learn(int(inputs["steps"]))
     return agent.replay_buffer.next_observations[[2, 4], 0, 0].astype(np.float64)
 
 
 PROBES: Mapping[str, Probe] = {
-    "replay.next_observation": _next_observation,
+    "replay.next_observation": _measure_next_observation,
 }

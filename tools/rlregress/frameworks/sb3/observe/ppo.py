@@ -13,26 +13,28 @@ from rlregress.measurements import ppo
 from rlregress.probing import watched_updates
 from rlregress.probing.driven import fill_parameters
 from rlregress.probing.interface import Inputs, Probe
-from rlregress.probing.layers import log_epsilon
-from rlregress.probing.recorded_update import record_update
+from rlregress.probing.layers import read_log_epsilon
+from rlregress.probing.recorded_update import record_losses_and_steps
 
 
-def _update(kind: OnPolicy, settings: ppo.Settings) -> ppo.Effects:
+def _run_update(kind: OnPolicy, settings: ppo.Settings) -> ppo.Effects:
     """See ``measurements.ppo.Update``."""
-    options = settings.named(
+    options = settings.map_to_framework_names(
         clip_range="clip_range", value_coefficient="vf_coef", entropy_coefficient="ent_coef"
     )
     if settings.value_clip is not None:
         options["clip_range_vf"] = settings.value_clip or None
     if not settings.gradients_clipped:
         options["max_grad_norm"] = ppo_updates.NO_CLIP
-    agent = ppo_updates.make(kind, settings.count, normalize_advantage=False, **options)
+    agent = ppo_updates.make_agent_of_one_rollout(
+        kind, settings.count, normalize_advantage=False, **options
+    )
     policy = agent.policy
     # a policy over discrete actions has no deviation
     deviation = getattr(policy, "log_std", None)
     if deviation is not None:
         fill_parameters([deviation], settings.log_deviation)
-    ppo_updates.fill(
+    ppo_updates.fill_rollout_buffer(
         kind,
         agent,
         advantages=settings.advantages,
@@ -41,7 +43,7 @@ def _update(kind: OnPolicy, settings: ppo.Settings) -> ppo.Effects:
         ratios=settings.ratios,
         value=settings.value,
     )
-    with record_update({"policy": policy.optimizer}) as recorded:
+    with record_losses_and_steps({"policy": policy.optimizer}) as recorded:
         agent.train()
     # there is none either where the loss is that of the values alone
     gradient = getattr(deviation, "grad", None)
@@ -53,8 +55,8 @@ def _update(kind: OnPolicy, settings: ppo.Settings) -> ppo.Effects:
     )
 
 
-def _normalisation(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
-    agent = ppo_updates.make(
+def _measure_normalisation(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+    agent = ppo_updates.make_agent_of_one_rollout(
         kind,
         len(inputs["advantages"]),
         batch_size=int(inputs["minibatch_size"]),
@@ -62,14 +64,14 @@ def _normalisation(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
         vf_coef=0.0,
         ent_coef=0.0,
     )
-    losses = ppo_updates.total_losses(
+    losses = ppo_updates.list_total_losses(
         kind, agent, advantages=inputs["advantages"], ratios=inputs["ratio"]
     )
     return np.array([np.mean(losses)])
 
 
-def _normalisation_epsilon(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
-    agent = ppo_updates.make(
+def _measure_normalisation_epsilon(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+    agent = ppo_updates.make_agent_of_one_rollout(
         kind,
         len(inputs["advantages"]),
         clip_range=0.2,
@@ -77,23 +79,23 @@ def _normalisation_epsilon(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
         vf_coef=0.0,
         ent_coef=0.0,
     )
-    losses = ppo_updates.total_losses(
+    losses = ppo_updates.list_total_losses(
         kind, agent, advantages=inputs["advantages"], ratios=inputs["ratio"]
     )
     return np.array([watched_updates.require_one_number(losses)])
 
 
-def _adam_epsilon(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
-    policy = ppo_updates.make(kind, 8).policy
-    return np.array([log_epsilon(policy.optimizer, policy.parameters())])
+def _measure_adam_epsilon(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+    policy = ppo_updates.make_agent_of_one_rollout(kind, 8).policy
+    return np.array([read_log_epsilon(policy.optimizer, policy.parameters())])
 
 
 PROBES: Mapping[str, Probe] = {
     **{
-        id: partial(make_probe(measure, _update), OF_PPO)
+        id: partial(make_probe(measure, _run_update), OF_PPO)
         for id, measure in ppo.MEASUREMENTS.items()
     },
-    "ppo.advantage_normalisation": partial(_normalisation, OF_PPO),
-    "ppo.advantage_normalisation.epsilon": partial(_normalisation_epsilon, OF_PPO),
-    "ppo.adam.epsilon": partial(_adam_epsilon, OF_PPO),
+    "ppo.advantage_normalisation": partial(_measure_normalisation, OF_PPO),
+    "ppo.advantage_normalisation.epsilon": partial(_measure_normalisation_epsilon, OF_PPO),
+    "ppo.adam.epsilon": partial(_measure_adam_epsilon, OF_PPO),
 }

@@ -17,7 +17,7 @@ from rlregress.frameworks.sb3.observe.helpers.on_policy import OF_PPO, OnPolicy,
 from rlregress.measurements import ppo_loop as loop
 from rlregress.probing.interface import Inputs, Probe
 from rlregress.probing.parallel_updates import count_processes_and_passes
-from rlregress.probing.scripted import end_after, make_counting_environment
+from rlregress.probing.scripted import make_counting_environment, make_script_of_end_after
 
 #: setting that may fall -> its name
 _SCHEDULED = {
@@ -27,10 +27,12 @@ _SCHEDULED = {
 }
 
 
-def _train(kind: OnPolicy, settings: loop.Settings) -> ppo_trainings.AgentTraining:
+def _train_with_settings(kind: OnPolicy, settings: loop.Settings) -> ppo_trainings.AgentTraining:
     """See ``measurements.ppo_loop.Train``."""
     environments = [
-        make_counting_environment(settings.total, kind.environment, **settings.script())
+        make_counting_environment(
+            settings.total, kind.make_environment, **settings.make_environment_script()
+        )
         for _ in range(settings.environments)
     ]
     options: dict[str, Any] = {}
@@ -45,28 +47,28 @@ def _train(kind: OnPolicy, settings: loop.Settings) -> ppo_trainings.AgentTraini
     for name, own in _SCHEDULED.items():
         number = getattr(settings, name)
         if number is not None:
-            options[own] = _make_falling_schedule(number) if settings.falls(name) else number
+            options[own] = _make_falling_schedule(number) if settings.must_fall(name) else number
 
-    def prepare(agent: Any) -> None:
+    def prepare_agent(agent: Any) -> None:
         if settings.monte_carlo:
-            kind.be_constant(agent, 0.0)
+            kind.set_value_to_number(agent, 0.0)
 
     rollouts = itertools.count()
 
-    def change(buffer: Any) -> None:
-        _lower(buffer, settings.ratios_of(next(rollouts)))
+    def change_buffer(buffer: Any) -> None:
+        _set_ratios_of_buffer(buffer, settings.select_ratios_of_rollout(next(rollouts)))
         if settings.advantage is not None:
             buffer.advantages[:] = settings.advantage
 
-    training = ppo_trainings.train(
+    training = ppo_trainings.train_and_record(
         kind,
         gyms.vectorise_environments(*environments),
         settings.total,
         n_steps=settings.steps,
         batch_size=settings.minibatch_size,
         n_epochs=settings.epochs,
-        prepare=prepare,
-        change=change,
+        prepare=prepare_agent,
+        change=change_buffer,
         **options,
     )
     training.environments = environments
@@ -78,23 +80,23 @@ def _make_falling_schedule(start: float) -> Callable[[float], float]:
     return lambda progress: progress * start
 
 
-def _lower(buffer: Any, ratios: Any) -> None:
+def _set_ratios_of_buffer(buffer: Any, ratios: Any) -> None:
     buffer.log_probs -= np.log(np.atleast_1d(ratios))[:, None].astype(np.float32)
 
 
-def _entropy_coefficients(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
-    train = partial(_train, kind)
+def _measure_entropy_coefficients(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+    train = partial(_train_with_settings, kind)
     try:
-        return loop.entropy_coefficients(train, inputs)
+        return loop.measure_entropy_coefficients(train, inputs)
     except TypeError:
         # a function is refused when the update multiplies with it
-        return loop.entropy_coefficients(lambda s: train(replace(s, falling=None)), inputs)
+        return loop.measure_entropy_coefficients(lambda s: train(replace(s, falling=None)), inputs)
 
 
-def _adam_epsilon_custom(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+def _measure_adam_epsilon_custom(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     del inputs
-    agent = kind.make(
-        kind.environment(),
+    agent = kind.make_agent(
+        kind.make_environment(),
         n_steps=8,
         batch_size=8,
         policy_kwargs={"optimizer_kwargs": {"weight_decay": 0.0}},
@@ -102,45 +104,47 @@ def _adam_epsilon_custom(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     return np.log10([agent.policy.optimizer.param_groups[0]["eps"]])
 
 
-def _kl_estimator(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+def _measure_kl_estimator(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     count = len(inputs["ratios"])
-    training = ppo_trainings.train(
+    training = ppo_trainings.train_and_record(
         kind,
-        kind.environment(),
+        kind.make_environment(),
         count,
         n_steps=count,
         batch_size=count,
         learning_rate=constant_agents.FROZEN,
-        change=lambda buffer: _lower(buffer, inputs["ratios"]),
+        change=lambda buffer: _set_ratios_of_buffer(buffer, inputs["ratios"]),
     )
     return np.array([training.agent.logger.name_to_value["train/approx_kl"]])
 
 
-def _segments(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+def _measure_segments(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     limit = int(inputs["time_limit"])
     terminal: list[bool] = []
 
-    def note_terminal(buffer: Any) -> None:
+    def note_terminal_observation(buffer: Any) -> None:
         arrays = [array for array in vars(buffer).values() if isinstance(array, np.ndarray)]
         terminal.append(any(np.any(array == limit) for array in arrays))
 
     environment = make_counting_environment(
-        limit, kind.environment, truncated=end_after(limit), restarts=True
+        limit, kind.make_environment, truncated=make_script_of_end_after(limit), restarts=True
     )
-    training = ppo_trainings.train(
-        kind, environment, 15, n_steps=5, batch_size=5, change=note_terminal
+    training = ppo_trainings.train_and_record(
+        kind, environment, 15, n_steps=5, batch_size=5, change=note_terminal_observation
     )
     return np.array([*np.concatenate(training.stored), any(terminal)])
 
 
 PROBES: Mapping[str, Probe] = {
     **{
-        id: partial(make_probe(measure, _train), OF_PPO)
+        id: partial(make_probe(measure, _train_with_settings), OF_PPO)
         for id, measure in loop.MEASUREMENTS.items()
     },
-    "ppo.entropy.schedule": partial(_entropy_coefficients, OF_PPO),
-    "ppo.adam.epsilon.custom": partial(_adam_epsilon_custom, OF_PPO),
-    "ppo.kl_estimator": partial(_kl_estimator, OF_PPO),
-    "ppo.parallel_gradient": partial(make_probe(count_processes_and_passes, _train), OF_PPO),
-    "ppo.segments": partial(_segments, OF_PPO),
+    "ppo.entropy.schedule": partial(_measure_entropy_coefficients, OF_PPO),
+    "ppo.adam.epsilon.custom": partial(_measure_adam_epsilon_custom, OF_PPO),
+    "ppo.kl_estimator": partial(_measure_kl_estimator, OF_PPO),
+    "ppo.parallel_gradient": partial(
+        make_probe(count_processes_and_passes, _train_with_settings), OF_PPO
+    ),
+    "ppo.segments": partial(_measure_segments, OF_PPO),
 }

@@ -13,58 +13,64 @@ import torch
 from rlregress.frameworks.sb3.observe.helpers import ppo_updates
 from rlregress.frameworks.sb3.observe.helpers.on_policy import OF_PPO, OnPolicy
 from rlregress.probing.interface import Inputs, Probe
-from rlregress.probing.layers import describe_ppo_architecture, linear_layers, make_constant
+from rlregress.probing.layers import (
+    describe_ppo_networks_as_numbers,
+    list_linear_layers,
+    make_output_constant,
+)
 
 
-def _policy(kind: OnPolicy, low: float = -1.0, high: float = 1.0) -> Any:
-    return kind.make(kind.environment(low, high), n_steps=8, batch_size=8)
+def _make_policy(kind: OnPolicy, low: float = -1.0, high: float = 1.0) -> Any:
+    return kind.make_agent(kind.make_environment(low, high), n_steps=8, batch_size=8)
 
 
-def _networks(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
-    policy = kind.make_default(kind.environment(), n_steps=8, batch_size=8).policy
+def _measure_networks(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+    policy = kind.make_default_agent(kind.make_environment(), n_steps=8, batch_size=8).policy
     parts = [policy.mlp_extractor.policy_net, policy.mlp_extractor.value_net]
     fed = torch.tensor(np.array(inputs["fed"]), dtype=torch.float32)
-    return describe_ppo_architecture(parts, 0, parts, fed)
+    return describe_ppo_networks_as_numbers(parts, 0, parts, fed)
 
 
 def _log_std(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
-    agent = _policy(kind)
+    agent = _make_policy(kind)
     with torch.no_grad():
-        for layer in linear_layers(agent.policy):
+        for layer in list_linear_layers(agent.policy):
             layer.bias.zero_()
-        logs = [np.log(kind.deviation(agent, x)) for x in (0.0, float(inputs["observation"]))]
+        logs = [
+            np.log(kind.compute_deviation(agent, x)) for x in (0.0, float(inputs["observation"]))
+        ]
     return np.array([logs[0], abs(logs[1] - logs[0]) > 1e-6])
 
 
-def _action_distribution(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
-    agent = _policy(kind, float(inputs["low"]), float(inputs["high"]))
+def _measure_action_distribution(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+    agent = _make_policy(kind, float(inputs["low"]), float(inputs["high"]))
     executed = []
     agent.env.reset()
     with torch.no_grad():
         agent.policy.log_std.fill_(float(np.log(inputs["scale"])))
     for mean in inputs["means"]:
-        make_constant(agent.policy.action_net, mean)
+        make_output_constant(agent.policy.action_net, mean)
         action, _ = agent.predict(np.zeros((1, 1), dtype=np.float32), deterministic=True)
         agent.env.step(action)
         executed.append(agent.env.envs[0].unwrapped.received[-1].item())
     return np.array(executed)
 
 
-def _normalisation_of_one(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+def _measure_normalisation_of_one(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     with warnings.catch_warnings():
         # a minibatch of one can only be the last of a rollout, of which the agent warns
         warnings.simplefilter("ignore")
-        agent = ppo_updates.make(
+        agent = ppo_updates.make_agent_of_one_rollout(
             kind, 3, batch_size=2, normalize_advantage=True, vf_coef=0.0, ent_coef=0.0
         )
         # of one number there is no deviation, and PyTorch warns of it
-        loss = ppo_updates.total_losses(kind, agent, advantages=float(inputs["advantage"]))[-1]
+        loss = ppo_updates.list_total_losses(kind, agent, advantages=float(inputs["advantage"]))[-1]
     return np.array([1.0, loss] if np.isfinite(loss) else [0.0, 0.0])
 
 
 PROBES: Mapping[str, Probe] = {
-    "ppo.advantage_normalisation.single": partial(_normalisation_of_one, OF_PPO),
-    "ppo.networks": partial(_networks, OF_PPO),
+    "ppo.advantage_normalisation.single": partial(_measure_normalisation_of_one, OF_PPO),
+    "ppo.networks": partial(_measure_networks, OF_PPO),
     "ppo.log_std": partial(_log_std, OF_PPO),
-    "ppo.action.distribution": partial(_action_distribution, OF_PPO),
+    "ppo.action.distribution": partial(_measure_action_distribution, OF_PPO),
 }

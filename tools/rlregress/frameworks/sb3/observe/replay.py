@@ -22,54 +22,56 @@ from rlregress.probing.scripted import Scripted
 
 def _measure_nstep_window(inputs: Inputs) -> np.ndarray:
     rewards, ones, number = (
-        nstep_targets.first_target(inputs, slope, constant)
+        nstep_targets.measure_first_target(inputs, slope, constant)
         for slope, constant in ((0.0, 0.0), (0.0, 1.0), (1.0, 0.0))
     )
     return np.array([rewards, (number - rewards) / (ones - rewards)])
 
 
-def _discount(inputs: Inputs) -> np.ndarray:
+def _measure_discount(inputs: Inputs) -> np.ndarray:
     zero, with_bootstrap = (
-        nstep_targets.first_target(inputs, 0.0, constant) for constant in (0.0, 1.0)
+        nstep_targets.measure_first_target(inputs, 0.0, constant) for constant in (0.0, 1.0)
     )
     return np.array([with_bootstrap - zero])
 
 
-def _ending(inputs: Inputs) -> np.ndarray:
-    return nstep_targets.targets(inputs, (0, 1, 2))
+def _measure_targets_at_ends(inputs: Inputs) -> np.ndarray:
+    return nstep_targets.measure_targets_of_slots(inputs, (0, 1, 2))
 
 
-def _newest_steps(inputs: Inputs) -> np.ndarray:
+def _measure_newest_steps(inputs: Inputs) -> np.ndarray:
     capacity = int(inputs["capacity"])
-    return nstep_targets.targets(inputs, (4 % capacity, 5 % capacity), buffer_size=capacity)
+    return nstep_targets.measure_targets_of_slots(
+        inputs, (4 % capacity, 5 % capacity), buffer_size=capacity
+    )
 
 
-def _custom_buffer(inputs: Inputs) -> np.ndarray:
+def _measure_custom_buffer(inputs: Inputs) -> np.ndarray:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return np.array(
-            [nstep_targets.first_target(inputs, 0.0, 0.0, replay_buffer_class=ReplayBuffer)]
+            [nstep_targets.measure_first_target(inputs, 0.0, 0.0, replay_buffer_class=ReplayBuffer)]
         )
 
 
 def _fill_buffer(agent: Any, rewards: Any) -> Any:
     for reward in rewards:
-        constant_agents.add_transitions(agent, 1, reward=float(reward))
+        constant_agents.add_equal_transitions(agent, 1, reward=float(reward))
     return agent.replay_buffer
 
 
-def _sampling(inputs: Inputs) -> np.ndarray:
+def _measure_sampling(inputs: Inputs) -> np.ndarray:
     count = int(inputs["count"])
     seed = shift_seed(int(inputs["seed"]))
-    agent = constant_agents.make_off_policy(TD3, Scripted(), buffer_size=count, seed=seed)
+    agent = constant_agents.make_off_policy_agent(TD3, Scripted(), buffer_size=count, seed=seed)
     buffer = _fill_buffer(agent, range(count))
     return np.array([len(np.unique(buffer.sample(count).rewards.numpy())) / count])
 
 
-def _warmup(inputs: Inputs) -> np.ndarray:
+def _measure_warmup(inputs: Inputs) -> np.ndarray:
     stored = []
     for algorithm in (SAC, TD3):
-        agent = constant_agents.make_off_policy(
+        agent = constant_agents.make_off_policy_agent(
             algorithm,
             Scripted(),
             learning_starts=int(inputs["warmup"]),
@@ -80,14 +82,16 @@ def _warmup(inputs: Inputs) -> np.ndarray:
     return np.array(stored)
 
 
-def _overwriting(inputs: Inputs) -> np.ndarray:
-    agent = constant_agents.make_off_policy(TD3, Scripted(), buffer_size=int(inputs["capacity"]))
+def _measure_overwriting(inputs: Inputs) -> np.ndarray:
+    agent = constant_agents.make_off_policy_agent(
+        TD3, Scripted(), buffer_size=int(inputs["capacity"])
+    )
     return np.sort(_fill_buffer(agent, inputs["rewards"]).rewards.flatten()).astype(np.float64)
 
 
-def _shared_observations(inputs: Inputs) -> np.ndarray:
+def _measure_shared_observations(inputs: Inputs) -> np.ndarray:
     box = gyms.spaces.Box(-1.0, 1.0, (1,), np.float32)
-    if "optimize_memory_usage" not in compat.list_parameters(ReplayBuffer):
+    if "optimize_memory_usage" not in compat.list_parameters_of_function(ReplayBuffer):
         raise Unsupported("the replay buffer of this version always stores both observations")
     try:
         buffer = ReplayBuffer(int(inputs["capacity"]), box, box, "cpu", optimize_memory_usage=True)
@@ -102,9 +106,9 @@ def _shared_observations(inputs: Inputs) -> np.ndarray:
     return np.array([0.0, float(np.isnan(following).all())])
 
 
-def _both_flags(inputs: Inputs) -> np.ndarray:
+def _measure_both_flags(inputs: Inputs) -> np.ndarray:
     environment = Scripted(rewards=inputs["reward"], terminated=1.0, truncated=1.0)
-    agent = constant_agents.make_off_policy(
+    agent = constant_agents.make_off_policy_agent(
         TD3, environment, gamma=float(inputs["discount"]), gradient_steps=0
     )
     agent.learn(8)
@@ -115,14 +119,14 @@ def _both_flags(inputs: Inputs) -> np.ndarray:
 
 PROBES: Mapping[str, Probe] = {
     "nstep.window": _measure_nstep_window,
-    "nstep.discount": _discount,
-    "nstep.terminal": _ending,
-    "nstep.truncation": _ending,
-    "nstep.newest_steps": _newest_steps,
-    "nstep.custom_buffer": _custom_buffer,
-    "replay.sampling": _sampling,
-    "replay.warmup": _warmup,
-    "replay.overwriting": _overwriting,
-    "replay.shared_observations": _shared_observations,
-    "replay.both_flags": _both_flags,
+    "nstep.discount": _measure_discount,
+    "nstep.terminal": _measure_targets_at_ends,
+    "nstep.truncation": _measure_targets_at_ends,
+    "nstep.newest_steps": _measure_newest_steps,
+    "nstep.custom_buffer": _measure_custom_buffer,
+    "replay.sampling": _measure_sampling,
+    "replay.warmup": _measure_warmup,
+    "replay.overwriting": _measure_overwriting,
+    "replay.shared_observations": _measure_shared_observations,
+    "replay.both_flags": _measure_both_flags,
 }

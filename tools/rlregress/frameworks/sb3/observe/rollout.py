@@ -14,29 +14,33 @@ from rlregress.frameworks.sb3.observe.drivers import constant_agents
 from rlregress.frameworks.sb3.observe.helpers.on_policy import OF_PPO, OnPolicy
 from rlregress.frameworks.sb3.train.collection import AtRolloutEnd
 from rlregress.probing.interface import Inputs, Probe
-from rlregress.probing.layers import linear_layers, make_constant, measure_ppo_initialisation
+from rlregress.probing.layers import (
+    list_linear_layers,
+    make_output_constant,
+    measure_ppo_initialisation,
+)
 
 
-def _one_rollout(agent: Any, name: str) -> np.ndarray:
+def _read_array_of_one_rollout(agent: Any, name: str) -> np.ndarray:
     """Return the array ``name`` of the rollout buffer after one rollout, flattened."""
     arrays: list[np.ndarray] = []
 
-    def copy_array(agent: Any) -> None:
+    def copy_array_of_buffer(agent: Any) -> None:
         arrays.append(np.array(getattr(agent.rollout_buffer, name)).flatten())
 
-    agent.learn(agent.n_steps, callback=AtRolloutEnd(copy_array))
+    agent.learn(agent.n_steps, callback=AtRolloutEnd(copy_array_of_buffer))
     (array,) = arrays
     return array
 
 
-def _initialisation(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+def _measure_initialisation(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     hidden = [int(inputs["hidden"])] * 2
     bound = np.ones(int(inputs["action_dimensions"]))
-    environment = kind.environment(
+    environment = kind.make_environment(
         -bound, bound, observation_dimensions=int(inputs["observation_dimensions"])
     )
     networks = {"net_arch": compat.convert_network_sizes(hidden, hidden)}
-    policy = kind.make(environment, n_steps=8, batch_size=8, policy_kwargs=networks).policy
+    policy = kind.make_agent(environment, n_steps=8, batch_size=8, policy_kwargs=networks).policy
     parts = (
         policy.mlp_extractor.policy_net,
         policy.action_net,
@@ -44,28 +48,28 @@ def _initialisation(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
         policy.value_net,
     )
     return np.array(
-        measure_ppo_initialisation([own for part in parts for own in linear_layers(part)])
+        measure_ppo_initialisation([own for part in parts for own in list_linear_layers(part)])
     )
 
 
-def _action_bounding(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
-    environment = kind.environment(inputs["low"], inputs["high"])
-    agent = kind.make_once(
+def _measure_action_bounding(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+    environment = kind.make_environment(inputs["low"], inputs["high"])
+    agent = kind.make_agent_of_one_epoch(
         environment, n_steps=2, batch_size=2, learning_rate=constant_agents.FROZEN
     )
     executed, stored = [], []
     for x in inputs["samples"]:
-        make_constant(agent.policy.action_net, x)
+        make_output_constant(agent.policy.action_net, x)
         with torch.no_grad():
             agent.policy.log_std.fill_(-20.0)
-        stored.append(_one_rollout(agent, "actions")[0])
+        stored.append(_read_array_of_one_rollout(agent, "actions")[0])
         executed.append(environment.received[-2].item())
     return np.array(executed + stored)
 
 
-def _script(kind: OnPolicy, inputs: Inputs, name: str) -> np.ndarray:
+def _read_array_of_scripted_segment(kind: OnPolicy, inputs: Inputs, name: str) -> np.ndarray:
     """Return an array of the rollout buffer after the scripted segment, with V(s) = s."""
-    environment = kind.environment(
+    environment = kind.make_environment(
         observations=inputs["values"],
         next_observations=inputs["next_values"],
         rewards=inputs["rewards"],
@@ -73,7 +77,7 @@ def _script(kind: OnPolicy, inputs: Inputs, name: str) -> np.ndarray:
         truncated=inputs["truncated"],
     )
     steps = len(inputs["rewards"])
-    agent = kind.make_once(
+    agent = kind.make_agent_of_one_epoch(
         environment,
         n_steps=steps,
         batch_size=steps,
@@ -81,21 +85,21 @@ def _script(kind: OnPolicy, inputs: Inputs, name: str) -> np.ndarray:
         gae_lambda=float(inputs["trace"]),
         policy_kwargs=dict(kind.linear),
     )
-    kind.be_the_observation(agent)
-    return _one_rollout(agent, name).astype(np.float64)
+    kind.set_value_to_observation(agent)
+    return _read_array_of_one_rollout(agent, name).astype(np.float64)
 
 
-def _advantages(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
-    return _script(kind, inputs, "advantages")
+def _measure_advantages(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+    return _read_array_of_scripted_segment(kind, inputs, "advantages")
 
 
-def _value_targets(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
-    return _script(kind, inputs, "returns")
+def _measure_value_targets(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+    return _read_array_of_scripted_segment(kind, inputs, "returns")
 
 
 PROBES: Mapping[str, Probe] = {
-    "ppo.initialisation": partial(_initialisation, OF_PPO),
-    "ppo.action.bounding": partial(_action_bounding, OF_PPO),
-    "gae.truncation": partial(_advantages, OF_PPO),
-    "gae.value_target": partial(_value_targets, OF_PPO),
+    "ppo.initialisation": partial(_measure_initialisation, OF_PPO),
+    "ppo.action.bounding": partial(_measure_action_bounding, OF_PPO),
+    "gae.truncation": partial(_measure_advantages, OF_PPO),
+    "gae.value_target": partial(_measure_value_targets, OF_PPO),
 }

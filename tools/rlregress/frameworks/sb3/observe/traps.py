@@ -17,15 +17,17 @@ from rlregress.frameworks.sb3.observe.helpers.on_policy import OF_PPO, OnPolicy
 from rlregress.probing.framework_errors import was_raised_in
 from rlregress.probing.interface import Inputs, Probe, Unsupported
 from rlregress.probing.isolation import shift_seed
-from rlregress.probing.layers import make_constant
+from rlregress.probing.layers import make_output_constant
 from rlregress.probing.scripted import Scripted
 
 _ROWS = 8
 
 
-def _rollout(kind: OnPolicy, environment: Any, steps: int, **arguments: Any) -> Any:
+def _make_agent_before_rollout(
+    kind: OnPolicy, environment: Any, steps: int, **arguments: Any
+) -> Any:
     """Return an agent whose value of an observation is its number, before any rollout."""
-    agent = kind.make_once(
+    agent = kind.make_agent_of_one_epoch(
         environment,
         n_steps=steps,
         batch_size=steps,
@@ -33,18 +35,20 @@ def _rollout(kind: OnPolicy, environment: Any, steps: int, **arguments: Any) -> 
         policy_kwargs=dict(kind.linear),
         **arguments,
     )
-    kind.be_the_observation(agent)
+    kind.set_value_to_observation(agent)
     return agent
 
 
-def _lambda_zero(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
-    environment = kind.environment(
+def _measure_lambda_zero(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+    environment = kind.make_environment(
         observations=inputs["values"],
         next_observations=inputs["next_values"],
         rewards=inputs["rewards"],
     )
     steps = len(inputs["rewards"])
-    agent = _rollout(kind, environment, steps, gamma=float(inputs["discount"]), gae_lambda=0.0)
+    agent = _make_agent_before_rollout(
+        kind, environment, steps, gamma=float(inputs["discount"]), gae_lambda=0.0
+    )
     try:
         agent.learn(steps)
     except (IndexError, ValueError, ZeroDivisionError) as error:
@@ -54,52 +58,52 @@ def _lambda_zero(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     return np.array([0.0, *agent.rollout_buffer.advantages.flatten()])
 
 
-def _stored_values(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
-    environment = kind.environment(
+def _measure_stored_values(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+    environment = kind.make_environment(
         observations=inputs["value"],
         next_observations=inputs["value"],
         rewards=[0.0, inputs["reward"]],
         terminated=[0.0, 1.0],
     )
-    agent = _rollout(kind, environment, 2, gamma=float(inputs["discount"]))
+    agent = _make_agent_before_rollout(kind, environment, 2, gamma=float(inputs["discount"]))
     buffer = agent.rollout_buffer
     estimate = buffer.compute_returns_and_advantage
 
-    def estimate_later(*arguments: Any, **keywords: Any) -> None:
-        kind.be_constant(agent, inputs["next_value"])
+    def change_values_later(*arguments: Any, **keywords: Any) -> None:
+        kind.set_value_to_number(agent, inputs["next_value"])
         estimate(*arguments, **keywords)
 
-    with mock.patch.object(buffer, "compute_returns_and_advantage", estimate_later):
+    with mock.patch.object(buffer, "compute_returns_and_advantage", change_values_later):
         agent.learn(2)
     return np.array([float(buffer.advantages.flatten()[-1])])
 
 
-def _deterministic_centre(inputs: Inputs) -> np.ndarray:
-    agent = constant_agents.make_off_policy(TD3, Scripted(inputs["low"], inputs["high"]))
-    make_constant(agent.actor.mu, 0.0)
+def _measure_deterministic_centre(inputs: Inputs) -> np.ndarray:
+    agent = constant_agents.make_off_policy_agent(TD3, Scripted(inputs["low"], inputs["high"]))
+    make_output_constant(agent.actor.mu, 0.0)
     return agent.predict(np.zeros((1, 1)), deterministic=True)[0].flatten()
 
 
-def _gaussian_centre(inputs: Inputs) -> np.ndarray:
-    agent = constant_agents.make_off_policy(SAC, Scripted(inputs["low"], inputs["high"]))
-    make_constant(agent.actor.mu, 0.0)
+def _measure_gaussian_centre(inputs: Inputs) -> np.ndarray:
+    agent = constant_agents.make_off_policy_agent(SAC, Scripted(inputs["low"], inputs["high"]))
+    make_output_constant(agent.actor.mu, 0.0)
     return agent.predict(np.zeros((1, 1)), deterministic=True)[0].flatten()
 
 
-def _out_of_bounds(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
-    environment = kind.environment(inputs["low"], inputs["high"])
-    agent = _rollout(kind, environment, 2)
-    make_constant(agent.policy.action_net, inputs["mean"])
+def _measure_out_of_bounds(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+    environment = kind.make_environment(inputs["low"], inputs["high"])
+    agent = _make_agent_before_rollout(kind, environment, 2)
+    make_output_constant(agent.policy.action_net, inputs["mean"])
     with torch.no_grad():
         agent.policy.log_std.fill_(-20.0)
     agent.learn(2)
     return np.array([environment.received[0].item()])
 
 
-def _stored_log_prob(inputs: Inputs) -> np.ndarray:
+def _measure_stored_log_prob(inputs: Inputs) -> np.ndarray:
     count = int(inputs["count"])
     agent = constant_agents.make_agent(PPO, Scripted(), n_steps=count, batch_size=count, n_epochs=1)
-    make_constant(agent.policy.action_net, inputs["mean"])
+    make_output_constant(agent.policy.action_net, inputs["mean"])
     agent.train = lambda *_, **__: None
     agent.learn(count)
     (batch,) = list(agent.rollout_buffer.get(count))
@@ -108,19 +112,19 @@ def _stored_log_prob(inputs: Inputs) -> np.ndarray:
     return np.array([float((torch.abs(now - batch.old_log_prob) > 0.01).double().mean())])
 
 
-def _critic_count(inputs: Inputs) -> np.ndarray:
+def _measure_critic_count(inputs: Inputs) -> np.ndarray:
     recorded = []
     for algorithm in (SAC, TD3):
-        agent = constant_agents.make_off_policy(algorithm, Scripted())
+        agent = constant_agents.make_off_policy_agent(algorithm, Scripted())
         observations, actions = torch.zeros(1, 1), torch.zeros(1, 1)
         recorded.append(float(len(agent.critic(observations, actions))))
     return np.array(recorded)
 
 
-def exploration_draw(algorithm: Any, inputs: Inputs) -> np.ndarray:
+def measure_exploration_draw(algorithm: Any, inputs: Inputs) -> np.ndarray:
     """Return the share of calls in which some environments act at random, and others do not."""
     environment = Scripted(discrete=int(inputs["actions"]))
-    agent = constant_agents.make_off_policy(
+    agent = constant_agents.make_off_policy_agent(
         algorithm, environment, seed=shift_seed(int(inputs["seed"]))
     )
     agent.exploration_rate = float(inputs["epsilon"])
@@ -133,18 +137,20 @@ def exploration_draw(algorithm: Any, inputs: Inputs) -> np.ndarray:
     return np.array([np.mean(mixed)])
 
 
-def _truncated_flags(inputs: Inputs) -> np.ndarray:
+def _measure_truncated_flags(inputs: Inputs) -> np.ndarray:
     steps = int(inputs["steps"])
-    agent = constant_agents.make_off_policy(TD3, Scripted(), train_freq=steps, gradient_steps=0)
+    agent = constant_agents.make_off_policy_agent(
+        TD3, Scripted(), train_freq=steps, gradient_steps=0
+    )
     agent.learn(steps)
     if not hasattr(agent.replay_buffer, "timeouts"):
         raise Unsupported("the replay buffer of this version stores one flag, done")
     return agent.replay_buffer.timeouts[:steps].flatten().astype(np.float64)
 
 
-def _autoreset(inputs: Inputs) -> np.ndarray:
+def _measure_autoreset(inputs: Inputs) -> np.ndarray:
     ends = [0.0] * (int(inputs["episode"]) - 1) + [1.0]
-    agent = constant_agents.make_off_policy(
+    agent = constant_agents.make_off_policy_agent(
         TD3, Scripted(rewards=1.0, terminated=ends), gradient_steps=0
     )
     steps = int(inputs["steps"])
@@ -152,7 +158,7 @@ def _autoreset(inputs: Inputs) -> np.ndarray:
     return np.array([0.0, np.mean(agent.replay_buffer.rewards[:steps] == 0.0)])
 
 
-def _ppo_updates(inputs: Inputs) -> Any:
+def _make_agent_with_shifted_policy(inputs: Inputs) -> Any:
     """Return a PPO agent with a full buffer; its policy reports ``shift`` more than stored."""
     epochs, minibatches = int(inputs["epochs"]), int(inputs["minibatches"])
     rows = minibatches * _ROWS
@@ -171,13 +177,13 @@ def _ppo_updates(inputs: Inputs) -> Any:
     return agent
 
 
-def _approx_kl(inputs: Inputs) -> np.ndarray:
-    agent = _ppo_updates(inputs)
+def _measure_approx_kl(inputs: Inputs) -> np.ndarray:
+    agent = _make_agent_with_shifted_policy(inputs)
     evaluate = agent.policy.evaluate_actions
     steps = int(inputs["epochs"]) * int(inputs["minibatches"])
     calls = 0
 
-    def shifted(*arguments: Any) -> Any:
+    def evaluate_shifted(*arguments: Any) -> Any:
         nonlocal calls
         values, log_prob, entropy = evaluate(*arguments)
         update, step = divmod(calls, steps)
@@ -186,47 +192,49 @@ def _approx_kl(inputs: Inputs) -> np.ndarray:
         return values, log_prob + shift, entropy
 
     logged = []
-    with mock.patch.object(agent.policy, "evaluate_actions", shifted):
+    with mock.patch.object(agent.policy, "evaluate_actions", evaluate_shifted):
         for _ in range(steps + 1):
             agent.train()
             logged.append(float(agent.logger.name_to_value["train/approx_kl"]))
     return np.array(logged[:-1]) / logged[-1]
 
 
-def _losses(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+def _measure_losses(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     steps, minibatches = int(inputs["steps"]), int(inputs["minibatches"])
     named = [f"train/{name}_loss" for name in ("policy_gradient", "value", "entropy")]
 
-    def change(buffer: Any) -> None:
+    def change_buffer(buffer: Any) -> None:
         buffer.advantages[:, 0], buffer.returns[:, 0] = inputs["advantages"], inputs["targets"]
 
-    def reported(epochs: int, rows: int) -> np.ndarray:
-        training = ppo_trainings.train(
+    def list_reported_losses(epochs: int, rows: int) -> np.ndarray:
+        training = ppo_trainings.train_and_record(
             kind,
-            kind.environment(),
+            kind.make_environment(),
             steps,
             n_steps=steps,
             batch_size=rows,
             n_epochs=epochs,
-            change=change,
-            prepare=lambda agent: kind.be_constant(agent, 0.0),
+            change=change_buffer,
+            prepare=lambda agent: kind.set_value_to_number(agent, 0.0),
             normalize_advantage=False,
             learning_rate=constant_agents.FROZEN,
         )
         return np.array([training.agent.logger.name_to_value[name] for name in named])
 
-    ratios = reported(int(inputs["epochs"]), steps // minibatches) / reported(1, steps)
+    ratios = list_reported_losses(
+        int(inputs["epochs"]), steps // minibatches
+    ) / list_reported_losses(1, steps)
     return np.array([ratios.min(), ratios.max()])
 
 
 def _update_count(inputs: Inputs) -> np.ndarray:
-    agent = _ppo_updates(inputs)
+    agent = _make_agent_with_shifted_policy(inputs)
     agent.train()
     return np.array([float(agent.logger.name_to_value["train/n_updates"])])
 
 
-def _before_policy_update(inputs: Inputs) -> np.ndarray:
-    agent = constant_agents.make_off_policy(
+def _measure_updates_before_policy(inputs: Inputs) -> np.ndarray:
+    agent = constant_agents.make_off_policy_agent(
         TD3, Scripted(), policy_delay=int(inputs["delay"]), gradient_steps=0
     )
     agent.learn(_ROWS)
@@ -242,20 +250,20 @@ def _before_policy_update(inputs: Inputs) -> np.ndarray:
 
 
 PROBES: Mapping[str, Probe] = {
-    "gae.lambda_zero": partial(_lambda_zero, OF_PPO),
-    "gae.stored_values": partial(_stored_values, OF_PPO),
-    "policy.out_of_bounds": partial(_out_of_bounds, OF_PPO),
-    "policy.centre.deterministic": _deterministic_centre,
-    "policy.centre.gaussian": _gaussian_centre,
-    "policy.stored_log_prob": _stored_log_prob,
-    "networks.critic_count": _critic_count,
-    "dqn.exploration.draw": partial(exploration_draw, DQN),
-    "collection.truncated_flags": _truncated_flags,
-    "collection.autoreset": _autoreset,
-    "logging.approx_kl": _approx_kl,
-    "logging.losses": partial(_losses, OF_PPO),
+    "gae.lambda_zero": partial(_measure_lambda_zero, OF_PPO),
+    "gae.stored_values": partial(_measure_stored_values, OF_PPO),
+    "policy.out_of_bounds": partial(_measure_out_of_bounds, OF_PPO),
+    "policy.centre.deterministic": _measure_deterministic_centre,
+    "policy.centre.gaussian": _measure_gaussian_centre,
+    "policy.stored_log_prob": _measure_stored_log_prob,
+    "networks.critic_count": _measure_critic_count,
+    "dqn.exploration.draw": partial(measure_exploration_draw, DQN),
+    "collection.truncated_flags": _measure_truncated_flags,
+    "collection.autoreset": _measure_autoreset,
+    "logging.approx_kl": _measure_approx_kl,
+    "logging.losses": partial(_measure_losses, OF_PPO),
     "logging.update_count": _update_count,
-    "logging.before_policy_update": _before_policy_update,
+    "logging.before_policy_update": _measure_updates_before_policy,
 }
 _ONE_ESTIMATOR = "advantages are estimated in one place, without switches"
 ABSENT: Mapping[str, str] = {

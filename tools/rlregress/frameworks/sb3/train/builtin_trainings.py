@@ -25,31 +25,31 @@ from rlregress.frameworks.sb3.library import (
 from rlregress.frameworks.sb3.train import utility_calls
 from rlregress.frameworks.sb3.train.recorded_training import (
     Training,
-    act,
+    act_in_one_environment,
     act_with_policy,
     change_environment,
-    evaluate,
-    evaluation_callback,
-    learn,
-    save_load,
+    learn_again,
+    make_callback_stopping_after_episodes,
+    make_callback_stopping_after_steps,
+    make_evaluation_callback,
+    play_three_episodes,
+    save_and_load,
     save_policy,
     show_episodes,
     show_rates,
     show_starts,
-    stop_after_episodes,
-    stop_after_steps,
-    update,
+    update_as_user,
 )
 from rlregress.frameworks.sb3.train.trace_environments import (
     Environments,
-    around,
-    atari,
-    in_processes,
-    make_by_name,
-    same_instance,
+    make_atari_environment,
+    make_environments_by_name,
+    make_environments_in_processes,
+    make_vector_wrapper,
+    repeat_one_environment,
 )
 from rlregress.probing import memory_sizes
-from rlregress.probing.capabilities import check_arguments
+from rlregress.probing.capabilities import raise_if_argument_unknown
 from rlregress.probing.interface import TraceTraining
 from rlregress.probing.trace_trainings import Late
 
@@ -57,25 +57,25 @@ from rlregress.probing.trace_trainings import Late
 STEPS = 96
 
 
-def _train(name: str, arguments: Callable[[], dict[str, Any]], discrete: bool) -> Any:
-    def training(make_env: Callable[..., Any], seed: int) -> None:
+def _make_plain_training(name: str, arguments: Callable[[], dict[str, Any]], discrete: bool) -> Any:
+    def run_training(make_env: Callable[..., Any], seed: int) -> None:
         algorithm = find_algorithm(name)
         # two environments side by side: rows of both are mixed in what is stored
-        environment: Any = DummyVecEnv([partial(_native, make_env, discrete)] * 2)
+        environment: Any = DummyVecEnv([partial(_make_native_environment, make_env, discrete)] * 2)
         if name == "ppo":
             environment = VecNormalize(environment)
         model = make_agent(algorithm, "MlpPolicy", environment, seed=seed, **arguments())
         model.learn(STEPS)
-        _evaluate(model, make_env(discrete=discrete))
+        _play_two_episodes(model, make_env(discrete=discrete))
 
-    return training
+    return run_training
 
 
-def _native(make_env: Callable[..., Any], discrete: bool) -> Any:
+def _make_native_environment(make_env: Callable[..., Any], discrete: bool) -> Any:
     return gyms.convert_environment(make_env(discrete=discrete))
 
 
-def _evaluate(model: Any, environment: Any) -> None:
+def _play_two_episodes(model: Any, environment: Any) -> None:
     """Play two episodes with the deterministic policy."""
     for _ in range(2):
         observation, _ = environment.reset()
@@ -86,27 +86,27 @@ def _evaluate(model: Any, environment: Any) -> None:
             done = terminated or truncated
 
 
-def on_policy() -> dict[str, Any]:
+def make_on_policy_arguments() -> dict[str, Any]:
     """Return arguments of an algorithm that learns from rollouts; its rate falls."""
-    rate = user_code.linear(1e-3)
+    rate = user_code.make_falling_rate(1e-3)
     return {"n_steps": 32, "policy_kwargs": {"net_arch": [16, 16]}, "learning_rate": rate}
 
 
-def ppo() -> dict[str, Any]:
+def make_ppo_arguments() -> dict[str, Any]:
     """Return arguments of PPO."""
     # 64 samples in minibatches of 48: the last one is incomplete
     return {
-        **on_policy(),
+        **make_on_policy_arguments(),
         "batch_size": 48,
         "n_epochs": 3,
-        "clip_range": user_code.linear(0.2),
+        "clip_range": user_code.make_falling_rate(0.2),
         "clip_range_vf": 0.2,
         "ent_coef": 0.01,
         "target_kl": 0.5,
     }
 
 
-def off_policy() -> dict[str, Any]:
+def make_off_policy_arguments() -> dict[str, Any]:
     """Return arguments of an algorithm that learns from a replay buffer; its rate falls."""
     # 2 x 25 rows: the buffer is full after half of the training
     arguments = {
@@ -115,37 +115,45 @@ def off_policy() -> dict[str, Any]:
         "batch_size": 16,
         "gradient_steps": 2,
         "policy_kwargs": {"net_arch": [16, 16]},
-        "learning_rate": user_code.linear(1e-3),
+        "learning_rate": user_code.make_falling_rate(1e-3),
     }
     return memory_sizes.set_memory_size(arguments)
 
 
-def noise() -> NormalActionNoise:
+def make_action_noise() -> NormalActionNoise:
     """Return noise of the two numbers of an action."""
     return NormalActionNoise(mean=np.zeros(2), sigma=0.1 * np.ones(2))
 
 
-def sac() -> dict[str, Any]:
+def make_sac_arguments() -> dict[str, Any]:
     """Return arguments of SAC."""
-    return {**off_policy(), "target_update_interval": 1, "action_noise": noise()}
+    return {
+        **make_off_policy_arguments(),
+        "target_update_interval": 1,
+        "action_noise": make_action_noise(),
+    }
 
 
-def _td3() -> dict[str, Any]:
-    return {**_ddpg(), "policy_delay": 2}
+def _make_td3_arguments() -> dict[str, Any]:
+    return {**_make_ddpg_arguments(), "policy_delay": 2}
 
 
-def _ddpg() -> dict[str, Any]:
+def _make_ddpg_arguments() -> dict[str, Any]:
     # the default was an episode before 2.3.0, which two environments do not allow
-    return {**off_policy(), "train_freq": 1, "action_noise": noise()}
+    return {**make_off_policy_arguments(), "train_freq": 1, "action_noise": make_action_noise()}
 
 
-def dqn() -> dict[str, Any]:
+def make_dqn_arguments() -> dict[str, Any]:
     """Return arguments of DQN."""
-    return {**off_policy(), "target_update_interval": 40, "exploration_fraction": 0.5}
+    return {
+        **make_off_policy_arguments(),
+        "target_update_interval": 40,
+        "exploration_fraction": 0.5,
+    }
 
 
-def _a2c() -> dict[str, Any]:
-    return {**on_policy(), "n_steps": 5, "ent_coef": 0.01}
+def _make_a2c_arguments() -> dict[str, Any]:
+    return {**make_on_policy_arguments(), "n_steps": 5, "ent_coef": 0.01}
 
 
 # -- with options -----------------------------------------------------------------------------
@@ -174,7 +182,7 @@ _SMALL: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-def entries(
+def make_scenario(
     algorithms: str,
     scenario: str,
     environments: Environments = _ONE,
@@ -199,379 +207,434 @@ def entries(
             partial(find_algorithm, name),
             replace(environments, actions="discrete") if name == "dqn" else environments,
             {**_ARGUMENTS[name], **options},
-            _networks(policy or environments.policy, default_sizes, networks),
+            _make_network_arguments(policy or environments.policy, default_sizes, networks),
             policy,
-            instead=entries(name, "")[f"{name} "] if or_plain else None,
+            instead=make_scenario(name, "")[f"{name} "] if or_plain else None,
             **fields,
         )
         for name in algorithms.split()
     }
 
 
-def _networks(policy: str, default_sizes: bool, options: Mapping[str, Any]) -> dict[str, Any]:
+def _make_network_arguments(
+    policy: str, default_sizes: bool, options: Mapping[str, Any]
+) -> dict[str, Any]:
     sizes = {} if default_sizes else {"net_arch": [16, 16]}
     small = {} if "features_extractor_class" in options else _SMALL[policy]
     return {**sizes, **options, **small}
 
 
-def _noise(kind: str, deviation: float) -> Late:
+def _make_late_noise(kind: str, deviation: float) -> Late:
     """Return noise of the two numbers of an action, by the name of its class."""
 
-    def make() -> Any:
+    def make_noise() -> Any:
         return find_in_library("common.noise", kind)(np.zeros(2), deviation * np.ones(2))
 
-    return Late(make)
+    return Late(make_noise)
 
 
-_gaussian = partial(_noise, "NormalActionNoise")
-_correlated = partial(_noise, "OrnsteinUhlenbeckActionNoise")
+_gaussian = partial(_make_late_noise, "NormalActionNoise")
+_correlated = partial(_make_late_noise, "OrnsteinUhlenbeckActionNoise")
 
 
-def _timeouts(handled: bool) -> Late:
+def _make_timeout_arguments(handled: bool) -> Late:
     """Return arguments of a replay buffer that tells truncation from termination, or does not."""
 
-    def make() -> dict[str, Any]:
+    def make_arguments() -> dict[str, Any]:
         options = {"handle_timeout_termination": handled}
-        check_arguments(find_in_library("common.buffers", "ReplayBuffer"), options)
+        raise_if_argument_unknown(find_in_library("common.buffers", "ReplayBuffer"), options)
         return options
 
-    return Late(make)
+    return Late(make_arguments)
 
 
-def _hindsight(goals: str) -> dict[str, Any]:
+def _make_hindsight_arguments(goals: str) -> dict[str, Any]:
     """Return arguments of an agent whose goals of hindsight come from there."""
     find = partial(find_in_library, "her", "HerReplayBuffer")
 
-    def make() -> dict[str, Any]:
+    def make_arguments() -> dict[str, Any]:
         options: dict[str, Any] = {"goal_selection_strategy": goals, "n_sampled_goal": 4}
         # what the environment does not tell
         return {**options, **compat.select_known_arguments(find(), max_episode_length=10)}
 
-    return {"replay_buffer_class": Late(find), "replay_buffer_kwargs": Late(make)}
+    return {"replay_buffer_class": Late(find), "replay_buffer_kwargs": Late(make_arguments)}
 
 
-_learn_anew = partial(learn, reset=True)
-_evaluate_stochastic = partial(evaluate, deterministic=False)
-_evaluate_returns = partial(evaluate, returns=True)
-_act_stochastic = partial(act, deterministic=False)
+_learn_anew = partial(learn_again, reset=True)
+_evaluate_stochastic = partial(play_three_episodes, deterministic=False)
+_evaluate_returns = partial(play_three_episodes, returns=True)
+_act_stochastic = partial(act_in_one_environment, deterministic=False)
 _act_with_trusted = partial(act_with_policy, trusted=True)
 
-_FALLING = user_code.linear(3e-3)
-_BATCH_NORM = {"features_extractor_class": Late(user_code.batch_norm)}
+_FALLING = user_code.make_falling_rate(3e-3)
+_BATCH_NORM = {"features_extractor_class": Late(user_code.make_batch_norm_extractor_class)}
 _RMSPROP = {
     "optimizer_class": Late(find_in_library, "common.sb2_compat.rmsprop_tf_like", "RMSpropTFLike"),
     "optimizer_kwargs": {"centered": True, "momentum": 0.5, "weight_decay": 0.01},
 }
-_MONITOR = around("VecMonitor")
-_CHECK_NAN = around("VecCheckNan", raise_exception=True)
+_MONITOR = make_vector_wrapper("VecMonitor")
+_CHECK_NAN = make_vector_wrapper("VecCheckNan", raise_exception=True)
 _BARE_ATARI = partial(
-    atari, noop_max=0, frame_skip=3, terminal_on_life_loss=False, clip_reward=False
+    make_atari_environment, noop_max=0, frame_skip=3, terminal_on_life_loss=False, clip_reward=False
 )
 
 TRAININGS: Mapping[str, TraceTraining] = {
-    "ppo": _train("ppo", ppo, False),
-    "a2c": _train("a2c", _a2c, True),
-    "sac": _train("sac", sac, False),
-    "td3": _train("td3", _td3, False),
-    "ddpg": _train("ddpg", _ddpg, False),
-    "dqn": _train("dqn", dqn, True),
+    "ppo": _make_plain_training("ppo", make_ppo_arguments, False),
+    "a2c": _make_plain_training("a2c", _make_a2c_arguments, True),
+    "sac": _make_plain_training("sac", make_sac_arguments, False),
+    "td3": _make_plain_training("td3", _make_td3_arguments, False),
+    "ddpg": _make_plain_training("ddpg", _make_ddpg_arguments, False),
+    "dqn": _make_plain_training("dqn", make_dqn_arguments, True),
     # -- what users switch on around SAC, TD3 and DDPG
     # one environment, collected by episodes, as many updates as steps; noise with a state
-    **entries("sac td3 ddpg", "episodes", train_freq=(1, "episode"), action_noise=_correlated(0.4),
+    **make_scenario("sac td3 ddpg", "episodes", train_freq=(1, "episode"),
+    action_noise=_correlated(0.4),
               learning_rate=_FALLING, gradient_steps=-1, steps=110),
     # noise with a state, one for each of several environments that end at different steps
-    **entries("sac td3 ddpg", "vectorised-noise", Environments(copies=3),
+    **make_scenario("sac td3 ddpg", "vectorised-noise", Environments(copies=3),
               action_noise=_correlated(0.4), learning_starts=12),
-    **entries("sac", "gsde", train_freq=8, gradient_steps=4, use_sde=True, sde_sample_freq=4,
+    **make_scenario("sac", "gsde", train_freq=8, gradient_steps=4, use_sde=True, sde_sample_freq=4,
               use_sde_at_warmup=True, networks={"log_std_init": -1.0, "use_expln": True,
-              "clip_mean": 0.5}, then=[evaluate, _evaluate_stochastic]),
-    **entries("sac", "temperature", ent_coef="auto_0.1", target_update_interval=3,
+              "clip_mean": 0.5}, then=[play_three_episodes, _evaluate_stochastic]),
+    **make_scenario("sac", "temperature", ent_coef="auto_0.1", target_update_interval=3,
               target_entropy=-1.0, networks={"n_critics": 1}),
-    **entries("sac", "fixed-temperature", Environments(actions="float64", observations="float64"),
+    **make_scenario("sac", "fixed-temperature",
+    Environments(actions="float64", observations="float64"),
               ent_coef=0.2, networks={"net_arch": {"pi": [16, 16], "qf": [8]}, "n_critics": 3},
               then=[save_policy]),
     # returns of several steps across every kind of end, in a buffer that wraps around
-    **entries("sac td3 ddpg", "n-step", Environments(copies=2), gamma=0.9, n_steps=3),
-    **entries("sac td3", "dictionary", Environments(copies=2, observations="dict-image"),
-              replay_buffer_kwargs=_timeouts(False), networks={"share_features_extractor": True},
+    **make_scenario("sac td3 ddpg", "n-step", Environments(copies=2), gamma=0.9, n_steps=3),
+    **make_scenario("sac td3", "dictionary", Environments(copies=2, observations="dict-image"),
+              replay_buffer_kwargs=_make_timeout_arguments(False),
+              networks={"share_features_extractor": True},
               steps=60),
-    **entries("sac td3", "images", Environments(observations="image-channels-first"),
+    **make_scenario("sac td3", "images", Environments(observations="image-channels-first"),
               default_sizes=True, steps=40),
-    **entries("td3", "delays", Environments(actions="float64", observations="float64"),
+    **make_scenario("td3", "delays", Environments(actions="float64", observations="float64"),
               action_noise=_gaussian(0.2), policy_delay=3, target_policy_noise=0.6,
               target_noise_clip=0.3, networks={"net_arch": {"pi": [16, 16], "qf": [8]},
               "n_critics": 3}, then=[save_policy]),
-    **entries("sac td3 ddpg", "batch-norm", networks=_BATCH_NORM),
+    **make_scenario("sac td3 ddpg", "batch-norm", networks=_BATCH_NORM),
     # features that are left out by chance in training, neither in acting nor in targets
-    **entries("sac td3", "dropout", networks={"features_extractor_class": Late(user_code.dropout)},
+    **make_scenario("sac td3", "dropout",
+    networks={"features_extractor_class": Late(user_code.make_dropout_extractor_class)},
               steps=60),
-    **entries("sac td3 ddpg", "goals", Environments(copies=2, observations="goal"),
-              **_hindsight("future")),
+    **make_scenario("sac td3 ddpg", "goals", Environments(copies=2, observations="goal"),
+              **_make_hindsight_arguments("future")),
     # hindsight: goals of the whole episode; a buffer that is saved and loaded in between
-    **entries("sac", "goals-of-episodes", Environments(observations="goal"),
-              **_hindsight("episode"), steps=80, then=[save_load]),
+    **make_scenario("sac", "goals-of-episodes", Environments(observations="goal"),
+              **_make_hindsight_arguments("episode"), steps=80, then=[save_and_load]),
     # a normalised environment, whose replay buffer keeps what was seen; saved and loaded
-    **entries("sac td3 ddpg", "normalised", Environments(copies=2, normalize={"clip_obs": 1.5,
-              "clip_reward": 1.0}), action_noise=_gaussian(0.3), callbacks=[evaluation_callback],
-              then=[save_load, evaluate]),
-    **entries("sac td3 ddpg", "memory", Environments(copies=2),
-              replay_buffer_kwargs=_timeouts(False), optimize_memory_usage=True,
-              callbacks=[partial(stop_after_episodes, episodes=9)], then=[_learn_anew]),
-    **entries("sac", "gsde-unclipped", use_sde=True, networks={"clip_mean": 0.0}, steps=64),
-    **entries("sac", "gsde-saved", use_sde=True, then=[save_load], or_plain=True),
-    **entries("sac td3", "own-features", networks=_BATCH_NORM, default_sizes=True, steps=60),
-    **entries("sac td3", "matrix-actions", Environments(own=user_code.MatrixActions),
+    **make_scenario("sac td3 ddpg", "normalised", Environments(copies=2, normalize={"clip_obs": 1.5,
+              "clip_reward": 1.0}), action_noise=_gaussian(0.3),
+              callbacks=[make_evaluation_callback],
+              then=[save_and_load, play_three_episodes]),
+    **make_scenario("sac td3 ddpg", "memory", Environments(copies=2),
+              replay_buffer_kwargs=_make_timeout_arguments(False), optimize_memory_usage=True,
+              callbacks=[partial(make_callback_stopping_after_episodes, episodes=9)],
+              then=[_learn_anew]),
+    **make_scenario("sac", "gsde-unclipped", use_sde=True, networks={"clip_mean": 0.0}, steps=64),
+    **make_scenario("sac", "gsde-saved", use_sde=True, then=[save_and_load], or_plain=True),
+    **make_scenario("sac td3", "own-features", networks=_BATCH_NORM, default_sizes=True, steps=60),
+    **make_scenario("sac td3", "matrix-actions", Environments(own=user_code.MatrixActions),
               or_plain=True),
-    **entries("sac td3", "integers", Environments(observations="integer")),
-    **entries("sac td3", "double-actions", Environments(actions="float64"),
+    **make_scenario("sac td3", "integers", Environments(observations="integer")),
+    **make_scenario("sac td3", "double-actions", Environments(actions="float64"),
               networks={"net_arch": [8]}, steps=60, or_plain=True),
-    **entries("sac td3", "unscaled-images", Environments(observations="image"),
+    **make_scenario("sac td3", "unscaled-images", Environments(observations="image"),
               networks={"normalize_images": False}, default_sizes=True, steps=40,
               then=[_act_with_trusted], or_plain=True),
     # hindsight with a reward that tells what was achieved from what was desired
-    **entries("sac", "lopsided-goals", Environments(observations="goal",
-              own=user_code.LopsidedGoals), **_hindsight("future")),
-    **entries("sac td3 ddpg dqn", "n-step-of-two", gamma=0.9, n_steps=2),
-    **entries("ppo a2c sac td3 ddpg dqn", "policy-class", steps=64, policy_as_class=True,
-              then=[save_load]),
+    **make_scenario("sac", "lopsided-goals", Environments(observations="goal",
+              own=user_code.LopsidedGoals), **_make_hindsight_arguments("future")),
+    **make_scenario("sac td3 ddpg dqn", "n-step-of-two", gamma=0.9, n_steps=2),
+    **make_scenario("ppo a2c sac td3 ddpg dqn", "policy-class", steps=64, policy_as_class=True,
+              then=[save_and_load]),
     # what a replay buffer is given, in several environments; rates fall
-    **entries("sac td3", "own-rows", Environments(copies=2),
-              replay_buffer_class=Late(user_code.rows, "ReplayBuffer"), learning_rate=_FALLING,
+    **make_scenario("sac td3", "own-rows", Environments(copies=2),
+              replay_buffer_class=Late(user_code.make_recording_buffer_class, "ReplayBuffer"),
+              learning_rate=_FALLING,
               steps=64, then=[show_rates]),
     # steps are collected, nothing is updated: no rate falls and no network is trained
-    **entries("sac td3 ddpg dqn", "without-updates", learning_rate=_FALLING, gradient_steps=0,
-              then=[show_rates, partial(update, updates=2)]),
-    **entries("sac", "fixed-temperature-saved", ent_coef=0.3, steps=64, then=[save_load]),
+    **make_scenario("sac td3 ddpg dqn", "without-updates", learning_rate=_FALLING, gradient_steps=0,
+              then=[show_rates, partial(update_as_user, updates=2)]),
+    **make_scenario("sac", "fixed-temperature-saved", ent_coef=0.3, steps=64, then=[save_and_load]),
     # targets that follow at every other update of several
-    **entries("sac", "target-between-updates", gradient_steps=3, target_update_interval=2),
+    **make_scenario("sac", "target-between-updates", gradient_steps=3, target_update_interval=2),
     # -- around PPO and A2C
     # the ratio leaves the clip range on both sides, the value its own, the gradient its norm
-    **entries("ppo", "clip-active", Environments(copies=2), learning_rate=0.03, batch_size=24,
+    **make_scenario("ppo", "clip-active", Environments(copies=2), learning_rate=0.03, batch_size=24,
               max_grad_norm=0.1, n_epochs=4, clip_range=0.1, clip_range_vf=0.1),
     # the divergence stops an update in the middle of its epochs; advantages as they are
-    **entries("ppo", "kl-stop", Environments(copies=3, actions="multi-discrete",
+    **make_scenario("ppo", "kl-stop", Environments(copies=3, actions="multi-discrete",
               observations="multi-discrete"), learning_rate=0.02, n_epochs=6,
-              normalize_advantage=False, ent_coef=0.05, target_kl=0.01, then=[evaluate]),
-    **entries("ppo a2c", "gsde", Environments(copies=2), use_sde=True, sde_sample_freq=4,
+              normalize_advantage=False, ent_coef=0.05, target_kl=0.01, then=[play_three_episodes]),
+    **make_scenario("ppo a2c", "gsde", Environments(copies=2), use_sde=True, sde_sample_freq=4,
               networks={"use_expln": True, "squash_output": True}),
-    **entries("ppo", "gsde-every-step", use_sde=True, sde_sample_freq=1, steps=64),
+    **make_scenario("ppo", "gsde-every-step", use_sde=True, sde_sample_freq=1, steps=64),
     # images that actor and critic extract apart, each from orthogonal layers
-    **entries("ppo", "images-apart", Environments(observations="image-channels-first"),
+    **make_scenario("ppo", "images-apart", Environments(observations="image-channels-first"),
               networks={"share_features_extractor": False}, default_sizes=True, steps=32),
-    **entries("a2c", "gsde-simple", Environments(actions="float64", observations="float64"),
+    **make_scenario("a2c", "gsde-simple", Environments(actions="float64", observations="float64"),
               gae_lambda=0.9, normalize_advantage=True, use_sde=True,
-              networks={"log_std_init": -1.0, "full_std": False}, then=[evaluate,
+              networks={"log_std_init": -1.0, "full_std": False}, then=[play_three_episodes,
               _evaluate_stochastic]),
-    **entries("ppo a2c", "dictionary", Environments(copies=2, actions="multi-binary",
+    **make_scenario("ppo a2c", "dictionary", Environments(copies=2, actions="multi-binary",
               observations="dict", around=[_MONITOR, _CHECK_NAN]),
-              networks={"share_features_extractor": False}, then=[evaluate, save_policy]),
+              networks={"share_features_extractor": False},
+              then=[play_three_episodes, save_policy]),
     # observations and rewards normalised and clipped; statistics frozen, saved and loaded
-    **entries("ppo a2c", "normalised", Environments(copies=2, normalize={"clip_obs": 1.5,
+    **make_scenario("ppo a2c", "normalised", Environments(copies=2, normalize={"clip_obs": 1.5,
               "clip_reward": 1.0, "gamma": 0.9}), learning_rate=_FALLING, gamma=0.9, ent_coef=0.01,
-              callbacks=[evaluation_callback], then=[save_load, evaluate, _evaluate_stochastic]),
-    **entries("ppo a2c", "images", Environments(copies=2, actions="discrete", observations="image",
+              callbacks=[make_evaluation_callback],
+              then=[save_and_load, play_three_episodes, _evaluate_stochastic]),
+    **make_scenario("ppo a2c", "images",
+    Environments(copies=2, actions="discrete", observations="image",
               stack=2), default_sizes=True, steps=64),
-    **entries("ppo a2c", "stacked-dictionary", Environments(copies=2, observations="dict-image",
+    **make_scenario("ppo a2c", "stacked-dictionary",
+    Environments(copies=2, observations="dict-image",
               normalize={"norm_reward": False, "norm_obs_keys": ["state"]}, stack=2), steps=64),
-    **entries("ppo", "integers", Environments(actions="discrete", observations="integer"),
-              learning_rate=user_code.linear(0.001),
+    **make_scenario("ppo", "integers", Environments(actions="discrete", observations="integer"),
+              learning_rate=user_code.make_falling_rate(0.001),
               networks={"net_arch": Late(compat.convert_networks, {"pi": [16, 16], "vf": [8]})},
-              callbacks=[partial(stop_after_episodes, episodes=9)],
-              then=[learn, _evaluate_stochastic]),
+              callbacks=[partial(make_callback_stopping_after_episodes, episodes=9)],
+              then=[learn_again, _evaluate_stochastic]),
     # binary observations, Adam, and an agent that is trained again from zero
-    **entries("a2c", "again", Environments(actions="multi-discrete", observations="multi-binary"),
+    **make_scenario("a2c", "again",
+    Environments(actions="multi-discrete", observations="multi-binary"),
               use_rms_prop=False, learning_rate=_FALLING, then=[_learn_anew]),
-    **entries("a2c", "rmsprop", Environments(copies=2, actions="discrete", observations="discrete"),
+    **make_scenario("a2c", "rmsprop",
+    Environments(copies=2, actions="discrete", observations="discrete"),
               max_grad_norm=0.05, vf_coef=0.25, networks={"ortho_init": False, **_RMSPROP}),
-    **entries("ppo a2c", "batch-norm", Environments(copies=2), networks=_BATCH_NORM,
+    **make_scenario("ppo a2c", "batch-norm", Environments(copies=2), networks=_BATCH_NORM,
               default_sizes=True),
-    **entries("ppo a2c", "gsde-saved", ent_coef=0.05, use_sde=True,
-              networks={"squash_output": True}, then=[save_load, _act_with_trusted], or_plain=True),
-    **entries("ppo", "squash-alone", networks={"net_arch": [8], "squash_output": True},
+    **make_scenario("ppo a2c", "gsde-saved", ent_coef=0.05, use_sde=True,
+              networks={"squash_output": True}, then=[save_and_load, _act_with_trusted],
               or_plain=True),
-    **entries("ppo", "unbounded", Environments(own=user_code.UnboundedActions), or_plain=True),
-    **entries("ppo", "matrix-dictionary", Environments(copies=2, observations="dict",
+    **make_scenario("ppo", "squash-alone", networks={"net_arch": [8], "squash_output": True},
+              or_plain=True),
+    **make_scenario("ppo", "unbounded", Environments(own=user_code.UnboundedActions),
+    or_plain=True),
+    **make_scenario("ppo", "matrix-dictionary", Environments(copies=2, observations="dict",
               own=user_code.MatrixActions, around=[_MONITOR]), then=[show_episodes], or_plain=True),
-    **entries("ppo", "matrix-bits", Environments(actions="discrete", observations="multi-binary",
-              own=user_code.MatrixBits), then=[act], or_plain=True),
+    **make_scenario("ppo", "matrix-bits",
+    Environments(actions="discrete", observations="multi-binary",
+              own=user_code.MatrixBits), then=[act_in_one_environment], or_plain=True),
     # the last minibatch of an epoch has one row, whose advantage has no deviation
-    **entries("ppo", "one-left", batch_size=31, or_plain=True),
-    **entries("ppo", "actor-layers", or_plain=True,
+    **make_scenario("ppo", "one-left", batch_size=31, or_plain=True),
+    **make_scenario("ppo", "actor-layers", or_plain=True,
               networks={"net_arch": Late(compat.convert_networks, {"pi": [16, 16]})}),
-    **entries("ppo", "apart", networks={"ortho_init": False, "net_arch": Late(
+    **make_scenario("ppo", "apart", networks={"ortho_init": False, "net_arch": Late(
               compat.convert_networks, {"pi": [16, 16], "vf": [8, 8]})}),
-    **entries("ppo", "without-bias",
-              networks={"features_extractor_class": Late(user_code.without_bias)}, or_plain=True),
-    **entries("ppo", "stacked-channels-first", Environments(actions="discrete",
+    **make_scenario("ppo", "without-bias",
+              networks={"features_extractor_class": Late(
+              user_code.make_extractor_class_without_bias)}, or_plain=True),
+    **make_scenario("ppo", "stacked-channels-first", Environments(actions="discrete",
               observations="image-channels-first", stack=2), default_sizes=True, steps=64,
               or_plain=True),
     # what a monitor of all copies notes of an episode, with a word of the environment's
-    **entries("a2c", "informed", Environments(copies=2, own=user_code.Informations,
-              around=[around("VecMonitor", info_keywords=("place",))]), then=[show_episodes],
+    **make_scenario("a2c", "informed", Environments(copies=2, own=user_code.Informations,
+              around=[make_vector_wrapper("VecMonitor", info_keywords=("place",))]),
+              then=[show_episodes],
               or_plain=True),
     # which steps of a first rollout start an episode, as its buffer keeps them
-    **entries("ppo a2c", "starts", n_steps=32, steps=32, then=[show_starts]),
-    **entries("ppo", "double-rewards", Environments(copies=2, around=[user_code.DoubleRewards],
+    **make_scenario("ppo a2c", "starts", n_steps=32, steps=32, then=[show_starts]),
+    **make_scenario("ppo", "double-rewards",
+    Environments(copies=2, around=[user_code.DoubleRewards],
               normalize={"norm_obs": False})),
     # what the buffer of a rollout is given, of choices in several environments
-    **entries("ppo a2c", "own-rows", Environments(copies=3, actions="discrete"),
-              rollout_buffer_class=Late(user_code.rows, "RolloutBuffer"), steps=48),
+    **make_scenario("ppo a2c", "own-rows", Environments(copies=3, actions="discrete"),
+              rollout_buffer_class=Late(user_code.make_recording_buffer_class, "RolloutBuffer"),
+              steps=48),
     # what the buffer of a rollout is given, of dictionaries in one environment
-    **entries("ppo", "own-rows-of-dictionaries", Environments(observations="dict"),
-              rollout_buffer_class=Late(user_code.rows, "DictRolloutBuffer"), steps=32),
+    **make_scenario("ppo", "own-rows-of-dictionaries", Environments(observations="dict"),
+              rollout_buffer_class=Late(user_code.make_recording_buffer_class, "DictRolloutBuffer"),
+              steps=32),
     # -- one environment
-    **entries("td3", "one-environment", action_noise=_gaussian(0.8), tau=0.2, policy_delay=3),
-    **entries("dqn", "one-environment", tau=0.5, train_freq=4, target_update_interval=10,
+    **make_scenario("td3", "one-environment", action_noise=_gaussian(0.8), tau=0.2, policy_delay=3),
+    **make_scenario("dqn", "one-environment", tau=0.5, train_freq=4, target_update_interval=10,
               exploration_initial_eps=0.9, exploration_final_eps=0.1, exploration_fraction=0.5),
     # -- around any agent, and what users do with one
-    **entries("ppo sac td3 dqn", "saved", then=[save_load, act_with_policy], or_plain=True),
+    **make_scenario("ppo sac td3 dqn", "saved", then=[save_and_load, act_with_policy],
+    or_plain=True),
     # an agent that is saved compiled, and loaded as it was before
-    **entries("ppo sac", "saved-compiled", then=[partial(save_load, compiled=True)], or_plain=True),
-    **entries("ppo sac", "saved-numbers", networks={"optimizer_kwargs": {"eps": np.float64(1e-5)}},
-              then=[save_load], or_plain=True),
-    **entries("ppo sac", "saved-rate", learning_rate=user_code.linear(0.003, np.float64),
-              then=[save_load], or_plain=True),
-    **entries("ppo td3", "saved-without-sizes", networks={"net_arch": None}, steps=60,
-              then=[save_load], or_plain=True),
-    **entries("ppo sac", "loaded-for-more", then=[partial(save_load, copies=2)], or_plain=True),
-    **entries("sac", "loaded-for-other-steps", steps=64, then=[partial(save_load, train_freq=4)],
+    **make_scenario("ppo sac", "saved-compiled", then=[partial(save_and_load, compiled=True)],
+    or_plain=True),
+    **make_scenario("ppo sac", "saved-numbers",
+    networks={"optimizer_kwargs": {"eps": np.float64(1e-5)}},
+              then=[save_and_load], or_plain=True),
+    **make_scenario("ppo sac", "saved-rate",
+    learning_rate=user_code.make_falling_rate(0.003, np.float64),
+              then=[save_and_load], or_plain=True),
+    **make_scenario("ppo td3", "saved-without-sizes", networks={"net_arch": None}, steps=60,
+              then=[save_and_load], or_plain=True),
+    **make_scenario("ppo sac", "loaded-for-more", then=[partial(save_and_load, copies=2)],
+    or_plain=True),
+    **make_scenario("sac", "loaded-for-other-steps", steps=64,
+    then=[partial(save_and_load, train_freq=4)],
               or_plain=True),
     # a normalised environment in place of another, in which the training goes on
-    **entries("ppo sac", "another-environment", Environments(normalize={}),
-              then=[change_environment, learn], or_plain=True),
+    **make_scenario("ppo sac", "another-environment", Environments(normalize={}),
+              then=[change_environment, learn_again], or_plain=True),
     # a callback that does not say whether to go on
-    **entries("ppo sac", "silent-callback", callbacks=[lambda session: user_code.SilentCallback()],
-              then=[learn]),
-    **entries("ppo sac", "stopped", callbacks=[partial(stop_after_steps, steps=50)], then=[learn]),
+    **make_scenario("ppo sac", "silent-callback",
+    callbacks=[lambda session: user_code.SilentCallback()],
+              then=[learn_again]),
+    **make_scenario("ppo sac", "stopped",
+    callbacks=[partial(make_callback_stopping_after_steps, steps=50)], then=[learn_again]),
     # a device by its number that this machine lacks; other layers than the plain ones
-    **entries("ppo sac", "missing-device", device=Late(name_missing_device),
+    **make_scenario("ppo sac", "missing-device", device=Late(name_missing_device),
               networks={"net_arch": [8]}, steps=60, or_plain=True),
     # a loaded agent goes on with a replay buffer from a machine with another device
-    **entries("sac td3", "rows-from-elsewhere", then=[partial(save_load, rows_from_elsewhere=True)],
+    **make_scenario("sac td3", "rows-from-elsewhere",
+    then=[partial(save_and_load, rows_from_elsewhere=True)],
               or_plain=True),
     # no update while steps are collected; the user asks for some afterwards
-    **entries("sac td3", "by-hand", gradient_steps=0, then=[partial(update, updates=5)]),
+    **make_scenario("sac td3", "by-hand", gradient_steps=0,
+    then=[partial(update_as_user, updates=5)]),
     # a plain environment with rewards in single precision, whose episodes are counted; single steps
-    **entries("ppo sac", "counted", Environments(own=user_code.Informations), then=[show_episodes,
-              _evaluate_returns, act, _act_stochastic]),
-    **entries("ppo sac", "evaluated-together", Environments(evaluation_copies=2),
-              callbacks=[evaluation_callback],
+    **make_scenario("ppo sac", "counted", Environments(own=user_code.Informations),
+    then=[show_episodes,
+              _evaluate_returns, act_in_one_environment, _act_stochastic]),
+    **make_scenario("ppo sac", "evaluated-together", Environments(evaluation_copies=2),
+              callbacks=[make_evaluation_callback],
               then=[partial(_evaluate_returns, deterministic=False)],
               or_plain=True),
     # environments that are made by name with arguments, and seeded by chance
-    **entries("ppo", "made-by-name", Environments(copies=2, together=make_by_name), seed=None,
+    **make_scenario("ppo", "made-by-name",
+    Environments(copies=2, together=make_environments_by_name), seed=None,
               or_plain=True),
-    **entries("ppo", "in-processes", Environments(copies=2, together=in_processes), or_plain=True),
+    **make_scenario("ppo", "in-processes",
+    Environments(copies=2, together=make_environments_in_processes), or_plain=True),
     # one environment that stands for two
-    **entries("ppo", "same-instance", Environments(copies=2, together=same_instance),
+    **make_scenario("ppo", "same-instance", Environments(copies=2, together=repeat_one_environment),
               or_plain=True),
-    **entries("ppo sac", "own-space", Environments(own=user_code.OwnSpace), then=[act],
+    **make_scenario("ppo sac", "own-space", Environments(own=user_code.OwnSpace),
+    then=[act_in_one_environment],
               or_plain=True),
-    **entries("ppo sac", "float-images", Environments(observations="dict-image",
+    **make_scenario("ppo sac", "float-images", Environments(observations="dict-image",
               own=user_code.FloatImages), networks={"normalize_images": False}, steps=60,
               or_plain=True),
     # images that are transposed below another wrapper
-    **entries("ppo sac", "transposed", Environments(observations="image",
-              around=[around("VecTransposeImage"), _CHECK_NAN]), default_sizes=True, steps=40,
+    **make_scenario("ppo sac", "transposed", Environments(observations="image",
+              around=[make_vector_wrapper("VecTransposeImage"), _CHECK_NAN]), default_sizes=True,
+              steps=40,
               or_plain=True),
-    **entries("ppo sac", "normalised-images", Environments(observations="image",
+    **make_scenario("ppo sac", "normalised-images", Environments(observations="image",
               normalize={"norm_reward": False}), default_sizes=True, steps=40, or_plain=True),
-    **entries("ppo", "normalised-images-own-features",
+    **make_scenario("ppo", "normalised-images-own-features",
               Environments(observations="image-channels-first", normalize={"norm_reward": False}),
               networks=_BATCH_NORM, steps=40),
-    **entries("ppo sac", "normalised-images-saved",
+    **make_scenario("ppo sac", "normalised-images-saved",
               Environments(observations="image-channels-first", normalize={"norm_reward": False}),
-              networks={"normalize_images": False}, default_sizes=True, steps=40, then=[save_load],
+              networks={"normalize_images": False}, default_sizes=True, steps=40,
+              then=[save_and_load],
               or_plain=True),
-    **entries("ppo sac", "normalised-integers", Environments(observations="integer", normalize={})),
-    **entries("ppo sac", "normalised-rewards", Environments(observations="dict",
-              normalize={"norm_obs": False}), callbacks=[evaluation_callback], or_plain=True),
-    **entries("ppo", "normalised-rewards-of-dictionaries", Environments(observations="dict",
+    **make_scenario("ppo sac", "normalised-integers",
+    Environments(observations="integer", normalize={})),
+    **make_scenario("ppo sac", "normalised-rewards", Environments(observations="dict",
+              normalize={"norm_obs": False}), callbacks=[make_evaluation_callback], or_plain=True),
+    **make_scenario("ppo", "normalised-rewards-of-dictionaries", Environments(observations="dict",
               normalize={"norm_obs": False}), or_plain=True),
-    **entries("ppo", "normalised-rewards-of-choices", Environments(observations="discrete",
+    **make_scenario("ppo", "normalised-rewards-of-choices", Environments(observations="discrete",
               normalize={"norm_obs": False}), or_plain=True),
-    **entries("ppo sac", "gsde-of-choices", Environments(observations="discrete"), use_sde=True,
+    **make_scenario("ppo sac", "gsde-of-choices", Environments(observations="discrete"),
+    use_sde=True,
               or_plain=True),
-    **entries("ppo sac", "gsde-apart", use_sde=True, networks={"sde_net_arch": [8]}),
-    **entries("sac td3", "memory-and-timeouts", replay_buffer_kwargs=_timeouts(True),
+    **make_scenario("ppo sac", "gsde-apart", use_sde=True, networks={"sde_net_arch": [8]}),
+    **make_scenario("sac td3", "memory-and-timeouts",
+    replay_buffer_kwargs=_make_timeout_arguments(True),
               optimize_memory_usage=True, or_plain=True),
-    **entries("ppo dqn", "atari", Environments(actions="discrete", observations="image", own=atari),
+    **make_scenario("ppo dqn", "atari",
+    Environments(actions="discrete", observations="image", own=make_atari_environment),
               default_sizes=True, steps=64, then=[_evaluate_returns], or_plain=True),
-    **entries("ppo dqn", "atari-bare", Environments(actions="discrete", observations="image",
+    **make_scenario("ppo dqn", "atari-bare", Environments(actions="discrete", observations="image",
               own=_BARE_ATARI), default_sizes=True, steps=64, or_plain=True),
     # what users call by themselves: counts, parameters, rates, noise, a row of a rollout, loading
-    **entries("ppo", "helpers", steps=64, callbacks=[lambda session: user_code.StartingCallback()],
-              then=[utility_calls.count_episodes, utility_calls.load_vector,
+    **make_scenario("ppo", "helpers", steps=64,
+    callbacks=[lambda session: user_code.StartingCallback()],
+              then=[utility_calls.count_episodes, utility_calls.load_parameters_from_vector,
               utility_calls.show_falling_rate, utility_calls.draw_noise, utility_calls.reset_again,
-              utility_calls.add_row, utility_calls.load_with_environment,
+              utility_calls.fill_rollout_row_by_row, utility_calls.load_with_environment,
               utility_calls.load_listed_layers]),
-    **entries("sac", "helpers-of-critics", steps=64, then=[utility_calls.save_actor]),
+    **make_scenario("sac", "helpers-of-critics", steps=64, then=[utility_calls.save_actor]),
     # an agent that sees two categories acts by itself
-    **entries("ppo", "single-categories", Environments(observations="multi-discrete"), steps=64,
-              then=[act]),
+    **make_scenario("ppo", "single-categories", Environments(observations="multi-discrete"),
+    steps=64,
+              then=[act_in_one_environment]),
     # an environment that stands in a monitor of the user's, which notes a word of its own
-    **entries("ppo sac", "monitored", Environments(own=user_code.monitored), steps=64,
+    **make_scenario("ppo sac", "monitored", Environments(own=user_code.make_monitored_environment),
+    steps=64,
               then=[show_episodes, _evaluate_returns]),
     # numbers in a dictionary that have the shape of an image and are none
-    **entries("ppo sac", "numbers-like-images", Environments(observations="dict-image",
+    **make_scenario("ppo sac", "numbers-like-images", Environments(observations="dict-image",
               own=user_code.FloatImages), steps=60),
     # callbacks of the library, each in its place, and files of an agent that is used again
-    **entries("ppo a2c sac td3 ddpg dqn", "callbacks", Environments(copies=2, normalize={},
-              own=user_code.Successes), steps=64, callbacks=[utility_calls.checkpoint_callback,
-              utility_calls.listed_callback, utility_calls.improvement_callback],
-              then=[learn, utility_calls.show_file, utility_calls.exchange_parameters,
+    **make_scenario("ppo a2c sac td3 ddpg dqn", "callbacks", Environments(copies=2, normalize={},
+              own=user_code.Successes), steps=64, callbacks=[utility_calls.make_checkpoint_callback,
+              utility_calls.make_listed_callback, utility_calls.make_improvement_callback],
+              then=[learn_again, utility_calls.show_file, utility_calls.exchange_parameters,
               utility_calls.load_from_memory]),
-    **entries("ppo", "looked-into", Environments(copies=2, own=user_code.Successes,
-              around=[_MONITOR, around("VecCheckNan")], normalize={}), steps=64,
+    **make_scenario("ppo", "looked-into", Environments(copies=2, own=user_code.Successes,
+              around=[_MONITOR, make_vector_wrapper("VecCheckNan")], normalize={}), steps=64,
               then=[utility_calls.look_into_environments, utility_calls.learn_by_default]),
-    **entries("ppo sac", "errors", steps=64, then=[utility_calls.show_errors]),
+    **make_scenario("ppo sac", "errors", steps=64, then=[utility_calls.show_errors]),
     # -- around DQN
-    **entries("dqn", "target-interval", Environments(copies=3),
-              learning_rate=user_code.linear(0.01), max_grad_norm=0.05, tau=0.5,
+    **make_scenario("dqn", "target-interval", Environments(copies=3),
+              learning_rate=user_code.make_falling_rate(0.01), max_grad_norm=0.05, tau=0.5,
               target_update_interval=10, exploration_initial_eps=0.8, exploration_final_eps=0.1,
               exploration_fraction=0.6),
     # one environment, collected by two episodes, as many updates as steps; integer observations
-    **entries("dqn", "episodes", Environments(observations="integer"), train_freq=(2, "episode"),
-              gradient_steps=-1, target_update_interval=15, then=[evaluate, _evaluate_stochastic]),
+    **make_scenario("dqn", "episodes", Environments(observations="integer"),
+    train_freq=(2, "episode"),
+              gradient_steps=-1, target_update_interval=15,
+              then=[play_three_episodes, _evaluate_stochastic]),
     # returns of several steps across every kind of end, in a buffer that wraps around
-    **entries("dqn", "n-step", Environments(copies=2), gamma=0.9, n_steps=3,
+    **make_scenario("dqn", "n-step", Environments(copies=2), gamma=0.9, n_steps=3,
               target_update_interval=20),
-    **entries("dqn", "images", Environments(copies=2, observations="image", stack=2),
+    **make_scenario("dqn", "images", Environments(copies=2, observations="image", stack=2),
               target_update_interval=10, default_sizes=True, steps=60),
-    **entries("dqn", "dictionary", Environments(copies=2, observations="dict", around=[_MONITOR],
+    **make_scenario("dqn", "dictionary",
+    Environments(copies=2, observations="dict", around=[_MONITOR],
               normalize={"norm_reward": False, "norm_obs_keys": ["state"]}),
-              target_update_interval=20, then=[save_load, evaluate, save_policy]),
-    **entries("dqn", "batch-norm", Environments(observations="float64"),
-              replay_buffer_kwargs=_timeouts(False), target_update_interval=20,
+              target_update_interval=20, then=[save_and_load, play_three_episodes, save_policy]),
+    **make_scenario("dqn", "batch-norm", Environments(observations="float64"),
+              replay_buffer_kwargs=_make_timeout_arguments(False), target_update_interval=20,
               networks=_BATCH_NORM),
-    **entries("dqn", "memory", Environments(observations="dict", around=[around("VecExtractDictObs",
-              key="state")]), replay_buffer_kwargs=_timeouts(False), target_update_interval=20,
-              optimize_memory_usage=True, policy="MlpPolicy", callbacks=[evaluation_callback]),
-    **entries("dqn", "goals", Environments(observations="goal"), **_hindsight("final"),
+    **make_scenario("dqn", "memory",
+    Environments(observations="dict", around=[make_vector_wrapper("VecExtractDictObs",
+              key="state")]), replay_buffer_kwargs=_make_timeout_arguments(False),
+              target_update_interval=20,
+              optimize_memory_usage=True, policy="MlpPolicy", callbacks=[make_evaluation_callback]),
+    **make_scenario("dqn", "goals", Environments(observations="goal"),
+    **_make_hindsight_arguments("final"),
               target_update_interval=20),
     # targets after a number of steps that goes on when the agent is trained again from zero
-    **entries("dqn", "again", target_update_interval=30, steps=110, then=[_learn_anew]),
-    **entries("dqn", "own-features", target_update_interval=20, networks=_BATCH_NORM,
+    **make_scenario("dqn", "again", target_update_interval=30, steps=110, then=[_learn_anew]),
+    **make_scenario("dqn", "own-features", target_update_interval=20, networks=_BATCH_NORM,
               default_sizes=True),
-    **entries("dqn", "chances", exploration_final_eps=0.6, then=[act, _act_stochastic],
+    **make_scenario("dqn", "chances", exploration_final_eps=0.6,
+    then=[act_in_one_environment, _act_stochastic],
               or_plain=True),
-    **entries("dqn", "chances-of-choices", Environments(observations="discrete"),
+    **make_scenario("dqn", "chances-of-choices", Environments(observations="discrete"),
               exploration_final_eps=0.6, then=[_act_stochastic], or_plain=True),
-    **entries("dqn", "chances-of-images", Environments(observations="image"),
+    **make_scenario("dqn", "chances-of-images", Environments(observations="image"),
               exploration_final_eps=0.6, default_sizes=True, steps=60, then=[_act_stochastic],
               or_plain=True),
-    **entries("dqn", "stacked-channels-first", Environments(observations="image-channels-first",
+    **make_scenario("dqn", "stacked-channels-first",
+    Environments(observations="image-channels-first",
               stack=2), default_sizes=True, steps=60, or_plain=True),
     # what a replay buffer is given, of dictionaries in several environments; rates fall
-    **entries("dqn", "own-rows", Environments(copies=2, observations="dict"),
-              replay_buffer_class=Late(user_code.rows, "DictReplayBuffer"), learning_rate=_FALLING,
+    **make_scenario("dqn", "own-rows", Environments(copies=2, observations="dict"),
+              replay_buffer_class=Late(user_code.make_recording_buffer_class, "DictReplayBuffer"),
+              learning_rate=_FALLING,
               steps=64, then=[show_rates]),
     # more environments than steps between copies of the target
-    **entries("dqn", "target-at-every-step", Environments(copies=3), train_freq=1,
+    **make_scenario("dqn", "target-at-every-step", Environments(copies=3), train_freq=1,
               target_update_interval=2),
 }  # fmt: skip
 
 
-def trainings() -> Mapping[str, TraceTraining]:
+def list_trainings() -> Mapping[str, TraceTraining]:
     """Return title -> training."""
     return TRAININGS

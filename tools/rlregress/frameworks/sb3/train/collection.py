@@ -10,8 +10,13 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecNormalize
 
 from rlregress.frameworks.sb3 import compat, gyms
-from rlregress.frameworks.sb3.train.training import OWN, Library, find_heads, make_arguments
-from rlregress.probing.heads import prepare_heads
+from rlregress.frameworks.sb3.train.training import (
+    OWN,
+    Library,
+    find_output_layers,
+    make_arguments_of_request,
+)
+from rlregress.probing.heads import prepare_heads_of_agent
 from rlregress.probing.interface import PLAIN, TrainingRequest, TrainingVariant, Transitions
 
 
@@ -40,51 +45,53 @@ def _wrap_in_normaliser(vectorised: Any, around: TrainingVariant) -> Any:
     return wrapped
 
 
-def make_agent_for(
+def make_agent_of_request(
     request: TrainingRequest,
     environments: int,
     around: TrainingVariant = PLAIN,
     library: Library = OWN,
 ) -> Any:
     """Return an agent that is to learn on ``environments`` copies in a ``DummyVecEnv``."""
-    around.require_supported(library.title, "n_steps", "statistics", "running")
+    around.raise_if_unsupported(library.title, "n_steps", "statistics", "running")
     vectorised = _wrap_in_normaliser(gyms.make_vec_env(request.make_env, environments), around)
-    arguments = make_arguments(request, vectorised.action_space.shape, library)
+    arguments = make_arguments_of_request(request, vectorised.action_space.shape, library)
     if around.n_steps > 1:
         arguments["n_steps"] = around.n_steps
     model = library.make_agent(request.algorithm, vectorised, seed=request.seed, **arguments)
-    prepare_heads(request, lambda: find_heads(model))
+    prepare_heads_of_agent(request, lambda: find_output_layers(model))
     return model
 
 
-def transitions(request: TrainingRequest, environments: int, library: Library = OWN) -> Transitions:
+def collect_transitions(
+    request: TrainingRequest, environments: int, library: Library = OWN
+) -> Transitions:
     """Learn with ``learn`` on ``environments`` copies in a ``DummyVecEnv``."""
-    model = make_agent_for(request, environments, library=library)
+    model = make_agent_of_request(request, environments, library=library)
     rollouts: list[Any] = []
 
-    def copy(model: Any) -> None:
+    def copy_rollout(model: Any) -> None:
         buffer = getattr(model, "rollout_buffer", None)
         if buffer is not None:
             # the buffer marks the first step of an episode, not the last one of the episode before
             done = compat.read_episode_starts(model)[1:]
             rollouts.append((buffer.observations.copy(), buffer.rewards.copy(), done))
 
-    model.learn(request.total_steps, callback=AtRolloutEnd(copy))
+    model.learn(request.total_steps, callback=AtRolloutEnd(copy_rollout))
     if rollouts:
         observations, rewards, done = map(np.stack, zip(*rollouts, strict=False))
         return Transitions(observations, None, rewards, done, None)
     buffer = model.replay_buffer
     steps = request.hyperparameters["steps_per_collection"]
 
-    def rows(stored: np.ndarray) -> np.ndarray:
+    def flatten_rows(stored: np.ndarray) -> np.ndarray:
         written = stored[: buffer.size()].copy()
         return written.reshape(-1, steps, *written.shape[1:])
 
-    done = rows(buffer.dones).astype(bool)
+    done = flatten_rows(buffer.dones).astype(bool)
     return Transitions(
-        observations=rows(buffer.observations),
-        next_observations=rows(buffer.next_observations),
-        rewards=rows(buffer.rewards),
+        observations=flatten_rows(buffer.observations),
+        next_observations=flatten_rows(buffer.next_observations),
+        rewards=flatten_rows(buffer.rewards),
         done=done,
-        terminated=done & ~rows(compat.read_truncations(buffer)),
+        terminated=done & ~flatten_rows(compat.read_truncations(buffer)),
     )

@@ -10,25 +10,25 @@ from stable_baselines3.common.callbacks import EvalCallback
 from stable_baselines3.common.vec_env import VecNormalize
 
 from rlregress.frameworks.sb3 import compat, gyms
-from rlregress.frameworks.sb3.train.collection import make_agent_for
-from rlregress.frameworks.sb3.train.training import OWN, Library, make_policy
+from rlregress.frameworks.sb3.train.collection import make_agent_of_request
+from rlregress.frameworks.sb3.train.training import OWN, Library, make_policy_function
 from rlregress.probing.interface import RunningStatistics, TrainingRequest, TrainingVariant
 
 
-def running_statistics(
+def collect_running_statistics(
     request: TrainingRequest, environments: int, library: Library = OWN
 ) -> RunningStatistics:
     """Learn with ``learn``, evaluate by ``EvalCallback``, ``save`` and ``load``."""
-    model = make_agent_for(request, environments, TrainingVariant(running=True), library)
+    model = make_agent_of_request(request, environments, TrainingVariant(running=True), library)
     model.learn(request.total_steps)
-    request.on_checkpoint(model.num_timesteps, make_policy(model))
-    trained = _read_statistics(model.get_vec_normalize_env())
+    request.on_checkpoint(model.num_timesteps, make_policy_function(model))
+    trained = _read_normaliser_statistics(model.get_vec_normalize_env())
     return RunningStatistics(
         trained, _evaluate_agent(model, request), _restore_agent(model, request)
     )
 
 
-def _read_statistics(normalising: Any) -> np.ndarray:
+def _read_normaliser_statistics(normalising: Any) -> np.ndarray:
     return np.array([[normalising.obs_rms.mean, normalising.obs_rms.var]])
 
 
@@ -43,7 +43,7 @@ def _evaluate_agent(model: Any, request: TrainingRequest) -> np.ndarray:
     )
     callback.init_callback(model)
     callback.on_step()
-    return _read_statistics(evaluation)
+    return _read_normaliser_statistics(evaluation)
 
 
 def _restore_agent(model: Any, request: TrainingRequest) -> Any:
@@ -52,4 +52,4 @@ def _restore_agent(model: Any, request: TrainingRequest) -> Any:
     file.seek(0)
     loaded = type(model).load(file, env=gyms.make_vec_env(request.make_env, 1), device="cpu")
     normalising = loaded.get_vec_normalize_env()
-    return None if normalising is None else _read_statistics(normalising)
+    return None if normalising is None else _read_normaliser_statistics(normalising)

@@ -29,10 +29,10 @@ from rlregress.frameworks.sb3.library import (
     silence_agent,
 )
 from rlregress.frameworks.sb3.train.trace_environments import Environments
-from rlregress.probing.capabilities import check_arguments
+from rlregress.probing.capabilities import raise_if_argument_unknown
 from rlregress.probing.framework_errors import ExpectedError
 from rlregress.probing.interface import Unsupported
-from rlregress.probing.trace_trainings import make_late
+from rlregress.probing.trace_trainings import make_late_arguments
 
 #: steps of an agent that acts alone: two ends of episodes are among them.
 _ALONE = 18
@@ -40,7 +40,7 @@ _ALONE = 18
 _TRUST = "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"
 
 
-def evaluation(name: str) -> Any:
+def find_evaluation(name: str) -> Any:
     """Return a function or class of the library that evaluates, by name."""
     return find_in_library(
         "common.callbacks" if name == "EvalCallback" else "common.evaluation", name
@@ -65,7 +65,7 @@ class Session:
     steps: int
     evaluation: Callable[[str], Any]
 
-    def path(self, name: str) -> str:
+    def get_path(self, name: str) -> str:
         """Return the path of a file in the folder."""
         return os.path.join(self.folder, name)
 
@@ -87,7 +87,7 @@ class Training:
         steps: of environments, over all copies.
         first: what is done with the agent before it learns.
         callbacks: each makes a callback of the training.
-        learning: returns further arguments of ``learn``.
+        learning: returns further arguments of ``learn_again``.
         then: what is done with the agent afterwards, in this order.
         instead: the training that follows where the library refuses this one, so that a trace shows
             its error; None: the error ends it.
@@ -106,7 +106,7 @@ class Training:
     learning: Callable[[Session], Mapping[str, Any]] = lambda session: {}
     then: Sequence[Step] = ()
     instead: Training | None = None
-    evaluation: Callable[[str], Any] = evaluation
+    evaluation: Callable[[str], Any] = find_evaluation
 
     def __call__(self, make_env: Callable[..., Any], seed: int) -> Mapping[str, Any]:
         """Train, and return the error that the library refuses the training with, if it does."""
@@ -114,31 +114,31 @@ class Training:
             # about what a training does on purpose
             warnings.simplefilter("ignore")
             try:
-                self._train(make_env, seed, folder)
+                self._train_in_folder(make_env, seed, folder)
             except Unsupported:
                 raise
             except Exception as error:
                 if self.instead is None or not is_raised_by_library(error):
                     raise
                 expected = ExpectedError(error)
-                self.instead._train(make_env, seed, folder)
+                self.instead._train_in_folder(make_env, seed, folder)
                 return {"refused": expected}
         return {}
 
-    def _train(self, make_env: Callable[..., Any], seed: int, folder: str) -> None:
+    def _train_in_folder(self, make_env: Callable[..., Any], seed: int, folder: str) -> None:
         algorithm = self.algorithm()
         environments = replace(self.environments, make_env=make_env)
         # a user makes one to look at its spaces
-        environments.make_one()
+        environments.make_one_environment()
         policy: Any = self.policy or environments.policy
-        networks = make_late(self.networks)
+        networks = make_late_arguments(self.networks)
         own_policy = find_policy_class(algorithm, policy)
-        check_arguments(own_policy, networks, f"{algorithm.__name__}'s policy")
-        arguments = {"seed": seed, **make_late(self.arguments), "policy_kwargs": networks}
+        raise_if_argument_unknown(own_policy, networks, f"{algorithm.__name__}'s policy")
+        arguments = {"seed": seed, **make_late_arguments(self.arguments), "policy_kwargs": networks}
         is_seeded = arguments["seed"] is not None
         if not is_seeded:
             set_random_seed(seed)
-        environment = environments.wrapped()
+        environment = environments.make_wrapped_environment()
         if not is_seeded:
             environment.seed(None)
         model = make_agent(
@@ -158,20 +158,20 @@ class Training:
 # -- callbacks --------------------------------------------------------------------------------
 
 
-def evaluation_callback(session: Session) -> Any:
+def make_evaluation_callback(session: Session) -> Any:
     """Return a callback that plays two episodes again and again."""
-    aside = session.environments.wrapped(training=False)
+    aside = session.environments.make_wrapped_environment(training=False)
     callback = session.evaluation("EvalCallback")
     return callback(aside, n_eval_episodes=2, eval_freq=40, verbose=0)
 
 
-def stop_after_episodes(session: Session, episodes: int) -> Any:
+def make_callback_stopping_after_episodes(session: Session, episodes: int) -> Any:
     """Return the library's own callback that ends a training."""
     del session
     return find_in_library("common.callbacks", "StopTrainingOnMaxEpisodes")(episodes)
 
 
-def stop_after_steps(session: Session, steps: int) -> Any:
+def make_callback_stopping_after_steps(session: Session, steps: int) -> Any:
     """Return a user's callback that looks at the number of steps."""
     del session
     return user_code.CountingCallback(steps)
@@ -180,7 +180,7 @@ def stop_after_steps(session: Session, steps: int) -> Any:
 # -- looks ------------------------------------------------------------------------------------
 
 
-def show(numbers: list[Any]) -> None:
+def show_numbers(numbers: list[Any]) -> None:
     """Let the trace record numbers that a user looks at."""
     user_code.Capture().capture(numbers)
 
@@ -190,38 +190,40 @@ def show_episodes(session: Session) -> None:
     keys = ("r", "l", "place")
     episodes = session.model.ep_info_buffer
     rows: list[Any] = [[row[key] for key in keys if key in row] for row in episodes]
-    show([len(rows), *rows])
+    show_numbers([len(rows), *rows])
 
 
 def show_starts(session: Session) -> None:
     """Show which steps of a rollout start an episode."""
-    show(compat.read_episode_starts(session.model).astype(int).tolist())
+    show_numbers(compat.read_episode_starts(session.model).astype(int).tolist())
 
 
 def show_rates(session: Session) -> None:
     """Show the rates of the optimisers, and whether the policy is in the state of training."""
-    show([int(session.model.policy.training), *user_code.rates(session.model)])
+    show_numbers(
+        [int(session.model.policy.training), *user_code.list_learning_rates(session.model)]
+    )
 
 
 # -- learning, saving and loading -------------------------------------------------------------
 
 
-def learn(session: Session, reset: bool = False) -> None:
+def learn_again(session: Session, reset: bool = False) -> None:
     """Learn a second time, with steps that continue to count, or start again."""
     session.model.learn(session.steps // 2, reset_num_timesteps=reset)
 
 
-def update(session: Session, updates: int) -> None:
+def update_as_user(session: Session, updates: int) -> None:
     """Make gradient steps that the user requests."""
     session.model.train(gradient_steps=updates, batch_size=16)
 
 
 def change_environment(session: Session) -> None:
     """Give the agent another environment."""
-    session.model.set_env(session.environments.wrapped())
+    session.model.set_env(session.environments.make_wrapped_environment())
 
 
-def save_load(
+def save_and_load(
     session: Session,
     compiled: bool = False,
     copies: int = 0,
@@ -236,52 +238,52 @@ def save_load(
         rows_from_elsewhere: the buffer comes from a device that this machine lacks.
         **options: further arguments of ``load``.
     """
-    model, path = session.model, session.path("model.zip")
+    model, path = session.model, session.get_path("model.zip")
     if compiled:
         model.policy = user_code.Compiled(model.policy)
     model.save(path)
     if copies:
-        environment = session.environments.wrapped(copies=copies)
+        environment = session.environments.make_wrapped_environment(copies=copies)
     else:
-        environment = session.environments.restore(model.get_env(), session.folder)
+        environment = session.environments.restore_environment(model.get_env(), session.folder)
     session.model = silence_agent(type(model).load(path, env=environment, device="cpu", **options))
     if hasattr(model, "save_replay_buffer") and not copies:
         if rows_from_elsewhere:
             model.replay_buffer.device = torch.device(name_missing_device())
-        rows = session.path("rows.pkl")
+        rows = session.get_path("rows.pkl")
         model.save_replay_buffer(rows)
         session.model.load_replay_buffer(rows)
-    learn(session)
+    learn_again(session)
 
 
-def _check_saving(model: Any) -> None:
+def _check_that_saving_works(model: Any) -> None:
     if not hasattr(model.policy, "save"):
         raise Unsupported("a policy cannot be saved alone")
 
 
-def _trusting() -> Any:
+def _trust_unknown_types() -> Any:
     """Let PyTorch load unknown types, where the library leaves that to it."""
     return mock.patch.dict(os.environ, {_TRUST: "1"})
 
 
 def save_policy(session: Session) -> None:
     """Save the policy alone, load it, and let it act."""
-    model, path = session.model, session.path("policy.pkl")
-    _check_saving(model)
+    model, path = session.model, session.get_path("policy.pkl")
+    _check_that_saving_works(model)
     model.policy.save(path)
     # that a version does not trust its own files is another training's question
-    with _trusting():
+    with _trust_unknown_types():
         policy = type(model.policy).load(path)
-    environment = DummyVecEnv([partial(session.environments.make_one, first=0)])
+    environment = DummyVecEnv([partial(session.environments.make_one_environment, first=0)])
     policy.predict(environment.reset(), deterministic=True)
 
 
 def act_with_policy(session: Session, trusted: bool = False) -> None:
     """Save the policy alone, load it, and let it act in an environment."""
-    model, path = session.model, session.path("alone.pkl")
-    _check_saving(model)
+    model, path = session.model, session.get_path("alone.pkl")
+    _check_that_saving_works(model)
     model.policy.save(path)
-    with _trusting() if trusted else contextlib.nullcontext():
+    with _trust_unknown_types() if trusted else contextlib.nullcontext():
         policy = type(model.policy).load(path)
     act_alone(policy, session.environments)
 
@@ -289,13 +291,15 @@ def act_with_policy(session: Session, trusted: bool = False) -> None:
 # -- evaluating and acting --------------------------------------------------------------------
 
 
-def evaluate(session: Session, deterministic: bool = True, returns: bool = False) -> None:
+def play_three_episodes(
+    session: Session, deterministic: bool = True, returns: bool = False
+) -> None:
     """Play three episodes after the training.
 
     Args:
         returns: the trace records their returns and lengths.
     """
-    environment = session.environments.wrapped(training=False)
+    environment = session.environments.make_wrapped_environment(training=False)
     if session.environments.normalize is not None:
         sync_envs_normalization(session.model.get_env(), environment)
     options = {"return_episode_rewards": True} if returns else {}
@@ -303,21 +307,21 @@ def evaluate(session: Session, deterministic: bool = True, returns: bool = False
         session.model, environment, 3, deterministic=deterministic, **options
     )
     if returns:
-        show([list(map(float, numbers)) for numbers in returned])
+        show_numbers([list(map(float, numbers)) for numbers in returned])
 
 
-def act(session: Session, deterministic: bool = True) -> None:
+def act_in_one_environment(session: Session, deterministic: bool = True) -> None:
     """Let the agent act in one environment with nothing around it."""
     act_alone(session.model, session.environments, deterministic)
 
 
 def act_alone(actor: Any, environments: Environments, deterministic: bool = True) -> None:
     """Act in one environment that nothing is wrapped around."""
-    environment = environments.make_one(first=0)
-    observation = gyms.reset(environment)
+    environment = environments.make_one_environment(first=0)
+    observation = gyms.reset_to_observation(environment)
     for _ in range(_ALONE):
         action, _ = actor.predict(observation, deterministic=deterministic)
-        show([type(action).__name__, action])
-        observation, _, is_over = gyms.step(environment, action)
+        show_numbers([type(action).__name__, action])
+        observation, _, is_over = gyms.step_to_triple(environment, action)
         if is_over:
-            observation = gyms.reset(environment)
+            observation = gyms.reset_to_observation(environment)

@@ -6,20 +6,25 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from rlregress.frameworks.sb3.train.training import OWN, Library, make_agent_for, make_trained
+from rlregress.frameworks.sb3.train.training import (
+    OWN,
+    Library,
+    make_agent_of_request,
+    make_trained_agent,
+)
 from rlregress.probing.interface import Trained, TrainingRequest
-from rlregress.probing.isolation import isolate_generators
+from rlregress.probing.isolation import isolate_random_generators
 
 
 def train_and_resume(request: TrainingRequest, restored: bool, library: Library = OWN) -> Trained:
     """Call ``learn`` for half of the steps, twice; the second time it does not count from 0."""
-    model = make_agent_for(request, library)
+    model = make_agent_of_request(request, library)
     model.learn(request.total_steps // 2)
     if restored:
-        with isolate_generators():
+        with isolate_random_generators():
             model = _restore_agent(model)
     model.learn(request.total_steps // 2, reset_num_timesteps=False)
-    return make_trained(model, {}, library)
+    return make_trained_agent(model, {}, library)
 
 
 def _restore_agent(model: Any) -> Any:

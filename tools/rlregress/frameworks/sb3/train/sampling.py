@@ -5,59 +5,66 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from rlregress.frameworks.sb3.train.collection import make_agent_for
+from rlregress.frameworks.sb3.train.collection import make_agent_of_request
 from rlregress.frameworks.sb3.train.training import OWN, Library
 from rlregress.probing.interface import Minibatch, TrainingRequest, TrainingVariant
-from rlregress.probing.samples import as_array, as_flat_array, note_samples, note_targets
+from rlregress.probing.samples import (
+    copy_to_array,
+    copy_to_flat_array,
+    note_compared_targets,
+    note_sampled_minibatches,
+)
 
 
-def minibatches(
+def collect_minibatches(
     request: TrainingRequest,
     environments: int,
     around: TrainingVariant,
     library: Library = OWN,
-    noted: Callable[[list[Minibatch]], Any] = note_targets,
+    noted: Callable[[list[Minibatch]], Any] = note_compared_targets,
 ) -> Sequence[Minibatch]:
     """Learn with ``learn`` on ``environments`` copies in a ``DummyVecEnv``."""
-    model = make_agent_for(request, environments, around, library)
+    model = make_agent_of_request(request, environments, around, library)
     read: list[Minibatch] = []
     if getattr(model, "rollout_buffer", None) is not None:
-        _note_rollouts(model, read)
+        _note_minibatches_of_rollouts(model, read)
         model.learn(request.total_steps)
         return read
-    note_samples(model.replay_buffer, read)
+    note_sampled_minibatches(model.replay_buffer, read)
     with noted(read):
         model.learn(request.total_steps)
     return read
 
 
-def _note_rollouts(model: Any, read: list[Minibatch]) -> None:
+def _note_minibatches_of_rollouts(model: Any, read: list[Minibatch]) -> None:
     """Note every minibatch that ``get`` yields, with the policy's answers to ``train``."""
     get, evaluate_actions = model.rollout_buffer.get, model.policy.evaluate_actions
     yielded: list[Any] = []
 
-    def noted_get(*arguments: Any, **named: Any) -> Iterator[Any]:
+    def note_and_get(*arguments: Any, **named: Any) -> Iterator[Any]:
         for data in get(*arguments, **named):
             yielded.append(data)
             yield data
 
-    def noted_evaluate_actions(*arguments: Any, **named: Any) -> Any:
+    def note_and_evaluate_actions(*arguments: Any, **named: Any) -> Any:
         answer = evaluate_actions(*arguments, **named)
         data = yielded.pop()
         # where sequences are padded to one length, the update masks what is no row
-        rows: Any = as_flat_array(data.mask).astype(bool) if hasattr(data, "mask") else slice(None)
+        rows: Any = (
+            copy_to_flat_array(data.mask).astype(bool) if hasattr(data, "mask") else slice(None)
+        )
         read.append(
             Minibatch(
-                observations=as_array(data.observations)[rows],
-                actions=as_array(data.actions)[rows],
-                log_probs=as_flat_array(data.old_log_prob)[rows],
-                policy_log_probs=as_flat_array(answer[1])[rows],
-                values=as_flat_array(data.old_values)[rows],
-                advantages=as_flat_array(data.advantages)[rows],
-                returns=as_flat_array(data.returns)[rows],
+                observations=copy_to_array(data.observations)[rows],
+                actions=copy_to_array(data.actions)[rows],
+                log_probs=copy_to_flat_array(data.old_log_prob)[rows],
+                policy_log_probs=copy_to_flat_array(answer[1])[rows],
+                values=copy_to_flat_array(data.old_values)[rows],
+                advantages=copy_to_flat_array(data.advantages)[rows],
+                returns=copy_to_flat_array(data.returns)[rows],
             )
         )
         return answer
 
-    model.rollout_buffer.get = noted_get
-    model.policy.evaluate_actions = noted_evaluate_actions
+    model.rollout_buffer.get = note_and_get
+    model.policy.evaluate_actions = note_and_evaluate_actions

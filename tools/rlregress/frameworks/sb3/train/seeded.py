@@ -11,21 +11,21 @@ from rlregress.frameworks.sb3 import gyms
 from rlregress.frameworks.sb3.train.training import (
     OWN,
     Library,
-    find_heads,
-    make_arguments,
-    make_trained,
+    find_output_layers,
+    make_arguments_of_request,
+    make_trained_agent,
 )
-from rlregress.probing.heads import prepare_heads
+from rlregress.probing.heads import prepare_heads_of_agent
 from rlregress.probing.interface import Trained
-from rlregress.probing.isolation import isolate_generators
+from rlregress.probing.isolation import isolate_random_generators
 from rlregress.probing.random_generators import seed_generators
 from rlregress.probing.seeded_training import SeededTraining, Stream, make_buffer_drawing_from
 
 
-def _make_arguments(
+def _make_arguments_of_request(
     request: SeededTraining, environment: Any, images: bool, library: Library
 ) -> dict:
-    arguments = make_arguments(request, environment.action_space.shape, library)
+    arguments = make_arguments_of_request(request, environment.action_space.shape, library)
     if images:
         # the sizes are those of what follows the pictures, and have their own defaults
         del arguments["policy_kwargs"]
@@ -35,15 +35,15 @@ def _make_arguments(
 class _Look(BaseCallback):
     def __init__(self, request: SeededTraining, library: Library) -> None:
         super().__init__()
-        self._look = request.watch()
+        self._look = request.make_step_watcher()
         self._library = library
 
     def _on_rollout_start(self) -> None:
         # the updates of all steps so far are done
-        self._look(self.num_timesteps, lambda: make_trained(self.model, {}, self._library))
+        self._look(self.num_timesteps, lambda: make_trained_agent(self.model, {}, self._library))
 
     def _on_training_end(self) -> None:
-        self._look(self.num_timesteps, lambda: make_trained(self.model, {}, self._library))
+        self._look(self.num_timesteps, lambda: make_trained_agent(self.model, {}, self._library))
 
     def _on_step(self) -> bool:
         return True
@@ -54,25 +54,25 @@ def train_seeded(request: SeededTraining, library: Library = OWN) -> Trained:
     seeds = request.seeds
     environment = gyms.convert_environment(request.make_env(False))
     images = len(environment.observation_space.shape) == 3
-    with isolate_generators():
-        with Stream(seeds.initialisation).drawn():
+    with isolate_random_generators():
+        with Stream(seeds.initialisation).draw_from_stream():
             model = library.make_agent(
                 request.algorithm,
                 environment,
                 policy="CnnPolicy" if images else "",
                 replay_buffer_class=make_buffer_drawing_from(ReplayBuffer, Stream(seeds.sampling)),
-                **_make_arguments(request, environment, images, library),
+                **_make_arguments_of_request(request, environment, images, library),
             )
-        prepare_heads(request, lambda: find_heads(model))
+        prepare_heads_of_agent(request, lambda: find_output_layers(model))
         seed_generators(seeds.exploration)
         model.action_space.seed(seeds.exploration)
         model.get_env().seed(seeds.environment)
         model.learn(request.total_steps, callback=_Look(request, library))
     environment.close()
-    return make_trained(model, {}, library)
+    return make_trained_agent(model, {}, library)
 
 
-def sources_of_chance() -> dict[str, str]:
+def describe_sources_of_chance() -> dict[str, str]:
     """Return how each source of chance is drawn, and how the framework lets it be set apart."""
     return {
         "environment": "the environment's own generator, seeded by VecEnv.seed",

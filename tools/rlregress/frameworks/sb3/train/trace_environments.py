@@ -13,7 +13,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 from rlregress.frameworks.sb3 import gyms, user_code
 from rlregress.frameworks.sb3.library import find_in_library
 from rlregress.model.extra_packages import explain_installation
-from rlregress.probing.capabilities import check_arguments
+from rlregress.probing.capabilities import raise_if_argument_unknown
 from rlregress.probing.interface import Unsupported
 
 #: what the environment is called where it is made by name.
@@ -23,43 +23,43 @@ _NAME = "RlregressEnds-v0"
 Makers = Sequence[Callable[[], Any]]
 
 
-def in_processes(makers: Makers) -> Any:
+def make_environments_in_processes(makers: Makers) -> Any:
     """Return environments in processes of their own."""
     # as copies of this one: others import everything again, for seconds each
     return find_in_library("common.vec_env", "SubprocVecEnv")(makers, start_method="fork")
 
 
-def same_instance(makers: Makers) -> Any:
+def repeat_one_environment(makers: Makers) -> Any:
     """Return one and the same environment, several times."""
     environment = makers[0]()
     return DummyVecEnv([lambda: environment] * len(makers))
 
 
-def make_by_name(makers: Makers) -> Any:
+def make_environments_by_name(makers: Makers) -> Any:
     """Make environments by name, with an argument of theirs."""
     # nothing else: what else the library passes on is refused, as by most environments
     with gyms.register_temporarily(_NAME, lambda first=0: makers[first]()):
         return gyms.find_env_util().make_vec_env(_NAME, len(makers), env_kwargs={"first": 1})
 
 
-def around(name: str, **arguments: Any) -> Callable[[Any], Any]:
+def make_vector_wrapper(name: str, **arguments: Any) -> Callable[[Any], Any]:
     """Return a function that wraps environments side by side in a class of the library's."""
 
-    def wrap(environment: Any) -> Any:
+    def wrap_environments(environment: Any) -> Any:
         wrapper = find_in_library("common.vec_env", name)
-        check_arguments(wrapper, arguments)
+        raise_if_argument_unknown(wrapper, arguments)
         return wrapper(environment, **arguments)
 
-    return wrap
+    return wrap_environments
 
 
-def atari(environment: Any, **options: Any) -> Any:
+def make_atari_environment(environment: Any, **options: Any) -> Any:
     """Make a game of an environment with images, and return it in the wrappers for Atari."""
     wrappers = find_in_library("common.atari_wrappers", "AtariWrapper")
     if getattr(find_in_library("common", "atari_wrappers"), "cv2", True) is None:
         raise Unsupported(f"the Atari wrappers cannot be used: {explain_installation('cv2')}")
     options = {"screen_size": 36, **options}
-    check_arguments(wrappers, options)
+    raise_if_argument_unknown(wrappers, options)
     return wrappers(
         find_in_library("common.monitor", "Monitor")(user_code.Game(environment)), **options
     )
@@ -92,12 +92,12 @@ class Environments:
     evaluation_copies: int = 1
     make_env: Callable[..., Any] = gyms.convert_environment
 
-    def make_one(self, **options: Any) -> Any:
+    def make_one_environment(self, **options: Any) -> Any:
         """Make one environment, in the user's own wrapper if ``first`` says so."""
         spaces = {"actions": self.actions, "observations": self.observations}
         return self.own(gyms.convert_environment(self.make_env(**options, **spaces)))
 
-    def wrapped(self, training: bool = True, copies: int = 0) -> Any:
+    def make_wrapped_environment(self, training: bool = True, copies: int = 0) -> Any:
         """Return the environment that the agent gets, with fresh statistics of a normaliser.
 
         Args:
@@ -107,14 +107,16 @@ class Environments:
         bare = not (self.around or self.stack or self.normalize is not None)
         if max(self.copies, copies) == 1 and bare:
             # the library puts its own around it
-            return self.make_one(first=0)
-        environment = self.together([partial(self.make_one, first=k) for k in range(copies)])
+            return self.make_one_environment(first=0)
+        environment = self.together(
+            [partial(self.make_one_environment, first=k) for k in range(copies)]
+        )
         for wrap in self.around:
             environment = wrap(environment)
         if self.normalize is not None:
             options: dict[str, Any] = {"training": training, **self.normalize}
             options["norm_reward"] = training and options.get("norm_reward", True)
-            check_arguments(VecNormalize, options)
+            raise_if_argument_unknown(VecNormalize, options)
             environment = VecNormalize(environment, **options)
         if self.stack:
             environment = find_in_library("common.vec_env", "VecFrameStack")(
@@ -122,7 +124,7 @@ class Environments:
             )
         return environment
 
-    def restore(self, environment: Any, folder: str) -> Any:
+    def restore_environment(self, environment: Any, folder: str) -> Any:
         """Return the environment of a loaded agent, with the saved statistics."""
         if self.normalize is None:
             return environment

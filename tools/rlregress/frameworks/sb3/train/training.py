@@ -19,20 +19,20 @@ from rlregress.probing.heads import (
     fix_normal_draws,
     make_deviation_setter,
     make_parameter_setter,
-    prepare_heads,
+    prepare_heads_of_agent,
 )
 from rlregress.probing.hyperparameter_mapping import (
-    convert_exploration_steps,
-    drop_fixed,
-    refuse_hyperparameters,
+    convert_exploration_steps_to_fraction,
+    raise_if_unusable,
+    split_off_fixed_hyperparameters,
 )
 from rlregress.probing.interface import Passing, Policy, Trained, TrainingRequest
-from rlregress.probing.layers import last_linear_layer
+from rlregress.probing.layers import find_last_linear_layer
 
 ALGORITHMS = {"ppo": PPO, "sac": SAC, "td3": TD3, "dqn": DQN, "ddpg": DDPG}
 
 
-def _reset_no_memory(policy: Any, rows: int, for_values: bool = False) -> dict[str, Any]:
+def _return_no_memory(policy: Any, rows: int, for_values: bool = False) -> dict[str, Any]:
     return {}
 
 
@@ -51,16 +51,16 @@ class Library:
     title: str = "Stable-Baselines3"
     algorithms: Mapping[str, Any] = field(default_factory=lambda: ALGORITHMS)
     networks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    memory: Callable[..., dict[str, Any]] = _reset_no_memory
+    memory: Callable[..., dict[str, Any]] = _return_no_memory
 
     def make_agent(
         self, algorithm: str, environment: Any, policy: str = "", **arguments: Any
     ) -> Any:
         """Make an agent in its environments, on the CPU, that logs to nowhere."""
         kind = self.algorithms[algorithm]
-        policy = policy or compat.policy_name(kind, environment)
+        policy = policy or compat.name_policy_of_dense_layers(kind, environment)
         model = kind(policy, environment, device="cpu", **arguments)
-        compat.silence(model)
+        compat.silence_agent(model)
         return model
 
 
@@ -128,11 +128,11 @@ def _make_linear_schedule(initial: float):
     return lambda progress_remaining: max(progress_remaining, 0.0) * initial
 
 
-def convert_hyperparameters(
+def convert_hyperparameters_to_arguments(
     algorithm: str, hyperparameters: Mapping[str, Any], action_shape, library: Library = OWN
 ) -> dict[str, Any]:
     """Return the arguments of the algorithm's class; UserError for settings that it lacks."""
-    settings, reasons = drop_fixed(_FIXED, algorithm, hyperparameters)
+    settings, reasons = split_off_fixed_hyperparameters(_FIXED, algorithm, hyperparameters)
     policy: dict[str, Any] = {"net_arch": list(settings.pop("hidden_sizes"))}
     policy.update(library.networks.get(algorithm, {}))
     arguments: dict[str, Any] = {"policy_kwargs": policy}
@@ -168,9 +168,9 @@ def convert_hyperparameters(
     if unknown:
         reasons.append(f"it has no {', '.join(unknown)}")
     algorithm_class = library.algorithms[algorithm]
-    refuse_hyperparameters(f"{library.title}'s {algorithm_class.__name__}", reasons)
+    raise_if_unusable(f"{library.title}'s {algorithm_class.__name__}", reasons)
     arguments.update({names[key]: value for key, value in settings.items()})
-    return compat.convert_arguments(algorithm_class, **arguments)
+    return compat.convert_arguments_of_algorithm(algorithm_class, **arguments)
 
 
 #: diagnostic -> what the logger calls it, and its sign there
@@ -196,7 +196,7 @@ class _Watch(BaseCallback):
         self._continues = False
         self.diagnostics: dict[str, list[float]] = {name: [] for name in self._logged}
 
-    def goes_on(self, steps: int, diagnostics: dict[str, list[float]]) -> None:
+    def continue_from_record(self, steps: int, diagnostics: dict[str, list[float]]) -> None:
         """Take over the record of a training that was kept after so many steps."""
         self._continues, self.diagnostics = True, diagnostics
         self._passing = Passing(self._request.checkpoints, steps)
@@ -220,22 +220,22 @@ class _Watch(BaseCallback):
         self._note_diagnostics()
 
     def _on_step(self) -> bool:
-        if self._passing.has_passed(self.num_timesteps):
-            self._request.on_checkpoint(self.num_timesteps, make_policy(self.model))
+        if self._passing.has_passed_any(self.num_timesteps):
+            self._request.on_checkpoint(self.num_timesteps, make_policy_function(self.model))
         return True
 
 
-def make_policy(model) -> Policy:
+def make_policy_function(model) -> Policy:
     """Return the deterministic policy of an agent."""
     return lambda observations: model.predict(observations, deterministic=True)[0]
 
 
 def _make_value_function(model: Any, library: Library) -> Callable[[np.ndarray], np.ndarray]:
-    def value(observations: np.ndarray) -> np.ndarray:
+    def estimate_values(observations: np.ndarray) -> np.ndarray:
         with torch.no_grad():
-            tensor = compat.as_policy_tensor(model.policy, observations)
+            tensor = compat.convert_to_policy_tensor(model.policy, observations)
             if hasattr(model.policy, "value_net"):
-                compat.add_parts(model.policy)
+                compat.add_current_methods_to_policy(model.policy)
                 memory = library.memory(model.policy, len(tensor), for_values=True)
                 return model.policy.predict_values(tensor, **memory).numpy().reshape(-1)
             if not hasattr(model, "actor"):
@@ -254,7 +254,7 @@ def _make_value_function(model: Any, library: Library) -> Callable[[np.ndarray],
                 values = values.unbind(1)
             return torch.stack([critic_values.mean(1) for critic_values in values]).amin(0).numpy()
 
-    return value
+    return estimate_values
 
 
 def _find_action_value_networks(model: Any) -> list[Any]:
@@ -262,27 +262,27 @@ def _find_action_value_networks(model: Any) -> list[Any]:
     return list(model.policy.children())
 
 
-def find_heads(model: Any) -> Heads:
+def find_output_layers(model: Any) -> Heads:
     """Return the output layers of an agent."""
     policy = model.policy
     if hasattr(policy, "value_net"):
         deviation = make_parameter_setter(policy.log_std, torch.log)
         return Heads(policy.action_net, deviation, [policy.value_net])
     if not hasattr(model, "actor"):
-        layers = [last_linear_layer(network) for network in _find_action_value_networks(model)]
+        layers = [find_last_linear_layer(network) for network in _find_action_value_networks(model)]
         quantiles = layers[0].out_features // int(model.action_space.n)
         return Heads(layers[0], values=layers, repeated=quantiles)
     actor = model.actor
     critics = [*model.critic.q_networks, *model.critic_target.q_networks]
-    values = [last_linear_layer(critic) for critic in critics]
+    values = [find_last_linear_layer(critic) for critic in critics]
     if not hasattr(actor, "log_std"):
-        return Heads(last_linear_layer(actor.mu), values=values)
+        return Heads(find_last_linear_layer(actor.mu), values=values)
     return Heads(actor.mu, make_deviation_setter(actor.log_std, slice(None), torch.log), values)
 
 
-def _make_draw(model: Any, library: Library) -> Any:
-    def draw(observations: np.ndarray, numbers: np.ndarray) -> Any:
-        tensor = compat.as_policy_tensor(model.policy, observations)
+def _make_drawing_function(model: Any, library: Library) -> Any:
+    def draw_actions(observations: np.ndarray, numbers: np.ndarray) -> Any:
+        tensor = compat.convert_to_policy_tensor(model.policy, observations)
         with fix_normal_draws(numbers):
             if hasattr(model.policy, "value_net"):
                 memory = library.memory(model.policy, len(tensor))
@@ -292,21 +292,27 @@ def _make_draw(model: Any, library: Library) -> Any:
                 return model.actor.action_log_prob(tensor)
             return model.actor(tensor), None
 
-    return draw
+    return draw_actions
 
 
-def make_arguments(request: Any, action_shape: Any, library: Library = OWN) -> dict[str, Any]:
+def make_arguments_of_request(
+    request: Any, action_shape: Any, library: Library = OWN
+) -> dict[str, Any]:
     """Return keyword arguments of the algorithm's class for a training of so many steps."""
-    hyperparameters = convert_exploration_steps(request.hyperparameters, request.total_steps)
-    return convert_hyperparameters(request.algorithm, hyperparameters, action_shape, library)
+    hyperparameters = convert_exploration_steps_to_fraction(
+        request.hyperparameters, request.total_steps
+    )
+    return convert_hyperparameters_to_arguments(
+        request.algorithm, hyperparameters, action_shape, library
+    )
 
 
-def make_agent_for(request: TrainingRequest, library: Library = OWN) -> Any:
+def make_agent_of_request(request: TrainingRequest, library: Library = OWN) -> Any:
     """Return an agent in its environment, as a user makes it."""
     environment = gyms.convert_environment(request.make_env())
-    arguments = make_arguments(request, environment.action_space.shape, library)
+    arguments = make_arguments_of_request(request, environment.action_space.shape, library)
     model = library.make_agent(request.algorithm, environment, seed=request.seed, **arguments)
-    prepare_heads(request, lambda: find_heads(model))
+    prepare_heads_of_agent(request, lambda: find_output_layers(model))
     return model
 
 
@@ -314,20 +320,20 @@ def train(request: TrainingRequest, library: Library = OWN) -> Trained:
     """Train with ``learn``, exactly as a user of the framework calls it."""
     watch = _Watch(request)
     if request.kept is None:
-        model = make_agent_for(request, library)
+        model = make_agent_of_request(request, library)
         model.learn(request.total_steps, callback=watch)
     else:
         model, diagnostics = request.kept
         logged = dict(model.logger.name_to_value)
-        compat.silence(model)
+        compat.silence_agent(model)
         model.logger.name_to_value.update(logged)
-        watch.goes_on(model.num_timesteps, diagnostics)
+        watch.continue_from_record(model.num_timesteps, diagnostics)
         steps_left = request.total_steps - model.num_timesteps
         model.learn(steps_left, callback=watch, reset_num_timesteps=False)
-    return make_trained(model, watch.diagnostics, library)
+    return make_trained_agent(model, watch.diagnostics, library)
 
 
-def make_trained(
+def make_trained_agent(
     model: Any, diagnostics: Mapping[str, list[float]], library: Library = OWN
 ) -> Trained:
     """Return the agent of a training that has ended."""
@@ -338,10 +344,10 @@ def make_trained(
     if getattr(model, "log_ent_coef", None) is not None:
         parameters["log_ent_coef"] = model.log_ent_coef.detach().numpy().copy()
     return Trained(
-        make_policy(model),
+        make_policy_function(model),
         _make_value_function(model, library),
         parameters,
         model.num_timesteps,
         diagnostics,
-        _make_draw(model, library),
+        _make_drawing_function(model, library),
     )

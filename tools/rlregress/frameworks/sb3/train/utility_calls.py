@@ -18,7 +18,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv
 
 from rlregress.frameworks.sb3 import gyms, user_code
 from rlregress.frameworks.sb3.library import find_in_library
-from rlregress.frameworks.sb3.train.recorded_training import Session, act_alone, show
+from rlregress.frameworks.sb3.train.recorded_training import Session, act_alone, show_numbers
 from rlregress.probing.interface import Unsupported
 
 #: episodes that are counted, of 7 and 10 steps.
@@ -27,30 +27,37 @@ _EPISODES = 2
 
 def count_episodes(session: Session) -> None:
     """Show the counts of an environment's monitor, and its error without a reset."""
-    monitor = find_in_library("common.monitor", "Monitor")(session.environments.make_one(first=0))
+    monitor = find_in_library("common.monitor", "Monitor")(
+        session.environments.make_one_environment(first=0)
+    )
     for _ in range(_EPISODES):
-        gyms.reset(monitor)
+        gyms.reset_to_observation(monitor)
         is_over = False
         while not is_over:
-            _, _, is_over = gyms.step(monitor, monitor.action_space.low)
+            _, _, is_over = gyms.step_to_triple(monitor, monitor.action_space.low)
     counts = [monitor.get_total_steps(), monitor.get_episode_lengths()]
     counts += [monitor.get_episode_rewards(), len(monitor.get_episode_times())]
-    show([*counts, _error_of(lambda: gyms.step(monitor, monitor.action_space.low))])
+    show_numbers(
+        [
+            *counts,
+            _describe_error_of_call(lambda: gyms.step_to_triple(monitor, monitor.action_space.low)),
+        ]
+    )
 
 
-def load_vector(session: Session) -> None:
+def load_parameters_from_vector(session: Session) -> None:
     """Read the parameters as one vector, halve it and put it back; the policy acts with them."""
     if not hasattr(session.model.policy, "load_from_vector"):
         raise Unsupported("a policy takes no vector of parameters")
     session.model.policy.load_from_vector(0.5 * session.model.policy.parameters_to_vector())
-    observation = gyms.reset(session.environments.make_one(first=0))
-    show([session.model.predict(observation, deterministic=True)[0]])
+    observation = gyms.reset_to_observation(session.environments.make_one_environment(first=0))
+    show_numbers([session.model.predict(observation, deterministic=True)[0]])
 
 
 def show_falling_rate(session: Session) -> None:
     """Show a rate that falls from 1 to 0.1 in the first half of a training."""
     rate = find_in_library("common.utils", "get_linear_fn")(1.0, 0.1, 0.5)
-    show([float(rate(progress)) for progress in (1.0, 0.8, 0.5, 0.2)])
+    show_numbers([float(rate(progress)) for progress in (1.0, 0.8, 0.5, 0.2)])
 
 
 def draw_noise(session: Session) -> None:
@@ -59,62 +66,64 @@ def draw_noise(session: Session) -> None:
     noise = kind(np.zeros(2), 0.3 * np.ones(2), initial_noise=np.array([0.4, -0.2]))
     rows = [noise() for _ in range(3)]
     noise.reset()
-    show(rows + [noise() for _ in range(3)])
+    show_numbers(rows + [noise() for _ in range(3)])
 
 
 def save_actor(session: Session) -> None:
     """Save the actor by itself, load it, and let it act."""
-    path = session.path("actor.pkl")
+    path = session.get_path("actor.pkl")
     session.model.policy.actor.save(path)
     actor = type(session.model.policy.actor).load(path)
     observation, _ = session.model.policy.obs_to_tensor(
-        gyms.reset(session.environments.make_one(first=0))
+        gyms.reset_to_observation(session.environments.make_one_environment(first=0))
     )
-    show([actor(observation, deterministic=True).detach().numpy()])
+    show_numbers([actor(observation, deterministic=True).detach().numpy()])
 
 
 def reset_again(session: Session) -> None:
     """Reset environments side by side three times that are seeded once."""
-    environment = DummyVecEnv([lambda: session.environments.make_one(first=0)])
+    environment = DummyVecEnv([lambda: session.environments.make_one_environment(first=0)])
     environment.seed(3)
-    show([np.array(environment.reset()) for _ in range(3)])
+    show_numbers([np.array(environment.reset()) for _ in range(3)])
 
 
-def add_row(session: Session) -> None:
+def fill_rollout_row_by_row(session: Session) -> None:
     """Fill a rollout of two steps as a user does, with probabilities that are single numbers."""
     kind = find_in_library("common.buffers", "RolloutBuffer")
-    environment = session.environments.make_one(first=0)
+    environment = session.environments.make_one_environment(first=0)
     buffer = kind(2, environment.observation_space, environment.action_space, device="cpu")
-    observation = gyms.reset(environment)
+    observation = gyms.reset_to_observation(environment)
     action = environment.action_space.low
     for step in range(2):
         numbers = [torch.tensor(0.5 * (step + 1)), torch.tensor(-0.3 * (step + 1))]
         buffer.add(observation, action, np.ones(1), np.zeros(1), *numbers)
     buffer.compute_returns_and_advantage(torch.tensor([0.25]), np.zeros(1))
-    show([buffer.values, buffer.log_probs, buffer.advantages, buffer.returns])
+    show_numbers([buffer.values, buffer.log_probs, buffer.advantages, buffer.returns])
 
 
 def load_with_environment(session: Session) -> None:
     """Load an agent with an environment, and let it continue where it was, or start again."""
-    path = session.path("whole")
+    path = session.get_path("whole")
     session.model.save(path)
-    environment = DummyVecEnv([lambda: session.environments.make_one(first=0)])
+    environment = DummyVecEnv([lambda: session.environments.make_one_environment(first=0)])
     is_anew = []
     for anew in (True, False):
         loaded = type(session.model).load(path, env=environment, force_reset=anew)
         is_anew.append(float(loaded._last_obs is None))
-    show(is_anew)
+    show_numbers(is_anew)
 
 
 # -- callbacks and files ------------------------------------------------------------------------
 
 
-def checkpoint_callback(session: Session) -> Any:
+def make_checkpoint_callback(session: Session) -> Any:
     """Return a callback that saves the agent every few steps."""
-    return find_in_library("common.callbacks", "CheckpointCallback")(9, session.path("checkpoints"))
+    return find_in_library("common.callbacks", "CheckpointCallback")(
+        9, session.get_path("checkpoints")
+    )
 
 
-def listed_callback(session: Session) -> Any:
+def make_listed_callback(session: Session) -> Any:
     """Return callbacks in a list, one of them only every few steps."""
     periodic, make_list = (
         find_in_library("common.callbacks", n) for n in ("EveryNTimesteps", "CallbackList")
@@ -123,20 +132,20 @@ def listed_callback(session: Session) -> Any:
     return make_list([periodic(7, own[0]), own[1]])
 
 
-def improvement_callback(session: Session) -> Any:
+def make_improvement_callback(session: Session) -> Any:
     """Return evaluations that keep the best agent, and end a training that does not improve."""
     better, worse = (find_in_library("common.callbacks", f"StopTrainingOn{name}")
                      for name in ("RewardThreshold", "NoModelImprovement"))  # fmt: skip
-    environment = session.environments.wrapped(training=False)
+    environment = session.environments.make_wrapped_environment(training=False)
     return session.evaluation("EvalCallback")(
         environment, better(1e9), worse(2), n_eval_episodes=1, eval_freq=5, verbose=0,
-        log_path=session.path("log"), best_model_save_path=session.path("best"),
+        log_path=session.get_path("log"), best_model_save_path=session.get_path("best"),
     )  # fmt: skip
 
 
 def exchange_parameters(session: Session) -> None:
     """Load all parameters from a file, then those of the policy alone, and act with both."""
-    model, path = session.model, session.path("parameters")
+    model, path = session.model, session.get_path("parameters")
     model.save(path)
     halved = {name: 0.5 * value for name, value in model.get_parameters()["policy"].items()}
     for parameters in (path, {"policy": halved}):
@@ -146,69 +155,69 @@ def exchange_parameters(session: Session) -> None:
 
 def show_file(session: Session) -> None:
     """Show which parts of the agent a file holds, and whether each is in the state of training."""
-    model, path = session.model, session.path("parts")
+    model, path = session.model, session.get_path("parts")
     model.save(path)
     data, parameters, variables = find_in_library("common.save_util", "load_from_zip_file")(path)
     objects = ("policy", "actor", "critic", "replay_buffer", "rollout_buffer", "log_ent_coef")
-    show([sorted(parameters), sorted(variables or ()), [name in data for name in objects]])
+    show_numbers([sorted(parameters), sorted(variables or ()), [name in data for name in objects]])
     for mode in (True, False):
         getattr(model.policy, "set_training_mode", model.policy.train)(mode)
         parts = (model.policy, *model.policy.children())
-        show([int(part.training) for part in parts])
+        show_numbers([int(part.training) for part in parts])
 
 
 def load_listed_layers(session: Session) -> None:
     """Load an agent whose layers are given in a list, as before 1.8, and show its first rates."""
-    environment, path = session.environments.wrapped(), session.path("listed")
+    environment, path = session.environments.make_wrapped_environment(), session.get_path("listed")
     layers = {"net_arch": [{"pi": [8], "vf": [4]}]}
 
-    def reload() -> Any:
-        rate = user_code.linear(0.01)
+    def reload_agent() -> Any:
+        rate = user_code.make_falling_rate(0.01)
         model = type(session.model)("MlpPolicy", environment, rate, 16, policy_kwargs=layers)
-        show(user_code.rates(model))
+        show_numbers(user_code.list_learning_rates(model))
         model.save(path)
         act_alone(type(model).load(path, device="cpu"), session.environments)
 
-    show([_error_of(reload)])
+    show_numbers([_describe_error_of_call(reload_agent)])
 
 
 def look_into_environments(session: Session) -> None:
     """Read attributes, methods and wrappers of environments side by side, and reset them."""
-    environment = session.environments.wrapped()
+    environment = session.environments.make_wrapped_environment()
     if not hasattr(environment, "has_attr"):
         raise Unsupported("environments side by side have no has_attr")
     environment.set_attr("mark", 3)
     environment.set_attr("mark", 4, indices=[1])
     marks = [environment.get_attr("mark"), environment.get_attr("mark", 1)]
     marks += [environment.has_attr("mark"), environment.has_attr("nothing")]
-    notes = environment.env_method("extra_info", np.ones(3), indices=[1, 0])
+    notes = environment.env_method("make_extra_info", np.ones(3), indices=[1, 0])
     # of the wrapper below the outermost one
     notes.append(list(environment.info_keywords))
     kinds = (user_code.Successes, user_code.MatrixActions)
-    show([*marks, notes, [environment.env_is_wrapped(kind, indices=0) for kind in kinds]])
+    show_numbers([*marks, notes, [environment.env_is_wrapped(kind, indices=0) for kind in kinds]])
     for options in ({"level": 1}, [{"level": 2}, {}]):
         environment.seed(3)
         environment.set_options(options)
-        show([environment.reset(), environment.reset()])
-        show([environment.get_original_obs(), environment.old_reward, environment.returns])
-    show([str(environment.metadata), str(environment.render_mode)])
-    show([environment.unnormalize_reward(np.array([0.25, 7.0]))])
+        show_numbers([environment.reset(), environment.reset()])
+        show_numbers([environment.get_original_obs(), environment.old_reward, environment.returns])
+    show_numbers([str(environment.metadata), str(environment.render_mode)])
+    show_numbers([environment.unnormalize_reward(np.array([0.25, 7.0]))])
     actions = np.full((environment.num_envs, *environment.action_space.shape), np.nan)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for wrong in (actions, np.inf * np.ones_like(actions), actions):
             environment.step_async(wrong)
-    show([str(warning.category.__name__) for warning in caught])
+    show_numbers([str(warning.category.__name__) for warning in caught])
     environment.close()
 
 
 def show_errors(session: Session) -> None:
     """Show the library's errors for wrong environments, names, policies, files and observations."""
-    model, path = session.model, session.path("refused")
-    kind, environments = type(model), session.environments.wrapped(copies=3)
-    other_spaces = user_code.UnboundedActions(session.environments.make_one(first=0))
+    model, path = session.model, session.get_path("refused")
+    kind, environments = type(model), session.environments.make_wrapped_environment(copies=3)
+    other_spaces = user_code.UnboundedActions(session.environments.make_one_environment(first=0))
     model.save(path)
-    show([_error_of(call) for call in (
+    show_numbers([_describe_error_of_call(call) for call in (
         lambda: model.set_env(environments), lambda: model.set_parameters({"none": {}}),
         lambda: model.set_parameters({}), lambda: kind.load(path, policy_kwargs={"net_arch": [3]}),
         lambda: kind.load(path, env=other_spaces),
@@ -219,7 +228,7 @@ def show_errors(session: Session) -> None:
     )])  # fmt: skip
 
 
-def _error_of(call: Any) -> str:
+def _describe_error_of_call(call: Any) -> str:
     try:
         call()
     except Exception as error:
@@ -230,7 +239,7 @@ def _error_of(call: Any) -> str:
 def learn_by_default(session: Session) -> None:
     """Train an agent of an environment that has a name, with the library's own logger."""
     name, folder = "RlregressAlone-v0", {"SB3_LOGDIR": session.folder}
-    make = partial(session.environments.make_one, first=0)
+    make = partial(session.environments.make_one_environment, first=0)
     # it takes no arguments, as most environments
     with gyms.register_temporarily(name, lambda: make()), mock.patch.dict(os.environ, folder):
         model = type(session.model)("MlpPolicy", name, n_steps=16, batch_size=8, device="cpu")
@@ -245,5 +254,5 @@ def load_from_memory(session: Session) -> None:
     memory = io.BytesIO()
     session.model.save(memory, exclude=["seed", "gamma"])
     loaded = type(session.model).load(memory, device="cpu", custom_objects={"gamma": 0.25})
-    show([loaded.gamma, loaded.num_timesteps])
+    show_numbers([loaded.gamma, loaded.num_timesteps])
     act_alone(loaded, session.environments)

@@ -10,10 +10,10 @@ import torch
 from skrl.resources.preprocessors.torch import RunningStandardScaler
 
 from rlregress.frameworks.skrl.agents import Layers, Training
-from rlregress.frameworks.skrl.observe.helpers.ppo_trainings import train
+from rlregress.frameworks.skrl.observe.helpers.ppo_trainings import train_and_record
 from rlregress.probing.driven import fill_parameters
 from rlregress.probing.interface import Inputs, Probe
-from rlregress.probing.layers import last_linear_layer
+from rlregress.probing.layers import find_last_linear_layer
 from rlregress.probing.scripted import Scripted
 
 #: values are scaled, with statistics of so many rows that a rollout does not move them
@@ -24,22 +24,24 @@ _SCALED = {
 }
 
 
-def _set_value(training: Training, slope: float, number: float = 0.0) -> None:
+def _make_value_linear(training: Training, slope: float, number: float = 0.0) -> None:
     """Let the value be linear in the observation, in the units of rewards."""
-    layer = last_linear_layer(training.models["value"])
+    layer = find_last_linear_layer(training.models["value"])
     fill_parameters([layer.weight], slope / _DEVIATION)
     fill_parameters([layer.bias], (number - _MEAN) / _DEVIATION)
 
 
-def _identity(training: Training) -> None:
+def _set_value_to_observation(training: Training) -> None:
     """Let the value of an observation be its number."""
     scaler = training.agent.checkpoint_modules["value_preprocessor"]
     scaler.running_mean[:], scaler.running_variance[:] = _MEAN, _DEVIATION**2
     scaler.current_count.fill_(_ROWS)
-    _set_value(training, 1.0)
+    _make_value_linear(training, 1.0)
 
 
-def _segment(inputs: Inputs, prepare: Any = _identity, **settings: Any) -> list[torch.Tensor]:
+def _run_segment(
+    inputs: Inputs, prepare: Any = _set_value_to_observation, **settings: Any
+) -> list[torch.Tensor]:
     """Return advantages and value targets of a rollout, [T] each: values stored, and added to
     these.
 
@@ -64,7 +66,7 @@ def _segment(inputs: Inputs, prepare: Any = _identity, **settings: Any) -> list[
         # the advantages that are stored have been normalised
         advantages[:] = [returns - values, returns]
 
-    train(
+    train_and_record(
         steps,
         environment,
         rollouts=steps,
@@ -80,35 +82,35 @@ def _segment(inputs: Inputs, prepare: Any = _identity, **settings: Any) -> list[
     return advantages
 
 
-def _advantages(inputs: Inputs, **settings: Any) -> np.ndarray:
-    return _segment(inputs, **settings)[0].numpy()
+def _measure_advantages(inputs: Inputs, **settings: Any) -> np.ndarray:
+    return _run_segment(inputs, **settings)[0].numpy()
 
 
-def _stored_values(inputs: Inputs) -> np.ndarray:
-    def prepare(training: Training) -> None:
-        _identity(training)
+def _measure_stored_values(inputs: Inputs) -> np.ndarray:
+    def prepare_agent(training: Training) -> None:
+        _set_value_to_observation(training)
         value = training.models["value"]
         # an update puts its models in the mode of training first
         mode = value.train
 
-        def later(enabled: bool = True) -> Any:
+        def return_late_values(enabled: bool = True) -> Any:
             if enabled:
-                _set_value(training, 0.0, inputs["next_value"])
+                _make_value_linear(training, 0.0, inputs["next_value"])
             return mode(enabled)
 
-        value.train = later
+        value.train = return_late_values
 
     step = {"values": [0.0, inputs["value"]], "next_values": [inputs["value"]] * 2}
     script = {"rewards": [0.0, inputs["reward"]], "terminated": [0.0, 1.0]}
-    return _segment({**inputs, **step, **script}, prepare)[0].numpy()[-1:]
+    return _run_segment({**inputs, **step, **script}, prepare_agent)[0].numpy()[-1:]
 
 
 PROBES: Mapping[str, Probe] = {
-    "gae.truncation": _advantages,
-    "gae.truncation.asked": lambda i: _advantages(i, time_limit_bootstrap=True),
-    "gae.value_target": lambda i: _segment(i)[1].numpy(),
-    "gae.lambda_zero": lambda i: np.array([0.0, *_advantages(i)]),
-    "gae.stored_values": _stored_values,
+    "gae.truncation": _measure_advantages,
+    "gae.truncation.asked": lambda i: _measure_advantages(i, time_limit_bootstrap=True),
+    "gae.value_target": lambda i: _run_segment(i)[1].numpy(),
+    "gae.lambda_zero": lambda i: np.array([0.0, *_measure_advantages(i)]),
+    "gae.stored_values": _measure_stored_values,
 }
 _ONE_ESTIMATOR = "advantages are estimated by one function, without such a switch"
 ABSENT: Mapping[str, str] = {"gae.reset_env": _ONE_ESTIMATOR, "gae.kernel": _ONE_ESTIMATOR}

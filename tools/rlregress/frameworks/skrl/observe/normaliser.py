@@ -11,55 +11,60 @@ import torch
 from skrl.resources.preprocessors.torch import RunningStandardScaler
 
 from rlregress.frameworks.skrl import compat
-from rlregress.frameworks.skrl.agents import NEVER, Layers, Training, watch_model
-from rlregress.frameworks.skrl.observe.helpers.ppo_trainings import train
+from rlregress.frameworks.skrl.agents import NEVER, Layers, Training, call_after_model
+from rlregress.frameworks.skrl.observe.helpers.ppo_trainings import train_and_record
 from rlregress.measurements import normalisation
-from rlregress.measurements.normalisation import Script, Walked, count_steps, showing
+from rlregress.measurements.normalisation import (
+    Script,
+    Walked,
+    count_steps_of_script,
+    make_script_of_observations,
+)
 from rlregress.probing.driven import fill_parameters
 from rlregress.probing.interface import Inputs, Probe
-from rlregress.probing.layers import make_constant
-from rlregress.probing.scripted import Scripted, end_after, make_counting_environment
+from rlregress.probing.layers import make_output_constant
+from rlregress.probing.scripted import Scripted, make_counting_environment, make_script_of_end_after
 
 
-def _rows(numbers: Any) -> torch.Tensor:
+def _convert_to_rows(numbers: Any) -> torch.Tensor:
     return torch.as_tensor(np.asarray(numbers, dtype=np.float32)).reshape(-1, 1)
 
 
-def _scaler(mean: float = 0.0, deviation: float = 1.0, **options: Any) -> Any:
+def _make_scaler(mean: float = 0.0, deviation: float = 1.0, **options: Any) -> Any:
     scaler = RunningStandardScaler(1, device="cpu", **options)
     scaler.running_mean[:], scaler.running_variance[:] = mean, deviation**2
     return scaler
 
 
-def _statistics(inputs: Inputs) -> np.ndarray:
-    scaler = _scaler()
+def _measure_scaler_statistics(inputs: Inputs) -> np.ndarray:
+    scaler = _make_scaler()
     statistics = []
     for name in ("first", "second"):
-        scaler(_rows(inputs[name]), train=True)
-        statistics.append(float(scaler(_rows(inputs["number"]))))
+        scaler(_convert_to_rows(inputs[name]), train=True)
+        statistics.append(float(scaler(_convert_to_rows(inputs["number"]))))
     return np.array(statistics)
 
 
-def _one_row(inputs: Inputs) -> np.ndarray:
-    scaler = _scaler()
-    scaler(_rows(inputs["number"]), train=True)
-    return np.array([float(np.isfinite(float(scaler(_rows(0.0)))))])
+def _measure_one_row(inputs: Inputs) -> np.ndarray:
+    scaler = _make_scaler()
+    scaler(_convert_to_rows(inputs["number"]), train=True)
+    return np.array([float(np.isfinite(float(scaler(_convert_to_rows(0.0)))))])
 
 
-def _clip(inputs: Inputs) -> np.ndarray:
-    scaler = _scaler()
-    scaler(_rows(inputs["observations"][:-2]), train=True)
-    return scaler(_rows(inputs["observations"][-2:])).flatten().double().numpy()
+def _measure_clip(inputs: Inputs) -> np.ndarray:
+    scaler = _make_scaler()
+    scaler(_convert_to_rows(inputs["observations"][:-2]), train=True)
+    return scaler(_convert_to_rows(inputs["observations"][-2:])).flatten().double().numpy()
 
 
-def _inverse(inputs: Inputs) -> np.ndarray:
-    scaler = _scaler(deviation=float(inputs["deviation"]))
-    return scaler(_rows(inputs["numbers"]), inverse=True).flatten().double().numpy()
+def _measure_inverse_scaling(inputs: Inputs) -> np.ndarray:
+    scaler = _make_scaler(deviation=float(inputs["deviation"]))
+    return scaler(_convert_to_rows(inputs["numbers"]), inverse=True).flatten().double().numpy()
 
 
-def _epsilon_with_fixed_statistics(inputs: Inputs) -> np.ndarray:
-    scaler = _scaler(deviation=float(inputs["deviation"]), clip_threshold=float("inf"))
-    return np.log10([float(scaler(_rows(inputs["distance"])))])
+def _measure_epsilon_with_fixed_statistics(inputs: Inputs) -> np.ndarray:
+    scaler = _make_scaler(deviation=float(inputs["deviation"]), clip_threshold=float("inf"))
+    return np.log10([float(scaler(_convert_to_rows(inputs["distance"])))])
 
 
 def _make_preprocessor_settings(name: str) -> dict[str, Any]:
@@ -67,7 +72,7 @@ def _make_preprocessor_settings(name: str) -> dict[str, Any]:
     return {f"{name}_preprocessor": RunningStandardScaler, f"{name}_preprocessor_kwargs": options}
 
 
-def _targets(inputs: Inputs) -> np.ndarray:
+def _measure_targets(inputs: Inputs) -> np.ndarray:
     rewards, targets = inputs["rewards"], []  # type: Any, list[np.ndarray]
 
     def copy_targets(tensors: Any) -> None:
@@ -75,12 +80,12 @@ def _targets(inputs: Inputs) -> np.ndarray:
             tensors[name][:, 0, 0].double().numpy().copy() for name in ("values", "returns")
         )
 
-    train(
+    train_and_record(
         len(rewards),
         Scripted(rewards=rewards, terminated=1.0),
         rollouts=len(rewards),
         change=copy_targets,
-        prepare=lambda training: make_constant(training.models["value"], inputs["value"]),
+        prepare=lambda training: make_output_constant(training.models["value"], inputs["value"]),
         learning_rate=0.0,
         **_make_preprocessor_settings("value"),
     )
@@ -88,9 +93,9 @@ def _targets(inputs: Inputs) -> np.ndarray:
     return np.array([values[0], *returns])
 
 
-def _ratio(inputs: Inputs) -> np.ndarray:
+def _measure_ratio(inputs: Inputs) -> np.ndarray:
     steps = int(inputs["steps"])
-    training = train(
+    training = train_and_record(
         2 * steps,
         make_counting_environment(2 * steps),
         rollouts=steps,
@@ -102,60 +107,68 @@ def _ratio(inputs: Inputs) -> np.ndarray:
     return training.list_first_policy_changes(2)
 
 
-def _off_policy(steps: int, *environment: Scripted) -> Training:
+def _make_sac_training_with_steps(steps: int, *environment: Scripted) -> Training:
     """Return a training of SAC that has stored so many steps, and may update."""
     settings = {"batch_size": steps, **_make_preprocessor_settings("observation")}
     training = Training("sac", *environment, learning_rate=0.0, learning_starts=NEVER, **settings)
-    training.run(steps)
+    training.run_steps(steps)
     return training
 
 
 def _count_updates(inputs: Inputs) -> np.ndarray:
     size = int(inputs["batch_size"])
-    training = _off_policy(size)
+    training = _make_sac_training_with_steps(size)
     scaler = training.agent.checkpoint_modules.get("observation_preprocessor")
     scaler = scaler or training.agent.checkpoint_modules["state_preprocessor"]
     before = float(scaler.current_count)
-    training.update()
+    training.update_once()
     return np.array([(float(scaler.current_count) - before) / size])
 
 
-def _terminal_observation(inputs: Inputs) -> np.ndarray:
+def _measure_terminal_observation(inputs: Inputs) -> np.ndarray:
     x = inputs["observations"]
     steps = len(x) - 1
-    training = _off_policy(steps, Scripted(**showing(x, terminated=end_after(steps))))
-    return training.stored("next_observations")[steps - 1, 0].double().numpy()
+    training = _make_sac_training_with_steps(
+        steps,
+        Scripted(**make_script_of_observations(x, terminated=make_script_of_end_after(steps))),
+    )
+    return training.get_stored_values("next_observations")[steps - 1, 0].double().numpy()
 
 
-def _walk_default(kind: str, scripts: Sequence[Script]) -> Walked:
+def _walk_through_default(kind: str, scripts: Sequence[Script]) -> Walked:
     """Return the policy's inputs, and the stored rewards, by default."""
     numbers: list[np.ndarray] = []
     (script,) = scripts
-    rows = count_steps(script)
+    rows = count_steps_of_script(script)
     never: dict[str, Any] = {"rollouts": NEVER} if kind == "ppo" else {"learning_starts": NEVER}
     training = Training(kind, Scripted(**script), rows=rows + 1, **never)
     policy = training.models["policy"]
-    watch_model(
+    call_after_model(
         policy, lambda acted, _: numbers.append(compat.read_observations(acted)[0].double().numpy())
     )
     # one step more, so that the last observation is acted on
-    training.run(rows + 1)
-    return Walked(np.array(numbers), training.stored("rewards")[:rows, 0].double().numpy())
+    training.run_steps(rows + 1)
+    return Walked(
+        np.array(numbers), training.get_stored_values("rewards")[:rows, 0].double().numpy()
+    )
 
 
 PROBES: Mapping[str, Probe] = {
-    "normaliser.statistics": _statistics,
-    "normaliser.one_row": _one_row,
-    "normaliser.inverse": _inverse,
-    "normaliser.ppo.targets": _targets,
-    "normaliser.ppo.ratio": _ratio,
+    "normaliser.statistics": _measure_scaler_statistics,
+    "normaliser.one_row": _measure_one_row,
+    "normaliser.inverse": _measure_inverse_scaling,
+    "normaliser.ppo.targets": _measure_targets,
+    "normaliser.ppo.ratio": _measure_ratio,
     "normaliser.sac.rows": _count_updates,
-    "normalisation.observation.clip": _clip,
-    "normalisation.fixed.epsilon": _epsilon_with_fixed_statistics,
-    "normalisation.terminal_observation": _terminal_observation,
-    "normalisation.default": partial(normalisation.default, partial(_walk_default, "ppo")),
+    "normalisation.observation.clip": _measure_clip,
+    "normalisation.fixed.epsilon": _measure_epsilon_with_fixed_statistics,
+    "normalisation.terminal_observation": _measure_terminal_observation,
+    "normalisation.default": partial(
+        normalisation.measure_default_normalisation, partial(_walk_through_default, "ppo")
+    ),
     "normalisation.default.off_policy": partial(
-        normalisation.default_off_policy, partial(_walk_default, "sac")
+        normalisation.measure_default_off_policy_normalisation,
+        partial(_walk_through_default, "sac"),
     ),
 }
 _BY_BATCHES = "moves statistics with the batches of updates (normaliser.statistics)"

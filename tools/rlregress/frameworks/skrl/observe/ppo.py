@@ -10,34 +10,39 @@ import torch
 
 from rlregress.frameworks.skrl.agents import Training
 from rlregress.frameworks.skrl.observe.drivers import instantiated
-from rlregress.frameworks.skrl.observe.helpers.ppo_trainings import feed, train
+from rlregress.frameworks.skrl.observe.helpers.ppo_trainings import (
+    make_change_of_tensors,
+    train_and_record,
+)
 from rlregress.measurements import ppo
 from rlregress.probing import watched_updates
 from rlregress.probing.driven import fill_parameters
 from rlregress.probing.interface import Inputs, Probe
 from rlregress.probing.layers import (
-    linear_layers,
-    log_epsilon,
-    make_constant,
+    list_linear_layers,
+    make_output_constant,
     measure_ppo_initialisation,
+    read_log_epsilon,
 )
 from rlregress.probing.scripted import Scripted
 
 
-def _update(settings: ppo.Settings) -> ppo.Effects:
+def _run_update(settings: ppo.Settings) -> ppo.Effects:
     """See ``measurements.ppo.Update``."""
 
-    def prepare(training: Training) -> None:
-        make_constant(training.models["value"], settings.value)
+    def prepare_agent(training: Training) -> None:
+        make_output_constant(training.models["value"], settings.value)
         fill_parameters([training.models["policy"].log_std], settings.log_deviation)
 
-    training = train(
+    training = train_and_record(
         settings.count,
         rollouts=settings.count,
-        change=feed(settings.advantages, settings.returns, settings.old_values, settings.ratios),
-        prepare=prepare,
+        change=make_change_of_tensors(
+            settings.advantages, settings.returns, settings.old_values, settings.ratios
+        ),
+        prepare=prepare_agent,
         learning_rate=0.0,
-        **settings.named(
+        **settings.map_to_framework_names(
             clip_range="ratio_clip",
             value_clip="value_clip",
             value_coefficient="value_loss_scale",
@@ -53,13 +58,13 @@ def _update(settings: ppo.Settings) -> ppo.Effects:
     )
 
 
-def _estimated(inputs: Inputs, parts: int) -> np.ndarray:
+def _measure_loss_of_estimated_advantages(inputs: Inputs, parts: int) -> np.ndarray:
     """Return the policy loss where the advantages that are estimated are those of the inputs.
 
     V is 0 and nothing follows a step, so that rewards are advantages.
     """
     rewards = inputs["advantages"]
-    training = train(
+    training = train_and_record(
         len(rewards),
         Scripted(rewards=rewards, terminated=1.0),
         rollouts=len(rewards),
@@ -73,34 +78,42 @@ def _estimated(inputs: Inputs, parts: int) -> np.ndarray:
     return np.array([np.mean(training.losses)])
 
 
-def _normalisation(inputs: Inputs) -> np.ndarray:
-    return _estimated(inputs, len(inputs["advantages"]) // int(inputs["minibatch_size"]))
+def _measure_normalisation(inputs: Inputs) -> np.ndarray:
+    return _measure_loss_of_estimated_advantages(
+        inputs, len(inputs["advantages"]) // int(inputs["minibatch_size"])
+    )
 
 
-def _normalisation_of_one(inputs: Inputs) -> np.ndarray:
-    advantage = float(_estimated({"advantages": [inputs["advantage"]], "ratio": 1.0}, 1)[0])
+def _measure_normalisation_of_one(inputs: Inputs) -> np.ndarray:
+    advantage = float(
+        _measure_loss_of_estimated_advantages(
+            {"advantages": [inputs["advantage"]], "ratio": 1.0}, 1
+        )[0]
+    )
     return np.array([1.0, advantage] if np.isfinite(advantage) else [0.0, 0.0])
 
 
-def _adam_epsilon(inputs: Inputs) -> np.ndarray:
+def _measure_adam_epsilon(inputs: Inputs) -> np.ndarray:
     training = Training("ppo")
     parameters = [
         parameter for model in training.models.values() for parameter in model.parameters()
     ]
-    return np.array([log_epsilon(training.optimizers["policy"], parameters)])
+    return np.array([read_log_epsilon(training.optimizers["policy"], parameters)])
 
 
-def _initialisation(inputs: Inputs) -> np.ndarray:
+def _measure_initialisation(inputs: Inputs) -> np.ndarray:
     sizes = [int(inputs["hidden"])] * 2
     dimensions = int(inputs["observation_dimensions"]), int(inputs["action_dimensions"])
     training = instantiated.Settings(sizes, "elu", *dimensions)
-    layers = linear_layers(training.policy(stochastic=True)) + linear_layers(training.values(False))
+    layers = list_linear_layers(training.make_policy(stochastic=True)) + list_linear_layers(
+        training.make_value_model(False)
+    )
     return np.array(measure_ppo_initialisation(layers))
 
 
 def _log_std(inputs: Inputs) -> np.ndarray:
-    policy = instantiated.Settings([16], "elu", 1, 1).policy(stochastic=True)
-    for layer in linear_layers(policy):
+    policy = instantiated.Settings([16], "elu", 1, 1).make_policy(stochastic=True)
+    for layer in list_linear_layers(policy):
         fill_parameters([layer.bias], 0.0)
     logs = []
     for number in (0.0, float(inputs["observation"])):
@@ -109,61 +122,61 @@ def _log_std(inputs: Inputs) -> np.ndarray:
     return np.array([logs[0], abs(logs[1] - logs[0]) > 1e-6])
 
 
-def _acting(inputs: Inputs, mean: float, deviation: float = -20.0) -> Training:
+def _make_training_with_policy(inputs: Inputs, mean: float, deviation: float = -20.0) -> Training:
     training = Training("ppo", Scripted(inputs["low"], inputs["high"]), rollouts=100)
-    make_constant(training.models["policy"], mean)
+    make_output_constant(training.models["policy"], mean)
     fill_parameters([training.models["policy"].log_std], deviation)
     return training
 
 
-def _action_bounding(inputs: Inputs) -> np.ndarray:
+def _measure_action_bounding(inputs: Inputs) -> np.ndarray:
     executed, stored = [], []
     for mean in inputs["samples"]:
-        training = _acting(inputs, mean)
-        training.run(1)
+        training = _make_training_with_policy(inputs, mean)
+        training.run_steps(1)
         executed.append(training.environments[0].received[-1].item())
-        stored.append(float(training.stored("actions")[0]))
+        stored.append(float(training.get_stored_values("actions")[0]))
     return np.array(executed + stored)
 
 
-def _distribution(inputs: Inputs) -> np.ndarray:
+def _measure_distribution(inputs: Inputs) -> np.ndarray:
     executed = []
     for mean in inputs["means"]:
-        training = _acting(inputs, mean, float(np.log(inputs["scale"])))
-        training.trainer(1).eval()
+        training = _make_training_with_policy(inputs, mean, float(np.log(inputs["scale"])))
+        training.make_trainer(1).eval()
         executed.append(training.environments[0].received[-1].item())
     return np.array(executed)
 
 
-def _out_of_bounds(inputs: Inputs) -> np.ndarray:
-    training = _acting(inputs, inputs["mean"])
-    training.run(1)
+def _measure_out_of_bounds(inputs: Inputs) -> np.ndarray:
+    training = _make_training_with_policy(inputs, inputs["mean"])
+    training.run_steps(1)
     return training.environments[0].received[-1]
 
 
-def _stored_log_prob(inputs: Inputs) -> np.ndarray:
+def _measure_stored_log_prob(inputs: Inputs) -> np.ndarray:
     count = int(inputs["count"])
-    training = train(
+    training = train_and_record(
         count,
         rollouts=count,
         learning_rate=0.0,
-        prepare=lambda trained: make_constant(trained.models["policy"], inputs["mean"]),
+        prepare=lambda trained: make_output_constant(trained.models["policy"], inputs["mean"]),
     )
     return np.array([np.mean(np.abs(np.concatenate(training.log_ratios)) > 0.01)])
 
 
 PROBES: Mapping[str, Probe] = {
-    **{id: partial(measure, _update) for id, measure in ppo.MEASUREMENTS.items()},
-    "ppo.advantage_normalisation": _normalisation,
-    "ppo.advantage_normalisation.epsilon": lambda i: _estimated(i, 1),
-    "ppo.advantage_normalisation.single": _normalisation_of_one,
-    "ppo.adam.epsilon": _adam_epsilon,
-    "ppo.initialisation": _initialisation,
+    **{id: partial(measure, _run_update) for id, measure in ppo.MEASUREMENTS.items()},
+    "ppo.advantage_normalisation": _measure_normalisation,
+    "ppo.advantage_normalisation.epsilon": lambda i: _measure_loss_of_estimated_advantages(i, 1),
+    "ppo.advantage_normalisation.single": _measure_normalisation_of_one,
+    "ppo.adam.epsilon": _measure_adam_epsilon,
+    "ppo.initialisation": _measure_initialisation,
     "ppo.log_std": _log_std,
-    "ppo.action.bounding": _action_bounding,
-    "ppo.action.distribution": _distribution,
-    "policy.out_of_bounds": _out_of_bounds,
-    "policy.stored_log_prob": _stored_log_prob,
+    "ppo.action.bounding": _measure_action_bounding,
+    "ppo.action.distribution": _measure_distribution,
+    "policy.out_of_bounds": _measure_out_of_bounds,
+    "policy.stored_log_prob": _measure_stored_log_prob,
 }
 _WRITTEN_BY_USERS = "has no networks: users write models"
 ABSENT: Mapping[str, str] = {

@@ -11,27 +11,33 @@ from skrl.resources.schedulers.torch import KLAdaptiveLR
 from torch.optim.lr_scheduler import LinearLR
 
 from rlregress.frameworks.skrl.agents import Training
-from rlregress.frameworks.skrl.observe.helpers.ppo_trainings import AgentTraining, feed, train
+from rlregress.frameworks.skrl.observe.helpers.ppo_trainings import (
+    AgentTraining,
+    make_change_of_tensors,
+    train_and_record,
+)
 from rlregress.measurements import ppo_loop as loop
-from rlregress.measurements.ppo_loop import diverging
+from rlregress.measurements.ppo_loop import make_diverging_ratios
 from rlregress.probing.driven import fill_parameters
 from rlregress.probing.interface import Inputs, Probe, Unsupported
 from rlregress.probing.parallel_updates import count_processes_and_passes
-from rlregress.probing.scripted import end_after, make_counting_environment
+from rlregress.probing.scripted import make_counting_environment, make_script_of_end_after
 
 
-def _train(settings: loop.Settings) -> AgentTraining:
+def _train_with_settings(settings: loop.Settings) -> AgentTraining:
     """See ``measurements.ppo_loop.Train``."""
     environments = [
-        make_counting_environment(settings.total, **settings.script())
+        make_counting_environment(settings.total, **settings.make_environment_script())
         for _ in range(settings.environments)
     ]
-    options: dict[str, Any] = settings.named(clip_range="ratio_clip", target="kl_threshold")
+    options: dict[str, Any] = settings.map_to_framework_names(
+        clip_range="ratio_clip", target="kl_threshold"
+    )
     if settings.monte_carlo:
         options.update(discount_factor=1.0, gae_lambda=1.0)
     if settings.advantage is not None:
         options["value_loss_scale"] = 0.0
-    if settings.falls("learning_rate"):
+    if settings.must_fall("learning_rate"):
         # it is stepped after each epoch
         ends = {"start_factor": 1.0, "end_factor": 0.0}
         rollouts = settings.total // settings.steps
@@ -39,26 +45,28 @@ def _train(settings: loop.Settings) -> AgentTraining:
         options["learning_rate_scheduler_kwargs"] = {**ends, "total_iters": rollouts}
     changed = settings.ratio != 1.0 or settings.advantage is not None
 
-    def prepare(training: Training) -> None:
+    def prepare_agent(training: Training) -> None:
         if settings.monte_carlo:
             fill_parameters(training.models["value"].parameters(), 0.0)
 
-    training = train(
+    training = train_and_record(
         settings.total,
         *environments,
         rollouts=settings.steps,
         mini_batches=settings.minibatches,
         learning_epochs=settings.epochs,
         learning_rate=settings.learning_rate,
-        prepare=prepare,
-        change=feed(settings.advantage or 0.0, ratios=settings.ratio) if changed else None,
+        prepare=prepare_agent,
+        change=make_change_of_tensors(settings.advantage or 0.0, ratios=settings.ratio)
+        if changed
+        else None,
         **options,
     )
     training.environments = environments
     return training
 
 
-def _adaptive(divergences: list[float]) -> Any:
+def _make_recording_scheduler(divergences: list[float]) -> Any:
     """Make skrl's schedule by divergence, which keeps the divergences that it gets."""
     try:
         KLAdaptiveLR(Training("ppo").optimizers["policy"])
@@ -76,42 +84,46 @@ def _adaptive(divergences: list[float]) -> Any:
     return Recorded
 
 
-def _kl_estimator(inputs: Inputs) -> np.ndarray:
+def _measure_kl_estimator(inputs: Inputs) -> np.ndarray:
     divergences: list[float] = []
     count = len(inputs["ratios"])
-    train(
+    train_and_record(
         count,
         rollouts=count,
-        change=feed(ratios=inputs["ratios"]),
-        learning_rate_scheduler=_adaptive(divergences),
+        change=make_change_of_tensors(ratios=inputs["ratios"]),
+        learning_rate_scheduler=_make_recording_scheduler(divergences),
         learning_rate=1e-12,
     )
     return np.array(divergences)
 
 
-def _learning_rate_adaptive(inputs: Inputs) -> np.ndarray:
+def _measure_learning_rate_adaptive(inputs: Inputs) -> np.ndarray:
     start, divergences_left = float(inputs["learning_rate"]), list(inputs["divergences"])
 
-    def change(tensors: Any) -> None:
+    def change_tensors(tensors: Any) -> None:
         # one update more shows what the last divergence did; its own does not matter
-        feed(ratios=diverging(divergences_left.pop(0)) if divergences_left else 1.0)(tensors)
+        make_change_of_tensors(
+            ratios=make_diverging_ratios(divergences_left.pop(0)) if divergences_left else 1.0
+        )(tensors)
 
-    training = train(
+    training = train_and_record(
         2 * (len(divergences_left) + 1),
         rollouts=2,
-        change=change,
+        change=change_tensors,
         # steps of the policy change no divergence: all its gradients are 0
         learning_rate=start,
-        learning_rate_scheduler=_adaptive([]),
+        learning_rate_scheduler=_make_recording_scheduler([]),
         learning_rate_scheduler_kwargs={"kl_threshold": float(inputs["target"])},
     )
     return np.array(training.rates[1:]) / start
 
 
-def _segments(inputs: Inputs) -> np.ndarray:
+def _measure_segments(inputs: Inputs) -> np.ndarray:
     limit = int(inputs["time_limit"])
-    environment = make_counting_environment(limit, truncated=end_after(limit), restarts=True)
-    training = train(15, environment, rollouts=5)
+    environment = make_counting_environment(
+        limit, truncated=make_script_of_end_after(limit), restarts=True
+    )
+    training = train_and_record(15, environment, rollouts=5)
     tensors = training.training.memory.tensors.values()
     terminal = any(bool((tensor == limit).any()) for tensor in tensors)
     return np.array([*np.concatenate(training.stored), terminal])
@@ -125,12 +137,12 @@ ABSENT: Mapping[str, str] = {
 }
 PROBES: Mapping[str, Probe] = {
     **{
-        id: partial(measure, _train)
+        id: partial(measure, _train_with_settings)
         for id, measure in loop.MEASUREMENTS.items()
         if id not in ABSENT
     },
-    "ppo.kl_estimator": _kl_estimator,
-    "ppo.parallel_gradient": partial(count_processes_and_passes, _train),
-    "ppo.segments": _segments,
-    "ppo.learning_rate.adaptive": _learning_rate_adaptive,
+    "ppo.kl_estimator": _measure_kl_estimator,
+    "ppo.parallel_gradient": partial(count_processes_and_passes, _train_with_settings),
+    "ppo.segments": _measure_segments,
+    "ppo.learning_rate.adaptive": _measure_learning_rate_adaptive,
 }

@@ -11,7 +11,7 @@ import torch
 from gymnasium.vector import AutoresetMode
 
 from rlregress.frameworks.skrl import compat
-from rlregress.frameworks.skrl.agents import Layers, Training, watch_model
+from rlregress.frameworks.skrl.agents import Layers, Training, call_after_model
 from rlregress.frameworks.skrl.observe.helpers import ppo_trainings
 from rlregress.frameworks.skrl.recurrent_layers import Memory
 from rlregress.measurements import recurrent
@@ -19,8 +19,8 @@ from rlregress.measurements.recurrent import Record, Rollout, Settings
 from rlregress.probing.driven import fill_parameters
 from rlregress.probing.framework_errors import was_raised_in
 from rlregress.probing.interface import Inputs, Probe
-from rlregress.probing.layers import last_linear_layer, make_constant
-from rlregress.probing.scripted import Scripted, end_after
+from rlregress.probing.layers import find_last_linear_layer, make_output_constant
+from rlregress.probing.scripted import Scripted, make_script_of_end_after
 
 #: actions that differ by less are the same
 _NEGLIGIBLE = 1e-4
@@ -28,43 +28,43 @@ _NEGLIGIBLE = 1e-4
 _VECTORISED = {"autoreset_mode": AutoresetMode.SAME_STEP}
 
 
-def _speak_up(training: Training) -> None:
+def _make_outputs_depend_on_memory(training: Training) -> None:
     """Let means and values depend on the memory: those of new networks hardly do."""
     with torch.no_grad():
         for model in training.models.values():
-            last_linear_layer(model).weight.mul_(1000.0)
+            find_last_linear_layer(model).weight.mul_(1000.0)
 
 
-def _forget(training: Training) -> None:
+def _make_memory_output_zeros(training: Training) -> None:
     """Let the recurrent layers of the policy output zeros."""
     fill_parameters(training.models["policy"].recurrent.parameters(), 0.0)
 
 
-def _train(kind: str, settings: Settings) -> Record:
+def _train_with_settings(kind: str, settings: Settings) -> Record:
     """See ``measurements.recurrent.Train``."""
     record = Record()
     trainings: list[Training] = []
     means: list[np.ndarray] = []
 
-    def acted(inputs: Any, outputs: Any) -> None:
+    def note_means(inputs: Any, outputs: Any) -> None:
         if "taken_actions" not in inputs:
-            means.append(compat.read_mean(outputs)[:, 0].detach().numpy().copy())
+            means.append(compat.read_mean_actions(outputs)[:, 0].detach().numpy().copy())
 
-    def prepare(training: Training) -> None:
+    def prepare_agent(training: Training) -> None:
         trainings.append(training)
-        watch_model(training.models["policy"], acted)
-        _speak_up(training)
+        call_after_model(training.models["policy"], note_means)
+        _make_outputs_depend_on_memory(training)
         if settings.constant:
-            make_constant(training.models["value"], 0.0)
-            _forget(training)
+            make_output_constant(training.models["value"], 0.0)
+            _make_memory_output_zeros(training)
 
-    def change(tensors: dict[str, torch.Tensor]) -> None:
+    def change_tensors(tensors: dict[str, torch.Tensor]) -> None:
         names = ("values", "rewards", "returns")
-        stored = [trainings[0].stored(name)[..., 0].numpy().copy() for name in names]
+        stored = [trainings[0].get_stored_values(name)[..., 0].numpy().copy() for name in names]
         record.rollouts.append(Rollout(np.array(means), *stored))
         means.clear()
         if len(record.rollouts) == settings.forgets:
-            _forget(trainings[0])
+            _make_memory_output_zeros(trainings[0])
         if settings.advantage is not None:
             fill_parameters([tensors["advantages"]], 0.0)
             tensors["advantages"][0, 0] = settings.advantage
@@ -73,19 +73,19 @@ def _train(kind: str, settings: Settings) -> Record:
     discount = {} if settings.discount is None else {"discount_factor": settings.discount}
     # minibatches have to be whole sequences
     steps = settings.steps if settings.minibatches == 1 else 2
-    training = ppo_trainings.train(
+    training = ppo_trainings.train_and_record(
         settings.rollouts * settings.steps,
         *(Scripted(**script) for script in settings.scripts),
         rollouts=settings.steps,
         layers=Layers(memory=Memory(kind, steps)),
         vectorised=None if len(settings.scripts) == 1 else _VECTORISED,
-        prepare=prepare,
-        change=change,
+        prepare=prepare_agent,
+        change=change_tensors,
         mini_batches=settings.minibatches,
         learning_epochs=settings.epochs,
         learning_rate=0.0,
         time_limit_bootstrap=True,
-        **settings.weights("value_loss_scale", "entropy_loss_scale"),
+        **settings.name_loss_weights("value_loss_scale", "entropy_loss_scale"),
         **discount,
     )
     record.minibatches = training.evaluated
@@ -99,55 +99,57 @@ def _train(kind: str, settings: Settings) -> Record:
 
 def _make_recurrent_training(*environments: Scripted) -> Training:
     training = Training("ppo", *environments, layers=Layers(memory=Memory("gru")))
-    _speak_up(training)
+    _make_outputs_depend_on_memory(training)
     # the evaluation of some versions draws actions
     fill_parameters([training.models["policy"].log_std], -20.0)
     return training
 
 
-def _second(is_over: bool | None) -> bool:
+def _does_second_action_differ(is_over: bool | None) -> bool:
     """Return whether a second action differs, after a recorded first one, or without it (None)."""
     training = _make_recurrent_training()
-    training.trainer(1)
+    training.make_trainer(1)
     observation, means = torch.full((1, 1), 0.5), []
     for _ in range(2):
-        acted = compat.act(training.agent, observation)
-        means.append(float(compat.read_mean(acted).detach()))
+        acted = compat.act_on_observations(training.agent, observation)
+        means.append(float(compat.read_mean_actions(acted).detach()))
         if is_over is not None:
             compat.record_transition(training.agent, observation, acted[0], is_over)
     return abs(means[1] - means[0]) > _NEGLIGIBLE
 
 
-def _predict(inputs: Inputs) -> np.ndarray:
+def _measure_predict(inputs: Inputs) -> np.ndarray:
     episode = int(inputs["episode"])
-    environment = Scripted(terminated=end_after(episode))
+    environment = Scripted(terminated=make_script_of_end_after(episode))
     evaluated = [-1.0, -1.0]
     try:
-        _make_recurrent_training(environment).trainer(episode + 1).eval()
+        _make_recurrent_training(environment).make_trainer(episode + 1).eval()
         first, *later = (float(action[0]) for action in environment.received)
         evaluated = [abs(later[step - 1] - first) > _NEGLIGIBLE for step in (1, episode)]
     except UnboundLocalError as error:
         if not was_raised_in(error, "skrl"):
             raise
-    return np.array([*map(_second, (False, True, None)), *evaluated], dtype=np.float64)
+    return np.array(
+        [*map(_does_second_action_differ, (False, True, None)), *evaluated], dtype=np.float64
+    )
 
 
-_OF_GRU, _OF_LSTM = (partial(_train, kind) for kind in ("gru", "lstm"))
+_OF_GRU, _OF_LSTM = (partial(_train_with_settings, kind) for kind in ("gru", "lstm"))
 
 
-def _measure_both_kinds(measurement: recurrent.Measurement) -> Probe:
+def _make_probe_of_both_kinds(measurement: recurrent.Measurement) -> Probe:
     """Measure models with one state, and with two."""
-    return recurrent.measure_all(measurement, _OF_GRU, _OF_LSTM)
+    return recurrent.make_probe_of_all_agents(measurement, _OF_GRU, _OF_LSTM)
 
 
 PROBES: Mapping[str, Probe] = {
-    "recurrent.rollout": _measure_both_kinds(recurrent.rollout),
-    "recurrent.update": _measure_both_kinds(recurrent.update),
-    "recurrent.minibatches": partial(recurrent.minibatches, _OF_GRU),
-    "recurrent.padding": partial(recurrent.padding, _OF_GRU),
-    "recurrent.bootstrap": _measure_both_kinds(recurrent.bootstrap),
-    "recurrent.critic": _measure_both_kinds(recurrent.critic),
-    "recurrent.predict": _predict,
+    "recurrent.rollout": _make_probe_of_both_kinds(recurrent.measure_memory_in_rollout),
+    "recurrent.update": _make_probe_of_both_kinds(recurrent.measure_memory_in_update),
+    "recurrent.minibatches": partial(recurrent.measure_recurrent_minibatches, _OF_GRU),
+    "recurrent.padding": partial(recurrent.measure_padding_in_means, _OF_GRU),
+    "recurrent.bootstrap": _make_probe_of_both_kinds(recurrent.measure_bootstrap_values),
+    "recurrent.critic": _make_probe_of_both_kinds(recurrent.measure_memory_of_critic),
+    "recurrent.predict": _measure_predict,
 }
 ABSENT: Mapping[str, str] = {
     "recurrent.padding.divergence": "reports neither divergence nor clipped ratios",

@@ -15,14 +15,14 @@ from rlregress.probing.framework_errors import was_raised_in
 from rlregress.probing.interface import Inputs, Probe
 
 
-def _before_policy_update(inputs: Inputs) -> np.ndarray:
+def _measure_updates_before_policy(inputs: Inputs) -> np.ndarray:
     training = Training(
         "td3", policy_delay=int(inputs["delay"]), learning_starts=NEVER, batch_size=8
     )
-    training.run(8)
+    training.run_steps(8)
     training.agent.writer = mock.Mock()
     try:
-        training.update()
+        training.update_once()
         training.agent.write_tracking_data(timestep=1, timesteps=1)
     except (KeyError, NameError, ValueError) as error:
         if not was_raised_in(error, "skrl"):
@@ -36,6 +36,6 @@ _DRIVER = partial(Driver, "td3")
 _UNSQUASHED_DRIVER = partial(Driver, "td3", layers=Layers(squash=False))
 PROBES: Mapping[str, Probe] = {
     **{id: partial(measure, _DRIVER) for id, measure in td3.MEASUREMENTS.items()},
-    "td3.action.bounding": partial(td3.action_bounding, _UNSQUASHED_DRIVER),
-    "logging.before_policy_update": _before_policy_update,
+    "td3.action.bounding": partial(td3.measure_action_bounding, _UNSQUASHED_DRIVER),
+    "logging.before_policy_update": _measure_updates_before_policy,
 }

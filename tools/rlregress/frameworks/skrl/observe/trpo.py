@@ -17,11 +17,11 @@ from rlregress.measurements import trpo
 from rlregress.probing import watched_updates
 from rlregress.probing.driven import fill_parameters
 from rlregress.probing.interface import Inputs, Probe
-from rlregress.probing.layers import last_linear_layer
+from rlregress.probing.layers import find_last_linear_layer
 from rlregress.probing.scripted import Scripted
 
 
-def _step(
+def _run_update(
     actions: Sequence[float],
     advantages: Sequence[float],
     bound: float | None = None,
@@ -43,35 +43,39 @@ def _step(
     )
     policy = training.models["policy"]
     fill_parameters(policy.parameters(), 0.0)
-    sampling = compat.name_sampling_method(training.agent)
+    sampling = compat.name_method_that_samples(training.agent)
     sample = getattr(training.memory, sampling)
     numbers = torch.tensor(np.array(actions), dtype=torch.float32)[:, None]
 
-    def sampled(*arguments: Any, **keywords: Any) -> Any:
+    def change_and_sample(*arguments: Any, **keywords: Any) -> Any:
         called = instantiated.make_model_function(policy, numbers)
         with torch.no_grad():
-            training.stored("log_prob")[:, 0] = compat.log_prob(called(torch.zeros(count, 1)))
-        training.stored("actions")[:, 0] = numbers
-        training.stored("advantages")[:, 0, 0] = torch.as_tensor(advantages, dtype=torch.float32)
+            training.get_stored_values("log_prob")[:, 0] = compat.read_log_prob(
+                called(torch.zeros(count, 1))
+            )
+        training.get_stored_values("actions")[:, 0] = numbers
+        training.get_stored_values("advantages")[:, 0, 0] = torch.as_tensor(
+            advantages, dtype=torch.float32
+        )
         return sample(*arguments, **keywords)
 
-    with mock.patch.object(training.memory, sampling, sampled):
-        training.run(count)
-    return float(last_linear_layer(policy).bias.detach()), float(policy.log_std.detach())
+    with mock.patch.object(training.memory, sampling, change_and_sample):
+        training.run_steps(count)
+    return float(find_last_linear_layer(policy).bias.detach()), float(policy.log_std.detach())
 
 
-def _critic_updates(inputs: Inputs) -> np.ndarray:
+def _measure_critic_updates(inputs: Inputs) -> np.ndarray:
     rows = 2 * int(inputs["batch_size"])
     training = Training("trpo", rows=rows, rollouts=rows)
     steps: list[None] = []
     with watched_updates.call_before_steps(
         training.optimizers["critic"], lambda: steps.append(None)
     ):
-        training.run(rows)
+        training.run_steps(rows)
     return np.array([len(steps) / 2])
 
 
 PROBES: Mapping[str, Probe] = {
-    **{id: partial(measure, _step) for id, measure in trpo.MEASUREMENTS.items()},
-    "trpo.critic_updates": _critic_updates,
+    **{id: partial(measure, _run_update) for id, measure in trpo.MEASUREMENTS.items()},
+    "trpo.critic_updates": _measure_critic_updates,
 }

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from rlregress.probing.families import find_in
+from rlregress.probing.families import make_lazy_getattr
 from rlregress.probing.interface import RunningStatistics, Unsupported
 
-__getattr__ = find_in(
+__getattr__ = make_lazy_getattr(
     __name__,
     training=["train"],
-    collection=["transitions"],
-    sampling=["minibatches"],
+    collection=["collect_transitions"],
+    sampling=["collect_minibatches"],
     resume=["train_and_resume"],
-    seeded=["train_seeded", "sources_of_chance"],
-    builtin_trainings=["trainings"],
+    seeded=["train_seeded", "describe_sources_of_chance"],
+    builtin_trainings=["list_trainings"],
 )
 
 
-def no_resume_reason() -> str:
+def explain_no_resume() -> str:
     """Return the reason: its trainer begins with a reset."""
     return "its trainer counts its steps from 0, and begins with a reset"
 
 
-def running_statistics(request: Any, environments: int) -> RunningStatistics:
+def collect_running_statistics(request: Any, environments: int) -> RunningStatistics:
     """Raise Unsupported: the normaliser is a part of the agent."""
     raise Unsupported("its scaler is updated from minibatches, not from observations")

@@ -44,7 +44,7 @@ _SCHEDULES = (
 )
 
 
-def _schedules(count: int) -> dict[str, Any]:
+def _make_schedule_settings(count: int) -> dict[str, Any]:
     """Return rates and schedules of so many optimisers; of one alone they are no tuples."""
     kinds, arguments = zip(*_SCHEDULES[:count], strict=False)
     is_single = count == 1
@@ -55,26 +55,26 @@ def _schedules(count: int) -> dict[str, Any]:
     }
 
 
-def _scaled(name: str, size: Any) -> dict[str, Any]:
+def _make_scaler_settings(name: str, size: Any) -> dict[str, Any]:
     kwargs = {"size": size, "device": "cpu"}
     return {f"{name}_preprocessor": RunningStandardScaler, f"{name}_preprocessor_kwargs": kwargs}
 
 
-def _on_policy(rates: int = 2, **settings: Any) -> dict[str, Any]:
+def _make_on_policy_settings(rates: int = 2, **settings: Any) -> dict[str, Any]:
     return {
         # 32 rows in 3 minibatches: the last one is another than the others
         "rows": 16,
         "rollouts": 16,
         "mini_batches": 3,
         "time_limit_bootstrap": True,
-        **_scaled("observation", 3),
-        **_scaled("value", 1),
-        **_schedules(rates),
+        **_make_scaler_settings("observation", 3),
+        **_make_scaler_settings("value", 1),
+        **_make_schedule_settings(rates),
         **settings,
     }
 
 
-def _off_policy(rates: int = 2, **settings: Any) -> dict[str, Any]:
+def _make_off_policy_settings(rates: int = 2, **settings: Any) -> dict[str, Any]:
     # the memory is full after a third of the training
     return {
         "rows": 20,
@@ -83,21 +83,21 @@ def _off_policy(rates: int = 2, **settings: Any) -> dict[str, Any]:
         "polyak": 0.05,
         "random_timesteps": 6,
         "learning_starts": 12,
-        **_scaled("observation", 3),
-        **_schedules(rates),
+        **_make_scaler_settings("observation", 3),
+        **_make_schedule_settings(rates),
         **settings,
     }
 
 
-def _noise(name: str, kind: Any, **arguments: float) -> dict[str, Any]:
+def _make_noise_settings(name: str, kind: Any, **arguments: float) -> dict[str, Any]:
     return {name: kind, f"{name}_kwargs": {**arguments, "device": "cpu"}}
 
 
-def _td3() -> dict[str, Any]:
-    explores = _noise("exploration_noise", GaussianNoise, mean=0.0, std=0.1)
-    smooths = _noise("smooth_regularization_noise", GaussianNoise, mean=0.0, std=0.4)
+def _make_td3_settings() -> dict[str, Any]:
+    explores = _make_noise_settings("exploration_noise", GaussianNoise, mean=0.0, std=0.1)
+    smooths = _make_noise_settings("smooth_regularization_noise", GaussianNoise, mean=0.0, std=0.4)
     # a schedule for one of two
-    return _off_policy(
+    return _make_off_policy_settings(
         **explores,
         **smooths,
         grad_norm_clip=0.5,
@@ -106,24 +106,26 @@ def _td3() -> dict[str, Any]:
     )
 
 
-def _ddpg() -> dict[str, Any]:
+def _make_ddpg_settings() -> dict[str, Any]:
     noise = {"theta": 0.15, "sigma": 0.1, "base_scale": 1.0}
-    return _off_policy(**_noise("exploration_noise", OrnsteinUhlenbeckNoise, **noise))
+    return _make_off_policy_settings(
+        **_make_noise_settings("exploration_noise", OrnsteinUhlenbeckNoise, **noise)
+    )
 
 
 SETTINGS: Mapping[str, Callable[[], dict[str, Any]]] = {
-    "ppo": lambda: _on_policy(
+    "ppo": lambda: _make_on_policy_settings(
         learning_epochs=2,
         value_clip=0.2,
         entropy_loss_scale=0.01,
         kl_threshold=0.5,
     ),
-    "a2c": lambda: _on_policy(entropy_loss_scale=0.01),
-    "trpo": lambda: _on_policy(1, learning_epochs=2),
-    "sac": lambda: _off_policy(3, grad_norm_clip=0.5),
-    "td3": _td3,
-    "ddpg": _ddpg,
-    "dqn": lambda: _off_policy(
+    "a2c": lambda: _make_on_policy_settings(entropy_loss_scale=0.01),
+    "trpo": lambda: _make_on_policy_settings(1, learning_epochs=2),
+    "sac": lambda: _make_off_policy_settings(3, grad_norm_clip=0.5),
+    "td3": _make_td3_settings,
+    "ddpg": _make_ddpg_settings,
+    "dqn": lambda: _make_off_policy_settings(
         1,
         update_interval=2,
         target_update_interval=3,
@@ -190,16 +192,16 @@ def _make_training(
     alone = len(environments) == 1
     settings = SETTINGS[kind]()
     if memory is not None:
-        settings.update(_with_memory(settings))
+        settings.update(_select_settings_for_memory(settings))
     if alone and not compat.FIRST:
         environments = [_WithStates(single) for single in environments]
-        settings.update(_scaled("state", 2))
+        settings.update(_make_scaler_settings("state", 2))
     sharing = alone and kind in _SHARING and not names
     layers = _LAYERS._replace(memory=memory, initialised=alone)
     return Training(kind, *environments, layers=layers, shared=sharing, names=names, **settings)
 
 
-def _with_memory(settings: Mapping[str, Any]) -> dict[str, Any]:
+def _select_settings_for_memory(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings that an agent for models with memory has otherwise."""
     if "mini_batches" in settings:
         # minibatches are whole sequences
@@ -209,28 +211,30 @@ def _with_memory(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {"random_timesteps": 0, "gradient_steps": 1}
 
 
-def _trainer(training: Training, steps: int = _STEPS) -> Any:
-    trainer = training.trainer(steps)
+def _make_trainer(training: Training, steps: int = _STEPS) -> Any:
+    trainer = training.make_trainer(steps)
     training.agent.write_interval = _NEVER_WRITES
     return trainer
 
 
-def _trained(
+def _make_trained(
     kind: str, environments: Any, seed: int, memory: Memory | None = None
 ) -> tuple[Training, Any]:
     set_seed(seed)
     training = _make_training(kind, environments, memory)
     training.action_space.seed(seed)
-    trainer = _trainer(training)
+    trainer = _make_trainer(training)
     trainer.train()
     return training, trainer
 
 
-def _restored(kind: str, trained: Training, environments: Any, memory: Memory | None) -> None:
+def _restore_and_continue(
+    kind: str, trained: Training, environments: Any, memory: Memory | None
+) -> None:
     """Load files of an agent and of its memory into new ones, and continue."""
     restored = _make_training(kind, environments, memory)
     # a second trainer would make the tensors of states anew, which create_tensor takes for others
-    trainer = _trainer(restored, _STEPS // 2)
+    trainer = _make_trainer(restored, _STEPS // 2)
     with TemporaryDirectory(prefix="rlregress-") as folder:
         saved = str(Path(folder, "agent.pt"))
         trained.agent.save(saved)
@@ -243,7 +247,7 @@ def _restored(kind: str, trained: Training, environments: Any, memory: Memory | 
     trainer.train()
 
 
-def _evaluated(trainer: Any, *errors: Any) -> None:
+def _evaluate_trainer(trainer: Any, *errors: Any) -> None:
     """Evaluate; skrl may raise these errors."""
     try:
         trainer.eval()
@@ -252,7 +256,7 @@ def _evaluated(trainer: Any, *errors: Any) -> None:
             raise
 
 
-def _training(kind: str, memory: Memory | None = None) -> Any:
+def _make_training_of_kind(kind: str, memory: Memory | None = None) -> Any:
     discrete = kind == "dqn"
     errors: list[Any] = []
     if discrete:
@@ -262,22 +266,22 @@ def _training(kind: str, memory: Memory | None = None) -> Any:
         # and record_transition outputs of a value, which no evaluation asks for
         errors.append(UnboundLocalError)
 
-    def training(make_env: Callable[..., Any], seed: int) -> None:
+    def run_training(make_env: Callable[..., Any], seed: int) -> None:
         environments = [make_env(discrete=discrete, first=n) for n in range(2)]
-        _, trainer = _trained(kind, environments, seed, memory)
+        _, trainer = _make_trained(kind, environments, seed, memory)
         if memory is not None:
-            _evaluated(trainer, *errors)
-        trained, trainer = _trained(kind, [make_env(discrete=discrete)], seed, memory)
-        _evaluated(trainer, *errors)
-        _restored(kind, trained, [make_env(discrete=discrete)], memory)
+            _evaluate_trainer(trainer, *errors)
+        trained, trainer = _make_trained(kind, [make_env(discrete=discrete)], seed, memory)
+        _evaluate_trainer(trainer, *errors)
+        _restore_and_continue(kind, trained, [make_env(discrete=discrete)], memory)
         # agents of skrl 1 with a value network ask it in an evaluation, too
         needed = compat.FIRST and "value" in trained.models
         if "policy" in trained.models and not errors and not needed:
-            _make_training(kind, [make_env()], memory, names=("policy",)).trainer(
+            _make_training(kind, [make_env()], memory, names=("policy",)).make_trainer(
                 _STEPS // 2
             ).eval()
 
-    return training
+    return run_training
 
 
 def _train_dqn_on_discrete_observations(make_env: Callable[..., Any], seed: int) -> None:
@@ -287,12 +291,12 @@ def _train_dqn_on_discrete_observations(make_env: Callable[..., Any], seed: int)
     environments = [make_env(first=n, **spaces) for n in range(2)]
     settings = {
         **SETTINGS["dqn"](),
-        **_scaled("observation", environments[0].observation_space),
+        **_make_scaler_settings("observation", environments[0].observation_space),
     }
     training = Training("dqn", *environments, layers=_LAYERS, **settings)
     training.action_space.seed(seed)
-    _trainer(training).train()
-    _put_into_memories({name: training.stored(name) for name in ("actions", "rewards")})
+    _make_trainer(training).train()
+    _put_into_memories({name: training.get_stored_values(name) for name in ("actions", "rewards")})
 
 
 def _put_into_memories(stored: Mapping[str, Any]) -> None:
@@ -313,7 +317,7 @@ def _put_into_memories(stored: Mapping[str, Any]) -> None:
         Look().numbers([torch.tensor(sizes), *tensors])
 
 
-def _checkpoints(make_env: Callable[..., Any], seed: int) -> None:
+def _train_and_play_checkpoints(make_env: Callable[..., Any], seed: int) -> None:
     """Play files that a training writes now and then, and those of the best agent by then."""
     for separately in (False, True):
         set_seed(seed)
@@ -328,10 +332,10 @@ def _checkpoints(make_env: Callable[..., Any], seed: int) -> None:
             # the best agent is neither the first nor the last
             settings = {**SETTINGS["ppo"](), "experiment": experiment}
             training = Training("ppo", make_env(first=2), layers=_LAYERS, **settings)
-            training.run(_STEPS)
+            training.run_steps(_STEPS)
             training.agent.writer.close()
             player = Training("ppo", make_env(), layers=_LAYERS, **SETTINGS["ppo"]())
-            trainer = _trainer(player, 2)
+            trainer = _make_trainer(player, 2)
             files = {file.stem: str(file) for file in Path(folder, "run", "checkpoints").iterdir()}
             for name in sorted(files):
                 if separately and "policy" not in name:
@@ -340,7 +344,7 @@ def _checkpoints(make_env: Callable[..., Any], seed: int) -> None:
                 trainer.eval()
 
 
-def _simultaneous(make_env: Callable[..., Any], seed: int) -> None:
+def _train_two_agents(make_env: Callable[..., Any], seed: int) -> None:
     """Train two agents, each of which has one of the environments of a trainer."""
     set_seed(seed)
     settings = SETTINGS["ppo"]()
@@ -353,16 +357,19 @@ def _simultaneous(make_env: Callable[..., Any], seed: int) -> None:
 
 
 TRAININGS = {
-    **{kind: _training(kind) for kind in SETTINGS},
-    **{f"recurrent_{kind}": _training(kind, memory) for kind, memory in _MEMORY.items()},
-    "recurrent_single_steps": _training("ppo", Memory("rnn")),
-    "simultaneous": _simultaneous,
+    **{kind: _make_training_of_kind(kind) for kind in SETTINGS},
+    **{
+        f"recurrent_{kind}": _make_training_of_kind(kind, memory)
+        for kind, memory in _MEMORY.items()
+    },
+    "recurrent_single_steps": _make_training_of_kind("ppo", Memory("rnn")),
+    "simultaneous": _train_two_agents,
     "discrete_observations": _train_dqn_on_discrete_observations,
-    "checkpoints": _checkpoints,
+    "checkpoints": _train_and_play_checkpoints,
     **runner_trainings.TRAININGS,
 }
 
 
-def trainings() -> Mapping[str, TraceTraining]:
+def list_trainings() -> Mapping[str, TraceTraining]:
     """Return title -> training."""
     return TRAININGS

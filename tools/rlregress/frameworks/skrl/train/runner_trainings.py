@@ -18,7 +18,7 @@ from rlregress.frameworks.skrl.agents import wrap_environments
 _STEPS = 48
 
 
-def _model(
+def _configure_model(
     kind: str, output: str = "ACTIONS", taken: str = "OBSERVATIONS", **options: Any
 ) -> dict[str, Any]:
     """Return the configuration of a network of two layers: its input ``taken``, and its output."""
@@ -26,10 +26,10 @@ def _model(
     return {"class": f"{kind}Mixin", "network": [layers], "output": output, **options}
 
 
-_GAUSSIAN = _model("Gaussian", "tanh(ACTIONS)", clip_log_std=True, initial_log_std=-0.5)
-_SQUASHED = _model("Deterministic", "tanh(ACTIONS)", clip_actions=True)
-_VALUE = _model("Deterministic", "ONE")
-_Q = _model("Deterministic", "ONE", "concatenate([OBSERVATIONS, ACTIONS])")
+_GAUSSIAN = _configure_model("Gaussian", "tanh(ACTIONS)", clip_log_std=True, initial_log_std=-0.5)
+_SQUASHED = _configure_model("Deterministic", "tanh(ACTIONS)", clip_actions=True)
+_VALUE = _configure_model("Deterministic", "ONE")
+_Q = _configure_model("Deterministic", "ONE", "concatenate([OBSERVATIONS, ACTIONS])")
 _TWINS = {f"{start}critic_{number}": _Q for start in ("", "target_") for number in (1, 2)}
 _ON_POLICY: dict[str, Any] = {
     "rollouts": 12,
@@ -63,7 +63,7 @@ _OFF_POLICY: dict[str, Any] = {
 }
 
 
-def _configuration(
+def _configure_agent(
     kind: str, settings: Mapping[str, Any], models: Mapping[str, Any], together: bool = False
 ) -> dict[str, Any]:
     """Return the configuration of an agent of this kind, whose two models may be one."""
@@ -84,28 +84,28 @@ def _configuration(
     }
 
 
-def _noise(scale: float) -> dict[str, Any]:
+def _configure_noise(scale: float) -> dict[str, Any]:
     return {"mean": 0.0, "std": scale}
 
 
 _CONFIGURATIONS: Mapping[str, Callable[[], dict[str, Any]]] = {
-    "runner_ppo": lambda: _configuration(
+    "runner_ppo": lambda: _configure_agent(
         "PPO", _ON_POLICY, {"policy": _GAUSSIAN, "value": _VALUE}, together=True
     ),
-    "runner_a2c": lambda: _configuration(
+    "runner_a2c": lambda: _configure_agent(
         "A2C",
         {name: own for name, own in _ON_POLICY.items() if name not in _OF_PPO},
         {"policy": {**_GAUSSIAN, "class": "MultivariateGaussianMixin"}, "value": _VALUE},
     ),
-    "runner_sac": lambda: _configuration(
+    "runner_sac": lambda: _configure_agent(
         "SAC", _OFF_POLICY, {"policy": {**_GAUSSIAN, "output": "ACTIONS"}, **_TWINS}
     ),
-    "runner_td3": lambda: _configuration(
+    "runner_td3": lambda: _configure_agent(
         "TD3",
         {
             **_OFF_POLICY,
             "smooth_regularization_noise": "GaussianNoise",
-            "smooth_regularization_noise_kwargs": _noise(0.2),
+            "smooth_regularization_noise_kwargs": _configure_noise(0.2),
             "smooth_regularization_clip": 0.3,
         },
         {"policy": _SQUASHED, "target_policy": _SQUASHED, **_TWINS},
@@ -113,8 +113,8 @@ _CONFIGURATIONS: Mapping[str, Callable[[], dict[str, Any]]] = {
 }
 
 
-def _training(configuration: Callable[[], dict[str, Any]]) -> Any:
-    def training(make_env: Callable[..., Any], seed: int) -> None:
+def _make_training(configuration: Callable[[], dict[str, Any]]) -> Any:
+    def run_training(make_env: Callable[..., Any], seed: int) -> None:
         environment = wrap_environments([make_env(first=number) for number in range(2)], {})
         configured = {**configuration(), "seed": seed}
         # it prints the seed and its trainer
@@ -123,7 +123,7 @@ def _training(configuration: Callable[[], dict[str, Any]]) -> Any:
             runner.run("train")
             runner.run("eval")
 
-    return training
+    return run_training
 
 
-TRAININGS = {name: _training(made) for name, made in _CONFIGURATIONS.items()}
+TRAININGS = {name: _make_training(made) for name, made in _CONFIGURATIONS.items()}

@@ -6,81 +6,81 @@ from collections.abc import Sequence
 from typing import Any
 
 from rlregress.frameworks.skrl import compat
-from rlregress.frameworks.skrl.agents import Training, watch_model
-from rlregress.frameworks.skrl.train.training import make_training
+from rlregress.frameworks.skrl.agents import Training, call_after_model
+from rlregress.frameworks.skrl.train.training import make_training_of_request
 from rlregress.probing.interface import Minibatch, TrainingRequest, TrainingVariant
-from rlregress.probing.samples import as_array, as_flat_array, note_targets
+from rlregress.probing.samples import copy_to_array, copy_to_flat_array, note_compared_targets
 
 _AUTORESET = {"next_step": "NextStep", "same_step": "SameStep", "disabled": "Disabled"}
 
 
-def minibatches(
+def collect_minibatches(
     request: TrainingRequest, environments: int, around: TrainingVariant
 ) -> Sequence[Minibatch]:
     """Train on ``environments`` copies; several are in gymnasium's ``SyncVectorEnv``."""
-    around.require_supported("skrl", "autoreset")
+    around.raise_if_unsupported("skrl", "autoreset")
     options = {}
     if around.autoreset:
         options = {"vectorised": {"autoreset_mode": _AUTORESET[around.autoreset]}}
-    training = make_training(request, environments, **options)
+    training = make_training_of_request(request, environments, **options)
     steps = request.total_steps // environments
     read: list[Minibatch] = []
     if request.algorithm == "ppo":
-        _note_rollouts(training, read)
-        training.run(steps)
+        _note_minibatches_of_rollouts(training, read)
+        training.run_steps(steps)
         return read
-    _note_samples(training, read)
-    with note_targets(read):
-        training.run(steps)
+    _note_sampled_minibatches(training, read)
+    with note_compared_targets(read):
+        training.run_steps(steps)
     return read
 
 
-def _note_samples(training: Training, read: list[Minibatch]) -> None:
+def _note_sampled_minibatches(training: Training, read: list[Minibatch]) -> None:
     """Note every minibatch that the memory hands out."""
     sample = training.memory.sample
 
-    def noted_sample(names: Any, **keywords: Any) -> Any:
+    def sample_and_note(names: Any, **keywords: Any) -> Any:
         batches = sample(names=names, **keywords)
-        rows = compat.name_tensors(names, batches[0])
+        rows = compat.name_tensors_of_memory(names, batches[0])
         read.append(
             Minibatch(
-                observations=as_array(rows["observations"]),
-                actions=as_array(rows["actions"]),
-                next_observations=as_array(rows["next_observations"]),
-                rewards=as_flat_array(rows["rewards"]),
-                terminated=as_flat_array(rows["terminated"]).astype(bool),
+                observations=copy_to_array(rows["observations"]),
+                actions=copy_to_array(rows["actions"]),
+                next_observations=copy_to_array(rows["next_observations"]),
+                rewards=copy_to_flat_array(rows["rewards"]),
+                terminated=copy_to_flat_array(rows["terminated"]).astype(bool),
             )
         )
         return batches
 
-    training.memory.sample = noted_sample
+    training.memory.sample = sample_and_note
 
 
-def _note_rollouts(training: Training, read: list[Minibatch]) -> None:
+def _note_minibatches_of_rollouts(training: Training, read: list[Minibatch]) -> None:
     """Note every minibatch of an epoch, with the policy's answers to the update."""
-    sample = getattr(training.memory, compat.name_sampling_method(training.agent))
+    sample = getattr(training.memory, compat.name_method_that_samples(training.agent))
     handed: list[dict[str, Any]] = []
 
-    def noted_sample(names: Any, **keywords: Any) -> Any:
+    def sample_and_note(names: Any, **keywords: Any) -> Any:
         batches = sample(names=names, **keywords)
-        handed[:] = [compat.name_tensors(names, batch) for batch in batches]
+        handed[:] = [compat.name_tensors_of_memory(names, batch) for batch in batches]
         return batches
 
-    def noted_act(inputs: Any, acted: Any) -> None:
+    def note_answers_of_policy(inputs: Any, acted: Any) -> None:
         if "taken_actions" not in inputs:
             return
         rows = handed.pop(0)
         read.append(
             Minibatch(
-                observations=as_array(rows["observations"]),
-                actions=as_array(rows["actions"]),
-                log_probs=as_flat_array(rows["log_prob"]),
-                policy_log_probs=as_flat_array(compat.log_prob(acted)),
-                values=as_flat_array(rows["values"]),
-                advantages=as_flat_array(rows["advantages"]),
-                returns=as_flat_array(rows["returns"]),
+                observations=copy_to_array(rows["observations"]),
+                actions=copy_to_array(rows["actions"]),
+                log_probs=copy_to_flat_array(rows["log_prob"]),
+                policy_log_probs=copy_to_flat_array(compat.read_log_prob(acted)),
+                values=copy_to_flat_array(rows["values"]),
+                advantages=copy_to_flat_array(rows["advantages"]),
+                returns=copy_to_flat_array(rows["returns"]),
             )
         )
 
-    setattr(training.memory, compat.name_sampling_method(training.agent), noted_sample)
-    watch_model(training.models["policy"], noted_act)
+    setattr(training.memory, compat.name_method_that_samples(training.agent), sample_and_note)
+    call_after_model(training.models["policy"], note_answers_of_policy)

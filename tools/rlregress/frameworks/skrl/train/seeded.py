@@ -8,13 +8,13 @@ from skrl.memories.torch import RandomMemory
 from rlregress.frameworks.skrl.agents import Training
 from rlregress.frameworks.skrl.train.training import (
     call_after_steps,
-    find_heads,
-    make_arguments,
-    make_trained,
+    find_output_layers,
+    make_arguments_of_hyperparameters,
+    make_trained_agent,
 )
-from rlregress.probing.heads import prepare_heads
+from rlregress.probing.heads import prepare_heads_of_agent
 from rlregress.probing.interface import Trained, Unsupported
-from rlregress.probing.isolation import isolate_generators
+from rlregress.probing.isolation import isolate_random_generators
 from rlregress.probing.random_generators import seed_generators
 from rlregress.probing.seeded_training import SeededTraining, Stream, make_buffer_drawing_from
 
@@ -25,29 +25,29 @@ def train_seeded(request: SeededTraining) -> Trained:
     Raises:
         Unsupported: observations are images, for which users write other models.
     """
-    seeds, environment, look = request.seeds, request.make_env(False), request.watch()
+    seeds, environment, look = request.seeds, request.make_env(False), request.make_step_watcher()
     if len(environment.observation_space.shape) != 1:
         raise Unsupported("skrl has no networks for images: users write models")
-    arguments = make_arguments(request.algorithm, request.hyperparameters)
-    with isolate_generators():
+    arguments = make_arguments_of_hyperparameters(request.algorithm, request.hyperparameters)
+    with isolate_random_generators():
         config.torch.key = seeds.environment
         memory = {"kind": make_buffer_drawing_from(RandomMemory, Stream(seeds.sampling))}
         memory.update(arguments.pop("memory"))
-        with Stream(seeds.initialisation).drawn():
+        with Stream(seeds.initialisation).draw_from_stream():
             training = Training(request.algorithm, environment, memory=memory, **arguments)
-        prepare_heads(request, lambda: find_heads(training))
+        prepare_heads_of_agent(request, lambda: find_output_layers(training))
         training.action_space.seed(seeds.exploration)
         seed_generators(seeds.exploration)
-        trainer = training.trainer(request.total_steps)
+        trainer = training.make_trainer(request.total_steps)
         call_after_steps(
-            training.agent, lambda done: look(done, lambda: make_trained(training, done, {}))
+            training.agent, lambda done: look(done, lambda: make_trained_agent(training, done, {}))
         )
         trainer.train()
     environment.close()
-    return make_trained(training, request.total_steps, {})
+    return make_trained_agent(training, request.total_steps, {})
 
 
-def sources_of_chance() -> dict[str, str]:
+def describe_sources_of_chance() -> dict[str, str]:
     """Return how each source of chance is drawn, and how the framework lets it be set apart."""
     return {
         "environment": (

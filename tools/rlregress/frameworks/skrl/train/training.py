@@ -15,8 +15,16 @@ from torch.optim.lr_scheduler import LinearLR
 
 from rlregress.frameworks.skrl import compat
 from rlregress.frameworks.skrl.agents import Layers, Training
-from rlregress.probing.heads import Heads, fix_normal_draws, make_parameter_setter, prepare_heads
-from rlregress.probing.hyperparameter_mapping import drop_fixed, refuse_hyperparameters
+from rlregress.probing.heads import (
+    Heads,
+    fix_normal_draws,
+    make_parameter_setter,
+    prepare_heads_of_agent,
+)
+from rlregress.probing.hyperparameter_mapping import (
+    raise_if_unusable,
+    split_off_fixed_hyperparameters,
+)
 from rlregress.probing.interface import Passing, Policy, Trained, TrainingRequest
 
 _OFF_POLICY = {
@@ -136,7 +144,7 @@ def _make_dqn_arguments(
     return {"exploration_scheduler": scheduler, "target_update_interval": int(updates)}
 
 
-def make_arguments(
+def make_arguments_of_hyperparameters(
     algorithm: str, hyperparameters: Mapping[str, Any], environments: int = 1, steps: int = 0
 ) -> dict[str, Any]:
     """Return the arguments of ``Training``; UserError for settings that the algorithm lacks.
@@ -145,7 +153,7 @@ def make_arguments(
         environments: side by side; skrl counts steps of all of them at once.
         steps: of the training, over all environments.
     """
-    remaining, reasons = drop_fixed(_FIXED, algorithm, hyperparameters)
+    remaining, reasons = split_off_fixed_hyperparameters(_FIXED, algorithm, hyperparameters)
     # the activation is the one of skrl's examples
     arguments: dict[str, Any] = {"layers": Layers(remaining.pop("hidden_sizes"), nn.ReLU)}
     if algorithm == "ppo":
@@ -173,7 +181,7 @@ def make_arguments(
     unknown = sorted(set(remaining) - set(names))
     if unknown:
         reasons.append(f"it has no {', '.join(unknown)}")
-    refuse_hyperparameters(f"skrl's {algorithm.upper()}", reasons)
+    raise_if_unusable(f"skrl's {algorithm.upper()}", reasons)
     settings.update({names[key]: value for key, value in remaining.items()})
     return {**arguments, **settings}
 
@@ -185,7 +193,7 @@ def _evaluate_quietly() -> Iterator[None]:
         yield
 
 
-def _make_inputs(observations: Any, actions: Any = None) -> dict[str, Any]:
+def _make_inputs_of_models(observations: Any, actions: Any = None) -> dict[str, Any]:
     inputs = {compat.OBSERVATIONS: torch.as_tensor(np.asarray(observations, np.float32))}
     return inputs if actions is None else {**inputs, "taken_actions": actions}
 
@@ -195,63 +203,76 @@ def _act_deterministically(training: Training, observations: Any) -> torch.Tenso
     if "q_network" in training.models:
         return (
             training.models["q_network"]
-            .act(_make_inputs(observations), role="q_network")[0]
+            .act(_make_inputs_of_models(observations), role="q_network")[0]
             .argmax(1)
         )
-    acted = training.models["policy"].act(_make_inputs(observations), role="policy")
+    acted = training.models["policy"].act(_make_inputs_of_models(observations), role="policy")
     return acted[-1].get("mean_actions", acted[0])
 
 
-def make_policy(training: Training) -> Policy:
+def make_policy_function(training: Training) -> Policy:
     """Return the deterministic policy of an agent."""
 
-    def policy(observations: np.ndarray) -> np.ndarray:
+    def choose_actions(observations: np.ndarray) -> np.ndarray:
         with _evaluate_quietly():
             return _act_deterministically(training, observations).numpy()
 
-    return policy
+    return choose_actions
 
 
 def _make_value_function(training: Training) -> Any:
-    def output(name: str, inputs: Any) -> torch.Tensor:
+    def compute_output(name: str, inputs: Any) -> torch.Tensor:
         return training.models[name].act(inputs, role=name)[0]
 
-    def value(observations: np.ndarray) -> np.ndarray:
+    def estimate_values(observations: np.ndarray) -> np.ndarray:
         with _evaluate_quietly():
             if "value" in training.models:
-                return output("value", _make_inputs(observations)).numpy().reshape(-1)
+                return (
+                    compute_output("value", _make_inputs_of_models(observations))
+                    .numpy()
+                    .reshape(-1)
+                )
             if "q_network" in training.models:
-                return output("q_network", _make_inputs(observations)).amax(1).numpy()
-            inputs = _make_inputs(observations, _act_deterministically(training, observations))
+                return (
+                    compute_output("q_network", _make_inputs_of_models(observations))
+                    .amax(1)
+                    .numpy()
+                )
+            inputs = _make_inputs_of_models(
+                observations, _act_deterministically(training, observations)
+            )
             critics = [name for name in training.models if name.startswith("critic")]
             return (
-                torch.stack([output(name, inputs) for name in critics]).amin(0).numpy().reshape(-1)
+                torch.stack([compute_output(name, inputs) for name in critics])
+                .amin(0)
+                .numpy()
+                .reshape(-1)
             )
 
-    return value
+    return estimate_values
 
 
-def _make_draw(training: Training) -> Any:
+def _make_drawing_function(training: Training) -> Any:
     if "policy" not in training.models:
         return None
     policy = training.models["policy"]
 
-    def draw(observations: np.ndarray, numbers: np.ndarray) -> tuple[Any, Any]:
+    def draw_actions(observations: np.ndarray, numbers: np.ndarray) -> tuple[Any, Any]:
         with fix_normal_draws(numbers):
-            acted = policy.act(_make_inputs(observations), role="policy")
+            acted = policy.act(_make_inputs_of_models(observations), role="policy")
         if not hasattr(policy, "log_std"):
             return acted[0], None
         if "value" not in training.models:
-            return acted[0], compat.log_prob(acted)[:, 0]
+            return acted[0], compat.read_log_prob(acted)[:, 0]
         # the update is given the actions
         actions = acted[0].detach()
-        repeated = policy.act(_make_inputs(observations, actions), role="policy")
-        return actions, compat.log_prob(repeated)[:, 0]
+        repeated = policy.act(_make_inputs_of_models(observations, actions), role="policy")
+        return actions, compat.read_log_prob(repeated)[:, 0]
 
-    return draw
+    return draw_actions
 
 
-def find_heads(training: Training) -> Heads:
+def find_output_layers(training: Training) -> Heads:
     """Return the output layers of an agent."""
     models = training.models
     if "q_network" in models:
@@ -264,9 +285,11 @@ def find_heads(training: Training) -> Heads:
     return Heads(policy.net[-1], make_parameter_setter(policy.log_std, torch.log), values)
 
 
-def make_training(request: TrainingRequest, environments: int = 1, **options: Any) -> Training:
+def make_training_of_request(
+    request: TrainingRequest, environments: int = 1, **options: Any
+) -> Training:
     """Return an agent in its environments, as a user makes it, and seeded as skrl documents it."""
-    arguments = make_arguments(
+    arguments = make_arguments_of_hyperparameters(
         request.algorithm, request.hyperparameters, environments, request.total_steps
     )
     set_seed(request.seed)
@@ -277,7 +300,7 @@ def make_training(request: TrainingRequest, environments: int = 1, **options: An
     )
     # random actions are drawn by the space, which nothing of skrl seeds
     training.action_space.seed(request.seed)
-    prepare_heads(request, lambda: find_heads(training))
+    prepare_heads_of_agent(request, lambda: find_output_layers(training))
     return training
 
 
@@ -285,11 +308,11 @@ def call_after_steps(agent: Any, look: Callable[[int], None]) -> None:
     """Call ``look`` behind every step of the trainer, with how many it has done."""
     step = agent.post_interaction
 
-    def post_interaction(timestep: int, timesteps: int) -> None:
+    def interact_and_call(timestep: int, timesteps: int) -> None:
         step(timestep=timestep, timesteps=timesteps)
         look(timestep + 1)
 
-    agent.post_interaction = post_interaction
+    agent.post_interaction = interact_and_call
 
 
 def _watch_training(training: Training, request: TrainingRequest) -> dict[str, list[float]]:
@@ -309,8 +332,8 @@ def _watch_training(training: Training, request: TrainingRequest) -> dict[str, l
         # as it does when it writes them
         agent.tracking_data.clear()
         steps = done * len(training.environments)
-        if passing.has_passed(steps):
-            request.on_checkpoint(steps, make_policy(training))
+        if passing.has_passed_any(steps):
+            request.on_checkpoint(steps, make_policy_function(training))
 
     call_after_steps(agent, note_diagnostics)
     if request.algorithm == "sac":
@@ -321,14 +344,16 @@ def _watch_training(training: Training, request: TrainingRequest) -> dict[str, l
 
 def train(request: TrainingRequest) -> Trained:
     """Train with ``SequentialTrainer``, as a user of skrl calls it."""
-    training = make_training(request)
-    trainer = training.trainer(request.total_steps)
+    training = make_training_of_request(request)
+    trainer = training.make_trainer(request.total_steps)
     diagnostics = _watch_training(training, request)
     trainer.train()
-    return make_trained(training, request.total_steps, diagnostics)
+    return make_trained_agent(training, request.total_steps, diagnostics)
 
 
-def make_trained(training: Training, steps: int, diagnostics: Mapping[str, list[float]]) -> Trained:
+def make_trained_agent(
+    training: Training, steps: int, diagnostics: Mapping[str, list[float]]
+) -> Trained:
     """Return the agent of a training that has ended."""
     parameters = {
         f"{name}.{key}": tensor.detach().numpy().copy()
@@ -339,10 +364,10 @@ def make_trained(training: Training, steps: int, diagnostics: Mapping[str, list[
     if logarithm is not None:
         parameters["log_entropy_coefficient"] = logarithm.detach().numpy().copy()
     return Trained(
-        make_policy(training),
+        make_policy_function(training),
         _make_value_function(training),
         parameters,
         steps,
         diagnostics,
-        _make_draw(training),
+        _make_drawing_function(training),
     )

@@ -13,21 +13,21 @@ import torch
 from torch import nn
 
 from rlregress.frameworks.torchrl.compat import find_in_library
-from rlregress.frameworks.torchrl.generated_cases.input_corpus import batch, numbers
+from rlregress.frameworks.torchrl.generated_cases.input_corpus import make_batch, make_numbers
 from rlregress.frameworks.torchrl.network_factories import (
     CHOICES,
-    dictionary,
-    value,
+    make_tensordict,
+    make_value_network,
 )
 from rlregress.probing.option_variants import (
     Items,
     Kit,
     Subject,
-    call_or_error,
-    make_recordable,
-    set_seed,
+    call_or_return_error,
+    convert_to_recordable,
+    seed_torch_generator,
 )
-from rlregress.probing.signatures import list_parameters
+from rlregress.probing.signatures import list_parameters_with_inherited
 
 _HELPERS = "torchrl.modules.distributions.utils"
 _SHAPES = {"rows": (4, 2), "one": (2,), "blocks": (2, 3, 2), "single": (4, 1)}
@@ -35,7 +35,7 @@ _SHAPES = {"rows": (4, 2), "one": (2,), "blocks": (2, 3, 2), "single": (4, 1)}
 # -- distributions ---------------------------------------------------------------------------------
 
 
-def _parameters(label: str) -> dict[str, Any]:
+def _make_distribution_parameters(label: str) -> dict[str, Any]:
     """Return parameters of every kind of distribution, and values to score: inside, outside, at
     bounds.
     """
@@ -43,21 +43,21 @@ def _parameters(label: str) -> dict[str, Any]:
     size = _SHAPES[shape]
     many = (*size[:-1], CHOICES)
     parameters: dict[str, Any] = {
-        "loc": numbers(*size, of="loc"),
-        "scale": numbers(*size, of="scale", low=0.3, high=1.5),
-        "param": numbers(*size, of="param", low=-0.9, high=0.9),
-        "logits": numbers(*many, of="logits"),
-        "scores": numbers(*many, of="scores"),
-        "mask": numbers(*many, of="mask") > -1.0,
+        "loc": make_numbers(*size, word="loc"),
+        "scale": make_numbers(*size, word="scale", low=0.3, high=1.5),
+        "param": make_numbers(*size, word="param", low=-0.9, high=0.9),
+        "logits": make_numbers(*many, word="logits"),
+        "scores": make_numbers(*many, word="scores"),
+        "mask": make_numbers(*many, word="mask") > -1.0,
         "values": {
-            "inside": numbers(*size, of="value", low=-0.9, high=0.9),
-            "loc": numbers(*size, of="loc"),
-            "near": numbers(*size, of="param", low=-0.9, high=0.9) + 1e-6,
-            "mean": numbers(*size, of="param", low=-0.9, high=0.9),
+            "inside": make_numbers(*size, word="value", low=-0.9, high=0.9),
+            "loc": make_numbers(*size, word="loc"),
+            "near": make_numbers(*size, word="param", low=-0.9, high=0.9) + 1e-6,
+            "mean": make_numbers(*size, word="param", low=-0.9, high=0.9),
             "far": torch.full(size, 7.0), "bound": torch.ones(size), "low": -torch.ones(size),
-            "choice": numbers(*size[:-1], of="choice", low=0, high=CHOICES).long(),
+            "choice": make_numbers(*size[:-1], word="choice", low=0, high=CHOICES).long(),
             "one_hot": torch.nn.functional.one_hot(
-                numbers(*size[:-1], of="choice", low=0, high=CHOICES).long(), CHOICES
+                make_numbers(*size[:-1], word="choice", low=0, high=CHOICES).long(), CHOICES
             ),
         },
     }  # fmt: skip
@@ -86,7 +86,7 @@ def _distribution_and_leaves(
     distribution_class: Any, parameters: dict[str, Any]
 ) -> tuple[Any, dict[str, Any]]:
     """Return a distribution, and those of the parameters that it takes, with gradients."""
-    taken_names = list_parameters(distribution_class.func)
+    taken_names = list_parameters_with_inherited(distribution_class.func)
     names = [n for n in ("loc", "scale", "param", "logits", "scores", "mask") if n in taken_names]
     leaves = {
         n: parameters[n].clone().requires_grad_()
@@ -97,77 +97,88 @@ def _distribution_and_leaves(
     return distribution_class(**leaves), leaves
 
 
-def _probed(kind: Any, parameters: dict[str, Any]) -> Any:
+def _read_draw_and_score(kind: Any, parameters: dict[str, Any]) -> Any:
     """Return attributes, draws and scores with gradients, and updated parameters."""
     distribution, leaves = _distribution_and_leaves(kind, parameters)
     outputs: dict[str, Any] = {
-        n: call_or_error(partial(getattr, distribution, n))
+        n: call_or_return_error(partial(getattr, distribution, n))
         for n in _READ
         if hasattr(type(distribution), n) or n in vars(distribution)
     }
 
-    def with_gradients(call: Callable[[], torch.Tensor]) -> Any:
-        set_seed(0)
+    def call_with_gradients(call: Callable[[], torch.Tensor]) -> Any:
+        seed_torch_generator(0)
         output = call()
         if output.requires_grad:
-            (output * numbers(*output.shape, of="weights")).sum().backward(retain_graph=True)
+            (output * make_numbers(*output.shape, word="weights")).sum().backward(retain_graph=True)
         grads = {n: x.grad for n, x in leaves.items() if getattr(x, "grad", None) is not None}
-        outputs = {"output": make_recordable(output), "gradient": make_recordable(grads)}
+        outputs = {
+            "output": convert_to_recordable(output),
+            "gradient": convert_to_recordable(grads),
+        }
         for leaf in leaves.values():
             if isinstance(leaf, torch.Tensor):
                 leaf.grad = None
         return outputs
 
-    def probed(name: str, argument: Any) -> Any:
-        return call_or_error(lambda: with_gradients(lambda: getattr(distribution, name)(argument)))
+    def call_method(name: str, argument: Any) -> Any:
+        return call_or_return_error(
+            lambda: call_with_gradients(lambda: getattr(distribution, name)(argument))
+        )
 
     for name in ("sample", "rsample"):
         for shape in ((), (3,)):
-            outputs[f"{name}{shape}"] = probed(name, shape)
+            outputs[f"{name}{shape}"] = call_method(name, shape)
     for name, item in parameters["values"].items():
-        outputs[f"score {name}"] = probed("log_prob", item)
+        outputs[f"score {name}"] = call_method("log_prob", item)
         for method in ("cdf", "icdf"):
-            outputs[f"{method} {name}"] = probed(method, item)
-    outputs["own"] = call_or_error(
-        lambda: with_gradients(lambda: distribution.log_prob(distribution.sample((2,))))
+            outputs[f"{method} {name}"] = call_method(method, item)
+    outputs["own"] = call_or_return_error(
+        lambda: call_with_gradients(lambda: distribution.log_prob(distribution.sample((2,))))
     )
-    outputs["entropy"] = call_or_error(lambda: with_gradients(distribution.entropy))
-    outputs["moved mode"] = call_or_error(
-        lambda: with_gradients(lambda: distribution.deterministic_sample)
+    outputs["entropy"] = call_or_return_error(lambda: call_with_gradients(distribution.entropy))
+    outputs["moved mode"] = call_or_return_error(
+        lambda: call_with_gradients(lambda: distribution.deterministic_sample)
     )
-    outputs["expanded"] = call_or_error(
-        lambda: make_recordable(distribution.expand((3, *distribution.batch_shape)).batch_shape)
+    outputs["expanded"] = call_or_return_error(
+        lambda: convert_to_recordable(
+            distribution.expand((3, *distribution.batch_shape)).batch_shape
+        )
     )
     for name in ("sample_and_log_prob", "rsample_and_log_prob"):
-        outputs[name] = call_or_error(partial(methodcaller(name), distribution))
-        outputs[f"{name} 3"] = call_or_error(partial(methodcaller(name, (3,)), distribution))
+        outputs[name] = call_or_return_error(partial(methodcaller(name), distribution))
+        outputs[f"{name} 3"] = call_or_return_error(partial(methodcaller(name, (3,)), distribution))
     return Items(outputs)
 
 
-def _updated(kind: Any, parameters: dict[str, Any]) -> Any:
+def _update_parameters(kind: Any, parameters: dict[str, Any]) -> Any:
     """Return other parameters in the same object."""
     distribution, leaves = _distribution_and_leaves(kind, parameters)
-    call_or_error(lambda: distribution.mode)
+    call_or_return_error(lambda: distribution.mode)
     changed = {n: 0.7 * x + 0.1 for n, x in leaves.items() if n in ("loc", "scale", "param")}
     distribution.update(*changed.values())
     with torch.no_grad():
         return Items(
-            draw=make_recordable(distribution.sample()),
-            score=call_or_error(lambda: distribution.log_prob(parameters["values"]["inside"])),
-            mode=call_or_error(lambda: distribution.deterministic_sample),
-            mean=call_or_error(lambda: distribution.mean),
-            loc=call_or_error(lambda: distribution.loc),
-            aside=call_or_error(partial(_aside, distribution, changed)),
+            draw=convert_to_recordable(distribution.sample()),
+            score=call_or_return_error(
+                lambda: distribution.log_prob(parameters["values"]["inside"])
+            ),
+            mode=call_or_return_error(lambda: distribution.deterministic_sample),
+            mean=call_or_return_error(lambda: distribution.mean),
+            loc=call_or_return_error(lambda: distribution.loc),
+            aside=call_or_return_error(
+                partial(_read_device_of_updated_scale, distribution, changed)
+            ),
         )
 
 
-def _aside(distribution: Any, changed: dict[str, Any]) -> Any:
+def _read_device_of_updated_scale(distribution: Any, changed: dict[str, Any]) -> Any:
     """Return the device of a scale whose location is on another device."""
     distribution.update(*(item if n == "scale" else item.to("meta") for n, item in changed.items()))
     return str(distribution.scale.device)
 
 
-def _distributions() -> list[Subject]:
+def _list_distribution_subjects() -> list[Subject]:
     low, high = torch.tensor([-2.0, 0.0]), torch.tensor([2.0, 1.0])
     between: Sequence[dict[str, Any]] = (
         {"low": -2.0, "high": 2.0}, {"low": 0.0, "high": 1.0}, {"low": low, "high": high},
@@ -197,10 +208,11 @@ def _distributions() -> list[Subject]:
     }  # fmt: skip
     return [
         Subject(
-            f"torchrl.modules:{name}", {"": Kit(dict, _parameters)},
+            f"torchrl.modules:{name}", {"": Kit(dict, _make_distribution_parameters)},
             ("rows", "one", "blocks", "single", "rows wide", "rows double", "rows number",
              "rows aside"),
-            ("rows", "blocks"), together=options, calls={"": _probed, "update": _updated},
+            ("rows", "blocks"), together=options,
+            calls={"": _read_draw_and_score, "update": _update_parameters},
             skip=("logits", "probs", "mask", "validate_args", "batch_shape", "event_shape"),
         )
         for name, options in names.items()
@@ -222,7 +234,7 @@ class _Silent(torch.distributions.Distribution):
 
 
 def _make_distribution(name: str) -> Any:
-    parameters = _parameters("rows")
+    parameters = _make_distribution_parameters("rows")
     loc, scale = parameters["loc"], parameters["scale"]
     d = torch.distributions
     plain: dict[str, Callable[[], Any]] = {
@@ -235,7 +247,7 @@ def _make_distribution(name: str) -> Any:
         "OneHotCategorical": lambda: find_in_library("torchrl.modules", name)(
             logits=parameters["logits"]
         ),
-        "composite": _composite,
+        "composite": _make_composite_distribution,
         "Delta": lambda: find_in_library("torchrl.modules", name)(parameters["param"]),
     }  # fmt: skip
     if name in plain:
@@ -243,8 +255,8 @@ def _make_distribution(name: str) -> Any:
     return find_in_library("torchrl.modules", name)(loc, scale)
 
 
-def _composite(nested: bool = False, wide: bool = False, dims: int = 2) -> Any:
-    parameters = _parameters("blocks" if wide else "rows")
+def _make_composite_distribution(nested: bool = False, wide: bool = False, dims: int = 2) -> Any:
+    parameters = _make_distribution_parameters("blocks" if wide else "rows")
     shape = list(parameters["loc"].shape[:-1])[:dims]
     parts = {
         "move": {"loc": parameters["loc"], "scale": parameters["scale"]},
@@ -253,7 +265,9 @@ def _composite(nested: bool = False, wide: bool = False, dims: int = 2) -> Any:
     kind = find_in_library("tensordict.nn", "CompositeDistribution")
     names = {"name_map": {"move": ("agent", "move"), "turn": ("agent", "turn")}} if nested else {}
     return kind(
-        dictionary({name: dictionary(part, shape) for name, part in parts.items()}, shape),
+        make_tensordict(
+            {name: make_tensordict(part, shape) for name, part in parts.items()}, shape
+        ),
         distribution_map={
             "move": find_in_library("torchrl.modules", "TanhNormal"),
             "turn": find_in_library("torchrl.modules", "OneHotCategorical"),
@@ -262,7 +276,7 @@ def _composite(nested: bool = False, wide: bool = False, dims: int = 2) -> Any:
     )
 
 
-def _helped(helper: Any, law: Any) -> Any:
+def _call_helper_with_distributions(helper: Any, law: Any) -> Any:
     """Call a helper with one distribution, with two, and with draws; with and without sums over
     heads.
     """
@@ -273,25 +287,27 @@ def _helped(helper: Any, law: Any) -> Any:
             ("one", (law,)), ("two", (law, _make_distribution("plain"))), ("three", (law, (3,))),
             ("same", (law, law)), *((kind, (law, _make_distribution(kind))) for kind in _KINDS[1:]),
         ):  # fmt: skip
-            set_seed(0)
+            seed_torch_generator(0)
             with summed(total):
-                outputs[f"{label} {total}"] = call_or_error(partial(helper, *arguments))
+                outputs[f"{label} {total}"] = call_or_return_error(partial(helper, *arguments))
     with summed(False):
-        outputs["moved"] = call_or_error(lambda: helper(law, (), reparameterize=True))
+        outputs["moved"] = call_or_return_error(lambda: helper(law, (), reparameterize=True))
     return Items(outputs)
 
 
-def _squashed(call: Any, numbers_given: torch.Tensor) -> Any:
+def _call_with_each_bound(call: Any, numbers_given: torch.Tensor) -> Any:
     outputs = {}
     for number, bounds_given in enumerate(((), (0.01,))):
         inputs = numbers_given.clone().requires_grad_()
 
-        def run(inputs: torch.Tensor, bounds_given: Any) -> Any:
+        def call_with_gradient(inputs: torch.Tensor, bounds_given: Any) -> Any:
             output = call(inputs, *bounds_given)
-            (output * numbers(*numbers_given.shape, of="weights")).sum().backward()
+            (output * make_numbers(*numbers_given.shape, word="weights")).sum().backward()
             return [output, inputs.grad]
 
-        outputs[str(number)] = call_or_error(partial(run, inputs, bounds_given))
+        outputs[str(number)] = call_or_return_error(
+            partial(call_with_gradient, inputs, bounds_given)
+        )
     return outputs
 
 
@@ -300,27 +316,31 @@ _KINDS = ("plain", "own", "silent", "uniform", "whole", "logarithms", "Independe
           "TanhNormal", "TruncatedNormal", "OneHotCategorical", "Delta")  # fmt: skip
 
 
-def _helpers() -> list[Subject]:
+def _list_helper_subjects() -> list[Subject]:
     heads: dict[str, Callable[[], Any]] = {
-        "composite": _composite, "nested": partial(_composite, True),
-        "blocks": partial(_composite, wide=True), "nested blocks": partial(_composite, True, True),
-        "loose": partial(_composite, False, True, 1), "looser": partial(_composite, False, True, 0),
+        "composite": _make_composite_distribution,
+        "nested": partial(_make_composite_distribution, True),
+        "blocks": partial(_make_composite_distribution, wide=True),
+        "nested blocks": partial(_make_composite_distribution, True, True),
+        "loose": partial(_make_composite_distribution, False, True, 1),
+        "looser": partial(_make_composite_distribution, False, True, 0),
     }  # fmt: skip
 
-    def make(label: str) -> Any:
+    def make_distribution_of_label(label: str) -> Any:
         return heads[label]() if label in heads else _make_distribution(label)
 
     return [
         *(
-            Subject(f"{_HELPERS}:{name}", {"": Kit(dict, make)}, (*_KINDS, *heads),
-                    calls={"": _helped},
+            Subject(f"{_HELPERS}:{name}", {"": Kit(dict, make_distribution_of_label)},
+            (*_KINDS, *heads),
+                    calls={"": _call_helper_with_distributions},
                     skip=("sample_shape", "reparameterize"))
             for name in ("has_analytic_entropy", "has_analytic_kl", "sample_and_log_prob",
                          "composite_entropy", "compute_kl")
         ),
         *(
             Subject(f"{_HELPERS}:{name}", {"": Kit(dict, lambda _: torch.tensor(_NEAR))}, ("",),
-                    calls={"": _squashed})
+                    calls={"": _call_with_each_bound})
             for name in ("safetanh", "safeatanh", "safetanh_noeps", "safeatanh_noeps")
         ),
     ]  # fmt: skip
@@ -329,36 +349,36 @@ def _helpers() -> list[Subject]:
 # -- functions that help losses --------------------------------------------------------------------
 
 
-_following = partial(batch, "continuous")
+_following = partial(make_batch, "continuous")
 
 
-def _next(function: Any, batch: Any) -> Any:
-    predicted = numbers(*batch.shape, 1, of="predicted")
+def _call_with_each_prediction(function: Any, batch: Any) -> Any:
+    predicted = make_numbers(*batch.shape, 1, word="predicted")
     calls: dict[str, dict[str, Any]] = {
         "given": {"pred_next_val": predicted}, "none": {"pred_next_val": predicted, "gamma": 0},
         "no number": {"pred_next_val": float("nan") * predicted, "gamma": 0},
         "whole": {"pred_next_val": predicted, "gamma": 1},
         "flat": {"pred_next_val": predicted.squeeze(-1)},
         "half": {"pred_next_val": predicted, "gamma": 0.5},
-        "probed": {"operator": value(), "next_val_key": "state_value", "gamma": 0.8},
+        "probed": {"operator": make_value_network(), "next_val_key": "state_value", "gamma": 0.8},
     }  # fmt: skip
     return Items(
-        (label, call_or_error(partial(function, batch.clone(), **options)))
+        (label, call_or_return_error(partial(function, batch.clone(), **options)))
         for label, options in calls.items()
     )
 
 
-def _distance(function: Any, values: Any) -> Any:
-    def run(target: Any, kind: str, strict: bool) -> Any:
-        first = numbers(2, 3, of="first").requires_grad_()
+def _compute_each_distance(function: Any, values: Any) -> Any:
+    def compute_distance(target: Any, kind: str, strict: bool) -> Any:
+        first = make_numbers(2, 3, word="first").requires_grad_()
         output = function(first, target, kind, strict_shape=strict)
         output.sum().backward()
         return [output, first.grad]
 
-    targets = (numbers(2, 3, of="other"), numbers(2, 1, of="other"), None)
+    targets = (make_numbers(2, 3, word="other"), make_numbers(2, 1, word="other"), None)
     kinds = ("l1", "l2", "smooth_l1", "l3")
     return [
-        call_or_error(partial(run, *arguments))
+        call_or_return_error(partial(compute_distance, *arguments))
         for arguments in itertools.product(targets, kinds, (True, False))
     ]
 
@@ -381,8 +401,8 @@ def _call_held_out(function: Any, inputs: Any) -> Any:
     return outputs
 
 
-def _grouped(function: Any, inputs: Any) -> Any:
-    def run(*kinds: Any) -> Any:
+def _join_optimizers(function: Any, inputs: Any) -> Any:
+    def join_optimizers_of_kinds(*kinds: Any) -> Any:
         layers = [nn.Linear(1, 1) for _ in kinds]
         joined = function(
             *(
@@ -394,11 +414,12 @@ def _grouped(function: Any, inputs: Any) -> Any:
 
     sgd, adam = torch.optim.SGD, torch.optim.Adam
     return [
-        call_or_error(partial(run, *kinds)) for kinds in ((adam, adam), (adam, sgd), (sgd,), ())
+        call_or_return_error(partial(join_optimizers_of_kinds, *kinds))
+        for kinds in ((adam, adam), (adam, sgd), (sgd,), ())
     ]
 
 
-def _adapted(kind: Any, inputs: Any) -> Any:
+def _list_adapted_rates(kind: Any, inputs: Any) -> Any:
     """Return rates after divergences that are large, small, within limits and no numbers."""
     outputs = []
     for divergences in ((0.05,) * 3, (0.001,) * 3, (0.01, 0.0), (float("nan"),), (0.021, 0.0049),
@@ -408,32 +429,34 @@ def _adapted(kind: Any, inputs: Any) -> Any:
         rate = kind(optimizer, **inputs)
         rates = []
         for divergence in divergences:
-            error = call_or_error(partial(rate.step, torch.tensor(divergence)))
+            error = call_or_return_error(partial(rate.step, torch.tensor(divergence)))
             rates.append([error, rate.get_last_lr(), optimizer.param_groups[0]["lr"]])
         restored = kind(torch.optim.SGD(layer.parameters(), lr=1e-3), target_kl=0.5)
         restored.load_state_dict(rate.state_dict())
-        outputs.append([rates, make_recordable(restored.state_dict())])
+        outputs.append([rates, convert_to_recordable(restored.state_dict())])
     return outputs
 
 
-def _reduced(function: Any, inputs: Any) -> Any:
+def _reduce_each_way(function: Any, inputs: Any) -> Any:
     losses, flags = inputs["advantage"], inputs["is_init"]
-    weights = numbers(*losses.shape, of="weight", low=0.5, high=2.0)
+    weights = make_numbers(*losses.shape, word="weight", low=0.5, high=2.0)
     return [
-        call_or_error(partial(function, losses, kind, mask, weight))
+        call_or_return_error(partial(function, losses, kind, mask, weight))
         for kind in ("none", "mean", "sum", "median")
         for mask in (None, flags)
         for weight in (None, weights, weights[:1])
     ]
 
 
-def _losses_helpers() -> list[Subject]:
+def _list_loss_helper_subjects() -> list[Subject]:
     calls = {
-        "next_state_value": _next, "distance_loss": _distance, "hold_out_net": _call_held_out,
-        "hold_out_params": _call_held_out, "group_optimizers": _grouped, "_reduce": _reduced,
+        "next_state_value": _call_with_each_prediction, "distance_loss": _compute_each_distance,
+        "hold_out_net": _call_held_out,
+        "hold_out_params": _call_held_out, "group_optimizers": _join_optimizers,
+        "_reduce": _reduce_each_way,
     }  # fmt: skip
 
-    def registered(function: Any, inputs: Any) -> Any:
+    def register_random_module(function: Any, inputs: Any) -> Any:
         """Return the list of layers that draw with one more, and as it was."""
         place: Any = importlib.import_module("torchrl.objectives.utils")
         before = place.RANDOM_MODULE_LIST
@@ -460,18 +483,18 @@ def _losses_helpers() -> list[Subject]:
             for name, call in calls.items()
         ),
         Subject("torchrl.objectives:add_random_module", {"": Kit(dict, _following)}, ("rows",),
-                calls={"": registered}),
+                calls={"": register_random_module}),
         Subject(
             "torchrl.objectives.utils:KLAdaptiveLR", {"": Kit(dict, rates.__getitem__)},
             tuple(rates),
-            calls={"": _adapted}, skip=("factor", "min_lr", "max_lr"),
+            calls={"": _list_adapted_rates}, skip=("factor", "min_lr", "max_lr"),
         ),
     ]  # fmt: skip
 
 
-def subjects() -> dict[str, list[Subject]]:
+def list_subjects() -> dict[str, list[Subject]]:
     """Return distributions and helpers by name."""
     return {
-        "distributions": _distributions(),
-        "helpers": [*_helpers(), *_losses_helpers()],
+        "distributions": _list_distribution_subjects(),
+        "helpers": [*_list_helper_subjects(), *_list_loss_helper_subjects()],
     }

@@ -10,17 +10,27 @@ import torch
 from torch import nn
 
 from rlregress.frameworks.torchrl.compat import find_in_library, name_keyword
-from rlregress.frameworks.torchrl.generated_cases.input_corpus import CHANGES, batch, flags, numbers
-from rlregress.frameworks.torchrl.network_factories import OBSERVATIONS, critic, stochastic, value
+from rlregress.frameworks.torchrl.generated_cases.input_corpus import (
+    CHANGES,
+    make_batch,
+    make_flags,
+    make_numbers,
+)
+from rlregress.frameworks.torchrl.network_factories import (
+    OBSERVATIONS,
+    make_critic,
+    make_stochastic_actor,
+    make_value_network,
+)
 from rlregress.probing.option_variants import (
     Items,
     Kit,
     Subject,
-    call_or_error,
+    call_or_return_error,
     call_with_gradients,
-    make_recordable,
+    convert_to_recordable,
 )
-from rlregress.probing.signatures import list_parameters
+from rlregress.probing.signatures import list_parameters_with_inherited
 
 _FUNCTIONAL = "torchrl.objectives.value.functional"
 _INPUTS = (
@@ -31,7 +41,7 @@ _INPUTS = (
 )  # fmt: skip
 
 
-_given = partial(batch, "continuous")
+_given = partial(make_batch, "continuous")
 
 
 class _Starts(nn.Module):
@@ -45,49 +55,49 @@ class _Starts(nn.Module):
         return self.layer(torch.cat([observation, start.to(observation.dtype)], -1))
 
 
-def _agents(label: str) -> Any:
+def _make_steps_of_agents(label: str) -> Any:
     """Return steps of three agents, whose observations and values are apart."""
-    steps_of_agents = batch("continuous", label)
+    steps_of_agents = make_batch("continuous", label)
     shape = steps_of_agents.shape
     for place, word in ((steps_of_agents, "own"), (steps_of_agents["next"], "own next")):
-        place["observation"] = numbers(*shape, 3, OBSERVATIONS, of=word)
+        place["observation"] = make_numbers(*shape, 3, OBSERVATIONS, word=word)
         for name in ("state_value", "advantage", "value_target"):
             place.pop(name, None)
     return steps_of_agents
 
 
-def _trifling(label: str) -> Any:
+def _make_steps_of_tiny_values(label: str) -> Any:
     """Return rewards and values that hardly differ."""
-    steps = batch("continuous", "time")
+    steps = make_batch("continuous", "time")
     for key in ("state_value", ("next", "state_value"), ("next", "reward")):
         steps[key] = 1e-5 * steps[key]
     return steps
 
 
-def _few(name: str) -> Any:
+def _make_steps_where_few_count(name: str) -> Any:
     """Return steps of which one in each row counts."""
-    steps = (_agents if name == "MultiAgentGAE" else _given)("time unscored")
+    steps = (_make_steps_of_agents if name == "MultiAgentGAE" else _given)("time unscored")
     return CHANGES["few"](steps)
 
 
-def _unstarted(label: str) -> Any:
+def _make_steps_of_unknown_start(label: str) -> Any:
     """Return steps after which it is not known whether an episode starts."""
     return _given(label).exclude(("next", "is_init"))
 
 
-def _at_once(label: str) -> Any:
+def _make_steps_cut_at_once(label: str) -> Any:
     """Return steps of which one starts an episode that is cut after it."""
     steps = _given(label)
     steps["is_init"] = steps["is_init"] | steps["next", "truncated"]
     return steps
 
 
-def _forward(estimator: Any, data: Any) -> Any:
+def _call_estimator(estimator: Any, data: Any) -> Any:
     outputs = call_with_gradients(estimator, data)
     return {**outputs, "in": str(estimator.in_keys), "out": str(estimator.out_keys)}
 
 
-def _with_parameters(*names: str, delayed: bool = False) -> Callable[[Any, Any], Any]:
+def _call_with_parameters(*names: str, delayed: bool = False) -> Callable[[Any, Any], Any]:
     """Call with parameters of the critic that are given, and others for the next steps."""
 
     def call(estimator: Any, data: Any) -> Any:
@@ -100,84 +110,91 @@ def _with_parameters(*names: str, delayed: bool = False) -> Callable[[Any, Any],
             for name in names
         }
         late = {name: item for name, item in parameters.items() if name == "target_params"}
-        estimates = call_or_error(lambda: estimator.value_estimate(data.clone(), **late))
+        estimates = call_or_return_error(lambda: estimator.value_estimate(data.clone(), **late))
         outputs = call_with_gradients(estimator, data, lambda steps: estimator(steps, **parameters))
         grads = {str(k): v.grad for k, v in changed.items(True, True) if v.grad is not None}
-        return {"estimate": estimates, **outputs, "given": make_recordable(grads)}
+        return {"estimate": estimates, **outputs, "given": convert_to_recordable(grads)}
 
     return call
 
 
-def _estimate(estimator: Any, data: Any) -> Any:
+def _compute_value_estimates(estimator: Any, data: Any) -> Any:
     """Return the value estimates alone, with the next value given and not."""
     options = {"next_value": data["next", "reward"] / 2}
     return [
-        call_or_error(lambda: call_with_gradients(None, data.clone(), estimator.value_estimate)),
-        call_or_error(lambda: estimator.value_estimate(data.clone(), **options)),
-        call_or_error(
+        call_or_return_error(
+            lambda: call_with_gradients(None, data.clone(), estimator.value_estimate)
+        ),
+        call_or_return_error(lambda: estimator.value_estimate(data.clone(), **options)),
+        call_or_return_error(
             lambda: estimator.value_estimate(data.clone(), next_value=options["next_value"])
         ),
     ]
 
 
-def _keys(estimator: Any, data: Any) -> Any:
+def _rename_each_key(estimator: Any, data: Any) -> Any:
     outputs: dict[str, Any] = {}
     for name, key in sorted(vars(estimator.tensor_keys).items()):
         renamed = data.clone()
         if isinstance(key, str) and key in renamed["next"]:
             renamed["next"].rename_key_(key, "own")
         outputs[name] = [
-            call_or_error(partial(estimator.set_keys, **{name: "own"})),
-            call_or_error(partial(estimator, renamed)),
-            call_or_error(partial(estimator.set_keys, **{name: key})),
+            call_or_return_error(partial(estimator.set_keys, **{name: "own"})),
+            call_or_return_error(partial(estimator, renamed)),
+            call_or_return_error(partial(estimator.set_keys, **{name: key})),
         ]
-    outputs["unknown"] = call_or_error(lambda: estimator.set_keys(wanted="own"))
-    outputs["none"] = call_or_error(lambda: estimator.set_keys(value=None))
+    outputs["unknown"] = call_or_return_error(lambda: estimator.set_keys(wanted="own"))
+    outputs["none"] = call_or_return_error(lambda: estimator.set_keys(value=None))
     return Items(outputs)
 
 
 def _list_attributes(estimator: Any, data: Any) -> Any:
     names = ("gamma", "lmbda", "device", "shifted", "vectorized", "time_dim", "is_stateless")
-    attributes = {name: call_or_error(partial(getattr, estimator, name, "none")) for name in names}
+    attributes = {
+        name: call_or_return_error(partial(getattr, estimator, name, "none")) for name in names
+    }
     return Items(
         attributes,
-        state=make_recordable(estimator),
-        keys=make_recordable(vars(estimator.tensor_keys)),
+        state=convert_to_recordable(estimator),
+        keys=convert_to_recordable(vars(estimator.tensor_keys)),
     )
 
 
-def _along(estimator: Any, data: Any) -> Any:
+def _call_along_each_dimension(estimator: Any, data: Any) -> Any:
     return [
-        call_or_error(partial(estimator, data.clone(), time_dim=dim)) for dim in (0, 1, -1, -2, 3)
+        call_or_return_error(partial(estimator, data.clone(), time_dim=dim))
+        for dim in (0, 1, -1, -2, 3)
     ]
 
 
-def _named(estimator: Any, data: Any) -> Any:
+def _call_with_named_dimensions(estimator: Any, data: Any) -> Any:
     data.names = [*[f"row{n}" for n in range(data.dim() - 1)], "time"]
     return estimator(data)
 
 
-def _moded(estimator: Any, data: Any) -> Any:
+def _call_in_each_mode(estimator: Any, data: Any) -> Any:
     """Call while networks hold their values, without gradients, and with a rolling flag set."""
     kind = find_in_library("torchrl.objectives.utils", "hold_out_net")
     with kind(estimator.value_network):
         first = call_with_gradients(None, data.clone(), estimator)
     with torch.no_grad():
-        return [first, make_recordable(estimator(data))]
+        return [first, convert_to_recordable(estimator(data))]
 
 
 _CALLS: dict[str, Callable[[Any, Any], Any]] = {
-    "": _forward,
-    "parameters": _with_parameters("params"),
-    "targets": _with_parameters("target_params"),
-    "both": _with_parameters("params", "target_params"),
-    "estimate": _estimate,
-    "estimate several": lambda estimator, data: _estimate(estimator, CHANGES["several"](data)),
-    "keys": _keys,
+    "": _call_estimator,
+    "parameters": _call_with_parameters("params"),
+    "targets": _call_with_parameters("target_params"),
+    "both": _call_with_parameters("params", "target_params"),
+    "estimate": _compute_value_estimates,
+    "estimate several": lambda estimator, data: _compute_value_estimates(
+        estimator, CHANGES["several"](data)
+    ),
+    "keys": _rename_each_key,
     "held": _list_attributes,
-    "along": _along,
-    "names": _named,
-    "modes": _moded,
+    "along": _call_along_each_dimension,
+    "names": _call_with_named_dimensions,
+    "modes": _call_in_each_mode,
 }
 _OPTIONS: dict[str, Sequence[Any]] = {
     "shifted": [True, "legacy", "packed", "auto"],
@@ -216,43 +233,59 @@ _CHUNKS: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-def _estimator(name: str, *options_together: Any, **required: Callable[[], Any]) -> Subject:
-    def kit(valued: Callable[[], Any], given: Callable[[str], Any] = _given, **options: Any) -> Kit:
-        def arguments() -> dict[str, Any]:
+def _make_estimator_subject(
+    name: str, *options_together: Any, **required: Callable[[], Any]
+) -> Subject:
+    def make_kit(
+        valued: Callable[[], Any], given: Callable[[str], Any] = _given, **options: Any
+    ) -> Kit:
+        def make_arguments() -> dict[str, Any]:
             arguments_made = {name: make() for name, make in required.items()}
             return {"gamma": 0.9, "value_network": valued(), **arguments_made, **options}
 
-        return Kit(arguments, given)
+        return Kit(make_arguments, given)
 
     average = {"GAE": "average_gae", "MultiAgentGAE": "average_gae", "VTrace": "average_adv"}
     averaged: dict[str, Any] = {average.get(name, "average_rewards"): True}
 
-    def starts() -> Any:
-        return critic(_Starts(), "observation", "is_init")
+    def make_critic_of_starts() -> Any:
+        return make_critic(_Starts(), "observation", "is_init")
 
     read = {
-        "starts": kit(starts),
-        "starts shifted": kit(starts, _unstarted, shifted=True),
-        "starts shifted at once": kit(starts, _at_once, shifted=True),
-        "starts lacking": kit(starts, _unstarted),
+        "starts": make_kit(make_critic_of_starts),
+        "starts shifted": make_kit(
+            make_critic_of_starts, _make_steps_of_unknown_start, shifted=True
+        ),
+        "starts shifted at once": make_kit(
+            make_critic_of_starts, _make_steps_cut_at_once, shifted=True
+        ),
+        "starts lacking": make_kit(make_critic_of_starts, _make_steps_of_unknown_start),
     }
     if name == "MultiAgentGAE":
         read = {}
     return Subject(
         f"torchrl.objectives.value:{name}",
         {
-            "": kit(value, _agents if name == "MultiAgentGAE" else _given),
-            "none": kit(lambda: None),
-            "dropout": kit(lambda: value(nn.Dropout(0.5))),
-            "trifling": kit(lambda: None, _trifling, **averaged),
-            "few": kit(value, lambda label: _few(name), **averaged),
-            "flat group": kit(value, group_key="flat group", **averaged),
-            "one of few": kit(value, lambda label: _few(name)[:1], **averaged),
-            "trifling groups": kit(lambda: None, _trifling, group_key="group", **averaged),
-            "chunks": kit(value, value_chunk_size=2),
-            "pseudo": kit(value, deactivate_vmap=True),
-            "of agents": kit(value, _agents),
-            "aside": kit(value, device="meta"),
+            "": make_kit(
+                make_value_network, _make_steps_of_agents if name == "MultiAgentGAE" else _given
+            ),
+            "none": make_kit(lambda: None),
+            "dropout": make_kit(lambda: make_value_network(nn.Dropout(0.5))),
+            "trifling": make_kit(lambda: None, _make_steps_of_tiny_values, **averaged),
+            "few": make_kit(
+                make_value_network, lambda label: _make_steps_where_few_count(name), **averaged
+            ),
+            "flat group": make_kit(make_value_network, group_key="flat group", **averaged),
+            "one of few": make_kit(
+                make_value_network, lambda label: _make_steps_where_few_count(name)[:1], **averaged
+            ),
+            "trifling groups": make_kit(
+                lambda: None, _make_steps_of_tiny_values, group_key="group", **averaged
+            ),
+            "chunks": make_kit(make_value_network, value_chunk_size=2),
+            "pseudo": make_kit(make_value_network, deactivate_vmap=True),
+            "of agents": make_kit(make_value_network, _make_steps_of_agents),
+            "aside": make_kit(make_value_network, device="meta"),
             **read,
         },
         _INPUTS,
@@ -273,22 +306,23 @@ _SHAPES: dict[str, Any] = {
 }  # fmt: skip
 
 
-def _arguments(label: str) -> dict[str, Any]:
+def _make_estimator_arguments(label: str) -> dict[str, Any]:
     """Return values, rewards and ends of a shape: "time", also with discounts by step."""
     shape, _, change = label.partition(" ")
     size = _SHAPES[shape]
-    over = flags(size[:-1], 3).expand(size).clone()
-    cut = flags(size[:-1], 1).expand(size).clone()
-    gamma = numbers(*size, of="gamma", low=0.5, high=1.0)
+    over = make_flags(size[:-1], 3).expand(size).clone()
+    cut = make_flags(size[:-1], 1).expand(size).clone()
+    gamma = make_numbers(*size, word="gamma", low=0.5, high=1.0)
     arguments: dict[str, Any] = {
         "gamma": 0.9, "lmbda": 0.7,
-        "state_value": numbers(*size, of="value"), "next_state_value": numbers(*size, of="next"),
-        "reward": numbers(*size, of="reward"), "done": over | cut, "terminated": over,
-        "log_pi": numbers(*size, of="pi"), "log_mu": numbers(*size, of="mu"),
+        "state_value": make_numbers(*size, word="value"),
+        "next_state_value": make_numbers(*size, word="next"),
+        "reward": make_numbers(*size, word="reward"), "done": over | cut, "terminated": over,
+        "log_pi": make_numbers(*size, word="pi"), "log_mu": make_numbers(*size, word="mu"),
     }  # fmt: skip
     floats = {name: item for name, item in arguments.items()
               if isinstance(item, torch.Tensor) and item.is_floating_point()}  # fmt: skip
-    decays = numbers(*size, of="lambda", low=0.3, high=1.0)
+    decays = make_numbers(*size, word="lambda", low=0.3, high=1.0)
     changed: dict[str, dict[str, Any]] = {
         "": {},
         "tensors": {"gamma": torch.tensor([0.9]), "lmbda": torch.tensor([0.7])},
@@ -311,13 +345,13 @@ def _arguments(label: str) -> dict[str, Any]:
         "time_first": {"time_dim": 0}, "time_last": {"time_dim": -1}, "time_1": {"time_dim": 1},
         "zero": {"gamma": 0.0, "lmbda": 0.0}, "whole": {"gamma": 1.0, "lmbda": 1.0},
         "thresholds": {"rho_thresh": 0.8, "c_thresh": torch.tensor(0.5)},
-        "unlike": {"reward": numbers(*size[:-1], of="reward")},
+        "unlike": {"reward": make_numbers(*size[:-1], word="reward")},
     }  # fmt: skip
     return {**arguments, **changed[change]}
 
 
-def _computed(function: Any, arguments: dict[str, Any]) -> Any:
-    parameters = list_parameters(function.func)
+def _compute_with_gradients(function: Any, arguments: dict[str, Any]) -> Any:
+    parameters = list_parameters_with_inherited(function.func)
     for name in ("rolling_gamma", "time_dim", "rho_thresh"):
         if name in arguments:
             name_keyword(function.func, name)
@@ -335,18 +369,19 @@ def _computed(function: Any, arguments: dict[str, Any]) -> Any:
         for n, item in used.items()
         if isinstance(item, torch.Tensor) and item.grad is not None
     }
-    return {"returned": make_recordable(outputs), "gradient": make_recordable(grads)}
+    return {"returned": convert_to_recordable(outputs), "gradient": convert_to_recordable(grads)}
 
 
-def _function(name: str, labels: Sequence[str]) -> Subject:
+def _make_function_subject(name: str, labels: Sequence[str]) -> Subject:
     return Subject(
-        f"{_FUNCTIONAL}:{name}", {"": Kit(dict, _arguments)}, labels, calls={"": _computed},
+        f"{_FUNCTIONAL}:{name}", {"": Kit(dict, _make_estimator_arguments)}, labels,
+        calls={"": _compute_with_gradients},
         skip=("terminated", "rolling_gamma", "time_dim", "done", "rho_thresh", "c_thresh"),
     )  # fmt: skip
 
 
-def _to_go(label: str) -> dict[str, Any]:
-    arguments = _arguments(label)
+def _make_return_arguments(label: str) -> dict[str, Any]:
+    arguments = _make_estimator_arguments(label)
     return {
         name: arguments[name]
         for name in ("reward", "done", "gamma", "time_dim")
@@ -354,13 +389,13 @@ def _to_go(label: str) -> dict[str, Any]:
     }
 
 
-def _rolled(label: str) -> dict[str, Any]:
+def _make_roll_arguments(label: str) -> dict[str, Any]:
     dim, shift = map(int, label.split())
     shifts = torch.full((3,), shift) * torch.arange(3)
-    return {"mat": numbers(3, 3, of="mat"), "dim": dim, "shifts": shifts}
+    return {"mat": make_numbers(3, 3, word="mat"), "dim": dim, "shifts": shifts}
 
 
-def _layers(name: str) -> dict[str, Any]:
+def _make_recurrent_arguments(name: str) -> dict[str, Any]:
     states = ["hidden", "cell"] if name == "LSTMModule" else ["hidden"]
     return {
         "input_size": OBSERVATIONS, "hidden_size": 4, "in_keys": ["observation", *states],
@@ -368,26 +403,26 @@ def _layers(name: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _remembered(label: str) -> Any:
-    steps = batch("continuous", label)
+def _make_steps_with_states(label: str) -> Any:
+    steps = make_batch("continuous", label)
     for name in ("hidden", "cell"):
-        steps[name] = numbers(*steps.shape, 1, 4, of=name)
+        steps[name] = make_numbers(*steps.shape, 1, 4, word=name)
     return steps
 
 
-def _recurrent(module: Any, steps: Any) -> Any:
+def _call_in_each_recurrent_mode(module: Any, steps: Any) -> Any:
     """Step by step and over trajectories of which some start within."""
     mode = find_in_library("torchrl.modules", "set_recurrent_mode")
     outputs = {}
     for recurrent in (True, False):
         with mode(recurrent):
-            outputs[str(recurrent)] = call_or_error(
+            outputs[str(recurrent)] = call_or_return_error(
                 lambda: call_with_gradients(module, steps.clone())
             )
     return outputs
 
 
-def subjects() -> dict[str, list[Subject]]:
+def list_subjects() -> dict[str, list[Subject]]:
     """Return the estimators and functions by name."""
     labels = [
         *(f"{s} {c}".strip() for s in ("rows", "time", "blocks", "wide")
@@ -408,30 +443,37 @@ def subjects() -> dict[str, list[Subject]]:
         "vtrace_advantage_estimate",
     )  # fmt: skip
     limits = {"rho_thresh": 0.8, "c_thresh": torch.tensor(0.5)}
-    actor = {"actor_network": lambda: stochastic(find_in_library("torchrl.modules", "TanhNormal"))}
+    actor = {
+        "actor_network": lambda: make_stochastic_actor(
+            find_in_library("torchrl.modules", "TanhNormal")
+        )
+    }
     estimator_subjects = [
-        *(_estimator(name, lmbda=lambda: 0.5)
+        *(_make_estimator_subject(name, lmbda=lambda: 0.5)
           for name in ("GAE", "MultiAgentGAE", "TDLambdaEstimator")),
-        *map(_estimator, ("TD0Estimator", "TD1Estimator")), _estimator("VTrace", limits, **actor),
+        *map(_make_estimator_subject, ("TD0Estimator", "TD1Estimator")),
+        _make_estimator_subject("VTrace", limits, **actor),
     ]  # fmt: skip
     returns = [
-        *(_function(name, labels) for name in functions),
+        *(_make_function_subject(name, labels) for name in functions),
         Subject(
-            f"{_FUNCTIONAL}:reward2go", {"": Kit(dict, _to_go)},
+            f"{_FUNCTIONAL}:reward2go", {"": Kit(dict, _make_return_arguments)},
             [label for label in labels
              if label.partition(" ")[2] in ("", "tensors", "each", "time_1")],
             calls={"": lambda function, arguments: function(**arguments)}, skip=("time_dim",),
         ),
         Subject(
-            "torchrl.objectives.value.utils:roll_by_gather", {"": Kit(dict, _rolled)},
+            "torchrl.objectives.value.utils:roll_by_gather", {"": Kit(dict, _make_roll_arguments)},
             ("0 1", "1 1", "-1 -1", "-2 -1", "2 1"), calls={"": lambda f, own: f(**own)},
         ),
     ]  # fmt: skip
     recurrent = [
         Subject(
             f"torchrl.modules:{name}",
-            {"": Kit(partial(_layers, name), _remembered)}, ("time", "rows", "blocks"),
-            calls={"": _recurrent}, skip=("device", "input_size", "hidden_size", "batch_first"),
+            {"": Kit(partial(_make_recurrent_arguments, name), _make_steps_with_states)},
+            ("time", "rows", "blocks"),
+            calls={"": _call_in_each_recurrent_mode},
+            skip=("device", "input_size", "hidden_size", "batch_first"),
         )
         for name in ("LSTMModule", "GRUModule")
     ]  # fmt: skip

@@ -12,18 +12,18 @@ from rlregress.frameworks.torchrl.network_factories import (
     ACTIONS,
     CHOICES,
     OBSERVATIONS,
-    dictionary,
+    make_tensordict,
 )
 
 
-def numbers(*shape: int, of: str = "", low: float = -2.0, high: float = 2.0) -> torch.Tensor:
+def make_numbers(*shape: int, word: str = "", low: float = -2.0, high: float = 2.0) -> torch.Tensor:
     """Return distinct numbers between two others in no order, which depend on a word."""
-    start = sum(ord(letter) * (place + 3) for place, letter in enumerate(of))
+    start = sum(ord(letter) * (place + 3) for place, letter in enumerate(word))
     places = torch.arange(start, start + math.prod(shape))
     return (low + (high - low) * ((places * 7919 + 104729) % 1009).float() / 1009).reshape(shape)
 
 
-def flags(shape: Sequence[int], *places: int) -> torch.Tensor:
+def make_flags(shape: Sequence[int], *places: int) -> torch.Tensor:
     """Return flags that are set at some places of the last dimension but one."""
     marks = torch.zeros(*shape, 1, dtype=torch.bool)
     marks[..., [place for place in places if place < shape[-1]], :] = True
@@ -32,76 +32,76 @@ def flags(shape: Sequence[int], *places: int) -> torch.Tensor:
 
 #: what a step's action is -> how it is made for a shape.
 ACTS: dict[str, Callable[[tuple[int, ...]], torch.Tensor]] = {
-    "continuous": lambda shape: numbers(*shape, ACTIONS, of="action", low=-0.95, high=0.95),
-    "one_hot": lambda shape: torch.nn.functional.one_hot(_choices(shape), CHOICES),
-    "index": lambda shape: _choices(shape),
-    "column": lambda shape: _choices(shape).unsqueeze(-1),
+    "continuous": lambda shape: make_numbers(*shape, ACTIONS, word="action", low=-0.95, high=0.95),
+    "one_hot": lambda shape: torch.nn.functional.one_hot(_make_choices(shape), CHOICES),
+    "index": lambda shape: _make_choices(shape),
+    "column": lambda shape: _make_choices(shape).unsqueeze(-1),
 }
 
 
-def _choices(shape: tuple[int, ...]) -> torch.Tensor:
-    return (numbers(*shape, of="choice", low=0, high=CHOICES)).long()
+def _make_choices(shape: tuple[int, ...]) -> torch.Tensor:
+    return (make_numbers(*shape, word="choice", low=0, high=CHOICES)).long()
 
 
-def steps(acts: str, *shape: int) -> Any:
+def make_steps(acts: str, *shape: int) -> Any:
     """Return steps of an environment with what an old policy, its critic and an estimator wrote.
 
     The second step of a row is truncated, the fourth terminates.
     """
-    over, cut = flags(shape, 3), flags(shape, 1)
+    over, cut = make_flags(shape, 3), make_flags(shape, 1)
     following = {
-        "observation": numbers(*shape, OBSERVATIONS, of="next"),
-        "reward": numbers(*shape, 1, of="reward"),
+        "observation": make_numbers(*shape, OBSERVATIONS, word="next"),
+        "reward": make_numbers(*shape, 1, word="reward"),
         "done": over | cut,
         "terminated": over,
         "truncated": cut,
-        "state_value": numbers(*shape, 1, of="next value"),
+        "state_value": make_numbers(*shape, 1, word="next value"),
         "is_init": torch.zeros(*shape, 1, dtype=torch.bool),
     }
     nothing = torch.zeros(*shape, 1, dtype=torch.bool)
-    score = numbers(*shape, of="score", low=-3.0, high=-0.2)
+    score = make_numbers(*shape, word="score", low=-3.0, high=-0.2)
     items = {
-        "observation": numbers(*shape, OBSERVATIONS, of="observation"),
+        "observation": make_numbers(*shape, OBSERVATIONS, word="observation"),
         "action": ACTS[acts](shape),
         "done": nothing,
         "terminated": nothing.clone(),
         "truncated": nothing.clone(),
-        "is_init": flags(shape, 0, 2),
+        "is_init": make_flags(shape, 0, 2),
         "flat group": torch.arange(math.prod(shape)).reshape(shape) % 2,
         "group": (torch.arange(math.prod(shape)) % 3).reshape(*shape, 1),
-        "mask": flags((*shape, CHOICES), 0, 1, 3).squeeze(-1),
-        "loc": numbers(*shape, ACTIONS, of="loc"),
-        "scale": numbers(*shape, ACTIONS, of="scale", low=0.3, high=1.5),
-        "logits": numbers(*shape, CHOICES, of="logits"),
-        "advantage": numbers(*shape, 1, of="advantage", low=-4.0, high=5.0),
-        "value_target": numbers(*shape, 1, of="target"),
-        "state_value": numbers(*shape, 1, of="value"),
+        "mask": make_flags((*shape, CHOICES), 0, 1, 3).squeeze(-1),
+        "loc": make_numbers(*shape, ACTIONS, word="loc"),
+        "scale": make_numbers(*shape, ACTIONS, word="scale", low=0.3, high=1.5),
+        "logits": make_numbers(*shape, CHOICES, word="logits"),
+        "advantage": make_numbers(*shape, 1, word="advantage", low=-4.0, high=5.0),
+        "value_target": make_numbers(*shape, 1, word="target"),
+        "state_value": make_numbers(*shape, 1, word="value"),
         "action_log_prob": score,
         "sample_log_prob": score.clone(),
     }
-    return dictionary({**items, "next": dictionary(following, shape)}, shape)
+    return make_tensordict({**items, "next": make_tensordict(following, shape)}, shape)
 
 
 _ESTIMATED = ("advantage", "value_target", "state_value", ("next", "state_value"))
 
 
-def _with(batch: Any, **entries: Any) -> Any:
+def _set_entries(batch: Any, **entries: Any) -> Any:
     return batch.update(entries)
 
 
-def _following(batch: Any, name: str, value: Any) -> Any:
+def _set_next_entry(batch: Any, name: str, value: Any) -> Any:
     batch["next", name] = value
     return batch
 
 
-def _missing(batch: Any) -> Any:
+def _hide_observations_after_ends(batch: Any) -> Any:
     """Return steps without a known observation after the end of an episode."""
     ends = batch["next", "done"].expand(batch["next", "observation"].shape)
     batch["next", "observation"][ends] = float("nan")
     return batch
 
 
-def _all(batch: Any, *names: str) -> Any:
+def _set_next_flags(batch: Any, *names: str) -> Any:
     for name in names:
         batch["next", name] = torch.ones_like(batch["next", name])
     return batch
@@ -109,37 +109,39 @@ def _all(batch: Any, *names: str) -> Any:
 
 #: label -> what is done with plain steps.
 CHANGES: dict[str, Callable[[Any], Any]] = {
-    "counted": lambda b: _with(b, shifted_valid=~flags(b.shape, 4).squeeze(-1)),
-    "column": lambda b: _with(b, shifted_valid=b["shifted_valid"].unsqueeze(-1)),
-    "collected": lambda b: _with(
-        b, collector=dictionary({"mask": ~flags(b.shape, 4, 5).squeeze(-1)}, b.shape)
+    "counted": lambda b: _set_entries(b, shifted_valid=~make_flags(b.shape, 4).squeeze(-1)),
+    "column": lambda b: _set_entries(b, shifted_valid=b["shifted_valid"].unsqueeze(-1)),
+    "collected": lambda b: _set_entries(
+        b, collector=make_tensordict({"mask": ~make_flags(b.shape, 4, 5).squeeze(-1)}, b.shape)
     ),
-    "weighted": lambda b: _with(b, priority_weight=numbers(*b.shape, of="weight", low=0.5, high=2)),
-    "several": lambda b: _with(
+    "weighted": lambda b: _set_entries(
+        b, priority_weight=make_numbers(*b.shape, word="weight", low=0.5, high=2)
+    ),
+    "several": lambda b: _set_entries(
         b, steps_to_next_obs=1 + (torch.arange(b.numel()) % 3).reshape(*b.shape, 1)
     ),
     "unscored": lambda b: b.exclude(*_ESTIMATED),
-    "trifling": lambda b: _with(b, advantage=1e-5 * b["advantage"]),
-    "few": lambda b: _with(b, shifted_valid=flags(b.shape, 2).squeeze(-1)),
-    "whole": lambda b: _all(b, "truncated", "done"),
-    "traced": lambda b: _following(b, "observation", b["next", "observation"].roll(1, -2)),
-    "missing": _missing,
-    "over": lambda b: _all(b.exclude(*_ESTIMATED), "done", "terminated"),
+    "trifling": lambda b: _set_entries(b, advantage=1e-5 * b["advantage"]),
+    "few": lambda b: _set_entries(b, shifted_valid=make_flags(b.shape, 2).squeeze(-1)),
+    "whole": lambda b: _set_next_flags(b, "truncated", "done"),
+    "traced": lambda b: _set_next_entry(b, "observation", b["next", "observation"].roll(1, -2)),
+    "missing": _hide_observations_after_ends,
+    "over": lambda b: _set_next_flags(b.exclude(*_ESTIMATED), "done", "terminated"),
     "endless": lambda b: b.exclude(*_ESTIMATED, ("next", "terminated")),
-    "flat": lambda b: _with(b, advantage=b["advantage"].squeeze(-1)),
-    "wide": lambda b: _with(b, advantage=numbers(*b.shape, 2, of="wide")),
-    "columns": lambda b: _with(
+    "flat": lambda b: _set_entries(b, advantage=b["advantage"].squeeze(-1)),
+    "wide": lambda b: _set_entries(b, advantage=make_numbers(*b.shape, 2, word="wide")),
+    "columns": lambda b: _set_entries(
         b, **{k: b[k].unsqueeze(-1) for k in ("action_log_prob", "sample_log_prob")}
     ),
-    "even": lambda b: _with(b, advantage=torch.full_like(b["advantage"], 1.00005)),
-    "large": lambda b: _following(b, "reward", 9e3 * b["next", "reward"]),
-    "unrewarded": lambda b: _following(b, "reward", torch.zeros_like(b["next", "reward"])),
-    "carried": lambda b: _with(b, advantage=b["advantage"].requires_grad_()),
-    "led": lambda b: _with(
+    "even": lambda b: _set_entries(b, advantage=torch.full_like(b["advantage"], 1.00005)),
+    "large": lambda b: _set_next_entry(b, "reward", 9e3 * b["next", "reward"]),
+    "unrewarded": lambda b: _set_next_entry(b, "reward", torch.zeros_like(b["next", "reward"])),
+    "carried": lambda b: _set_entries(b, advantage=b["advantage"].requires_grad_()),
+    "led": lambda b: _set_entries(
         b, **{k: b[k].requires_grad_() for k in ("action_log_prob", "sample_log_prob")}
     ),
     "lacking": lambda b: b.exclude("advantage", "action", ("next", "reward")),
-    "hopeless": lambda b: _following(b, "reward", float("nan") * b["next", "reward"]),
+    "hopeless": lambda b: _set_next_entry(b, "reward", float("nan") * b["next", "reward"]),
     "double": lambda b: b.apply(lambda x: x.double() if x.is_floating_point() else x),
 }
 SHAPES: dict[str, tuple[int, ...]] = {
@@ -148,10 +150,10 @@ SHAPES: dict[str, tuple[int, ...]] = {
 }  # fmt: skip
 
 
-def batch(acts: str, label: str) -> Any:
+def make_batch(acts: str, label: str) -> Any:
     """Return steps of a shape and a treatment: "time", "time flat" or "time flat_double"."""
     shape, _, changes = label.partition(" ")
-    data = steps(acts, *SHAPES[shape])
+    data = make_steps(acts, *SHAPES[shape])
     for change in filter(None, changes.split("_")):
         data = CHANGES[change](data)
     return data

@@ -21,57 +21,57 @@ from rlregress.frameworks.torchrl.api import (
     set_exploration_type,
 )
 from rlregress.frameworks.torchrl.compat import find_in_library
-from rlregress.frameworks.torchrl.generated_cases.input_corpus import batch
+from rlregress.frameworks.torchrl.generated_cases.input_corpus import make_batch
 from rlregress.frameworks.torchrl.network_factories import (
     ACTIONS,
     CHOICES,
     OBSERVATIONS,
-    action_value,
-    actor_of_heads,
     bounds,
-    choice_values,
-    choosing,
-    composite,
-    critic,
-    deterministic,
-    q_values,
-    stochastic,
-    value,
+    make_action_value_network,
+    make_actor_of_heads,
+    make_choice_value_network,
+    make_choosing_actor,
+    make_composite_spec,
+    make_critic,
+    make_deterministic_actor,
+    make_q_value_actor,
+    make_stochastic_actor,
+    make_value_network,
 )
 from rlregress.probing.framework_errors import ExpectedError
 from rlregress.probing.option_variants import (
     Items,
     Kit,
     Subject,
-    call_or_error,
+    call_or_return_error,
     call_with_gradients,
-    make_recordable,
-    set_seed,
+    convert_to_recordable,
+    seed_torch_generator,
 )
 
 # -- networks ------------------------------------------------------------------------------------
 
 
-def _distribution(name: str) -> Any:
+def _find_distribution(name: str) -> Any:
     return find_in_library("torchrl.modules", name)
 
 
-def _gaussian(name: str = "TanhNormal", gain: float = 1.0, **options: Any) -> Any:
-    return stochastic(_distribution(name), gain, **options)
+def _make_gaussian_actor(name: str = "TanhNormal", gain: float = 1.0, **options: Any) -> Any:
+    return make_stochastic_actor(_find_distribution(name), gain, **options)
 
 
-def _one_hot_actor() -> Any:
-    return choosing(_distribution("OneHotCategorical"))
+def _make_one_hot_actor() -> Any:
+    return make_choosing_actor(_find_distribution("OneHotCategorical"))
 
 
-def _endless() -> Any:
+def _make_actor_of_infinite_entropy() -> Any:
     """Return an actor whose entropy is infinite."""
 
-    class Endless(_distribution("IndependentNormal")):  # type: ignore[misc]
+    class Endless(_find_distribution("IndependentNormal")):  # type: ignore[misc]
         def entropy(self) -> Any:
             return torch.full(self.batch_shape, float("inf"))
 
-    return stochastic(Endless)
+    return make_stochastic_actor(Endless)
 
 
 class _Hinted(nn.Sequential):
@@ -93,7 +93,7 @@ class _Judging(nn.Module):
         return self.layer(inputs[0]).mean(-1, True) + sum(sums)
 
 
-def _actor(layer: nn.Module, *keys: str, action: str = "action") -> Any:
+def _make_actor_of_layer(layer: nn.Module, *keys: str, action: str = "action") -> Any:
     """Return an actor of a layer, which may write its action and log-probability under another
     name.
     """
@@ -101,41 +101,41 @@ def _actor(layer: nn.Module, *keys: str, action: str = "action") -> Any:
         TensorDictModule(_Hinted(layer, NormalParamExtractor()), list(keys), ["loc", "scale"]),
         in_keys=["loc", "scale"],
         out_keys=[action],
-        distribution_class=_distribution("IndependentNormal"),
+        distribution_class=_find_distribution("IndependentNormal"),
         return_log_prob=True,
     )
 
 
-def _wide_layer() -> nn.Module:
+def _make_wide_layer() -> nn.Module:
     return nn.Linear(OBSERVATIONS, 2 * ACTIONS)
 
 
-def _shared_layers() -> dict[str, Any]:
+def _make_networks_of_one_layer() -> dict[str, Any]:
     """Return actor and critic with all layers in common."""
-    layer = _wide_layer()
+    layer = _make_wide_layer()
     return {
-        "actor_network": _actor(layer, "observation"),
-        "critic_network": critic(_Judging(layer), "observation"),
+        "actor_network": _make_actor_of_layer(layer, "observation"),
+        "critic_network": make_critic(_Judging(layer), "observation"),
     }
 
 
-def _judging(action: str) -> Any:
-    return critic(_Judging(_wide_layer()), "observation", action)
+def _make_judging_critic(action: str) -> Any:
+    return make_critic(_Judging(_make_wide_layer()), "observation", action)
 
 
-def _judged() -> dict[str, Any]:
+def _make_critics_of_one_layer() -> dict[str, Any]:
     """Return critics with all layers in common, whose losses are apart."""
-    judge = _Judging(_wide_layer())
+    judge = _Judging(_make_wide_layer())
     return {
-        "qvalue_network": critic(judge, "observation", "action"),
-        "value_network": critic(judge, "observation"),
+        "qvalue_network": make_critic(judge, "observation", "action"),
+        "value_network": make_critic(judge, "observation"),
         "separate_losses": True,
     }
 
 
-def _in_common() -> dict[str, Any]:
+def _make_networks_with_common_layer() -> dict[str, Any]:
     """Return actor and critic with layers in common."""
-    actor = _actor(nn.Linear(4, 2 * ACTIONS), "hidden")
+    actor = _make_actor_of_layer(nn.Linear(4, 2 * ACTIONS), "hidden")
     common = TensorDictModule(nn.Linear(OBSERVATIONS, 4), ["observation"], ["hidden"])
     both = find_in_library("torchrl.modules", "ActorValueOperator")(
         common, actor, ValueOperator(nn.Linear(4, 1), ["hidden"])
@@ -146,97 +146,97 @@ def _in_common() -> dict[str, Any]:
     }
 
 
-def _actor_of_heads(move: str, nested: bool, gain: float = 1.0) -> Any:
+def _make_scaled_actor_of_heads(move: str, nested: bool, gain: float = 1.0) -> Any:
     """Return an actor of a move and a choice; a gain drives it to its bounds."""
-    actor = actor_of_heads(_distribution(move), nested)
+    actor = make_actor_of_heads(_find_distribution(move), nested)
     for parameter in actor.parameters():
         parameter.data.mul_(gain)
     return actor
 
 
-def _acted(actor: Callable[[], Any], label: str) -> Any:
+def _make_steps_of_actor(actor: Callable[[], Any], label: str) -> Any:
     """Return steps in which an actor of the same kind acted."""
-    set_seed(1)
-    data = batch("continuous", label).exclude(
+    seed_torch_generator(1)
+    data = make_batch("continuous", label).exclude(
         "action", "action_log_prob", "sample_log_prob", "loc", "scale", "logits"
     )
-    with _exploring(), torch.no_grad():
+    with _draw_actions(), torch.no_grad():
         acted = actor()(data)
     scores = [item for name, item in acted.items(True, True) if "log_prob" in str(name)]
     return acted.update({"score": sum(scores)})
 
 
-def _exploring() -> Any:
+def _draw_actions() -> Any:
     return set_exploration_type(ExplorationType.RANDOM)
 
 
-def _summed(total: bool = True) -> Any:
+def _sum_head_log_probs(total: bool = True) -> Any:
     return find_in_library("tensordict.nn", "set_composite_lp_aggregate")(total)
 
 
-_apart = partial(_summed, False)
+_apart = partial(_sum_head_log_probs, False)
 
 
-def _distributional(space: str = "one_hot", atoms: int = 5) -> Any:
+def _make_distributional_actor(space: str = "one_hot", atoms: int = 5) -> Any:
     network = nn.Sequential(
         nn.Linear(OBSERVATIONS, atoms * CHOICES), nn.Unflatten(-1, (atoms, CHOICES))
     )
     support = torch.linspace(-2.0, 2.0, atoms)
-    kind = _distribution("DistributionalQValueActor")
+    kind = _find_distribution("DistributionalQValueActor")
     return kind(network, support=support, in_keys=["observation"], action_space=space)
 
 
 # -- what is done with a loss ---------------------------------------------------------------------
 
 
-def _ready(loss: Any) -> Any:
+def _prepare_loss(loss: Any) -> Any:
     loss.make_value_estimator(gamma=0.9)
-    _unequal(loss)
+    _move_networks_from_targets(loss)
     return loss
 
 
-def _unequal(loss: Any) -> None:
+def _move_networks_from_targets(loss: Any) -> None:
     """Move networks away from their delayed copies, as after some updates."""
     for name, item in list(loss.named_parameters()):
         if "target" not in name and item.is_floating_point() and item.dim() > 1:
             item.data.mul_(1.2)
 
 
-def _forward(loss: Any, data: Any) -> Any:
+def _call_loss(loss: Any, data: Any) -> Any:
     outputs = call_with_gradients(loss, data)
     names = ("out_keys", "value_type", "target_entropy", "min_action", "max_action",
              "min_log_alpha", "max_log_alpha")  # fmt: skip
     attributes = {name: getattr(loss, name, None) for name in names}
     attributes["entropy"] = getattr(loss, "entropy_coeff", getattr(loss, "entropy_coef", None))
     attributes = {
-        "in_keys": _in_keys(loss),
+        "in_keys": _sort_in_keys(loss),
         **{n: i for n, i in attributes.items() if i is not None},
     }
-    return {**outputs, "held": make_recordable(attributes)}
+    return {**outputs, "held": convert_to_recordable(attributes)}
 
 
-def _renamed_actor() -> Any:
-    return _actor(_wide_layer(), "observation", action="move")
+def _make_actor_of_renamed_action() -> Any:
+    return _make_actor_of_layer(_make_wide_layer(), "observation", action="move")
 
 
-def _rename_action(label: str) -> Any:
+def _make_steps_of_renamed_action(label: str) -> Any:
     """Return steps whose action is called otherwise."""
-    data = batch("continuous", label)
+    data = make_batch("continuous", label)
     return data.update({"move": data["action"], "move_log_prob": data["action_log_prob"]})
 
 
-def _in_keys(loss: Any) -> list[str]:
+def _sort_in_keys(loss: Any) -> list[str]:
     """Return the input keys, sorted: they are a set without an order."""
     return sorted(map(str, getattr(loss, "in_keys", ()) or ()))
 
 
-def _twice(loss: Any, data: Any) -> Any:
+def _call_loss_twice(loss: Any, data: Any) -> Any:
     first = call_with_gradients(loss, data.clone())
     loss.zero_grad()
     return [first, call_with_gradients(loss, data.clone())]
 
 
-def _doubled(loss: Any, data: Any) -> Any:
+def _call_loss_in_double_precision(loss: Any, data: Any) -> Any:
     before = call_with_gradients(loss, data.clone())
     loss.zero_grad()
     loss.double()
@@ -244,7 +244,7 @@ def _doubled(loss: Any, data: Any) -> Any:
     return [before, call_with_gradients(loss, after)]
 
 
-def _estimator(*positional: Any, **options: Any) -> Callable[[Any, Any], Any]:
+def _call_with_estimator(*positional: Any, **options: Any) -> Callable[[Any, Any], Any]:
     """Call the loss with another estimator, by name, as a class or made."""
 
     def call(loss: Any, data: Any) -> Any:
@@ -254,38 +254,38 @@ def _estimator(*positional: Any, **options: Any) -> Callable[[Any, Any], Any]:
         numbers_ = {n: getattr(estimator, n) for n in ("gamma", "lmbda") if hasattr(estimator, n)}
         return {
             "kind": type(estimator).__name__,
-            "numbers": make_recordable(numbers_),
-            "keys": make_recordable(vars(estimator.tensor_keys)),
-            **_forward(loss, data),
+            "numbers": convert_to_recordable(numbers_),
+            "keys": convert_to_recordable(vars(estimator.tensor_keys)),
+            **_call_loss(loss, data),
         }
 
     return call
 
 
-def _kind(name: str) -> Any:
+def _find_estimator_kind(name: str) -> Any:
     return getattr(find_in_library("torchrl.objectives", "ValueEstimators"), name)
 
 
 def _make_gae() -> Any:
     return find_in_library("torchrl.objectives.value", "GAE")(
-        gamma=0.6, lmbda=0.5, value_network=value()
+        gamma=0.6, lmbda=0.5, value_network=make_value_network()
     )
 
 
-def _keys(loss: Any, data: Any) -> Any:
+def _rename_each_key(loss: Any, data: Any) -> Any:
     """Rename every key in turn: in the loss, its estimator and the steps."""
     outputs = {}
     for name, key in sorted(vars(loss.tensor_keys).items()):
         if not isinstance(key, str):
             continue
-        outputs[name] = _with_key(loss, data.clone(), name, key)
+        outputs[name] = _call_with_renamed_key(loss, data.clone(), name, key)
         # none sets a key back
         loss.set_keys(**{name: None})
         loss.zero_grad()
-    return Items({"back": make_recordable(vars(loss.tensor_keys)), **outputs})
+    return Items({"back": convert_to_recordable(vars(loss.tensor_keys)), **outputs})
 
 
-def _with_key(loss: Any, data: Any, name: str, key: str) -> Any:
+def _call_with_renamed_key(loss: Any, data: Any, name: str, key: str) -> Any:
     try:
         loss.set_keys(**{name: f"own_{name}"})
     except KeyError as error:
@@ -293,16 +293,16 @@ def _with_key(loss: Any, data: Any, name: str, key: str) -> Any:
     for place in (data, data["next"]):
         if key in place:
             place.rename_key_(key, f"own_{name}")
-    names_held = {"in": _in_keys(loss), "out": str(getattr(loss, "out_keys", "none"))}
-    outputs = call_or_error(lambda: call_with_gradients(loss, data))
+    names_held = {"in": _sort_in_keys(loss), "out": str(getattr(loss, "out_keys", "none"))}
+    outputs = call_or_return_error(lambda: call_with_gradients(loss, data))
     return {
         **names_held,
-        "estimator": make_recordable(vars(loss.value_estimator.tensor_keys)),
+        "estimator": convert_to_recordable(vars(loss.value_estimator.tensor_keys)),
         "loss": outputs,
     }
 
 
-def _networks(loss: Any, data: Any) -> Any:
+def _replace_networks(loss: Any, data: Any) -> Any:
     """Take networks out, change them and put them back; make all parameters anew."""
     outputs = {}
     for name in ("actor_network", "critic_network", "value_network", "qvalue_network"):
@@ -312,63 +312,72 @@ def _networks(loss: Any, data: Any) -> Any:
             network = deepcopy(loss.get_stateful_net(name))
             for parameter in network.parameters():
                 parameter.data.add_(1.0)
-            between = make_recordable(getattr(loss, attribute))
+            between = convert_to_recordable(getattr(loss, attribute))
             loss.from_stateful_net(name, network)
-            outputs[name] = [between, make_recordable(getattr(loss, attribute))]
+            outputs[name] = [between, convert_to_recordable(getattr(loss, attribute))]
     return {
         **outputs,
-        "again": [call_or_error(loss.reset_parameters_recursive), make_recordable(loss)],
+        "again": [
+            call_or_return_error(loss.reset_parameters_recursive),
+            convert_to_recordable(loss),
+        ],
     }
 
 
-def _randomness(loss: Any, data: Any) -> Any:
+def _call_with_each_randomness(loss: Any, data: Any) -> Any:
     """Return results of several critics at once, for each treatment of randomness."""
 
-    def used(mode: str) -> Any:
+    def call_with_randomness(mode: str) -> Any:
         loss.set_vmap_randomness(mode)
         return [loss.vmap_randomness, loss(data.clone())]
 
-    return [call_or_error(partial(used, mode)) for mode in ("error", "same", "different", "other")]
+    return [
+        call_or_return_error(partial(call_with_randomness, mode))
+        for mode in ("error", "same", "different", "other")
+    ]
 
 
-def _own_discount(loss: Any, data: Any) -> Any:
+def _call_with_own_discount(loss: Any, data: Any) -> Any:
     """Give the loss a discount that it holds itself, as derived losses do."""
     loss.gamma = 0.6
-    return _estimator()(loss, data)
+    return _call_with_estimator()(loss, data)
 
 
-def _below(loss: Any, data: Any) -> Any:
+def _read_limits_of_nested_actions(loss: Any, data: Any) -> Any:
     """Give a derived loss limits of actions that stand below others."""
-    kind, spec = type(loss), composite({"action": _flat_bounds(3, 4)}, shape=(3, 4))
+    kind, spec = type(loss), make_composite_spec({"action": _flat_bounds(3, 4)}, shape=(3, 4))
     key: tuple[str, ...] = ("action",)
     outputs = []
     for place in ("agents", "team"):
-        spec, key = composite({place: spec}, shape=(3,)), (place, *key)
+        spec, key = make_composite_spec({place: spec}, shape=(3,)), (place, *key)
         keys = dataclasses.make_dataclass(
             "Keys", [("action", Any, key)], bases=(kind._AcceptedKeys,)
         )
         own = type("Below", (kind,), {"_AcceptedKeys": keys, "default_keys": keys})
-        subclass_loss = own(deterministic(), action_value(), action_spec=spec)
+        subclass_loss = own(
+            make_deterministic_actor(), make_action_value_network(), action_spec=spec
+        )
         outputs.append([subclass_loss.min_action, subclass_loss.max_action])
     return outputs
 
 
-def _call_each(*names: str) -> Callable[[Any, Any], Any]:
+def _call_methods(*names: str) -> Callable[[Any, Any], Any]:
     """Call methods by themselves, while actions are drawn elsewhere."""
 
-    def used(loss: Any, data: Any, name: str) -> Any:
+    def call_method(loss: Any, data: Any, name: str) -> Any:
         return call_with_gradients(None, data, getattr(loss, name))
 
     def call(loss: Any, data: Any) -> Any:
-        with _exploring():
+        with _draw_actions():
             return Items(
-                (name, call_or_error(partial(used, loss, data.clone(), name))) for name in names
+                (name, call_or_return_error(partial(call_method, loss, data.clone(), name)))
+                for name in names
             )
 
     return call
 
 
-def _anew(loss: Any) -> Any:
+def _make_default_estimators(loss: Any) -> Any:
     """Make the default estimator, on the device of the parameters."""
     outputs = []
     for device in ("cpu", "meta"):
@@ -377,38 +386,38 @@ def _anew(loss: Any) -> Any:
     return outputs
 
 
-def _keys_assigned(loss: Any) -> Any:
+def _assign_keys(loss: Any) -> Any:
     outputs = []
     for name in ("in_keys", "out_keys"):
-        answer = call_or_error(partial(setattr, loss, name, ["own"]))
+        answer = call_or_return_error(partial(setattr, loss, name, ["own"]))
         outputs.append([answer, sorted(map(str, getattr(loss, name)))])
     return outputs
 
 
 def _list_attributes(loss: Any, data: Any) -> Any:
     return Items({
-        "reset": call_or_error(lambda: loss.reset()),
-        "state": make_recordable(loss),
+        "reset": call_or_return_error(lambda: loss.reset()),
+        "state": convert_to_recordable(loss),
         "parameters": [name for name, _ in loss.named_parameters()],
-        "keys": call_or_error(lambda: dataclasses.asdict(type(loss).default_keys())),
-        "own": call_or_error(lambda: vars(loss.tensor_keys)),
-        "device": call_or_error(lambda: str(loss.value_estimator.gamma.device)),
+        "keys": call_or_return_error(lambda: dataclasses.asdict(type(loss).default_keys())),
+        "own": call_or_return_error(lambda: vars(loss.tensor_keys)),
+        "device": call_or_return_error(lambda: str(loss.value_estimator.gamma.device)),
         "targets": {
-            name: call_or_error(partial(getattr, loss, name, "none"))
+            name: call_or_return_error(partial(getattr, loss, name, "none"))
             for name in (
                 "actor_network_params", "critic_network_params",
                 "target_actor_network_params", "target_critic_network_params",
                 "target_value_network_params", "target_qvalue_network_params",
             )
         },
-        "unknown": call_or_error(lambda: loss.set_keys(wanted="gain")),
-        "lacking": call_or_error(lambda: getattr(loss, "wanted", "none")),
-        "anew": call_or_error(partial(_anew, loss)),
-        "keys assigned": call_or_error(partial(_keys_assigned, loss)),
+        "unknown": call_or_return_error(lambda: loss.set_keys(wanted="gain")),
+        "lacking": call_or_return_error(lambda: getattr(loss, "wanted", "none")),
+        "anew": call_or_return_error(partial(_make_default_estimators, loss)),
+        "keys assigned": call_or_return_error(partial(_assign_keys, loss)),
     })  # fmt: skip
 
 
-def _assigned(loss: Any, data: Any) -> Any:
+def _assign_coefficients(loss: Any, data: Any) -> Any:
     """Assign coefficients after the loss is made, as a schedule does."""
     for name in ("clip_epsilon", "entropy_coeff", "entropy_coef", "critic_coeff", "critic_coef",
                  "alpha", "beta", "max_importance_ratio"):  # fmt: skip
@@ -416,41 +425,41 @@ def _assigned(loss: Any, data: Any) -> Any:
             loss.named_buffers()
         ):
             setattr(loss, name, 0.3)
-    return _forward(loss, data)
+    return _call_loss(loss, data)
 
 
-def _updated(kind: str, **options: Any) -> Callable[[Any, Any], Any]:
+def _update_targets(kind: str, **options: Any) -> Callable[[Any, Any], Any]:
     """Call with target networks after updates."""
 
     def call(loss: Any, data: Any) -> Any:
         kind_ = find_in_library("torchrl.objectives", kind)
         updater = kind_(loss, **options)
-        states = [make_recordable(loss)]
+        states = [convert_to_recordable(loss)]
         for _ in range(4):
-            _unequal(loss)
+            _move_networks_from_targets(loss)
             updater.step()
-            states.append(make_recordable(loss))
+            states.append(convert_to_recordable(loss))
 
-        def loaded() -> Any:
+        def load_updater() -> Any:
             other_loss = kind_(loss, **options)
             other_loss.load_state_dict(updater.state_dict())
-            _unequal(loss)
-            loaded = other_loss.state_dict()
+            _move_networks_from_targets(loss)
+            load_updater = other_loss.state_dict()
             other_loss.step()
-            return [loaded, updater.state_dict(), loss]
+            return [load_updater, updater.state_dict(), loss]
 
-        return Items(states=states, loaded=call_or_error(loaded), words=repr(updater))
+        return Items(states=states, loaded=call_or_return_error(load_updater), words=repr(updater))
 
     return call
 
 
-def _masks(loss: Any, data: Any) -> Any:
+def _call_with_each_mask(loss: Any, data: Any) -> Any:
     """Vary the entry that says which steps count: none, another, a missing one, and no name."""
     outputs = []
     for key in (None, ("collector", "mask"), "shifted_valid", "auto", "lacking", "is_init", 3):
-        outputs.append(call_or_error(partial(setattr, loss, "loss_mask_key", key)))
+        outputs.append(call_or_return_error(partial(setattr, loss, "loss_mask_key", key)))
         outputs.append(
-            call_or_error(
+            call_or_return_error(
                 lambda: [str(loss.loss_mask_key), call_with_gradients(loss, data.clone())]
             )
         )
@@ -458,16 +467,16 @@ def _masks(loss: Any, data: Any) -> Any:
     return outputs
 
 
-def _modes(loss: Any, data: Any) -> Any:
+def _reload_and_evaluate(loss: Any, data: Any) -> Any:
     """Save and load the state; let networks not learn; evaluate the loss."""
     state = {name: item.clone() for name, item in loss.state_dict().items()}
     for parameter in loss.parameters():
         parameter.data.mul_(0.5)
     loss.load_state_dict(state)
-    return _forward(loss.eval(), data)
+    return _call_loss(loss.eval(), data)
 
 
-def _own(base: Any, own_data: Any) -> Any:
+def _call_own_loss(base: Any, own_data: Any) -> Any:
     """Return a user's loss, derived from the base class."""
 
     @dataclasses.dataclass
@@ -488,7 +497,9 @@ def _own(base: Any, own_data: Any) -> Any:
         def __init__(self, **own_data: Any) -> None:
             super().__init__()
             self.reduction = "mean"
-            self.convert_to_functional(value(nn.Dropout(0.5)), "value_network", **own_data)
+            self.convert_to_functional(
+                make_value_network(nn.Dropout(0.5)), "value_network", **own_data
+            )
 
         def forward(self, data: Any) -> Any:
             with self.value_network_params.to_module(self.value_network):
@@ -500,63 +511,65 @@ def _own(base: Any, own_data: Any) -> Any:
 
             return [self(data)["loss_own"] / 2, str(exploration_type())]
 
-    def used(**options: Any) -> Any:
+    def make_and_call_loss(**options: Any) -> Any:
         loss = Own(**options)
         kind = find_in_library("torchrl.objectives.value", "TD0Estimator")
-        loss.make_value_estimator(kind, gamma=0.9, value_network=value())
+        loss.make_value_estimator(kind, gamma=0.9, value_network=make_value_network())
         loss.value_network.train()
-        with _exploring():
+        with _draw_actions():
             outputs = [
                 call_with_gradients(loss, own_data.clone()),
                 loss.half_loss(own_data),
-                _in_keys(loss),
+                _sort_in_keys(loss),
             ]
-        renamed = call_or_error(partial(loss.set_keys, reward="gain"))
+        renamed = call_or_return_error(partial(loss.set_keys, reward="gain"))
         return [
             outputs,
             renamed,
             str(vars(loss.value_estimator.tensor_keys)),
-            make_recordable(loss),
+            convert_to_recordable(loss),
         ]
 
     return [
-        call_or_error(used), call_or_error(lambda: used(create_target_params=True)),
-        call_or_error(lambda: used(expand_dim=2)),
-        call_or_error(lambda: base.func().forward(own_data)),
-        call_or_error(lambda: used(expand_dim=2, create_target_params=True)),
+        call_or_return_error(make_and_call_loss),
+        call_or_return_error(lambda: make_and_call_loss(create_target_params=True)),
+        call_or_return_error(lambda: make_and_call_loss(expand_dim=2)),
+        call_or_return_error(lambda: base.func().forward(own_data)),
+        call_or_return_error(lambda: make_and_call_loss(expand_dim=2, create_target_params=True)),
     ]  # fmt: skip
 
 
 CALLS: dict[str, Callable[[Any, Any], Any]] = {
-    "": _forward,
-    "twice": _twice,
-    "doubled": _doubled,
-    "keys": _keys,
-    "networks": _networks,
+    "": _call_loss,
+    "twice": _call_loss_twice,
+    "doubled": _call_loss_in_double_precision,
+    "keys": _rename_each_key,
+    "networks": _replace_networks,
     "held": _list_attributes,
-    "assigned": _assigned,
-    "eval": _modes,
-    "masks": _masks,
-    "each": _call_each(
+    "assigned": _assign_coefficients,
+    "eval": _reload_and_evaluate,
+    "masks": _call_with_each_mask,
+    "each": _call_methods(
         "actor_loss", "qvalue_v1_loss", "qvalue_v2_loss", "value_loss", "loss_value", "loss_actor",
         "loss_critic", "qvalue_loss", "alpha_loss",
     ),
-    **{name: _estimator(partial(_kind, name), gamma=0.7)
+    **{name: _call_with_estimator(partial(_find_estimator_kind, name), gamma=0.7)
        for name in ("TD0", "TD1", "TDLambda", "GAE", "VTrace")},
-    "randomness": _randomness,
-    "default estimator": _estimator(),
-    "own discount": _own_discount,
-    "named estimator": _estimator("Td0", gamma=0.7),
-    "unknown estimator": _estimator("mean"),
-    "class of estimator": _estimator(
+    "randomness": _call_with_each_randomness,
+    "default estimator": _call_with_estimator(),
+    "own discount": _call_with_own_discount,
+    "named estimator": _call_with_estimator("Td0", gamma=0.7),
+    "unknown estimator": _call_with_estimator("mean"),
+    "class of estimator": _call_with_estimator(
         lambda: find_in_library("torchrl.objectives.value", "TD0Estimator"), gamma=0.6
     ),
-    "made estimator": _estimator(_make_gae),
+    "made estimator": _call_with_estimator(_make_gae),
 }  # fmt: skip
 TARGETS: dict[str, Callable[[Any, Any], Any]] = {
-    "soft": _updated("SoftUpdate", eps=0.9), "slow": _updated("SoftUpdate", tau=0.01),
-    "both": _updated("SoftUpdate", tau=0.01, eps=0.9), "neither": _updated("SoftUpdate"),
-    "hard": _updated("HardUpdate", value_network_update_interval=2),
+    "soft": _update_targets("SoftUpdate", eps=0.9), "slow": _update_targets("SoftUpdate", tau=0.01),
+    "both": _update_targets("SoftUpdate", tau=0.01, eps=0.9),
+    "neither": _update_targets("SoftUpdate"),
+    "hard": _update_targets("HardUpdate", value_network_update_interval=2),
 }  # fmt: skip
 
 # -- options ---------------------------------------------------------------------------------------
@@ -577,7 +590,7 @@ def _composite(*shape: int, uneven: bool = False) -> Any:
     if uneven:
         low = -torch.arange(1.0, 1.0 + 3 * ACTIONS).reshape(*shape, ACTIONS)
         spec = type(spec)(low, -low, shape=low.shape)
-    return composite({"action": spec}, shape)
+    return make_composite_spec({"action": spec}, shape)
 
 
 _COMMON: dict[str, Any] = {
@@ -650,7 +663,7 @@ _PLAIN = (
 _WEIGHTED = ("time weighted", "rows weighted_counted")
 
 
-def _kit(
+def _make_loss_kit(
     acts: str = "continuous", given: Any = "", within: Any = None, keys: Any = None,
     together: Callable[[], dict[str, Any]] = dict, **arguments: Any
 ) -> Kit:  # fmt: skip
@@ -664,19 +677,24 @@ def _kit(
         keywords = {name: item() if callable(item) else item for name, item in arguments.items()}
         return {**together(), **keywords}
 
-    inputs = given if callable(given) else lambda label: batch(acts, given or label)
+    inputs = given if callable(given) else lambda label: make_batch(acts, given or label)
     return Kit(
         make_arguments, inputs, within, keys and (lambda loss: loss.set_keys(**keys) or loss)
     )
 
 
-def _on_policy(name: str, more: Sequence[Mapping[str, Any]] = (), **options: Any) -> Subject:
-    def kit(
-        actor: Any, acts: str = "continuous", values: Any = value, **options_of_kit: Any
+def _make_on_policy_subject(
+    name: str, more: Sequence[Mapping[str, Any]] = (), **options: Any
+) -> Subject:
+    def make_kit(
+        actor: Any,
+        acts: str = "continuous",
+        values: Any = make_value_network,
+        **options_of_kit: Any,
     ) -> Kit:
-        return _kit(acts, actor_network=actor, critic_network=values, **options_of_kit)
+        return _make_loss_kit(acts, actor_network=actor, critic_network=values, **options_of_kit)
 
-    def heads(
+    def make_kit_of_heads(
         move: str,
         nested: bool = False,
         gain: float = 1.0,
@@ -684,52 +702,65 @@ def _on_policy(name: str, more: Sequence[Mapping[str, Any]] = (), **options: Any
         **options_of_kit: Any,
     ) -> Kit:
         """Return a kit of several heads."""
-        actor = partial(_actor_of_heads, move, nested, gain)
-        return kit(actor, given=partial(_acted, actor), within=within, **options_of_kit)
+        actor = partial(_make_scaled_actor_of_heads, move, nested, gain)
+        return make_kit(
+            actor, given=partial(_make_steps_of_actor, actor), within=within, **options_of_kit
+        )
 
-    def narrow() -> Kit:
+    def make_narrow_kit() -> Kit:
         """Return a kit whose dimension of time is none of the batch's."""
-        wide = heads("IndependentNormal")
+        wide = make_kit_of_heads("IndependentNormal")
         return Kit(wide.arguments, lambda label: wide.inputs(label).auto_batch_size_(1), _apart)
 
     kits = {
-        "tanh": kit(_gaussian),
-        "normal": kit(partial(_gaussian, "IndependentNormal")),
-        "endless": kit(_endless),
-        "bounds": kit(partial(_gaussian, "TanhNormal", 8.0)),
-        "summed": kit(_gaussian, within=_summed),
-        "choices": kit(_one_hot_actor, "one_hot"),
-        "masked": kit(lambda: choosing(_distribution("MaskedCategorical"), masked=True), "index"),
-        "sure": kit(deterministic),
-        "dropout": kit(_gaussian, values=lambda: value(nn.Dropout(0.5))),
-        "common": _kit(together=_in_common),
-        "common apart": _kit(together=_in_common, separate_losses=True),
-        "one layer": _kit(together=_shared_layers, separate_losses=True),
-        "modules": kit(_gaussian, functional=False),
-        "modules unscored": kit(_gaussian, given="time unscored", functional=False),
-        "normed": kit(
-            _gaussian,
+        "tanh": make_kit(_make_gaussian_actor),
+        "normal": make_kit(partial(_make_gaussian_actor, "IndependentNormal")),
+        "endless": make_kit(_make_actor_of_infinite_entropy),
+        "bounds": make_kit(partial(_make_gaussian_actor, "TanhNormal", 8.0)),
+        "summed": make_kit(_make_gaussian_actor, within=_sum_head_log_probs),
+        "choices": make_kit(_make_one_hot_actor, "one_hot"),
+        "masked": make_kit(
+            lambda: make_choosing_actor(_find_distribution("MaskedCategorical"), masked=True),
+            "index",
+        ),
+        "sure": make_kit(make_deterministic_actor),
+        "dropout": make_kit(
+            _make_gaussian_actor, values=lambda: make_value_network(nn.Dropout(0.5))
+        ),
+        "common": _make_loss_kit(together=_make_networks_with_common_layer),
+        "common apart": _make_loss_kit(
+            together=_make_networks_with_common_layer, separate_losses=True
+        ),
+        "one layer": _make_loss_kit(together=_make_networks_of_one_layer, separate_losses=True),
+        "modules": make_kit(_make_gaussian_actor, functional=False),
+        "modules unscored": make_kit(_make_gaussian_actor, given="time unscored", functional=False),
+        "normed": make_kit(
+            _make_gaussian_actor,
             given="time unscored_counted",
             advantage_norm=partial(_norm, "RunningValueNorm"),
         ),
-        "pair": kit(_gaussian, given="pair trifling_counted", normalize_advantage=True),
-        "renamed": kit(_renamed_actor, given=_rename_action),
-        "hinted": kit(
-            lambda: _actor(_wide_layer(), "observation", "hint"),
-            values=lambda: critic(_Hinted(nn.Linear(OBSERVATIONS, 1)), "observation", "is_init"),
+        "pair": make_kit(
+            _make_gaussian_actor, given="pair trifling_counted", normalize_advantage=True
         ),
-        "heads": heads("IndependentNormal"),
-        "nested": heads("IndependentNormal", True),
-        "sampled": heads("TanhNormal", False, 6.0),
+        "renamed": make_kit(_make_actor_of_renamed_action, given=_make_steps_of_renamed_action),
+        "hinted": make_kit(
+            lambda: _make_actor_of_layer(_make_wide_layer(), "observation", "hint"),
+            values=lambda: make_critic(
+                _Hinted(nn.Linear(OBSERVATIONS, 1)), "observation", "is_init"
+            ),
+        ),
+        "heads": make_kit_of_heads("IndependentNormal"),
+        "nested": make_kit_of_heads("IndependentNormal", True),
+        "sampled": make_kit_of_heads("TanhNormal", False, 6.0),
         # of heads whose log-probabilities are summed a loss knows the first action alone
-        "heads summed": heads(
-            "IndependentNormal", within=_summed, keys={"action": ["move", "choice"]}
+        "heads summed": make_kit_of_heads(
+            "IndependentNormal", within=_sum_head_log_probs, keys={"action": ["move", "choice"]}
         ),
-        "heads together": heads("IndependentNormal", keys={"sample_log_prob": "score"}),
-        "heads weighed": heads(
+        "heads together": make_kit_of_heads("IndependentNormal", keys={"sample_log_prob": "score"}),
+        "heads weighed": make_kit_of_heads(
             "IndependentNormal", entropy_coeff={"move_entropy": 0.2, "choice_entropy": 0.5}
         ),
-        "narrow": narrow(),
+        "narrow": make_narrow_kit(),
     }
     return Subject(
         f"torchrl.objectives:{name}",
@@ -739,13 +770,13 @@ def _on_policy(name: str, more: Sequence[Mapping[str, Any]] = (), **options: Any
         options={**_ON_POLICY, **options},
         together=(*_TOGETHER, *more),
         calls=CALLS,
-        prepare=_ready,
+        prepare=_prepare_loss,
         skip=("actor", "critic"),
         thorough=("modules",),
     )
 
 
-def _off_policy(
+def _make_off_policy_subject(
     name: str, kits: dict[str, Kit], together: Any = (), brief: Any = _WEIGHTED, *,
     calls: Any = CALLS, thorough: Any = (), **options: Any
 ) -> Subject:  # fmt: skip
@@ -757,91 +788,108 @@ def _off_policy(
         options={**_OFF_POLICY, **options},
         together=together,
         calls={**calls, **TARGETS},
-        prepare=_ready,
+        prepare=_prepare_loss,
         thorough=thorough,
     )
 
 
-def _critics() -> Any:
-    return [action_value(), action_value()]
+def _make_two_critics() -> Any:
+    return [make_action_value_network(), make_action_value_network()]
 
 
-def subjects() -> dict[str, list[Subject]]:
+def list_subjects() -> dict[str, list[Subject]]:
     """Return the losses by name."""
 
-    def acting(actor: Any = _gaussian, values: Any = action_value, **options: Any) -> Kit:
-        return _kit(actor_network=actor, qvalue_network=values, action_spec=bounds, **options)
+    def make_stochastic_kit(
+        actor: Any = _make_gaussian_actor, values: Any = make_action_value_network, **options: Any
+    ) -> Kit:
+        return _make_loss_kit(
+            actor_network=actor, qvalue_network=values, action_spec=bounds, **options
+        )
 
-    def steered(values: Any = action_value, **options: Any) -> Kit:
-        return _kit(actor_network=deterministic, qvalue_network=values, **options)
+    def make_deterministic_kit(values: Any = make_action_value_network, **options: Any) -> Kit:
+        return _make_loss_kit(
+            actor_network=make_deterministic_actor, qvalue_network=values, **options
+        )
 
     sac = {
-        "tanh": acting(),
-        "first": acting(value_network=value),
-        "bounds": acting(partial(_gaussian, "TanhNormal", 8.0)),
-        "critics": acting(values=_critics),
-        "dropout": acting(values=lambda: action_value(nn.Dropout(0.5))),
-        "renamed": acting(_renamed_actor, partial(_judging, "move"), given=_rename_action),
-        "without ends": acting(
-            values=partial(_judging, "action"), given="thin", skip_done_states=True
+        "tanh": make_stochastic_kit(),
+        "first": make_stochastic_kit(value_network=make_value_network),
+        "bounds": make_stochastic_kit(partial(_make_gaussian_actor, "TanhNormal", 8.0)),
+        "critics": make_stochastic_kit(values=_make_two_critics),
+        "dropout": make_stochastic_kit(values=lambda: make_action_value_network(nn.Dropout(0.5))),
+        "renamed": make_stochastic_kit(_make_actor_of_renamed_action,
+        partial(_make_judging_critic, "move"), given=_make_steps_of_renamed_action),
+        "without ends": make_stochastic_kit(
+            values=partial(_make_judging_critic, "action"), given="thin", skip_done_states=True
         ),
-        "apart": _kit(together=_judged, actor_network=_gaussian, action_spec=bounds),
-        "heads": _kit(
-            within=_apart, actor_network=partial(_actor_of_heads, "IndependentNormal", False),
-            qvalue_network=action_value, target_entropy=-1.0,
+        "apart": _make_loss_kit(together=_make_critics_of_one_layer,
+        actor_network=_make_gaussian_actor, action_spec=bounds),
+        "heads": _make_loss_kit(
+            within=_apart,
+            actor_network=partial(_make_scaled_actor_of_heads, "IndependentNormal", False),
+            qvalue_network=make_action_value_network, target_entropy=-1.0,
         ),
     }  # fmt: skip
-    choice = _one_hot_actor
-    indexed = partial(choosing, torch.distributions.Categorical)
+    choice = _make_one_hot_actor
+    indexed = partial(make_choosing_actor, torch.distributions.Categorical)
 
-    def sure() -> Any:
+    def make_certain_actor() -> Any:
         actor = choice()
         for parameter in actor.parameters():
             parameter.data.mul_(200.0)
         return actor
 
-    def discrete(actor: Callable[[], Any], acts: str, space: str) -> Kit:
-        return _kit(
-            acts, actor_network=actor, qvalue_network=choice_values, num_actions=CHOICES,
+    def make_discrete_kit(actor: Callable[[], Any], acts: str, space: str) -> Kit:
+        return _make_loss_kit(
+            acts, actor_network=actor, qvalue_network=make_choice_value_network,
+            num_actions=CHOICES,
             action_space=space,
         )  # fmt: skip
 
     tensors = torch.tensor([-0.4, -0.1]), torch.tensor([0.6, 0.2])
     td3 = {
-        "bounds": steered(bounds=(-1.0, 1.0)), "critics": steered(_critics, bounds=(-1.0, 1.0)),
-        "tensors": steered(bounds=tensors), "turned": steered(bounds=(0.6, -0.4)),
-        "none": steered(),
-        **{f"spec{n}": steered(action_spec=make) for n, make in enumerate(_SPECS)},
+        "bounds": make_deterministic_kit(bounds=(-1.0, 1.0)),
+        "critics": make_deterministic_kit(_make_two_critics, bounds=(-1.0, 1.0)),
+        "tensors": make_deterministic_kit(bounds=tensors),
+        "turned": make_deterministic_kit(bounds=(0.6, -0.4)),
+        "none": make_deterministic_kit(),
+        **{f"spec{n}": make_deterministic_kit(action_spec=make) for n, make in enumerate(_SPECS)},
     }  # fmt: skip
     ddpg = {
-        "": _kit(actor_network=deterministic, value_network=action_value),
-        "dropout": _kit(
-            actor_network=deterministic, value_network=lambda: action_value(nn.Dropout(0.5))
+        "": _make_loss_kit(
+            actor_network=make_deterministic_actor, value_network=make_action_value_network
+        ),
+        "dropout": _make_loss_kit(
+            actor_network=make_deterministic_actor,
+            value_network=lambda: make_action_value_network(nn.Dropout(0.5)),
         ),
     }
 
-    def choosing_values(acts: str, space: str, *layers: Any, **options: Any) -> Kit:
-        return _kit(
+    def make_q_value_kit(acts: str, space: str, *layers: Any, **options: Any) -> Kit:
+        return _make_loss_kit(
             acts,
-            value_network=lambda: q_values(*(layer() for layer in layers), action_space=space),
+            value_network=lambda: make_q_value_actor(*(layer() for layer in layers),
+            action_space=space),
             action_space=space,
         )  # fmt: skip
 
-    def specified() -> Any:
+    def make_choice_spec() -> Any:
         return find_in_library("torchrl.data", "Categorical", "DiscreteTensorSpec")(CHOICES)
 
     dqn = {
-        "one_hot": choosing_values("one_hot", "one_hot"),
-        "index": choosing_values("index", "categorical"),
-        "column": choosing_values("column", "categorical"),
-        "dropout": choosing_values("one_hot", "one_hot", partial(nn.Dropout, 0.5)),
-        "spec": _kit(
-            "index", value_network=lambda: q_values(action_space="categorical"),
-            action_space=specified,
+        "one_hot": make_q_value_kit("one_hot", "one_hot"),
+        "index": make_q_value_kit("index", "categorical"),
+        "column": make_q_value_kit("column", "categorical"),
+        "dropout": make_q_value_kit("one_hot", "one_hot", partial(nn.Dropout, 0.5)),
+        "spec": _make_loss_kit(
+            "index", value_network=lambda: make_q_value_actor(action_space="categorical"),
+            action_space=make_choice_spec,
         ),
     }  # fmt: skip
     distributional = {
-        space or kind: _kit(acts, value_network=partial(_distributional, kind), gamma=0.9)
+        space or kind: _make_loss_kit(acts, value_network=partial(_make_distributional_actor, kind),
+        gamma=0.9)
         for space, kind, acts in (
             ("", "one_hot", "one_hot"), ("", "categorical", "index"),
             ("column", "categorical", "column"),
@@ -857,30 +905,32 @@ def subjects() -> dict[str, list[Subject]]:
         {"dtarg": 1.0, "samples_mc_kl": 4}, {"increment": 1.0, "decrement": 1.0},
     )  # fmt: skip
     loss_subjects = [
-        _on_policy("PPOLoss"),
-        _on_policy("ClipPPOLoss", ppo),
-        _on_policy("KLPENPPOLoss", penalty, dtarg=[0.5, 2.0, 5.0]),
-        _on_policy("A2CLoss"),
-        _on_policy("ReinforceLoss"),
-        _off_policy("SACLoss", sac, _NONE, thorough=("heads",), action_spec=_SPECS),
-        _off_policy(
+        _make_on_policy_subject("PPOLoss"),
+        _make_on_policy_subject("ClipPPOLoss", ppo),
+        _make_on_policy_subject("KLPENPPOLoss", penalty, dtarg=[0.5, 2.0, 5.0]),
+        _make_on_policy_subject("A2CLoss"),
+        _make_on_policy_subject("ReinforceLoss"),
+        _make_off_policy_subject("SACLoss", sac, _NONE, thorough=("heads",), action_spec=_SPECS),
+        _make_off_policy_subject(
             "DiscreteSACLoss",
             {
-                "one_hot": discrete(choice, "one_hot", "one_hot"),
-                "index": discrete(indexed, "index", "categorical"),
-                "sure": discrete(sure, "one_hot", "one_hot"),
+                "one_hot": make_discrete_kit(choice, "one_hot", "one_hot"),
+                "index": make_discrete_kit(indexed, "index", "categorical"),
+                "sure": make_discrete_kit(make_certain_actor, "one_hot", "one_hot"),
             },
             _NONE,
         ),
-        _off_policy("TD3Loss", td3, calls={**CALLS, "below": _below}),
-        _off_policy("DDPGLoss", ddpg),
-        _off_policy("DQNLoss", dqn, [{"double_dqn": True, "delay_value": False}]),
-        _off_policy(
+        _make_off_policy_subject(
+            "TD3Loss", td3, calls={**CALLS, "below": _read_limits_of_nested_actions}
+        ),
+        _make_off_policy_subject("DDPGLoss", ddpg),
+        _make_off_policy_subject("DQNLoss", dqn, [{"double_dqn": True, "delay_value": False}]),
+        _make_off_policy_subject(
             "DistributionalDQNLoss", distributional, brief=("rows weighted", "rows counted")
         ),
     ]
     own = Subject(
-        "torchrl.objectives:LossModule", {"": Kit(dict, partial(batch, "continuous"))},
-        ("time", "rows"), calls={"": _own},
+        "torchrl.objectives:LossModule", {"": Kit(dict, partial(make_batch, "continuous"))},
+        ("time", "rows"), calls={"": _call_own_loss},
     )  # fmt: skip
     return {subject.name.rpartition(":")[2]: [subject] for subject in (*loss_subjects, own)}

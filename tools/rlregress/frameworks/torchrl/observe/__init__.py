@@ -13,10 +13,10 @@ from rlregress.frameworks.torchrl.quiet import make_quiet_probe
 from rlregress.probing import families
 from rlregress.probing.interface import Probe
 
-__getattr__ = families.find_in(__name__, atari=["play_atari"])
+__getattr__ = families.make_lazy_getattr(__name__, atari=["play_atari"])
 
 
-def probes() -> Mapping[tuple[str, str], Probe]:
+def list_probes() -> Mapping[tuple[str, str], Probe]:
     """Return (detail id, scope) -> probe."""
     return {cell: make_quiet_probe(probe) for cell, probe in families.list_probes(__name__).items()}
 

@@ -25,7 +25,7 @@ from rlregress.frameworks.torchrl.api import (
 from rlregress.frameworks.torchrl.observe.helpers import atari_games
 from rlregress.frameworks.torchrl.quiet import silence_torchrl
 from rlregress.probing.interface import Inputs, Probe
-from rlregress.probing.isolation import isolate_generators
+from rlregress.probing.isolation import isolate_random_generators
 
 Scene = Callable[..., np.ndarray]
 
@@ -33,182 +33,196 @@ _SKIP = 4
 _STACK = (1, 4, 84, 84)
 
 
-def _base(**options: Any) -> Player:
+def _make_player_of_base_environment(**options: Any) -> Player:
     game = AtariGame()
-    return atari_games.play(atari_games.make_base_environment(game, **options), game)
+    return atari_games.make_player(atari_games.make_base_environment(game, **options), game)
 
 
-def _noop_reset(make: Callable[[], Player]) -> np.ndarray:
+def _measure_noop_reset(make: Callable[[], Player]) -> np.ndarray:
     openings = []
     for most in (False, True):
         player = make()
-        with atari_games.extreme_random_integers(most):
-            openings.append(atari_play.opening(player))
-    return atari_play.noops(*openings)
+        with atari_games.fix_random_integers_to_extreme(most):
+            openings.append(atari_play.list_actions_of_reset(player))
+    return atari_play.summarize_noop_openings(*openings)
 
 
-def _noop_reset_library(inputs: Inputs) -> np.ndarray:
+def _measure_noop_reset_of_library(inputs: Inputs) -> np.ndarray:
     del inputs
-    return _noop_reset(lambda: atari_games.play_through_transforms(NoopResetEnv()))
+    return _measure_noop_reset(lambda: atari_games.make_player_of_transforms(NoopResetEnv()))
 
 
-def _noop_reset_script(inputs: Inputs) -> np.ndarray:
+def _measure_noop_reset_of_script(inputs: Inputs) -> np.ndarray:
     del inputs
-    return _noop_reset(lambda: _base(frame_skip=1))
+    return _measure_noop_reset(lambda: _make_player_of_base_environment(frame_skip=1))
 
 
-def _fire_reset(inputs: Inputs) -> np.ndarray:
+def _measure_fire_reset(inputs: Inputs) -> np.ndarray:
     del inputs
     openings = []
     for fire in (True, False):
         game = AtariGame(fire=fire)
-        with atari_games.extreme_random_integers(largest=False):
+        with atari_games.fix_random_integers_to_extreme(largest=False):
             openings.append(
-                atari_play.opening(atari_games.play(atari_games.make_base_environment(game), game))
+                atari_play.list_actions_of_reset(
+                    atari_games.make_player(atari_games.make_base_environment(game), game)
+                )
             )
-    return atari_play.fires(*openings)
+    return atari_play.summarize_fire_openings(*openings)
 
 
-def _wrapper_skips(scene: Scene) -> Probe:
+def _make_probe_of_wrapper_skip(scene: Scene) -> Probe:
     """Play a scene with inputs through the frame skip of the wrapper of Gymnasium environments."""
-    return lambda inputs: scene(atari_games.play_through_transforms(frame_skip=_SKIP), inputs)
+    return lambda inputs: scene(atari_games.make_player_of_transforms(frame_skip=_SKIP), inputs)
 
 
-def _program_skips(scene: Scene) -> Probe:
+def _make_probe_of_program_skip(scene: Scene) -> Probe:
     """Play a scene with inputs through the frame skip of the program."""
-    return lambda inputs: scene(_base(), inputs)
+    return lambda inputs: scene(_make_player_of_base_environment(), inputs)
 
 
-def _past_end(inputs: Inputs) -> np.ndarray:
-    return atari_play.end_within_action(
-        atari_games.play_through_transforms(FrameSkipTransform(_SKIP)), inputs
+def _measure_frames_past_end(inputs: Inputs) -> np.ndarray:
+    return atari_play.play_end_within_action(
+        atari_games.make_player_of_transforms(FrameSkipTransform(_SKIP)), inputs
     )
 
 
-def _loss_key(inputs: Inputs) -> np.ndarray:
+def _measure_loss_key(inputs: Inputs) -> np.ndarray:
     value = TensorDictModule(torch.nn.Identity(), ["observation"], ["state_value"])
     advantages = []
     for registered in (False, True):
         estimator = GAE(gamma=inputs["discount"], lmbda=0.95, value_network=value)
         if registered:
             EndOfLifeTransform().register_keys(estimator)
-        step = _life_lost(inputs)
+        step = _make_batch_of_lost_life(inputs)
         estimator(step)
         advantages.append(float(step["advantage"]))
     return np.array(advantages)
 
 
-def _life_lost(inputs: Inputs) -> TensorDict:
-    def column(number: Any, **options: Any) -> torch.Tensor:
+def _make_batch_of_lost_life(inputs: Inputs) -> TensorDict:
+    def make_column(number: Any, **options: Any) -> torch.Tensor:
         return torch.full((1, 1, 1), number, **options)
 
     following = {
-        "observation": column(inputs["next_value"]),
-        "reward": column(inputs["reward"]),
-        "done": column(False),
-        "terminated": column(False),
-        "end-of-life": column(True),
+        "observation": make_column(inputs["next_value"]),
+        "reward": make_column(inputs["reward"]),
+        "done": make_column(False),
+        "terminated": make_column(False),
+        "end-of-life": make_column(True),
     }
-    observation = column(inputs["value"])
+    observation = make_column(inputs["value"])
     return TensorDict({"observation": observation, "next": TensorDict(following, [1, 1])}, [1, 1])
 
 
-def _warp_frame(inputs: Inputs) -> np.ndarray:
+def _measure_warp_frame(inputs: Inputs) -> np.ndarray:
     picture = inputs["picture"]
     game = AtariGame(shape=picture.shape, picture=picture)
     warping = atari_games.find_transforms("RenameTransform", "ToTensorImage", "GrayScale", "Resize")
-    with atari_games.enable_resizing():
-        player = atari_games.play_through_transforms(*warping, game=game)
-    return atari_play.warped(atari_games.unscale_observations(player), inputs)
+    with atari_games.enable_resizing_without_torchvision():
+        player = atari_games.make_player_of_transforms(*warping, game=game)
+    return atari_play.play_warped_frame(atari_games.unscale_observations(player), inputs)
 
 
-def _large() -> AtariGame:
+def _make_game_with_large_picture() -> AtariGame:
     # the stack of the program has been made for pictures of this size
     return AtariGame(shape=(84, 84, 3))
 
 
-def _frame_stack(stack: Callable[[], Any]) -> Probe:
-    return lambda inputs: atari_play.stacks(
+def _make_probe_of_frame_stack(stack: Callable[[], Any]) -> Probe:
+    return lambda inputs: atari_play.play_stacked_frames(
         atari_games.unscale_observations(
-            atari_games.play_through_transforms(
-                ToTensorImage(), GrayScale(), stack(), game=_large()
+            atari_games.make_player_of_transforms(
+                ToTensorImage(), GrayScale(), stack(), game=_make_game_with_large_picture()
             )
         )
     )
 
 
 def _clip_reward(inputs: Inputs) -> np.ndarray:
-    return atari_play.rewards(
-        atari_games.play_through_transforms(*atari_games.find_transforms("SignTransform")), inputs
+    return atari_play.play_rewards(
+        atari_games.make_player_of_transforms(*atari_games.find_transforms("SignTransform")), inputs
     )
 
 
-def _scaled_by_transform(inputs: Inputs) -> np.ndarray:
+def _measure_scaling_by_transform(inputs: Inputs) -> np.ndarray:
     """Measure the scaling: policy and value read the same entry, which the transform writes."""
     recorded = []
     for pixel in inputs["pixels"]:
         game = AtariGame(first_pixel=int(pixel))
         observation = float(
-            atari_games.play_through_transforms(ToTensorImage(), game=game).reset()[0, 0, 0]
+            atari_games.make_player_of_transforms(ToTensorImage(), game=game).reset()[0, 0, 0]
         )
         recorded += [observation, observation]
     return np.array(recorded)
 
 
-def _scaled_by_program(inputs: Inputs) -> np.ndarray:
+def _measure_scaling_by_program(inputs: Inputs) -> np.ndarray:
     first, second = (int(pixel) for pixel in inputs["pixels"])
     # making the environments has started the game once
-    player = atari_games.play_whole(lambda: AtariGame(first_pixel=first))
-    with atari_games.extreme_random_integers(largest=False):
+    player = atari_games.make_player_of_whole_game(lambda: AtariGame(first_pixel=first))
+    with atari_games.fix_random_integers_to_extreme(largest=False):
         observation = [player.reset()]
     for _ in range(_SKIP):
-        player.game.play(pixel=second)
+        player.game.queue_frame(pixel=second)
     observation.append(player.step(0).observation)
     pictures = [torch.as_tensor(s, dtype=torch.float32).reshape(_STACK) for s in observation]
-    return np.concatenate([atari_vision.entering(atari_games.make_vision(p)) for p in pictures])
+    return np.concatenate(
+        [atari_vision.measure_inputs_at_corner(atari_games.make_vision(p)) for p in pictures]
+    )
 
 
-def _network(question: Scene) -> Probe:
+def _make_probe_of_network(question: Scene) -> Probe:
     return lambda inputs: question(
         atari_games.make_vision(torch.full(_STACK, float(inputs["pixel"]) / 255.0))
     )
 
 
-def _wrapper_order(inputs: Inputs) -> np.ndarray:
-    player = atari_games.play_through_waiting(int(inputs["noops"]))
+def _measure_wrapper_order(inputs: Inputs) -> np.ndarray:
+    player = atari_games.make_player_of_waiting_game(int(inputs["noops"]))
     # whatever is done while waiting, it is not FIRE
-    with atari_games.extreme_random_integers(largest=True):
-        return atari_play.whole_game(player)
+    with atari_games.fix_random_integers_to_extreme(largest=True):
+        return atari_play.play_whole_game(player)
 
 
 PROBES: Mapping[tuple[str, str], Probe] = {
-    ("atari.noop_reset", "library"): _noop_reset_library,
-    ("atari.noop_reset", "script"): _noop_reset_script,
-    ("atari.fire_reset", "script"): _fire_reset,
-    ("atari.episodic_life", "library"): lambda inputs: atari_play.life_lost(
-        atari_games.play_through_transforms(EndOfLifeTransform())
+    ("atari.noop_reset", "library"): _measure_noop_reset_of_library,
+    ("atari.noop_reset", "script"): _measure_noop_reset_of_script,
+    ("atari.fire_reset", "script"): _measure_fire_reset,
+    ("atari.episodic_life", "library"): lambda inputs: atari_play.play_lost_lives(
+        atari_games.make_player_of_transforms(EndOfLifeTransform())
     ),
-    ("atari.episodic_life", "script"): lambda inputs: atari_play.life_lost(_base(frame_skip=1)),
-    ("atari.episodic_life.loss_key", "library"): _loss_key,
-    ("atari.max_and_skip", "library"): _wrapper_skips(atari_play.one_action),
-    ("atari.max_and_skip", "script"): _program_skips(atari_play.one_action),
-    ("atari.max_and_skip.end", "library"): _wrapper_skips(atari_play.end_within_action),
-    ("atari.max_and_skip.end", "script"): _program_skips(atari_play.end_within_action),
-    ("atari.max_and_skip.stale", "library"): _wrapper_skips(atari_play.final_observation),
-    ("atari.max_and_skip.stale", "script"): _program_skips(atari_play.final_observation),
-    ("atari.frame_skip.past_end", "library"): _past_end,
-    ("atari.warp_frame", "script"): _warp_frame,
-    ("atari.frame_stack", "library"): _frame_stack(lambda: CatFrames(N=4, dim=-3)),
-    ("atari.frame_stack", "script"): _frame_stack(
+    ("atari.episodic_life", "script"): lambda inputs: atari_play.play_lost_lives(
+        _make_player_of_base_environment(frame_skip=1)
+    ),
+    ("atari.episodic_life.loss_key", "library"): _measure_loss_key,
+    ("atari.max_and_skip", "library"): _make_probe_of_wrapper_skip(atari_play.play_one_action),
+    ("atari.max_and_skip", "script"): _make_probe_of_program_skip(atari_play.play_one_action),
+    ("atari.max_and_skip.end", "library"): _make_probe_of_wrapper_skip(
+        atari_play.play_end_within_action
+    ),
+    ("atari.max_and_skip.end", "script"): _make_probe_of_program_skip(
+        atari_play.play_end_within_action
+    ),
+    ("atari.max_and_skip.stale", "library"): _make_probe_of_wrapper_skip(
+        atari_play.play_final_observation
+    ),
+    ("atari.max_and_skip.stale", "script"): _make_probe_of_program_skip(
+        atari_play.play_final_observation
+    ),
+    ("atari.frame_skip.past_end", "library"): _measure_frames_past_end,
+    ("atari.warp_frame", "script"): _measure_warp_frame,
+    ("atari.frame_stack", "library"): _make_probe_of_frame_stack(lambda: CatFrames(N=4, dim=-3)),
+    ("atari.frame_stack", "script"): _make_probe_of_frame_stack(
         lambda: atari_games.find_transforms("CatFrames")[0]
     ),
     ("atari.clip_reward", "script"): _clip_reward,
-    ("atari.image_scaling", "library"): _scaled_by_transform,
-    ("atari.image_scaling", "script"): _scaled_by_program,
-    ("atari.activation", "script"): _network(atari_vision.activations),
-    ("atari.shared_trunk", "script"): _network(atari_vision.count_used_pixels),
-    ("atari.networks", "script"): _network(atari_vision.sizes),
-    ("atari.wrapper_order", "script"): _wrapper_order,
+    ("atari.image_scaling", "library"): _measure_scaling_by_transform,
+    ("atari.image_scaling", "script"): _measure_scaling_by_program,
+    ("atari.activation", "script"): _make_probe_of_network(atari_vision.measure_activations),
+    ("atari.shared_trunk", "script"): _make_probe_of_network(atari_vision.count_used_pixels),
+    ("atari.networks", "script"): _make_probe_of_network(atari_vision.list_layer_sizes),
+    ("atari.wrapper_order", "script"): _measure_wrapper_order,
 }
 ABSENT: Mapping[str, str] = {
     "atari.fire_reset.stale": "nothing presses FIRE on reset, see atari.fire_reset",
@@ -218,5 +232,5 @@ ABSENT: Mapping[str, str] = {
 
 def play_atari(make_env: Callable[[], Any]) -> Player:
     """Return a game of ``make_env`` through everything that surrounds it in a training."""
-    with isolate_generators(), silence_torchrl():
-        return atari_games.play_whole(make_env)
+    with isolate_random_generators(), silence_torchrl():
+        return atari_games.make_player_of_whole_game(make_env)

@@ -10,7 +10,11 @@ import numpy as np
 from rlregress.frameworks.torchrl import programs
 from rlregress.frameworks.torchrl.api import GAE
 from rlregress.frameworks.torchrl.compat import find_value_estimator
-from rlregress.frameworks.torchrl.known_networks import identity, segment, v_network
+from rlregress.frameworks.torchrl.known_networks import (
+    make_identity_layer,
+    make_segment,
+    make_v_network,
+)
 from rlregress.frameworks.torchrl.observe.helpers import tiny_trainers
 from rlregress.frameworks.torchrl.quiet import Raw
 from rlregress.probing.interface import Inputs
@@ -19,77 +23,92 @@ from rlregress.probing.scripted import Scripted
 Found = tuple[np.ndarray, np.ndarray]
 
 
-def _playback(i: Inputs) -> dict[str, Any]:
+def _make_playback(inputs: Inputs) -> dict[str, Any]:
     return {
-        "observations": i["values"],
-        "next_observations": i["next_values"],
-        "rewards": i["rewards"],
-        "terminated": i["terminated"],
-        "truncated": i["truncated"],
+        "observations": inputs["values"],
+        "next_observations": inputs["next_values"],
+        "rewards": inputs["rewards"],
+        "terminated": inputs["terminated"],
+        "truncated": inputs["truncated"],
     }
 
 
-def _library(i: Inputs) -> Found:
-    batch = segment(i["values"], i["next_values"], i["rewards"], i["terminated"], i["truncated"])
-    estimator = GAE(gamma=i["discount"], lmbda=i["trace"], value_network=v_network(identity()))
+def _run_estimator(inputs: Inputs) -> Found:
+    batch = make_segment(
+        inputs["values"],
+        inputs["next_values"],
+        inputs["rewards"],
+        inputs["terminated"],
+        inputs["truncated"],
+    )
+    estimator = GAE(
+        gamma=inputs["discount"],
+        lmbda=inputs["trace"],
+        value_network=make_v_network(make_identity_layer()),
+    )
     batch = estimator(batch)
     return batch["advantage"].numpy().reshape(-1), batch["value_target"].numpy().reshape(-1)
 
 
-def _models() -> Any:
-    actor = tiny_trainers.squashed_policy(Scripted(), [0.0], 1.0)
-    return actor, v_network(identity(tiny_trainers.SINGLE))
+def _make_models() -> Any:
+    actor = tiny_trainers.make_squashed_policy(Scripted(), [0.0], 1.0)
+    return actor, make_v_network(make_identity_layer(tiny_trainers.SINGLE))
 
 
-def _trainer(i: Inputs) -> Found:
-    actor, critic = _models()
-    steps = len(i["rewards"])
+def _run_trainer(inputs: Inputs) -> Found:
+    actor, critic = _make_models()
+    steps = len(inputs["rewards"])
     batches = []
 
-    def note(batch: Any) -> Any:
+    def note_batch(batch: Any) -> Any:
         batches.append(batch)
         return batch
 
-    def before_training(trainer: Any, _: Any) -> None:
+    def watch_trainer(trainer: Any, _: Any) -> None:
         # the trainer's own estimator, without the normalisation that has its own detail
         find_value_estimator(trainer).average_gae = False
-        trainer.register_op("pre_epoch", note)
+        trainer.register_op("pre_epoch", note_batch)
 
-    tiny_trainers.run_ppo_trainer(
-        Scripted(**_playback(i)),
+    tiny_trainers.run_ppo_trainer_once(
+        Scripted(**_make_playback(inputs)),
         actor,
         critic,
         steps,
         steps,
-        before_training,
-        gamma=i["discount"],
-        lmbda=i["trace"],
+        watch_trainer,
+        gamma=inputs["discount"],
+        lmbda=inputs["trace"],
     )
     batch = batches[0].reshape(-1)
     return batch["advantage"].numpy().reshape(-1), batch["value_target"].numpy().reshape(-1)
 
 
-def _script(i: Inputs) -> Found:
-    steps = len(i["rewards"])
-    run = programs.run_ppo(
-        _playback(i), _models(), steps, steps, discount=i["discount"], trace=i["trace"]
+def _run_script(inputs: Inputs) -> Found:
+    steps = len(inputs["rewards"])
+    run = programs.run_ppo_program(
+        _make_playback(inputs),
+        _make_models(),
+        steps,
+        steps,
+        discount=inputs["discount"],
+        trace=inputs["trace"],
     )
     return run.advantages, run.value_targets
 
 
-def _advantages(estimate: Callable[[Inputs], Found]) -> Raw:
+def _make_advantages_probe(estimate: Callable[[Inputs], Found]) -> Raw:
     return lambda i: estimate(i)[0]
 
 
-def _value_targets(estimate: Callable[[Inputs], Found]) -> Raw:
+def _make_value_targets_probe(estimate: Callable[[Inputs], Found]) -> Raw:
     return lambda i: estimate(i)[1]
 
 
 PROBES: dict[tuple[str, str], Raw] = {
-    ("gae.truncation", "library"): _advantages(_library),
-    ("gae.truncation", "trainer"): _advantages(_trainer),
-    ("gae.truncation", "script"): _advantages(_script),
-    ("gae.value_target", "library"): _value_targets(_library),
-    ("gae.value_target", "trainer"): _value_targets(_trainer),
-    ("gae.value_target", "script"): _value_targets(_script),
+    ("gae.truncation", "library"): _make_advantages_probe(_run_estimator),
+    ("gae.truncation", "trainer"): _make_advantages_probe(_run_trainer),
+    ("gae.truncation", "script"): _make_advantages_probe(_run_script),
+    ("gae.value_target", "library"): _make_value_targets_probe(_run_estimator),
+    ("gae.value_target", "trainer"): _make_value_targets_probe(_run_trainer),
+    ("gae.value_target", "script"): _make_value_targets_probe(_run_script),
 }

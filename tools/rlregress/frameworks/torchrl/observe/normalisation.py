@@ -19,15 +19,20 @@ from rlregress.frameworks.torchrl.api import RewardNormalizer, TensorDict, VecNo
 from rlregress.frameworks.torchrl.observe.helpers.normalised_environments import (
     Trained,
     make_script_environment,
-    through,
+    pass_numbers_through_transforms,
     transform_environment,
-    walk,
-    walk_normalised,
+    walk_through_environment,
+    walk_through_normalised,
 )
 from rlregress.frameworks.torchrl.quiet import Raw
 from rlregress.frameworks.torchrl.scripted_environments import register_environment
 from rlregress.measurements import normalisation
-from rlregress.measurements.normalisation import Script, Walked, count_steps, showing
+from rlregress.measurements.normalisation import (
+    Script,
+    Walked,
+    count_steps_of_script,
+    make_script_of_observations,
+)
 from rlregress.probing.interface import Inputs
 from rlregress.probing.scripted import Scripted
 
@@ -35,28 +40,32 @@ from rlregress.probing.scripted import Scripted
 _NONE = np.zeros((0, 1))
 
 
-def _walk_script(scripts: Sequence[Script]) -> Walked:
+def _walk_through_script(scripts: Sequence[Script]) -> Walked:
     (script,) = scripts
-    return walk(make_script_environment(script), count_steps(script))
+    return walk_through_environment(make_script_environment(script), count_steps_of_script(script))
 
 
-def _stream(transforms: Sequence[Any], scripts: Sequence[Script]) -> Walked:
+def _pass_stream_through_transforms(transforms: Sequence[Any], scripts: Sequence[Script]) -> Walked:
     """Pass the observations of a long script through transforms alone."""
     (script,) = scripts
     numbers = [script["observations"][0], *script["next_observations"]]
-    return Walked(through(transforms, "observation", numbers)[:, None], _NONE)
+    return Walked(
+        pass_numbers_through_transforms(transforms, "observation", numbers)[:, None], _NONE
+    )
 
 
-def _stream_library(scripts: Sequence[Script]) -> Walked:
-    return _stream([VecNorm(in_keys=["observation"])], scripts)
+def _pass_stream_through_library(scripts: Sequence[Script]) -> Walked:
+    return _pass_stream_through_transforms([VecNorm(in_keys=["observation"])], scripts)
 
 
-def _stream_script(scripts: Sequence[Script]) -> Walked:
-    environment = make_script_environment(showing([0.0, 0.0]))
-    return _stream([t for t in environment.transform if "observation" in t.in_keys], scripts)
+def _pass_stream_through_script(scripts: Sequence[Script]) -> Walked:
+    environment = make_script_environment(make_script_of_observations([0.0, 0.0]))
+    return _pass_stream_through_transforms(
+        [t for t in environment.transform if "observation" in t.in_keys], scripts
+    )
 
 
-def _walk_trainer(scripts: Sequence[Script]) -> Walked:
+def _walk_through_trainer(scripts: Sequence[Script]) -> Walked:
     normaliser, normalised = RewardNormalizer(), []
     for reward in scripts[0]["rewards"]:
         batch = TensorDict({"next": {"reward": torch.tensor([[reward]])}}, [1])
@@ -65,51 +74,56 @@ def _walk_trainer(scripts: Sequence[Script]) -> Walked:
     return Walked(_NONE, np.array(normalised))
 
 
-def _episode_return(i: Inputs) -> float:
-    length = len(i["rewards"])
+def _measure_episode_return(inputs: Inputs) -> float:
+    length = len(inputs["rewards"])
     ends = np.arange(length) == length - 1
-    environment = make_script_environment({"rewards": i["rewards"], "terminated": ends})
+    environment = make_script_environment({"rewards": inputs["rewards"], "terminated": ends})
     return float(environment.rollout(length)["next", "episode_reward"][-1])
 
 
-def _walk_off_policy(scripts: Sequence[Script]) -> Walked:
+def _walk_through_off_policy_trainer(scripts: Sequence[Script]) -> Walked:
     program, (script,) = programs.load_program("sac", "utils"), scripts
     with register_environment(partial(Scripted, **script)) as name:
         settings = SimpleNamespace(env=SimpleNamespace(library="gymnasium", name=name))
         environment = program.apply_env_transforms(program.env_maker(settings))
-        return walk(environment, count_steps(script))
+        return walk_through_environment(environment, count_steps_of_script(script))
 
 
-def _evaluation(i: Inputs) -> np.ndarray:
-    training, evaluation = i["training"], i["evaluation"]
+def _measure_statistics_in_evaluation(inputs: Inputs) -> np.ndarray:
+    training, evaluation = inputs["training"], inputs["evaluation"]
     x = np.concatenate([training[1:], evaluation[1:]])
     before = np.concatenate([training[:-1], evaluation[:-1]])
     playback = {"observations": before, "next_observations": x}
     environment = transform_environment(playback, VecNorm(in_keys=["observation"]))
     # a transform of an environment is in the mode of evaluation from the start
     environment.train()
-    walk(environment, len(training) - 1)
+    walk_through_environment(environment, len(training) - 1)
     environment.eval()
-    return walk(environment, len(evaluation) - 1).observations[:, 0]
+    return walk_through_environment(environment, len(evaluation) - 1).observations[:, 0]
 
 
-def _train_agent(i: Inputs) -> Trained:
-    length = len(i["evaluation"])
+def _train_agent(inputs: Inputs) -> Trained:
+    length = len(inputs["evaluation"])
     ends = np.arange(length) == length - 1
-    return Trained(i["training"], showing(np.append(i["evaluation"], 0.0), terminated=ends))
+    return Trained(
+        inputs["training"],
+        make_script_of_observations(np.append(inputs["evaluation"], 0.0), terminated=ends),
+    )
 
 
-def _saved(i: Inputs) -> np.ndarray:
+def _measure_saved_statistics(inputs: Inputs) -> np.ndarray:
     program = programs.load_program("ppo", "utils_mujoco")
-    programs.find_first_name(program, "make_render_env")
-    checkpoint: Any = _train_agent(i).checkpoint
-    make = partial(Scripted, **showing(i["evaluation"]), dtype=np.float64)
+    programs.find_first_name_in_program(program, "make_render_env")
+    checkpoint: Any = _train_agent(inputs).checkpoint
+    make = partial(Scripted, **make_script_of_observations(inputs["evaluation"]), dtype=np.float64)
     with register_environment(make) as name:
         checkpoint["env_name"] = name
         spec = SimpleNamespace(
             checkpoint=checkpoint, env_kwargs={}, device="cpu", from_pixels=False
         )
-        walked = walk(program.make_render_env(spec), len(i["evaluation"]) - 1)
+        walked = walk_through_environment(
+            program.make_render_env(spec), len(inputs["evaluation"]) - 1
+        )
         return walked.observations[:, 0]
 
 
@@ -123,33 +137,45 @@ _STREAMS = (
 )
 PROBES: Mapping[tuple[str, str], Raw] = {
     **{
-        (id, "library"): partial(measure, walk_normalised)
+        (id, "library"): partial(measure, walk_through_normalised)
         for id, measure in normalisation.MEASUREMENTS.items()
         if id not in ("normalisation.order", *_DEFAULTS)
     },
     **{
-        (id, "script"): partial(measure, _walk_script)
+        (id, "script"): partial(measure, _walk_through_script)
         for id, measure in normalisation.MEASUREMENTS.items()
     },
-    **{(id, "library"): partial(_MEASUREMENTS[id], _stream_library) for id in _STREAMS},
-    **{(id, "script"): partial(_MEASUREMENTS[id], _stream_script) for id in _STREAMS},
-    ("normalisation.reward", "trainer"): partial(normalisation.reward, _walk_trainer),
+    **{
+        (id, "library"): partial(_MEASUREMENTS[id], _pass_stream_through_library) for id in _STREAMS
+    },
+    **{(id, "script"): partial(_MEASUREMENTS[id], _pass_stream_through_script) for id in _STREAMS},
+    ("normalisation.reward", "trainer"): partial(
+        normalisation.measure_normalised_rewards, _walk_through_trainer
+    ),
     ("normalisation.reward.clip", "library"): (
-        lambda i: through([VecNorm(in_keys=["reward"])], "reward", i["rewards"])[-2:]
+        lambda i: pass_numbers_through_transforms(
+            [VecNorm(in_keys=["reward"])], "reward", i["rewards"]
+        )[-2:]
     ),
     # the end alone: the environment scales no rewards
     ("normalisation.reward.clip", "script"): (
-        lambda i: normalisation.last_rewards(_walk_script, {"rewards": i["rewards"][-4:]})
+        lambda i: normalisation.measure_last_rewards(
+            _walk_through_script, {"rewards": i["rewards"][-4:]}
+        )
     ),
-    ("normalisation.reward.discount", "library"): partial(normalisation.reward, walk_normalised),
-    ("normalisation.reward.discount", "script"): partial(normalisation.reward, _walk_script),
-    ("normalisation.episode_return", "script"): _episode_return,
+    ("normalisation.reward.discount", "library"): partial(
+        normalisation.measure_normalised_rewards, walk_through_normalised
+    ),
+    ("normalisation.reward.discount", "script"): partial(
+        normalisation.measure_normalised_rewards, _walk_through_script
+    ),
+    ("normalisation.episode_return", "script"): _measure_episode_return,
     ("normalisation.default.off_policy", "script"): partial(
-        normalisation.default_off_policy, _walk_off_policy
+        normalisation.measure_default_off_policy_normalisation, _walk_through_off_policy_trainer
     ),
-    ("normalisation.evaluation", "library"): _evaluation,
+    ("normalisation.evaluation", "library"): _measure_statistics_in_evaluation,
     ("normalisation.evaluation", "script"): lambda i: _train_agent(i).evaluated,
-    ("normalisation.saved", "script"): _saved,
+    ("normalisation.saved", "script"): _measure_saved_statistics,
 }
 
 ABSENT: Mapping[str, str] = {

@@ -23,62 +23,68 @@ from rlregress.frameworks.torchrl.api import (
 )
 from rlregress.frameworks.torchrl.observe.helpers.normalised_environments import (
     transform_environment,
-    walk_normalised,
+    walk_through_normalised,
 )
 from rlregress.frameworks.torchrl.quiet import Raw
 from rlregress.measurements import normalisation_traps as traps
-from rlregress.measurements.normalisation import showing
+from rlregress.measurements.normalisation import make_script_of_observations
 from rlregress.probing.interface import Inputs
 
 _KEYS = ["observation"]
 
 
-def _replay(i: Inputs) -> torch.Tensor:
-    environment = transform_environment(showing(i["observations"]), VecNorm(in_keys=_KEYS))
-    steps = len(i["observations"]) - 1
+def _measure_replayed_observations(inputs: Inputs) -> torch.Tensor:
+    environment = transform_environment(
+        make_script_of_observations(inputs["observations"]), VecNorm(in_keys=_KEYS)
+    )
+    steps = len(inputs["observations"]) - 1
     buffer = TensorDictReplayBuffer(storage=LazyTensorStorage(steps), batch_size=2)
     buffer.extend(environment.rollout(steps))
     return buffer[torch.tensor([1, 2])]["observation"][:, 0]
 
 
-_walk_unforgetting = partial(walk_normalised, norm=VecNormV2, decay=1.0)
+_walk_unforgetting = partial(walk_through_normalised, norm=VecNormV2, decay=1.0)
 
 
-def _epsilon_with_fixed_statistics(i: Inputs) -> torch.Tensor:
+def _measure_epsilon_with_fixed_statistics(inputs: Inputs) -> torch.Tensor:
     fixed = ObservationNorm(
         loc=torch.tensor([0.0]),
-        scale=torch.tensor([i["deviation"]], dtype=torch.float32),
+        scale=torch.tensor([inputs["deviation"]], dtype=torch.float32),
         in_keys=_KEYS,
         standard_normal=True,
     )
-    environment = transform_environment(showing([i["distance"], 0.0]), fixed)
+    environment = transform_environment(
+        make_script_of_observations([inputs["distance"], 0.0]), fixed
+    )
     return environment.reset()["observation"].log10()
 
 
-def _one_sided(i: Inputs) -> np.ndarray:
+def _measure_one_sided_statistics(inputs: Inputs) -> np.ndarray:
     try:
-        clip = RewardClipping(clamp_min=i["low"])
+        clip = RewardClipping(clamp_min=inputs["low"])
     except (RuntimeError, TypeError, ValueError):
         return np.array([1.0, 0.0, 0.0])
-    rewards = torch.tensor(i["rewards"], dtype=torch.float32)[:, None]
+    rewards = torch.tensor(inputs["rewards"], dtype=torch.float32)[:, None]
     clipped = clip(TensorDict({"reward": rewards}, [len(rewards)]))["reward"]
     return np.append(0.0, clipped[:, 0].numpy())
 
 
 PROBES: Mapping[tuple[str, str], Raw] = {
     ("normalisation.terminal_observation.statistics", "library"): partial(
-        traps.terminal_statistics, walk_normalised
+        traps.measure_observations_after_reset, walk_through_normalised
     ),
-    ("normalisation.replay", "library"): _replay,
+    ("normalisation.replay", "library"): _measure_replayed_observations,
     ("normalisation.observation.early_scale", "library"): partial(
-        traps.early_scale, partial(walk_normalised, norm=VecNormV2)
+        traps.measure_early_scale, partial(walk_through_normalised, norm=VecNormV2)
     ),
     ("normalisation.observation.large_offset", "library"): partial(
-        traps.large_offset, _walk_unforgetting
+        traps.measure_scale_at_large_offset, _walk_unforgetting
     ),
-    ("normalisation.environments", "library"): partial(traps.environments, _walk_unforgetting),
-    ("normalisation.fixed.epsilon", "library"): _epsilon_with_fixed_statistics,
-    ("normalisation.reward_clip.one_sided", "library"): _one_sided,
+    ("normalisation.environments", "library"): partial(
+        traps.measure_observations_of_two_environments, _walk_unforgetting
+    ),
+    ("normalisation.fixed.epsilon", "library"): _measure_epsilon_with_fixed_statistics,
+    ("normalisation.reward_clip.one_sided", "library"): _measure_one_sided_statistics,
 }
 
 ABSENT: Mapping[str, str] = {

@@ -7,17 +7,17 @@ from typing import Any
 
 from rlregress.frameworks.torchrl.observe.drivers.twin_trainers import Driver
 from rlregress.frameworks.torchrl.quiet import Raw
-from rlregress.measurements.twin_details import loop
+from rlregress.measurements.twin_details import make_loop_settings
 from rlregress.probing.interface import Inputs
 from rlregress.probing.scripted import make_ending_environment
 
 
-def _next_observation(i: Inputs) -> Any:
-    trained = Driver("sac", loop(i), make_ending_environment())
-    trained.run()
+def _measure_next_observation(inputs: Inputs) -> Any:
+    trained = Driver("sac", make_loop_settings(inputs), make_ending_environment())
+    trained.run_loop()
     return trained.buffer[:]["next", "observation"].reshape(-1)[[2, 4]].numpy()
 
 
 PROBES: Mapping[tuple[str, str], Raw] = {
-    ("replay.next_observation", "trainer"): _next_observation,
+    ("replay.next_observation", "trainer"): _measure_next_observation,
 }

@@ -17,7 +17,11 @@ from rlregress.frameworks.torchrl.api import (
     IndependentNormal,
     set_exploration_type,
 )
-from rlregress.frameworks.torchrl.known_networks import Constant, box, policy
+from rlregress.frameworks.torchrl.known_networks import (
+    Constant,
+    make_action_box,
+    make_stochastic_policy,
+)
 from rlregress.frameworks.torchrl.observe.helpers import ppo_losses, tiny_trainers
 from rlregress.frameworks.torchrl.quiet import Raw
 from rlregress.measurements import ppo
@@ -26,10 +30,10 @@ from rlregress.probing.interface import Inputs
 from rlregress.probing.scripted import Scripted
 
 
-def _update(settings: ppo.Settings, **options: Any) -> ppo.Effects:
+def _run_update(settings: ppo.Settings, **options: Any) -> ppo.Effects:
     """See ``measurements.ppo.Update``; the losses are summed as the trainer and programs do it."""
     options.update(
-        settings.named(
+        settings.map_to_framework_names(
             clip_range="clip_epsilon",
             value_coefficient="critic_coeff",
             entropy_coefficient="entropy_coeff",
@@ -39,8 +43,12 @@ def _update(settings: ppo.Settings, **options: Any) -> ppo.Effects:
         options["clip_value"] = settings.value_clip or None
     scale = AddStateIndependentNormalScale(1).to(torch.float64)
     fill_parameters(scale.parameters(), settings.log_deviation)
-    actor = policy(nn.Sequential(Constant(0.0), scale), box(-10.0, 10.0), IndependentNormal)
-    loss = ppo_losses.make_loss(actor, settings.value, normalize_advantage=False, **options)
+    actor = make_stochastic_policy(
+        nn.Sequential(Constant(0.0), scale), make_action_box(-10.0, 10.0), IndependentNormal
+    )
+    loss = ppo_losses.make_loss_of_constant_value(
+        actor, settings.value, normalize_advantage=False, **options
+    )
     outputs = loss(
         ppo_losses.make_minibatch(
             actor,
@@ -64,30 +72,34 @@ def _update(settings: ppo.Settings, **options: Any) -> ppo.Effects:
     return ppo.Effects(float(total.detach()), float("nan"), *by_part)
 
 
-def _policy_loss(options: Mapping[str, Any], **batch: Any) -> float:
-    return float(ppo_losses.compute_losses(0.0, batch, **options)["loss_objective"].detach())
+def _measure_policy_loss(options: Mapping[str, Any], **batch: Any) -> float:
+    return float(
+        ppo_losses.compute_outputs_of_loss(0.0, batch, **options)["loss_objective"].detach()
+    )
 
 
-def _normalisation(i: Inputs) -> float:
-    size = int(i["minibatch_size"])
-    parts = np.reshape(i["advantages"], (-1, size))
+def _measure_normalisation(inputs: Inputs) -> float:
+    size = int(inputs["minibatch_size"])
+    parts = np.reshape(inputs["advantages"], (-1, size))
     losses = [
-        _policy_loss({"clip_epsilon": 0.2}, count=size, advantages=part, ratios=i["ratio"])
+        _measure_policy_loss(
+            {"clip_epsilon": 0.2}, count=size, advantages=part, ratios=inputs["ratio"]
+        )
         for part in parts
     ]
     return float(np.mean(losses))
 
 
-def _normalisation_epsilon(i: Inputs) -> float:
-    return _policy_loss(
+def _measure_normalisation_epsilon(inputs: Inputs) -> float:
+    return _measure_policy_loss(
         {"clip_epsilon": 0.2, "normalize_advantage": True},
-        count=len(i["advantages"]),
-        advantages=i["advantages"],
-        ratios=i["ratio"],
+        count=len(inputs["advantages"]),
+        advantages=inputs["advantages"],
+        ratios=inputs["ratio"],
     )
 
 
-def _one_step(environment: Scripted, actor: Any) -> tuple[float, float]:
+def _list_executed_and_stored_action(environment: Scripted, actor: Any) -> tuple[float, float]:
     """Return the action that the environment received and the stored one, of one step of a
     collector.
     """
@@ -99,24 +111,28 @@ def _one_step(environment: Scripted, actor: Any) -> tuple[float, float]:
     return float(environment.received[-1][0]), float(batch["action"])
 
 
-def _action_bounding(make_actor: Any) -> Raw:
-    def probe(i: Inputs) -> list[float]:
+def _make_probe_of_action_bounding(make_actor: Any) -> Raw:
+    def measure_action_bounding(inputs: Inputs) -> list[float]:
         pairs = []
-        for x in i["samples"]:
-            environment = Scripted(i["low"], i["high"])
+        for x in inputs["samples"]:
+            environment = Scripted(inputs["low"], inputs["high"])
             with set_exploration_type(ExplorationType.RANDOM):
-                pairs.append(_one_step(environment, make_actor(environment, i, x)))
+                pairs.append(
+                    _list_executed_and_stored_action(
+                        environment, make_actor(environment, inputs, x)
+                    )
+                )
         return [pair[0] for pair in pairs] + [pair[1] for pair in pairs]
 
-    return probe
+    return measure_action_bounding
 
 
-def _library_actor(environment: Scripted, i: Inputs, x: float) -> Any:
-    return tiny_trainers.squashed_policy(environment, [x], 2e-6)
+def _make_library_actor(environment: Scripted, inputs: Inputs, x: float) -> Any:
+    return tiny_trainers.make_squashed_policy(environment, [x], 2e-6)
 
 
-def _script_actor(environment: Scripted, i: Inputs, x: float) -> Any:
-    actor, mean = programs.make_constant_actor(i["low"], i["high"], 2e-6)
+def _make_script_actor(environment: Scripted, inputs: Inputs, x: float) -> Any:
+    actor, mean = programs.make_constant_actor(inputs["low"], inputs["high"], 2e-6)
     nn.init.constant_(mean, x)
     return actor
 
@@ -129,14 +145,14 @@ _SQUARED = (
 PROBES: dict[tuple[str, str], Raw] = {
     **{
         (id, "library"): partial(
-            measure, partial(_update, loss_critic_type="l2") if id in _SQUARED else _update
+            measure, partial(_run_update, loss_critic_type="l2") if id in _SQUARED else _run_update
         )
         for id, measure in ppo.MEASUREMENTS.items()
         # neither the loss nor the library clips gradients
         if id != "ppo.gradient_clip"
     },
-    ("ppo.advantage_normalisation", "library"): _normalisation,
-    ("ppo.advantage_normalisation.epsilon", "library"): _normalisation_epsilon,
-    ("ppo.action.bounding", "library"): _action_bounding(_library_actor),
-    ("ppo.action.bounding", "script"): _action_bounding(_script_actor),
+    ("ppo.advantage_normalisation", "library"): _measure_normalisation,
+    ("ppo.advantage_normalisation.epsilon", "library"): _measure_normalisation_epsilon,
+    ("ppo.action.bounding", "library"): _make_probe_of_action_bounding(_make_library_actor),
+    ("ppo.action.bounding", "script"): _make_probe_of_action_bounding(_make_script_actor),
 }

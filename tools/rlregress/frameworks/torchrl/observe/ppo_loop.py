@@ -13,18 +13,18 @@ from rlregress.measurements import ppo_loop as loop
 from rlregress.probing.framework_errors import was_raised_in
 from rlregress.probing.interface import Inputs
 from rlregress.probing.parallel_updates import count_processes_and_passes
-from rlregress.probing.scripted import Scripted, end_after, make_counting_environment
+from rlregress.probing.scripted import Scripted, make_counting_environment, make_script_of_end_after
 
 #: a bound on the norm of the gradient that none of them reaches
 _NO_CLIP = 1e9
 
 
-def _to_zero(rollouts: int) -> Any:
+def _make_scheduler_to_zero(rollouts: int) -> Any:
     """Return PyTorch's linear scheduler: the trainer steps it once per rollout."""
     return lambda optimizer: torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, rollouts)
 
 
-def _run(
+def _run_training_in_scope(
     scope: str,
     make: ppo_trainings.Make,
     total_steps: int,
@@ -36,51 +36,56 @@ def _run(
     """Run a training by the trainer, or by the program, which has one environment."""
     if scope == "trainer":
         created = [make() for _ in range(environments)]
-        return ppo_trainings.trainer(created, total_steps, frames, minibatch, **options)
-    return ppo_trainings.program(make, total_steps, frames, minibatch, **options)
+        return ppo_trainings.run_trainer(created, total_steps, frames, minibatch, **options)
+    return ppo_trainings.run_program(make, total_steps, frames, minibatch, **options)
 
 
-def _train(scope: str, settings: loop.Settings) -> ppo_trainings.LossTraining:
+def _train_with_settings(scope: str, settings: loop.Settings) -> ppo_trainings.LossTraining:
     """See ``measurements.ppo_loop.Train``; there is no threshold to set."""
     environments: list[Scripted] = []
     training = ppo_trainings.LossTraining(environments=environments)
 
-    def make(**options: Any) -> Scripted:
+    def make_environment(**options: Any) -> Scripted:
         environments.append(
-            make_counting_environment(settings.total, **settings.script(), **options)
+            make_counting_environment(
+                settings.total, **settings.make_environment_script(), **options
+            )
         )
         return environments[-1]
 
     names = {"trainer": ("gamma", "lmbda"), "script": ("gamma", "gae_lambda")}[scope]
     options: dict[str, Any] = dict.fromkeys(names, 1.0) if settings.monte_carlo else {}
-    if settings.falls("learning_rate"):
+    if settings.must_fall("learning_rate"):
         rollouts = settings.total // settings.steps
-        fall = {"trainer": {"schedule": _to_zero(rollouts)}, "script": {"anneal_lr": True}}
+        fall = {
+            "trainer": {"schedule": _make_scheduler_to_zero(rollouts)},
+            "script": {"anneal_lr": True},
+        }
         options.update(fall[scope])
     if settings.advantage is not None:
         options["clip_norm"] = _NO_CLIP
-    options.update(settings.named(entropy_coefficient="entropy"))
+    options.update(settings.map_to_framework_names(entropy_coefficient="entropy"))
     ratios = iter(settings.ratios)
 
-    def change_ratio(batch: Any) -> None:
+    def change_ratio_of_batch(batch: Any) -> None:
         # each of these rollouts is one minibatch
         ratio = next(ratios, 1.0) if settings.ratios else settings.ratio
-        ppo_trainings.lower_log_prob(ratio)(batch)
+        ppo_trainings.make_change_of_ratios(ratio)(batch)
         if settings.advantage is not None:
             batch["advantage"] = torch.full_like(batch["advantage"], settings.advantage)
 
     # the program keeps its losses in a table that has no row for what does not fill a minibatch
     try:
-        _run(
+        _run_training_in_scope(
             scope,
-            make,
+            make_environment,
             settings.total,
             settings.steps * settings.environments,
             settings.minibatch_size,
             settings.environments,
             epochs=settings.epochs,
             learning_rate=settings.learning_rate,
-            change=change_ratio,
+            change=change_ratio_of_batch,
             recorded=training,
             **options,
         )
@@ -90,17 +95,19 @@ def _train(scope: str, settings: loop.Settings) -> ppo_trainings.LossTraining:
     return training
 
 
-def _segments(scope: str, i: Inputs) -> list[float]:
-    limit = int(i["time_limit"])
-    make = ppo_trainings.counting_maker(limit, truncated=end_after(limit), restarts=True)
-    rollouts = _run(scope, make, 15, 5, 5).rollouts
+def _measure_segments(scope: str, inputs: Inputs) -> list[float]:
+    limit = int(inputs["time_limit"])
+    make = ppo_trainings.make_counting_maker(
+        limit, truncated=make_script_of_end_after(limit), restarts=True
+    )
+    rollouts = _run_training_in_scope(scope, make, 15, 5, 5).rollouts
     observed = torch.cat([rollout["observation"].reshape(-1) for rollout in rollouts])
     tensors = [x for rollout in rollouts for x in rollout.values(True, True)]
     terminal = any(bool((x == limit).any()) for x in tensors if x.dtype == observed.dtype)
     return [*observed.tolist(), terminal]
 
 
-_TRAINER, _SCRIPT = (partial(_train, scope) for scope in ("trainer", "script"))
+_TRAINER, _SCRIPT = (partial(_train_with_settings, scope) for scope in ("trainer", "script"))
 
 PROBES: dict[tuple[str, str], Raw] = {
     **{
@@ -109,17 +116,21 @@ PROBES: dict[tuple[str, str], Raw] = {
         # whoever writes the schedule of a trainer decides how low it gets
         if id != "ppo.learning_rate.negative"
     },
-    ("ppo.segments", "trainer"): partial(_segments, "trainer"),
+    ("ppo.segments", "trainer"): partial(_measure_segments, "trainer"),
     ("ppo.parallel_gradient", "trainer"): partial(count_processes_and_passes, _TRAINER),
     # the program stops at the last, smaller minibatch: see ppo.minibatches.remainder
-    ("ppo.minibatches.remainder", "script"): partial(loop.remainder, _SCRIPT),
-    ("ppo.epochs.shuffle", "script"): partial(loop.shuffle, _SCRIPT),
-    ("ppo.advantages.recomputed", "script"): partial(loop.recomputed, _SCRIPT),
-    ("ppo.advantage.granularity", "script"): partial(loop.granularity, _SCRIPT),
-    ("ppo.iterations", "script"): partial(loop.iterations, _SCRIPT),
-    ("ppo.segments", "script"): partial(_segments, "script"),
-    ("ppo.learning_rate.schedule.asked", "script"): partial(loop.requested_learning_rates, _SCRIPT),
-    ("ppo.learning_rate.negative", "script"): partial(loop.lowest_learning_rate, _SCRIPT),
+    ("ppo.minibatches.remainder", "script"): partial(loop.measure_updates_with_remainder, _SCRIPT),
+    ("ppo.epochs.shuffle", "script"): partial(loop.measure_order_of_samples, _SCRIPT),
+    ("ppo.advantages.recomputed", "script"): partial(loop.measure_recomputed_advantages, _SCRIPT),
+    ("ppo.advantage.granularity", "script"): partial(
+        loop.measure_advantages_and_policy_changes, _SCRIPT
+    ),
+    ("ppo.iterations", "script"): partial(loop.measure_steps_and_updates, _SCRIPT),
+    ("ppo.segments", "script"): partial(_measure_segments, "script"),
+    ("ppo.learning_rate.schedule.asked", "script"): partial(
+        loop.measure_requested_learning_rates, _SCRIPT
+    ),
+    ("ppo.learning_rate.negative", "script"): partial(loop.measure_lowest_learning_rate, _SCRIPT),
 }
 
 #: detail id -> what TorchRL does not have.

@@ -23,20 +23,20 @@ from rlregress.frameworks.torchrl.compat import (
     find_deterministic_type,
     find_entry,
 )
-from rlregress.frameworks.torchrl.known_networks import policy
+from rlregress.frameworks.torchrl.known_networks import make_stochastic_policy
 from rlregress.frameworks.torchrl.observe.helpers import ppo_losses, tiny_trainers
 from rlregress.frameworks.torchrl.quiet import Raw
 from rlregress.frameworks.torchrl.scripted_environments import wrap_environment
 from rlregress.probing.interface import Inputs
 from rlregress.probing.layers import (
-    describe_ppo_architecture,
-    linear_layers,
+    describe_ppo_networks_as_numbers,
+    list_linear_layers,
     measure_ppo_initialisation,
 )
 from rlregress.probing.scripted import Scripted
 
 
-def library_networks(
+def make_library_networks(
     low: list[float], high: list[float], observation_dimensions: int, hidden: int = 64
 ) -> Any:
     """Return actor and critic of the library's own parts, MLP and NormalParamExtractor.
@@ -46,7 +46,7 @@ def library_networks(
     cells = [hidden, hidden]
     environment = Scripted(low, high, observation_dimensions=observation_dimensions)
     spec = find_action_spec(wrap_environment(environment))
-    actor = policy(
+    actor = make_stochastic_policy(
         nn.Sequential(
             MLP(observation_dimensions, 2 * len(low), num_cells=cells), NormalParamExtractor()
         ),
@@ -59,89 +59,95 @@ def library_networks(
     return actor, critic
 
 
-def _networks(make: Callable[..., Any]) -> Raw:
-    def probe(i: Inputs) -> np.ndarray:
+def _make_probe_of_networks(make: Callable[..., Any]) -> Raw:
+    def measure_networks(inputs: Inputs) -> np.ndarray:
         parts = make([-1.0], [1.0], 1)
         mlps = [m for part in parts for m in part.modules() if isinstance(m, MLP)]
-        return describe_ppo_architecture(parts, 1, mlps, torch.as_tensor(i["fed"]))
+        return describe_ppo_networks_as_numbers(parts, 1, mlps, torch.as_tensor(inputs["fed"]))
 
-    return probe
+    return measure_networks
 
 
-def _log_std(make: Callable[..., Any]) -> Raw:
-    def probe(i: Inputs) -> list[float]:
+def _make_probe_of_log_std(make: Callable[..., Any]) -> Raw:
+    def measure_log_std(inputs: Inputs) -> list[float]:
         actor, _ = make([-1.0], [1.0], 1)
-        for layer in linear_layers(actor):
+        for layer in list_linear_layers(actor):
             nn.init.zeros_(layer.bias)
         logs = []
-        for x in (0.0, i["observation"]):
+        for x in (0.0, inputs["observation"]):
             fed = TensorDict({"observation": torch.tensor([[x]])}, [1])
             with torch.no_grad():
                 logs.append(float(actor(fed)["scale"].log()))
         return [logs[0], abs(logs[1] - logs[0]) > 1e-6]
 
-    return probe
+    return measure_log_std
 
 
-def _library_actor(environment: Scripted, i: Inputs) -> tuple[Any, Callable[[float], Any]]:
-    actor = tiny_trainers.squashed_policy(environment, [0.0], i["scale"])
+def _make_library_actor(
+    environment: Scripted, inputs: Inputs
+) -> tuple[Any, Callable[[float], Any]]:
+    actor = tiny_trainers.make_squashed_policy(environment, [0.0], inputs["scale"])
     (loc,) = [p for name, p in actor.named_parameters() if "loc" in name]
     return actor, loc.data.fill_
 
 
-def _script_actor(environment: Scripted, i: Inputs) -> tuple[Any, Callable[[float], Any]]:
-    actor, mean = programs.make_constant_actor(i["low"], i["high"], i["scale"])
+def _make_script_actor(environment: Scripted, inputs: Inputs) -> tuple[Any, Callable[[float], Any]]:
+    actor, mean = programs.make_constant_actor(inputs["low"], inputs["high"], inputs["scale"])
     return actor, mean.data.fill_
 
 
-def _action_distribution(make_actor: Any) -> Raw:
-    def probe(i: Inputs) -> list[float]:
+def _make_probe_of_action_distribution(make_actor: Any) -> Raw:
+    def measure_action_distribution(inputs: Inputs) -> list[float]:
         executed = []
-        environment = Scripted(i["low"], i["high"])
+        environment = Scripted(inputs["low"], inputs["high"])
         playing = wrap_environment(environment)
-        actor, set_mean = make_actor(environment, i)
-        for mean in i["means"]:
+        actor, set_mean = make_actor(environment, inputs)
+        for mean in inputs["means"]:
             set_mean(float(mean))
             with set_exploration_type(find_deterministic_type()), torch.no_grad():
                 playing.rollout(1, actor)
             executed.append(float(environment.received[-1][0]))
         return executed
 
-    return probe
+    return measure_action_distribution
 
 
-def _normalisation_of_one(i: Inputs) -> list[float]:
-    batch = {"count": 1, "advantages": i["advantage"]}
+def _measure_normalisation_of_one(inputs: Inputs) -> list[float]:
+    batch = {"count": 1, "advantages": inputs["advantage"]}
     loss = float(
-        ppo_losses.compute_losses(0.0, batch, normalize_advantage=True)["loss_objective"].detach()
+        ppo_losses.compute_outputs_of_loss(0.0, batch, normalize_advantage=True)[
+            "loss_objective"
+        ].detach()
     )
     return [1.0, loss] if np.isfinite(loss) else [0.0, 0.0]
 
 
-def _kl_estimator(i: Inputs) -> float:
-    output = ppo_losses.compute_losses(0.0, {"count": len(i["ratios"]), "ratios": i["ratios"]})
+def _measure_kl_estimator(inputs: Inputs) -> float:
+    output = ppo_losses.compute_outputs_of_loss(
+        0.0, {"count": len(inputs["ratios"]), "ratios": inputs["ratios"]}
+    )
     return float(find_entry(output, "kl_approx").detach().mean())
 
 
-def _initialisation(make: Any) -> Raw:
-    def probe(i: Inputs) -> list[float]:
-        dimensions = int(i["action_dimensions"])
+def _make_probe_of_initialisation(make: Any) -> Raw:
+    def measure_initialisation(inputs: Inputs) -> list[float]:
+        dimensions = int(inputs["action_dimensions"])
         actor, critic = make(
-            [-1.0] * dimensions, [1.0] * dimensions, int(i["observation_dimensions"])
+            [-1.0] * dimensions, [1.0] * dimensions, int(inputs["observation_dimensions"])
         )
-        return measure_ppo_initialisation(linear_layers(actor) + linear_layers(critic))
+        return measure_ppo_initialisation(list_linear_layers(actor) + list_linear_layers(critic))
 
-    return probe
+    return measure_initialisation
 
 
 PROBES: dict[tuple[str, str], Raw] = {
-    ("ppo.initialisation", "script"): _initialisation(programs.make_ppo_networks),
-    ("ppo.initialisation", "library"): _initialisation(library_networks),
-    ("ppo.networks", "script"): _networks(programs.make_ppo_networks),
-    ("ppo.log_std", "library"): _log_std(library_networks),
-    ("ppo.log_std", "script"): _log_std(programs.make_ppo_networks),
-    ("ppo.action.distribution", "library"): _action_distribution(_library_actor),
-    ("ppo.action.distribution", "script"): _action_distribution(_script_actor),
-    ("ppo.advantage_normalisation.single", "library"): _normalisation_of_one,
-    ("ppo.kl_estimator", "library"): _kl_estimator,
+    ("ppo.initialisation", "script"): _make_probe_of_initialisation(programs.make_ppo_networks),
+    ("ppo.initialisation", "library"): _make_probe_of_initialisation(make_library_networks),
+    ("ppo.networks", "script"): _make_probe_of_networks(programs.make_ppo_networks),
+    ("ppo.log_std", "library"): _make_probe_of_log_std(make_library_networks),
+    ("ppo.log_std", "script"): _make_probe_of_log_std(programs.make_ppo_networks),
+    ("ppo.action.distribution", "library"): _make_probe_of_action_distribution(_make_library_actor),
+    ("ppo.action.distribution", "script"): _make_probe_of_action_distribution(_make_script_actor),
+    ("ppo.advantage_normalisation.single", "library"): _measure_normalisation_of_one,
+    ("ppo.kl_estimator", "library"): _measure_kl_estimator,
 }

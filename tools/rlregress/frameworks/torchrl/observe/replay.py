@@ -17,7 +17,7 @@ from rlregress.frameworks.torchrl.api import (
     TensorDict,
     TensorDictReplayBuffer,
 )
-from rlregress.frameworks.torchrl.known_networks import v_network
+from rlregress.frameworks.torchrl.known_networks import make_v_network
 from rlregress.frameworks.torchrl.observe.drivers import twin_programs, twin_trainers
 from rlregress.frameworks.torchrl.observe.helpers import tiny_trainers
 from rlregress.frameworks.torchrl.quiet import Raw
@@ -28,59 +28,65 @@ from rlregress.probing.isolation import shift_seed
 from rlregress.probing.scripted import Scripted
 
 
-def _linear(slope: float, constant: float) -> nn.Linear:
+def _make_linear_layer(slope: float, constant: float) -> nn.Linear:
     layer = nn.Linear(1, 1)
     nn.init.constant_(layer.weight, slope)
     nn.init.constant_(layer.bias, constant)
     return layer
 
 
-def _nstep(i: Inputs, environment: Scripted, slope: float = 1.0, constant: float = 0.0) -> Any:
+def _compute_nstep_targets(
+    inputs: Inputs, environment: Scripted, slope: float = 1.0, constant: float = 0.0
+) -> Any:
     """n-step targets of all steps where the value of an observation s is slope s + constant."""
-    postprocess = MultiStep(gamma=i["discount"], n_steps=int(i["n"]))
-    batch = tiny_trainers.collect_batch(
-        wrap_environment(environment), len(i["rewards"]), postproc=postprocess
+    postprocess = MultiStep(gamma=inputs["discount"], n_steps=int(inputs["n"]))
+    batch = tiny_trainers.collect_random_batch(
+        wrap_environment(environment), len(inputs["rewards"]), postproc=postprocess
     )
-    estimator = TD0Estimator(gamma=i["discount"], value_network=v_network(_linear(slope, constant)))
+    estimator = TD0Estimator(
+        gamma=inputs["discount"], value_network=make_v_network(_make_linear_layer(slope, constant))
+    )
     return estimator.value_estimate(batch).detach().numpy().reshape(-1)
 
 
-def _make_counting_environment(i: Inputs) -> Scripted:
-    steps = range(len(i["rewards"]))
+def _make_counting_environment(inputs: Inputs) -> Scripted:
+    steps = range(len(inputs["rewards"]))
     following = [step + 1 for step in steps]
-    return Scripted(observations=steps, next_observations=following, rewards=i["rewards"])
+    return Scripted(observations=steps, next_observations=following, rewards=inputs["rewards"])
 
 
-def _first_target(i: Inputs, slope: float, constant: float) -> float:
-    return float(_nstep(i, _make_counting_environment(i), slope, constant)[0])
+def _compute_first_target(inputs: Inputs, slope: float, constant: float) -> float:
+    return float(
+        _compute_nstep_targets(inputs, _make_counting_environment(inputs), slope, constant)[0]
+    )
 
 
-def _window(i: Inputs) -> list[float]:
+def _measure_window(inputs: Inputs) -> list[float]:
     rewards, ones, number = (
-        _first_target(i, slope, constant)
+        _compute_first_target(inputs, slope, constant)
         for slope, constant in ((0.0, 0.0), (0.0, 1.0), (1.0, 0.0))
     )
     return [rewards, (number - rewards) / (ones - rewards)]
 
 
-def _discount(i: Inputs) -> float:
-    return _first_target(i, 0.0, 1.0) - _first_target(i, 0.0, 0.0)
+def _measure_discount(inputs: Inputs) -> float:
+    return _compute_first_target(inputs, 0.0, 1.0) - _compute_first_target(inputs, 0.0, 0.0)
 
 
-def _targets(steps: Sequence[int]) -> Raw:
-    def probe(i: Inputs) -> Any:
+def _make_probe_of_targets(steps: Sequence[int]) -> Raw:
+    def measure_targets(inputs: Inputs) -> Any:
         environment = Scripted(
-            next_observations=i["next_values"],
-            rewards=i["rewards"],
-            terminated=i["terminated"],
-            truncated=i["truncated"],
+            next_observations=inputs["next_values"],
+            rewards=inputs["rewards"],
+            terminated=inputs["terminated"],
+            truncated=inputs["truncated"],
         )
-        return _nstep(i, environment)[list(steps)]
+        return _compute_nstep_targets(inputs, environment)[list(steps)]
 
-    return probe
+    return measure_targets
 
 
-def _buffer(capacity: int, **options: Any) -> Any:
+def _make_buffer(capacity: int, **options: Any) -> Any:
     return TensorDictReplayBuffer(storage=LazyTensorStorage(capacity), **options)
 
 
@@ -88,42 +94,42 @@ def _make_transitions(numbers: Any) -> Any:
     return TensorDict({"reward": torch.as_tensor(numbers, dtype=torch.float32)}, [len(numbers)])
 
 
-def _sampling(i: Inputs) -> float:
-    count = int(i["count"])
-    torch.manual_seed(shift_seed(int(i["seed"])))
-    buffer = _buffer(count, batch_size=count)
+def _measure_sampling(inputs: Inputs) -> float:
+    count = int(inputs["count"])
+    torch.manual_seed(shift_seed(int(inputs["seed"])))
+    buffer = _make_buffer(count, batch_size=count)
     buffer.extend(_make_transitions(np.arange(count)))
     return len(np.unique(buffer.sample()["reward"].numpy())) / count
 
 
-def _overwriting(i: Inputs) -> Any:
-    buffer = _buffer(int(i["capacity"]))
-    for transition in _make_transitions(i["rewards"]).unbind(0):
+def _measure_overwriting(inputs: Inputs) -> Any:
+    buffer = _make_buffer(int(inputs["capacity"]))
+    for transition in _make_transitions(inputs["rewards"]).unbind(0):
         buffer.add(transition)
     return np.sort(buffer[:]["reward"].numpy())
 
 
-def _warmup(driver: Callable[..., Any]) -> Raw:
-    def probe(i: Inputs) -> list[float]:
+def _make_probe_of_warmup(driver: Callable[..., Any]) -> Raw:
+    def measure_warmup(inputs: Inputs) -> list[float]:
         settings = Settings(
-            steps=int(i["steps"]),
-            starts=int(i["warmup"]),
-            collected_at_once=int(i["batch"]),
-            batch_size=int(i["minibatch"]),
+            steps=int(inputs["steps"]),
+            starts=int(inputs["warmup"]),
+            collected_at_once=int(inputs["batch"]),
+            batch_size=int(inputs["minibatch"]),
         )
         trained = [driver(family, settings) for family in ("sac", "td3")]
         for training in trained:
-            training.run()
+            training.run_loop()
         return [float(len(training.buffer)) for training in trained]
 
-    return probe
+    return measure_warmup
 
 
-def _shared_observations(i: Inputs) -> list[float]:
+def _measure_shared_observations(inputs: Inputs) -> list[float]:
     environment = Scripted(rewards=[1.0], truncated=[0.0, 1.0])
     try:
-        batch = tiny_trainers.collect_batch(
-            wrap_environment(environment), int(i["capacity"]), compact_obs=True
+        batch = tiny_trainers.collect_random_batch(
+            wrap_environment(environment), int(inputs["capacity"]), compact_obs=True
         )
     except (ValueError, RuntimeError):
         return [1.0, 0.0]
@@ -131,27 +137,30 @@ def _shared_observations(i: Inputs) -> list[float]:
     return [0.0, float(torch.isnan(following[1]).all())]
 
 
-def _both_flags(i: Inputs) -> float:
-    environment = Scripted(rewards=[i["reward"]], terminated=[1.0], truncated=[1.0])
-    batch = tiny_trainers.collect_batch(wrap_environment(environment), 4)
-    buffer = _buffer(4, batch_size=1)
+def _measure_both_flags(inputs: Inputs) -> float:
+    environment = Scripted(rewards=[inputs["reward"]], terminated=[1.0], truncated=[1.0])
+    batch = tiny_trainers.collect_random_batch(wrap_environment(environment), 4)
+    buffer = _make_buffer(4, batch_size=1)
     buffer.extend(batch)
-    estimator = TD0Estimator(gamma=i["discount"], value_network=v_network(_linear(0.0, i["value"])))
+    estimator = TD0Estimator(
+        gamma=inputs["discount"],
+        value_network=make_v_network(_make_linear_layer(0.0, inputs["value"])),
+    )
     return float(estimator.value_estimate(buffer.sample()))
 
 
 PROBES: dict[tuple[str, str], Raw] = {
-    ("nstep.window", "library"): _window,
-    ("nstep.discount", "library"): _discount,
-    ("nstep.terminal", "library"): _targets((0, 1, 2)),
-    ("nstep.truncation", "library"): _targets((0, 1, 2)),
-    ("nstep.newest_steps", "library"): _targets((4, 5)),
-    ("replay.sampling", "library"): _sampling,
-    ("replay.warmup", "trainer"): _warmup(twin_trainers.Driver),
-    ("replay.warmup", "script"): _warmup(twin_programs.Driver),
-    ("replay.overwriting", "library"): _overwriting,
-    ("replay.shared_observations", "library"): _shared_observations,
-    ("replay.both_flags", "library"): _both_flags,
+    ("nstep.window", "library"): _measure_window,
+    ("nstep.discount", "library"): _measure_discount,
+    ("nstep.terminal", "library"): _make_probe_of_targets((0, 1, 2)),
+    ("nstep.truncation", "library"): _make_probe_of_targets((0, 1, 2)),
+    ("nstep.newest_steps", "library"): _make_probe_of_targets((4, 5)),
+    ("replay.sampling", "library"): _measure_sampling,
+    ("replay.warmup", "trainer"): _make_probe_of_warmup(twin_trainers.Driver),
+    ("replay.warmup", "script"): _make_probe_of_warmup(twin_programs.Driver),
+    ("replay.overwriting", "library"): _measure_overwriting,
+    ("replay.shared_observations", "library"): _measure_shared_observations,
+    ("replay.both_flags", "library"): _measure_both_flags,
 }
 ABSENT: Mapping[str, str] = {
     "nstep.custom_buffer": "n belongs to a module of its own, MultiStep, not to a buffer class",

@@ -24,7 +24,7 @@ from rlregress.frameworks.torchrl.api import (
 )
 from rlregress.frameworks.torchrl.compat import (
     LOG_PROBS,
-    construct,
+    construct_with_newest_keywords,
     find_action_spec,
     make_sac_loss,
     read_attribute,
@@ -33,9 +33,9 @@ from rlregress.frameworks.torchrl.known_networks import (
     Constant,
     Numbers,
     Slope,
-    box,
-    policy,
-    q_network,
+    make_action_box,
+    make_q_network,
+    make_stochastic_policy,
 )
 from rlregress.frameworks.torchrl.observe.helpers import tiny_trainers
 from rlregress.frameworks.torchrl.quiet import Raw
@@ -45,77 +45,84 @@ from rlregress.probing.isolation import shift_seed
 from rlregress.probing.scripted import Scripted
 
 
-def _deterministic_centre(i: Inputs) -> float:
-    zero, (low, high) = torch.zeros(1), (torch.tensor([i["low"]]), torch.tensor([i["high"]]))
-    return float(construct(TanhDelta, zero, low=low, high=high).mode)
+def _measure_deterministic_centre(inputs: Inputs) -> float:
+    zero, (low, high) = (
+        torch.zeros(1),
+        (torch.tensor([inputs["low"]]), torch.tensor([inputs["high"]])),
+    )
+    return float(construct_with_newest_keywords(TanhDelta, zero, low=low, high=high).mode)
 
 
-def _gaussian_centre(i: Inputs) -> float:
-    low, high = torch.tensor([i["low"]]), torch.tensor([i["high"]])
-    distribution = construct(
+def _measure_gaussian_centre(inputs: Inputs) -> float:
+    low, high = torch.tensor([inputs["low"]]), torch.tensor([inputs["high"]])
+    distribution = construct_with_newest_keywords(
         TanhNormal, torch.zeros(1), torch.ones(1), low=low, high=high, tanh_loc=True
     )
     return float(read_attribute(distribution, "deterministic_sample"))
 
 
-def _out_of_bounds(i: Inputs) -> float:
-    environment = Scripted(i["low"], i["high"])
+def _measure_out_of_bounds(inputs: Inputs) -> float:
+    environment = Scripted(inputs["low"], inputs["high"])
     spec = find_action_spec(wrap_environment(environment))
-    actor = policy(Numbers([i["mean"]], [1e-6], tiny_trainers.SINGLE), spec, IndependentNormal)
+    actor = make_stochastic_policy(
+        Numbers([inputs["mean"]], [1e-6], tiny_trainers.SINGLE), spec, IndependentNormal
+    )
     list(tiny_trainers.make_collector(environment, actor, 1))
     return float(environment.received[0].item())
 
 
-def _stored_log_prob(i: Inputs) -> float:
+def _measure_stored_log_prob(inputs: Inputs) -> float:
     environment = Scripted()
-    actor = tiny_trainers.squashed_policy(environment, [i["mean"]], 1.0)
-    torch.manual_seed(shift_seed(int(i["seed"])))
-    (batch,) = list(tiny_trainers.make_collector(environment, actor, int(i["count"])))
+    actor = tiny_trainers.make_squashed_policy(environment, [inputs["mean"]], 1.0)
+    torch.manual_seed(shift_seed(int(inputs["seed"])))
+    (batch,) = list(tiny_trainers.make_collector(environment, actor, int(inputs["count"])))
     with torch.no_grad():
         now = actor.get_dist(batch).log_prob(batch["action"])
     (stored,) = [batch[name] for name in LOG_PROBS if name in batch.keys()]  # noqa: SIM118
     return float((torch.abs(now - stored) > 0.01).double().mean())
 
 
-def _single_critic(i: Inputs) -> list[float]:
-    weights = torch.as_tensor(i["weights"]).reshape(1, -1)
+def _measure_single_critic(inputs: Inputs) -> list[float]:
+    weights = torch.as_tensor(inputs["weights"]).reshape(1, -1)
     network = Slope(bias=False, dtype=torch.float64)
     with torch.no_grad():
         network.layer.weight.copy_(weights)
-    actor = policy(Numbers([0.0], [1.0]), box(-1.0, 1.0), TanhNormal)
-    loss = SACLoss(actor, q_network(network), num_qvalue_nets=2)
+    actor = make_stochastic_policy(Numbers([0.0], [1.0]), make_action_box(-1.0, 1.0), TanhNormal)
+    loss = SACLoss(actor, make_q_network(network), num_qvalue_nets=2)
     (copies,) = [p.data for p in loss.qvalue_network_params.values(True, True)]
     return [float(torch.equal(copy, weights)) for copy in copies]
 
 
-def _critic_count(i: Inputs) -> list[float]:
-    del i
-    actor = policy(Numbers([0.0], [1.0]), box(-1.0, 1.0), TanhNormal)
-    sac = SACLoss(actor, q_network(Constant(0.0)))
+def _measure_critic_count(inputs: Inputs) -> list[float]:
+    del inputs
+    actor = make_stochastic_policy(Numbers([0.0], [1.0]), make_action_box(-1.0, 1.0), TanhNormal)
+    sac = SACLoss(actor, make_q_network(Constant(0.0)))
     deterministic = TensorDictModule(Constant(0.0), in_keys=["observation"], out_keys=["action"])
-    td3 = TD3Loss(deterministic, q_network(Constant(0.0)), action_spec=box(-1.0, 1.0))
+    td3 = TD3Loss(
+        deterministic, make_q_network(Constant(0.0)), action_spec=make_action_box(-1.0, 1.0)
+    )
     copies = [next(iter(m.qvalue_network_params.values(True, True))) for m in (sac, td3)]
     return [float(len(parameter)) for parameter in copies]
 
 
-def _exploration_draw(i: Inputs) -> float:
-    environments = int(i["environments"])
-    explore = EGreedyModule(Categorical(int(i["actions"])), eps_init=i["epsilon"])
-    torch.manual_seed(shift_seed(int(i["seed"])))
+def _measure_exploration_draw(inputs: Inputs) -> float:
+    environments = int(inputs["environments"])
+    explore = EGreedyModule(Categorical(int(inputs["actions"])), eps_init=inputs["epsilon"])
+    torch.manual_seed(shift_seed(int(inputs["seed"])))
     mixed = []
-    for _ in range(int(i["calls"])):
+    for _ in range(int(inputs["calls"])):
         greedy = torch.zeros(environments, dtype=torch.long)
         same = explore(TensorDict({"action": greedy.clone()}, [environments]))["action"] == greedy
         mixed.append(bool(same.any()) and not bool(same.all()))
     return float(np.mean(mixed))
 
 
-def _hard_update_period(i: Inputs) -> Any:
-    actor = policy(Numbers([0.0], [1.0]), box(-1.0, 1.0), TanhNormal)
-    loss = make_sac_loss(actor, [q_network(Constant(0.0)) for _ in range(2)])
-    updater = HardUpdate(loss, value_network_update_interval=int(i["interval"]))
+def _measure_hard_update_period(inputs: Inputs) -> Any:
+    actor = make_stochastic_policy(Numbers([0.0], [1.0]), make_action_box(-1.0, 1.0), TanhNormal)
+    loss = make_sac_loss(actor, [make_q_network(Constant(0.0)) for _ in range(2)])
+    updater = HardUpdate(loss, value_network_update_interval=int(inputs["interval"]))
     copies = []
-    for step in range(1, int(i["steps"]) + 1):
+    for step in range(1, int(inputs["steps"]) + 1):
         # the trained networks move at every step, so that a copy shows
         for parameter in loss.qvalue_network_params.values(True, True):
             parameter.data.fill_(float(step))
@@ -126,9 +133,9 @@ def _hard_update_period(i: Inputs) -> Any:
     return np.diff(copies[:3])
 
 
-def _autoreset(i: Inputs) -> list[float]:
-    ends = [0.0] * (int(i["episode"]) - 1) + [1.0]
-    steps = int(i["steps"])
+def _measure_autoreset(inputs: Inputs) -> list[float]:
+    ends = [0.0] * (int(inputs["episode"]) - 1) + [1.0]
+    steps = int(inputs["steps"])
     vectorised: Any = gymnasium.vector.SyncVectorEnv(
         [lambda: Scripted(rewards=[1.0], terminated=ends)]
     )
@@ -137,18 +144,18 @@ def _autoreset(i: Inputs) -> list[float]:
     except RuntimeError:
         return [1.0, 0.0]
     buffer = TensorDictReplayBuffer(storage=LazyTensorStorage(steps))
-    buffer.extend(tiny_trainers.collect_batch(environment, steps).reshape(-1))
+    buffer.extend(tiny_trainers.collect_random_batch(environment, steps).reshape(-1))
     return [0.0, float((buffer[:]["next", "reward"] == 0.0).double().mean())]
 
 
 PROBES: dict[tuple[str, str], Raw] = {
-    ("policy.centre.deterministic", "library"): _deterministic_centre,
-    ("policy.centre.gaussian", "library"): _gaussian_centre,
-    ("policy.out_of_bounds", "library"): _out_of_bounds,
-    ("policy.stored_log_prob", "library"): _stored_log_prob,
-    ("networks.single_critic", "library"): _single_critic,
-    ("networks.critic_count", "library"): _critic_count,
-    ("dqn.exploration.draw", "library"): _exploration_draw,
-    ("target.hard_update_period", "library"): _hard_update_period,
-    ("collection.autoreset", "library"): _autoreset,
+    ("policy.centre.deterministic", "library"): _measure_deterministic_centre,
+    ("policy.centre.gaussian", "library"): _measure_gaussian_centre,
+    ("policy.out_of_bounds", "library"): _measure_out_of_bounds,
+    ("policy.stored_log_prob", "library"): _measure_stored_log_prob,
+    ("networks.single_critic", "library"): _measure_single_critic,
+    ("networks.critic_count", "library"): _measure_critic_count,
+    ("dqn.exploration.draw", "library"): _measure_exploration_draw,
+    ("target.hard_update_period", "library"): _measure_hard_update_period,
+    ("collection.autoreset", "library"): _measure_autoreset,
 }

@@ -13,48 +13,55 @@ from rlregress.frameworks.torchrl.api import (
     TensorDict,
     advantages,
 )
-from rlregress.frameworks.torchrl.compat import LOG_PROBS, construct, make_ppo_loss
+from rlregress.frameworks.torchrl.compat import (
+    LOG_PROBS,
+    construct_with_newest_keywords,
+    make_ppo_loss,
+)
 from rlregress.frameworks.torchrl.known_networks import (
     Constant,
     Numbers,
-    box,
-    identity,
-    policy,
-    segment,
-    v_network,
+    make_action_box,
+    make_identity_layer,
+    make_segment,
+    make_stochastic_policy,
+    make_v_network,
 )
 from rlregress.frameworks.torchrl.quiet import Raw
 from rlregress.probing.framework_errors import was_raised_in
 from rlregress.probing.interface import Inputs
 
 
-def _lambda_zero(i: Inputs) -> list[float]:
-    batch = segment(i["values"], i["next_values"], i["rewards"])
+def _measure_lambda_zero(inputs: Inputs) -> list[float]:
+    batch = make_segment(inputs["values"], inputs["next_values"], inputs["rewards"])
     estimator = GAE(
-        gamma=i["discount"], lmbda=0.0, value_network=v_network(identity()), vectorized=True
+        gamma=inputs["discount"],
+        lmbda=0.0,
+        value_network=make_v_network(make_identity_layer()),
+        vectorized=True,
     )
     try:
         estimated = estimator(batch)["advantage"].reshape(-1).tolist()
     except (IndexError, ValueError, ZeroDivisionError) as error:
         if not was_raised_in(error, "torchrl.objectives.value"):
             raise
-        return [1.0] + [0.0] * len(i["rewards"])
+        return [1.0] + [0.0] * len(inputs["rewards"])
     return [0.0, *estimated]
 
 
-def _reset_env(i: Inputs) -> float:
-    batch = segment(i["value"], i["next_value"], i["reward"], truncated=True)
-    estimator = construct(
+def _measure_value_at_reset(inputs: Inputs) -> float:
+    batch = make_segment(inputs["value"], inputs["next_value"], inputs["reward"], truncated=True)
+    estimator = construct_with_newest_keywords(
         GAE,
-        gamma=i["discount"],
+        gamma=inputs["discount"],
         lmbda=0.8,
-        value_network=v_network(identity()),
+        value_network=make_v_network(make_identity_layer()),
         auto_reset_env=True,
     )
     return float(estimator(batch)["advantage"])
 
 
-def _uses_vectorised_kernel(i: Inputs) -> float:
+def _measure_use_of_vectorised_kernel(inputs: Inputs) -> float:
     called: list[str] = []
 
     def make_noting_wrapper(name: str) -> Any:
@@ -71,8 +78,12 @@ def _uses_vectorised_kernel(i: Inputs) -> float:
     try:
         for name in names:
             setattr(advantages, name, make_noting_wrapper(name))
-        estimator = GAE(gamma=i["discount"], lmbda=i["trace"], value_network=v_network(identity()))
-        estimator(segment([0.0, 1.0], [1.0, 2.0], [1.0, 1.0]))
+        estimator = GAE(
+            gamma=inputs["discount"],
+            lmbda=inputs["trace"],
+            value_network=make_v_network(make_identity_layer()),
+        )
+        estimator(make_segment([0.0, 1.0], [1.0, 2.0], [1.0, 1.0]))
     finally:
         for name, original in originals.items():
             setattr(advantages, name, original)
@@ -80,43 +91,47 @@ def _uses_vectorised_kernel(i: Inputs) -> float:
     return float(name == names[1])
 
 
-def _stored_values(i: Inputs) -> float:
-    batch = segment(i["value"], i["value"], i["reward"], terminated=True)
-    stored = torch.full((1, 1, 1), i["value"], dtype=torch.float64)
+def _measure_stored_values(inputs: Inputs) -> float:
+    batch = make_segment(inputs["value"], inputs["value"], inputs["reward"], terminated=True)
+    stored = torch.full((1, 1, 1), inputs["value"], dtype=torch.float64)
     batch["state_value"] = stored
     batch["next", "state_value"] = stored.clone()
     estimator = GAE(
-        gamma=i["discount"], lmbda=0.8, value_network=v_network(Constant(i["next_value"]))
+        gamma=inputs["discount"],
+        lmbda=0.8,
+        value_network=make_v_network(Constant(inputs["next_value"])),
     )
     return float(estimator(batch)["advantage"])
 
 
-def _masked_normalisation(i: Inputs) -> list[float]:
-    count = len(i["advantages"])
-    actor = policy(Numbers([0.0], [1.0]), box(-10.0, 10.0), IndependentNormal)
-    loss = make_ppo_loss(actor, v_network(Constant(0.0)), normalize_advantage=True)
+def _measure_masked_normalisation(inputs: Inputs) -> list[float]:
+    count = len(inputs["advantages"])
+    actor = make_stochastic_policy(
+        Numbers([0.0], [1.0]), make_action_box(-10.0, 10.0), IndependentNormal
+    )
+    loss = make_ppo_loss(actor, make_v_network(Constant(0.0)), normalize_advantage=True)
     zeros = torch.zeros(count, 1, dtype=torch.float64)
     batch = TensorDict({"observation": zeros, "action": zeros}, [count])
     # only the last sample has a ratio other than 1
     log_prob = actor.get_dist(batch).log_prob(zeros).detach()
-    log_prob[-1] -= np.log(i["ratio"])
+    log_prob[-1] -= np.log(inputs["ratio"])
     for name in LOG_PROBS:
         batch[name] = log_prob
-    batch["advantage"] = torch.as_tensor(i["advantages"]).reshape(-1, 1)
+    batch["advantage"] = torch.as_tensor(inputs["advantages"]).reshape(-1, 1)
     batch["value_target"] = zeros
     normalised = []
     for mask in (None, torch.ones(count, 1, dtype=torch.bool)):
         if mask is not None:
             batch["shifted_valid"] = mask
         objective = float(loss(batch)["loss_objective"].detach())
-        normalised.append(-objective * count / (i["ratio"] - 1.0))
+        normalised.append(-objective * count / (inputs["ratio"] - 1.0))
     return normalised
 
 
 PROBES: dict[tuple[str, str], Raw] = {
-    ("gae.lambda_zero", "library"): _lambda_zero,
-    ("gae.reset_env", "library"): _reset_env,
-    ("gae.kernel", "library"): _uses_vectorised_kernel,
-    ("gae.stored_values", "library"): _stored_values,
-    ("advantage.masked_normalisation", "library"): _masked_normalisation,
+    ("gae.lambda_zero", "library"): _measure_lambda_zero,
+    ("gae.reset_env", "library"): _measure_value_at_reset,
+    ("gae.kernel", "library"): _measure_use_of_vectorised_kernel,
+    ("gae.stored_values", "library"): _measure_stored_values,
+    ("advantage.masked_normalisation", "library"): _measure_masked_normalisation,
 }

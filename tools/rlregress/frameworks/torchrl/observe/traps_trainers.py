@@ -23,13 +23,18 @@ from rlregress.frameworks.torchrl.api import (
     TensorDictReplayBuffer,
 )
 from rlregress.frameworks.torchrl.compat import make_ppo_loss, make_silent_trainer
-from rlregress.frameworks.torchrl.known_networks import Constant, box, policy, v_network
+from rlregress.frameworks.torchrl.known_networks import (
+    Constant,
+    make_action_box,
+    make_stochastic_policy,
+    make_v_network,
+)
 from rlregress.frameworks.torchrl.observe.drivers.twin_trainers import Driver
 from rlregress.frameworks.torchrl.observe.helpers import tiny_trainers
 from rlregress.frameworks.torchrl.quiet import Raw
 from rlregress.frameworks.torchrl.scripted_environments import wrap_environment
 from rlregress.measurements.twin_agents import Settings
-from rlregress.measurements.twin_details import loop
+from rlregress.measurements.twin_details import make_loop_settings
 from rlregress.probing.framework_errors import was_raised_in
 from rlregress.probing.interface import Inputs, Unsupported
 from rlregress.probing.scripted import Scripted
@@ -37,13 +42,13 @@ from rlregress.probing.scripted import Scripted
 _ROWS = 2
 
 
-def _truncated_flags(i: Inputs) -> Any:
-    trained = Driver("sac", loop(i))
-    trained.run()
+def _measure_truncated_flags(inputs: Inputs) -> Any:
+    trained = Driver("sac", make_loop_settings(inputs))
+    trained.run_loop()
     return trained.buffer[:]["next", "truncated"].double().numpy().reshape(-1)
 
 
-def _clip_gradient(gradient: Any, switch: bool, bound: Any) -> list[float]:
+def _clip_gradient_by_trainer(gradient: Any, switch: bool, bound: Any) -> list[float]:
     """Return the gradient as the optimiser finds it, after the trainer's hook has clipped it."""
     weights = torch.nn.Parameter(torch.zeros(2, dtype=torch.float64))
     optimizer = torch.optim.SGD([weights], lr=0.0)
@@ -53,17 +58,17 @@ def _clip_gradient(gradient: Any, switch: bool, bound: Any) -> list[float]:
     return recorded[0].tolist()
 
 
-def _clip_switch(i: Inputs) -> list[float]:
-    gradient = torch.as_tensor(i["gradient"])
-    cases = ((True, None), (True, i["bound"]), (False, i["bound"]))
-    return [component for case in cases for component in _clip_gradient(gradient, *case)]
+def _measure_clip_switch(inputs: Inputs) -> list[float]:
+    gradient = torch.as_tensor(inputs["gradient"])
+    cases = ((True, None), (True, inputs["bound"]), (False, inputs["bound"]))
+    return [component for case in cases for component in _clip_gradient_by_trainer(gradient, *case)]
 
 
 _CONFIGS = "torchrl.trainers.algorithms.configs"
 
 
 @contextlib.contextmanager
-def _without_hydra() -> Iterator[None]:
+def _import_without_hydra() -> Iterator[None]:
     """Let modules of the configurations be imported although their package wants hydra.
 
     They are data classes and use neither hydra nor omegaconf.
@@ -89,9 +94,9 @@ def _without_hydra() -> Iterator[None]:
         sys.modules.update({n: module for n, module in before.items() if module is not None})
 
 
-def _config_epsilon(i: Inputs) -> float:
-    del i
-    with _without_hydra():
+def _measure_epsilon_of_configuration(inputs: Inputs) -> float:
+    del inputs
+    with _import_without_hydra():
         module = importlib.import_module(f"{_CONFIGS}.utils")
         return float(np.log10(module.AdamConfig().eps))
 
@@ -113,20 +118,22 @@ class _Scripted(torch.nn.Module):
         return output, torch.ones_like(output)
 
 
-def _train_ppo(i: Inputs, locations: list[float]) -> tuple[Any, list[float]]:
+def _train_ppo_at_locations(inputs: Inputs, locations: list[float]) -> tuple[Any, list[float]]:
     """Return a trainer after one update for every ``epochs * minibatches`` locations; the KLs
     logged.
     """
-    epochs, minibatches = int(i["epochs"]), int(i["minibatches"])
+    epochs, minibatches = int(inputs["epochs"]), int(inputs["minibatches"])
     rows = minibatches * _ROWS
     updates = len(locations) // (epochs * minibatches)
     environment = Scripted(rewards=[1.0])
-    actor = policy(_Scripted(locations), box(-1.0, 1.0, tiny_trainers.SINGLE), IndependentNormal)
+    actor = make_stochastic_policy(
+        _Scripted(locations), make_action_box(-1.0, 1.0, tiny_trainers.SINGLE), IndependentNormal
+    )
     loss = make_ppo_loss(
-        actor, v_network(Constant(0.0, dtype=tiny_trainers.SINGLE)), entropy_bonus=False
+        actor, make_v_network(Constant(0.0, dtype=tiny_trainers.SINGLE)), entropy_bonus=False
     )
 
-    def zero_actions(batch: Any) -> Any:
+    def set_actions_to_zero(batch: Any) -> Any:
         # with action 0, a location l lowers the log-probability by l^2 / 2
         batch["action"] = torch.zeros_like(batch["action"])
         batch["action_log_prob"] = actor_log_prob.expand_as(batch["action_log_prob"]).clone()
@@ -149,31 +156,31 @@ def _train_ppo(i: Inputs, locations: list[float]) -> tuple[Any, list[float]]:
             batch_size=_ROWS,
         ),
     )
-    trainer.register_op("batch_process", zero_actions)
+    trainer.register_op("batch_process", set_actions_to_zero)
     trainer.train()
     return trainer, [float(number) for number in trainer._log_dict["kl_approx"]]
 
 
-def _approx_kl(i: Inputs) -> Any:
-    steps = int(i["epochs"]) * int(i["minibatches"])
-    shifted = float(np.sqrt(-2.0 * i["log_ratio"]))
+def _measure_approx_kl(inputs: Inputs) -> Any:
+    steps = int(inputs["epochs"]) * int(inputs["minibatches"])
+    shifted = float(np.sqrt(-2.0 * inputs["log_ratio"]))
     locations = [
         shifted if step == update else 0.0 for update in range(steps) for step in range(steps)
     ]
-    _, logged = _train_ppo(i, locations + [shifted] * steps)
+    _, logged = _train_ppo_at_locations(inputs, locations + [shifted] * steps)
     return np.array(logged[:-1]) / logged[-1]
 
 
-def _update_count(i: Inputs) -> float:
-    steps = int(i["epochs"]) * int(i["minibatches"])
-    trainer, _ = _train_ppo(i, [0.0] * steps)
+def _update_count(inputs: Inputs) -> float:
+    steps = int(inputs["epochs"]) * int(inputs["minibatches"])
+    trainer, _ = _train_ppo_at_locations(inputs, [0.0] * steps)
     return float(trainer._log_dict["optim_steps"][-1])
 
 
-def _before_policy_update(i: Inputs) -> float:
-    trained = Driver("td3", Settings(terminated=1.0, delay=int(i["delay"])))
+def _measure_updates_before_policy(inputs: Inputs) -> float:
+    trained = Driver("td3", Settings(terminated=1.0, delay=int(inputs["delay"])))
     try:
-        trained.run()
+        trained.run_loop()
     except (IndexError, KeyError, NameError, ValueError) as error:
         if not was_raised_in(error, "torchrl"):
             raise
@@ -182,10 +189,10 @@ def _before_policy_update(i: Inputs) -> float:
 
 
 PROBES: dict[tuple[str, str], Raw] = {
-    ("collection.truncated_flags", "trainer"): _truncated_flags,
-    ("optimizer.gradient_clip.switch", "trainer"): _clip_switch,
-    ("optimizer.config_epsilon", "trainer"): _config_epsilon,
-    ("logging.approx_kl", "trainer"): _approx_kl,
+    ("collection.truncated_flags", "trainer"): _measure_truncated_flags,
+    ("optimizer.gradient_clip.switch", "trainer"): _measure_clip_switch,
+    ("optimizer.config_epsilon", "trainer"): _measure_epsilon_of_configuration,
+    ("logging.approx_kl", "trainer"): _measure_approx_kl,
     ("logging.update_count", "trainer"): _update_count,
-    ("logging.before_policy_update", "trainer"): _before_policy_update,
+    ("logging.before_policy_update", "trainer"): _measure_updates_before_policy,
 }

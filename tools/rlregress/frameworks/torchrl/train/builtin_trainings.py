@@ -15,16 +15,22 @@ import gymnasium
 import numpy as np
 from torchrl.envs import GymWrapper
 
-from rlregress.frameworks.torchrl.train.collection import transitions
+from rlregress.frameworks.torchrl.train.collection import collect_transitions
 from rlregress.frameworks.torchrl.train.recorded_training import (
     OffPolicy,
     OnPolicy,
-    correlated,
-    gaussian,
-    greedy,
+    make_correlated_exploration,
+    make_gaussian_exploration,
+    make_greedy_exploration,
 )
-from rlregress.frameworks.torchrl.train.recorded_training import train as train_in_loop
-from rlregress.frameworks.torchrl.train.trace_environments import VECNORM, Environments, transform
+from rlregress.frameworks.torchrl.train.recorded_training import (
+    make_training_of_loop as train_in_loop,
+)
+from rlregress.frameworks.torchrl.train.trace_environments import (
+    VECNORM,
+    Environments,
+    make_late_transform,
+)
 from rlregress.frameworks.torchrl.train.training import train
 from rlregress.probing import memory_sizes
 from rlregress.probing.interface import TraceTraining, TrainingRequest
@@ -72,8 +78,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 
-def _training(algorithm: str) -> Any:
-    def training(make_env: Callable[..., Any], seed: int) -> None:
+def _make_training(algorithm: str) -> Any:
+    def run_training(make_env: Callable[..., Any], seed: int) -> None:
         settings = memory_sizes.set_memory_size(SETTINGS[algorithm])
         steps = 3 * settings.get("rollout_steps", 0) or 100
         request = TrainingRequest(algorithm, make_env, settings, total_steps=steps, seed=seed)
@@ -86,9 +92,9 @@ def _training(algorithm: str) -> Any:
             observation, _, terminated, truncated, _ = environment.step(action)
             done = terminated or truncated
         all_rows = {**settings, "replay_size": 10 * steps} if algorithm != "ppo" else settings
-        transitions(TrainingRequest(algorithm, make_env, all_rows, steps, seed), 2)
+        collect_transitions(TrainingRequest(algorithm, make_env, all_rows, steps, seed), 2)
 
-    return training
+    return run_training
 
 
 def warm_up() -> None:
@@ -106,12 +112,12 @@ _LOOPS: Mapping[str, tuple[Any, Mapping[str, Any]]] = {
     "sac": (OffPolicy, {"loss": "SACLoss", "distribution": "TanhNormal"}),
     "td3": (OffPolicy, {"loss": "TD3Loss"}),
     "ddpg": (OffPolicy, {"loss": "DDPGLoss"}),
-    "dqn": (OffPolicy, {"loss": "DQNLoss", "exploration": greedy()}),
+    "dqn": (OffPolicy, {"loss": "DQNLoss", "exploration": make_greedy_exploration()}),
 }
 _ONE = Environments()
 
 
-def entries(
+def make_scenario(
     algorithms: str, scenario: str, environments: Environments = _ONE, **options: Any
 ) -> dict[str, TraceTraining]:
     """Return the trainings of a scenario by title, one for each algorithm.
@@ -132,93 +138,106 @@ def entries(
     return by_title
 
 
-def _stacked(frames: int, dimension: int) -> Late:
-    return transform("CatFrames", N=frames, dim=dimension, in_keys=["observation"])
+def _make_stacking_transform(frames: int, dimension: int) -> Late:
+    return make_late_transform("CatFrames", N=frames, dim=dimension, in_keys=["observation"])
 
 
-_NORMALISED: Sequence[Late] = (VECNORM, transform("VecNorm", in_keys=["reward"], decay=0.9))
+_NORMALISED: Sequence[Late] = (
+    VECNORM,
+    make_late_transform("VecNorm", in_keys=["reward"], decay=0.9),
+)
 _CLIPPED: Sequence[Late] = (
     *_NORMALISED,
-    transform("ClipTransform", in_keys=["observation"], low=-1.5, high=1.5),
-    transform("RewardClipping", clamp_min=-1.0, clamp_max=1.0),
+    make_late_transform("ClipTransform", in_keys=["observation"], low=-1.5, high=1.5),
+    make_late_transform("RewardClipping", clamp_min=-1.0, clamp_max=1.0),
 )
 _DISCRETE = Environments(actions="discrete")
 _ENDS = ("deterministic", "stochastic")
 
 TRAININGS: Mapping[str, TraceTraining] = {
-    **{algorithm: _training(algorithm) for algorithm in SETTINGS},
-    **entries("sac td3 ddpg", "vectorised-noise", Environments(3), exploration=correlated(0.4),
+    **{algorithm: _make_training(algorithm) for algorithm in SETTINGS},
+    **make_scenario("sac td3 ddpg", "vectorised-noise", Environments(3),
+    exploration=make_correlated_exploration(0.4),
               learning_starts=12),
-    **entries("sac", "temperature", arguments={"num_qvalue_nets": 1, "alpha_init": 0.1,
+    **make_scenario("sac", "temperature", arguments={"num_qvalue_nets": 1, "alpha_init": 0.1,
               "target_entropy": -1.0}, interval=3),
-    **entries("sac td3 ddpg", "n-step", Environments(2), gamma=0.9, n_steps=3),
-    **entries("dqn", "n-step", Environments(2), gamma=0.9, n_steps=3, interval=20),
-    **entries("sac td3 ddpg dqn", "n-step-of-two", gamma=0.9, n_steps=2),
-    **entries("sac td3 ddpg", "normalised", Environments(2, transforms=_CLIPPED),
-              exploration=gaussian(), save_load=True, evaluations=("callback", "deterministic")),
-    **entries("ppo a2c", "normalised", Environments(2, transforms=_CLIPPED), gamma=0.9,
+    **make_scenario("sac td3 ddpg", "n-step", Environments(2), gamma=0.9, n_steps=3),
+    **make_scenario("dqn", "n-step", Environments(2), gamma=0.9, n_steps=3, interval=20),
+    **make_scenario("sac td3 ddpg dqn", "n-step-of-two", gamma=0.9, n_steps=2),
+    **make_scenario("sac td3 ddpg", "normalised", Environments(2, transforms=_CLIPPED),
+              exploration=make_gaussian_exploration(), save_load=True,
+              evaluations=("callback", "deterministic")),
+    **make_scenario("ppo a2c", "normalised", Environments(2, transforms=_CLIPPED), gamma=0.9,
               arguments={"entropy_coeff": 0.01}, falling=True, save_load=True,
               evaluations=("callback", *_ENDS)),
-    **entries("ppo sac", "normalised-integers", Environments(observations="integer",
+    **make_scenario("ppo sac", "normalised-integers", Environments(observations="integer",
               transforms=_NORMALISED)),
-    **entries("sac td3", "integers", Environments(observations="integer")),
-    **entries("sac", "fixed-temperature-saved", steps=64, arguments={"alpha_init": 0.3,
+    **make_scenario("sac td3", "integers", Environments(observations="integer")),
+    **make_scenario("sac", "fixed-temperature-saved", steps=64, arguments={"alpha_init": 0.3,
               "fixed_alpha": True}, save_load=True),
-    **entries("sac", "target-between-updates", updates=3, interval=2),
+    **make_scenario("sac", "target-between-updates", updates=3, interval=2),
     # the ratio leaves the clip range on both sides, the value its own, the gradient its norm
-    **entries("ppo", "clip-active", Environments(2), learning_rate=0.03, batch_size=24,
+    **make_scenario("ppo", "clip-active", Environments(2), learning_rate=0.03, batch_size=24,
               max_norm=0.1, epochs=4, arguments={"clip_epsilon": 0.1, "clip_value": 0.1}),
-    **entries("ppo", "kl-penalty", Environments(2), loss="KLPENPPOLoss", learning_rate=0.01,
+    **make_scenario("ppo", "kl-penalty", Environments(2), loss="KLPENPPOLoss", learning_rate=0.01,
               arguments={"normalize_advantage": True, "loss_critic_type": "l2"}),
-    **entries("ppo", "truncated-normal", Environments(transforms=[transform("StepCounter",
-              max_steps=8), transform("RewardSum"), transform("RewardScaling", loc=0.1,
+    **make_scenario("ppo", "truncated-normal",
+    Environments(transforms=[make_late_transform("StepCounter",
+              max_steps=8), make_late_transform("RewardSum"),
+              make_late_transform("RewardScaling", loc=0.1,
               scale=0.5)]), loss="PPOLoss", distribution="TruncatedNormal",
               estimator_options={"vectorized": False, "average_gae": True},
               arguments={"entropy_coeff": 0.02, "loss_critic_type": "l1", "separate_losses": True}),
     # padded trajectories with masks, of environments that end at different steps
-    **entries("ppo a2c", "masked", Environments(2), masked=True),
+    **make_scenario("ppo a2c", "masked", Environments(2), masked=True),
     # advantages over batches of several trajectories
-    **entries("a2c reinforce", "td-lambda", Environments(2), distribution="IndependentNormal",
+    **make_scenario("a2c reinforce", "td-lambda", Environments(2), distribution="IndependentNormal",
               estimator="TDLambda", estimator_options={"lmbda": 0.8}),
     # of a policy that has moved on
-    **entries("a2c ppo", "v-trace", Environments(actions="discrete", observations="float64",
-              transforms=[transform("ObservationNorm", in_keys=["observation"],
+    **make_scenario("a2c ppo", "v-trace", Environments(actions="discrete", observations="float64",
+              transforms=[make_late_transform("ObservationNorm", in_keys=["observation"],
               standard_normal=True)]), estimator="VTrace"),
-    **entries("a2c reinforce", "td", Environments(transforms=[VECNORM, transform("RewardClipping",
+    **make_scenario("a2c reinforce", "td",
+    Environments(transforms=[VECNORM, make_late_transform("RewardClipping",
               clamp_min=-0.5, clamp_max=0.5)]), estimator="TD1"),
-    **entries("ppo", "one-step", Environments(transforms=[_stacked(3, -1)]), estimator="TD0",
+    **make_scenario("ppo", "one-step", Environments(transforms=[_make_stacking_transform(3, -1)]),
+    estimator="TD0",
               arguments={"clip_value": 0.1}),
-    **entries("sac", "choices", Environments(2, actions="discrete"), loss="DiscreteSACLoss",
+    **make_scenario("sac", "choices", Environments(2, actions="discrete"), loss="DiscreteSACLoss",
               arguments={"alpha_init": 0.3}, evaluations=_ENDS),
     # the first version, with a network of state values
-    **entries("sac", "state-value", state_value=True, slice_length=4,
+    **make_scenario("sac", "state-value", state_value=True, slice_length=4,
               arguments={"loss_function": "l1"}),
-    **entries("sac ddpg", "slices", slice_length=4, estimator="TDLambda",
+    **make_scenario("sac ddpg", "slices", slice_length=4, estimator="TDLambda",
               estimator_options={"lmbda": 0.8}),
-    **entries("sac ddpg", "delayed-actor", without_replacement=True, save_load=True,
+    **make_scenario("sac ddpg", "delayed-actor", without_replacement=True, save_load=True,
               arguments={"loss_function": "smooth_l1", "reduction": "sum", "delay_actor": True}),
-    **entries("td3 ddpg", "one-point", distribution="TanhDelta", exploration=gaussian(), interval=3,
+    **make_scenario("td3 ddpg", "one-point", distribution="TanhDelta",
+    exploration=make_gaussian_exploration(), interval=3,
               max_norm=0.05),
-    **entries("dqn", "double", Environments(2, observations="dict"), tau=0.1, save_load=True,
+    **make_scenario("dqn", "double", Environments(2, observations="dict"), tau=0.1, save_load=True,
               arguments={"loss_function": "l1", "double_dqn": True}),
-    **entries("dqn", "distributional", loss="DistributionalDQNLoss", arguments={"gamma": 0.99},
+    **make_scenario("dqn", "distributional", loss="DistributionalDQNLoss",
+    arguments={"gamma": 0.99},
               atoms=11, estimator="", interval=4),
-    **entries("dqn", "dueling", Environments(observations="image", transforms=[_stacked(2, -3)]),
+    **make_scenario("dqn", "dueling",
+    Environments(observations="image", transforms=[_make_stacking_transform(2, -3)]),
               dueling=True, steps=60, interval=4),
-    **entries("dqn", "prioritised", prioritised=True, interval=4),
-    **entries("sac", "prioritised", _DISCRETE, loss="DiscreteSACLoss", prioritised=True,
+    **make_scenario("dqn", "prioritised", prioritised=True, interval=4),
+    **make_scenario("sac", "prioritised", _DISCRETE, loss="DiscreteSACLoss", prioritised=True,
               interval=4),
-    **entries("sac", "without-autotune", arguments={"alpha_init": 0.3, "fixed_alpha": True},
+    **make_scenario("sac", "without-autotune", arguments={"alpha_init": 0.3, "fixed_alpha": True},
               policy_delay=3, interval=2),
-    **entries("td3 ddpg", "one-environment", tau=0.2, policy_delay=3, exploration=gaussian(0.8)),
-    **entries("dqn", "one-environment", per_collection=4, interval=10),
-    **entries("dqn", "target-interval", Environments(3), learning_rate=0.01, falling=True,
-              max_norm=0.05, interval=10, exploration=greedy(0.8)),
+    **make_scenario("td3 ddpg", "one-environment", tau=0.2, policy_delay=3,
+    exploration=make_gaussian_exploration(0.8)),
+    **make_scenario("dqn", "one-environment", per_collection=4, interval=10),
+    **make_scenario("dqn", "target-interval", Environments(3), learning_rate=0.01, falling=True,
+              max_norm=0.05, interval=10, exploration=make_greedy_exploration(0.8)),
     # more environments than steps of a collection
-    **entries("dqn", "target-at-every-step", Environments(3), per_collection=1, interval=2),
+    **make_scenario("dqn", "target-at-every-step", Environments(3), per_collection=1, interval=2),
 }  # fmt: skip
 
 
-def trainings() -> Mapping[str, TraceTraining]:
+def list_trainings() -> Mapping[str, TraceTraining]:
     """Return title -> training."""
     return TRAININGS

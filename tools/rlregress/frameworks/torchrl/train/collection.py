@@ -22,7 +22,7 @@ from rlregress.probing.interface import PLAIN, TrainingRequest, TrainingVariant,
 
 
 def _make_environment(request: TrainingRequest, environments: int, around: TrainingVariant) -> Any:
-    def make() -> Any:
+    def make_one_environment() -> Any:
         environment = GymWrapper(request.make_env(), device="cpu")
         if not around.running:
             return environment
@@ -39,7 +39,11 @@ def _make_environment(request: TrainingRequest, environments: int, around: Train
         vectorised = gymnasium.vector.SyncVectorEnv(makers, autoreset_mode=mode)
         environment = GymWrapper(vectorised, device="cpu")
     else:
-        environment = make() if environments == 1 else SerialEnv(environments, make)
+        environment = (
+            make_one_environment()
+            if environments == 1
+            else SerialEnv(environments, make_one_environment)
+        )
     environment = use_single_precision(environment)
     if around.statistics is None:
         return environment
@@ -78,7 +82,7 @@ def _name_segment_setting(request: TrainingRequest) -> str:
     return "rollout_steps" if request.algorithm == "ppo" else "steps_per_collection"
 
 
-def transitions(request: TrainingRequest, environments: int) -> Transitions:
+def collect_transitions(request: TrainingRequest, environments: int) -> Transitions:
     """Train with the framework's trainer; more than one environment are in a ``SerialEnv``."""
     trainer, _ = make_trainer_and_loss(request, environments)
     on_policy = request.algorithm == "ppo"

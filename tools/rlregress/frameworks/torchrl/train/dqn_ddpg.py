@@ -37,13 +37,13 @@ from rlregress.frameworks.torchrl.api import (
 )
 from rlregress.frameworks.torchrl.compat import (
     add_gaussian_noise,
-    construct,
+    construct_with_newest_keywords,
     find_action_spec,
     find_deterministic_type,
     make_silent_trainer,
 )
-from rlregress.probing.heads import Heads, prepare_heads
-from rlregress.probing.layers import last_linear_layer
+from rlregress.probing.heads import Heads, prepare_heads_of_agent
+from rlregress.probing.layers import find_last_linear_layer
 
 
 @dataclass(frozen=True)
@@ -91,10 +91,10 @@ def _make_network(settings: Mapping[str, Any], shape: tuple[int, ...], outputs: 
                 activation_class=nn.ReLU,
             ),
         )
-    return make_perceptron(settings, shape[-1], outputs)
+    return make_multilayer_perceptron(settings, shape[-1], outputs)
 
 
-def make_perceptron(
+def make_multilayer_perceptron(
     settings: Mapping[str, Any], inputs: int, outputs: int, activation: Any = nn.ReLU
 ) -> Any:
     """Return a multilayer perceptron of the hidden sizes that are given."""
@@ -117,9 +117,9 @@ def _make_dqn(request: Any, environment: Any, settings: Mapping[str, Any]) -> Pa
     spec = find_action_spec(environment)
     shape = environment.observation_spec["observation"].shape
     network = _make_network(settings, tuple(shape), spec.shape[-1])
-    head = last_linear_layer(network)
+    head = find_last_linear_layer(network)
     # the target network is a copy that the loss has yet to make
-    prepare_heads(request, lambda: Heads(head, values=[head]))
+    prepare_heads_of_agent(request, lambda: Heads(head, values=[head]))
     actor = QValueActor(network, in_keys=["observation"], spec=spec)
     greedy = EGreedyModule(
         spec=spec,
@@ -139,17 +139,19 @@ def _make_dqn(request: Any, environment: Any, settings: Mapping[str, Any]) -> Pa
 def _make_ddpg(request: Any, environment: Any, settings: Mapping[str, Any]) -> Parts:
     spec = find_action_spec(environment)
     inputs = environment.observation_spec["observation"].shape[-1]
-    network = make_perceptron(settings, inputs, spec.shape[-1])
+    network = make_multilayer_perceptron(settings, inputs, spec.shape[-1])
     parts = (
         TensorDictModule(network, in_keys=["observation"], out_keys=["param"]),
         TanhModule(in_keys=["param"], out_keys=["action"], spec=spec),
     )
     actor = TensorDictSequential(*parts)
     critic = ValueOperator(
-        make_perceptron(settings, inputs + spec.shape[-1], 1), in_keys=["observation", "action"]
+        make_multilayer_perceptron(settings, inputs + spec.shape[-1], 1),
+        in_keys=["observation", "action"],
     )
-    prepare_heads(
-        request, lambda: Heads(last_linear_layer(network), values=[last_linear_layer(critic)])
+    prepare_heads_of_agent(
+        request,
+        lambda: Heads(find_last_linear_layer(network), values=[find_last_linear_layer(critic)]),
     )
     _, noise = add_gaussian_noise(
         actor, spec, sigma_init=1.0, sigma_end=1.0, std=settings["exploration_noise"]
@@ -163,7 +165,7 @@ def _make_ddpg(request: Any, environment: Any, settings: Mapping[str, Any]) -> P
 _PARTS = {"dqn": _make_dqn, "ddpg": _make_ddpg}
 
 
-def make_parts(request: Any, environment: Any, settings: Mapping[str, Any]) -> Parts:
+def make_parts_of_algorithm(request: Any, environment: Any, settings: Mapping[str, Any]) -> Parts:
     """Return networks, loss and exploration of the algorithm of a request.
 
     Raises:
@@ -174,7 +176,7 @@ def make_parts(request: Any, environment: Any, settings: Mapping[str, Any]) -> P
     return parts
 
 
-def make_trainer(
+def make_trainer_of_parts(
     request: Any,
     environment: Any,
     settings: Mapping[str, Any],
@@ -188,7 +190,7 @@ def make_trainer(
         buffer: class of the replay buffer.
         options: further ones of the trainer.
     """
-    collector = construct(
+    collector = construct_with_newest_keywords(
         Collector,
         environment,
         parts.acting,
@@ -215,7 +217,7 @@ def is_of_dqn_or_ddpg(loss: Any) -> bool:
     return hasattr(loss, "value_network_params") and not hasattr(loss, "qvalue_network_params")
 
 
-def _choose_actions(loss: Any, observations: np.ndarray) -> Any:
+def _compute_actions(loss: Any, observations: np.ndarray) -> Any:
     tensor = torch.as_tensor(np.asarray(observations))
     if tensor.dtype is torch.float64:
         tensor = tensor.float()
@@ -226,28 +228,28 @@ def _choose_actions(loss: Any, observations: np.ndarray) -> Any:
         return network(batch)
 
 
-def make_policy(loss: Any) -> Any:
+def make_policy_function(loss: Any) -> Any:
     """Return a function of observations: the greedy or deterministic actions."""
 
-    def policy(observations: np.ndarray) -> np.ndarray:
+    def choose_actions(observations: np.ndarray) -> np.ndarray:
         with torch.no_grad(), set_exploration_type(find_deterministic_type()):
-            actions = _choose_actions(loss, observations)["action"]
+            actions = _compute_actions(loss, observations)["action"]
         # one of several is a one in its place
         one_of_several = not hasattr(loss, "actor_network")
         return actions.to(torch.int64).argmax(-1).numpy() if one_of_several else actions.numpy()
 
-    return policy
+    return choose_actions
 
 
 def make_value_function(loss: Any) -> Any:
     """Return a function of observations: the value of the policy's actions there."""
 
-    def value(observations: np.ndarray) -> np.ndarray:
+    def estimate_values(observations: np.ndarray) -> np.ndarray:
         with torch.no_grad(), set_exploration_type(find_deterministic_type()):
-            acted = _choose_actions(loss, observations)
+            acted = _compute_actions(loss, observations)
             if not hasattr(loss, "actor_network"):
                 return acted["chosen_action_value"].numpy().reshape(-1)
             with loss.value_network_params.to_module(loss.value_network):
                 return loss.value_network(acted)["state_action_value"].numpy().reshape(-1)
 
-    return value
+    return estimate_values

@@ -10,14 +10,14 @@ import numpy as np
 
 from rlregress.frameworks.torchrl.api import SerialEnv
 from rlregress.frameworks.torchrl.train.collection import make_trainer_and_loss
-from rlregress.frameworks.torchrl.train.training import make_policy
+from rlregress.frameworks.torchrl.train.training import make_policy_function
 from rlregress.probing.interface import RunningStatistics, TrainingRequest, TrainingVariant
-from rlregress.probing.isolation import isolate_generators
+from rlregress.probing.isolation import isolate_random_generators
 
 _RUNNING = TrainingVariant(running=True)
 
 
-def running_statistics(request: TrainingRequest, environments: int) -> RunningStatistics:
+def collect_running_statistics(request: TrainingRequest, environments: int) -> RunningStatistics:
     """Train with the framework's trainer, roll out in the mode of evaluation, load its state."""
     # a collector that has handed out its last batch has closed its environments
     longer = replace(request, total_steps=2 * request.total_steps)
@@ -27,14 +27,14 @@ def running_statistics(request: TrainingRequest, environments: int) -> RunningSt
     def note_statistics() -> None:
         if trainer.collected_frames >= request.total_steps:
             statistics["trained"] = _read_statistics(trainer)
-            request.on_checkpoint(trainer.collected_frames, make_policy(loss))
+            request.on_checkpoint(trainer.collected_frames, make_policy_function(loss))
             statistics["state"] = copy.deepcopy(trainer.state_dict())
             statistics["evaluated"] = _evaluate_policy(trainer)
             trainer.request_stop()
 
     trainer.register_op("post_steps", note_statistics)
     trainer.train()
-    with isolate_generators():
+    with isolate_random_generators():
         frozen, _ = make_trainer_and_loss(request, environments, _RUNNING)
         frozen.load_state_dict(statistics["state"])
     return RunningStatistics(

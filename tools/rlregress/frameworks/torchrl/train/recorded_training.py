@@ -34,9 +34,9 @@ from rlregress.frameworks.torchrl.api import (
     set_exploration_type,
 )
 from rlregress.frameworks.torchrl.compat import find_in_library
-from rlregress.frameworks.torchrl.train.trace_environments import Environments, transform
+from rlregress.frameworks.torchrl.train.trace_environments import Environments, make_late_transform
 from rlregress.frameworks.torchrl.train.trace_networks import Networks
-from rlregress.probing.capabilities import check_arguments
+from rlregress.probing.capabilities import raise_if_argument_unknown
 from rlregress.probing.interface import TraceTraining, Unsupported
 
 _SAMPLERS = "torchrl.data.replay_buffers.samplers"
@@ -47,7 +47,9 @@ _FULL = 6
 Exploration = Callable[[Any], Any]
 
 
-def train(loop: type[_Loop], environments: Environments, **arguments: Any) -> TraceTraining:
+def make_training_of_loop(
+    loop: type[_Loop], environments: Environments, **arguments: Any
+) -> TraceTraining:
     """Return the training of a loop, of these arguments, in fresh environments.
 
     It also takes arguments that replace them.
@@ -68,10 +70,12 @@ def _train_in_loop(
         warnings.simplefilter("ignore")
         torch.manual_seed(seed)
         np.random.seed(seed)
-        return loop(environments.make(make_env, seed), **{**arguments, **replaced}).run()
+        return loop(
+            environments.make_environments(make_env, seed), **{**arguments, **replaced}
+        ).run_training()
 
 
-def sum_of_losses(losses: Any) -> Any:
+def sum_losses(losses: Any) -> Any:
     """Return the sum of the losses that a loss module returns."""
     values = [value for key, value in losses.items() if str(key).startswith("loss")]
     return sum(value.sum() if value.ndim else value for value in values)
@@ -116,11 +120,11 @@ class _Loop:
         self.copies = math.prod(environment.batch_size)
         self.schedules: list[Any] = []
 
-    def run(self) -> Any:
+    def run_training(self) -> Any:
         """Train and evaluate, and return values for the trace."""
         raise NotImplementedError
 
-    def set_estimator(self) -> None:
+    def set_value_estimator(self) -> None:
         """Let the loss estimate values as the training names it."""
         if not self.estimator:
             return
@@ -137,9 +141,11 @@ class _Loop:
             name = type(self.loss).__name__
             raise Unsupported(f"{name} has no value estimator {self.estimator}") from None
 
-    def collector(self, policy: Any, frames: int, random_frames: int = 0, **options: Any) -> Any:
+    def make_collector(
+        self, policy: Any, frames: int, random_frames: int = 0, **options: Any
+    ) -> Any:
         """TorchRL's collector of this process."""
-        check_arguments(Collector, options)
+        raise_if_argument_unknown(Collector, options)
         return Collector(
             self.environment,
             policy,
@@ -149,7 +155,7 @@ class _Loop:
             **options,
         )
 
-    def optimizer(self, parameters: Any) -> Any:
+    def make_optimizer(self, parameters: Any) -> Any:
         """Return Adam, and the schedule of its rate."""
         adam = torch.optim.Adam(list(parameters), lr=self.rate)
         if self.falling:
@@ -161,7 +167,7 @@ class _Loop:
             )
         return adam
 
-    def step(self, optimizer: Any, parameters: Any) -> None:
+    def step_optimizer(self, optimizer: Any, parameters: Any) -> None:
         """Step an optimiser and its schedule, after the gradients."""
         if self.max_norm is not None:
             torch.nn.utils.clip_grad_norm_(list(parameters), self.max_norm)
@@ -170,12 +176,12 @@ class _Loop:
             if schedule.optimizer is optimizer:
                 schedule.step()
 
-    def between(self, policy: Any, number: int) -> None:
+    def evaluate_between_batches(self, policy: Any, number: int) -> None:
         """Evaluate between two batches, if requested."""
         if "callback" in self.evaluations and number == 1:
             self._roll_out(policy, compat.find_deterministic_type())
 
-    def evaluate(self, policy: Any) -> None:
+    def roll_out_evaluations(self, policy: Any) -> None:
         """Roll out once for each requested kind of evaluation."""
         kinds = {
             "deterministic": compat.find_deterministic_type(),
@@ -211,32 +217,34 @@ class OnPolicy(_Loop):
         **shared: Any,
     ) -> None:
         super().__init__(environment, **{"estimator": "GAE", **shared})
-        self.actor = self.networks.stochastic(distribution)
+        self.actor = self.networks.make_stochastic_actor(distribution)
         self.masked, self.epochs = masked, epochs
-        value = self.networks.value()
+        value = self.networks.make_value_network()
         kind = find_in_library("torchrl.objectives", loss)
-        self.loss = kind(self.actor, value, **compat.name_options(kind, **arguments))
-        self.set_estimator()
-        self.adam = self.optimizer(self.loss.parameters())
+        self.loss = kind(self.actor, value, **compat.rename_options_for_version(kind, **arguments))
+        self.set_value_estimator()
+        self.adam = self.make_optimizer(self.loss.parameters())
 
-    def run(self) -> None:
+    def run_training(self) -> None:
         """Train and evaluate."""
         options = {"split_trajs": True} if self.masked else {}
-        for number, batch in enumerate(self.collector(self.actor, 32 * self.copies, **options)):
+        for number, batch in enumerate(
+            self.make_collector(self.actor, 32 * self.copies, **options)
+        ):
             for _ in range(self.epochs):
-                self._update(batch)
-            self.between(self.actor, number)
+                self._update_on_batch(batch)
+            self.evaluate_between_batches(self.actor, number)
             if self.save_load and number == 1:
                 saved = {name: v.clone() for name, v in self.loss.state_dict().items()}
                 self.loss.load_state_dict(saved)
-        self.evaluate(self.actor)
+        self.roll_out_evaluations(self.actor)
 
-    def _update(self, batch: Any) -> None:
+    def _update_on_batch(self, batch: Any) -> None:
         with torch.no_grad():
-            self._estimate(batch)
+            self._estimate_advantages(batch)
         if self.masked:
             # padded trajectories with the mask that the collector wrote, as one batch
-            self._descend(self.loss(batch))
+            self._descend_losses(self.loss(batch))
             return
         rows = batch.reshape(-1)
         buffer = TensorDictReplayBuffer(
@@ -246,14 +254,14 @@ class OnPolicy(_Loop):
         )
         buffer.extend(rows)
         for _ in range(math.ceil(len(rows) / self.batch)):
-            self._descend(self.loss(buffer.sample()))
+            self._descend_losses(self.loss(buffer.sample()))
 
-    def _descend(self, losses: Any) -> None:
+    def _descend_losses(self, losses: Any) -> None:
         self.adam.zero_grad()
-        sum_of_losses(losses).backward()
-        self.step(self.adam, self.loss.parameters())
+        sum_losses(losses).backward()
+        self.step_optimizer(self.adam, self.loss.parameters())
 
-    def _estimate(self, batch: Any) -> None:
+    def _estimate_advantages(self, batch: Any) -> None:
         loss = self.loss
         parameters = {
             "params": getattr(loss, "critic_network_params", getattr(loss, "critic_params", None)),
@@ -267,7 +275,7 @@ class OnPolicy(_Loop):
 # -- off policy -------------------------------------------------------------------------------
 
 
-def gaussian(deviation: float = 0.3) -> Exploration:
+def make_gaussian_exploration(deviation: float = 0.3) -> Exploration:
     """Return noise without memory, whose deviation falls."""
     return lambda loop: AdditiveGaussianModule(
         spec=loop.networks.spec,
@@ -278,23 +286,23 @@ def gaussian(deviation: float = 0.3) -> Exploration:
     )
 
 
-def correlated(deviation: float) -> Exploration:
+def make_correlated_exploration(deviation: float) -> Exploration:
     """Return noise with a state, which begins anew with each episode."""
 
-    def explore(loop: _Loop) -> Any:
+    def explore_with_noise(loop: _Loop) -> Any:
         process = find_in_library("torchrl.modules", "OrnsteinUhlenbeckProcessModule")
         noise = process(
             spec=loop.networks.spec, eps_init=1.0, eps_end=0.1, annealing_num_steps=80,
             sigma=deviation,
         )  # fmt: skip
-        tracked = loop.environment.append_transform(transform("InitTracker")())
+        tracked = loop.environment.append_transform(make_late_transform("InitTracker")())
         loop.environment = tracked or loop.environment
         return noise
 
-    return explore
+    return explore_with_noise
 
 
-def greedy(first: float = 0.9, last: float = 0.1) -> Exploration:
+def make_greedy_exploration(first: float = 0.9, last: float = 0.1) -> Exploration:
     """Return the greedy choice, and another one now and then."""
     return lambda loop: EGreedyModule(
         spec=loop.networks.spec, eps_init=first, eps_end=last, annealing_num_steps=80
@@ -345,8 +353,8 @@ class OffPolicy(_Loop):
         self.frames = -(-per_collection // self.copies) * self.copies
         self.repeats, self.random, self.delay = updates, learning_starts, policy_delay
         self.slices, self.prioritised, self.updates = slice_length, prioritised, 0
-        self._make_loss(loss, arguments, distribution, state_value)
-        self.set_estimator()
+        self._make_loss_by_name(loss, arguments, distribution, state_value)
+        self.set_value_estimator()
         self._make_buffer(without_replacement)
         multi_step = find_in_library("torchrl.data", "MultiStep") if n_steps else None
         self.several = multi_step(gamma=0.9, n_steps=n_steps) if multi_step else None
@@ -362,31 +370,33 @@ class OffPolicy(_Loop):
             self.updater = SoftUpdate(self.loss, eps=1.0 - tau)
         self._make_optimizers()
 
-    def _make_loss(
+    def _make_loss_by_name(
         self, name: str, arguments: Mapping[str, Any], distribution: str, state_value: bool
     ) -> None:
         networks, kind = self.networks, find_in_library("torchrl.objectives", name)
         critics: list[Any] = []
         parts: dict[str, Any]
         if name.endswith("DQNLoss"):
-            self.actor, parts = networks.choices(), {"delay_value": True}
+            self.actor, parts = networks.make_choice_network(), {"delay_value": True}
         elif name == "DiscreteSACLoss":
-            self.actor = networks.stochastic(distribution)
-            network = networks.network(networks.actions)
+            self.actor = networks.make_stochastic_actor(distribution)
+            network = networks.make_network(networks.actions)
             critics = [TensorDictModule(network, ["observation"], ["action_value"])]
             parts = {"num_actions": networks.actions, "action_space": "one_hot"}
-            check_arguments(kind, parts)
+            raise_if_argument_unknown(kind, parts)
         elif name == "SACLoss":
-            self.actor = networks.stochastic(distribution)
-            parts = {"value_network": networks.value()} if state_value else {}
+            self.actor = networks.make_stochastic_actor(distribution)
+            parts = {"value_network": networks.make_value_network()} if state_value else {}
             if "action_spec" in inspect.signature(kind.__init__).parameters:
                 parts["action_spec"] = networks.spec
-            critics = [networks.action_value()]
+            critics = [networks.make_action_value_network()]
         else:
-            self.actor = networks.deterministic(distribution)
+            self.actor = networks.make_deterministic_actor(distribution)
             parts = {"delay_value": True} if name == "DDPGLoss" else {"action_spec": networks.spec}
-            critics = [networks.action_value()]
-        self.loss = kind(self.actor, *critics, **parts, **compat.name_options(kind, **arguments))
+            critics = [networks.make_action_value_network()]
+        self.loss = kind(
+            self.actor, *critics, **parts, **compat.rename_options_for_version(kind, **arguments)
+        )
 
     def _make_buffer(self, without_replacement: bool) -> None:
         # 50 rows: the buffer is full after half of the training
@@ -419,16 +429,16 @@ class OffPolicy(_Loop):
             group = name.partition("_")[0] if "." in name else name
             groups.setdefault(group, {})[name] = parameter
         self.groups = {
-            group: (self.optimizer(parameters.values()), list(parameters.values()))
+            group: (self.make_optimizer(parameters.values()), list(parameters.values()))
             for group, parameters in groups.items()
         }
 
-    def run(self) -> None:
+    def run_training(self) -> None:
         """Train and evaluate."""
         frames = 0
-        for number, batch in enumerate(self.collector(self.acting, self.frames, self.random)):
+        for number, batch in enumerate(self.make_collector(self.acting, self.frames, self.random)):
             frames += self.frames
-            self.between(self.actor, number)
+            self.evaluate_between_batches(self.actor, number)
             if self.several is not None:
                 batch = self.several(batch)
             self.buffer.extend(batch.reshape(-1))
@@ -436,24 +446,24 @@ class OffPolicy(_Loop):
                 self.exploration.step(self.frames)
             if frames >= self.random:
                 for _ in range(self.repeats):
-                    self._update()
+                    self._update_on_sample()
             # rows that nothing was written to hold whatever was in memory
             if self.save_load and frames == self.frames * _FULL:
                 self._save_and_load()
-        self.evaluate(self.actor)
+        self.roll_out_evaluations(self.actor)
 
-    def _update(self) -> None:
+    def _update_on_sample(self) -> None:
         sample = self.buffer.sample()
         if self.slices:
             sample = sample.reshape(-1, self.slices)
         self.updates += 1
-        total = sum_of_losses(self.loss(sample))
+        total = sum_losses(self.loss(sample))
         for optimizer, _ in self.groups.values():
             optimizer.zero_grad()
         total.backward()
         for group, (optimizer, parameters) in self.groups.items():
             if not group.startswith("actor") or self.updates % self.delay == 0:
-                self.step(optimizer, parameters)
+                self.step_optimizer(optimizer, parameters)
         self.updater.step()
         if self.prioritised:
             self.buffer.update_tensordict_priority(sample)

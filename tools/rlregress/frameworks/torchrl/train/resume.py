@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import copy
 
-from rlregress.frameworks.torchrl.train.training import make_trained, make_training
+from rlregress.frameworks.torchrl.train.training import make_trained_agent, make_trainer_of_request
 from rlregress.probing.interface import Trained, TrainingRequest, Unsupported
-from rlregress.probing.isolation import isolate_generators
+from rlregress.probing.isolation import isolate_random_generators
 
 
 def train_and_resume(request: TrainingRequest, restored: bool) -> Trained:
@@ -17,20 +17,20 @@ def train_and_resume(request: TrainingRequest, restored: bool) -> Trained:
     """
     if not restored:
         raise Unsupported("the train method of a trainer shuts its collector down, and ends there")
-    first = make_training(request)
+    first = make_trainer_of_request(request)
     state = {}
 
-    def stop() -> None:
+    def stop_at_half() -> None:
         if first.trainer.collected_frames >= request.total_steps // 2:
             state.update(copy.deepcopy(first.trainer.state_dict()))
             first.trainer.request_stop()
 
-    first.trainer.register_op("post_steps", stop)
+    first.trainer.register_op("post_steps", stop_at_half)
     first.serve_checkpoints(request)
     first.trainer.train()
-    with isolate_generators():
-        second = make_training(request)
+    with isolate_random_generators():
+        second = make_trainer_of_request(request)
         second.trainer.load_state_dict(state)
     second.serve_checkpoints(request)
     second.trainer.train()
-    return make_trained(second)
+    return make_trained_agent(second)

@@ -11,20 +11,20 @@ import torch
 from rlregress.frameworks.torchrl.compat import LOG_PROBS
 from rlregress.frameworks.torchrl.train.collection import make_trainer_and_loss
 from rlregress.probing.interface import Minibatch, TrainingRequest, TrainingVariant
-from rlregress.probing.samples import as_array, note_targets
+from rlregress.probing.samples import copy_to_array, note_compared_targets
 
 
-def minibatches(
+def collect_minibatches(
     request: TrainingRequest, environments: int, around: TrainingVariant
 ) -> Sequence[Minibatch]:
     """Train with the framework's trainer; more than one environment are in a ``SerialEnv``."""
     trainer, loss = make_trainer_and_loss(request, environments, around)
     read: list[Minibatch] = []
 
-    def note(batch: Any) -> None:
+    def note_batch(batch: Any) -> None:
         fields = {
             "observations": batch["observation"],
-            "actions": _as_choices(batch["action"]),
+            "actions": _convert_to_choices(batch["action"]),
             "next_observations": batch["next", "observation"],
             "rewards": batch["next", "reward"].reshape(-1),
             "done": batch["next", "done"].reshape(-1),
@@ -34,16 +34,16 @@ def minibatches(
             fields["discounts"] = batch["gamma"].reshape(-1)
         if request.algorithm == "ppo":
             fields.update(_read_policy_and_values(batch, loss))
-        read.append(Minibatch(**{name: as_array(tensor) for name, tensor in fields.items()}))
+        read.append(Minibatch(**{name: copy_to_array(tensor) for name, tensor in fields.items()}))
 
     # the operations run in the order of their registration: this one after the sampling
-    trainer.register_op("process_optim_batch", note)
-    with nullcontext() if request.algorithm == "ppo" else note_targets(read):
+    trainer.register_op("process_optim_batch", note_batch)
+    with nullcontext() if request.algorithm == "ppo" else note_compared_targets(read):
         trainer.train()
     return read
 
 
-def _as_choices(actions: torch.Tensor) -> torch.Tensor:
+def _convert_to_choices(actions: torch.Tensor) -> torch.Tensor:
     """Return actions as numbers: one of several actions is stored as a one in its place."""
     is_number = actions.is_floating_point()
     return actions if is_number else actions.long().argmax(-1, keepdim=True).float()

@@ -7,26 +7,29 @@ from typing import Any
 
 from rlregress.frameworks.torchrl.api import GymWrapper, TensorDictReplayBuffer
 from rlregress.frameworks.torchrl.train.dqn_ddpg import (
-    make_parts,
-    make_policy,
-    make_trainer,
+    make_parts_of_algorithm,
+    make_policy_function,
+    make_trainer_of_parts,
     make_value_function,
 )
 from rlregress.frameworks.torchrl.train.training import use_single_precision
 from rlregress.probing.interface import Trained
-from rlregress.probing.isolation import isolate_generators
+from rlregress.probing.isolation import isolate_random_generators
 from rlregress.probing.random_generators import seed_generators
 from rlregress.probing.seeded_training import (
     SeededTraining,
     Stream,
-    as_arrays,
+    copy_tensors_to_arrays,
     make_buffer_drawing_from,
 )
 
 
-def _make_trained(loss: Any, steps: int) -> Trained:
+def _make_trained_agent(loss: Any, steps: int) -> Trained:
     return Trained(
-        make_policy(loss), make_value_function(loss), as_arrays(loss.state_dict()), steps
+        make_policy_function(loss),
+        make_value_function(loss),
+        copy_tensors_to_arrays(loss.state_dict()),
+        steps,
     )
 
 
@@ -38,26 +41,26 @@ def train_seeded(request: SeededTraining) -> Trained:
     """
     settings, seeds = request.hyperparameters, request.seeds
     environment = use_single_precision(GymWrapper(request.make_env(False), device="cpu"))
-    look = request.watch()
-    with isolate_generators(), warnings.catch_warnings():
+    look = request.make_step_watcher()
+    with isolate_random_generators(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*experimental/prototype feature.*")
-        with Stream(seeds.initialisation).drawn():
-            parts = make_parts(request, environment, settings)
+        with Stream(seeds.initialisation).draw_from_stream():
+            parts = make_parts_of_algorithm(request, environment, settings)
         seed_generators(seeds.exploration)
         environment.set_seed(seeds.environment)
         buffer = make_buffer_drawing_from(TensorDictReplayBuffer, Stream(seeds.sampling))
-        trainer = make_trainer(request, environment, settings, parts, buffer)
+        trainer = make_trainer_of_parts(request, environment, settings, parts, buffer)
 
-        def after_batch() -> None:
+        def call_after_batch() -> None:
             done = trainer.collected_frames
-            look(done, lambda: _make_trained(parts.loss, done))
+            look(done, lambda: _make_trained_agent(parts.loss, done))
 
-        trainer.register_op("post_steps", after_batch)
+        trainer.register_op("post_steps", call_after_batch)
         trainer.train()
-    return _make_trained(parts.loss, trainer.collected_frames)
+    return _make_trained_agent(parts.loss, trainer.collected_frames)
 
 
-def sources_of_chance() -> dict[str, str]:
+def describe_sources_of_chance() -> dict[str, str]:
     """Return how each source of chance is drawn, and how the framework lets it be set apart."""
     return {
         "environment": "the environment's own generator, seeded by EnvBase.set_seed",

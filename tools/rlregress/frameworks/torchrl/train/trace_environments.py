@@ -16,31 +16,31 @@ from rlregress.probing.trace_trainings import Late
 _OBSERVATION = ["observation"]
 
 
-def transform(kind: str, **options: Any) -> Late:
+def make_late_transform(kind: str, **options: Any) -> Late:
     """Return a transform by the name of its class."""
 
-    def make() -> Any:
+    def make_transform() -> Any:
         return find_in_library("torchrl.envs", kind)(**options)
 
-    return Late(make)
+    return Late(make_transform)
 
 
-def to_float(key: str) -> Late:
+def make_late_float_conversion(key: str) -> Late:
     """Return integers as numbers that a network takes."""
     kinds = {"dtype_in": torch.int64, "dtype_out": torch.float32}
-    return transform("DTypeCastTransform", **kinds, in_keys=[key])
+    return make_late_transform("DTypeCastTransform", **kinds, in_keys=[key])
 
 
-VECNORM = transform("VecNorm", in_keys=_OBSERVATION, decay=0.9)
+VECNORM = make_late_transform("VecNorm", in_keys=_OBSERVATION, decay=0.9)
 #: observations -> what they need before a network takes them.
 _NEEDED: Mapping[str, Sequence[Late]] = {
-    "float64": [transform("DoubleToFloat", in_keys=_OBSERVATION)],
-    "integer": [to_float("observation")],
-    "image": [transform("ToTensorImage", in_keys=_OBSERVATION)],
+    "float64": [make_late_transform("DoubleToFloat", in_keys=_OBSERVATION)],
+    "integer": [make_late_float_conversion("observation")],
+    "image": [make_late_transform("ToTensorImage", in_keys=_OBSERVATION)],
     "dict": [
-        to_float("mode"),
+        make_late_float_conversion("mode"),
         # a dictionary's first vector is called so by the wrapper of gymnasium
-        transform(
+        make_late_transform(
             "CatTensors", in_keys=["mode", "observation"], out_key="observation", del_keys=False
         ),
     ],
@@ -62,9 +62,9 @@ class Environments:
     observations: str = "box"
     transforms: Sequence[Late] = ()
 
-    def make(self, make_env: Callable[..., Any], seed: int) -> Any:
+    def make_environments(self, make_env: Callable[..., Any], seed: int) -> Any:
         """Make and seed them."""
-        makers = [partial(self._wrap_one, make_env, k) for k in range(self.copies)]
+        makers = [partial(self._wrap_one_environment, make_env, k) for k in range(self.copies)]
         environment: Any = makers[0]() if self.copies == 1 else SerialEnv(self.copies, makers)
         transforms = [make() for make in (*_NEEDED.get(self.observations, ()), *self.transforms)]
         if transforms:
@@ -76,6 +76,6 @@ class Environments:
         environment.set_seed(seed)
         return environment
 
-    def _wrap_one(self, make_env: Callable[..., Any], first: int) -> Any:
+    def _wrap_one_environment(self, make_env: Callable[..., Any], first: int) -> Any:
         environment = make_env(first=first, actions=self.actions, observations=self.observations)
         return GymWrapper(environment, device="cpu")

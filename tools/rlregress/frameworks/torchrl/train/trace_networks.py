@@ -18,7 +18,11 @@ from rlregress.frameworks.torchrl.api import (
     TensorDictSequential,
     ValueOperator,
 )
-from rlregress.frameworks.torchrl.compat import find_action_spec, find_in_library, name_options
+from rlregress.frameworks.torchrl.compat import (
+    find_action_spec,
+    find_in_library,
+    rename_options_for_version,
+)
 
 _SIZES = [16, 16]
 
@@ -40,14 +44,14 @@ class Networks:
         self.discrete = hasattr(self.spec.space, "n")
         self._atoms, self._dueling = atoms, dueling
 
-    def network(self, outputs: int, with_actions: bool = False) -> Any:
+    def make_network(self, outputs: int, with_actions: bool = False) -> Any:
         """Return a multilayer perceptron, behind convolutions where there are images."""
         if len(self.shape) == 3:
-            return self._convolutions(outputs)
+            return self._make_convolutions(outputs)
         inputs = int(self.shape[-1]) + (self.actions if with_actions else 0)
-        return self._perceptron(inputs, outputs)
+        return self._make_perceptron(inputs, outputs)
 
-    def _perceptron(self, inputs: int, outputs: int) -> Any:
+    def _make_perceptron(self, inputs: int, outputs: int) -> Any:
         return MLP(
             in_features=inputs,
             out_features=outputs,
@@ -55,7 +59,7 @@ class Networks:
             activation_class=nn.Tanh,
         )
 
-    def _convolutions(self, outputs: int) -> Any:
+    def _make_convolutions(self, outputs: int) -> Any:
         channels = int(self.shape[0])
         cells, kernels, strides = [4, 4], [8, 4], [4, 2]
         if self._dueling:
@@ -71,18 +75,18 @@ class Networks:
             in_features=channels, num_cells=cells, kernel_sizes=kernels, strides=strides
         )
         width = network(torch.zeros(1, *self.shape)).shape[-1]
-        return nn.Sequential(network, self._perceptron(width, outputs))
+        return nn.Sequential(network, self._make_perceptron(width, outputs))
 
-    def value(self) -> Any:
-        return ValueOperator(self.network(1), in_keys=["observation"])
+    def make_value_network(self) -> Any:
+        return ValueOperator(self.make_network(1), in_keys=["observation"])
 
-    def action_value(self) -> Any:
-        return ValueOperator(self.network(1, True), in_keys=["observation", "action"])
+    def make_action_value_network(self) -> Any:
+        return ValueOperator(self.make_network(1, True), in_keys=["observation", "action"])
 
-    def stochastic(self, distribution: str) -> Any:
+    def make_stochastic_actor(self, distribution: str) -> Any:
         """Return an actor that samples."""
         if self.discrete:
-            logits = TensorDictModule(self.network(self.actions), ["observation"], ["logits"])
+            logits = TensorDictModule(self.make_network(self.actions), ["observation"], ["logits"])
             kind = find_in_library("torchrl.modules", "OneHotCategorical")
             return ProbabilisticActor(
                 logits,
@@ -94,22 +98,24 @@ class Networks:
         kind = find_in_library("torchrl.modules", distribution)
         return ProbabilisticActor(
             TensorDictModule(
-                nn.Sequential(self.network(2 * self.actions), NormalParamExtractor()),
+                nn.Sequential(self.make_network(2 * self.actions), NormalParamExtractor()),
                 ["observation"],
                 ["loc", "scale"],
             ),
             in_keys=["loc", "scale"],
             spec=self.spec,
             distribution_class=kind,
-            distribution_kwargs={} if distribution == "IndependentNormal" else self._bounds(kind),
+            distribution_kwargs={}
+            if distribution == "IndependentNormal"
+            else self._make_bounds_arguments(kind),
             return_log_prob=True,
         )
 
-    def deterministic(self, distribution: str) -> Any:
+    def make_deterministic_actor(self, distribution: str) -> Any:
         """Return an actor without chance, through a squashing module or a distribution of one
         point.
         """
-        network = TensorDictModule(self.network(self.actions), ["observation"], ["param"])
+        network = TensorDictModule(self.make_network(self.actions), ["observation"], ["param"])
         if distribution:
             kind = find_in_library("torchrl.modules", distribution)
             return ProbabilisticActor(
@@ -117,22 +123,24 @@ class Networks:
                 in_keys=["param"],
                 spec=self.spec,
                 distribution_class=kind,
-                distribution_kwargs=self._bounds(kind),
+                distribution_kwargs=self._make_bounds_arguments(kind),
             )
-        squashed = TanhModule(in_keys=["param"], out_keys=["action"], **self._bounds(TanhModule))
+        squashed = TanhModule(
+            in_keys=["param"], out_keys=["action"], **self._make_bounds_arguments(TanhModule)
+        )
         return TensorDictSequential(network, squashed)
 
-    def _bounds(self, kind: Any) -> dict[str, Any]:
-        return name_options(kind, low=self.spec.space.low, high=self.spec.space.high)
+    def _make_bounds_arguments(self, kind: Any) -> dict[str, Any]:
+        return rename_options_for_version(kind, low=self.spec.space.low, high=self.spec.space.high)
 
-    def choices(self) -> Any:
+    def make_choice_network(self) -> Any:
         """Return action values of every choice, with the greedy choice."""
         if self._atoms > 1:
             kind = find_in_library("torchrl.modules", "DistributionalQValueActor")
             network = nn.Sequential(
-                self.network(self.actions * self._atoms),
+                self.make_network(self.actions * self._atoms),
                 nn.Unflatten(-1, (self._atoms, self.actions)),
             )
             support = torch.linspace(-5.0, 5.0, self._atoms)
             return kind(network, support=support, in_keys=["observation"], spec=self.spec)
-        return QValueActor(self.network(self.actions), in_keys=["observation"], spec=self.spec)
+        return QValueActor(self.make_network(self.actions), in_keys=["observation"], spec=self.spec)

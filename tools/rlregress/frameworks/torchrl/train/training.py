@@ -51,15 +51,15 @@ from rlregress.frameworks.torchrl.compat import (
     make_sac_loss,
     make_silent_trainer,
     make_td3_loss,
-    name_options,
+    rename_options_for_version,
 )
 from rlregress.frameworks.torchrl.train import dqn_ddpg
 from rlregress.frameworks.torchrl.train.dqn_ddpg import (
     is_of_dqn_or_ddpg,
     make_buffer,
-    make_parts,
-    make_perceptron,
-    make_trainer,
+    make_multilayer_perceptron,
+    make_parts_of_algorithm,
+    make_trainer_of_parts,
     make_value_function,
 )
 from rlregress.probing.heads import (
@@ -67,11 +67,14 @@ from rlregress.probing.heads import (
     fix_normal_draws,
     make_deviation_setter,
     make_parameter_setter,
-    prepare_heads,
+    prepare_heads_of_agent,
 )
-from rlregress.probing.hyperparameter_mapping import drop_fixed, refuse_hyperparameters
+from rlregress.probing.hyperparameter_mapping import (
+    raise_if_unusable,
+    split_off_fixed_hyperparameters,
+)
 from rlregress.probing.interface import Passing, Policy, Trained, TrainingRequest
-from rlregress.probing.layers import last_linear_layer
+from rlregress.probing.layers import find_last_linear_layer
 
 #: ``duplicate_critic`` is of trainings that are traced, not of stored runs.
 _OPTIONAL = {"duplicate_critic", "anneal_learning_rate"}
@@ -113,13 +116,15 @@ _KEYS = {
 }  # fmt: skip
 
 
-def check_hyperparameters(algorithm: str, hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
+def check_and_select_hyperparameters(
+    algorithm: str, hyperparameters: Mapping[str, Any]
+) -> dict[str, Any]:
     """Return the settings that this module's builders read, from a hyperparameter set.
 
     Raises:
         UserError: the trainers cannot be set to it.
     """
-    settings, reasons = drop_fixed(_FIXED, algorithm, hyperparameters)
+    settings, reasons = split_off_fixed_hyperparameters(_FIXED, algorithm, hyperparameters)
     if algorithm == "sac":
         # it is of no effect where the temperature is tuned, as it is here
         settings.pop("fixed_temperature", None)
@@ -139,7 +144,7 @@ def check_hyperparameters(algorithm: str, hyperparameters: Mapping[str, Any]) ->
         reasons.append(f"it has no {', '.join(unknown)}")
     if missing:
         reasons.append(f"it needs {', '.join(missing)}")
-    refuse_hyperparameters(f"TorchRL's {algorithm.upper()}Trainer", reasons)
+    raise_if_unusable(f"TorchRL's {algorithm.upper()}Trainer", reasons)
     return settings
 
 
@@ -163,7 +168,7 @@ def _make_tanh_normal_actor(network: nn.Module, space: Space, return_log_prob: b
         in_keys=["loc", "scale"],
         spec=space.spec,
         distribution_class=TanhNormal,
-        distribution_kwargs=name_options(TanhNormal, **space.bounds, tanh_loc=False),
+        distribution_kwargs=rename_options_for_version(TanhNormal, **space.bounds, tanh_loc=False),
         default_interaction_type=ExplorationType.RANDOM,
         return_log_prob=return_log_prob,
     )
@@ -177,12 +182,12 @@ def _initialise_orthogonally(network: nn.Module, gain: float) -> nn.Module:
     return network
 
 
-def _make_q_networks(space: Space, settings: Mapping[str, Any]):
+def _make_q_network(space: Space, settings: Mapping[str, Any]):
     # a list keeps the initial weights; one module is duplicated with resampled weights, which
     # versions before 0.14.0 know alone where targets are delayed
     networks = [
         ValueOperator(
-            make_perceptron(settings, space.observations + space.actions, 1),
+            make_multilayer_perceptron(settings, space.observations + space.actions, 1),
             in_keys=["observation", "action"],
         )
         for _ in range(1 if settings.get("duplicate_critic") else 2)
@@ -195,7 +200,7 @@ def _list_output_layers(critics) -> list[Any]:
     make.
     """
     networks = critics if isinstance(critics, list) else [critics]
-    return [last_linear_layer(network) for network in networks]
+    return [find_last_linear_layer(network) for network in networks]
 
 
 def _make_collector(environment, policy, steps_per_batch, request, learning_starts):
@@ -210,24 +215,28 @@ def _make_collector(environment, policy, steps_per_batch, request, learning_star
     )
 
 
-def _make_ppo(request: TrainingRequest, environment, space: Space, settings: Mapping[str, Any]):
+def _make_ppo_trainer_parts(
+    request: TrainingRequest, environment, space: Space, settings: Mapping[str, Any]
+):
     policy_network = _initialise_orthogonally(
-        make_perceptron(settings, space.observations, space.actions, nn.Tanh),
+        make_multilayer_perceptron(settings, space.observations, space.actions, nn.Tanh),
         settings["policy_gain"],
     )
     deviation = AddStateIndependentNormalScale(space.actions)
     actor = _make_tanh_normal_actor(nn.Sequential(policy_network, deviation), space, True)
     value_network = _initialise_orthogonally(
-        make_perceptron(settings, space.observations, 1, nn.Tanh), settings["value_gain"]
+        make_multilayer_perceptron(settings, space.observations, 1, nn.Tanh), settings["value_gain"]
     )
 
-    def heads() -> Heads:
+    def get_heads() -> Heads:
         set_deviation = make_parameter_setter(deviation.state_independent_scale, torch.log)
         return Heads(
-            last_linear_layer(policy_network), set_deviation, [last_linear_layer(value_network)]
+            find_last_linear_layer(policy_network),
+            set_deviation,
+            [find_last_linear_layer(value_network)],
         )
 
-    prepare_heads(request, heads)
+    prepare_heads_of_agent(request, get_heads)
     critic = ValueOperator(value_network, in_keys=["observation"])
     loss = make_ppo_loss(
         actor,
@@ -267,22 +276,28 @@ def _make_ppo(request: TrainingRequest, environment, space: Space, settings: Map
     return trainer, loss
 
 
-def _inverse_of_softplus(deviation: torch.Tensor) -> torch.Tensor:
+def _invert_deviation_by_softplus(deviation: torch.Tensor) -> torch.Tensor:
     """Return the input of ``NormalParamExtractor``, which adds 0.01 to softplus(x + c), 1 at 0."""
     numbers = deviation.double() - 0.01
     return (torch.log(torch.expm1(numbers)) - math.log(math.expm1(0.99))).float()
 
 
-def _make_sac(request: TrainingRequest, environment, space: Space, settings: Mapping[str, Any]):
+def _make_sac_trainer_parts(
+    request: TrainingRequest, environment, space: Space, settings: Mapping[str, Any]
+):
     network = nn.Sequential(
-        make_perceptron(settings, space.observations, 2 * space.actions),
+        make_multilayer_perceptron(settings, space.observations, 2 * space.actions),
         NormalParamExtractor(),
     )
-    layer = last_linear_layer(network)
-    set_deviation = make_deviation_setter(layer, slice(space.actions, None), _inverse_of_softplus)
+    layer = find_last_linear_layer(network)
+    set_deviation = make_deviation_setter(
+        layer, slice(space.actions, None), _invert_deviation_by_softplus
+    )
     actor = _make_tanh_normal_actor(network, space, False)
-    critics = _make_q_networks(space, settings)
-    prepare_heads(request, lambda: Heads(layer, set_deviation, _list_output_layers(critics)))
+    critics = _make_q_network(space, settings)
+    prepare_heads_of_agent(
+        request, lambda: Heads(layer, set_deviation, _list_output_layers(critics))
+    )
     loss = make_sac_loss(
         actor,
         critics,
@@ -310,16 +325,18 @@ def _make_sac(request: TrainingRequest, environment, space: Space, settings: Map
     return trainer, loss
 
 
-def _make_td3(request: TrainingRequest, environment, space: Space, settings: Mapping[str, Any]):
-    policy_network = make_perceptron(settings, space.observations, space.actions)
+def _make_td3_trainer_parts(
+    request: TrainingRequest, environment, space: Space, settings: Mapping[str, Any]
+):
+    policy_network = make_multilayer_perceptron(settings, space.observations, space.actions)
     actor = TensorDictSequential(
         TensorDictModule(policy_network, in_keys=["observation"], out_keys=["param"]),
         TanhModule(in_keys=["param"], out_keys=["action"], **space.bounds),
     )
-    critics = _make_q_networks(space, settings)
-    prepare_heads(
+    critics = _make_q_network(space, settings)
+    prepare_heads_of_agent(
         request,
-        lambda: Heads(last_linear_layer(policy_network), values=_list_output_layers(critics)),
+        lambda: Heads(find_last_linear_layer(policy_network), values=_list_output_layers(critics)),
     )
     loss = make_td3_loss(
         actor,
@@ -341,7 +358,7 @@ def _make_td3(request: TrainingRequest, environment, space: Space, settings: Map
         settings["learning_starts"],
     )
 
-    def adam(prefix: str) -> torch.optim.Adam:
+    def make_adam(prefix: str) -> torch.optim.Adam:
         parameters = [p for name, p in loss.named_parameters() if name.startswith(prefix)]
         return torch.optim.Adam(
             parameters, lr=settings["learning_rate"], eps=settings["adam_epsilon"]
@@ -355,8 +372,8 @@ def _make_td3(request: TrainingRequest, environment, space: Space, settings: Map
         seed=request.seed,
         optim_steps_per_batch=settings["updates_per_collection"],
         optimization_stepper=TD3OptimizationStepper(
-            adam("actor_network_params"),
-            adam("qvalue_network_params"),
+            make_adam("actor_network_params"),
+            make_adam("qvalue_network_params"),
             policy_update_delay=settings["policy_delay"],
         ),
         replay_buffer=make_buffer(settings),
@@ -366,31 +383,31 @@ def _make_td3(request: TrainingRequest, environment, space: Space, settings: Map
     return trainer, loss
 
 
-def _make_dqn_or_ddpg(
+def _make_dqn_or_ddpg_trainer_parts(
     request: TrainingRequest, environment, space: Space, settings: Mapping[str, Any]
 ):
     del space
     environment.set_seed(request.seed)
-    parts = make_parts(request, environment, settings)
-    trainer = make_trainer(request, environment, settings, parts, seed=request.seed)
+    parts = make_parts_of_algorithm(request, environment, settings)
+    trainer = make_trainer_of_parts(request, environment, settings, parts, seed=request.seed)
     return trainer, parts.loss
 
 
 BUILDERS = {
-    "ppo": _make_ppo,
-    "sac": _make_sac,
-    "td3": _make_td3,
-    "dqn": _make_dqn_or_ddpg,
-    "ddpg": _make_dqn_or_ddpg,
+    "ppo": _make_ppo_trainer_parts,
+    "sac": _make_sac_trainer_parts,
+    "td3": _make_td3_trainer_parts,
+    "dqn": _make_dqn_or_ddpg_trainer_parts,
+    "ddpg": _make_dqn_or_ddpg_trainer_parts,
 }
 
 
-def make_policy(loss) -> Policy:
+def make_policy_function(loss) -> Policy:
     """Return the deterministic policy of a loss."""
     if is_of_dqn_or_ddpg(loss):
-        return dqn_ddpg.make_policy(loss)
+        return dqn_ddpg.make_policy_function(loss)
 
-    def policy(observations: np.ndarray) -> np.ndarray:
+    def choose_actions(observations: np.ndarray) -> np.ndarray:
         batch = TensorDict(
             {"observation": torch.as_tensor(observations).float()}, len(observations)
         )
@@ -398,11 +415,11 @@ def make_policy(loss) -> Policy:
         with torch.no_grad(), set_exploration_type(find_deterministic_type()), parameters:
             return loss.actor_network(batch)["action"].numpy()
 
-    return policy
+    return choose_actions
 
 
-def _make_draw(loss):
-    def draw(observations: np.ndarray, numbers: np.ndarray) -> Any:
+def _make_drawing_function(loss):
+    def draw_actions(observations: np.ndarray, numbers: np.ndarray) -> Any:
         batch = TensorDict(
             {"observation": torch.as_tensor(observations).float()}, len(observations)
         )
@@ -415,14 +432,14 @@ def _make_draw(loss):
             actions = law.rsample().detach() if of_rollout else law.rsample()
             return actions, law.log_prob(actions)
 
-    return draw
+    return draw_actions
 
 
 def _make_value_function(loss):
     if is_of_dqn_or_ddpg(loss):
         return make_value_function(loss)
 
-    def value(observations: np.ndarray) -> np.ndarray:
+    def estimate_values(observations: np.ndarray) -> np.ndarray:
         batch = TensorDict(
             {"observation": torch.as_tensor(observations).float()}, len(observations)
         )
@@ -438,7 +455,7 @@ def _make_value_function(loss):
                     values.append(loss.qvalue_network(batch)["state_action_value"])
             return torch.stack(values).amin(0).numpy().reshape(-1)
 
-    return value
+    return estimate_values
 
 
 #: diagnostic -> the entry of what the loss returns
@@ -481,8 +498,8 @@ class _AfterBatch:
 
     def __call__(self) -> None:
         done = self.trainer.collected_frames
-        if self._passing.has_passed(done):
-            self._request.on_checkpoint(done, make_policy(self.loss))
+        if self._passing.has_passed_any(done):
+            self._request.on_checkpoint(done, make_policy_function(self.loss))
         # the collector has handed out its batch, and its loop goes on where its frames are
         self._request.keep(done, self)
 
@@ -494,26 +511,26 @@ def use_single_precision(environment):
     return TransformedEnv(environment, DoubleToFloat(in_keys=["observation"]))
 
 
-def _make_blank(kind):
+def _make_blank_instance(kind):
     return kind.__new__(kind)
 
 
-def _fill_state(sampling, state: Mapping[str, Any]) -> None:
+def _fill_state_of_sampler(sampling, state: Mapping[str, Any]) -> None:
     sampling.__dict__.update(state)
     if sampling.iterate:
         sampling.replay_buffer_iter = iter(sampling.replay_buffer)
 
 
-def _drop_iterator(sampling):
+def _drop_iterator_of_sampler(sampling):
     # a generator cannot be written; a new one goes on alike: which rows were handed out, and
     # whether these were the last, the sampler knows
     state = {name: item for name, item in vars(sampling).items() if name != "replay_buffer_iter"}
-    return _make_blank, (type(sampling),), state, None, None, _fill_state
+    return _make_blank_instance, (type(sampling),), state, None, None, _fill_state_of_sampler
 
 
-def make_training(request: TrainingRequest) -> _AfterBatch:
+def make_trainer_of_request(request: TrainingRequest) -> _AfterBatch:
     """Return a trainer, its loss and its function after each batch."""
-    settings = check_hyperparameters(request.algorithm, request.hyperparameters)
+    settings = check_and_select_hyperparameters(request.algorithm, request.hyperparameters)
     torch.manual_seed(request.seed)
     np.random.seed(request.seed)
     environment = use_single_precision(GymWrapper(request.make_env(), device="cpu"))
@@ -535,14 +552,14 @@ def train(request: TrainingRequest) -> Trained:
     Raises:
         Unsupported: the installed version has no such trainer, or not all that it is to be set to.
     """
-    copyreg.pickle(ReplayBufferTrainer, _drop_iterator)
-    after_batch = make_training(request) if request.kept is None else request.kept
+    copyreg.pickle(ReplayBufferTrainer, _drop_iterator_of_sampler)
+    after_batch = make_trainer_of_request(request) if request.kept is None else request.kept
     after_batch.serve_checkpoints(request)
     after_batch.trainer.train()
-    return make_trained(after_batch)
+    return make_trained_agent(after_batch)
 
 
-def make_trained(after_batch: _AfterBatch) -> Trained:
+def make_trained_agent(after_batch: _AfterBatch) -> Trained:
     """Return the agent of a training that has ended."""
     trainer, loss = after_batch.trainer, after_batch.loss
     parameters = {
@@ -552,10 +569,10 @@ def make_trained(after_batch: _AfterBatch) -> Trained:
     }
     diagnostics = after_batch.diagnostics.values
     return Trained(
-        make_policy(loss),
+        make_policy_function(loss),
         _make_value_function(loss),
         parameters,
         trainer.collected_frames,
         diagnostics,
-        _make_draw(loss),
+        _make_drawing_function(loss),
     )

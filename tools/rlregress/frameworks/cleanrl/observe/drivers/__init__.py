@@ -8,13 +8,15 @@ from typing import Any
 from rlregress.frameworks.cleanrl.script_sources import Source
 
 
-def measured_by(driver: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def make_probe_maker(
+    driver: Callable[..., Any],
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return measurement -> the probe of a copy of the scripts, for the tables of probes."""
 
-    def measured(measure: Callable[..., Any]) -> Callable[..., Any]:
-        def probe(source: Source, inputs: Mapping[str, Any]) -> Any:
+    def make_probe(measure: Callable[..., Any]) -> Callable[..., Any]:
+        def measure_source(source: Source, inputs: Mapping[str, Any]) -> Any:
             return measure(lambda settings: driver(source, settings), inputs)
 
-        return probe
+        return measure_source
 
-    return measured
+    return make_probe

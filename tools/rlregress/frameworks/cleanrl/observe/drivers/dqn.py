@@ -11,15 +11,15 @@ from typing import Any
 
 import gymnasium
 
-from rlregress.frameworks.cleanrl.observe.drivers import measured_by
-from rlregress.frameworks.cleanrl.observe.drivers.parts import find_part
-from rlregress.frameworks.cleanrl.running import run_script
+from rlregress.frameworks.cleanrl.observe.drivers import make_probe_maker
+from rlregress.frameworks.cleanrl.observe.drivers.parts import find_first_variable
+from rlregress.frameworks.cleanrl.running import run_script_to_end
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.stubs import read_defaults, replaced
-from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, nothing
+from rlregress.frameworks.cleanrl.stubs import read_defaults_of_script, replaced
+from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, do_nothing
 from rlregress.probing.driven import ScriptedEnvs, fill_parameters
-from rlregress.probing.layers import make_constant
-from rlregress.probing.recorded_update import watch_updates
+from rlregress.probing.layers import make_output_constant
+from rlregress.probing.recorded_update import record_differentiated_losses
 
 _SCRIPT = "dqn"
 
@@ -30,65 +30,65 @@ class Driver:
     def __init__(self, source: Source, settings: Settings) -> None:
         self._source, self._settings = source, settings
 
-    def _network(self, name: str) -> Any:
+    def _find_network(self, name: str) -> Any:
         # while it runs, the script is the main module
-        return find_part(vars(sys.modules["__main__"]), "Q network", name)
+        return find_first_variable(vars(sys.modules["__main__"]), "Q network", name)
 
     def set_values(self, online: Sequence[float], target: Sequence[float]) -> None:
         for name, numbers in (("q_network", online), ("target_network", target)):
-            make_constant(self._network(name), numbers)
+            make_output_constant(self._find_network(name), numbers)
 
-    def fill(self, online: float, target: float) -> None:
-        fill_parameters(self._network("q_network").parameters(), online)
-        fill_parameters(self._network("target_network").parameters(), target)
+    def fill_parameters(self, online: float, target: float) -> None:
+        fill_parameters(self._find_network("q_network").parameters(), online)
+        fill_parameters(self._find_network("target_network").parameters(), target)
 
-    def target_parameter(self) -> float:
-        return float(next(self._network("target_network").parameters()).detach().flatten()[0])
+    def read_target_parameter(self) -> float:
+        return float(next(self._find_network("target_network").parameters()).detach().flatten()[0])
 
-    def loss(self, online: Sequence[float], target: Sequence[float]) -> float:
+    def compute_loss(self, online: Sequence[float], target: Sequence[float]) -> float:
         """Return the loss of the last update, when the memory holds one minibatch."""
         size = self._settings.batch_size
         first = [1.0] + [0.0] * (self._settings.actions - 1)
 
-        def between(steps: int) -> None:
+        def stop_at_full_memory(steps: int) -> None:
             # the last action before the update is chosen already
             if steps == size - 1:
                 self.set_values(online, target)
 
         envs = ScriptedEnvs(self._settings, discrete=self._settings.actions)
-        with watch_updates() as losses:
-            self._play(
-                envs, lambda _: self.set_values(first, first), between,
+        with record_differentiated_losses() as losses:
+            self._run_script(
+                envs, lambda _: self.set_values(first, first), stop_at_full_memory,
                 total_timesteps=size, learning_starts=size - 2,
             )  # fmt: skip
         return losses[-1]
 
-    def run(self, begin: Look = nothing, between: Look = nothing) -> LoopRecord:
+    def run_loop(self, begin: Look = do_nothing, between: Look = do_nothing) -> LoopRecord:
         envs = ScriptedEnvs(self._settings, discrete=self._settings.actions)
         with envs.note_gradients():
-            self._play(envs, begin, between)
-        return envs.run()
+            self._run_script(envs, begin, between)
+        return envs.make_record()
 
-    def act(self, values: Sequence[float], deterministic: bool) -> int | None:
+    def choose_action(self, values: Sequence[float], deterministic: bool) -> int | None:
         """Return the last action of the script, or the first of its evaluation afterwards."""
-        evaluates = "save_model" in read_defaults(self._source.script(_SCRIPT))
+        evaluates = "save_model" in read_defaults_of_script(self._source.parse_script(_SCRIPT))
         if deterministic and not evaluates:
             return None
         # the evaluation goes on until episodes have ended
         envs = ScriptedEnvs(self._settings, discrete=self._settings.actions, terminated=1.0)
         arguments = {"save_model": True} if deterministic else {}
 
-        def begin(_: int) -> None:
+        def set_values_at_start(_: int) -> None:
             self.set_values(values, values)
             if deterministic:
                 # as the writer of TensorBoard does, which is not there
                 os.makedirs(os.path.join("runs", vars(sys.modules["__main__"])["run_name"]))
 
-        self._play(envs, begin, nothing, **arguments)
-        played: list[list[float]] = [actions for actions in envs.run().actions if actions]
+        self._run_script(envs, set_values_at_start, do_nothing, **arguments)
+        played: list[list[float]] = [actions for actions in envs.make_record().actions if actions]
         return int(played[-1][0] if deterministic else played[0][-1])
 
-    def _play(self, envs: ScriptedEnvs, begin: Look, between: Look, **arguments: Any) -> None:
+    def _run_script(self, envs: ScriptedEnvs, begin: Look, between: Look, **arguments: Any) -> None:
         settings = self._settings
         first, last, falls = settings.epsilon
         envs.begin, envs.between = begin, between
@@ -107,11 +107,11 @@ class Driver:
             **({} if interval is None else {"target_network_frequency": interval}),
             **arguments,
         }
-        patches = ((gymnasium.wrappers, "RecordVideo", _without_video),)
+        patches = ((gymnasium.wrappers, "RecordVideo", return_environment_unchanged),)
         with self._fix_draws():
-            run_script(
-                self._source.script(_SCRIPT).path, overrides,
-                make_env=envs.environment, patches=patches,
+            run_script_to_end(
+                self._source.parse_script(_SCRIPT).path, overrides,
+                make_env=envs.make_environment, patches=patches,
             )  # fmt: skip
 
     def _fix_draws(self) -> Any:
@@ -119,9 +119,9 @@ class Driver:
         return nullcontext() if draw is None else replaced(random, "random", lambda: draw)
 
 
-def _without_video(environment: Any, *_: Any, **__: Any) -> Any:
+def return_environment_unchanged(environment: Any, *_: Any, **__: Any) -> Any:
     """Return the environment unchanged: there is nothing to be recorded."""
     return environment
 
 
-measured = measured_by(Driver)
+measured = make_probe_maker(Driver)

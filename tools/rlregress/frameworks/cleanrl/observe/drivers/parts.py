@@ -17,25 +17,25 @@ OPTIMIZERS = {
 }
 
 
-def find_part(names: Mapping[str, Any], quantity: str, *candidates: str) -> Any:
+def find_first_variable(names: Mapping[str, Any], quantity: str, *candidates: str) -> Any:
     """Return the value of the first of these names that a script has."""
     for name in candidates:
         if name in names:
             return names[name]
-    raise Script(Path(names["__file__"])).describe_lost(quantity, *candidates)
+    raise Script(Path(names["__file__"])).describe_lost_anchor(quantity, *candidates)
 
 
-def find_optimizer(names: Mapping[str, Any], role: str) -> Any:
+def find_optimizer_of_part(names: Mapping[str, Any], role: str) -> Any:
     """Return the optimiser of a part; None if the script has no temperature to train."""
     candidates = OPTIMIZERS[role]
     if role == "temperature" and not {*candidates, "log_alpha"} & names.keys():
         return None
-    return find_part(names, f"optimiser of the {role}", *candidates)
+    return find_first_variable(names, f"optimiser of the {role}", *candidates)
 
 
 def list_q_networks(names: Mapping[str, Any]) -> list[nn.Module]:
     """Return the networks whose parameters the optimiser of the critics holds."""
-    groups = find_optimizer(names, "critic").param_groups
+    groups = find_optimizer_of_part(names, "critic").param_groups
     optimized = {id(p) for group in groups for p in group["params"]}
     modules = [m for m in names.values() if isinstance(m, nn.Module)]
     return [m for m in modules if any(id(p) in optimized for p in m.parameters())]

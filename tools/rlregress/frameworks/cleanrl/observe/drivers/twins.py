@@ -15,26 +15,31 @@ from torch.distributions import Normal
 
 from rlregress.frameworks.cleanrl.observe.drivers.parts import (
     OPTIMIZERS,
-    find_optimizer,
-    find_part,
+    find_first_variable,
+    find_optimizer_of_part,
     list_q_networks,
 )
-from rlregress.frameworks.cleanrl.running import StopRun, run_script
+from rlregress.frameworks.cleanrl.running import StopRun, run_script_to_end
 from rlregress.frameworks.cleanrl.script import Script
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.stubs import CPU, Bag, Fn, read_defaults, replaced
+from rlregress.frameworks.cleanrl.stubs import CPU, Bag, Fn, read_defaults_of_script, replaced
 from rlregress.measurements.twin_agents import Settings
 from rlregress.measurements.twin_details import FROZEN
 from rlregress.probing import layers, watched_updates
 from rlregress.probing.driven import (
     ScriptedEnvs,
-    fill_pairs,
+    fill_networks_and_targets,
     fill_parameters,
-    parameters_of_targets,
+    read_parameter_of_each_target,
 )
 from rlregress.probing.isolation import shift_seed
 from rlregress.probing.journal import Recorder
-from rlregress.probing.layers import last_linear_layer, linear_layers, make_constant, make_pinned
+from rlregress.probing.layers import (
+    find_last_linear_layer,
+    list_linear_layers,
+    make_output_constant,
+    make_output_constant_for_input,
+)
 
 SAC, TD3 = "sac_continuous_action", "td3_continuous_action"
 _TARGETS = ("qf1_target", "qf2_target")
@@ -57,35 +62,35 @@ class Driver:
     shares_rate = False
 
     def __init__(self, script: str, source: Source, settings: Settings) -> None:
-        self._script, self._settings = source.script(script), settings
+        self._script, self._settings = source.parse_script(script), settings
         self._is_sac = script == SAC
         self._ended: Mapping[str, Any] | None = None
 
-    def _names(self) -> Any:
+    def _get_variables_of_script(self) -> Any:
         # while it runs, the script is the main module
         return vars(sys.modules["__main__"]) if self._ended is None else self._ended
 
-    def _part(self, quantity: str, *candidates: str) -> Any:
-        return find_part(self._names(), quantity, *candidates)
+    def _find_part(self, quantity: str, *candidates: str) -> Any:
+        return find_first_variable(self._get_variables_of_script(), quantity, *candidates)
 
-    def _policy(self) -> Any:
-        return self._part("policy network", "actor", "pg")
+    def _find_policy(self) -> Any:
+        return self._find_part("policy network", "actor", "pg")
 
-    def _head(self, *words: str) -> nn.Linear:
+    def _find_layer_of_policy(self, *words: str) -> nn.Linear:
         """Return a layer of the policy by its name, which the scripts write in several ways."""
         named = [
             layer
-            for name, layer in self._policy().named_modules()
+            for name, layer in self._find_policy().named_modules()
             if isinstance(layer, nn.Linear) and any(word in name for word in words)
         ]
         return named[0]
 
     # -- a run -------------------------------------------------------------------------------
 
-    def _arguments(self) -> dict[str, Any]:
+    def _make_arguments(self) -> dict[str, Any]:
         s = self._settings
         critic, policy = s.rates or FROZEN
-        settings = s.named(**_SETTINGS, **({} if self._is_sac else _OF_TD3))
+        settings = s.map_to_framework_names(**_SETTINGS, **({} if self._is_sac else _OF_TD3))
         if s.rates is not None:
             both = {"policy_lr": policy, "q_lr": critic}
             settings.update(both if self._is_sac else {"learning_rate": policy})
@@ -102,7 +107,7 @@ class Driver:
             settings["num_envs"] = s.environments
         return {"buffer_size": 256, "batch_size": s.batch_size, **settings}
 
-    def _run(
+    def _run_script(
         self,
         steps: int,
         prepare: Prepare = lambda names: None,
@@ -121,50 +126,52 @@ class Driver:
         envs = ScriptedEnvs(s, **script)
 
         def prepare_first_step(_: int) -> None:
-            self._prepare()
-            prepare(self._names())
+            self._prepare_agent()
+            prepare(self._get_variables_of_script())
 
-        def make() -> Any:
-            environment = envs.environment()
+        def make_environment() -> Any:
+            environment = envs.make_environment()
             journal.actions.append(environment.received)
             return environment
 
         def find_stepped_parts(stepping: Any) -> dict[str, Any]:
-            names = self._names()
+            names = self._get_variables_of_script()
             for role in OPTIMIZERS:
-                if find_optimizer(names, role) is stepping:
+                if find_optimizer_of_part(names, role) is stepping:
                     return {role: [p for group in stepping.param_groups for p in group["params"]]}
             candidates = [name for tried in OPTIMIZERS.values() for name in tried]
-            raise self._script.describe_lost("optimisers", *candidates)
+            raise self._script.describe_lost_anchor("optimisers", *candidates)
 
         def list_targets() -> Iterator[torch.Tensor]:
             for name in _TARGETS:
-                yield from self._part("target network", name).parameters()
+                yield from self._find_part("target network", name).parameters()
 
         envs.begin = prepare_first_step
         self._ended = None
-        settings = {"total_timesteps": steps, **self._arguments(), **arguments}
+        settings = {"total_timesteps": steps, **self._make_arguments(), **arguments}
         with (
-            self._draws(),
-            journal.record_steps(
-                find_stepped_parts, lambda: self._policy().parameters(), list_targets, after
+            self._fix_draws(),
+            journal.record_optimizer_steps(
+                find_stepped_parts, lambda: self._find_policy().parameters(), list_targets, after
             ),
         ):
-            self._ended = run_script(self._script.path, settings, make_env=make).globals
+            self._ended = run_script_to_end(
+                self._script.path, settings, make_env=make_environment
+            ).globals
         return journal
 
-    def _prepare(self) -> None:
+    def _prepare_agent(self) -> None:
         s = self._settings
         if s.log_prob is not None and self._is_sac:
-            _report_log_prob(self._policy(), s.log_prob)
+            _make_policy_report_log_prob(self._find_policy(), s.log_prob)
         if s.pre_tanh is not None:
-            make_constant(self._head("mean", "mu"), s.pre_tanh)
+            make_output_constant(self._find_layer_of_policy("mean", "mu"), s.pre_tanh)
         if s.weight is not None:
-            for network in list_q_networks(self._names()):
-                fill_parameters([last_linear_layer(network).weight], s.weight)
+            for network in list_q_networks(self._get_variables_of_script()):
+                fill_parameters([find_last_linear_layer(network).weight], s.weight)
 
     @contextmanager
-    def _draws(self) -> Iterator[None]:
+    def _fix_draws(self) -> Iterator[None]:
         s = self._settings
         with ExitStack() as around:
             if s.pre_tanh is not None and self._is_sac:
@@ -173,33 +180,35 @@ class Driver:
                 around.enter_context(_fix_draw(s.noise))
             yield
 
-    def run(self) -> Recorder:
+    def run_loop(self) -> Recorder:
         """Run so many steps of the script."""
         s = self._settings
         # what is drawn for a minibatch must be there already, but SAC's scripts see to that
         starts = s.starts or (0 if self._is_sac else max(s.batch_size - 2, 0))
         settings: dict[str, Any] = {}
         if s.updates in ("fewer", "more"):
-            frequency = 2 * int(read_defaults(self._script).get("policy_frequency", 1))
+            frequency = 2 * int(read_defaults_of_script(self._script).get("policy_frequency", 1))
             settings["policy_frequency"] = frequency if s.updates == "fewer" else 1
         if not s.learns:
             # updates cannot be switched off
             starts, settings = s.starts or 0, {"batch_size": 2, "policy_frequency": 10 * s.steps}
             frozen = ("policy_lr", "q_lr") if self._is_sac else ("learning_rate",)
             settings.update(dict.fromkeys(frozen, 0.0))
-        journal = self._run(s.steps, learning_starts=starts, **settings)
-        last = _read_row(self._part("replay buffer", "rb"), len(journal.actions[0]) - 1)
+        journal = self._run_script(s.steps, learning_starts=starts, **settings)
+        last = _read_stored_row(self._find_part("replay buffer", "rb"), len(journal.actions[0]) - 1)
         journal.stored_action, journal.stored_reward = (float(np.ravel(x)[0]) for x in last)
         return journal
 
-    def _after_one_step(self) -> Any:
+    def _run_one_step(self) -> Any:
         """Return the names of the script, which has made its agent."""
-        self._run(1, batch_size=4)
-        return self._names()
+        self._run_script(1, batch_size=4)
+        return self._get_variables_of_script()
 
     # -- one update --------------------------------------------------------------------------
 
-    def _update(self, prepare: Prepare, until: str, count: int = 1, **arguments: Any) -> Recorder:
+    def _run_to_first_update(
+        self, prepare: Prepare, until: str, count: int = 1, **arguments: Any
+    ) -> Recorder:
         """Run to the first update, on equal observations and actions.
 
         Args:
@@ -212,7 +221,7 @@ class Driver:
             sample = names["rb"].sample
 
             def sample_equal(*arguments: Any) -> Any:
-                _set_rows(names["rb"])
+                _set_equal_rows(names["rb"])
                 return sample(*arguments)
 
             names["rb"].sample = sample_equal
@@ -227,86 +236,100 @@ class Driver:
         # other past the start of learning: there the policy has its turn at even steps, and the
         # step before the first of them must not update.
         starts = size - 1 + size % 2
-        return self._run(
+        return self._run_script(
             starts + 2, fill_equal_rows, stop_after, learning_starts=starts, **arguments
         )
 
-    def _acted(self, observation: float, *candidates: str) -> float:
+    def _compute_action(self, observation: float, *candidates: str) -> float:
         # the policy that reports a log-probability does 0
         if self._is_sac:
             return 0.0
-        policy = self._part("policy network", *candidates)
+        policy = self._find_part("policy network", *candidates)
         with torch.no_grad():
             return float(_call_network(policy, torch.full((1, 1), observation)))
 
-    def _pin(self, names: Sequence[str], at: tuple[float, float], values: Sequence[float]) -> None:
+    def _pin_outputs(
+        self, names: Sequence[str], at: tuple[float, float], values: Sequence[float]
+    ) -> None:
         inputs = [torch.full((1, 1), number) for number in at]
         for name, number in zip(names, values, strict=False):
-            network = self._part("Q network", name)
-            make_pinned(network, partial(_call_network, network, *inputs), number)
+            network = self._find_part("Q network", name)
+            make_output_constant_for_input(
+                network, partial(_call_network, network, *inputs), number
+            )
 
-    def critic_loss(self, values: Sequence[float]) -> float:
+    def compute_critic_loss(self, values: Sequence[float]) -> float:
         """Return the loss of two networks that the script names; a third has the next name."""
 
-        def prepare(names: Any) -> None:
-            self._pin(("qf1", "qf2"), (_NOW, _ACTION), values)
+        def prepare_script(names: Any) -> None:
+            self._pin_outputs(("qf1", "qf2"), (_NOW, _ACTION), values)
             if len(values) > 2:
                 third = Fn(lambda observations, _: 0.0 * observations[:, :1] + float(values[2]))
                 names.update(qf3=third, qf3_target=third)
 
-        return self._update(prepare, "critic").losses["critic"][0]
+        return self._run_to_first_update(prepare_script, "critic").losses["critic"][0]
 
-    def actor_loss(self, values: Sequence[float]) -> float:
-        def prepare(_: Any) -> None:
-            self._pin(("qf1", "qf2"), (_NOW, self._acted(_NOW, "actor")), values)
+    def compute_actor_loss(self, values: Sequence[float]) -> float:
+        def prepare_script(_: Any) -> None:
+            self._pin_outputs(("qf1", "qf2"), (_NOW, self._compute_action(_NOW, "actor")), values)
 
-        return self._update(prepare, "actor").losses["actor"][0]
+        return self._run_to_first_update(prepare_script, "actor").losses["actor"][0]
 
-    def target(self, values: Sequence[float]) -> float:
-        def prepare(_: Any) -> None:
-            self._pin(_TARGETS, (_THEN, self._acted(_THEN, "target_actor")), values)
+    def compute_target(self, values: Sequence[float]) -> float:
+        def prepare_script(_: Any) -> None:
+            self._pin_outputs(
+                _TARGETS, (_THEN, self._compute_action(_THEN, "target_actor")), values
+            )
 
-        return watched_updates.run_and_find_target(lambda: self._update(prepare, "critic"))
+        return watched_updates.run_and_find_target(
+            lambda: self._run_to_first_update(prepare_script, "critic")
+        )
 
-    def first_update(self, target_value: float) -> tuple[float, float]:
-        def prepare(names: Any) -> None:
+    def run_first_update(self, target_value: float) -> tuple[float, float]:
+        def prepare_script(names: Any) -> None:
             zeros: list[tuple[Any, float]] = [(network, 0.0) for network in list_q_networks(names)]
-            targets = [(self._part("target network", name), target_value) for name in _TARGETS]
+            targets = [(self._find_part("target network", name), target_value) for name in _TARGETS]
             for network, number in zeros + targets:
                 fill_parameters(network.parameters(), 0.0)
-                fill_parameters([last_linear_layer(network).bias], number)
+                fill_parameters([find_last_linear_layer(network).bias], number)
 
         journals: list[Recorder] = []
         target = watched_updates.run_and_find_target(
-            lambda: journals.append(self._update(prepare, "actor"))
+            lambda: journals.append(self._run_to_first_update(prepare_script, "actor"))
         )
         return target, journals[0].losses["actor"][0]
 
-    def temperature_loss(self) -> tuple[float, float]:
+    def compute_temperature_loss(self) -> tuple[float, float]:
         s = self._settings
 
-        def prepare(names: Any) -> None:
+        def prepare_script(names: Any) -> None:
             fill_parameters([names["log_alpha"]], float(np.log(s.temperature or 1.0)))
             names["target_entropy"] = s.target_entropy
 
-        journal = self._update(prepare, "temperature")
-        return journal.losses["temperature"][0], float(self._names()["log_alpha"].grad)
+        journal = self._run_to_first_update(prepare_script, "temperature")
+        return journal.losses["temperature"][0], float(
+            self._get_variables_of_script()["log_alpha"].grad
+        )
 
-    def update_target(self, source: Sequence[float], target: Sequence[float]) -> np.ndarray:
+    def update_and_read_targets(
+        self, source: Sequence[float], target: Sequence[float]
+    ) -> np.ndarray:
         pairs: list[tuple[Any, Any]] = []
 
-        def prepare(names: Any) -> None:
+        def prepare_script(names: Any) -> None:
             names_of_pairs = [("qf1", "qf1_target"), ("qf2", "qf2_target")]
             names_of_pairs += [] if self._is_sac else [("actor", "target_actor")]
             for pair in names_of_pairs:
-                online, followed = (self._part("network", name) for name in pair)
+                online, followed = (self._find_part("network", name) for name in pair)
                 pairs.append((online, followed))
-            fill_pairs(pairs, source, target)
+            fill_networks_and_targets(pairs, source, target)
 
-        self._update(prepare, "critic", count=2)
-        return parameters_of_targets(pairs)
+        self._run_to_first_update(prepare_script, "critic", count=2)
+        return read_parameter_of_each_target(pairs)
 
-    def smoothed_actions(self, squashed: float, samples: int, own_draws: bool) -> np.ndarray:
+    def compute_smoothed_actions(
+        self, squashed: float, samples: int, own_draws: bool
+    ) -> np.ndarray:
         """Return the actions that the first target critic receives.
 
         The target policy's own answer is replaced by the action that is meant: one version of the
@@ -320,87 +343,88 @@ class Driver:
         answer = torch.as_tensor(meant, dtype=torch.float32).expand(samples, len(low))
         recorded: list[torch.Tensor] = []
 
-        def receive(_: Any, actions: torch.Tensor, *further: Any) -> None:
+        def note_received_actions(_: Any, actions: torch.Tensor, *further: Any) -> None:
             recorded.append(actions)
             raise StopRun
 
-        def prepare(names: Any) -> None:
-            self._part("target policy", "target_actor").forward = lambda *_: answer
-            self._part("target network", "qf1_target").forward = receive
+        def prepare_script(names: Any) -> None:
+            self._find_part("target policy", "target_actor").forward = lambda *_: answer
+            self._find_part("target network", "qf1_target").forward = note_received_actions
 
             def sample(_: int) -> Any:
                 if own_draws:
                     names["action"] = np.zeros((samples, len(low)))
                 torch.manual_seed(shift_seed(s.seed))
-                return _make_batch(samples, len(low), arrays=hasattr(names["rb"], "buffer"))
+                return _make_minibatch(samples, len(low), arrays=hasattr(names["rb"], "buffer"))
 
             names["rb"].sample = sample
 
-        self._run(2, prepare, learning_starts=0)
+        self._run_script(2, prepare_script, learning_starts=0)
         (actions,) = recorded
         return actions.double().numpy()
 
     # -- what the script makes ---------------------------------------------------------------
 
-    def temperature(self) -> float:
-        return float(self._after_one_step()["alpha"])
+    def read_temperature(self) -> float:
+        return float(self._run_one_step()["alpha"])
 
-    def target_entropy(self) -> float:
-        return float(self._after_one_step()["target_entropy"])
+    def read_target_entropy(self) -> float:
+        return float(self._run_one_step()["target_entropy"])
 
-    def log_deviation(self, outputs: Sequence[float]) -> np.ndarray:
-        self._after_one_step()
+    def compute_log_deviation(self, outputs: Sequence[float]) -> np.ndarray:
+        self._run_one_step()
         with _fix_sample() as deviations:
             for output in outputs:
-                make_constant(self._head("std"), output)
-                _sample_action(self._policy(), torch.zeros(1, 1))
+                make_output_constant(self._find_layer_of_policy("std"), output)
+                _sample_action(self._find_policy(), torch.zeros(1, 1))
         return np.array([float(torch.log(deviation)) for deviation in deviations])
 
-    def log_prob(self, draw: Sequence[float]) -> float:
-        self._after_one_step()
+    def compute_log_prob(self, draw: Sequence[float]) -> float:
+        self._run_one_step()
         # the policy's forward gives mean and log standard deviation, before anything is sampled
         zeros = torch.zeros(1, len(draw), dtype=torch.float64)
-        policy = self._policy()
+        policy = self._find_policy()
         policy.forward = lambda *_: (zeros, zeros)
         with _fix_sample(draw):
             return float(_sample_action(policy, torch.zeros(1, 1))[1].detach())
 
-    def architecture(self) -> np.ndarray:
-        names = self._after_one_step()
-        policy, critics = self._policy(), list_q_networks(names)
+    def describe_architecture(self) -> np.ndarray:
+        names = self._run_one_step()
+        policy, critics = self._find_policy(), list_q_networks(names)
         hidden = [
-            [layer.out_features for layer in linear_layers(network) if layer.out_features > 1]
+            [layer.out_features for layer in list_linear_layers(network) if layer.out_features > 1]
             for network in (policy, critics[0])
         ]
         own = {id(p) for p in policy.parameters()}
         shared = any(id(p) in own for critic in critics for p in critic.parameters())
         received = layers.measure_activation(policy, partial(_call_network, policy))
-        return layers.describe_architecture(hidden, len(critics), received, shared)
+        return layers.describe_networks_as_numbers(hidden, len(critics), received, shared)
 
-    def initialisation(self) -> np.ndarray:
-        first = self._after_one_step()["qf1"].fc1
+    def measure_initialisation(self) -> np.ndarray:
+        first = self._run_one_step()["qf1"].fc1
         return layers.measure_initialisation(first.weight, first.bias)
 
-    def log_epsilons(self) -> list[float]:
-        names = self._after_one_step()
-        critics = [self._part("Q network", name) for name in ("qf1", "qf2")]
+    def read_log_epsilons(self) -> list[float]:
+        names = self._run_one_step()
+        critics = [self._find_part("Q network", name) for name in ("qf1", "qf2")]
         parameters = {
             "critic": [p for critic in critics for p in critic.parameters()],
-            "actor": list(self._policy().parameters()),
+            "actor": list(self._find_policy().parameters()),
         }
         if "log_alpha" in names:
             parameters["temperature"] = [names["log_alpha"]]
         return [
-            layers.log_epsilon(find_optimizer(names, role), own) for role, own in parameters.items()
+            layers.read_log_epsilon(find_optimizer_of_part(names, role), own)
+            for role, own in parameters.items()
         ]
 
 
 def has_several_environments(script: Script) -> bool:
     """Return whether a script has a setting for the number of its environments."""
-    return "num_envs" in read_defaults(script)
+    return "num_envs" in read_defaults_of_script(script)
 
 
-def _report_log_prob(policy: Any, log_prob: float) -> None:
+def _make_policy_report_log_prob(policy: Any, log_prob: float) -> None:
     """Let the policy sample the action 0 with this log-probability; its gradients are 0."""
     sample = policy.get_action
 
@@ -428,7 +452,7 @@ def _fix_sample(draw: Any = None) -> Iterator[list[torch.Tensor]]:
     """Let Gaussians give this sample, or their mean; yield the standard deviations of each."""
     deviations: list[torch.Tensor] = []
 
-    def rsample(law: Normal, sample_shape: Any = ()) -> torch.Tensor:
+    def draw_fixed_sample(law: Normal, sample_shape: Any = ()) -> torch.Tensor:
         del sample_shape
         deviations.append(law.scale.detach())
         if draw is None:
@@ -436,7 +460,7 @@ def _fix_sample(draw: Any = None) -> Iterator[list[torch.Tensor]]:
         numbers = torch.as_tensor(np.asarray(draw, dtype=np.float64), dtype=law.loc.dtype)
         return 0.0 * law.mean + numbers
 
-    with replaced(Normal, "rsample", rsample):
+    with replaced(Normal, "rsample", draw_fixed_sample):
         yield deviations
 
 
@@ -454,14 +478,14 @@ def _fix_draw(number: float) -> Iterator[None]:
         yield
 
 
-def _read_row(buffer: Any, step: int) -> tuple[Any, Any]:
+def _read_stored_row(buffer: Any, step: int) -> tuple[Any, Any]:
     """Return action and reward where a buffer is to hold this step."""
     if hasattr(buffer, "buffer"):
         return buffer.buffer[step][1:3]
     return buffer.actions[step], buffer.rewards[step]
 
 
-def _set_rows(buffer: Any) -> None:
+def _set_equal_rows(buffer: Any) -> None:
     """Let all stored transitions have the same observations and action."""
     if hasattr(buffer, "actions"):
         buffer.observations[:], buffer.actions[:] = _NOW, _ACTION
@@ -479,7 +503,7 @@ def _set_rows(buffer: Any) -> None:
     buffer.buffer.extend(rows)
 
 
-def _make_batch(samples: int, dimensions: int, arrays: bool) -> Any:
+def _make_minibatch(samples: int, dimensions: int, arrays: bool) -> Any:
     """Return a minibatch as a buffer gives it: a record of tensors, or ``arrays``."""
     columns = {
         "observations": np.full((samples, 1), 0.5, dtype=np.float32),

@@ -9,8 +9,13 @@ import torch
 
 from rlregress.frameworks.cleanrl.observe.helpers.rollouts import SCRIPT
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.slices import Sliced, run_slice
-from rlregress.frameworks.cleanrl.stubs import CPU, Bag, make_arguments, make_spaces
+from rlregress.frameworks.cleanrl.slices import Sliced, run_slice_of_place
+from rlregress.frameworks.cleanrl.stubs import (
+    CPU,
+    Bag,
+    make_arguments_of_script,
+    make_spaces_of_environments,
+)
 from rlregress.probing.interface import Inputs
 
 
@@ -57,10 +62,10 @@ class _Showing:
         return (observation, np.array([reward]), *flags, about if is_over else {})
 
 
-def _advantages(source: Source, inputs: Inputs) -> Sliced:
+def _run_rollout_and_advantages(source: Source, inputs: Inputs) -> Sliced:
     """Collect the steps with the script's own rollout, then its own advantages of them."""
-    script = source.script(SCRIPT)
-    box = make_spaces(-1.0, 1.0, 1)
+    script = source.parse_script(SCRIPT)
+    box = make_spaces_of_environments(-1.0, 1.0, 1)
     four_values = "gymnasium" not in script.imports
     showing = _Showing(inputs, four_values)
     envs = Bag(step=showing.step, reset=showing.reset, **vars(box))
@@ -70,21 +75,23 @@ def _advantages(source: Source, inputs: Inputs) -> Sliced:
         get_action=lambda x, action=None: (torch.zeros(1, 1), zero, zero),
         get_action_and_value=lambda x, action=None: (torch.zeros(1, 1), zero, zero, x),
     )
-    args = make_arguments(
+    args = make_arguments_of_script(
         script,
         num_steps=len(inputs["rewards"]),
         gamma=float(inputs["discount"]),
         gae_lambda=float(inputs["trace"]),
     )
     variables = {"args": args, "device": CPU, "envs": envs, "agent": agent, "writer": None}
-    return run_slice(script.find_binding("returns", "returns"), variables, used=("envs", "agent"))
+    return run_slice_of_place(
+        script.find_statement_binding("returns", "returns"), variables, used=("envs", "agent")
+    )
 
 
-def advantages(source: Source, inputs: Inputs) -> np.ndarray:
+def measure_advantages(source: Source, inputs: Inputs) -> np.ndarray:
     """Return the advantages of the steps."""
-    return _advantages(source, inputs).vector("advantages").reshape(-1)
+    return _run_rollout_and_advantages(source, inputs).get_vector("advantages").reshape(-1)
 
 
-def value_targets(source: Source, inputs: Inputs) -> np.ndarray:
+def measure_value_targets(source: Source, inputs: Inputs) -> np.ndarray:
     """Return the targets of the values."""
-    return _advantages(source, inputs).vector("returns").reshape(-1)
+    return _run_rollout_and_advantages(source, inputs).get_vector("returns").reshape(-1)

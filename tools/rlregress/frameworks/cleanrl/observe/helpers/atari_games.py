@@ -19,11 +19,11 @@ import torch
 
 from rlregress.environments.atari_fake import AtariGame, Lucky
 from rlregress.environments.atari_play import Player, Step
-from rlregress.environments.atari_vision import Vision, quickly
+from rlregress.environments.atari_vision import Vision, skip_large_initialisation
 from rlregress.frameworks.cleanrl import oldgym
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.slices import run_slice
-from rlregress.frameworks.cleanrl.stubs import Bag, make_arguments
+from rlregress.frameworks.cleanrl.slices import run_slice_of_place
+from rlregress.frameworks.cleanrl.stubs import Bag, make_arguments_of_script
 
 SCRIPT = "ppo_atari"
 _WARPING = ("WarpFrame", "ResizeObservation", "GrayScaleObservation", "GrayscaleObservation")
@@ -33,7 +33,7 @@ _WRAPPERS = "cleanrl_utils/atari_wrappers.py"
 _RENAMED = {"GrayScaleObservation": "GrayscaleObservation", "FrameStack": "FrameStackObservation"}
 
 
-def _rename_gym(make: Callable[[str], Any]) -> Bag:
+def _rename_wrappers_of_gym(make: Callable[[str], Any]) -> Bag:
     """Return the ``gym`` of a newer script, whose wrappers have the names of Gymnasium 0.29."""
     wrappers = types.SimpleNamespace(**vars(gymnasium.wrappers))
     for old, new in _RENAMED.items():
@@ -48,24 +48,27 @@ def _make_environment(make_env: Any, *arguments: Any) -> Any:
     return make_env("ProbeNoFrameskip-v4", 0, *arguments)()
 
 
-def environment(source: Source, game: Any) -> Any:
+def make_environment_of_game(source: Source, game: Any) -> Any:
     """Return the environment that ``make_env`` of the script makes of the game."""
-    script = source.script(SCRIPT)
-    place = script.find_binding("environment", "make_env")
-    variables = {"args": make_arguments(script, capture_video=False), "experiment_name": "probe"}
-    if source.has(_WRAPPERS):
-        wrappers = vars(source.module(_WRAPPERS))
+    script = source.parse_script(SCRIPT)
+    place = script.find_statement_binding("environment", "make_env")
+    variables = {
+        "args": make_arguments_of_script(script, capture_video=False),
+        "experiment_name": "probe",
+    }
+    if source.has_file(_WRAPPERS):
+        wrappers = vars(source.load_module(_WRAPPERS))
         variables.update({name: w for name, w in wrappers.items() if isinstance(w, type)})
-        variables["gym"] = _rename_gym(lambda _: game)
-        return _make_environment(run_slice(place, variables)["make_env"], False, "probe")
+        variables["gym"] = _rename_wrappers_of_gym(lambda _: game)
+        return _make_environment(run_slice_of_place(place, variables)["make_env"], False, "probe")
     old = oldgym.make_modules(lambda _: game, lambda *_: None)["gym"]
     variables.update(gym=old, spaces=gymnasium.spaces, Monitor=old.wrappers.Monitor)
     # what the script imports itself and a slice does not
     variables["cv2"] = importlib.import_module("cv2")
     # a class that stands behind the one that uses it
-    frames = script.find_binding("stack of frames", "LazyFrames")
-    variables["LazyFrames"] = run_slice(frames, {})["LazyFrames"]
-    return _make_environment(run_slice(place, variables)["make_env"], 0)
+    frames = script.find_statement_binding("stack of frames", "LazyFrames")
+    variables["LazyFrames"] = run_slice_of_place(frames, {})["LazyFrames"]
+    return _make_environment(run_slice_of_place(place, variables)["make_env"], 0)
 
 
 def wrap_game(source: Source, game: Any, *names: str) -> Any:
@@ -73,7 +76,7 @@ def wrap_game(source: Source, game: Any, *names: str) -> Any:
 
     Those that ``make_env`` does not use are left out.
     """
-    outer = environment(source, game)
+    outer = make_environment_of_game(source, game)
     inner, wrappers = outer.unwrapped, []
     while outer is not inner:
         if type(outer).__name__ in names:
@@ -85,7 +88,7 @@ def wrap_game(source: Source, game: Any, *names: str) -> Any:
     return inner
 
 
-def _as_pictures(observation: Any) -> np.ndarray:
+def _convert_to_pictures(observation: Any) -> np.ndarray:
     """[frames or colours, height, width]: pictures may have their colours last, or be single."""
     pictures = np.asarray(observation, dtype=np.float64)
     if pictures.ndim == 2:
@@ -102,33 +105,37 @@ class _Played:
 
     def reset(self) -> np.ndarray:
         observation = self._environment.reset()
-        return _as_pictures(observation[0] if isinstance(observation, tuple) else observation)
+        return _convert_to_pictures(
+            observation[0] if isinstance(observation, tuple) else observation
+        )
 
     def step(self, action: int) -> Step:
         observation, reward, *ends, info = self._environment.step(action)
         if "episode" in info:
             self.reported = float(np.asarray(info["episode"]["r"]))
-        return Step(_as_pictures(observation), float(reward), any(map(bool, ends)))
+        return Step(_convert_to_pictures(observation), float(reward), any(map(bool, ends)))
 
 
-def play(environment: Any, game: Any) -> Player:
+def make_player(environment: Any, game: Any) -> Player:
     """Play through an environment, which is reset when a scene says so."""
     played = _Played(environment)
     return Player(game, played.reset, played.step, lambda: played.reported)
 
 
-def play_through_wrapper(source: Source, game: AtariGame, name: str) -> Player:
+def make_player_of_wrapper(source: Source, game: AtariGame, name: str) -> Player:
     """Play through one wrapper; Gymnasium's make pictures smaller in two."""
-    return play(wrap_game(source, game, *(_WARPING if name == "WarpFrame" else (name,))), game)
+    return make_player(
+        wrap_game(source, game, *(_WARPING if name == "WarpFrame" else (name,))), game
+    )
 
 
-def play_through_stack(source: Source) -> Player:
+def make_player_of_stack(source: Source) -> Player:
     """Play through the stacking of frames, which takes pictures that were made smaller."""
     game = AtariGame()
-    return play(wrap_game(source, game, *_WARPING, *_STACKING), game)
+    return make_player(wrap_game(source, game, *_WARPING, *_STACKING), game)
 
 
-def play_through_waiting(source: Source, most: bool) -> Player:
+def make_player_of_waiting_wrapper(source: Source, most: bool) -> Player:
     """Play through the wrapper that waits on reset, as long or as briefly as it can."""
     game = AtariGame(fire=False)
     alone = wrap_game(source, game, "NoopResetEnv")
@@ -137,10 +144,12 @@ def play_through_waiting(source: Source, most: bool) -> Player:
     is_new = hasattr(inner.np_random, "integers")
     generator = np.random.default_rng(0) if is_new else np.random.RandomState(0)
     inner.np_random = Lucky(generator, most)
-    return play(alone, game)
+    return make_player(alone, game)
 
 
-def play_whole(source: Source, make_env: Callable[[], Any], noops: int | None = None) -> Player:
+def make_player_of_whole_game(
+    source: Source, make_env: Callable[[], Any], noops: int | None = None
+) -> Player:
     """Play through everything that ``make_env`` puts around the game.
 
     Args:
@@ -149,30 +158,30 @@ def play_whole(source: Source, make_env: Callable[[], Any], noops: int | None = 
         noops: how many frames to wait on reset; without it as many as chance says.
     """
     game = make_env()
-    outside = environment(source, game)
+    outside = make_environment_of_game(source, game)
     if noops is not None:
         inner = outside
         while type(inner).__name__ != "NoopResetEnv":
             inner = inner.env
         inner.override_num_noops = noops
-    return play(outside, game)
+    return make_player(outside, game)
 
 
 def make_vision(source: Source, pixel: float) -> Vision:
     """Return the script's agent, looking at four frames of one colour."""
-    script = source.script(SCRIPT)
-    make = run_slice(script.find_binding("agent", "Agent"), {"args": make_arguments(script)})[
-        "Agent"
-    ]
+    script = source.parse_script(SCRIPT)
+    make = run_slice_of_place(
+        script.find_statement_binding("agent", "Agent"), {"args": make_arguments_of_script(script)}
+    )["Agent"]
     actions = gymnasium.spaces.Discrete(4)
-    with quickly():
+    with skip_large_initialisation():
         agent = make(Bag(action_space=actions, single_action_space=actions))
     query = getattr(agent, "get_action_and_value", None) or agent.get_action
     observation = torch.full((1, 4, 84, 84), float(pixel))
     actions_in_turn = torch.arange(4)
 
-    def logits() -> torch.Tensor:
+    def compute_logits() -> torch.Tensor:
         # of each action in turn: the scripts answer with its log-probability only
         return query(observation.expand(4, -1, -1, -1), actions_in_turn)[1]
 
-    return Vision(agent, logits, lambda: agent.get_value(observation))
+    return Vision(agent, compute_logits, lambda: agent.get_value(observation))

@@ -13,27 +13,27 @@ import torch
 
 from rlregress.frameworks.cleanrl import oldgym, shim
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.slices import run_slice
-from rlregress.frameworks.cleanrl.stubs import CPU, make_arguments, replaced
-from rlregress.measurements.normalisation import Script, Walked, count_steps
+from rlregress.frameworks.cleanrl.slices import run_slice_of_place
+from rlregress.frameworks.cleanrl.stubs import CPU, make_arguments_of_script, replaced
+from rlregress.measurements.normalisation import Script, Walked, count_steps_of_script
 from rlregress.probing.scripted import Scripted
 
 _ENVIRONMENT = "Playback-v0"
 
 
 @contextlib.contextmanager
-def provide_variables(scripts: Sequence[Script]) -> Iterator[dict[str, Any]]:
+def provide_variables_of_script(scripts: Sequence[Script]) -> Iterator[dict[str, Any]]:
     """Yield the variables with which a script's statements make environments of these.
 
     The first environment that it makes has the first script, and so on.
     """
     scripts_left = list(scripts)
 
-    def make(id: str, **_: Any) -> Scripted:
+    def make_scripted_environment(id: str, **_: Any) -> Scripted:
         del id
         return Scripted(**scripts_left.pop(0))
 
-    old = oldgym.make_modules(make, lambda *_: None)
+    old = oldgym.make_modules(make_scripted_environment, lambda *_: None)
     classes = {
         name: member
         for module in old.values()
@@ -43,22 +43,25 @@ def provide_variables(scripts: Sequence[Script]) -> Iterator[dict[str, Any]]:
     with contextlib.ExitStack() as around:
         around.enter_context(warnings.catch_warnings())
         warnings.filterwarnings("ignore", module="gymnasium")
-        for owner, name, value in [*shim.list_patches(), (gymnasium, "make", make)]:
+        for owner, name, value in [
+            *shim.list_patches_of_gymnasium(),
+            (gymnasium, "make", make_scripted_environment),
+        ]:
             around.enter_context(replaced(owner, name, value))
         yield {**classes, "old_gym": old["gym"]}
 
 
-def _environments(
+def _make_environments_of_script(
     source: Source,
     scripts: Sequence[Script],
     script: str = "ppo_continuous_action",
     **flags: Any,
 ) -> Any:
     """Return the environments of CleanRL's script around ours, ready to be walked through."""
-    program = source.script(script)
-    place = program.find_binding("environments", "envs", "env")
-    with provide_variables(scripts) as variables:
-        args = make_arguments(
+    program = source.parse_script(script)
+    place = program.find_statement_binding("environments", "envs", "env")
+    with provide_variables_of_script(scripts) as variables:
+        args = make_arguments_of_script(
             program,
             **{
                 "env_id": _ENVIRONMENT,
@@ -72,13 +75,13 @@ def _environments(
         if source.for_gym:
             variables["gym"] = old_gym
         variables.update(args=args, run_name="run", experiment_name="run", device=CPU)
-        return run_slice(place, variables).any("envs", "env")
+        return run_slice_of_place(place, variables).get_first_bound("envs", "env")
 
 
-def walk(environments: Any, steps: int) -> Walked:
+def walk_through_environments(environments: Any, steps: int) -> Walked:
     """Reset a script's environments and step them with actions of 0."""
     count = getattr(environments, "num_envs", 1)
-    observations: list[Any] = [_reset(environments)]
+    observations: list[Any] = [_reset_environments(environments)]
     rewards: list[Any] = []
     returns: list[float] = []
     for _ in range(steps):
@@ -88,25 +91,29 @@ def walk(environments: Any, steps: int) -> Walked:
         outcome = environments.step(torch.as_tensor(action) if is_old else action)
         observations.append(outcome[0])
         rewards.append(outcome[1])
-        returns += _returns(outcome[-1])
-    return Walked(_table(observations, count), _table(rewards, count), returns)
+        returns += _read_episode_returns(outcome[-1])
+    return Walked(
+        _make_table_of_columns(observations, count), _make_table_of_columns(rewards, count), returns
+    )
 
 
-def walk_normalised(source: Source, scripts: Sequence[Script], **options: Any) -> Walked:
+def walk_through_normalised(source: Source, scripts: Sequence[Script], **options: Any) -> Walked:
     """See ``measurements.normalisation.Walk``."""
-    return walk(_environments(source, scripts, **options), count_steps(scripts[0]))
+    return walk_through_environments(
+        _make_environments_of_script(source, scripts, **options), count_steps_of_script(scripts[0])
+    )
 
 
-def _reset(environments: Any) -> Any:
+def _reset_environments(environments: Any) -> Any:
     returned = environments.reset()
     return returned[0] if isinstance(returned, tuple) else returned
 
 
-def _table(rows: list[Any], columns: int) -> np.ndarray:
+def _make_table_of_columns(rows: list[Any], columns: int) -> np.ndarray:
     return np.array([np.asarray(row, dtype=np.float64).reshape(columns) for row in rows])
 
 
-def _returns(infos: Any) -> list[float]:
+def _read_episode_returns(infos: Any) -> list[float]:
     """Return the episode returns in the infos of a step, in any of the forms that they have had."""
     if isinstance(infos, dict):
         infos = infos.get("final_info", [infos])

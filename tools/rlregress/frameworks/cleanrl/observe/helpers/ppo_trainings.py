@@ -16,10 +16,10 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from rlregress.frameworks.cleanrl.observe.helpers.rollouts import SCRIPT
-from rlregress.frameworks.cleanrl.running import ScriptRun, run_script
+from rlregress.frameworks.cleanrl.running import ScriptRun, run_script_to_end
 from rlregress.frameworks.cleanrl.script import Script
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.stubs import read_defaults
+from rlregress.frameworks.cleanrl.stubs import read_defaults_of_script
 from rlregress.measurements.ppo_loop import RecordedTraining
 from rlregress.probing.scripted import Scripted, make_counting_environment
 
@@ -27,7 +27,7 @@ from rlregress.probing.scripted import Scripted, make_counting_environment
 _SPELLINGS = {"num_minibatches": ("num_minibatches", "n_minibatch")}
 
 
-def make_counter(steps: int = 1000, **script: Any) -> Scripted:
+def make_counting_environment_of_script(steps: int = 1000, **script: Any) -> Scripted:
     """Return an environment whose observation is the number of steps since its reset, up to
     ``steps``.
     """
@@ -47,16 +47,16 @@ class ScriptTraining(RecordedTraining):
     environments: list[Scripted] = field(default_factory=list)
 
 
-def _first_variable(run: ScriptRun, *names: str) -> Any:
+def _find_first_variable(run: ScriptRun, *names: str) -> Any:
     for name in names:
         if name in run:
             return run[name]
-    raise Script(run.path).describe_lost("a run of the script", *names)
+    raise Script(run.path).describe_lost_anchor("a run of the script", *names)
 
 
-def rename_arguments(script: Script, flags: dict[str, Any]) -> dict[str, Any]:
+def rename_arguments_for_script(script: Script, flags: dict[str, Any]) -> dict[str, Any]:
     """Return arguments by the names that this script has for them."""
-    known_flags = read_defaults(script)
+    known_flags = read_defaults_of_script(script)
     return {
         next((n for n in _SPELLINGS.get(name, ()) if n in known_flags), name): value
         for name, value in flags.items()
@@ -72,13 +72,13 @@ class _Watch:
         self._vector_steps = 0
         self._handles: list[Any] = []
 
-    def on_step(self, run: ScriptRun) -> None:
+    def note_step(self, run: ScriptRun) -> None:
         """Note a step of the environments, before the script has its result."""
         if self._run is None:
             self._run = run
             self._handles = [
-                run["agent"].actor_mean.register_forward_hook(self._evaluated),
-                register_optimizer_step_pre_hook(self._step),
+                run["agent"].actor_mean.register_forward_hook(self._note_evaluated_minibatch),
+                register_optimizer_step_pre_hook(self._note_optimizer_step),
             ]
         observations, rewards = run.outcome[:2]
         for row, environment in enumerate(self._training.environments):
@@ -90,18 +90,18 @@ class _Watch:
             if self._at_end is not None:
                 self._at_end(run, len(self._training.stored) - 1)
 
-    def _indices(self) -> Any:
-        return _first_variable(self._run, "mb_inds", "minibatch_ind")
+    def _find_minibatch_indices(self) -> Any:
+        return _find_first_variable(self._run, "mb_inds", "minibatch_ind")
 
-    def _evaluated(self, *_: Any) -> None:
+    def _note_evaluated_minibatch(self, *_: Any) -> None:
         # a rollout is collected without gradients
         if torch.is_grad_enabled():
             training = self._training
             training.evaluated.append(
-                self._run["b_obs"][self._indices()].reshape(-1).numpy().copy()
+                self._run["b_obs"][self._find_minibatch_indices()].reshape(-1).numpy().copy()
             )
 
-    def _step(self, optimizer: torch.optim.Optimizer, *_: Any) -> None:
+    def _note_optimizer_step(self, optimizer: torch.optim.Optimizer, *_: Any) -> None:
         training, run = self._training, self._run
         training.rates.append(float(optimizer.param_groups[0]["lr"]))
         training.advantages.append(run["mb_advantages"].reshape(-1).numpy().copy())
@@ -109,19 +109,19 @@ class _Watch:
         training.log_ratios.append(run["ratio"].detach().log().numpy().copy())
         training.log_std_gradients.append(float(run["agent"].actor_logstd.grad.sum()))
 
-    def remove(self) -> None:
+    def remove_hooks(self) -> None:
         """Take all hooks away."""
         for handle in self._handles:
             handle.remove()
 
 
-def train(
+def run_ppo_script(
     source: Source,
     total_steps: int,
     num_steps: int,
     num_minibatches: int,
     *,
-    make_env: Callable[[], Scripted] = make_counter,
+    make_env: Callable[[], Scripted] = make_counting_environment_of_script,
     at_end: Callable[[ScriptRun, int], None] | None = None,
     **flags: Any,
 ) -> ScriptTraining:
@@ -132,10 +132,10 @@ def train(
             the advantages are computed: what it changes is used.
         flags: further arguments of the script.
     """
-    script = source.script(SCRIPT)
+    script = source.parse_script(SCRIPT)
     training = ScriptTraining()
 
-    def make() -> Scripted:
+    def make_environment() -> Scripted:
         training.environments.append(make_env())
         return training.environments[-1]
 
@@ -148,21 +148,24 @@ def train(
         **flags,
     }
     try:
-        run_script(
-            script.path, rename_arguments(script, arguments), make_env=make, on_step=watch.on_step
+        run_script_to_end(
+            script.path,
+            rename_arguments_for_script(script, arguments),
+            make_env=make_environment,
+            on_step=watch.note_step,
         )
     finally:
-        watch.remove()
+        watch.remove_hooks()
     return training
 
 
-def lower_log_prob(run: ScriptRun, ratios: Any) -> None:
+def multiply_ratios(run: ScriptRun, ratios: Any) -> None:
     """Multiply the ratios of a rollout's samples, of one environment, by ``ratios``."""
     logs = torch.as_tensor(np.log(np.atleast_1d(ratios)), dtype=run["logprobs"].dtype)
     run["logprobs"][:, 0] -= logs
 
 
-def no_values(run: ScriptRun) -> None:
+def set_values_to_zero(run: ScriptRun) -> None:
     """Let every state of a rollout have value 0."""
     run["values"].zero_()
     last = [m for m in run["agent"].critic.modules() if isinstance(m, torch.nn.Linear)][-1]

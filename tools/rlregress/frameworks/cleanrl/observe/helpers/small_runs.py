@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from rlregress.frameworks.cleanrl.running import ScriptRun, run_script
+from rlregress.frameworks.cleanrl.running import ScriptRun, run_script_to_end
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.probing.scripted import Scripted
 
 
-def run_off_policy(
+def run_off_policy_script(
     source: Source, script: str, steps: int, environment: Any = None, **settings: Any
 ) -> ScriptRun:
     """Run an off-policy script with a small replay buffer; without updates unless requested."""
@@ -25,16 +25,18 @@ def run_off_policy(
         **settings,
     }
     played = Scripted() if environment is None else environment
-    path = source.script(script).path
-    return run_script(path, overrides, make_env=lambda: played, shimmed=shimmed, patches=patches)
+    path = source.parse_script(script).path
+    return run_script_to_end(
+        path, overrides, make_env=lambda: played, shimmed=shimmed, patches=patches
+    )
 
 
-def count_stored(buffer: Any) -> int:
+def count_stored_transitions(buffer: Any) -> int:
     """Return how many transitions a script's replay buffer holds."""
     return len(buffer.buffer) if hasattr(buffer, "buffer") else int(buffer.size())
 
 
-def read_rewards(buffer: Any) -> np.ndarray:
+def read_stored_rewards(buffer: Any) -> np.ndarray:
     """Return the rewards of the transitions that a script's replay buffer holds, in order of
     storage.
     """

@@ -17,18 +17,18 @@ class Driver(dqn.Driver):
     algorithm = QRDQN
     networks = ("quantile_net", "quantile_net_target")
 
-    def policy_arguments(self) -> dict[str, Any]:
+    def make_policy_arguments(self) -> dict[str, Any]:
         """Return the arguments of the networks."""
         # two, where no measurement is about their number: of a thousand actions each has as many
-        return {**super().policy_arguments(), "n_quantiles": self._settings.quantiles or 2}
+        return {**super().make_policy_arguments(), "n_quantiles": self._settings.quantiles or 2}
 
-    def outputs(self, values: Any) -> np.ndarray:
+    def convert_values_to_outputs(self, values: Any) -> np.ndarray:
         """Return the quantiles of all actions, one quantile after the other."""
         shape = (self._agent.n_quantiles, self._settings.actions)
         return np.broadcast_to(values, shape).flatten()
 
-    def quantile_loss(self, quantiles: Sequence[float]) -> float:
+    def compute_quantile_loss(self, quantiles: Sequence[float]) -> float:
         """Return the loss of ``train``, where action 0 has these quantiles."""
         table: Any = np.zeros((len(quantiles), self._settings.actions))
         table[:, 0] = quantiles
-        return self.loss(table, [0.0] * self._settings.actions)
+        return self.compute_loss(table, [0.0] * self._settings.actions)

@@ -12,13 +12,15 @@ from sb3_contrib.tqc import tqc
 
 
 @contextmanager
-def observed_targets(look: Callable[[torch.Tensor], Any]) -> Iterator[None]:
+def call_with_targets(look: Callable[[torch.Tensor], Any]) -> Iterator[None]:
     """Call ``look`` with the quantiles of every target."""
     distance = tqc.quantile_huber_loss
 
-    def recording(current: torch.Tensor, target: torch.Tensor, **keywords: Any) -> torch.Tensor:
+    def observe_and_compute_loss(
+        current: torch.Tensor, target: torch.Tensor, **keywords: Any
+    ) -> torch.Tensor:
         look(target)
         return distance(current, target, **keywords)
 
-    with mock.patch.object(tqc, "quantile_huber_loss", recording):
+    with mock.patch.object(tqc, "quantile_huber_loss", observe_and_compute_loss):
         yield

@@ -10,7 +10,7 @@ from sb3_contrib import TQC
 from rlregress.frameworks.sb3.observe.drivers import constant_agents
 from rlregress.measurements.driven_agents import Settings
 from rlregress.probing import watched_updates
-from rlregress.probing.layers import make_constant
+from rlregress.probing.layers import make_output_constant
 from rlregress.probing.scripted import Scripted
 
 
@@ -20,7 +20,7 @@ class Driver:
     def __init__(self, settings: Settings) -> None:
         options = {"n_quantiles": settings.quantiles, "n_critics": settings.networks}
         self._size = settings.batch_size
-        self._agent = constant_agents.make_off_policy(
+        self._agent = constant_agents.make_off_policy_agent(
             TQC,
             Scripted(),
             learning_rate=constant_agents.FROZEN,
@@ -28,15 +28,15 @@ class Driver:
             top_quantiles_to_drop_per_net=0,
             policy_kwargs={name: count for name, count in options.items() if count is not None},
         )
-        constant_agents.add_transitions(
+        constant_agents.add_equal_transitions(
             self._agent, self._size, reward=settings.reward, done=bool(settings.terminated)
         )
 
-    def quantile_loss(self, quantiles: Sequence[float]) -> float:
+    def compute_quantile_loss(self, quantiles: Sequence[float]) -> float:
         """Return the loss of ``train``, where every network outputs these quantiles."""
         agent = self._agent
         for network in agent.critic.q_networks:
-            make_constant(network, quantiles)
+            make_output_constant(network, quantiles)
         losses = watched_updates.run_and_record_losses(
             partial(agent.train, gradient_steps=1, batch_size=self._size),
             constant_agents.list_optimizers(agent),

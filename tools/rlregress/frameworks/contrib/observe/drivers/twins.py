@@ -6,22 +6,22 @@ from collections.abc import Sequence
 
 import torch
 
-from rlregress.frameworks.contrib.observe.drivers.quantile_targets import observed_targets
+from rlregress.frameworks.contrib.observe.drivers.quantile_targets import call_with_targets
 from rlregress.frameworks.sb3.observe.drivers import twins
 
 
 class QuantileDriver(twins.Driver):
     """An agent whose targets go to its own distance function, not to one of PyTorch."""
 
-    def target(self, values: Sequence[float]) -> float:
-        with observed_targets(_pass_to_mse_loss):
-            return super().target(values)
+    def compute_target(self, values: Sequence[float]) -> float:
+        with call_with_targets(_pass_target_to_mse_loss):
+            return super().compute_target(values)
 
-    def first_update(self, target_value: float) -> tuple[float, float]:
-        with observed_targets(_pass_to_mse_loss):
-            return super().first_update(target_value)
+    def run_first_update(self, target_value: float) -> tuple[float, float]:
+        with call_with_targets(_pass_target_to_mse_loss):
+            return super().run_first_update(target_value)
 
 
-def _pass_to_mse_loss(target: torch.Tensor) -> None:
+def _pass_target_to_mse_loss(target: torch.Tensor) -> None:
     # the driver of SAC observes the arguments of this function
     torch.nn.functional.mse_loss(target, target)

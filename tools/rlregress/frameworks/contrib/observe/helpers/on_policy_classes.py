@@ -19,15 +19,17 @@ class MaskableOnPolicy(OnPolicy):
 
     algorithm = MaskablePPO
 
-    def environment(self, *bounds: Any, **script: Any) -> Any:
+    def make_environment(self, *bounds: Any, **script: Any) -> Any:
         """Return an environment with two actions."""
         del bounds
         return Masked([1.0, 1.0], **script)
 
-    def evaluate(self, agent: Any, observation: np.ndarray, action: np.ndarray) -> torch.Tensor:
+    def compute_log_prob(
+        self, agent: Any, observation: np.ndarray, action: np.ndarray
+    ) -> torch.Tensor:
         """Return the log-probability of an action."""
         # as its update reads what it has stored
-        return super().evaluate(agent, observation, action.astype(np.int64).flatten())
+        return super().compute_log_prob(agent, observation, action.astype(np.int64).flatten())
 
 
 class RecurrentOnPolicy(OnPolicy):
@@ -38,30 +40,32 @@ class RecurrentOnPolicy(OnPolicy):
     #: of the value alone there can be no memory, and then a linear layer is in its place
     linear = {"net_arch": [], "enable_critic_lstm": False}
 
-    def evaluate(self, agent: Any, observation: np.ndarray, action: np.ndarray) -> torch.Tensor:
+    def compute_log_prob(
+        self, agent: Any, observation: np.ndarray, action: np.ndarray
+    ) -> torch.Tensor:
         """Return the log-probability of an action at the start of an episode."""
         _, log_prob, _ = agent.policy.evaluate_actions(
             torch.as_tensor(observation),
             torch.as_tensor(action),
-            _nothing_remembered(agent),
+            _make_empty_memory(agent),
             torch.ones(1),
         )
         return log_prob
 
-    def further_step_arguments(self, agent: Any) -> dict[str, Any]:
+    def make_further_step_arguments(self, agent: Any) -> dict[str, Any]:
         """Return the memory of both networks."""
-        return {"lstm_states": _nothing_remembered(agent)}
+        return {"lstm_states": _make_empty_memory(agent)}
 
-    def deviation(self, agent: Any, observation: float) -> float:
+    def compute_deviation(self, agent: Any, observation: float) -> float:
         """Return the standard deviation of the action at the start of an episode."""
         law, _ = agent.policy.get_distribution(
-            torch.tensor([[observation]]), _nothing_remembered(agent).pi, torch.ones(1)
+            torch.tensor([[observation]]), _make_empty_memory(agent).pi, torch.ones(1)
         )
         return law.distribution.stddev.item()
 
-    def be_the_observation(self, agent: Any) -> None:
+    def set_value_to_observation(self, agent: Any) -> None:
         """Let the value of an observation be its number."""
-        super().be_the_observation(agent)
+        super().set_value_to_observation(agent)
         layer = agent.policy.critic
         with torch.no_grad():
             for parameter in layer.parameters():
@@ -69,7 +73,7 @@ class RecurrentOnPolicy(OnPolicy):
             layer.weight[0, 0] = 1.0
 
 
-def _nothing_remembered(agent: Any) -> Any:
+def _make_empty_memory(agent: Any) -> Any:
     zeros = torch.zeros(agent.policy.lstm_hidden_state_shape)
     return RNNStates((zeros, zeros), (zeros, zeros))
 

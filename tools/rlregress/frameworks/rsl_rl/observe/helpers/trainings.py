@@ -16,8 +16,8 @@ from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.compat import Networks
 from rlregress.frameworks.rsl_rl.environments import Vectorised
 from rlregress.measurements.ppo_loop import RecordedTraining
-from rlregress.probing.layers import linear_layers
-from rlregress.probing.recorded_update import record_update
+from rlregress.probing.layers import list_linear_layers
+from rlregress.probing.recorded_update import record_losses_and_steps
 
 #: learning rate of updates that must move nothing
 FROZEN = 0.0
@@ -25,7 +25,7 @@ FROZEN = 0.0
 NO_CLIP = 1e9
 #: small networks, where their size does not matter
 SMALL = Networks(hidden=[16])
-#: networks that are linear: see ``make_linear``
+#: networks that are linear: see ``make_network_linear``
 LINEAR = Networks(hidden=[2], activation="relu")
 
 
@@ -55,21 +55,21 @@ class AgentTraining(RecordedTraining):
         return self.runner.alg
 
 
-def make(environment: Any, steps: int, networks: Networks = SMALL, **algorithm: Any) -> Any:
+def make_runner(environment: Any, steps: int, networks: Networks = SMALL, **algorithm: Any) -> Any:
     """Return a runner of PPO with its defaults and rollouts of ``steps``; it writes nothing."""
     vectorised = environment if isinstance(environment, Vectorised) else Vectorised(environment)
     options = {"class_name": "PPO", **algorithm}
-    compat.require_configuration(options, networks)
-    configuration = compat.make_configuration(steps, options, networks)
+    compat.raise_if_configuration_unsupported(options, networks)
+    configuration = compat.make_configuration_of_runner(steps, options, networks)
     if "critic" in vectorised.further:
         configuration["obs_groups"]["critic"] = ["critic"]
-    with compat.silence_runner():
+    with compat.silence_runner_output():
         return OnPolicyRunner(vectorised, configuration, log_dir=None, device="cpu")
 
 
-def make_linear(network: torch.nn.Module, bias: float = 0.0) -> None:
+def make_network_linear(network: torch.nn.Module, bias: float = 0.0) -> None:
     """Let a network with two hidden units, both ReLU, output its first input plus ``bias``."""
-    first, last = linear_layers(network)
+    first, last = list_linear_layers(network)
     with torch.no_grad():
         for layer, sign in ((first, torch.tensor([1.0, -1.0])), (last, torch.tensor([1.0, -1.0]))):
             layer.weight.zero_()
@@ -78,14 +78,14 @@ def make_linear(network: torch.nn.Module, bias: float = 0.0) -> None:
         last.bias.fill_(bias)
 
 
-def speak_up(agent: Any) -> None:
+def make_outputs_depend_on_inputs(agent: Any) -> None:
     """Let means and values depend on inputs and memory: those of new networks hardly do."""
     with torch.no_grad():
         for name in ("actor", "critic"):
-            linear_layers(compat.find_network(agent, name))[-1].weight.mul_(100.0)
+            list_linear_layers(compat.find_layers_of_network(agent, name))[-1].weight.mul_(100.0)
 
 
-def feed_storage(storage: Any, **numbers: Any) -> None:
+def fill_storage(storage: Any, **numbers: Any) -> None:
     """Let a storage hold these numbers, or [steps] each, as ``advantages``, ``returns``, .."""
     steps, environments = storage.rewards.shape[:2]
     for name, own in numbers.items():
@@ -93,12 +93,12 @@ def feed_storage(storage: Any, **numbers: Any) -> None:
         setattr(storage, name, column.expand(steps, environments, 1).clone())
 
 
-def keep_still(storage: Any) -> None:
+def fill_storage_without_effect(storage: Any) -> None:
     """Fill a storage so that updates move nothing: advantages of 0, and values as returns."""
-    feed_storage(storage, advantages=0.0, returns=storage.values.numpy())
+    fill_storage(storage, advantages=0.0, returns=storage.values.numpy())
 
 
-def lower(storage: Any, ratios: Any) -> None:
+def set_ratios_of_storage(storage: Any, ratios: Any) -> None:
     """Let ratios of new to stored probability be these, one number or [steps]."""
     logs = torch.as_tensor(np.log(np.asarray(ratios, dtype=np.float64))).float().reshape(-1, 1, 1)
     storage.actions_log_prob = storage.actions_log_prob - logs
@@ -110,15 +110,15 @@ def _record_training(
 ) -> Iterator[None]:
     algorithm = training.algorithm
     storage, update = algorithm.storage, algorithm.update
-    policy, name = compat.find_policy(algorithm), compat.log_prob_name(algorithm)
+    policy, name = compat.find_acting_module(algorithm), compat.name_scoring_method(algorithm)
     score = getattr(policy, name)
     generators = [way for way in dir(storage) if way.endswith("mini_batch_generator")]
     originals = {way: getattr(storage, way) for way in generators}
     minibatch: list[Any] = []
 
-    def recorded_update_of_rollout() -> Any:
+    def record_and_update() -> Any:
         training.stored.append(
-            compat.select_group(storage.observations).numpy()[..., 0].copy().ravel()
+            compat.select_observations_of_group(storage.observations).numpy()[..., 0].copy().ravel()
         )
         if change is not None:
             change(storage)
@@ -126,18 +126,18 @@ def _record_training(
             result = update()
         finally:
             minibatch.clear()
-        training.reported.append(compat.list_losses(result))
+        training.reported.append(compat.list_reported_losses(result))
         return result
 
-    def recording(generate: Callable[..., Any]) -> Callable[..., Any]:
-        def recorded_generate(*arguments: Any, **keywords: Any) -> Any:
+    def make_recording_generator(generate: Callable[..., Any]) -> Callable[..., Any]:
+        def record_and_generate(*arguments: Any, **keywords: Any) -> Any:
             for handed in generate(*arguments, **keywords):
-                minibatch[:] = [compat.read_batch(handed)]
+                minibatch[:] = [compat.read_minibatch(handed)]
                 yield handed
 
-        return recorded_generate
+        return record_and_generate
 
-    def recorded_score(actions: torch.Tensor) -> torch.Tensor:
+    def record_and_score(actions: torch.Tensor) -> torch.Tensor:
         log_probs = score(actions)
         if minibatch:
             own = minibatch[0]
@@ -148,12 +148,12 @@ def _record_training(
             training.log_ratios.append((scored[: len(old)] - old).numpy())
         return log_probs
 
-    def collected(into: list[np.ndarray]) -> Callable[..., None]:
-        def note(_: Any, inputs: Any) -> None:
+    def make_input_collector(into: list[np.ndarray]) -> Callable[..., None]:
+        def note_inputs(_: Any, inputs: Any) -> None:
             if not minibatch:
                 into.append(inputs[0].detach().numpy()[:, 0].copy())
 
-        return note
+        return note_inputs
 
     def record_values(_: Any, __: Any, outputs: torch.Tensor) -> None:
         if minibatch:
@@ -161,27 +161,28 @@ def _record_training(
             values = outputs.detach().flatten()[: len(old)]
             training.value_changes.append((values - old).numpy().copy())
 
-    def note_step(*_: Any) -> None:
+    def note_optimizer_step(*_: Any) -> None:
         training.entropies.append(compat.read_entropy(algorithm).mean().item())
         training.rates.append(float(algorithm.optimizer.param_groups[0]["lr"]))
-        trained, logarithm = compat.find_deviation(algorithm)
+        trained, logarithm = compat.find_trained_deviation(algorithm)
         slope = torch.ones_like(trained) if logarithm else trained.detach()
         if trained.grad is not None:
             training.log_std_gradients.append((trained.grad * slope).sum().item())
 
-    algorithm.update = recorded_update_of_rollout
-    setattr(policy, name, recorded_score)
+    algorithm.update = record_and_update
+    setattr(policy, name, record_and_score)
     for way, generate in originals.items():
-        setattr(storage, way, recording(generate))
-    critic = compat.find_network(algorithm, "critic")
+        setattr(storage, way, make_recording_generator(generate))
+    critic = compat.find_layers_of_network(algorithm, "critic")
     first = [
-        linear_layers(network)[0] for network in (compat.find_network(algorithm, "actor"), critic)
+        list_linear_layers(network)[0]
+        for network in (compat.find_layers_of_network(algorithm, "actor"), critic)
     ]
     handles = [
-        first[0].register_forward_pre_hook(collected(training.given)),
-        first[1].register_forward_pre_hook(collected(training.given_to_critic)),
+        first[0].register_forward_pre_hook(make_input_collector(training.given)),
+        first[1].register_forward_pre_hook(make_input_collector(training.given_to_critic)),
         critic.register_forward_hook(record_values),
-        algorithm.optimizer.register_step_pre_hook(note_step),
+        algorithm.optimizer.register_step_pre_hook(note_optimizer_step),
     ]
     try:
         yield
@@ -194,7 +195,7 @@ def _record_training(
             handle.remove()
 
 
-def train(
+def train_and_record(
     environment: Any,
     rollouts: int,
     *,
@@ -214,14 +215,14 @@ def train(
     """
     plain = {"num_learning_epochs": 1, "num_mini_batches": 1, "schedule": "fixed"}
     training = AgentTraining()
-    training.runner = make(environment, steps, networks, **{**plain, **algorithm})
+    training.runner = make_runner(environment, steps, networks, **{**plain, **algorithm})
     if prepare is not None:
         prepare(training.algorithm)
     optimizers = {"policy": training.algorithm.optimizer}
     with (
         _record_training(training, change),
-        record_update(optimizers) as recorded,
-        compat.silence_runner(),
+        record_losses_and_steps(optimizers) as recorded,
+        compat.silence_runner_output(),
     ):
         # of the deviation of one advantage, where a rollout has one step
         warnings.filterwarnings("ignore", "std\\(\\): degrees of freedom", UserWarning)
@@ -231,9 +232,9 @@ def train(
     return training
 
 
-def trained_bias_gradient(network: torch.nn.Module) -> float:
+def get_gradient_of_trained_bias(network: torch.nn.Module) -> float:
     """Return the derivative of the last loss by the bias of a network's only output."""
-    gradient = linear_layers(network)[-1].bias.grad
+    gradient = list_linear_layers(network)[-1].bias.grad
     if gradient is None:
         raise RuntimeError("the network has no gradient: no loss depended on it")
     return gradient.item()

@@ -12,26 +12,28 @@ from stable_baselines3.common.evaluation import evaluate_policy
 
 from rlregress.frameworks.sb3 import compat, gyms
 from rlregress.probing.isolation import shift_seed
-from rlregress.probing.layers import make_constant, make_pinned
+from rlregress.probing.layers import make_output_constant, make_output_constant_for_input
 
 #: no warning that the environment has no ``Monitor``
 _QUIET = compat.select_known_arguments(evaluate_policy, warn=False)
 #: learning rate of updates that must move nothing
 FROZEN = 0.0
-#: what is in every transition that ``add_transitions`` adds
+#: what is in every transition that ``add_equal_transitions`` adds
 OBSERVATION, NEXT, ACTION = 0.5, -0.5, 0.25
 
 
 def make_agent(algorithm: Any, environment: Any, **arguments: Any) -> Any:
     """Return an agent of the class ``algorithm`` with its own defaults, seeded with 0, silent."""
     arguments.setdefault("seed", shift_seed(0))
-    options = compat.convert_arguments(algorithm, **arguments)
+    options = compat.convert_arguments_of_algorithm(algorithm, **arguments)
     native = gyms.convert_environment(environment)
-    agent = algorithm(compat.policy_name(algorithm, native), native, device="cpu", **options)
-    return compat.adapt_agent(agent, arguments)
+    agent = algorithm(
+        compat.name_policy_of_dense_layers(algorithm, native), native, device="cpu", **options
+    )
+    return compat.adapt_agent_to_current_names(agent, arguments)
 
 
-def make_off_policy(algorithm: Any, environment: Any, **arguments: Any) -> Any:
+def make_off_policy_agent(algorithm: Any, environment: Any, **arguments: Any) -> Any:
     """Make an agent as ``make_agent``, with small networks and buffer, one update a step."""
     policy: dict[str, Any] = {"net_arch": [16]}
     policy.update(arguments.pop("policy_kwargs", {}))
@@ -42,7 +44,7 @@ def make_off_policy(algorithm: Any, environment: Any, **arguments: Any) -> Any:
     return make_agent(algorithm, environment, policy_kwargs=policy, **arguments)
 
 
-def evaluate(agent: Any, environment: Any, episodes: int) -> None:
+def evaluate_agent(agent: Any, environment: Any, episodes: int) -> None:
     """Play episodes as the framework's own evaluation does by default."""
     evaluate_policy(
         agent, gyms.convert_environment(environment), n_eval_episodes=episodes, **_QUIET
@@ -70,10 +72,12 @@ def make_critics_constant(critic: Any, numbers: Iterable[float]) -> None:
     if len(numbers) != len(critic.q_networks):
         raise ValueError(f"{len(critic.q_networks)} Q networks, {len(numbers)} numbers for them")
     for network, number in zip(critic.q_networks, numbers, strict=False):
-        make_constant(network, number)
+        make_output_constant(network, number)
 
 
-def pin_critics(agent: Any, critic: Any, numbers: Iterable[float], action: Any = None) -> None:
+def pin_critics_for_update(
+    agent: Any, critic: Any, numbers: Iterable[float], action: Any = None
+) -> None:
     """Let Q network i output numbers[i] for the input on which an update has to evaluate it.
 
     It outputs other numbers for other inputs. The right observation of a trained network is the
@@ -88,35 +92,35 @@ def pin_critics(agent: Any, critic: Any, numbers: Iterable[float], action: Any =
     at = NEXT if critic is agent.critic_target else OBSERVATION
     for network, number in zip(critic.q_networks, numbers, strict=False):
         actions = torch.tensor([[at, ACTION if action is None else float(action(at))]])
-        make_pinned(network, partial(network, actions), number)
+        make_output_constant_for_input(network, partial(network, actions), number)
 
 
 def make_acting_function(agent: Any, target: bool = False) -> Any:
     """observation -> the action of the policy without noise, or of the one of targets."""
     actor = agent.actor_target if target and hasattr(agent, "actor_target") else agent.actor
 
-    def act(observation: float) -> torch.Tensor:
+    def compute_action(observation: float) -> torch.Tensor:
         inputs = torch.full((1, 1), observation)
         with torch.no_grad():
             # one that reports a log-probability samples 0
             draw = getattr(actor, "action_log_prob", None)
             return actor(inputs) if draw is None else draw(inputs)[0]
 
-    return act
+    return compute_action
 
 
-def fix_log_prob(actor: Any, log_prob: float) -> None:
+def fix_log_prob_of_actor(actor: Any, log_prob: float) -> None:
     """Let a stochastic actor sample action 0 with ``log_prob``; its gradients are 0."""
     sample = actor.action_log_prob
 
-    def action_log_prob(observations: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def return_fixed_log_prob(observations: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         actions, log_probs = sample(observations)
         return 0.0 * actions, 0.0 * log_probs + log_prob
 
-    actor.action_log_prob = action_log_prob
+    actor.action_log_prob = return_fixed_log_prob
 
 
-def add_transitions(agent: Any, count: int, reward: float = 1.0, done: bool = False) -> None:
+def add_equal_transitions(agent: Any, count: int, reward: float = 1.0, done: bool = False) -> None:
     """Add ``count`` equal transitions to the replay buffer."""
     buffer = agent.replay_buffer
     shape = (1, *agent.observation_space.shape)

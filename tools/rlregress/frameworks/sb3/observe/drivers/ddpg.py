@@ -7,10 +7,10 @@ from stable_baselines3 import DDPG
 from stable_baselines3.common.noise import NormalActionNoise
 
 from rlregress.frameworks.sb3.observe.drivers import constant_agents
-from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, nothing
+from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, do_nothing
 from rlregress.probing import watched_updates
 from rlregress.probing.driven import ScriptedEnvs, fill_parameters
-from rlregress.probing.layers import make_constant
+from rlregress.probing.layers import make_output_constant
 
 
 class Driver:
@@ -24,7 +24,7 @@ class Driver:
             noise = NormalActionNoise(mean=np.full(1, settings.noise), sigma=np.zeros(1))
         self._agent = constant_agents.make_agent(
             DDPG,
-            self._envs.environment(),
+            self._envs.make_environment(),
             learning_rate=constant_agents.FROZEN,
             buffer_size=256,
             learning_starts=settings.starts,
@@ -45,60 +45,60 @@ class Driver:
     def set_policy(self, online: float, target: float) -> None:
         agent = self._agent
         for actor, number in ((agent.actor, online), (agent.actor_target, target)):
-            make_constant(actor.mu, [number])
+            make_output_constant(actor.mu, [number])
 
-    def fill(self, online: float, target: float) -> None:
+    def fill_parameters(self, online: float, target: float) -> None:
         agent = self._agent
         for trained in (agent.critic, agent.actor):
             fill_parameters(trained.parameters(), online)
         for followed in (agent.critic_target, agent.actor_target):
             fill_parameters(followed.parameters(), target)
 
-    def target_parameters(self) -> tuple[float, float | None]:
+    def read_target_parameters(self) -> tuple[float, float | None]:
         networks = (self._agent.critic_target, self._agent.actor_target)
         values, policy = (float(next(n.parameters()).detach().flatten()[0]) for n in networks)
         return values, policy
 
-    def networks(self) -> tuple[int, int]:
+    def count_networks(self) -> tuple[int, int]:
         """Count the networks of the critic and of its target."""
         return len(self._agent.critic.q_networks), len(self._agent.critic_target.q_networks)
 
-    def losses(self, online: float, target: float) -> tuple[float, float]:
+    def compute_losses(self, online: float, target: float) -> tuple[float, float]:
         """Return the loss of ``train`` for transitions that ``learn`` has collected."""
-        self._collect()
+        self._collect_minibatch()
         self.set_values(online, target)
         losses = watched_updates.run_and_record_losses(
-            self._update, constant_agents.list_optimizers(self._agent)
+            self._update_once, constant_agents.list_optimizers(self._agent)
         )
         policy = losses["actor"][-1] if losses["actor"] else float("nan")
         return watched_updates.require_one_number(losses["critic"]), policy
 
-    def target_actions(self) -> np.ndarray:
+    def read_target_actions(self) -> np.ndarray:
         """Return the actions that the target critic receives."""
-        self._collect()
+        self._collect_minibatch()
         recorded = []
         handle = self._agent.critic_target.register_forward_pre_hook(
             lambda _, inputs: recorded.append(inputs[1].detach().double().numpy().flatten())
         )
         try:
-            self._update()
+            self._update_once()
         finally:
             handle.remove()
         return np.concatenate(recorded)
 
-    def _update(self) -> None:
+    def _update_once(self) -> None:
         self._agent.train(gradient_steps=1, batch_size=self._settings.batch_size)
 
-    def _collect(self) -> None:
+    def _collect_minibatch(self) -> None:
         if not self._collected:
             self._agent.gradient_steps = 0
             self._agent.learn(self._settings.batch_size)
             self._collected = True
 
-    def run(self, begin: Look = nothing, between: Look = nothing) -> LoopRecord:
+    def run_loop(self, begin: Look = do_nothing, between: Look = do_nothing) -> LoopRecord:
         agent = self._agent
         roles = {id(agent.critic.optimizer): "values", id(agent.actor.optimizer): "policy"}
-        return self._envs.record(
+        return self._envs.record_training(
             lambda: agent.learn(self._settings.steps),
             begin,
             between,

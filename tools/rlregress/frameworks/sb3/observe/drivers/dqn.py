@@ -12,10 +12,10 @@ from stable_baselines3 import DQN
 
 from rlregress.frameworks.sb3 import gyms
 from rlregress.frameworks.sb3.observe.drivers import constant_agents
-from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, nothing
+from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, do_nothing
 from rlregress.probing import watched_updates
 from rlregress.probing.driven import ScriptedEnvs, fill_parameters
-from rlregress.probing.layers import make_constant
+from rlregress.probing.layers import make_output_constant
 
 
 class Driver:
@@ -34,7 +34,7 @@ class Driver:
         interval = settings.target_every
         self._settings = settings
         self._envs = ScriptedEnvs(settings, discrete=settings.actions)
-        environments = [self._envs.environment() for _ in range(settings.environments)]
+        environments = [self._envs.make_environment() for _ in range(settings.environments)]
         self._agent = constant_agents.make_agent(
             self.algorithm,
             gyms.vectorise_environments(*environments)
@@ -50,35 +50,35 @@ class Driver:
             exploration_initial_eps=first,
             exploration_final_eps=last,
             exploration_fraction=falls / settings.steps,
-            policy_kwargs=self.policy_arguments(),
+            policy_kwargs=self.make_policy_arguments(),
             **({} if interval is None else {"target_update_interval": interval}),
         )
         self._collected = False
 
-    def policy_arguments(self) -> dict[str, Any]:
+    def make_policy_arguments(self) -> dict[str, Any]:
         """Return the arguments of the networks."""
         return {"net_arch": [4]}
 
-    def outputs(self, values: Any) -> Any:
+    def convert_values_to_outputs(self, values: Any) -> Any:
         """Return the outputs of the last layer for these values of the actions."""
         return values
 
-    def _networks(self) -> Iterator[Any]:
+    def _list_networks(self) -> Iterator[Any]:
         return (getattr(self._agent, name) for name in self.networks)
 
     def set_values(self, online: Sequence[float], target: Sequence[float]) -> None:
-        for network, values in zip(self._networks(), (online, target), strict=False):
-            make_constant(network, self.outputs(values))
+        for network, values in zip(self._list_networks(), (online, target), strict=False):
+            make_output_constant(network, self.convert_values_to_outputs(values))
 
-    def fill(self, online: float, target: float) -> None:
-        for network, number in zip(self._networks(), (online, target), strict=False):
+    def fill_parameters(self, online: float, target: float) -> None:
+        for network, number in zip(self._list_networks(), (online, target), strict=False):
             fill_parameters(network.parameters(), number)
 
-    def target_parameter(self) -> float:
-        _, target = self._networks()
+    def read_target_parameter(self) -> float:
+        _, target = self._list_networks()
         return float(next(target.parameters()).detach().flatten()[0])
 
-    def loss(self, online: Sequence[float], target: Sequence[float]) -> float:
+    def compute_loss(self, online: Sequence[float], target: Sequence[float]) -> float:
         """Return the loss of ``train`` for transitions that ``learn`` has collected."""
         agent, size = self._agent, self._settings.batch_size
         if not self._collected:
@@ -94,22 +94,22 @@ class Driver:
         )
         return watched_updates.require_one_number(losses["values"])
 
-    def run(self, begin: Look = nothing, between: Look = nothing) -> LoopRecord:
-        with self._draws():
-            return self._envs.record(
+    def run_loop(self, begin: Look = do_nothing, between: Look = do_nothing) -> LoopRecord:
+        with self._fix_draws():
+            return self._envs.record_training(
                 lambda: self._agent.learn(self._settings.steps), begin, between
             )
 
-    def act(self, values: Sequence[float], deterministic: bool) -> int | None:
+    def choose_action(self, values: Sequence[float], deterministic: bool) -> int | None:
         """``predict``, after a run to the end of the schedule."""
         self.set_values(values, values)
-        self.run()
+        self.run_loop()
         observation = np.zeros(self._agent.observation_space.shape, dtype=np.float32)
-        with self._draws():
+        with self._fix_draws():
             action, _ = self._agent.predict(observation, deterministic=deterministic)
         return int(action)
 
-    def _draws(self) -> Any:
+    def _fix_draws(self) -> Any:
         draw = self._settings.draw
         if draw is None:
             return nullcontext()

@@ -17,11 +17,19 @@ from rlregress.frameworks.sb3.observe.drivers import constant_agents
 from rlregress.frameworks.sb3.observe.drivers.constant_agents import ACTION, NEXT, OBSERVATION
 from rlregress.measurements.twin_agents import Settings
 from rlregress.probing import layers, watched_updates
-from rlregress.probing.driven import fill_pairs, fill_parameters, parameters_of_targets
+from rlregress.probing.driven import (
+    fill_networks_and_targets,
+    fill_parameters,
+    read_parameter_of_each_target,
+)
 from rlregress.probing.isolation import shift_seed
-from rlregress.probing.journal import Recorder, make_parts
-from rlregress.probing.layers import last_linear_layer, linear_layers, make_constant
-from rlregress.probing.scripted import Scripted, end_after
+from rlregress.probing.journal import Recorder, name_parts_of_optimizers
+from rlregress.probing.layers import (
+    find_last_linear_layer,
+    list_linear_layers,
+    make_output_constant,
+)
+from rlregress.probing.scripted import Scripted, make_script_of_end_after
 
 _SETTINGS = {
     "discount": "gamma",
@@ -54,12 +62,12 @@ class Driver:
         s = self._settings
         # of a few rectified units all may be 0, and with them the gradient
         policy: dict[str, Any] = {"net_arch": [16 if s.weight is None else 64]}
-        settings = {**s.named(**_SETTINGS), **arguments}
-        keywords = compat.list_parameters(self._algorithm)
+        settings = {**s.map_to_framework_names(**_SETTINGS), **arguments}
+        keywords = compat.list_parameters_of_function(self._algorithm)
         if "policy_delay" not in keywords:
             settings.pop("policy_delay", None)
         if "target_policy_noise" in keywords:
-            settings.update(s.named(**_OF_TD3))
+            settings.update(s.map_to_framework_names(**_OF_TD3))
         if s.networks != 2:
             policy["n_critics"] = s.networks
         if s.rates is not None:
@@ -72,7 +80,11 @@ class Driver:
             mean, deviation = (np.full(1, number) for number in noise)
             settings["action_noise"] = NormalActionNoise(mean=mean, sigma=deviation)
         # In older versions the default is a round of updates an episode: episodes have to end.
-        ends = {"truncated": end_after(s.collected_at_once)} if s.updates == "default" else {}
+        ends = (
+            {"truncated": make_script_of_end_after(s.collected_at_once)}
+            if s.updates == "default"
+            else {}
+        )
         script: dict[str, Any] = {"rewards": s.reward, "terminated": s.terminated}
         script |= {"truncated": s.truncated, "observation_dimensions": s.observations, **ends}
         self._environments = [Scripted(s.low, s.high, **script) for _ in range(s.environments)]
@@ -88,20 +100,20 @@ class Driver:
             seed=shift_seed(s.seed),
             **settings,
         )
-        self._prepare(agent)
+        self._prepare_agent(agent)
         return agent
 
-    def _prepare(self, agent: Any) -> None:
+    def _prepare_agent(self, agent: Any) -> None:
         s = self._settings
         if s.log_prob is not None and hasattr(agent.actor, "action_log_prob"):
-            constant_agents.fix_log_prob(agent.actor, s.log_prob)
+            constant_agents.fix_log_prob_of_actor(agent.actor, s.log_prob)
         if s.pre_tanh is not None:
-            make_constant(agent.actor.mu, s.pre_tanh)
+            make_output_constant(agent.actor.mu, s.pre_tanh)
             if hasattr(agent.actor, "log_std"):
-                make_constant(agent.actor.log_std, -20.0)
+                make_output_constant(agent.actor.log_std, -20.0)
         if s.weight is not None:
             for network in agent.critic.q_networks:
-                fill_parameters([last_linear_layer(network).weight], s.weight)
+                fill_parameters([find_last_linear_layer(network).weight], s.weight)
 
     def _make_agent_with_filled_buffer(self) -> Any:
         """Return an agent whose memory holds transitions of ``learn``, with equal observations."""
@@ -112,90 +124,95 @@ class Driver:
         buffer.actions[:] = ACTION
         return agent
 
-    def _update(self, agent: Any) -> None:
+    def _update_once(self, agent: Any) -> None:
         agent.train(gradient_steps=1, batch_size=self._settings.batch_size)
 
-    def _loss(self, agent: Any, part: str) -> float:
+    def _compute_loss_of_part(self, agent: Any, part: str) -> float:
         losses = watched_updates.run_and_record_losses(
-            partial(self._update, agent), constant_agents.list_optimizers(agent)
+            partial(self._update_once, agent), constant_agents.list_optimizers(agent)
         )
         return watched_updates.require_one_number(losses[part])
 
-    def critic_loss(self, values: Sequence[float]) -> float:
+    def compute_critic_loss(self, values: Sequence[float]) -> float:
         agent = self._make_agent_with_filled_buffer()
-        constant_agents.pin_critics(agent, agent.critic, values)
-        return self._loss(agent, "critic")
+        constant_agents.pin_critics_for_update(agent, agent.critic, values)
+        return self._compute_loss_of_part(agent, "critic")
 
-    def actor_loss(self, values: Sequence[float]) -> float:
+    def compute_actor_loss(self, values: Sequence[float]) -> float:
         agent = self._make_agent_with_filled_buffer()
-        constant_agents.pin_critics(
+        constant_agents.pin_critics_for_update(
             agent, agent.critic, values, constant_agents.make_acting_function(agent)
         )
-        return self._loss(agent, "actor")
+        return self._compute_loss_of_part(agent, "actor")
 
-    def target(self, values: Sequence[float]) -> float:
+    def compute_target(self, values: Sequence[float]) -> float:
         agent = self._make_agent_with_filled_buffer()
         critic = constant_agents.find_target_critics(agent)
         following = constant_agents.make_acting_function(agent, target=True)
-        constant_agents.pin_critics(agent, critic, values, following)
-        return watched_updates.run_and_find_target(partial(self._update, agent))
+        constant_agents.pin_critics_for_update(agent, critic, values, following)
+        return watched_updates.run_and_find_target(partial(self._update_once, agent))
 
-    def first_update(self, target_value: float) -> tuple[float, float]:
+    def run_first_update(self, target_value: float) -> tuple[float, float]:
         agent = self._make_agent_with_filled_buffer()
         fill_parameters(agent.critic.parameters(), 0.0)
         constant_agents.make_critics_constant(agent.critic_target, [target_value] * 2)
         losses: list[float] = []
         target = watched_updates.run_and_find_target(
-            lambda: losses.append(self._loss(agent, "actor"))
+            lambda: losses.append(self._compute_loss_of_part(agent, "actor"))
         )
         return target, losses[0]
 
-    def temperature_loss(self) -> tuple[float, float]:
+    def compute_temperature_loss(self) -> tuple[float, float]:
         agent = self._make_agent_with_filled_buffer()
-        return self._loss(agent, "temperature"), agent.log_ent_coef.grad.item()
+        return self._compute_loss_of_part(agent, "temperature"), agent.log_ent_coef.grad.item()
 
-    def temperature(self) -> float:
+    def read_temperature(self) -> float:
         return float(self._make_agent().log_ent_coef.detach().exp())
 
-    def target_entropy(self) -> float:
+    def read_target_entropy(self) -> float:
         return float(self._make_agent().target_entropy)
 
-    def _standard_actor(self) -> Any:
+    def _make_standard_actor(self) -> Any:
         """Return an actor in float64 whose Gaussian has mean 0 and log standard deviation 0."""
         actor = self._make_agent().actor
         # Observations are made float32 before the features are extracted, whatever the actor is.
         actor.features_extractor = nn.Sequential(actor.features_extractor, _ToDouble())
         # as it acts: of one observation there are no statistics
         actor.double().eval()
-        make_constant(actor.mu, 0.0)
-        make_constant(actor.log_std, 0.0)
+        make_output_constant(actor.mu, 0.0)
+        make_output_constant(actor.log_std, 0.0)
         return actor
 
-    def log_deviation(self, outputs: Sequence[float]) -> np.ndarray:
-        actor, deviations = self._standard_actor(), []
+    def compute_log_deviation(self, outputs: Sequence[float]) -> np.ndarray:
+        actor, deviations = self._make_standard_actor(), []
         for output in outputs:
-            make_constant(actor.log_std, output)
+            make_output_constant(actor.log_std, output)
             with torch.no_grad():
                 actor.action_log_prob(torch.zeros(1, 1))
             deviations.append(actor.action_dist.distribution.stddev.log().item())
         return np.array(deviations)
 
-    def log_prob(self, draw: Sequence[float]) -> float:
+    def compute_log_prob(self, draw: Sequence[float]) -> float:
         numbers = torch.as_tensor(np.asarray(draw), dtype=torch.float64)
 
-        def rsample(distribution: Any, sample_shape: Any = ()) -> torch.Tensor:
+        def draw_fixed_sample(distribution: Any, sample_shape: Any = ()) -> torch.Tensor:
             return distribution.loc + distribution.scale * numbers
 
-        actor = self._standard_actor()
-        with torch.no_grad(), mock.patch.object(torch.distributions.Normal, "rsample", rsample):
+        actor = self._make_standard_actor()
+        with (
+            torch.no_grad(),
+            mock.patch.object(torch.distributions.Normal, "rsample", draw_fixed_sample),
+        ):
             return actor.action_log_prob(torch.zeros(1, 1))[1].item()
 
-    def smoothed_actions(self, squashed: float, samples: int, own_draws: bool) -> np.ndarray:
+    def compute_smoothed_actions(
+        self, squashed: float, samples: int, own_draws: bool
+    ) -> np.ndarray:
         """Return the actions that the target critics receive; every sample has its own draw."""
         agent = self._make_agent_with_filled_buffer()
         # 1 - 1e-12 is 1 in float32, where the actor computes its tanh.
         inside = np.clip(squashed, -1.0 + 1e-12, 1.0 - 1e-12)
-        make_constant(agent.actor_target.mu, np.arctanh(inside))
+        make_output_constant(agent.actor_target.mu, np.arctanh(inside))
         recorded: list[torch.Tensor] = []
         handle = agent.critic_target.register_forward_pre_hook(
             lambda _, inputs: recorded.append(inputs[1].detach().clone())
@@ -207,23 +224,25 @@ class Driver:
         (actions,) = recorded
         return agent.policy.unscale_action(actions.double().numpy())
 
-    def update_target(self, source: Sequence[float], target: Sequence[float]) -> np.ndarray:
+    def update_and_read_targets(
+        self, source: Sequence[float], target: Sequence[float]
+    ) -> np.ndarray:
         agent = self._make_agent_with_filled_buffer()
         pairs = list(zip(agent.critic.q_networks, agent.critic_target.q_networks, strict=False))
         if hasattr(agent, "actor_target"):
             pairs.append((agent.actor, agent.actor_target))
-        fill_pairs(pairs, source, target)
-        self._update(agent)
-        return parameters_of_targets(pairs)
+        fill_networks_and_targets(pairs, source, target)
+        self._update_once(agent)
+        return read_parameter_of_each_target(pairs)
 
-    def run(self) -> Recorder:
+    def run_loop(self) -> Recorder:
         """Call ``learn`` for so many steps."""
         s, journal = self._settings, Recorder()
         agent = self._make_agent(**(_FREQUENCIES[s.updates] if s.learns else _COLLECTING))
         journal.actions += [environment.received for environment in self._environments]
-        parts = make_parts(constant_agents.list_optimizers(agent))
+        parts = name_parts_of_optimizers(constant_agents.list_optimizers(agent))
         targets = constant_agents.find_target_critics(agent).parameters
-        with journal.record_steps(parts, agent.actor.parameters, targets):
+        with journal.record_optimizer_steps(parts, agent.actor.parameters, targets):
             agent.learn(s.steps * (s.environments if s.per_environment else 1))
         row, buffer = len(self._environments[0].received) - 1, agent.replay_buffer
         journal.stored_action, journal.stored_reward = (
@@ -231,35 +250,35 @@ class Driver:
         )
         return journal
 
-    def _default(self) -> Any:
+    def _make_default_agent(self) -> Any:
         s = self._settings
         environment = Scripted(s.low, s.high, observation_dimensions=s.observations)
         return constant_agents.make_agent(self._algorithm, environment, buffer_size=8)
 
-    def architecture(self) -> np.ndarray:
-        agent = self._default()
+    def describe_architecture(self) -> np.ndarray:
+        agent = self._make_default_agent()
         # The trunk of SAC's actor has no output layer in it: its heads stand beside it.
-        policy_widths = [layer.out_features for layer in linear_layers(agent.actor)]
-        values = [layer.out_features for layer in linear_layers(agent.critic.q_networks[0])]
+        policy_widths = [layer.out_features for layer in list_linear_layers(agent.actor)]
+        values = [layer.out_features for layer in list_linear_layers(agent.critic.q_networks[0])]
         hidden = [[width for width in policy_widths if width > 1], values[:-1]]
         policy = {id(p) for p in agent.actor.parameters()}
         shared = any(id(p) in policy for p in agent.critic.parameters())
         activation = layers.measure_activation(agent.actor, agent.actor)
-        return layers.describe_architecture(
+        return layers.describe_networks_as_numbers(
             hidden, len(agent.critic.q_networks), activation, shared
         )
 
-    def initialisation(self) -> np.ndarray:
-        first = self._default().critic.q_networks[0][0]
+    def measure_initialisation(self) -> np.ndarray:
+        first = self._make_default_agent().critic.q_networks[0][0]
         return layers.measure_initialisation(first.weight, first.bias)
 
-    def log_epsilons(self) -> list[float]:
-        agent = self._default()
+    def read_log_epsilons(self) -> list[float]:
+        agent = self._make_default_agent()
         parameters = {"critic": agent.critic.parameters(), "actor": agent.actor.parameters()}
         if hasattr(agent, "log_ent_coef"):
             parameters["temperature"] = [agent.log_ent_coef]
         optimizers = constant_agents.list_optimizers(agent)
-        return [layers.log_epsilon(o, parameters[part]) for part, o in optimizers.items()]
+        return [layers.read_log_epsilon(o, parameters[part]) for part, o in optimizers.items()]
 
 
 class _ToDouble(nn.Module):

@@ -14,7 +14,7 @@ import torch
 
 from rlregress.environments.atari_fake import AtariGame, Lucky
 from rlregress.environments.atari_play import Player, Step
-from rlregress.environments.atari_vision import Vision, quickly
+from rlregress.environments.atari_vision import Vision, skip_large_initialisation
 from rlregress.frameworks.sb3 import compat, gyms
 from rlregress.probing.interface import Unprobed
 
@@ -46,26 +46,28 @@ def wrap_game(game: AtariGame, name: str, **arguments: Any) -> Any:
     return wrapper
 
 
-def play(environment: Any, game: Any) -> Player:
+def make_player(environment: Any, game: Any) -> Player:
     """Play through one environment, which is reset when a scene says so."""
 
-    def step(action: int) -> Step:
-        observation, reward, done = gyms.step(environment, action)
+    def step_environment(action: int) -> Step:
+        observation, reward, done = gyms.step_to_triple(environment, action)
         return Step(move_channels_first(observation), float(reward), done)
 
-    return Player(game, lambda: move_channels_first(gyms.reset(environment)), step)
+    return Player(
+        game, lambda: move_channels_first(gyms.reset_to_observation(environment)), step_environment
+    )
 
 
-def play_through_wrapper(game: AtariGame, name: str) -> Player:
+def make_player_of_wrapper(game: AtariGame, name: str) -> Player:
     """Play through one wrapper."""
-    return play(wrap_game(game, name), game)
+    return make_player(wrap_game(game, name), game)
 
 
-def play_through_waiting(most: bool) -> Player:
+def make_player_of_waiting_wrapper(most: bool) -> Player:
     """Play through the wrapper that waits on reset, as long or as briefly as it can."""
     game = AtariGame(fire=False)
     game.np_random = Lucky(gyms.make_generator(0), most)  # type: ignore[assignment]
-    return play_through_wrapper(game, "NoopResetEnv")
+    return make_player_of_wrapper(game, "NoopResetEnv")
 
 
 class _Vectorised:
@@ -90,20 +92,20 @@ class _Vectorised:
         return Step(move_channels_first(observations[0]), float(rewards[0]), bool(dones[0]))
 
 
-def _vectorised(environments: Any, game: Any) -> Player:
+def _make_vectorised_player(environments: Any, game: Any) -> Player:
     played = _Vectorised(environments)
     return Player(game, played.reset, played.step, lambda: played.reported)
 
 
-def play_through_stack() -> Player:
+def make_player_of_stack() -> Player:
     """Play through the stacking of frames alone."""
     from stable_baselines3.common.vec_env import VecFrameStack
 
     game = AtariGame(shape=(36, 36, 1))
-    return _vectorised(VecFrameStack(gyms.vectorise_environments(game), _FRAMES), game)
+    return _make_vectorised_player(VecFrameStack(gyms.vectorise_environments(game), _FRAMES), game)
 
 
-def play_whole(make_env: Callable[[], Any], noops: int | None = None) -> Player:
+def make_player_of_whole_game(make_env: Callable[[], Any], noops: int | None = None) -> Player:
     """Play through everything: ``make_atari_env`` with its defaults, and a stack of four frames.
 
     Args:
@@ -123,7 +125,7 @@ def play_whole(make_env: Callable[[], Any], noops: int | None = None) -> Player:
                 raise Unprobed("no wrapper is called NoopResetEnv", known=False)
             inner = inner.env
         inner.override_num_noops = noops
-    return _vectorised(VecFrameStack(environments, _FRAMES), game)
+    return _make_vectorised_player(VecFrameStack(environments, _FRAMES), game)
 
 
 def make_vision(pixel: float) -> Vision:
@@ -132,7 +134,7 @@ def make_vision(pixel: float) -> Vision:
 
     spaces = gyms.spaces
     images = spaces.Box(0, 255, (_FRAMES, 84, 84), np.uint8)
-    with quickly():
+    with skip_large_initialisation():
         policy_class = compat.find_policy_class(PPO, "CnnPolicy")
         policy = policy_class(
             images,
@@ -140,7 +142,7 @@ def make_vision(pixel: float) -> Vision:
             lambda _: 0.0,
             **compat.select_known_arguments(policy_class, device="cpu"),
         )
-        compat.add_parts(policy)
+        compat.add_current_methods_to_policy(policy)
     observation = torch.full((1, *images.shape), int(pixel), dtype=torch.uint8)
     return Vision(
         policy,

@@ -15,21 +15,21 @@ from stable_baselines3 import TD3
 from rlregress.frameworks.sb3.observe.drivers import constant_agents
 from rlregress.probing import watched_updates
 from rlregress.probing.interface import Inputs
-from rlregress.probing.layers import last_linear_layer
+from rlregress.probing.layers import find_last_linear_layer
 from rlregress.probing.scripted import Scripted
 
 _ROWS = 8
 
 
-def collect_stream(environment: Scripted, inputs: Inputs, **arguments: Any) -> Any:
+def make_agent_with_stored_stream(environment: Scripted, inputs: Inputs, **arguments: Any) -> Any:
     """Return an agent with ``n`` steps that has stored the stream and not updated yet.
 
     Versions without the parameter get none, so that what they do instead is seen.
-    Its critics are linear in observation and action, for ``target``.
+    Its critics are linear in observation and action, for ``compute_target_of_slot``.
     """
     if "n_steps" in inspect.signature(TD3.__init__).parameters:
         arguments["n_steps"] = int(inputs["n"])
-    agent = constant_agents.make_off_policy(
+    agent = constant_agents.make_off_policy_agent(
         TD3,
         environment,
         gamma=float(inputs["discount"]),
@@ -41,29 +41,29 @@ def collect_stream(environment: Scripted, inputs: Inputs, **arguments: Any) -> A
     return agent
 
 
-def target(agent: Any, slot: int, slope: float, constant: float) -> float:
+def compute_target_of_slot(agent: Any, slot: int, slope: float, constant: float) -> float:
     """Return the target of the step in a slot of the replay buffer, from the agent's own update.
 
     The target critics say slope * s + constant of an observation s, whatever the action.
     """
     for network in agent.critic_target.q_networks:
-        layer = last_linear_layer(network)
+        layer = find_last_linear_layer(network)
         with torch.no_grad():
             layer.weight.zero_()
             layer.weight[0, 0] = slope
             layer.bias.fill_(constant)
     buffer = agent.replay_buffer
 
-    def only_slot(size: int, env: Any = None) -> Any:
+    def return_slot(size: int, env: Any = None) -> Any:
         return buffer._get_samples(np.full(size, slot), env=env)
 
-    with mock.patch.object(buffer, "sample", only_slot):
+    with mock.patch.object(buffer, "sample", return_slot):
         return watched_updates.run_and_find_target(
             partial(agent.train, gradient_steps=1, batch_size=_ROWS)
         )
 
 
-def targets(inputs: Inputs, slots: Sequence[int], **arguments: Any) -> np.ndarray:
+def measure_targets_of_slots(inputs: Inputs, slots: Sequence[int], **arguments: Any) -> np.ndarray:
     """Targets where the value of an observation is its number, [slots]."""
     environment = Scripted(
         next_observations=inputs["next_values"],
@@ -71,15 +71,15 @@ def targets(inputs: Inputs, slots: Sequence[int], **arguments: Any) -> np.ndarra
         terminated=inputs["terminated"],
         truncated=inputs["truncated"],
     )
-    agent = collect_stream(environment, inputs, **arguments)
-    return np.array([target(agent, slot, 1.0, 0.0) for slot in slots])
+    agent = make_agent_with_stored_stream(environment, inputs, **arguments)
+    return np.array([compute_target_of_slot(agent, slot, 1.0, 0.0) for slot in slots])
 
 
-def first_target(inputs: Inputs, slope: float, constant: float, **arguments: Any) -> float:
+def measure_first_target(inputs: Inputs, slope: float, constant: float, **arguments: Any) -> float:
     """Return the target of step 0 where step t leads to observation t + 1 and no episode ends."""
     steps = np.arange(len(inputs["rewards"]), dtype=np.float64)
     environment = Scripted(
         observations=steps, next_observations=steps + 1.0, rewards=inputs["rewards"]
     )
-    agent = collect_stream(environment, inputs, **arguments)
-    return target(agent, 0, slope, constant)
+    agent = make_agent_with_stored_stream(environment, inputs, **arguments)
+    return compute_target_of_slot(agent, 0, slope, constant)

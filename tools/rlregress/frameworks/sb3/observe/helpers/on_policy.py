@@ -12,7 +12,7 @@ from stable_baselines3 import PPO
 
 from rlregress.frameworks.sb3 import compat
 from rlregress.frameworks.sb3.observe.drivers import constant_agents
-from rlregress.probing.layers import make_constant
+from rlregress.probing.layers import make_output_constant
 from rlregress.probing.scripted import Scripted
 
 
@@ -33,56 +33,58 @@ class OnPolicy:
     small: Mapping[str, Any] = {"net_arch": compat.convert_network_sizes([16], [16])}
     linear: Mapping[str, Any] = {"net_arch": []}
 
-    def environment(self, *bounds: Any, **script: Any) -> Any:
+    def make_environment(self, *bounds: Any, **script: Any) -> Any:
         """Return an environment that plays a script."""
         return Scripted(*bounds, **script)
 
-    def make(self, environment: Any, **arguments: Any) -> Any:
+    def make_agent(self, environment: Any, **arguments: Any) -> Any:
         """Make an agent as ``constant_agents.make_agent`` does, with small networks."""
         arguments["policy_kwargs"] = {**self.small, **arguments.get("policy_kwargs", {})}
-        return self.make_default(environment, **arguments)
+        return self.make_default_agent(environment, **arguments)
 
-    def make_default(self, environment: Any, **arguments: Any) -> Any:
+    def make_default_agent(self, environment: Any, **arguments: Any) -> Any:
         """Make an agent as ``constant_agents.make_agent`` does."""
         options = {name: value for name, value in arguments.items() if name not in self.without}
         return constant_agents.make_agent(self.algorithm, environment, **options)
 
-    def make_once(self, environment: Any, **arguments: Any) -> Any:
-        """Make an agent as ``make`` does, with one epoch a rollout by default."""
-        return self.make(environment, **{**self.once, **arguments})
+    def make_agent_of_one_epoch(self, environment: Any, **arguments: Any) -> Any:
+        """Make an agent as ``make_agent`` does, with one epoch a rollout by default."""
+        return self.make_agent(environment, **{**self.once, **arguments})
 
-    def evaluate(self, agent: Any, observation: np.ndarray, action: np.ndarray) -> torch.Tensor:
+    def compute_log_prob(
+        self, agent: Any, observation: np.ndarray, action: np.ndarray
+    ) -> torch.Tensor:
         """Return the log-probability of an action at the start of an episode."""
         _, log_prob, _ = agent.policy.evaluate_actions(
             torch.as_tensor(observation), torch.as_tensor(action)
         )
         return log_prob
 
-    def further_step_arguments(self, agent: Any) -> dict[str, Any]:
+    def make_further_step_arguments(self, agent: Any) -> dict[str, Any]:
         """Return the arguments of a rollout buffer beyond those of a step of PPO."""
         del agent
         return {}
 
-    def deviation(self, agent: Any, observation: float) -> float:
+    def compute_deviation(self, agent: Any, observation: float) -> float:
         """Return the standard deviation of the action."""
         law = agent.policy.get_distribution(torch.tensor([[observation]]))
         return law.distribution.stddev.item()
 
-    def be_the_observation(self, agent: Any) -> None:
+    def set_value_to_observation(self, agent: Any) -> None:
         """Let the value of an observation be its number; the policy was made with ``linear``."""
         with torch.no_grad():
             agent.policy.value_net.weight.fill_(1.0)
             agent.policy.value_net.bias.zero_()
 
-    def be_constant(self, agent: Any, value: float) -> None:
+    def set_value_to_number(self, agent: Any, value: float) -> None:
         """Let the value of every observation be this number."""
-        make_constant(agent.policy.value_net, value)
+        make_output_constant(agent.policy.value_net, value)
 
 
 OF_PPO = OnPolicy()
 
 
-def list_probes_of_class(*families: Any) -> dict[str, Callable[..., np.ndarray]]:
+def make_probes_of_class(*families: Any) -> dict[str, Callable[..., np.ndarray]]:
     """Return the probes of PPO in these modules by detail, each of which is first given a class."""
     probes = [pair for family in families for pair in family.PROBES.items()]
     return {

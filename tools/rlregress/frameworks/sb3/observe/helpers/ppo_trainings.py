@@ -30,7 +30,7 @@ class AgentTraining(RecordedTraining):
     entropies: list[float] = field(default_factory=list)
 
 
-def _part(observations: Any) -> Any:
+def _select_first_part(observations: Any) -> Any:
     """Return the numbers of observations, or of the first part of those that have several."""
     return next(iter(observations.values())) if isinstance(observations, dict) else observations
 
@@ -41,18 +41,18 @@ def _record_training(agent: Any, training: AgentTraining) -> Iterator[None]:
     evaluate, get = policy.evaluate_actions, buffer.get
     minibatch: list[Any] = []
 
-    def recorded_get(*arguments: Any, **keywords: Any) -> Any:
+    def record_and_get(*arguments: Any, **keywords: Any) -> Any:
         for sampled in get(*arguments, **keywords):
             minibatch[:] = [sampled]
             yield sampled
 
-    def recorded_evaluate(observations: torch.Tensor, *arguments: Any, **named: Any) -> Any:
+    def record_and_evaluate(observations: torch.Tensor, *arguments: Any, **named: Any) -> Any:
         values, log_prob, entropy = evaluate(observations, *arguments, **named)
         (sampled,) = minibatch
         # a step that only pads a sequence is none
         real = getattr(sampled, "mask", torch.ones_like(sampled.advantages)) > 0.0
         ratios = log_prob.detach() - sampled.old_log_prob
-        read = _part(observations).detach().numpy()
+        read = _select_first_part(observations).detach().numpy()
         training.evaluated.append(read[real.numpy(), 0].copy())
         changes = values.detach().flatten() - sampled.old_values
         training.value_changes.append(changes[real].numpy())
@@ -62,20 +62,20 @@ def _record_training(agent: Any, training: AgentTraining) -> Iterator[None]:
         training.advantages.append(sampled.advantages[real].numpy().copy())
         return values, log_prob, entropy
 
-    def note_step() -> None:
+    def note_optimizer_step() -> None:
         training.rates.append(float(policy.optimizer.param_groups[0]["lr"]))
         gradient = getattr(getattr(policy, "log_std", None), "grad", None)
         training.log_std_gradients.append(0.0 if gradient is None else gradient.sum().item())
 
-    policy.evaluate_actions, buffer.get = recorded_evaluate, recorded_get
+    policy.evaluate_actions, buffer.get = record_and_evaluate, record_and_get
     try:
-        with watched_updates.call_before_steps(policy.optimizer, note_step):
+        with watched_updates.call_before_steps(policy.optimizer, note_optimizer_step):
             yield
     finally:
         policy.evaluate_actions, buffer.get = evaluate, get
 
 
-def train(
+def train_and_record(
     kind: OnPolicy,
     environment: Any,
     total_steps: int,
@@ -95,20 +95,20 @@ def train(
     with warnings.catch_warnings():
         # a rollout that is no multiple of the minibatch is what some probes are about
         warnings.simplefilter("ignore")
-        training.agent = kind.make_once(environment, n_steps=n_steps, **arguments)
+        training.agent = kind.make_agent_of_one_epoch(environment, n_steps=n_steps, **arguments)
     if prepare is not None:
         prepare(training.agent)
 
-    def note(agent: Any) -> None:
+    def note_rollout(agent: Any) -> None:
         buffer = agent.rollout_buffer
-        stored = np.array(_part(buffer.observations))
+        stored = np.array(_select_first_part(buffer.observations))
         training.stored.append(stored.reshape(buffer.buffer_size, -1)[:, 0])
         if change is not None:
             change(buffer)
 
     with _record_training(training.agent, training):
         losses = watched_updates.run_and_record_losses(
-            lambda: training.agent.learn(total_steps, callback=AtRolloutEnd(note)),
+            lambda: training.agent.learn(total_steps, callback=AtRolloutEnd(note_rollout)),
             {"policy": training.agent.policy.optimizer},
         )
     training.losses = losses["policy"]

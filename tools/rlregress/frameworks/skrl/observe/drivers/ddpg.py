@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 from skrl.resources.noises.torch import GaussianNoise
 
-from rlregress.frameworks.skrl.agents import NEVER, Training, watch_model
-from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, nothing
+from rlregress.frameworks.skrl.agents import NEVER, Training, call_after_model
+from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, do_nothing
 from rlregress.probing import watched_updates
 from rlregress.probing.driven import ScriptedEnvs, fill_parameters
-from rlregress.probing.layers import make_constant
+from rlregress.probing.layers import make_output_constant
 
 
-def constant_noise(number: float) -> dict[str, Any]:
+def make_constant_noise_settings(number: float) -> dict[str, Any]:
     """Return settings of an agent whose exploration adds a number."""
     # of a deviation of 0 PyTorch makes no distribution
     spread = {"mean": float(number), "std": 1e-9, "device": "cpu"}
@@ -34,80 +34,82 @@ class Driver:
         settings = self._settings
         return Training(
             "ddpg",
-            self._envs.environment(),
+            self._envs.make_environment(),
             learning_rate=0.0,
             random_timesteps=settings.starts,
             learning_starts=starts,
             batch_size=settings.batch_size,
             discount_factor=settings.discount,
-            **({} if settings.noise is None else constant_noise(settings.noise)),
+            **({} if settings.noise is None else make_constant_noise_settings(settings.noise)),
         )
 
     def set_values(self, online: float, target: float) -> None:
         """Make the last layers of the Q networks constant."""
-        _set(self._training, ("critic", "target_critic"), online, target)
+        _fill_networks(self._training, ("critic", "target_critic"), online, target)
 
     def set_policy(self, online: float, target: float) -> None:
         """Make the last layers of the policies constant."""
         for training in filter(None, (self._training, self._fed)):
-            _set(training, ("policy", "target_policy"), online, target)
+            _fill_networks(training, ("policy", "target_policy"), online, target)
 
-    def fill(self, online: float, target: float) -> None:
+    def fill_parameters(self, online: float, target: float) -> None:
         """Set all parameters."""
         for name, network in self._training.models.items():
             fill_parameters(network.parameters(), target if name.startswith("target") else online)
 
-    def target_parameters(self) -> tuple[float, float | None]:
+    def read_target_parameters(self) -> tuple[float, float | None]:
         """Return the first parameters of the targets."""
         networks = (self._training.models[name] for name in ("target_critic", "target_policy"))
         values, policy = (float(next(n.parameters()).detach().flatten()[0]) for n in networks)
         return values, policy
 
-    def networks(self) -> tuple[int, int]:
+    def count_networks(self) -> tuple[int, int]:
         """Count the networks that the agent reads from the models that it is given."""
         names = [name for name in self._training.agent.checkpoint_modules if "critic" in name]
         created = [name for name in names if "optimizer" not in name]
         return sum("target" not in n for n in created), sum("target" in n for n in created)
 
-    def losses(self, online: float, target: float) -> tuple[float, float]:
+    def compute_losses(self, online: float, target: float) -> tuple[float, float]:
         """Return the loss of ``update`` for transitions that a training has collected."""
-        fed = self._collected()
-        _set(fed, ("critic", "target_critic"), online, target)
-        losses = watched_updates.run_and_record_losses(fed.update, fed.optimizers)
+        fed = self._make_training_with_minibatch()
+        _fill_networks(fed, ("critic", "target_critic"), online, target)
+        losses = watched_updates.run_and_record_losses(fed.update_once, fed.optimizers)
         return watched_updates.require_one_number(
             losses["critic"]
         ), watched_updates.require_one_number(losses["actor"])
 
-    def target_actions(self) -> np.ndarray:
+    def read_target_actions(self) -> np.ndarray:
         """Return the actions that the target critic receives."""
-        fed, recorded = self._collected(), []
+        fed, recorded = self._make_training_with_minibatch(), []
         for name in ("policy", "target_policy"):
             fed.models[name].load_state_dict(self._training.models[name].state_dict())
-        watch_model(
+        call_after_model(
             fed.models["target_critic"],
             lambda inputs, _: recorded.append(inputs["taken_actions"].double().numpy().flatten()),
         )
-        fed.update()
+        fed.update_once()
         return np.concatenate(recorded)
 
-    def _collected(self) -> Training:
+    def _make_training_with_minibatch(self) -> Training:
         if self._fed is None:
             self._fed = self._make_training(NEVER)
-            self._fed.run(self._settings.batch_size)
+            self._fed.run_steps(self._settings.batch_size)
         return self._fed
 
-    def run(self, begin: Look = nothing, between: Look = nothing) -> LoopRecord:
+    def run_loop(self, begin: Look = do_nothing, between: Look = do_nothing) -> LoopRecord:
         """Run a training."""
         optimizers, training = self._training.optimizers, self._training
         roles = {id(optimizers["critic"]): "values", id(optimizers["actor"]): "policy"}
-        return self._envs.record(
-            lambda: training.run(self._settings.steps),
+        return self._envs.record_training(
+            lambda: training.run_steps(self._settings.steps),
             begin,
             between,
             lambda optimizer: roles[id(optimizer)],
         )
 
 
-def _set(training: Training, names: tuple[str, str], online: float, target: float) -> None:
+def _fill_networks(
+    training: Training, names: tuple[str, str], online: float, target: float
+) -> None:
     for name, number in zip(names, (online, target), strict=False):
-        make_constant(training.models[name], [number])
+        make_output_constant(training.models[name], [number])

@@ -12,11 +12,11 @@ import torch
 
 from rlregress.frameworks.skrl import compat
 from rlregress.frameworks.skrl.agents import NEVER, Training
-from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, nothing
+from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, do_nothing
 from rlregress.probing import watched_updates
 from rlregress.probing.driven import ScriptedEnvs, fill_parameters
 from rlregress.probing.framework_errors import was_raised_in
-from rlregress.probing.layers import make_constant
+from rlregress.probing.layers import make_output_constant
 
 
 class Driver:
@@ -33,7 +33,7 @@ class Driver:
         interval: dict[str, Any] = {}
         if settings.target_every is not None:
             interval["target_update_interval"] = settings.target_every
-        environments = [self._envs.environment() for _ in range(settings.environments)]
+        environments = [self._envs.make_environment() for _ in range(settings.environments)]
         return Training(
             "dqn",
             *environments,
@@ -49,39 +49,41 @@ class Driver:
 
     def set_values(self, online: Sequence[float], target: Sequence[float]) -> None:
         """Make the last layers constant."""
-        _set(self._training, online, target)
+        _fill_networks(self._training, online, target)
 
-    def fill(self, online: float, target: float) -> None:
+    def fill_parameters(self, online: float, target: float) -> None:
         """Set all parameters."""
         for network, number in zip(self._training.models.values(), (online, target), strict=False):
             fill_parameters(network.parameters(), number)
 
-    def target_parameter(self) -> float:
+    def read_target_parameter(self) -> float:
         """Return the first parameter of the target network."""
         return float(self._training.list_target_parameters()[0].detach().flatten()[0])
 
-    def loss(self, online: Sequence[float], target: Sequence[float]) -> float:
+    def compute_loss(self, online: Sequence[float], target: Sequence[float]) -> float:
         """Return the loss of ``update`` for transitions that a training has collected."""
         if self._fed is None:
             self._fed = self._make_training(NEVER)
             first = [1.0] + [0.0] * (self._settings.actions - 1)
-            _set(self._fed, first, first)
-            self._fed.run(self._settings.batch_size)
-        _set(self._fed, online, target)
-        losses = watched_updates.run_and_record_losses(self._fed.update, self._fed.optimizers)
+            _fill_networks(self._fed, first, first)
+            self._fed.run_steps(self._settings.batch_size)
+        _fill_networks(self._fed, online, target)
+        losses = watched_updates.run_and_record_losses(self._fed.update_once, self._fed.optimizers)
         return watched_updates.require_one_number(losses["critic"])
 
-    def run(self, begin: Look = nothing, between: Look = nothing) -> LoopRecord:
+    def run_loop(self, begin: Look = do_nothing, between: Look = do_nothing) -> LoopRecord:
         """Run a training."""
         steps = -(-self._settings.steps // self._settings.environments)
-        with self._draws():
-            return self._envs.record(lambda: self._training.run(steps), begin, between)
+        with self._fix_draws():
+            return self._envs.record_training(
+                lambda: self._training.run_steps(steps), begin, between
+            )
 
-    def act(self, values: Sequence[float], deterministic: bool) -> int | None:
+    def choose_action(self, values: Sequence[float], deterministic: bool) -> int | None:
         """Return an action of an evaluation, or of the training, whose end has come."""
         self.set_values(values, values)
-        trainer = self._training.trainer(self._settings.steps)
-        with self._draws():
+        trainer = self._training.make_trainer(self._settings.steps)
+        with self._fix_draws():
             trainer.train()
             try:
                 trainer.eval() if deterministic else None
@@ -92,13 +94,13 @@ class Driver:
                 return None
         return int(self._envs.environments[0].received[-1])
 
-    def _draws(self) -> Any:
+    def _fix_draws(self) -> Any:
         draw = self._settings.draw
         if draw is None:
             return nullcontext()
         return mock.patch.object(torch, "rand", lambda *size, **_: torch.full(size, float(draw)))
 
 
-def _set(training: Training, online: Sequence[float], target: Sequence[float]) -> None:
+def _fill_networks(training: Training, online: Sequence[float], target: Sequence[float]) -> None:
     for network, values in zip(training.models.values(), (online, target), strict=False):
-        make_constant(network, np.asarray(values))
+        make_output_constant(network, np.asarray(values))

@@ -26,7 +26,7 @@ class Settings:
     observations: int
     dimensions: int
 
-    def _instantiate(self, make: Callable[..., Any], inputs: str, output: str) -> Any:
+    def _instantiate_model(self, make: Callable[..., Any], inputs: str, output: str) -> Any:
         if not hasattr(Model, "init_state_dict"):
             raise Unsupported("the instantiators of this version take other settings")
         bounds = torch.ones(self.dimensions).numpy()
@@ -42,15 +42,17 @@ class Settings:
         model.init_state_dict(role="")
         return model
 
-    def policy(self, stochastic: bool) -> Any:
+    def make_policy(self, stochastic: bool) -> Any:
         """Return a Gaussian policy, or a deterministic one."""
         make = gaussian_model if stochastic else deterministic_model
-        return self._instantiate(make, _OBSERVATIONS, "ACTIONS")
+        return self._instantiate_model(make, _OBSERVATIONS, "ACTIONS")
 
-    def values(self, for_actions: bool = True) -> Any:
+    def make_value_model(self, for_actions: bool = True) -> Any:
         """Return a model of values, of observations and actions or of observations."""
         both = f"concatenate([{_OBSERVATIONS}, ACTIONS])"
-        return self._instantiate(deterministic_model, both if for_actions else _OBSERVATIONS, "ONE")
+        return self._instantiate_model(
+            deterministic_model, both if for_actions else _OBSERVATIONS, "ONE"
+        )
 
 
 def make_model_function(model: Any, actions: Any = None) -> Callable[[torch.Tensor], Any]:

@@ -12,16 +12,31 @@ import torch
 from skrl.resources.noises.torch import GaussianNoise
 
 from rlregress.frameworks.skrl import compat
-from rlregress.frameworks.skrl.agents import NEVER, Layers, Training, report_log_prob, watch_model
+from rlregress.frameworks.skrl.agents import (
+    NEVER,
+    Layers,
+    Training,
+    call_after_model,
+    make_policy_report_log_prob,
+)
 from rlregress.frameworks.skrl.observe.drivers import instantiated
-from rlregress.frameworks.skrl.observe.drivers.ddpg import constant_noise
+from rlregress.frameworks.skrl.observe.drivers.ddpg import make_constant_noise_settings
 from rlregress.measurements.twin_agents import Settings
 from rlregress.measurements.twin_details import FROZEN
 from rlregress.probing import layers, watched_updates
-from rlregress.probing.driven import fill_pairs, fill_parameters, parameters_of_targets
+from rlregress.probing.driven import (
+    fill_networks_and_targets,
+    fill_parameters,
+    read_parameter_of_each_target,
+)
 from rlregress.probing.isolation import shift_seed
-from rlregress.probing.journal import Recorder, make_parts
-from rlregress.probing.layers import last_linear_layer, linear_layers, make_constant, make_pinned
+from rlregress.probing.journal import Recorder, name_parts_of_optimizers
+from rlregress.probing.layers import (
+    find_last_linear_layer,
+    list_linear_layers,
+    make_output_constant,
+    make_output_constant_for_input,
+)
 from rlregress.probing.scripted import Scripted
 
 CRITICS = ("critic_1", "critic_2")
@@ -52,7 +67,7 @@ class Driver:
     def __init__(self, kind: str, settings: Settings, layers: Layers = Layers()) -> None:  # noqa: B008 - a tuple
         self._kind, self._settings, self._layers = kind, settings, layers
 
-    def _rates(self) -> Any:
+    def _make_rates(self) -> Any:
         critic, policy = self._settings.rates or FROZEN
         # of the policy, the Q networks and the temperature
         return (policy, critic, policy) if self._kind == "sac" else (policy, critic)
@@ -60,19 +75,19 @@ class Driver:
     def _make_training(self, **arguments: Any) -> Training:
         s = self._settings
         own = _OF_SAC if self._kind == "sac" else _OF_TD3
-        settings = {**s.named(**_SETTINGS, **own), **arguments}
+        settings = {**s.map_to_framework_names(**_SETTINGS, **own), **arguments}
         if self._kind == "sac" and s.temperature is not None:
             settings["initial_entropy_value"] = float(s.temperature)
             settings["learn_entropy"] = s.trained_temperature
         if s.rates is not None:
-            settings["learning_rate"] = self._rates()
+            settings["learning_rate"] = self._make_rates()
         if s.noise:
-            settings.update(constant_noise(s.noise))
+            settings.update(make_constant_noise_settings(s.noise))
         if s.deviation is not None:
-            settings.update(_noise("exploration_noise", s.deviation))
+            settings.update(_make_noise_settings("exploration_noise", s.deviation))
         smoothing = 0.2 if s.smooths else s.smoothing
         if smoothing:
-            settings.update(_noise("smooth_regularization_noise", smoothing))
+            settings.update(_make_noise_settings("smooth_regularization_noise", smoothing))
         flags: dict[str, Any] = {"terminated": s.terminated, "truncated": s.truncated}
         environments = [
             Scripted(s.low, s.high, rewards=s.reward, **flags) for _ in range(s.environments)
@@ -81,176 +96,195 @@ class Driver:
         training = Training(self._kind, *environments, layers=self._layers, **settings)
         policy = training.models["policy"]
         if s.log_prob is not None and self._kind == "sac":
-            report_log_prob(policy, s.log_prob)
+            make_policy_report_log_prob(policy, s.log_prob)
         if s.pre_tanh is not None:
-            make_constant(policy, s.pre_tanh)
+            make_output_constant(policy, s.pre_tanh)
             if self._kind == "sac":
                 fill_parameters([policy.log_std], -20.0)
         if s.weight is not None:
             fill_parameters(
-                [last_linear_layer(training.models[name]).weight for name in CRITICS], s.weight
+                [find_last_linear_layer(training.models[name]).weight for name in CRITICS], s.weight
             )
         return training
 
-    def _fed(self, **arguments: Any) -> Training:
+    def _make_training_with_minibatch(self, **arguments: Any) -> Training:
         """Return a training that has stored a minibatch, with equal observations and actions."""
         settings = {"learning_rate": 0.0, "learning_starts": NEVER}
         training = self._make_training(**{**settings, **arguments})
-        training.run(self._settings.batch_size)
+        training.run_steps(self._settings.batch_size)
         for name, number in _STORED.items():
-            fill_parameters([training.stored(name)], number)
+            fill_parameters([training.get_stored_values(name)], number)
         return training
 
-    def _acted(self, training: Training, name: str, observation: float) -> float:
+    def _compute_action(self, training: Training, name: str, observation: float) -> float:
         # the policy that reports a log-probability does 0
         if self._kind == "sac":
             return 0.0
         inputs = {compat.OBSERVATIONS: torch.full((1, 1), observation)}
-        return float(training.models[name].outputs(inputs)[0].detach())
+        return float(training.models[name].compute_outputs(inputs)[0].detach())
 
-    def _loss(self, training: Training, part: str) -> float:
-        losses = watched_updates.run_and_record_losses(training.update, training.optimizers)
+    def _compute_loss_of_part(self, training: Training, part: str) -> float:
+        losses = watched_updates.run_and_record_losses(training.update_once, training.optimizers)
         return watched_updates.require_one_number(losses[part])
 
-    def critic_loss(self, values: Sequence[float]) -> float:
-        training = self._fed()
-        _pin(training, CRITICS, _OBSERVATION, _ACTION, values)
-        return self._loss(training, "critic")
+    def compute_critic_loss(self, values: Sequence[float]) -> float:
+        training = self._make_training_with_minibatch()
+        _pin_outputs_of_networks(training, CRITICS, _OBSERVATION, _ACTION, values)
+        return self._compute_loss_of_part(training, "critic")
 
-    def actor_loss(self, values: Sequence[float]) -> float:
-        training = self._fed()
-        actions = self._acted(training, "policy", _OBSERVATION)
-        _pin(training, CRITICS, _OBSERVATION, actions, values)
-        return self._loss(training, "actor")
+    def compute_actor_loss(self, values: Sequence[float]) -> float:
+        training = self._make_training_with_minibatch()
+        actions = self._compute_action(training, "policy", _OBSERVATION)
+        _pin_outputs_of_networks(training, CRITICS, _OBSERVATION, actions, values)
+        return self._compute_loss_of_part(training, "actor")
 
-    def target(self, values: Sequence[float]) -> float:
-        training = self._fed()
-        _pin(training, _TARGETS, _NEXT, self._acted(training, "target_policy", _NEXT), values)
-        return watched_updates.run_and_find_target(training.update)
+    def compute_target(self, values: Sequence[float]) -> float:
+        training = self._make_training_with_minibatch()
+        _pin_outputs_of_networks(
+            training,
+            _TARGETS,
+            _NEXT,
+            self._compute_action(training, "target_policy", _NEXT),
+            values,
+        )
+        return watched_updates.run_and_find_target(training.update_once)
 
-    def first_update(self, target_value: float) -> tuple[float, float]:
-        training = self._fed(learning_rate=self._rates())
-        _pin(training, _TARGETS, _NEXT, 0.0, [target_value] * 2)
+    def run_first_update(self, target_value: float) -> tuple[float, float]:
+        training = self._make_training_with_minibatch(learning_rate=self._make_rates())
+        _pin_outputs_of_networks(training, _TARGETS, _NEXT, 0.0, [target_value] * 2)
         for name in CRITICS:
             fill_parameters(training.models[name].parameters(), 0.0)
         losses: list[float] = []
         target = watched_updates.run_and_find_target(
-            lambda: losses.append(self._loss(training, "actor"))
+            lambda: losses.append(self._compute_loss_of_part(training, "actor"))
         )
         return target, losses[0]
 
-    def temperature_loss(self) -> tuple[float, float]:
-        training = self._fed()
-        loss = self._loss(training, "temperature")
+    def compute_temperature_loss(self) -> tuple[float, float]:
+        training = self._make_training_with_minibatch()
+        loss = self._compute_loss_of_part(training, "temperature")
         return loss, float(training.agent.log_entropy_coefficient.grad)
 
-    def temperature(self) -> float:
+    def read_temperature(self) -> float:
         return float(self._make_training().agent.log_entropy_coefficient.detach().exp())
 
-    def target_entropy(self) -> float:
+    def read_target_entropy(self) -> float:
         return float(self._make_training().agent._target_entropy)
 
-    def _standard_policy(self) -> Any:
+    def _make_standard_policy(self) -> Any:
         """Return a policy in float64 of mean 0 and deviation 1."""
         policy = self._make_training().models["policy"].double()
-        make_constant(policy, 0.0)
+        make_output_constant(policy, 0.0)
         return policy
 
-    def log_deviation(self, outputs: Sequence[float]) -> np.ndarray:
-        policy, deviations = self._standard_policy(), []
+    def compute_log_deviation(self, outputs: Sequence[float]) -> np.ndarray:
+        policy, deviations = self._make_standard_policy(), []
         for output in outputs:
             fill_parameters([policy.log_std], output)
             _act_with_draw(policy, [0.0])
             deviations.append(float(policy.distribution(role="policy").stddev.log()))
         return np.array(deviations)
 
-    def log_prob(self, draw: Sequence[float]) -> float:
-        return float(compat.log_prob(_act_with_draw(self._standard_policy(), draw)))
+    def compute_log_prob(self, draw: Sequence[float]) -> float:
+        return float(compat.read_log_prob(_act_with_draw(self._make_standard_policy(), draw)))
 
-    def smoothed_actions(self, squashed: float, samples: int, own_draws: bool) -> np.ndarray:
+    def compute_smoothed_actions(
+        self, squashed: float, samples: int, own_draws: bool
+    ) -> np.ndarray:
         """Return the actions that the target critics receive; every sample has its own draw."""
         torch.manual_seed(shift_seed(self._settings.seed))
         # as many samples as are asked for, of a few rows
-        training = self._fed(memory={"replacement": True}, batch_size=samples)
+        training = self._make_training_with_minibatch(
+            memory={"replacement": True}, batch_size=samples
+        )
         inside = np.clip(squashed, -1.0 + 1e-12, 1.0 - 1e-12)
-        make_constant(training.models["target_policy"], np.arctanh(inside))
+        make_output_constant(training.models["target_policy"], np.arctanh(inside))
         recorded: list[np.ndarray] = []
-        watch_model(
+        call_after_model(
             training.models["target_critic_1"],
             lambda inputs, _: recorded.append(inputs["taken_actions"].double().numpy().copy()),
         )
-        training.update()
+        training.update_once()
         (actions,) = recorded
         return actions
 
-    def update_target(self, source: Sequence[float], target: Sequence[float]) -> np.ndarray:
-        training = self._fed()
+    def update_and_read_targets(
+        self, source: Sequence[float], target: Sequence[float]
+    ) -> np.ndarray:
+        training = self._make_training_with_minibatch()
         models = training.models
         names = [name for name in (*CRITICS, "policy") if f"target_{name}" in models]
         pairs = [(models[name], models[f"target_{name}"]) for name in names]
-        fill_pairs(pairs, source, target)
-        training.update()
-        return parameters_of_targets(pairs)
+        fill_networks_and_targets(pairs, source, target)
+        training.update_once()
+        return read_parameter_of_each_target(pairs)
 
-    def run(self) -> Recorder:
+    def run_loop(self) -> Recorder:
         """Run a training of so many steps of all environments."""
         s, journal = self._settings, Recorder()
         starts = s.starts or 0
         settings = {"random_timesteps": starts, "learning_starts": starts if s.learns else NEVER}
         training = self._make_training(**settings, **_UPDATES.get(s.updates, {}))
         journal.actions += [environment.received for environment in training.environments]
-        parts, policy = make_parts(training.optimizers), training.models["policy"]
-        with journal.record_steps(parts, policy.parameters, training.list_target_parameters):
-            training.run(s.steps)
+        parts, policy = name_parts_of_optimizers(training.optimizers), training.models["policy"]
+        with journal.record_optimizer_steps(
+            parts, policy.parameters, training.list_target_parameters
+        ):
+            training.run_steps(s.steps)
         row = training.environments[0].received
         journal.stored_action, journal.stored_reward = (
-            float(training.stored(name)[len(row) - 1].flatten()[0])
+            float(training.get_stored_values(name)[len(row) - 1].flatten()[0])
             for name in ("actions", "rewards")
         )
         return journal
 
-    def _instantiated(self) -> instantiated.Settings:
+    def _make_instantiated_settings(self) -> instantiated.Settings:
         s = self._settings
         return instantiated.Settings(s.hidden, s.activation, s.observations, np.size(s.low))
 
-    def architecture(self) -> np.ndarray:
-        created = self._instantiated()
-        policy, values = created.policy(stochastic=self._kind == "sac"), created.values()
+    def describe_architecture(self) -> np.ndarray:
+        created = self._make_instantiated_settings()
+        policy, values = (
+            created.make_policy(stochastic=self._kind == "sac"),
+            created.make_value_model(),
+        )
         hidden = [
-            [layer.out_features for layer in linear_layers(own)[:-1]] for own in (policy, values)
+            [layer.out_features for layer in list_linear_layers(own)[:-1]]
+            for own in (policy, values)
         ]
         outputs = layers.measure_activation(policy, instantiated.make_model_function(policy))
-        return layers.describe_architecture(
-            hidden, count_critics(self._make_training()), outputs, False
+        return layers.describe_networks_as_numbers(
+            hidden, count_trained_critics(self._make_training()), outputs, False
         )
 
-    def initialisation(self) -> np.ndarray:
-        first = linear_layers(self._instantiated().values())[0]
+    def measure_initialisation(self) -> np.ndarray:
+        first = list_linear_layers(self._make_instantiated_settings().make_value_model())[0]
         return layers.measure_initialisation(first.weight, first.bias)
 
-    def log_epsilons(self) -> list[float]:
+    def read_log_epsilons(self) -> list[float]:
         training = self._make_training()
         critics = [p for name in CRITICS for p in training.models[name].parameters()]
         parameters = {"critic": critics, "actor": [*training.models["policy"].parameters()]}
         if "temperature" in training.optimizers:
             parameters["temperature"] = [training.agent.log_entropy_coefficient]
         return [
-            layers.log_epsilon(training.optimizers[part], own) for part, own in parameters.items()
+            layers.read_log_epsilon(training.optimizers[part], own)
+            for part, own in parameters.items()
         ]
 
 
-def _noise(name: str, deviation: float) -> dict[str, Any]:
+def _make_noise_settings(name: str, deviation: float) -> dict[str, Any]:
     spread = {"mean": 0.0, "std": deviation, "device": "cpu"}
     return {name: GaussianNoise, f"{name}_kwargs": spread}
 
 
-def _pin(
+def _pin_outputs_of_networks(
     training: Training, names: Sequence[str], observation: float, action: float, values: Any
 ) -> None:
     inputs = torch.tensor([[observation, action]])
     for name, number in zip(names, values, strict=False):
         net = training.models[name].net
-        make_pinned(net, partial(net, inputs), number)
+        make_output_constant_for_input(net, partial(net, inputs), number)
 
 
 def _act_with_draw(policy: Any, draw: Sequence[float]) -> Any:
@@ -264,7 +298,7 @@ def _act_with_draw(policy: Any, draw: Sequence[float]) -> Any:
         return called(torch.zeros(1, 1, dtype=torch.float64))
 
 
-def count_critics(training: Training) -> int:
+def count_trained_critics(training: Training) -> int:
     """Return how many Q networks its optimiser trains."""
     optimized = {
         id(p) for group in training.optimizers["critic"].param_groups for p in group["params"]

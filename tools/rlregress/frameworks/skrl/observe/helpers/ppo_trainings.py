@@ -12,10 +12,10 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.skrl import compat
-from rlregress.frameworks.skrl.agents import Training, watch_model
+from rlregress.frameworks.skrl.agents import Training, call_after_model
 from rlregress.measurements.ppo_loop import RecordedTraining
 from rlregress.probing import watched_updates
-from rlregress.probing.recorded_update import record_update
+from rlregress.probing.recorded_update import record_losses_and_steps
 from rlregress.probing.scripted import Scripted
 
 #: name in skrl 2 -> tensor of the memory [rows, environments, 1], which a probe may change
@@ -43,21 +43,21 @@ class AgentTraining(RecordedTraining):
     changed: list[bool] = field(default_factory=list)
 
 
-def feed(
+def make_change_of_tensors(
     advantages: Any = 0.0, returns: Any = 0.0, old_values: Any = 0.0, ratios: Any = 1.0
 ) -> Change:
     """Return a change of an update's tensors to these numbers, one or [n] each."""
 
-    def change(tensors: dict[str, torch.Tensor]) -> None:
+    def change_tensors(tensors: dict[str, torch.Tensor]) -> None:
         new = {"advantages": advantages, "returns": returns, "values": old_values}
         for name, numbers in new.items():
             tensors[name][:, 0, 0] = torch.as_tensor(np.asarray(numbers), dtype=torch.float32)
         tensors["log_prob"][:, 0, 0] -= torch.as_tensor(np.log(ratios), dtype=torch.float32)
 
-    return change
+    return change_tensors
 
 
-def train(
+def train_and_record(
     steps: int,
     *environments: Scripted,
     rollouts: int,
@@ -79,53 +79,57 @@ def train(
     optimizer, last_bias = own_training.optimizers["policy"], value.net[-1].bias
     batches: list[dict[str, Any]] = []
 
-    def updating(*arguments: Any, **keywords: Any) -> None:
-        recorded.stored.append(own_training.stored("observations")[:, 0, 0].numpy().copy())
+    def record_and_update(*arguments: Any, **keywords: Any) -> None:
+        recorded.stored.append(
+            own_training.get_stored_values("observations")[:, 0, 0].numpy().copy()
+        )
         update(*arguments, **keywords)
 
-    def sampled(names: Any, **keywords: Any) -> Any:
+    def record_and_sample(names: Any, **keywords: Any) -> Any:
         if change is not None and len(recorded.stored) > len(recorded.changed):
             recorded.changed.append(True)
-            change({name: own_training.stored(name) for name in _CHANGED})
+            change({name: own_training.get_stored_values(name) for name in _CHANGED})
         minibatches = sample(names=names, **keywords)
         if "log_prob" in names:
             # states of memory are read apart
             batches[:] = [dict(zip(names, batch, strict=False)) for batch in minibatches]
         return minibatches
 
-    def evaluated(inputs: Any, acted: Any) -> None:
+    def note_evaluated_policy(inputs: Any, acted: Any) -> None:
         if "taken_actions" not in inputs:
             return
         batch = batches[len(recorded.evaluated) % len(batches)]
         old, advantages = batch["log_prob"][:, 0], batch["advantages"][:, 0]
         recorded.evaluated.append(compat.read_observations(inputs)[:, 0].detach().numpy().copy())
         recorded.advantages.append(advantages.numpy().copy())
-        recorded.log_ratios.append((compat.log_prob(acted)[:, 0].detach() - old).numpy().copy())
+        recorded.log_ratios.append(
+            (compat.read_log_prob(acted)[:, 0].detach() - old).numpy().copy()
+        )
 
-    def valued(inputs: Any, acted: Any) -> None:
+    def note_evaluated_values(inputs: Any, acted: Any) -> None:
         # behind the policy of the same minibatch
         if value.training and len(recorded.value_changes) < len(recorded.evaluated):
             batch = batches[(len(recorded.evaluated) - 1) % len(batches)]
             change = (acted[0] - batch["values"])[:, 0].detach()
             recorded.value_changes.append(change.numpy().copy())
 
-    def note_step() -> None:
+    def note_optimizer_step() -> None:
         recorded.entropies.append(policy.get_entropy(role="policy").mean().item())
         recorded.rates.append(float(optimizer.param_groups[0]["lr"]))
         recorded.log_std_gradients.append(float(policy.log_std.grad.sum()))
         recorded.value_gradients.append(float(last_bias.grad))
 
     prepare(own_training)
-    watch_model(policy, evaluated)
-    watch_model(value, valued)
-    sampling, method = compat.name_sampling_method(own_training.agent), compat.UPDATE
+    call_after_model(policy, note_evaluated_policy)
+    call_after_model(value, note_evaluated_values)
+    sampling, method = compat.name_method_that_samples(own_training.agent), compat.UPDATE
     sample, update = getattr(own_training.memory, sampling), getattr(own_training.agent, method)
     with ExitStack() as stack:
-        stack.enter_context(mock.patch.object(own_training.memory, sampling, sampled))
-        stack.enter_context(mock.patch.object(own_training.agent, method, updating))
-        whole = stack.enter_context(record_update(own_training.optimizers))
-        stack.enter_context(watched_updates.call_before_steps(optimizer, note_step))
-        own_training.run(steps)
+        stack.enter_context(mock.patch.object(own_training.memory, sampling, record_and_sample))
+        stack.enter_context(mock.patch.object(own_training.agent, method, record_and_update))
+        whole = stack.enter_context(record_losses_and_steps(own_training.optimizers))
+        stack.enter_context(watched_updates.call_before_steps(optimizer, note_optimizer_step))
+        own_training.run_steps(steps)
     recorded.losses += whole.losses["policy"]
     recorded.gradient_norms += whole.gradient_norms["policy"]
     return recorded

@@ -15,7 +15,7 @@ from rlregress.frameworks.torchrl.compat import make_silent_trainer
 from rlregress.measurements.driven_agents import Settings
 
 
-def make_batch(settings: Settings, action: torch.Tensor) -> Any:
+def make_equal_transitions(settings: Settings, action: torch.Tensor) -> Any:
     """Return equal transitions, as a replay buffer gives them.
 
     Args:
@@ -23,26 +23,28 @@ def make_batch(settings: Settings, action: torch.Tensor) -> Any:
     """
     terminated, truncated = bool(settings.terminated), bool(settings.truncated)
 
-    def full(number: Any) -> torch.Tensor:
+    def fill_column(number: Any) -> torch.Tensor:
         return torch.full((settings.batch_size, 1), number)
 
     return TensorDict(
         {
-            "observation": full(0.5),
+            "observation": fill_column(0.5),
             "action": action,
             "next": {
-                "observation": full(0.5),
-                "reward": full(settings.reward),
-                "terminated": full(terminated),
-                "truncated": full(truncated),
-                "done": full(terminated or truncated),
+                "observation": fill_column(0.5),
+                "reward": fill_column(settings.reward),
+                "terminated": fill_column(terminated),
+                "truncated": fill_column(truncated),
+                "done": fill_column(terminated or truncated),
             },
         },
         [settings.batch_size],
     )
 
 
-def make_trainer(kind: Any, settings: Settings, collector: Any, loss: Any, **options: Any) -> Any:
+def make_trainer_without_learning(
+    kind: Any, settings: Settings, collector: Any, loss: Any, **options: Any
+) -> Any:
     """Return a trainer that makes one update after each collection and moves no parameter by it.
 
     Args:

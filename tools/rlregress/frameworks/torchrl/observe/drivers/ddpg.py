@@ -19,25 +19,28 @@ from rlregress.frameworks.torchrl.api import (
 )
 from rlregress.frameworks.torchrl.compat import (
     add_gaussian_noise,
-    construct,
+    construct_with_newest_keywords,
     find_action_spec,
     find_entry,
 )
-from rlregress.frameworks.torchrl.known_networks import Slope, q_network
-from rlregress.frameworks.torchrl.observe.drivers.common import make_batch, make_trainer
+from rlregress.frameworks.torchrl.known_networks import Slope, make_q_network
+from rlregress.frameworks.torchrl.observe.drivers.common import (
+    make_equal_transitions,
+    make_trainer_without_learning,
+)
 from rlregress.frameworks.torchrl.scripted_environments import wrap_environment
-from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, nothing
+from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, do_nothing
 from rlregress.probing.driven import ScriptedEnvs, fill_parameters
 
 
-def _layer(parameters: Any) -> tuple[torch.Tensor, torch.Tensor]:
+def _get_weight_and_bias(parameters: Any) -> tuple[torch.Tensor, torch.Tensor]:
     """Return weight and bias of the one layer that a network has."""
     named = {key if isinstance(key, str) else key[-1]: p for key, p in parameters.items(True, True)}
     return named["weight"].data, named["bias"].data
 
 
-def _give(parameters: Any, number: float) -> None:
-    weight, bias = _layer(parameters)
+def _set_layer_to_number(parameters: Any, number: float) -> None:
+    weight, bias = _get_weight_and_bias(parameters)
     weight.zero_()
     bias.fill_(number)
 
@@ -51,66 +54,71 @@ class Driver:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._envs = ScriptedEnvs(settings, low=settings.low, high=settings.high)
-        self._environment = wrap_environment(self._envs.environment())
+        self._environment = wrap_environment(self._envs.make_environment())
         self._spec = find_action_spec(self._environment)
         self._policy = TensorDictSequential(
             TensorDictModule(nn.Linear(1, 1), in_keys=["observation"], out_keys=["param"]),
             TanhModule(in_keys=["param"], out_keys=["action"], spec=self._spec),
         )
-        self._loss = DDPGLoss(self._policy, q_network(Slope()))
+        self._loss = DDPGLoss(self._policy, make_q_network(Slope()))
         self._loss.make_value_estimator(gamma=settings.discount)
 
     def _has_target(self, name: str) -> bool:
-        followed = _layer(getattr(self._loss, f"target_{name}_network_params"))
-        trained = _layer(getattr(self._loss, f"{name}_network_params"))
+        followed = _get_weight_and_bias(getattr(self._loss, f"target_{name}_network_params"))
+        trained = _get_weight_and_bias(getattr(self._loss, f"{name}_network_params"))
         return followed[0].data_ptr() != trained[0].data_ptr()
 
     def set_values(self, online: float, target: float) -> None:
-        _give(self._loss.value_network_params, online)
+        _set_layer_to_number(self._loss.value_network_params, online)
         if self._has_target("value"):
-            _give(self._loss.target_value_network_params, target)
+            _set_layer_to_number(self._loss.target_value_network_params, target)
 
     def set_policy(self, online: float, target: float) -> None:
-        _give(self._loss.actor_network_params, online)
+        _set_layer_to_number(self._loss.actor_network_params, online)
         if self._has_target("actor"):
-            _give(self._loss.target_actor_network_params, target)
+            _set_layer_to_number(self._loss.target_actor_network_params, target)
 
-    def fill(self, online: float, target: float) -> None:
+    def fill_parameters(self, online: float, target: float) -> None:
         for name in ("value", "actor"):
-            fill_parameters(_layer(getattr(self._loss, f"{name}_network_params")), online)
+            fill_parameters(
+                _get_weight_and_bias(getattr(self._loss, f"{name}_network_params")), online
+            )
             if self._has_target(name):
                 fill_parameters(
-                    _layer(getattr(self._loss, f"target_{name}_network_params")), target
+                    _get_weight_and_bias(getattr(self._loss, f"target_{name}_network_params")),
+                    target,
                 )
 
-    def target_parameters(self) -> tuple[float, float | None]:
+    def read_target_parameters(self) -> tuple[float, float | None]:
         loss = self._loss
-        policy = float(_layer(loss.target_actor_network_params)[1])
-        values = float(_layer(loss.target_value_network_params)[1])
+        policy = float(_get_weight_and_bias(loss.target_actor_network_params)[1])
+        values = float(_get_weight_and_bias(loss.target_value_network_params)[1])
         return values, policy if self._has_target("actor") else None
 
-    def networks(self) -> tuple[int, int]:
+    def count_networks(self) -> tuple[int, int]:
         """Count the network that the loss takes, and its target."""
         return 1, int(self._has_target("value"))
 
-    def losses(self, online: float, target: float) -> tuple[float, float]:
+    def compute_losses(self, online: float, target: float) -> tuple[float, float]:
         """Return the losses of ``DDPGLoss`` for a batch as a replay buffer samples it."""
         self.set_values(online, target)
-        losses = self._loss(self._batch())
+        losses = self._loss(self._make_batch())
         return float(losses["loss_value"].detach()), float(losses["loss_actor"].detach())
 
-    def target_actions(self) -> np.ndarray:
+    def read_target_actions(self) -> np.ndarray:
         """Return the discounted values of a target network that outputs the action itself."""
         self.set_values(0.0, 0.0)
-        weight, _ = _layer(self._loss.target_value_network_params)
+        weight, _ = _get_weight_and_bias(self._loss.target_value_network_params)
         weight.copy_(torch.tensor([[0.0, 1.0]]))
-        targets = find_entry(self._loss(self._batch()), "target_value").detach().double().numpy()
+        targets = (
+            find_entry(self._loss(self._make_batch()), "target_value").detach().double().numpy()
+        )
         return targets / self._settings.discount
 
-    def _batch(self) -> Any:
-        return make_batch(self._settings, torch.zeros(self._settings.batch_size, 1))
+    def _make_batch(self) -> Any:
+        return make_equal_transitions(self._settings, torch.zeros(self._settings.batch_size, 1))
 
-    def run(self, begin: Look = nothing, between: Look = nothing) -> LoopRecord:
+    def run_loop(self, begin: Look = do_nothing, between: Look = do_nothing) -> LoopRecord:
         settings, envs = self._settings, self._envs
         exploring = self._policy
         if settings.noise is not None:
@@ -119,7 +127,7 @@ class Driver:
             exploring = TensorDictSequential(*self._policy.module, noise)
             # not in place: where the mean is given as an integer, the buffer is one
             noise.mean, noise.std = torch.tensor(float(settings.noise)), torch.tensor(0.0)
-        collector = construct(
+        collector = construct_with_newest_keywords(
             Collector,
             self._environment,
             exploring,
@@ -128,8 +136,8 @@ class Driver:
             init_random_frames=settings.starts,
         )
         updater = SoftUpdate(self._loss, tau=settings.tau)
-        trainer = make_trainer(
+        trainer = make_trainer_without_learning(
             DDPGTrainer, settings, collector, self._loss, target_net_updater=updater
         )
         envs.environments[0].received.clear()
-        return envs.record(trainer.train, begin, between, lambda optimizer: "both")
+        return envs.record_training(trainer.train, begin, between, lambda optimizer: "both")

@@ -22,11 +22,14 @@ from rlregress.frameworks.torchrl.api import (
     TensorDictSequential,
     set_exploration_type,
 )
-from rlregress.frameworks.torchrl.compat import construct, find_action_spec
+from rlregress.frameworks.torchrl.compat import construct_with_newest_keywords, find_action_spec
 from rlregress.frameworks.torchrl.compat import find_deterministic_type as without_chance
-from rlregress.frameworks.torchrl.observe.drivers.common import make_batch, make_trainer
+from rlregress.frameworks.torchrl.observe.drivers.common import (
+    make_equal_transitions,
+    make_trainer_without_learning,
+)
 from rlregress.frameworks.torchrl.scripted_environments import wrap_environment
-from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, nothing
+from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, do_nothing
 from rlregress.probing.driven import ScriptedEnvs, fill_parameters
 
 
@@ -53,7 +56,7 @@ class Driver:
         self._envs = ScriptedEnvs(settings, discrete=settings.actions)
         first, last, falls = settings.epsilon
         environments = [
-            wrap_environment(self._envs.environment()) for _ in range(settings.environments)
+            wrap_environment(self._envs.make_environment()) for _ in range(settings.environments)
         ]
         self._spec = find_action_spec(environments[0])
         self._environments = environments
@@ -67,11 +70,13 @@ class Driver:
         self._loss = DQNLoss(self._actor, action_space=self._spec)
         self._loss.make_value_estimator(gamma=settings.discount)
 
-    def _parameters(self) -> tuple[Any, Any]:
+    def _get_parameters_of_both_networks(self) -> tuple[Any, Any]:
         return self._loss.value_network_params, self._loss.target_value_network_params
 
     def set_values(self, online: Sequence[float], target: Sequence[float]) -> None:
-        for parameters, numbers in zip(self._parameters(), (online, target), strict=False):
+        for parameters, numbers in zip(
+            self._get_parameters_of_both_networks(), (online, target), strict=False
+        ):
             last = {
                 key[-1]: parameter
                 for key, parameter in parameters.items(True, True)
@@ -81,40 +86,44 @@ class Driver:
                 last["weight"].data.zero_()
                 last["bias"].data.copy_(torch.tensor(list(numbers)))
 
-    def fill(self, online: float, target: float) -> None:
-        for parameters, number in zip(self._parameters(), (online, target), strict=False):
+    def fill_parameters(self, online: float, target: float) -> None:
+        for parameters, number in zip(
+            self._get_parameters_of_both_networks(), (online, target), strict=False
+        ):
             fill_parameters([parameter.data for parameter in parameters.values(True, True)], number)
 
-    def target_parameter(self) -> float:
-        return float(next(iter(self._parameters()[1].values(True, True))).flatten()[0])
+    def read_target_parameter(self) -> float:
+        return float(
+            next(iter(self._get_parameters_of_both_networks()[1].values(True, True))).flatten()[0]
+        )
 
-    def loss(self, online: Sequence[float], target: Sequence[float]) -> float:
+    def compute_loss(self, online: Sequence[float], target: Sequence[float]) -> float:
         """Return the loss of ``DQNLoss`` for a batch as a replay buffer samples it."""
         self.set_values(online, target)
         action = torch.zeros(self._settings.batch_size, self._settings.actions, dtype=torch.int64)
         action[:, 0] = 1
-        loss = self._loss(make_batch(self._settings, action))["loss"]
+        loss = self._loss(make_equal_transitions(self._settings, action))["loss"]
         return float(loss.detach())
 
-    def act(self, values: Sequence[float], deterministic: bool) -> int | None:
+    def choose_action(self, values: Sequence[float], deterministic: bool) -> int | None:
         """Act by the policy under one type of exploration or the other."""
         self.set_values(values, values)
         self._exploration.step(self._settings.steps)
         kind = without_chance() if deterministic else ExplorationType.RANDOM
-        with set_exploration_type(kind), torch.no_grad(), self._draws():
+        with set_exploration_type(kind), torch.no_grad(), self._fix_draws():
             acted = self._exploring(TensorDict({"observation": torch.zeros(1, 1)}, [1]))
         return int(acted["action"].flatten().to(torch.int64).argmax())
 
-    def _draws(self) -> Any:
+    def _fix_draws(self) -> Any:
         """Let every draw of ``EGreedyModule`` be the number that the settings name."""
         draw = self._settings.draw
-        return nullcontext() if draw is None else _fix_draw(draw)
+        return nullcontext() if draw is None else _fix_draw_of_exploration(draw)
 
-    def run(self, begin: Look = nothing, between: Look = nothing) -> LoopRecord:
+    def run_loop(self, begin: Look = do_nothing, between: Look = do_nothing) -> LoopRecord:
         settings, envs = self._settings, self._envs
         count = len(self._environments)
         interval = settings.target_every
-        collector = construct(
+        collector = construct_with_newest_keywords(
             Collector,
             self._environments[0]
             if count == 1
@@ -124,7 +133,7 @@ class Driver:
             total_frames=settings.steps,
             init_random_frames=settings.starts,
         )
-        trainer = make_trainer(
+        trainer = make_trainer_without_learning(
             DQNTrainer,
             settings,
             collector,
@@ -138,32 +147,32 @@ class Driver:
         for environment in envs.environments:
             # making them side by side tries them out
             environment.received.clear()
-        with self._draws():
-            return envs.record(trainer.train, begin, between)
+        with self._fix_draws():
+            return envs.record_training(trainer.train, begin, between)
 
 
 @contextmanager
-def _fix_draw(draw: float) -> Iterator[None]:
+def _fix_draw_of_exploration(draw: float) -> Iterator[None]:
     """Fix the draw by which ``EGreedyModule`` explores; random actions are drawn as usual."""
     forward = EGreedyModule.forward
 
-    def fixed(module: Any, tensordict: Any) -> Any:
+    def call_with_fixed_draw(module: Any, tensordict: Any) -> Any:
         rand = torch.rand
         first: list[bool] = []
 
-        def coin(*shape: Any, **options: Any) -> torch.Tensor:
+        def return_draw(*shape: Any, **options: Any) -> torch.Tensor:
             if first:
                 return rand(*shape, **options)
             first.append(True)
             return torch.full_like(rand(*shape, **options), draw)
 
-        torch.rand = coin
+        torch.rand = return_draw
         try:
             return forward(module, tensordict)
         finally:
             torch.rand = rand
 
-    EGreedyModule.forward = fixed
+    EGreedyModule.forward = call_with_fixed_draw
     try:
         yield
     finally:

@@ -34,18 +34,18 @@ from rlregress.frameworks.torchrl.known_networks import (
     Constant,
     Numbers,
     Pinned,
-    box,
-    fill,
-    policy,
-    q_network,
-    reporting_policy,
-    transitions,
+    fill_stacked_parameters,
+    make_action_box,
+    make_equal_transitions,
+    make_q_network,
+    make_reporting_policy,
+    make_stochastic_policy,
 )
 from rlregress.frameworks.torchrl.scripted_environments import wrap_environment
 from rlregress.measurements.twin_agents import Settings
 from rlregress.probing.isolation import shift_seed
 from rlregress.probing.journal import Recorder
-from rlregress.probing.layers import make_constant
+from rlregress.probing.layers import make_output_constant
 from rlregress.probing.scripted import Scripted
 
 _OF_SAC = {"temperature": "alpha_init", "target_entropy": "target_entropy"}
@@ -64,7 +64,7 @@ class Driver:
     def __init__(self, family: str, settings: Settings) -> None:
         self._family, self._settings = family, settings
 
-    def _loss(
+    def _make_loss_with_outputs(
         self,
         values: Sequence[float],
         network: Callable[[float], Any] = Pinned,
@@ -72,100 +72,116 @@ class Driver:
     ) -> Any:
         """Return the loss; Q network k outputs ``values[k]`` where it has to be evaluated."""
         s = self._settings
-        options = s.named(**(_OF_SAC if self._family == "sac" else _OF_TD3))
+        options = s.map_to_framework_names(**(_OF_SAC if self._family == "sac" else _OF_TD3))
         if s.squared:
             options["loss_function"] = "l2"
-        critics = [q_network(network(value)) for value in values]
+        critics = [make_q_network(network(value)) for value in values]
         options["num_qvalue_nets"] = len(critics)
         if self._family == "sac":
-            loss = make_sac_loss(reporting_policy(s.log_prob or 0.0), critics, **options)
+            loss = make_sac_loss(make_reporting_policy(s.log_prob or 0.0), critics, **options)
         else:
             actor = TensorDictModule(
                 Constant(*action), in_keys=["observation"], out_keys=["action"]
             )
-            loss = make_td3_loss(actor, critics, action_spec=box(s.low, s.high), **options)
+            loss = make_td3_loss(
+                actor, critics, action_spec=make_action_box(s.low, s.high), **options
+            )
         if s.discount is not None:
             loss.make_value_estimator(gamma=s.discount)
         return loss
 
-    def _batch(self, dimensions: int = 1) -> Any:
+    def _make_batch(self, dimensions: int = 1) -> Any:
         s = self._settings
         flags = bool(s.terminated), bool(s.truncated)
-        return transitions(s.batch_size, s.reward, *flags, action_dimensions=dimensions)
+        return make_equal_transitions(s.batch_size, s.reward, *flags, action_dimensions=dimensions)
 
-    def critic_loss(self, values: Sequence[float]) -> float:
-        return float(self._loss(values)(self._batch())["loss_qvalue"].detach())
+    def compute_critic_loss(self, values: Sequence[float]) -> float:
+        return float(
+            self._make_loss_with_outputs(values)(self._make_batch())["loss_qvalue"].detach()
+        )
 
-    def actor_loss(self, values: Sequence[float]) -> float:
-        loss = self._loss(values, partial(Pinned, of_policy=True))
-        return float(loss(self._batch())["loss_actor"].detach())
+    def compute_actor_loss(self, values: Sequence[float]) -> float:
+        loss = self._make_loss_with_outputs(values, partial(Pinned, of_policy=True))
+        return float(loss(self._make_batch())["loss_actor"].detach())
 
-    def target(self, values: Sequence[float]) -> float:
-        return self.target_of(self._batch(), values)
+    def compute_target(self, values: Sequence[float]) -> float:
+        return self.find_target_of_batch(self._make_batch(), values)
 
-    def target_of(self, batch: Any, values: Sequence[float], network: Any = Pinned) -> float:
+    def find_target_of_batch(
+        self, batch: Any, values: Sequence[float], network: Any = Pinned
+    ) -> float:
         """Return the critics' target, for a squared distance and equal transitions.
 
         As a function of a constant Q the critic loss is then a parabola; the target is where it is
         lowest, whatever its factor. It is found from three points.
         """
-        loss = self._loss([0.0] * len(values), network)
-        fill(loss.target_qvalue_network_params, values)
+        loss = self._make_loss_with_outputs([0.0] * len(values), network)
+        fill_stacked_parameters(loss.target_qvalue_network_params, values)
         losses = []
         for number in _AROUND:
-            fill(loss.qvalue_network_params, [number] * len(values))
+            fill_stacked_parameters(loss.qvalue_network_params, [number] * len(values))
             losses.append(float(loss(batch.clone())["loss_qvalue"].detach()))
         lower, middle, right = losses
         return (lower - right) / (2.0 * (lower + right - 2.0 * middle))
 
-    def update_target(self, source: Sequence[float], target: Sequence[float]) -> np.ndarray:
-        s, loss = self._settings, self._loss([0.0, 0.0])
+    def update_and_read_targets(
+        self, source: Sequence[float], target: Sequence[float]
+    ) -> np.ndarray:
+        s, loss = self._settings, self._make_loss_with_outputs([0.0, 0.0])
         updater = SoftUpdate(loss, tau=s.tau if s.coefficient is None else s.coefficient)
-        return read_updated_target(loss, updater, source, target)
+        return read_targets_after_update(loss, updater, source, target)
 
-    def temperature_loss(self) -> tuple[float, float]:
-        loss = self._loss([0.0, 0.0])
-        value = loss(self._batch())["loss_alpha"]
+    def compute_temperature_loss(self) -> tuple[float, float]:
+        loss = self._make_loss_with_outputs([0.0, 0.0])
+        value = loss(self._make_batch())["loss_alpha"]
         value.backward()
         return float(value.detach()), float(loss.log_alpha.grad)
 
-    def temperature(self) -> float:
-        return float(self._loss([0.0, 0.0]).log_alpha.detach().exp())
+    def read_temperature(self) -> float:
+        return float(self._make_loss_with_outputs([0.0, 0.0]).log_alpha.detach().exp())
 
-    def _gaussian_loss(self, dimensions: int, **bounds: Any) -> Any:
+    def _make_loss_of_standard_gaussian(self, dimensions: int, **bounds: Any) -> Any:
         """Return the loss of a standard Gaussian that is squashed."""
         s = self._settings
         numbers = Numbers([0.0] * dimensions, [1.0] * dimensions)
-        actor = policy(numbers, box(s.low, s.high), TanhNormal, **bounds)
-        return make_sac_loss(actor, [q_network(Constant(0.0)) for _ in range(2)])
+        actor = make_stochastic_policy(
+            numbers, make_action_box(s.low, s.high), TanhNormal, **bounds
+        )
+        return make_sac_loss(actor, [make_q_network(Constant(0.0)) for _ in range(2)])
 
-    def target_entropy(self) -> float:
-        return float(self._gaussian_loss(np.size(self._settings.low)).target_entropy)
+    def read_target_entropy(self) -> float:
+        return float(
+            self._make_loss_of_standard_gaussian(np.size(self._settings.low)).target_entropy
+        )
 
-    def log_deviation(self, outputs: Sequence[float]) -> np.ndarray:
+    def compute_log_deviation(self, outputs: Sequence[float]) -> np.ndarray:
         layer = nn.Linear(1, 2, dtype=torch.float64)
         nn.init.zeros_(layer.weight)
-        actor = policy(nn.Sequential(layer, NormalParamExtractor()), box(-1.0, 1.0), TanhNormal)
+        actor = make_stochastic_policy(
+            nn.Sequential(layer, NormalParamExtractor()), make_action_box(-1.0, 1.0), TanhNormal
+        )
         deviations = []
         for output in outputs:
             layer.bias.data = torch.tensor([0.0, output], dtype=torch.float64)
-            deviations.append(float(actor.get_dist(self._batch()).scale.detach()[0].log()))
+            deviations.append(float(actor.get_dist(self._make_batch()).scale.detach()[0].log()))
         return np.array(deviations)
 
-    def log_prob(self, draw: Sequence[float]) -> float:
+    def compute_log_prob(self, draw: Sequence[float]) -> float:
         """Return the log-probability that the loss uses."""
         s = self._settings
         low, high = (np.atleast_1d(bound) for bound in (s.low, s.high))
         bounds = {"low": torch.as_tensor(low), "high": torch.as_tensor(high)}
-        loss = self._gaussian_loss(len(draw), **bounds)
+        loss = self._make_loss_of_standard_gaussian(len(draw), **bounds)
 
-        def draw_numbers(shape: Any, dtype: Any, device: Any) -> torch.Tensor:
+        def draw_fixed_numbers(shape: Any, dtype: Any, device: Any) -> torch.Tensor:
             return torch.tensor(list(draw), dtype=dtype).expand(shape)
 
-        with mock.patch("torch.distributions.normal._standard_normal", draw_numbers):
-            return -float(loss(self._batch(len(draw)))["entropy"])
+        with mock.patch("torch.distributions.normal._standard_normal", draw_fixed_numbers):
+            return -float(loss(self._make_batch(len(draw)))["entropy"])
 
-    def smoothed_actions(self, squashed: float, samples: int, own_draws: bool) -> np.ndarray:
+    def compute_smoothed_actions(
+        self, squashed: float, samples: int, own_draws: bool
+    ) -> np.ndarray:
         """Return the actions that the target critics receive; every sample has its own draw."""
         s = self._settings
         low, high = (np.atleast_1d(bound) for bound in (s.low, s.high))
@@ -173,29 +189,29 @@ class Driver:
         actions = []
         for dimension in range(len(low)):
             network = partial(_OneAction, dimension, len(low))
-            loss = self._loss([0.0, 0.0], network, action)
+            loss = self._make_loss_with_outputs([0.0, 0.0], network, action)
             torch.manual_seed(shift_seed(s.seed))
-            batch = transitions(samples, 0.0, action_dimensions=len(low))
+            batch = make_equal_transitions(samples, 0.0, action_dimensions=len(low))
             actions.append(estimate_next_values(loss, batch).numpy())
         return np.stack(actions, axis=1)
 
-    def run(self) -> Recorder:
+    def run_loop(self) -> Recorder:
         """Act in an environment; nothing learns."""
         s = self._settings
         environment = Scripted(s.low, s.high)
         spec = find_action_spec(wrap_environment(environment))
         layer = nn.utils.skip_init(nn.Linear, 1, 1)
-        make_constant(layer, s.pre_tanh)
+        make_output_constant(layer, s.pre_tanh)
         actor = TensorDictSequential(
             TensorDictModule(layer, in_keys=["observation"], out_keys=["param"]),
             TanhModule(in_keys=["param"], out_keys=["action"], spec=spec),
         )
         exploring, noise = add_gaussian_noise(actor, spec)
-        set_noise(noise, s.noise)
-        return record_acting(environment, actor, exploring, s)
+        set_exploration_noise(noise, s.noise)
+        return act_and_record(environment, actor, exploring, s)
 
 
-def record_acting(
+def act_and_record(
     environment: Scripted, actor: Any, exploring: Any, settings: Settings
 ) -> Recorder:
     """Act, without chance where there is no noise.
@@ -215,21 +231,21 @@ def record_acting(
     return journal
 
 
-def set_noise(noise: Any, number: float | None) -> None:
+def set_exploration_noise(noise: Any, number: float | None) -> None:
     """Let exploration add a number, if one is given."""
     if number is not None:
         # not in place: where the mean is given as an integer, the buffer is one
         noise.mean, noise.std = torch.tensor(float(number)), torch.tensor(0.0)
 
 
-def read_updated_target(
+def read_targets_after_update(
     loss: Any, updater: Any, source: Sequence[float], target: Sequence[float]
 ) -> np.ndarray:
     """Return a parameter of each target network after ``updater.step()``: see ``TwinDriver``."""
     for before, numbers in (("", source), ("target_", target)):
-        fill(getattr(loss, f"{before}qvalue_network_params"), numbers[:2])
+        fill_stacked_parameters(getattr(loss, f"{before}qvalue_network_params"), numbers[:2])
         if len(numbers) > 2:
-            fill(getattr(loss, f"{before}actor_network_params"), numbers[2:])
+            fill_stacked_parameters(getattr(loss, f"{before}actor_network_params"), numbers[2:])
     updater.step()
     critics = next(iter(loss.target_qvalue_network_params.values(True, True)))
     values = critics.reshape(2, -1)[:, 0].tolist()

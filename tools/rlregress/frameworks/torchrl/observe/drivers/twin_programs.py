@@ -20,15 +20,20 @@ from rlregress.frameworks.torchrl.api import (
     TensorDictModule,
     TensorDictSequential,
 )
-from rlregress.frameworks.torchrl.known_networks import Constant, box, q_network, reporting_policy
+from rlregress.frameworks.torchrl.known_networks import (
+    Constant,
+    make_action_box,
+    make_q_network,
+    make_reporting_policy,
+)
 from rlregress.frameworks.torchrl.observe.drivers.twin_losses import (
-    read_updated_target,
-    record_acting,
-    set_noise,
+    act_and_record,
+    read_targets_after_update,
+    set_exploration_noise,
 )
 from rlregress.frameworks.torchrl.observe.drivers.twin_trainers import (
-    parts_of_losses,
-    trained_tensors_by_part,
+    make_parts_finder,
+    map_parts_to_trained_tensors,
 )
 from rlregress.frameworks.torchrl.scripted_environments import (
     register_environment,
@@ -38,7 +43,7 @@ from rlregress.measurements.twin_agents import Settings
 from rlregress.probing import layers
 from rlregress.probing.isolation import shift_seed
 from rlregress.probing.journal import Recorder
-from rlregress.probing.layers import linear_layers, make_constant
+from rlregress.probing.layers import list_linear_layers, make_output_constant
 from rlregress.probing.scripted import Scripted
 
 _UPDATES = {"one": 1.0, "default": 1.0, "fewer": 0.5, "more": 2.0}
@@ -63,7 +68,7 @@ class Driver:
         self.loss: Any = None
         self.buffer: Any = None
 
-    def _settings_for(self, environment: str = "", **changed: Any) -> programs.Settings:
+    def _make_settings(self, environment: str = "", **changed: Any) -> programs.Settings:
         """Return settings of a tiny training; ``changed``: by name, of any section."""
         s = self._settings
         sections: dict[str, dict[str, Any]] = {
@@ -92,7 +97,7 @@ class Driver:
             "logger": {"backend": None, "exp_name": "", "video": False, "eval_iter": 1_000_000},
             "compile": {"compile": False, "cudagraphs": False},
         }  # fmt: skip
-        settings = s.named(**_SETTINGS)
+        settings = s.map_to_framework_names(**_SETTINGS)
         if s.rates is not None:
             settings["lr"] = s.rates[1]
         if not s.learns:
@@ -102,7 +107,7 @@ class Driver:
             settings.update(lr=0.0, utd_ratio=1.5 / frames)
         return programs.change_settings(sections, {**settings, **changed})
 
-    def _play(self, journal: Recorder, **options: Any) -> Scripted:
+    def _make_playing_environment(self, journal: Recorder, **options: Any) -> Scripted:
         """Make an environment that plays the settings; each copy keeps its actions."""
         s = self._settings
         flags: dict[str, Any] = {"terminated": s.terminated, "truncated": s.truncated}
@@ -129,96 +134,109 @@ class Driver:
         make_agent, make_loss = getattr(program, maker), program.make_loss_module
         make_replay_buffer = program.make_replay_buffer
 
-        def prepared_agent(*arguments: Any) -> Any:
+        def prepare_and_make_agent(*arguments: Any) -> Any:
             model, exploring = make_agent(*arguments)
-            self._prepare(model, exploring)
+            self._prepare_models(model, exploring)
             return model, exploring
 
-        def record_loss(*arguments: Any) -> Any:
+        def record_and_make_loss(*arguments: Any) -> Any:
             self.loss, updater = make_loss(*arguments)
             # making environments tries them out
             for received in journal.actions:
                 received.clear()
             if s.weight is not None:
-                last_weights(self.loss.qvalue_network_params).fill_(s.weight)
+                get_last_weights(self.loss.qvalue_network_params).fill_(s.weight)
             with_loss(self.loss)
             return self.loss, updater
 
-        def record_buffer(*arguments: Any, **options: Any) -> Any:
+        def record_and_make_buffer(*arguments: Any, **options: Any) -> Any:
             # batches are drawn when they are asked for, not by a thread in advance
             self.buffer = make_replay_buffer(*arguments, **{**options, "prefetch": 0})
             return self.buffer
 
-        setattr(program, maker, prepared_agent)
-        program.make_loss_module, program.make_replay_buffer = record_loss, record_buffer
+        setattr(program, maker, prepare_and_make_agent)
+        program.make_loss_module, program.make_replay_buffer = (
+            record_and_make_loss,
+            record_and_make_buffer,
+        )
         # several environments one after the other in this process, not each in its own
         program.make_environment.__globals__["ParallelEnv"] = (
             lambda count, make, serial_for_single=True, **options: SerialEnv(count, make, **options)
         )
-        recording = journal.record_steps(
-            parts_of_losses(lambda: trained_tensors_by_part(self.loss)),
+        recording = journal.record_optimizer_steps(
+            make_parts_finder(lambda: map_parts_to_trained_tensors(self.loss)),
             lambda: self.loss.actor_network_params.values(True, True),
             lambda: self.loss.target_qvalue_network_params.values(True, True),
             after,
         )
         # with constant heads, one log-probability for all states
-        means = nullcontext() if s.log_prob is None else _fix_means()
-        with means, register_environment(partial(self._play, journal)) as environment, recording:
-            program.main(self._settings_for(environment, **changed))
+        means = nullcontext() if s.log_prob is None else _fix_draws_to_means()
+        with (
+            means,
+            register_environment(partial(self._make_playing_environment, journal)) as environment,
+            recording,
+        ):
+            program.main(self._make_settings(environment, **changed))
         last = self.buffer[:][-1]
         journal.stored_action = float(last["action"].reshape(-1)[0])
         journal.stored_reward = float(last["next", "reward"])
         return journal
 
-    def _prepare(self, model: Any, exploring: Any) -> None:
+    def _prepare_models(self, model: Any, exploring: Any) -> None:
         s = self._settings
         # mean and scale of SAC's, the action of TD3's
         if self._family == "sac" and s.log_prob is not None:
-            make_constant(model[0], [0.0, 0.0])
+            make_output_constant(model[0], [0.0, 0.0])
         if s.pre_tanh is not None:
-            make_constant(model[0], [s.pre_tanh, -20.0] if self._family == "sac" else [s.pre_tanh])
+            make_output_constant(
+                model[0], [s.pre_tanh, -20.0] if self._family == "sac" else [s.pre_tanh]
+            )
         for module in exploring.modules():
             if isinstance(module, AdditiveGaussianModule):
-                set_noise(module, s.noise)
+                set_exploration_noise(module, s.noise)
 
-    def run(self) -> Recorder:
+    def run_loop(self) -> Recorder:
         return self.run_program()
 
-    def target(self, values: Sequence[float]) -> float:
+    def compute_target(self, values: Sequence[float]) -> float:
         """Return the first target of the loss, where the temperature is negligible."""
         targets: list[torch.Tensor] = []
 
-        def watch(loss: Any) -> None:
-            make_constant_q(loss.target_qvalue_network_params, values)
+        def watch_loss(loss: Any) -> None:
+            make_networks_constant(loss.target_qvalue_network_params, values)
             estimate = loss.value_estimator.value_estimate
 
-            def record_call(*arguments: Any, **options: Any) -> Any:
+            def record_and_call(*arguments: Any, **options: Any) -> Any:
                 targets.append(estimate(*arguments, **options))
                 return targets[-1]
 
-            loss.value_estimator.value_estimate = record_call
+            loss.value_estimator.value_estimate = record_and_call
 
-        self.run_program(watch, alpha_init=1e-12)
+        self.run_program(watch_loss, alpha_init=1e-12)
         return float(targets[0].reshape(-1)[0])
 
-    def update_target(self, source: Sequence[float], target: Sequence[float]) -> np.ndarray:
+    def update_and_read_targets(
+        self, source: Sequence[float], target: Sequence[float]
+    ) -> np.ndarray:
         s = self._settings
         # the setting is the fraction that is kept
         share = 1.0 - s.tau if s.coefficient is None else s.coefficient
-        model: list[Any] = [reporting_policy(0.0), q_network(Constant(0.0))]
+        model: list[Any] = [make_reporting_policy(0.0), make_q_network(Constant(0.0))]
         if self._family == "td3":
-            squash = TanhModule(in_keys=["param"], out_keys=["action"], spec=box(-1.0, 1.0))
+            squash = TanhModule(
+                in_keys=["param"], out_keys=["action"], spec=make_action_box(-1.0, 1.0)
+            )
             layer = TensorDictModule(Constant(0.0), in_keys=["observation"], out_keys=["param"])
             model[0] = TensorDictSequential(layer, squash)
         make_loss = programs.load_program(self._family, "utils").make_loss_module
-        loss, updater = make_loss(self._settings_for(target_update_polyak=share), model)
-        return read_updated_target(loss, updater, source, target)
+        loss, updater = make_loss(self._make_settings(target_update_polyak=share), model)
+        return read_targets_after_update(loss, updater, source, target)
 
-    def _environment(self) -> Scripted:
+    def _make_environment(self) -> Scripted:
         s = self._settings
         return Scripted(s.low, s.high, observation_dimensions=s.observations)
 
-    def _agent(self, environment: Scripted, settings: programs.Settings) -> tuple[Any, Any]:
+    def _make_agent(self, environment: Scripted, settings: programs.Settings) -> tuple[Any, Any]:
         """Return policy and Q network of the program, and the policy that collects."""
         make = getattr(programs.load_program(self._family, "utils"), f"make_{self._family}_agent")
         own_environment = wrap_environment(environment)
@@ -226,19 +244,19 @@ class Driver:
 
     def _make_loss(self, **changed: Any) -> tuple[Any, Any]:
         """Return policy and Q network of the program, and the loss of them."""
-        settings = self._settings_for(**changed)
-        model, _ = self._agent(self._environment(), settings)
+        settings = self._make_settings(**changed)
+        model, _ = self._make_agent(self._make_environment(), settings)
         return model, programs.load_program(self._family, "utils").make_loss_module(
             settings, model
         )[0]
 
-    def architecture(self) -> np.ndarray:
+    def describe_architecture(self) -> np.ndarray:
         s = self._settings
         (actor, critic), loss = self._make_loss(
             hidden_sizes=list(s.hidden), activation=s.activation
         )
         hidden = [
-            [layer.out_features for layer in linear_layers(module)[:-1]]
+            [layer.out_features for layer in list_linear_layers(module)[:-1]]
             for module in (actor, critic)
         ]
         critics = len(next(iter(loss.qvalue_network_params.values(True, True))))
@@ -247,9 +265,9 @@ class Driver:
         received = layers.measure_activation(
             actor, lambda observations: actor(TensorDict({"observation": observations}, [1]))
         )
-        return layers.describe_architecture(hidden, critics, received, shared)
+        return layers.describe_networks_as_numbers(hidden, critics, received, shared)
 
-    def initialisation(self) -> np.ndarray:
+    def measure_initialisation(self) -> np.ndarray:
         _, loss = self._make_loss(hidden_sizes=list(self._settings.hidden))
         tensors = list(loss.qvalue_network_params.values(True, True))
         # the first of the two stacked networks
@@ -259,35 +277,35 @@ class Driver:
         )
         return layers.measure_initialisation(weight, bias)
 
-    def log_epsilons(self) -> list[float]:
+    def read_log_epsilons(self) -> list[float]:
         _, loss = self._make_loss()
         name = "make_sac_optimizer" if self._family == "sac" else "make_optimizer"
         make = getattr(programs.load_program(self._family, "utils"), name)
-        actor, critic, *temperature = make(self._settings_for(), loss)
+        actor, critic, *temperature = make(self._make_settings(), loss)
         optimizers = [critic, actor, *temperature]
-        groups = trained_tensors_by_part(loss).values()
-        return [layers.log_epsilon(*pair) for pair in zip(optimizers, groups, strict=False)]
+        groups = map_parts_to_trained_tensors(loss).values()
+        return [layers.read_log_epsilon(*pair) for pair in zip(optimizers, groups, strict=False)]
 
 
 class PolicyDriver(Driver):
     """The policies that the program makes, by themselves."""
 
-    def run(self) -> Recorder:
+    def run_loop(self) -> Recorder:
         """Act in an environment; nothing learns."""
-        environment = self._environment()
-        model, exploring = self._agent(environment, self._settings_for())
-        self._prepare(model, exploring)
-        return record_acting(environment, model[0], exploring, self._settings)
+        environment = self._make_environment()
+        model, exploring = self._make_agent(environment, self._make_settings())
+        self._prepare_models(model, exploring)
+        return act_and_record(environment, model[0], exploring, self._settings)
 
 
-def last_weights(parameters: Any) -> torch.Tensor:
+def get_last_weights(parameters: Any) -> torch.Tensor:
     """Return weights of the last layer of stacked Q networks, [networks, 1, inputs]."""
     tensors = parameters.values(True, True)
     (last,) = [tensor for tensor in tensors if tensor.dim() == 3 and tensor.shape[1] == 1]
     return last.data
 
 
-def make_constant_q(parameters: Any, values: Sequence[float]) -> None:
+def make_networks_constant(parameters: Any, values: Sequence[float]) -> None:
     """Let stacked networks output these numbers everywhere; only their last bias can move."""
     tensors = list(parameters.values(True, True))
     for tensor in tensors:
@@ -297,10 +315,10 @@ def make_constant_q(parameters: Any, values: Sequence[float]) -> None:
     last.data.copy_(torch.tensor(values, dtype=last.dtype).reshape(2, 1))
 
 
-def _fix_means() -> Any:
+def _fix_draws_to_means() -> Any:
     """Let every Gaussian draw be the mean."""
 
-    def zeros(shape: Any, dtype: Any, device: Any) -> torch.Tensor:
+    def return_zeros(shape: Any, dtype: Any, device: Any) -> torch.Tensor:
         return torch.zeros(shape, dtype=dtype, device=device)
 
-    return mock.patch("torch.distributions.normal._standard_normal", zeros)
+    return mock.patch("torch.distributions.normal._standard_normal", return_zeros)

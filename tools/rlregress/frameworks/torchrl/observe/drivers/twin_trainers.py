@@ -28,12 +28,18 @@ from rlregress.frameworks.torchrl.compat import (
     make_silent_trainer,
     make_td3_loss,
 )
-from rlregress.frameworks.torchrl.known_networks import Constant, Numbers, Slope, policy, q_network
+from rlregress.frameworks.torchrl.known_networks import (
+    Constant,
+    Numbers,
+    Slope,
+    make_q_network,
+    make_stochastic_policy,
+)
 from rlregress.frameworks.torchrl.observe.drivers import twin_losses
 from rlregress.frameworks.torchrl.scripted_environments import wrap_environment
 from rlregress.measurements.twin_agents import Settings
 from rlregress.probing.journal import Parts, Recorder
-from rlregress.probing.layers import make_constant
+from rlregress.probing.layers import make_output_constant
 from rlregress.probing.scripted import Scripted
 
 #: the smallest scale that the distribution accepts is 1e-6
@@ -60,18 +66,18 @@ class Driver:
             storage=LazyTensorStorage(256), batch_size=settings.batch_size
         )
 
-    def _agent(self) -> tuple[Any, Any]:
+    def _make_loss_and_policy(self) -> tuple[Any, Any]:
         """Return a loss, and the policy that collects."""
-        s, critics = self._settings, [q_network(Slope()) for _ in range(2)]
+        s, critics = self._settings, [make_q_network(Slope()) for _ in range(2)]
         if self._family == "sac":
             scale = 1.0 if s.pre_tanh is None else _NEGLIGIBLE
             numbers = Numbers([s.pre_tanh or 0.0], [scale], torch.float32)
             bounds = {"low": self._spec.space.low, "high": self._spec.space.high}
-            actor = policy(numbers, self._spec, TanhNormal, **bounds)
+            actor = make_stochastic_policy(numbers, self._spec, TanhNormal, **bounds)
             return make_sac_loss(actor, critics, loss_function="l2"), actor
         layer = nn.Linear(1, 1)
         if s.pre_tanh is not None:
-            make_constant(layer, s.pre_tanh)
+            make_output_constant(layer, s.pre_tanh)
         deterministic = TensorDictSequential(
             TensorDictModule(layer, in_keys=["observation"], out_keys=["param"]),
             TanhModule(in_keys=["param"], out_keys=["action"], spec=self._spec),
@@ -79,14 +85,14 @@ class Driver:
         options = {"action_spec": self._spec, "loss_function": "l2"}
         return make_td3_loss(deterministic, critics, **options), deterministic
 
-    def run(self) -> Recorder:
+    def run_loop(self) -> Recorder:
         """Run the trainer's own loop, with an update for each collected step."""
         s, journal = self._settings, Recorder()
-        loss, actor = self._agent()
+        loss, actor = self._make_loss_and_policy()
         if s.weight is not None:
             for weight in loss.qvalue_network_params.values(True, True):
                 weight.data.fill_(s.weight)
-        trained_tensors = trained_tensors_by_part(loss)
+        trained_tensors = map_parts_to_trained_tensors(loss)
         # with large weights, steps of plain gradient descent lead out of the numbers
         rate = 0.1 if s.rates is None and s.weight is None else 0.0
         stepping: dict[str, Any]
@@ -96,7 +102,7 @@ class Driver:
             optimizers = [
                 torch.optim.SGD(trained_tensors[name], lr=rate) for name in ("actor", "critic")
             ]
-            delay = s.named(delay="policy_update_delay")
+            delay = s.map_to_framework_names(delay="policy_update_delay")
             stepping = {"optimization_stepper": TD3OptimizationStepper(*optimizers, **delay)}
         started = {} if not s.starts else {"init_random_frames": s.starts}
         trainer = make_silent_trainer(
@@ -118,14 +124,14 @@ class Driver:
         journal.actions.append(self._environment.received)
         policy_and_targets = (loss.actor_network_params, loss.target_qvalue_network_params)
         recorded = [lambda own=own: own.values(True, True) for own in policy_and_targets]
-        with journal.record_steps(parts_of_losses(lambda: trained_tensors), *recorded):
+        with journal.record_optimizer_steps(make_parts_finder(lambda: trained_tensors), *recorded):
             trainer.train()
         last = self.buffer[:][-1]
         journal.stored_action = float(last["action"].reshape(-1)[0])
         journal.stored_reward = float(last["next", "reward"])
         return journal
 
-    def target(self, values: Sequence[float]) -> float:
+    def compute_target(self, values: Sequence[float]) -> float:
         """Return the target of the critics on transitions that the trainer stored and sampled.
 
         Args:
@@ -134,13 +140,13 @@ class Driver:
         s = self._settings
         size = s.batch_size
         driver = Driver(self._family, replace(s, steps=size, collected_at_once=size))
-        driver.run()
+        driver.run_loop()
         stored = driver.buffer.sample()
         precise = stored.apply(lambda x: x.double() if x.is_floating_point() else x)
-        return twin_losses.Driver(self._family, s).target_of(precise, values, Constant)
+        return twin_losses.Driver(self._family, s).find_target_of_batch(precise, values, Constant)
 
 
-def trained_tensors_by_part(loss: Any) -> dict[str, list[torch.Tensor]]:
+def map_parts_to_trained_tensors(loss: Any) -> dict[str, list[torch.Tensor]]:
     """Return part of a loss -> its trained tensors, without those of target networks."""
     own = {"critic": loss.qvalue_network_params, "actor": loss.actor_network_params}
     by_part = {name: list(part.values(True, True)) for name, part in own.items()}
@@ -149,16 +155,16 @@ def trained_tensors_by_part(loss: Any) -> dict[str, list[torch.Tensor]]:
     return by_part
 
 
-def parts_of_losses(role_parameters: Any) -> Parts:
+def make_parts_finder(role_parameters: Any) -> Parts:
     """Return the parts that an optimiser has gradients of; it may hold several.
 
     Args:
         role_parameters: () -> the tensors of each part.
     """
 
-    def parts(optimizer: torch.optim.Optimizer) -> dict[str, Iterable[torch.Tensor]]:
+    def find_parts(optimizer: torch.optim.Optimizer) -> dict[str, Iterable[torch.Tensor]]:
         parameters = [p for group in optimizer.param_groups for p in group["params"]]
         stepped = {id(parameter) for parameter in parameters if parameter.grad is not None}
         return {part: own for part, own in role_parameters().items() if stepped & set(map(id, own))}
 
-    return parts
+    return find_parts

@@ -34,7 +34,9 @@ def _register_game(game: Any) -> Any:
     return register_environment(lambda render_mode=None: game, _NAME, order_enforce=False)
 
 
-def _resize(picture: torch.Tensor, size: list[int], interpolation: Any, antialias: bool) -> Any:
+def _resize_picture(
+    picture: torch.Tensor, size: list[int], interpolation: Any, antialias: bool
+) -> Any:
     batched = picture.reshape(-1, *picture.shape[-3:])
     resized = torch.nn.functional.interpolate(
         batched, size=size, mode=str(interpolation), antialias=antialias
@@ -52,7 +54,7 @@ def _has_torchvision() -> bool:
 
 
 @contextlib.contextmanager
-def enable_resizing() -> Iterator[None]:
+def enable_resizing_without_torchvision() -> Iterator[None]:
     """Let ``Resize`` work where torchvision is not installed.
 
     torchvision hands a tensor to ``torch.nn.functional.interpolate``, with the settings that it is
@@ -65,7 +67,7 @@ def enable_resizing() -> Iterator[None]:
 
     names = ("torchvision", "torchvision.transforms", "torchvision.transforms.functional")
     modules = {name: types.ModuleType(name) for name in names}
-    vars(modules[names[-1]]).update(resize=_resize, InterpolationMode=str)
+    vars(modules[names[-1]]).update(resize=_resize_picture, InterpolationMode=str)
     before = {name: sys.modules.pop(name, None) for name in names}
     had = _observation._has_tv
     sys.modules.update(modules)
@@ -81,7 +83,7 @@ def enable_resizing() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def extreme_random_integers(largest: bool) -> Iterator[None]:
+def fix_random_integers_to_extreme(largest: bool) -> Iterator[None]:
     """Make torch.randint return the smallest, or the largest, of some draws.
 
     The same arguments give the same integers again.
@@ -89,14 +91,14 @@ def extreme_random_integers(largest: bool) -> Iterator[None]:
     draw = torch.randint
     recorded: dict[str, torch.Tensor] = {}
 
-    def lucky(*arguments: Any, **options: Any) -> torch.Tensor:
+    def return_extreme_integer(*arguments: Any, **options: Any) -> torch.Tensor:
         key = repr((arguments, options))
         if key not in recorded:
             draws = torch.stack([draw(*arguments, **options) for _ in range(DRAWS)])
             recorded[key] = draws.amax(0) if largest else draws.amin(0)
         return recorded[key].clone()
 
-    torch.randint = lucky
+    torch.randint = return_extreme_integer
     try:
         yield
     finally:
@@ -111,20 +113,20 @@ class _Played:
         self._now: Any = None
         self.reported = float("nan")
 
-    def _pictures(self, observed: Any) -> np.ndarray:
+    def _convert_to_pictures(self, observed: Any) -> np.ndarray:
         pictures = observed.get("pixels").to(torch.float64).numpy()
         pictures = pictures.reshape(-1, *pictures.shape[-2:]) if pictures.ndim > 3 else pictures
         # colours stand last as long as nothing has moved them
         return np.moveaxis(pictures, -1, 0) if pictures.shape[-1] == 3 else pictures
 
     def reset(self) -> np.ndarray:
-        with enable_resizing():
+        with enable_resizing_without_torchvision():
             self._now = self._environment.reset()
-        return self._pictures(self._now)
+        return self._convert_to_pictures(self._now)
 
     def step(self, action: int) -> Step:
         self._now["action"] = torch.full(self._environment.batch_size, action)
-        with enable_resizing():
+        with enable_resizing_without_torchvision():
             stepped = self._environment.step(self._now)["next"]
         self._now = step_mdp(self._now)
         done = bool(stepped["done"])
@@ -132,10 +134,10 @@ class _Played:
         if done and logged is not None:
             self.reported = float(logged)
         signal = bool(stepped.get(_SIGNAL, stepped["done"]))
-        return Step(self._pictures(stepped), float(stepped["reward"]), done, signal)
+        return Step(self._convert_to_pictures(stepped), float(stepped["reward"]), done, signal)
 
 
-def play(environment: Any, game: Any) -> Player:
+def make_player(environment: Any, game: Any) -> Player:
     """Play through an environment, which is reset when a scene says so."""
     played = _Played(environment)
     return Player(game, played.reset, played.step, lambda: played.reported)
@@ -154,23 +156,23 @@ def wrap_game(game: Any, *transforms: Any, frame_skip: int = 1) -> Any:
     return environment
 
 
-def play_through_transforms(*transforms: Any, frame_skip: int = 1, game: Any = None) -> Player:
+def make_player_of_transforms(*transforms: Any, frame_skip: int = 1, game: Any = None) -> Player:
     """Play through these transforms alone."""
     played = AtariGame() if game is None else game
-    return play(wrap_game(played, *transforms, frame_skip=frame_skip), played)
+    return make_player(wrap_game(played, *transforms, frame_skip=frame_skip), played)
 
 
 def unscale_observations(player: Player) -> Player:
     """Return observations in the units of the game, 0 to 255, which ``ToTensorImage`` scaled."""
 
-    def step(action: int) -> Step:
+    def step_and_unscale(action: int) -> Step:
         observation = player.step(action)
         return observation._replace(observation=observation.observation * 255.0)
 
-    return player._replace(reset=lambda: player.reset() * 255.0, step=step)
+    return player._replace(reset=lambda: player.reset() * 255.0, step=step_and_unscale)
 
 
-def load_program() -> Any:
+def load_atari_program() -> Any:
     """Return ``utils_atari.py`` of the PPO program."""
     return programs.load_program("ppo", "utils_atari")
 
@@ -178,13 +180,17 @@ def load_program() -> Any:
 def make_base_environment(game: Any, **options: Any) -> Any:
     """Return ``make_base_env`` of the program, one game."""
     with _register_game(game) as name:
-        return load_program().make_base_env(name, **options)
+        return load_atari_program().make_base_env(name, **options)
 
 
 def make_outer_environment(game: Any) -> Any:
     """Return ``make_parallel_env`` of the program, for one game: all that surrounds it."""
-    utilities = load_program()  # before anything stands in for torchvision
-    with _register_game(game) as name, enable_resizing(), extreme_random_integers(largest=False):
+    utilities = load_atari_program()  # before anything stands in for torchvision
+    with (
+        _register_game(game) as name,
+        enable_resizing_without_torchvision(),
+        fix_random_integers_to_extreme(largest=False),
+    ):
         environments = utilities.make_parallel_env(name, 1, torch.device("cpu"), "gymnasium")
         # the game is made when it is first needed
         environments.reset()
@@ -203,28 +209,28 @@ def find_transforms(*names: str) -> list[Any]:
     return [t.clone() for t in _make_game_once()[1].transform if type(t).__name__ in names]
 
 
-def play_through_waiting(noops: int) -> Player:
+def make_player_of_waiting_game(noops: int) -> Player:
     """Play through everything, with ``noops`` actions on reset whatever is drawn."""
     game, environment = _make_game_once()
     for transform in environment.base_env._envs[0].transform:
         if type(transform).__name__ == "NoopResetEnv":
             transform.noops, transform.random = noops, False
-    return play(environment, game)
+    return make_player(environment, game)
 
 
-def play_whole(make_env: Callable[[], Any]) -> Player:
+def make_player_of_whole_game(make_env: Callable[[], Any]) -> Player:
     """Play through everything that the program puts around a game of ``make_env``."""
     game = make_env()
-    return play(make_outer_environment(game), game)
+    return make_player(make_outer_environment(game), game)
 
 
 @functools.cache
-def _models() -> tuple[Any, Any]:
-    utilities = load_program()
+def _make_models_once() -> tuple[Any, Any]:
+    utilities = load_atari_program()
     with (
         _register_game(AtariGame()) as name,
-        enable_resizing(),
-        extreme_random_integers(largest=False),
+        enable_resizing_without_torchvision(),
+        fix_random_integers_to_extreme(largest=False),
     ):
         actor, critic = utilities.make_ppo_models(name, "cpu", "gymnasium")
     return actor, critic
@@ -232,13 +238,13 @@ def _models() -> tuple[Any, Any]:
 
 def make_vision(pictures: torch.Tensor) -> Vision:
     """Return actor and critic of the program for these pictures [1, 4, 84, 84], as floats."""
-    actor, critic = _models()
+    actor, critic = _make_models_once()
 
-    def observed() -> TensorDict:
+    def make_observed_pictures() -> TensorDict:
         return TensorDict({"pixels": pictures}, [1])
 
     return Vision(
         torch.nn.ModuleList([actor, critic]),
-        lambda: actor(observed())["logits"][0],
-        lambda: critic(observed())["state_value"],
+        lambda: actor(make_observed_pictures())["logits"][0],
+        lambda: critic(make_observed_pictures())["state_value"],
     )

@@ -13,14 +13,25 @@ import torch
 
 from rlregress.frameworks.torchrl import programs
 from rlregress.frameworks.torchrl.api import SerialEnv, TensorDict, TransformedEnv, VecNorm
-from rlregress.frameworks.torchrl.known_networks import Constant, Numbers, box, policy, v_network
+from rlregress.frameworks.torchrl.known_networks import (
+    Constant,
+    Numbers,
+    make_action_box,
+    make_stochastic_policy,
+    make_v_network,
+)
 from rlregress.frameworks.torchrl.observe.helpers import tiny_trainers
 from rlregress.frameworks.torchrl.scripted_environments import (
     REGISTERED,
     register_environment,
     wrap_environment,
 )
-from rlregress.measurements.normalisation import Script, Walked, count_steps, showing
+from rlregress.measurements.normalisation import (
+    Script,
+    Walked,
+    count_steps_of_script,
+    make_script_of_observations,
+)
 from rlregress.probing.scripted import Scripted
 
 
@@ -32,7 +43,7 @@ def transform_environment(script: Script, *transforms: Any) -> TransformedEnv:
     return environment
 
 
-def walk(environment: Any, steps: int) -> Walked:
+def walk_through_environment(environment: Any, steps: int) -> Walked:
     """Walk through an environment, or through several side by side."""
     rollout = environment.rollout(steps, break_when_any_done=False)
     last = rollout["next", "observation"][..., -1:, :]
@@ -43,17 +54,21 @@ def walk(environment: Any, steps: int) -> Walked:
     return Walked(shown, paid)
 
 
-def walk_normalised(scripts: Sequence[Script], norm: Any = VecNorm, **options: Any) -> Walked:
+def walk_through_normalised(
+    scripts: Sequence[Script], norm: Any = VecNorm, **options: Any
+) -> Walked:
     """See ``measurements.normalisation.Walk``."""
     makers = [lambda own=script: wrap_environment(Scripted(**own)) for script in scripts]
     environment = SerialEnv(len(makers), makers) if len(makers) > 1 else makers[0]()
     normalised = TransformedEnv(environment)
     for key in ("observation", "reward"):
         normalised.append_transform(norm(in_keys=[key], **options))
-    return walk(normalised, count_steps(scripts[0]))
+    return walk_through_environment(normalised, count_steps_of_script(scripts[0]))
 
 
-def through(transforms: Sequence[Any], key: str, numbers: Any) -> np.ndarray:
+def pass_numbers_through_transforms(
+    transforms: Sequence[Any], key: str, numbers: Any
+) -> np.ndarray:
     """Return the results of transforms for a long stream of numbers, without environment."""
     passed: list[float] = []
     for number in np.asarray(numbers, dtype=np.float32):
@@ -95,25 +110,27 @@ class Trained:
 
         program = programs.load_program("ppo", "ppo_mujoco")
         network = _Noting()
-        critic = v_network(Constant(0.0, dtype=tiny_trainers.SINGLE))
-        actor = policy(network, box(-1.0, 1.0, tiny_trainers.SINGLE), IndependentNormal)
+        critic = make_v_network(Constant(0.0, dtype=tiny_trainers.SINGLE))
+        actor = make_stochastic_policy(
+            network, make_action_box(-1.0, 1.0, tiny_trainers.SINGLE), IndependentNormal
+        )
         program.make_ppo_models = lambda *arguments, **options: (actor, critic)
         evaluate = program.eval_model
 
-        def recording(*arguments: Any, **options: Any) -> Any:
+        def record_and_call(*arguments: Any, **options: Any) -> Any:
             before = len(network.inputs)
             result = evaluate(*arguments, **options)
             self.evaluated = np.concatenate(network.inputs[before:])
             return result
 
-        make, playbacks = program.make_env, [showing(training), evaluation]
+        make, playbacks = program.make_env, [make_script_of_observations(training), evaluation]
 
-        def made(*arguments: Any, **options: Any) -> Any:
+        def note_and_make(*arguments: Any, **options: Any) -> Any:
             # the environment of the training is made first, then that of the evaluation
             with register_environment(partial(Scripted, **playbacks.pop(0), dtype=np.float64)):
                 return make(*arguments, **options)
 
-        program.eval_model, program.make_env = recording, made
+        program.eval_model, program.make_env = record_and_call, note_and_make
         with tempfile.TemporaryDirectory(prefix="rlregress-") as folder:
             path = Path(folder) / "agent.pt"
             frames = len(training) - 1

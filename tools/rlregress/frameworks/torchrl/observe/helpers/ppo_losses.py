@@ -10,7 +10,13 @@ import torch
 
 from rlregress.frameworks.torchrl.api import IndependentNormal, TensorDict
 from rlregress.frameworks.torchrl.compat import LOG_PROBS, make_ppo_loss
-from rlregress.frameworks.torchrl.known_networks import Constant, Numbers, box, policy, v_network
+from rlregress.frameworks.torchrl.known_networks import (
+    Constant,
+    Numbers,
+    make_action_box,
+    make_stochastic_policy,
+    make_v_network,
+)
 
 
 def make_minibatch(
@@ -23,39 +29,43 @@ def make_minibatch(
 ) -> TensorDict:
     """Return a minibatch as a rollout leaves it, [count], float64; numbers are repeated."""
 
-    def column(numbers: Any) -> torch.Tensor:
+    def make_column(numbers: Any) -> torch.Tensor:
         array = np.broadcast_to(np.asarray(numbers, dtype=np.float64), (count,)).copy()
         return torch.from_numpy(array).reshape(count, 1)
 
     batch = TensorDict(
         {
-            "observation": column(0.0),
-            "action": column(0.5),
-            "advantage": column(advantages),
-            "value_target": column(returns),
-            "state_value": column(old_values),
+            "observation": make_column(0.0),
+            "action": make_column(0.5),
+            "advantage": make_column(advantages),
+            "value_target": make_column(returns),
+            "state_value": make_column(old_values),
         },
         [count],
     )
     log_prob = actor.get_dist(batch).log_prob(batch["action"]).detach()
     for name in LOG_PROBS:
-        batch[name] = log_prob - column(ratios).reshape(count).log()
+        batch[name] = log_prob - make_column(ratios).reshape(count).log()
     return batch
 
 
 def make_gaussian_policy() -> Any:
     """Return a policy with mean 0 and standard deviation 1 in every state."""
-    return policy(Numbers([0.0], [1.0]), box(-10.0, 10.0), IndependentNormal)
+    return make_stochastic_policy(
+        Numbers([0.0], [1.0]), make_action_box(-10.0, 10.0), IndependentNormal
+    )
 
 
-def make_loss(actor: Any, value: float, **options: Any) -> Any:
+def make_loss_of_constant_value(actor: Any, value: float, **options: Any) -> Any:
     """Return the loss of a policy and of a critic that outputs ``value`` in every state."""
-    return make_ppo_loss(actor, v_network(Constant(value)), **options)
+    return make_ppo_loss(actor, make_v_network(Constant(value)), **options)
 
 
-def compute_losses(value: float = 0.0, batch: Mapping[str, Any] = {}, **options: Any) -> Any:  # noqa: B006
+def compute_outputs_of_loss(
+    value: float = 0.0, batch: Mapping[str, Any] = {}, **options: Any
+) -> Any:  # noqa: B006
     """Return all outputs of the loss for one minibatch; ``batch`` are arguments of
     ``make_minibatch``.
     """
     actor = make_gaussian_policy()
-    return make_loss(actor, value, **options)(make_minibatch(actor, **batch))
+    return make_loss_of_constant_value(actor, value, **options)(make_minibatch(actor, **batch))

@@ -23,7 +23,11 @@ from rlregress.frameworks.torchrl.api import (
     TensorDictReplayBuffer,
 )
 from rlregress.frameworks.torchrl.compat import LOG_PROBS, make_ppo_loss, make_silent_trainer
-from rlregress.frameworks.torchrl.known_networks import box, policy, v_network
+from rlregress.frameworks.torchrl.known_networks import (
+    make_action_box,
+    make_stochastic_policy,
+    make_v_network,
+)
 from rlregress.frameworks.torchrl.scripted_environments import (
     register_environment,
     wrap_environment,
@@ -52,53 +56,55 @@ class LossTraining(RecordedTraining):
     def watch_loss(self, loss: Any, change: Change | None) -> None:
         """Note the batches that go through a loss module, after ``change``."""
 
-        def before(module: Any, arguments: Any) -> None:
+        def note_batch(module: Any, arguments: Any) -> None:
             if change is not None:
                 change(arguments[0])
 
-        def after(module: Any, arguments: Any, output: Any) -> None:
+        def note_losses(module: Any, arguments: Any, output: Any) -> None:
             batch = arguments[0]
             self.evaluated.append(batch["observation"].reshape(-1).numpy().copy())
             self.advantages.append(batch["advantage"].reshape(-1).numpy().copy())
             self.log_ratios.append(float(output["kl_approx"].detach().mean()))
             self.losses.append(float(output["loss_objective"].detach()))
 
-        loss.register_forward_pre_hook(before)
-        loss.register_forward_hook(after)
+        loss.register_forward_pre_hook(note_batch)
+        loss.register_forward_hook(note_losses)
 
     def watch_optimizer(self, optimizer: torch.optim.Optimizer, scale: nn.Parameter) -> None:
         """Record the gradients before each step of an optimiser."""
 
-        def note_step(*_: Any) -> None:
+        def note_gradients(*_: Any) -> None:
             self.rates.append(float(optimizer.param_groups[0]["lr"]))
             gradient = scale.grad
             self.log_std_gradients.append(0.0 if gradient is None else float(gradient.sum()))
 
-        optimizer.register_step_pre_hook(note_step)
+        optimizer.register_step_pre_hook(note_gradients)
 
 
-def lower_log_prob(ratio: Any) -> Change:
+def make_change_of_ratios(ratio: Any) -> Change:
     """Multiply the ratios of samples by ``ratio``, one number or one of each sample."""
 
-    def change(batch: Any) -> None:
+    def change_batch(batch: Any) -> None:
         logs = torch.as_tensor(np.log(np.resize(ratio, len(batch))), dtype=_SINGLE)
         for name in LOG_PROBS:
             if name in batch.keys():  # noqa: SIM118 (a tensordict does not answer 'in')
                 batch[name] = batch[name] - logs.reshape(batch[name].shape)
 
-    return change
+    return change_batch
 
 
-def models() -> Any:
+def make_linear_models() -> Any:
     """Return a Gaussian policy and a value network, both linear and from 0; and its log std."""
     scale = AddStateIndependentNormalScale(1)
     loc, value = nn.Linear(1, 1), nn.Linear(1, 1)
     for layer in (loc, value):
         nn.init.zeros_(layer.weight)
         nn.init.zeros_(layer.bias)
-    actor = policy(nn.Sequential(loc, scale), box(-1.0, 1.0, _SINGLE), IndependentNormal)
+    actor = make_stochastic_policy(
+        nn.Sequential(loc, scale), make_action_box(-1.0, 1.0, _SINGLE), IndependentNormal
+    )
     (log_std,) = scale.parameters()
-    return actor, v_network(value), log_std
+    return actor, make_v_network(value), log_std
 
 
 def make_script_maker(**script: Any) -> Make:
@@ -109,14 +115,14 @@ def make_script_maker(**script: Any) -> Make:
     return functools.partial(Scripted, **{"rewards": [1.0, -1.0], **script})
 
 
-def counting_maker(steps: int, **script: Any) -> Make:
+def make_counting_maker(steps: int, **script: Any) -> Make:
     """Return a maker of counting environments, whose rewards differ by default."""
     return functools.partial(
         scripted.make_counting_environment, steps, **{"rewards": [1.0, -1.0], **script}
     )
 
 
-def trainer(
+def run_trainer(
     environments: list[Scripted],
     total_steps: int,
     frames: int,
@@ -139,7 +145,7 @@ def trainer(
         settings: further ones of PPOTrainer.
     """
     recorded = LossTraining() if recorded is None else recorded
-    actor, critic, log_std = models()
+    actor, critic, log_std = make_linear_models()
     loss = make_ppo_loss(actor, critic, clip_epsilon=0.2, entropy_coeff=entropy)
     recorded.watch_loss(loss, change)
     optimizer = torch.optim.SGD(loss.parameters(), lr=learning_rate)
@@ -166,29 +172,29 @@ def trainer(
         **settings,
     )
 
-    def keep(batch: Any) -> Any:
+    def keep_batch(batch: Any) -> Any:
         recorded.rollouts.append(batch.clone())
         return batch
 
-    training.register_op("batch_process", keep)
+    training.register_op("batch_process", keep_batch)
     training.train()
     return recorded
 
 
-def _watch(program: Any, recorded: LossTraining, change: Change | None) -> None:
+def _watch_program(program: Any, recorded: LossTraining, change: Change | None) -> None:
     """Let a fresh copy of the program use our models, and record its run."""
     loss_class, group_optimizers = program.ClipPPOLoss, program.group_optimizers
     # its name until 0.11
-    collector_name = programs.find_first_name(program, "Collector", "SyncDataCollector")
+    collector_name = programs.find_first_name_in_program(program, "Collector", "SyncDataCollector")
     collector_class: Any = getattr(program, collector_name)
-    actor, critic, log_std = models()
+    actor, critic, log_std = make_linear_models()
 
-    def recorded_loss(*arguments: Any, **options: Any) -> Any:
+    def record_and_make_loss(*arguments: Any, **options: Any) -> Any:
         loss = loss_class(*arguments, **options)
         recorded.watch_loss(loss, change)
         return loss
 
-    def recorded_optimizer(*optimizers: Any) -> Any:
+    def record_and_make_optimizer(*optimizers: Any) -> Any:
         optimizer = group_optimizers(*optimizers)
         recorded.watch_optimizer(optimizer, log_std)
         return optimizer
@@ -199,15 +205,15 @@ def _watch(program: Any, recorded: LossTraining, change: Change | None) -> None:
                 recorded.rollouts.append(batch.clone())
                 yield batch
 
-    program.ClipPPOLoss, program.group_optimizers = recorded_loss, recorded_optimizer
+    program.ClipPPOLoss, program.group_optimizers = record_and_make_loss, record_and_make_optimizer
     setattr(program, collector_name, Noting)
     program.make_ppo_models = lambda *arguments, **options: (actor, critic)
     # what a policy is worth is not asked here
     program.eval_model = lambda *arguments, **options: torch.zeros(1)
 
 
-def program(
-    make: Make,
+def run_program(
+    make_environment: Make,
     total_steps: int,
     frames: int,
     minibatch: int,
@@ -221,7 +227,7 @@ def program(
     """Run a whole training by ``main`` of the PPO program.
 
     Args:
-        make: makes the environment.
+        make_environment: makes the environment.
         frames: of a rollout.
         recorded: where to note what is seen.
         changed: further settings of the program.
@@ -229,9 +235,9 @@ def program(
     recorded = LossTraining() if recorded is None else recorded
     loaded = programs.load_program("ppo", "ppo_mujoco")
     programs.disable_normalisation(loaded)
-    _watch(loaded, recorded, change)
+    _watch_program(loaded, recorded, change)
     # observations as MuJoCo gives them: until 0.13 the program takes no others
-    with register_environment(functools.partial(make, dtype=np.float64)) as environment:
+    with register_environment(functools.partial(make_environment, dtype=np.float64)) as environment:
         loaded.main(
             programs.make_ppo_settings(
                 environment, frames, minibatch, total_frames=total_steps, lr=learning_rate,

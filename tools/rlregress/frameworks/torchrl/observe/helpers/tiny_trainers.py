@@ -17,12 +17,12 @@ from rlregress.frameworks.torchrl.api import (
     TensorDictReplayBuffer,
 )
 from rlregress.frameworks.torchrl.compat import (
-    construct,
+    construct_with_newest_keywords,
     find_action_spec,
     make_ppo_loss,
     make_silent_trainer,
 )
-from rlregress.frameworks.torchrl.known_networks import Numbers, policy
+from rlregress.frameworks.torchrl.known_networks import Numbers, make_stochastic_policy
 from rlregress.frameworks.torchrl.scripted_environments import wrap_environment
 from rlregress.probing.scripted import Scripted
 
@@ -50,9 +50,9 @@ def make_collector(environment: Scripted, actor: Any, frames: int) -> Any:
     )
 
 
-def collect_batch(environment: Any, frames: int, **options: Any) -> Any:
+def collect_random_batch(environment: Any, frames: int, **options: Any) -> Any:
     """Collect one batch of random actions in an environment of TorchRL, [frames]."""
-    collector = construct(
+    collector = construct_with_newest_keywords(
         Collector, environment, None, frames_per_batch=frames, total_frames=frames, **options
     )
     (batch,) = list(collector)
@@ -60,12 +60,12 @@ def collect_batch(environment: Any, frames: int, **options: Any) -> Any:
     return batch
 
 
-def _buffer(frames: int, batch_size: int, **options: Any) -> Any:
+def _make_buffer(frames: int, batch_size: int, **options: Any) -> Any:
     storage = LazyTensorStorage(frames)
     return TensorDictReplayBuffer(storage=storage, batch_size=batch_size, **options)
 
 
-def run_ppo_trainer(
+def run_ppo_trainer_once(
     environment: Scripted,
     actor: Any,
     critic: Any,
@@ -85,7 +85,7 @@ def run_ppo_trainer(
         optim_steps_per_batch=None,
         num_epochs=1,
         optimizer=optimizer,
-        replay_buffer=_buffer(frames, minibatch, sampler=SamplerWithoutReplacement()),
+        replay_buffer=_make_buffer(frames, minibatch, sampler=SamplerWithoutReplacement()),
         **settings,
     )
     if before_training is not None:
@@ -94,10 +94,10 @@ def run_ppo_trainer(
     return trainer, loss, optimizer
 
 
-def squashed_policy(environment: Scripted, loc: list[float], scale: float) -> Any:
+def make_squashed_policy(environment: Scripted, loc: list[float], scale: float) -> Any:
     """Return a tanh Gaussian within the bounds of the environment, equal in all states."""
     spec = find_action_spec(wrap_environment(environment))
-    return policy(
+    return make_stochastic_policy(
         Numbers(loc, [scale] * len(loc), SINGLE),
         spec,
         TanhNormal,
