@@ -270,7 +270,7 @@ def _measure_executed_lines(adapter: Adapter) -> _ExecutedLines:
                 behavior_coverage.OUTPUT: str(output),
                 behavior_coverage.FOLDERS: os.pathsep.join(adapter.code.list_folders()),
             },
-            cwd=suite.locate_workplace(),
+            cwd=suite.locate_checkout_or_current_folder(),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )

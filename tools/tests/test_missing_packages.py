@@ -175,7 +175,7 @@ def test_tests_that_lack_a_package_are_skipped_with_the_line(tmp_path, trained):
     # not as a process of this session
     variables = {name: v for name, v in os.environ.items() if not name.startswith("PYTEST_")}
     variables |= {"PYTHONPATH": path, "RLREGRESS_HIDDEN": json.dumps(gone)}
-    process = run_python(*words, cwd=suite.locate_workplace(), env=variables)
+    process = run_python(*words, cwd=suite.locate_checkout_or_current_folder(), env=variables)
     skipped = [line for line in process.stdout.splitlines() if line.startswith("SKIPPED")]
     for line in ("'OpenCV'", "'ale-py'"):
         assert any(line in skip and "pip install 'rlregress[" in skip for skip in skipped), (

@@ -191,7 +191,7 @@ def test_an_installed_wheel_is_not_written_to(site, tmp_path):
     def text(code: str) -> str:
         return _python(code, site, tmp_path / "cache", tmp_path / "here")
 
-    assert text("print(suite.locate_workplace())") == str(tmp_path / "here")
+    assert text("print(suite.locate_checkout_or_current_folder())") == str(tmp_path / "here")
     sentence = "recording writes into a checkout of rlregress, and this was installed from a "
     assert text("suite.require_checkout('recording')").startswith(sentence)
 

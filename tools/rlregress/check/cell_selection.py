@@ -149,7 +149,7 @@ def choose_cells(selection: Selection) -> list[Cell]:
 
 
 def describe_excluded_cells(selection: Selection) -> list[str]:
-    """List the excluded cells with reasons: a line for each framework, algorithm and set."""
+    """Describe which cells are excluded and why: one line for each set of hyperparameters."""
     counts = Counter(
         (cell.framework, cell.algorithm, cell.hyperparameters, str(reason))
         for cell, reason in _explain_excluded_cells(_list_requested_cells(selection)).items()

@@ -172,7 +172,7 @@ def _run_pytest(command: list[str]) -> None:
     # separate process group, so that an interrupt reaches them once: from here.
     process = subprocess.Popen(
         process_tree.make_supervised_command(command),
-        cwd=suite.locate_workplace(),
+        cwd=suite.locate_checkout_or_current_folder(),
         env=worker_launch.make_worker_environment(),
         process_group=0,
     )
@@ -214,7 +214,7 @@ def run_tests_of_returns(
     completed = child_processes.run_command(
         build_pytest_command(options, python, TIERS[-1:]),
         {**environment, **suite.make_safe_path_variable()},
-        suite.locate_workplace(),
+        suite.locate_checkout_or_current_folder(),
     )
     try:
         return evidence.read_evidence_file(options.evidence)

@@ -41,7 +41,7 @@ def collect_variants_of_details(
     }
 
 
-def list_undocumented_variants(fingerprint: dict[str, Any]) -> list[str]:
+def list_details_not_as_documented(fingerprint: dict[str, Any]) -> list[str]:
     """List ``detail framework scope`` of probed variants that are not the documented ones."""
     return [
         f"{id} {framework} {scope}"

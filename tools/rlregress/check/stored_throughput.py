@@ -184,7 +184,7 @@ def record_throughput(framework: str, processes: int) -> None:
         command += [f"--benchmark-min-rounds={processes}", f"--benchmark-json={new_file}"]
         completed = subprocess.run(
             process_tree.make_supervised_command(command),
-            cwd=suite.locate_workplace(),
+            cwd=suite.locate_checkout_or_current_folder(),
             env=worker_launch.make_worker_environment(),
         )
         if completed.returncode:

@@ -119,7 +119,7 @@ def probe_and_print_fingerprint(
     if not detail_ids:
         waiting.probe_all_with_progress(adapters)
     fingerprint = installed_fingerprints.collect_variants_of_details(adapters, detail_ids)
-    differing = installed_fingerprints.list_undocumented_variants(fingerprint)
+    differing = installed_fingerprints.list_details_not_as_documented(fingerprint)
     output.mark_exit_code_decided()
     if as_json:
         typer.echo(json.dumps(fingerprint, indent=1))

@@ -67,7 +67,7 @@ def run_python_with_fault(
         return process_tree.run_supervised(
             [sys.executable, *arguments],
             timeout=patience,
-            cwd=suite.locate_workplace(),
+            cwd=suite.locate_checkout_or_current_folder(),
             env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

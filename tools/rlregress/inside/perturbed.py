@@ -173,7 +173,7 @@ class Perturbation(NamedTuple):
     changes: tuple[tuple[Target, int], ...]
 
     def split_in_halves(self) -> list[Perturbation]:
-        """Return two that each make some of the same changes; empty for one change alone."""
+        """Return two perturbations with half of the changes each; empty for one change alone."""
         middle = len(self.changes) // 2
         halves = self.changes[:middle], self.changes[middle:]
         return [Perturbation(half) for half in halves] if middle else []

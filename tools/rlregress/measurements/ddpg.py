@@ -49,9 +49,10 @@ def measure_target_terminal(make_agent: MakeContinuousAgent, inputs: Inputs) -> 
 
     Three cases k: a step inside an episode, a terminated one, a truncated one (flags terminated[k],
     truncated[k]). The flags enter where the framework receives them when it stores a transition.
-    The target Q networks output ``target_q``; reward ``reward``. The target y is where the loss of
-    the Q networks is lowest as a function of their value: the least of a parabola through three
-    losses, so that |y| has to stay below 0.75. Observed, [3]: y of the cases.
+    The target Q networks output ``target_q``; reward ``reward``. The target y is the value of the
+    Q networks at which their loss is lowest: the minimum of a parabola through three losses.
+    |y| has to stay below 0.75, where all documented losses are still quadratic. Observed, [3]: y of
+    the cases.
     """
     targets = []
     for terminated, truncated in zip(inputs["terminated"], inputs["truncated"], strict=False):

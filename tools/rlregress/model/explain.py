@@ -257,7 +257,7 @@ def describe_random_source(
     }
     if kind in messages:
         return messages[kind]
-    if first.gap < _ROUNDING:
+    if first.relative_difference < _ROUNDING:
         return "arithmetic (threads, or a GPU)"
     return (
         "something that the tracer does not record (a private random generator, the clock, the "

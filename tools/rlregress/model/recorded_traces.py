@@ -292,7 +292,7 @@ class Divergence:
         return [name for name in names if name]
 
     @property
-    def gap(self) -> float:
+    def relative_difference(self) -> float:
         """Relative size of the difference; infinite for other events and other types."""
         if self.old is None or self.new is None or not self.part:
             return math.inf

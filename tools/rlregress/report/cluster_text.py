@@ -16,13 +16,13 @@ _RUNNING = 5
 
 
 def format_store_status(
-    survey: Survey, queue: Mapping[tuple[str, str], int], silent: str
+    survey: Survey, slurm_tasks: Mapping[tuple[str, str], int], why_slurm_unknown: str
 ) -> list[str]:
     """Return the lines of the status of a store.
 
     Args:
-        queue: (state, reason) of Slurm -> how many tasks.
-        silent: why Slurm does not tell; empty if it does, or was not checked.
+        slurm_tasks: (state, reason) of Slurm -> how many tasks.
+        why_slurm_unknown: why Slurm does not tell; empty if it does, or was not checked.
     """
     if not survey.counts:
         return ["no runs: this store has no manifests and no records"]
@@ -41,11 +41,13 @@ def format_store_status(
     )
     if survey.read < total["failed"]:
         lines.append(f"the reasons of {survey.read} of {total['failed']} failed runs were read")
-    waits = [f"{n} {state}" + f" ({why})" * (why != "None") for (state, why), n in queue.items()]
+    waits = [
+        f"{n} {state}" + f" ({why})" * (why != "None") for (state, why), n in slurm_tasks.items()
+    ]
     if waits:
         lines.append(f"Slurm: {', '.join(waits)}")
-    if silent:
-        lines.append(f"Slurm did not answer: {silent}")
+    if why_slurm_unknown:
+        lines.append(f"Slurm did not answer: {why_slurm_unknown}")
     if survey.own_clock:
         lines.append("ages are by this machine's clock, because you may not write to the store")
     if survey.duplicates or survey.damaged:

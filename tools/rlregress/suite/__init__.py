@@ -72,7 +72,7 @@ def require_checkout(purpose: str) -> Path:
     return find_suite_root()
 
 
-def locate_workplace() -> Path:
+def locate_checkout_or_current_folder() -> Path:
     """Return the folder where pytest starts and results lie by default.
 
     The top of a checkout; the current folder if a wheel is installed.
@@ -86,7 +86,7 @@ def make_test_path(name: str) -> str:
 
 
 def make_pytest_arguments(*tests: str) -> list[str]:
-    """Return the arguments of Python that run tests by pytest in ``locate_workplace()``.
+    """Return the arguments of Python that run tests in ``locate_checkout_or_current_folder()``.
 
     The ids of the tests are the same in a checkout and in an installed wheel.
     """

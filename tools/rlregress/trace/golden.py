@@ -175,10 +175,10 @@ def _select_compared_events(trace: Trace) -> list[Event]:
 
 
 def write_golden_file(path: Path, trace: Trace) -> None:
-    """Write the golden file of a trace that repeats itself.
+    """Write the golden file of a trace; the caller has checked that its script repeats itself.
 
     Raises:
-        UserError: it would be too large, however few events it lists.
+        UserError: the file would be too large even with the fewest events.
     """
     content = _make_golden_content(trace)
     text = _format_json({**content, "checksum": compute_checksum(content)})
@@ -486,7 +486,7 @@ def _find_first_block(golden: Golden, count: int, events: Sequence[Event]) -> Bl
 def _list_differing_checkpoints(
     golden: Golden, events: Sequence[Event], after: int
 ) -> list[tuple[Event, Event]]:
-    """Return old and new of the known events behind a number that have other digests."""
+    """Return the (old, new) pairs of checkpoints after an event that differ in their digests."""
     new = {
         (*event.key, n): event
         for event, n in zip(events, _count_earlier_events_of_name(events), strict=True)

@@ -40,7 +40,7 @@ def find_rounding_start(comparison: Comparison) -> int | None:
         return None
     if comparison.interface is not None or first.part in (*EXACT, ""):
         return None
-    if first.old.kind in INCIDENTAL or first.gap > _SMALL:
+    if first.old.kind in INCIDENTAL or first.relative_difference > _SMALL:
         return None
     return first.old.index
 

@@ -222,7 +222,7 @@ def read_run_and_record(path: Path) -> tuple[Job, dict[str, Any]]:
     job = record.job
     if content["job"] != {**job.convert_to_plain_data(), "key": job.key} or record.key != job.key:
         raise UserError(
-            f"the run record {path} does not say what was run: its 'job' does not fit its key, "
-            f"expected {job.key}"
+            f"the run record {path} is damaged: its 'job' does not fit its key, which would be "
+            f"{job.key}; delete the record and run the job again"
         )
     return job, content

@@ -378,7 +378,9 @@ def rename_to_free_name(source: Path, stem: str, ending: str) -> Path:
 
 def open_store_of_option(folder: str) -> Store:
     """Return the store of ``--store``; if that is empty, the folder ``runs`` of the suite."""
-    return Store(files.make_absolute_path(folder or suite.locate_workplace() / "runs"))
+    return Store(
+        files.make_absolute_path(folder or suite.locate_checkout_or_current_folder() / "runs")
+    )
 
 
 def _list_run_files(folder: Path) -> Iterator[tuple[str, str]]:

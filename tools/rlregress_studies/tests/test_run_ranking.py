@@ -343,7 +343,7 @@ def test_a_damaged_record_is_one_sentence(refusal, store):
     ("change", "message"),
     [
         (lambda job: job.pop("seed"), "'seed' is missing"),
-        (lambda job: job["cell"].update(other=1), "does not say what was run"),
+        (lambda job: job["cell"].update(other=1), "does not fit its key"),
         (lambda job: job.update(seed="0"), "seed"),
         (lambda job: job["protocol"].update(total_steps="many"), "total_steps"),
         (lambda job: job.update(versions="1.0"), "key 'job.versions' is '1.0', expected a table"),

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.usefixtures("uncollected_tests")
 @pytest.fixture(autouse=True)
 def no_runs_of_this_checkout(tmp_path, monkeypatch):
     """A plan without --store counts the runs of an empty folder, not those of an earlier gate."""
-    monkeypatch.setattr(suite, "locate_workplace", lambda: tmp_path)
+    monkeypatch.setattr(suite, "locate_checkout_or_current_folder", lambda: tmp_path)
 
 
 @pytest.fixture

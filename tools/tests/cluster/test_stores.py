@@ -210,7 +210,7 @@ DAMAGE: dict[str, tuple[Callable[[Store], object], str]] = {
     "moved": (lambda store: store.locate_record(job(0)).rename(store.locate_record(job(6))),
               "does not match its name: it contains"),
     "key": (lambda store: _seal(store, key=job(6).key),
-            "does not say what was run: its 'job' does not fit its key"),
+            "is damaged: its 'job' does not fit its key"),
     "no job": (lambda store: _seal(store, job={}), "table 'job': key 'cell' is missing"),
     "protocol": (_put_other_protocol,
                  "its protocol is {'total_steps': 2048, 'evaluate_every': 2048"),

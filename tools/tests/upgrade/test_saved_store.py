@@ -501,7 +501,7 @@ def recording(folder, release):
         [sys.executable, "-c", "from rlregress import cli; cli.main()", "baseline", "record",
          "--saved", release],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
-        cwd=suite.locate_workplace(), capture_output=True, text=True,
+        cwd=suite.locate_checkout_or_current_folder(), capture_output=True, text=True,
     )  # fmt: skip
     assert (ran.returncode, "wrote" in ran.stdout) == (2, False)
     (line,) = ran.stderr.splitlines()
@@ -523,7 +523,7 @@ def test_the_line_of_a_check_turns_red(tmp_path):
         [sys.executable, *tests, "-q", "-p", "no:cacheprovider", "--framework", "sb3", "-k",
          "dqn_model", "--rlregress-report", str(tmp_path / "report")],
         env={**variables, "PYTHONPATH": os.pathsep.join(paths)},
-        cwd=suite.locate_workplace(), capture_output=True, text=True,
+        cwd=suite.locate_checkout_or_current_folder(), capture_output=True, text=True,
     )  # fmt: skip
     assert ran.returncode == 1, ran.stdout + ran.stderr
     assert "sb3: old files dqn model: settings['exploration_rate']" in ran.stdout

@@ -41,7 +41,7 @@ _MEANING = {
 
 
 def make_page_of_trend(trend: Trend, facts: Facts) -> Page:
-    """Return the page of many nights."""
+    """Return the HTML page that shows how the results of the nightly runs changed over time."""
     histories = Section("all", "All that was judged", "", [Table(COLUMNS, make_trend_table(trend))])
     return Page(
         facts,

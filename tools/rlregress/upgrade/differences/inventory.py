@@ -386,7 +386,7 @@ def _is_compared(
 ) -> bool:
     """Return whether the code of a distribution was found in both versions, and its files differ.
 
-    Any other one is listed by its version.
+    Of any other distribution the inventory has only the version numbers.
 
     Args:
         differing: folders and files of packages in which something differs.

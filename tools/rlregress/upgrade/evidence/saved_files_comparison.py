@@ -211,7 +211,7 @@ def _measure_relative_gap(row: Sequence[Any], loaded: Sequence[Any]) -> float:
 
 
 def measure_relative_distance(old_numbers: Sequence[Any], new_numbers: Sequence[Any]) -> float:
-    """Return the distance of the numbers of two items, relative to the size of the first."""
+    """Return the largest difference of numbers of two items, relative to the norm of the first."""
     if len(old_numbers) != len(new_numbers):
         return math.inf
     gaps = [abs(float(old) - float(new)) for old, new in zip(old_numbers, new_numbers, strict=True)]

@@ -60,7 +60,7 @@ def make_compared_training_entry(
     if first is not None:
         # by how much, too: another divergence may begin at the same place
         places = [str(event.place) for event in (first.old, first.new) if event]
-        diverging = [first.kind, first.part, f"{first.gap:.1g}", *places]
+        diverging = [first.kind, first.part, f"{first.relative_difference:.1g}", *places]
     return Entry(
         kind=entry_kind,
         name=traced.name,
@@ -596,7 +596,7 @@ def make_metadata_entries(inventory: Inventory, unused: Collection[str] = ()) ->
             )
         )  # fmt: skip
     for row in inventory.requirements:
-        harmless = _explain_requirement_without_effect(row, inventory)
+        harmless = _find_reason_without_effect(row, inventory)
         state = model.NO_EFFECT if harmless else model.DIFFERS
         users = _list_users(row.package, inventory)
         entries.append(
@@ -615,7 +615,7 @@ def _list_users(distribution: str, inventory: Inventory) -> tuple[str, ...]:
     return tuple(f"{model.NEEDED}{user}" for user in inventory.needed.get(distribution, ()))
 
 
-def _explain_requirement_without_effect(row: RequirementChange, inventory: Inventory) -> str:
+def _find_reason_without_effect(row: RequirementChange, inventory: Inventory) -> str:
     """Return why another declaration has no effect here; empty: it may have one."""
     if row.extra and row.extra not in inventory.extras:
         return f"extra {row.extra} is not part of this upgrade"

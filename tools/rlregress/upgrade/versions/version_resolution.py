@@ -135,7 +135,7 @@ class Problem:
 
     @property
     def requirements_text(self) -> str:
-        """In words."""
+        """Return the requirements to resolve (pins and default rows), separated by blanks."""
         return " ".join([*self.pins, *self.defaults.rows])
 
 

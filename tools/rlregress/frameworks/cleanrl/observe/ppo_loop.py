@@ -71,7 +71,7 @@ def measure_segments(source: Source, inputs: Inputs) -> np.ndarray:
     names = ("obs", "actions", "logprobs", "rewards", "dones", "values")
     terminal: list[bool] = []
 
-    def note_terminal_observation(run: Any, number: int) -> None:
+    def note_whether_terminal_observation_is_stored(run: Any, number: int) -> None:
         del number
         terminal.append(any(bool((run[name] == limit).any()) for name in names))
 
@@ -83,7 +83,7 @@ def measure_segments(source: Source, inputs: Inputs) -> np.ndarray:
         make_env=lambda: make_counting_environment_of_script(
             limit, truncated=make_script_of_end_after(limit)
         ),
-        at_end=note_terminal_observation,
+        at_end=note_whether_terminal_observation_is_stored,
     )
     return np.array([*np.concatenate(training.stored), any(terminal)])
 

@@ -85,7 +85,7 @@ def _measure_overwriting(source: Source, inputs: Inputs) -> np.ndarray:
     return np.sort(small_runs.read_stored_rewards(buffer))
 
 
-def _measure_both_flags(source: Source, inputs: Inputs) -> np.ndarray:
+def _measure_target_with_both_flags(source: Source, inputs: Inputs) -> np.ndarray:
     environment = Scripted(terminated=1.0, truncated=1.0)
     script = source.parse_script(_SCRIPT)
     samples = small_runs.run_off_policy_script(source, _SCRIPT, 4, environment)["rb"].sample(2)
@@ -119,7 +119,7 @@ PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {
     "replay.sampling": _measure_sampling,
     "replay.warmup": _measure_warmup,
     "replay.overwriting": _measure_overwriting,
-    "replay.both_flags": _measure_both_flags,
+    "replay.both_flags": _measure_target_with_both_flags,
 }
 _ONE_STEP = "the scripts for continuous actions have one-step targets"
 ABSENT: Mapping[str, str] = {

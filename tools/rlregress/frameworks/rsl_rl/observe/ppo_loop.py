@@ -61,7 +61,7 @@ def _measure_segments(inputs: Inputs) -> np.ndarray:
     limit = int(inputs["time_limit"])
     terminal = []
 
-    def note_terminal_observation(storage: Any) -> None:
+    def note_whether_terminal_observation_is_stored(storage: Any) -> None:
         arrays = [
             compat.select_observations_of_group(storage.observations),
             *vars(storage).values(),
@@ -72,7 +72,9 @@ def _measure_segments(inputs: Inputs) -> np.ndarray:
     environment = make_counting_environment(
         limit, truncated=make_script_of_end_after(limit), restarts=True
     )
-    training = trainings.train_and_record(environment, 3, steps=5, change=note_terminal_observation)
+    training = trainings.train_and_record(
+        environment, 3, steps=5, change=note_whether_terminal_observation_is_stored
+    )
     return np.array([*np.concatenate(training.stored), any(terminal)])
 
 

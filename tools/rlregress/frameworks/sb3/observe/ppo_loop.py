@@ -122,7 +122,7 @@ def _measure_segments(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     limit = int(inputs["time_limit"])
     terminal: list[bool] = []
 
-    def note_terminal_observation(buffer: Any) -> None:
+    def note_whether_terminal_observation_is_stored(buffer: Any) -> None:
         arrays = [array for array in vars(buffer).values() if isinstance(array, np.ndarray)]
         terminal.append(any(np.any(array == limit) for array in arrays))
 
@@ -130,7 +130,12 @@ def _measure_segments(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
         limit, kind.make_environment, truncated=make_script_of_end_after(limit), restarts=True
     )
     training = ppo_trainings.train_and_record(
-        kind, environment, 15, n_steps=5, batch_size=5, change=note_terminal_observation
+        kind,
+        environment,
+        15,
+        n_steps=5,
+        batch_size=5,
+        change=note_whether_terminal_observation_is_stored,
     )
     return np.array([*np.concatenate(training.stored), any(terminal)])
 

@@ -106,7 +106,7 @@ def _measure_shared_observations(inputs: Inputs) -> np.ndarray:
     return np.array([0.0, float(np.isnan(following).all())])
 
 
-def _measure_both_flags(inputs: Inputs) -> np.ndarray:
+def _measure_target_with_both_flags(inputs: Inputs) -> np.ndarray:
     environment = Scripted(rewards=inputs["reward"], terminated=1.0, truncated=1.0)
     agent = constant_agents.make_off_policy_agent(
         TD3, environment, gamma=float(inputs["discount"]), gradient_steps=0
@@ -128,5 +128,5 @@ PROBES: Mapping[str, Probe] = {
     "replay.warmup": _measure_warmup,
     "replay.overwriting": _measure_overwriting,
     "replay.shared_observations": _measure_shared_observations,
-    "replay.both_flags": _measure_both_flags,
+    "replay.both_flags": _measure_target_with_both_flags,
 }

@@ -67,7 +67,7 @@ def _measure_overwriting(inputs: Inputs) -> np.ndarray:
     return np.sort(training.get_stored_values("rewards").flatten().double().numpy())
 
 
-def _measure_both_flags(inputs: Inputs) -> np.ndarray:
+def _measure_target_with_both_flags(inputs: Inputs) -> np.ndarray:
     settings = Settings(
         reward=float(inputs["reward"]),
         discount=float(inputs["discount"]),
@@ -151,7 +151,7 @@ PROBES: Mapping[str, Probe] = {
     "replay.sampling": _measure_sampling,
     "replay.warmup": _measure_warmup,
     "replay.overwriting": _measure_overwriting,
-    "replay.both_flags": _measure_both_flags,
+    "replay.both_flags": _measure_target_with_both_flags,
     "collection.truncated_flags": _measure_truncated_flags,
     "collection.autoreset": _measure_autoreset,
     "networks.critic_count": _measure_critic_count,

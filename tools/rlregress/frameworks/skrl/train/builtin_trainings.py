@@ -285,7 +285,7 @@ def _make_training_of_kind(kind: str, memory: Memory | None = None) -> Any:
 
 
 def _train_dqn_on_discrete_observations(make_env: Callable[..., Any], seed: int) -> None:
-    """Train on observations that are one of several choices, scaled; put rows into memories."""
+    """Train DQN on scaled Discrete observations; then add its rows to memories of other shapes."""
     set_seed(seed)
     spaces = {"discrete": True, "observations": "discrete"}
     environments = [make_env(first=n, **spaces) for n in range(2)]

@@ -137,7 +137,7 @@ def _measure_shared_observations(inputs: Inputs) -> list[float]:
     return [0.0, float(torch.isnan(following[1]).all())]
 
 
-def _measure_both_flags(inputs: Inputs) -> float:
+def _measure_target_with_both_flags(inputs: Inputs) -> float:
     environment = Scripted(rewards=[inputs["reward"]], terminated=[1.0], truncated=[1.0])
     batch = tiny_trainers.collect_random_batch(wrap_environment(environment), 4)
     buffer = _make_buffer(4, batch_size=1)
@@ -160,7 +160,7 @@ PROBES: dict[tuple[str, str], Raw] = {
     ("replay.warmup", "script"): _make_probe_of_warmup(twin_programs.Driver),
     ("replay.overwriting", "library"): _measure_overwriting,
     ("replay.shared_observations", "library"): _measure_shared_observations,
-    ("replay.both_flags", "library"): _measure_both_flags,
+    ("replay.both_flags", "library"): _measure_target_with_both_flags,
 }
 ABSENT: Mapping[str, str] = {
     "nstep.custom_buffer": "n belongs to a module of its own, MultiStep, not to a buffer class",

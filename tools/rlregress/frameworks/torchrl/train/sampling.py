@@ -33,7 +33,7 @@ def collect_minibatches(
         if around.n_steps > 1:
             fields["discounts"] = batch["gamma"].reshape(-1)
         if request.algorithm == "ppo":
-            fields.update(_read_policy_and_values(batch, loss))
+            fields.update(_read_fields_of_ppo_batch(batch, loss))
         read.append(Minibatch(**{name: copy_to_array(tensor) for name, tensor in fields.items()}))
 
     # the operations run in the order of their registration: this one after the sampling
@@ -49,7 +49,7 @@ def _convert_to_choices(actions: torch.Tensor) -> torch.Tensor:
     return actions if is_number else actions.long().argmax(-1, keepdim=True).float()
 
 
-def _read_policy_and_values(batch: Any, loss: Any) -> Any:
+def _read_fields_of_ppo_batch(batch: Any, loss: Any) -> Any:
     with torch.no_grad(), loss.actor_network_params.to_module(loss.actor_network):
         log_probs_now = loss.actor_network.get_dist(batch).log_prob(batch["action"])
     written = set(batch.keys())

@@ -33,8 +33,8 @@ from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, do_
 from rlregress.probing.driven import ScriptedEnvs, fill_parameters
 
 
-class _Values(nn.Module):
-    """A Q network of one layer, whose values can be made constant."""
+class _SmallQNetwork(nn.Module):
+    """A small Q network, whose values can be made constant."""
 
     def __init__(self, actions: int) -> None:
         super().__init__()
@@ -61,7 +61,7 @@ class Driver:
         self._spec = find_action_spec(environments[0])
         self._environments = environments
         self._actor = QValueActor(
-            _Values(settings.actions), in_keys=["observation"], spec=self._spec
+            _SmallQNetwork(settings.actions), in_keys=["observation"], spec=self._spec
         )
         self._exploration = EGreedyModule(
             spec=self._spec, eps_init=first, eps_end=last, annealing_num_steps=falls
