@@ -426,7 +426,7 @@ def test_a_framework_s_own_name_of_a_default_is_accepted():
     defaults = {"td3 library": {"minibatch_size": "256"}}
     signatures = {"stable_baselines3.td3.td3.TD3": {"batch_size": "256"}}
     answered = Fingerprint({}, (), {}, defaults, signatures=signatures)
-    checked = SimpleNamespace(fingerprint=lambda _: answered)
+    checked = SimpleNamespace(fingerprint_details=lambda _: answered)
     for name in ("td3 batch_size", "td3 minibatch_size", "stable_baselines3.TD3 batch_size"):
         assert set(
             symptoms.make_symptom_of_default(adapter, name).value(checked, checked).values()

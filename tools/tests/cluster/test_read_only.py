@@ -38,7 +38,7 @@ def store(tmp_path_factory) -> Iterator[Store]:
     new_store = Store(tmp_path_factory.mktemp("shared") / "runs")
     all_jobs = jobs(range(3))
     write_listed(new_store, all_jobs)
-    path = new_store.path(all_jobs[0]).with_suffix(".lease")
+    path = new_store.locate_record(all_jobs[0]).with_suffix(".lease")
     path.parent.mkdir()
     path.write_text(json.dumps(asdict(replace(lease.describe_this_process(), machine="elsewhere"))))
     (new_store.folder / "slurm").mkdir()

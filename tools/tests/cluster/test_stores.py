@@ -105,15 +105,17 @@ def test_a_run_whose_lease_is_over_is_stopped(tmp_path, silent, changes, state):
     attempt(new_store, 0, silent=silent, **changes)
     (surveyed,) = store_status.survey_store(new_store, []).attempts
     assert (surveyed.state, bool(surveyed.why)) == (state, state == "stopped")
-    assert lease.is_lease_over(new_store.path(job(0)).with_suffix(".lease")) == (state == "stopped")
+    assert lease.is_lease_over(new_store.locate_record(job(0)).with_suffix(".lease")) == (
+        state == "stopped"
+    )
 
 
 def test_a_run_that_has_only_a_checkpoint_is_stopped(tmp_path):
     """It has begun, and nobody does it."""
     new_store = Store(tmp_path)
     run_list = write_list(new_store, 2)
-    new_store.path(job(0)).parent.mkdir()
-    new_store.path(job(0)).with_suffix(".checkpoint").write_text("{}")
+    new_store.locate_record(job(0)).parent.mkdir()
+    new_store.locate_record(job(0)).with_suffix(".checkpoint").write_text("{}")
     assert store_status.survey_store(new_store, [run_list]).total == {"stopped": 1, "waiting": 1}
 
 
@@ -251,11 +253,13 @@ def test_stores_are_merged_by_the_key_of_a_run(tmp_path, store):
     put(other_store, 1)  # which failed in the first
     for seed in (30, 31):
         put(other_store, seed)
-    other_store.path(job(31)).write_text("{")
+    other_store.locate_record(job(31)).write_text("{")
     into = Store(tmp_path / "all")
     result = audit.merge_records_of_stores([store, other_store], into)
     assert (result.new, result.equal) == (4, 1)
-    assert result.differing == [f"{other_store.path(job(1))} differs from {into.path(job(1))}"]
+    assert result.differing == [
+        f"{other_store.locate_record(job(1))} differs from {into.locate_record(job(1))}"
+    ]
     assert len(result.damaged) == 1
     contents = into.list_runs_by_state()
     assert contents.done == {job(seed).name for seed in (0, 1, 30, 77)}

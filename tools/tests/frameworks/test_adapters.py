@@ -47,7 +47,7 @@ def test_functions_take_what_their_kind_describes(name, kind):
         defined = getattr(made._module, function, None)
         if defined is not None:
             count = len(inspect.signature(described).parameters) - 1
-            inspect.signature(defined).bind(*range(count), **made._make_arguments)
+            inspect.signature(defined).bind(*range(count), **made._arguments)
 
 
 @pytest.mark.parametrize(

@@ -276,7 +276,7 @@ def test_only_the_policy_loss_that_is_not_there_is_the_error_of_logging(toy, mon
         raise NameError(f"name '{missing}' is not defined")
 
     monkeypatch.setattr(traps.small_runs, "run_off_policy_script", failing)
-    source = SimpleNamespace(script=lambda name: toy)
+    source = SimpleNamespace(parse_script=lambda name: toy)
     probe = traps.PROBES["logging.before_policy_update"]
     missing = "actor_loss"
     assert probe(source, {"delay": 3}).tolist() == [1.0]

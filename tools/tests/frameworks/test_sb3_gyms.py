@@ -68,7 +68,7 @@ def test_a_seed_at_a_reset_seeds_all_generators():
     for native in (first, second):
         native.reset(seed=7)
     assert environment.seeds == [7]
-    assert first._fix_draws.random() == second._fix_draws.random()
+    assert first._draws.random() == second._draws.random()
 
 
 def test_what_gym_does_not_have_is_asked_of_the_environment():

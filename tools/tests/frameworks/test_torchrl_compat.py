@@ -203,7 +203,7 @@ def test_programs_get_the_suites_settings_whether_omegaconf_is_installed_or_not(
     installed = ModuleType("omegaconf")
     monkeypatch.setitem(sys.modules, "omegaconf", installed)
     module = pytest.importorskip("rlregress.frameworks.torchrl.programs")
-    with module._import_from(Path(__file__).parent):
+    with module._import_from_folder(Path(__file__).parent):
         met = importlib.import_module("omegaconf")
         settings = module.Settings(seed=1)
         assert met is not installed

@@ -171,7 +171,7 @@ def traced(kind: type[Shift] | None, monkeypatch: pytest.MonkeyPatch, folder: Pa
 
     calls = {"": lambda shift, number: shift(number), "both": both}
     subject = option_variants.Subject("shifting:Shift", {"": kit}, ["1"], calls=calls)
-    table = types.SimpleNamespace(subjects=lambda: {"shift": [subject]})
+    table = types.SimpleNamespace(list_subjects=lambda: {"shift": [subject]})
     tables = option_variants.Tables(TABLES.names, [table])
     recorder = Recorder(events.Places([]))
     for name, value in tables.make_and_call_part("shift", 0).items():

@@ -201,7 +201,7 @@ def _make_adapter(probe):
     defaults = {("ppo", "library"): {"x": 0.5}, ("sac", "library"): families.Unread("gone")}
     functions = {
         "list_probes": lambda: {("some.detail", "library"): probe},
-        "trainings": _raise_nothing_is_built_in,
+        "list_trainings": _raise_nothing_is_built_in,
         "read_defaults": lambda: defaults,
     }
     return SmallAdapter(functions, version="1.0", modules=("stable_baselines3",))
@@ -230,7 +230,7 @@ def _raise_here(inputs):
 )
 def test_an_error_says_where_it_was_raised(monkeypatch, probe, error_origin, file):
     """The innermost frame is named, below the folder of its package, and so is whose code it is."""
-    monkeypatch.setattr(probe_worker.frameworks, "get", lambda name: _make_adapter(probe))
+    monkeypatch.setattr(probe_worker.frameworks, "get_adapter", lambda name: _make_adapter(probe))
     reply = probe_worker.probe_adapter("some", {"some.detail": {}})["observed"][
         "some.detail library"
     ]
@@ -242,7 +242,9 @@ def test_an_error_says_where_it_was_raised(monkeypatch, probe, error_origin, fil
 
 def test_unreadable_parts_of_an_adapter_are_reported(monkeypatch):
     """Defaults are read cell by cell; trainings that cannot be listed keep nothing else back."""
-    monkeypatch.setattr(probe_worker.frameworks, "get", lambda name: _make_adapter(_raise_here))
+    monkeypatch.setattr(
+        probe_worker.frameworks, "get_adapter", lambda name: _make_adapter(_raise_here)
+    )
     reply = probe_worker.probe_adapter("some", {})
     assert reply["defaults"] == {"ppo library": {"x": "0.5"}}
     assert reply["defaults_unread"] == {"sac library": "gone"}

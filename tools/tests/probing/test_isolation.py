@@ -45,7 +45,7 @@ def observe_elsewhere(monkeypatch):
     adapter = SmallAdapter(
         {"list_probes": lambda: {(STOCHASTIC, "library"): draw_numbers}}, version="1"
     )
-    monkeypatch.setattr(probe_worker.frameworks, "get", lambda name: adapter)
+    monkeypatch.setattr(probe_worker.frameworks, "get_adapter", lambda name: adapter)
     return probe_worker.probe_adapter("any", {STOCHASTIC: {}})["observed"][f"{STOCHASTIC} library"][
         "observed"
     ]

@@ -41,8 +41,8 @@ def content(run: Job) -> dict:
 def store(tmp_path):
     """Return a store with one finished run, seed 0."""
     new_store = Store(tmp_path)
-    new_store.path(job()).parent.mkdir()
-    run_record.write_record_with_checksum(new_store.path(job()), content(job()))
+    new_store.locate_record(job()).parent.mkdir()
+    run_record.write_record_with_checksum(new_store.locate_record(job()), content(job()))
     return new_store
 
 

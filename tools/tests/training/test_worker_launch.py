@@ -159,7 +159,7 @@ def test_a_worker_refuses_other_code_than_planned(job, tmp_path):
     other_job = replace(job, sources={**job.sources, module: "0123456789abcdef"})
     with pytest.raises(UserError, match=f"other code than planned: '{module}' has the digest"):
         worker_launch.do_run_unless_recorded(other_job, Store(tmp_path))
-    assert not Store(tmp_path).path(other_job).exists()
+    assert not Store(tmp_path).locate_record(other_job).exists()
 
 
 def test_a_worker_imports_what_its_parent_imports(monkeypatch, tmp_path):

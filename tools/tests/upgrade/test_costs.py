@@ -68,7 +68,7 @@ class _Runtimes:
 
     processes = None
 
-    def compare_versions(self, question, trainings, seconds, _):
+    def call_once_for_both_versions(self, question, trainings, seconds, _):
         self.names = [training.name for training in trainings]
         self.seconds = seconds
         return self

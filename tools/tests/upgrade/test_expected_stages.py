@@ -14,7 +14,7 @@ from rlregress.upgrade import expected_stages
 
 #: command -> its events on an idle machine with two cores: second, what happened, and with what.
 TIMELINES = json.loads((Path(__file__).parent / "timelines.json").read_text(encoding="utf-8"))
-OPTIONS = SimpleNamespace(at_once=2, trace_all=False, algorithms=())
+OPTIONS = SimpleNamespace(processes_at_once=2, trace_all=False, algorithms=())
 
 
 def list_stages(event, details):
