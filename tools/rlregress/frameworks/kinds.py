@@ -175,7 +175,7 @@ class Train(Kind):
         """Return how each source of chance, as in ``seeded_training.Seeds``, is drawn and set
         apart.
         """
-        raise self._make_unsupported("sources_of_chance")
+        raise self._make_unsupported("describe_sources_of_chance")
 
     def collect_transitions(self, request: TrainingRequest, environments: int) -> Transitions:
         """Train, and return the stored transitions.
@@ -190,7 +190,7 @@ class Train(Kind):
             environments: copies from ``make_env``, side by side in the framework's own vectorised
                 environment.
         """
-        raise self._make_unsupported("transitions")
+        raise self._make_unsupported("collect_transitions")
 
     def collect_minibatches(
         self, request: TrainingRequest, environments: int, around: TrainingVariant
@@ -208,7 +208,7 @@ class Train(Kind):
         Raises:
             Unsupported: the framework has nothing of the kind.
         """
-        raise self._make_unsupported("minibatches")
+        raise self._make_unsupported("collect_minibatches")
 
     def collect_running_statistics(
         self, request: TrainingRequest, environments: int
@@ -225,7 +225,7 @@ class Train(Kind):
         Raises:
             Unsupported: the framework has no normalisation, or none that can be looked into.
         """
-        raise self._make_unsupported("running_statistics")
+        raise self._make_unsupported("collect_running_statistics")
 
     def list_trainings(self) -> Mapping[str, TraceTraining]:
         """Return built-in trainings for traces, by title: "<algorithm>" or "<algorithm>
@@ -260,7 +260,7 @@ class Read(Kind):
         that a scope does not have, or whose value is not in the installed package, is left out.
         A cell that cannot be read is a ``families.Unread``.
         """
-        raise self._make_unsupported("defaults")
+        raise self._make_unsupported("read_defaults")
 
     def read_other_defaults(self) -> Mapping[tuple[str, str], Mapping[str, Any]]:
         """Return defaults as ``read_defaults`` does, of all arguments in the framework's own names.
@@ -271,7 +271,7 @@ class Read(Kind):
 
     def list_parameter_names(self) -> Mapping[tuple[str, str], Mapping[str, str]]:
         """Return the framework's own names: (algorithm, scope) -> hyperparameter -> name."""
-        raise self._make_unsupported("parameter_names")
+        raise self._make_unsupported("list_parameter_names")
 
     def read_applied_hyperparameters(
         self, algorithm: str, hyperparameters: Mapping[str, Any]
@@ -282,7 +282,7 @@ class Read(Kind):
             UserError: the framework cannot be set to it; names every hyperparameter that it cannot
                 take. A hyperparameter is never dropped silently.
         """
-        raise self._make_unsupported("applied")
+        raise self._make_unsupported("read_applied_hyperparameters")
 
 
 class Load(Kind):

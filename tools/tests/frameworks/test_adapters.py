@@ -79,9 +79,9 @@ def test_what_an_adapter_leaves_out_is_unsupported_or_empty():
     )  # fmt: skip
     assert [of() for of in empty] == [{}] * len(empty)
     assert adapter.list_trace_trainings() == {}
-    with pytest.raises(Unsupported, match="the adapter of Some has no transitions"):
+    with pytest.raises(Unsupported, match="the adapter of Some has no collect_transitions"):
         adapter.train.collect_transitions(None, 1)
-    with pytest.raises(Unsupported, match="the adapter of Some has no defaults"):
+    with pytest.raises(Unsupported, match="the adapter of Some has no read_defaults"):
         adapter.read.read_defaults()
     with pytest.raises(UserError, match="files of Some do not say how they are loaded"):
         adapter.load.load_user_agent("agent")

@@ -37,7 +37,7 @@ def collect_minibatches(
 ) -> Sequence[Minibatch]:
     """Run the script on ``environments`` copies in its ``SyncVectorEnv``.
 
-    As for ``transitions``, observations and rewards of PPO are not normalised. A rollout's values
+    As for ``collect_transitions``, observations and rewards of PPO are not normalised. A rollout's values
     are read only by an update that clips values.
     """
     around.raise_if_unsupported("CleanRL", "autoreset")
