@@ -448,7 +448,7 @@ def is_bitwise_same(first: Any, second: Any) -> bool:
     """Return whether two values are the same in every bit, type and shape."""
     if isinstance(first, torch.Tensor) and isinstance(second, torch.Tensor):
         same_type = first.shape == second.shape and first.dtype == second.dtype
-        return same_type and torch.equal(first.nan_to_num(), second.nan_to_num())
-    if isinstance(first, torch.Tensor) or isinstance(second, torch.Tensor):
-        return False
-    return bool(first == second)
+        # as bytes: NaN equals itself, and neither 0 nor -0.0 anything else
+        as_bytes = [x.detach().reshape(-1).contiguous().view(torch.uint8) for x in (first, second)]
+        return same_type and torch.equal(*as_bytes)
+    return type(first) is type(second) and repr(first) == repr(second)

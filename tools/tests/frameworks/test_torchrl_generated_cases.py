@@ -266,3 +266,26 @@ def test_other_values_of_a_parameter_are_read_from_its_default_and_docstring():
         for name, parameter in inspect.signature(documented).parameters.items()
     }
     assert found == {"flag": [True], "number": [0.3, 0.0], "word": ["three", "two"], "none": [2]}
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (torch.zeros(2), torch.tensor([0.0, float("nan")])),
+        (torch.zeros(2), torch.tensor([0.0, -0.0])),
+        (torch.tensor(3e38), torch.tensor(float("inf"))),
+        (torch.zeros(2), torch.zeros(2, dtype=torch.int32)),
+        (torch.zeros(2), torch.zeros(2, 1)),
+        (torch.zeros(1), 0.0),
+        (1, True),
+        (0.0, -0.0),
+    ],
+)
+def test_an_entry_that_a_call_changes_in_any_bit_is_recorded(before, after):
+    """One that became NaN, for example; what stays the same is left out, and NaN may stay."""
+    rows = {"same": torch.tensor([float("nan"), 1.0]), "word": "a"}
+    copied = {"same": rows["same"].clone(), "word": "a"}
+    changed = option_variants.select_changed_entries(
+        {**rows, "entry": before}, {**copied, "entry": after}
+    )
+    assert set(changed) == {"entry"}
