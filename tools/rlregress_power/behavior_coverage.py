@@ -36,7 +36,7 @@ class _ExecutedLines:
             self._lines.switch_context("")
 
     def pytest_unconfigure(self) -> None:
-        """Write the counts."""
+        """Write the counts to the file that the variable names."""
         self._lines.stop()
         data = self._lines.get_data()
         executed: dict[str, dict[str, list[int]]] = {}
@@ -49,5 +49,5 @@ class _ExecutedLines:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Begin to count."""
+    """Register the plugin that counts lines, and begin to count."""
     config.pluginmanager.register(_ExecutedLines(os.environ[FOLDERS].split(os.pathsep)))

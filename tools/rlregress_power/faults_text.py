@@ -1,4 +1,4 @@
-"""``rlregress selftest faults``: the results of the instruments, in words."""
+"""``rlregress selftest faults``: the results of the instruments as text."""
 
 from __future__ import annotations
 

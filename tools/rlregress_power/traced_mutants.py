@@ -44,7 +44,7 @@ def trace_with_mutants(
 ) -> list[Seeded]:
     """Trace every training of the installed code, and again with each fault that it runs.
 
-    None is left out: what all of them detect is the question.
+    No fault is left out: the question is which of them any training detects.
 
     Args:
         by_calls: call the functions of the faults directly instead of tracing them.
@@ -78,12 +78,12 @@ def trace_faults(
 ) -> list[Seeded]:
     """Inject each fault, and record the trainings that run its line, until one differs.
 
-    The shortest first.
+    The shortest trainings come first.
 
     Args:
         trainings, traces: by name, of the code without a fault, with the lines that they execute.
         record: records trainings.
-        say: is told after every turn how many faults were detected.
+        say: called after every turn with the number of detected faults.
     """
     seeded = _make_untried(faults, traces)
     most = max((len(result.trainings) for result in seeded), default=0)
@@ -157,7 +157,8 @@ def _note_trial(seeded: Seeded, name: str, before: Trace, after: Trace) -> Seede
 def _list_trainings_that_run(fault: Mutant, traces: Mapping[str, Trace]) -> list[str]:
     """Return the trainings that run the line of a fault.
 
-    The shortest first, one of each way through the function before the others.
+    The shortest come first; one for each set of executed lines of the function comes before all
+    others.
     """
     own = [
         function

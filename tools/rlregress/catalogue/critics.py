@@ -131,7 +131,7 @@ def make_distance_detail(id: str, sources: tuple[str, ...]) -> Detail:
 def make_target_minimum_detail(
     id: str, sources: tuple[str, ...], extra: str, inputs: Mapping[str, Any]
 ) -> Detail:
-    """Build the detail: how several target networks become one value (``extra``: their inputs)."""
+    """Build the detail: how target networks become one value (``extra``: text on their inputs)."""
 
     def make_target_formula(reduction: str) -> Formula:
         return lambda i: (

@@ -33,10 +33,11 @@ def _make_formula_of_acting(normalised: Formula, moved_share: float) -> Formula:
 
 
 def _make_formula_of_update(**by_running: bool) -> Formula:
-    """Return a formula: next action, policy and critic, each normalised as told.
+    """Return a formula: the normalised inputs of policy (for next actions), policy and critic.
 
-    The others are normalised with those of the batch, half of which is ``current`` and half
-    ``other``: the larger number becomes 1; the next observation is constant, and becomes 0.
+    Each is normalised by running statistics if its argument is true. Otherwise it is normalised by
+    those of the batch, half of which is ``current`` and half ``other``: the larger number becomes
+    1; the next observation is constant, and becomes 0.
     """
 
     def compute_inputs_of_networks(inputs: Inputs) -> np.ndarray:
@@ -64,7 +65,7 @@ def _compute_biased_variance(inputs: Inputs) -> float:
 
 
 def _make_variance_formula_for_deviation(share: float) -> Callable[[Inputs], float]:
-    """Return the new variance whose running average is the square of that of deviations."""
+    """Return a formula: the variance whose running average is the squared average of deviations."""
     return lambda i: (
         ((1.0 + share * (_compute_unbiased_variance(i) ** 0.5 - 1.0)) ** 2 - 1.0) / share + 1.0
     )

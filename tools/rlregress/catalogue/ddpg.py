@@ -1,6 +1,6 @@
 """Deep deterministic policy gradients: Lillicrap et al. 2016.
 
-What an entry observes is the text of its measurement, which is written once for all frameworks.
+The observed text of an entry is the docstring of its measurement, shared by all frameworks.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""User parameters: whether they arrive and their meaning; the stored next observation."""
+"""User parameters: their effect and their meaning; the stored next observation."""
 
 from __future__ import annotations
 

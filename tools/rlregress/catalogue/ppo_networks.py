@@ -1,4 +1,4 @@
-"""PPO's networks and the parts of its loss that stand between them."""
+"""PPO's networks, its action distribution, and parts of its loss."""
 
 from __future__ import annotations
 

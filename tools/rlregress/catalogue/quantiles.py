@@ -1,6 +1,6 @@
 """Values as distributions: QR-DQN (Dabney et al. 2018) and TQC (Kuznetsov et al. 2020).
 
-What an entry on a loss or an action observes is the text of its measurement, written once.
+The observed text of an entry on a loss or an action is the docstring of its measurement.
 """
 
 from __future__ import annotations

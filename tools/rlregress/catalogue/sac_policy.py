@@ -59,7 +59,7 @@ def make_log_std_detail() -> Detail:
 
 
 def make_log_prob_details() -> list[Detail]:
-    """Build the detail: correction for the tanh, and for the scale of the action space."""
+    """Build the details: correction for the tanh, and for the scale of the action space."""
     return [
         make_detail(
             "sac.log_prob.tanh_correction",

@@ -24,7 +24,7 @@ def _make_formula_of_loss_and_slope(value: float, slope: float) -> Formula:
 
 
 def _compute_mirrored_ratio(inputs: Inputs) -> float:
-    """Return the ratio: mirrored action in its mirrored state over original in its own."""
+    """Return the probability of a mirrored action in its mirrored state over the original one."""
     action, mean = inputs["action"], inputs["observation"]
     squares = (action - mean - inputs["bias"]) ** 2 - (-action + mean - inputs["bias"]) ** 2
     return float(np.exp(0.5 * squares))

@@ -1,7 +1,7 @@
 """The layers of a network for stacked pictures, observed one by one.
 
-A network is asked through two functions only, of the policy and of the value; what lies between
-pictures and answers is watched while it runs.
+A network is called through two functions only, of the policy and of the value; its layers are
+observed while it runs.
 """
 
 from __future__ import annotations
@@ -84,8 +84,8 @@ def measure_activations(vision: Vision) -> np.ndarray:
     """Return the outputs of each layer for numbers below and above 0.
 
     [for each of four hidden layers of the policy the least and the most that enters the layer
-    behind it, when half of its units say -2 and half 3; the difference of two logits whose layer
-    says -2 and 3; the value whose layer says -2].
+    behind it, when half of its units output -2 and half 3; the difference of two logits whose layer
+    outputs -2 and 3; the value whose layer outputs -2].
     """
     with _make_layers_output_below_and_above(vision):
         numbers: list[float] = []

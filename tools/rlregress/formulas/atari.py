@@ -16,7 +16,7 @@ Weights = Callable[[int, int], np.ndarray]
 
 
 def make_area_weights(old: int, new: int) -> np.ndarray:
-    """Average the area of each new pixel; old pixels count by the part inside of it."""
+    """Return the shares of old pixels in the area of each new one, [new, old]."""
     edges = np.arange(new + 1) * (old / new)
     lower = np.maximum(edges[:-1, None], np.arange(old))
     upper = np.minimum(edges[1:, None], np.arange(old) + 1)
@@ -35,17 +35,19 @@ def _make_triangle_weights(old: int, new: int, width: float) -> np.ndarray:
 
 
 def make_bilinear_weights(old: int, new: int) -> np.ndarray:
-    """Interpolate between the two nearest centres, however many old pixels a new one covers."""
+    """Return weights that interpolate the two nearest centres, however many pixels a new one
+    covers.
+    """
     return _make_triangle_weights(old, new, 1.0)
 
 
 def make_antialiased_weights(old: int, new: int) -> np.ndarray:
-    """Average with triangles as wide as the new pixels are."""
+    """Return weights of triangles that are as wide as the new pixels."""
     return _make_triangle_weights(old, new, max(old / new, 1.0))
 
 
 def make_nearest_weights(old: int, new: int) -> np.ndarray:
-    """Return the old pixel that a new one begins in."""
+    """Return weights that take the old pixel in which a new one begins."""
     weights = np.zeros((new, old))
     weights[np.arange(new), np.floor(np.arange(new) * (old / new)).astype(int)] = 1.0
     return weights

@@ -120,5 +120,5 @@ def update_target_softly(source: np.ndarray, target: np.ndarray, tau: float) -> 
 def update_target_with_flipped_tau(
     source: np.ndarray, target: np.ndarray, tau: float
 ) -> np.ndarray:
-    """tau target + (1 - tau) source: a fault, tau counts as the fraction that stays."""
+    """Return tau target + (1 - tau) source: a fault, tau counts as the fraction that stays."""
     return update_target_softly(source, target, 1.0 - tau)

@@ -57,7 +57,7 @@ def compute_adaptive_rate_factors(
 
 
 def estimate_kl(ratios: np.ndarray, estimator: str) -> float:
-    """Estimate of KL(old policy, new policy) out of samples of the old one.
+    """Return an estimate of KL(old policy, new policy) from samples of the old one.
 
     Args:
         ratios: probability of the sampled actions, new policy over old policy, [n].

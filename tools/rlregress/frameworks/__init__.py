@@ -32,8 +32,8 @@ def get_adapter(name: str) -> Adapter:
     """Return the adapter called ``name``, or one copy of the framework, ``name@label``.
 
     Raises:
-        UserError: nothing is known under that name, there is no copy of that label, or what
-            another party's package gives is no adapter.
+        UserError: no framework has that name, it has no copy with that label, or the entry point of
+            a third party does not give an adapter.
     """
     name, at, label = name.partition("@")
     if at:
@@ -62,7 +62,7 @@ def _load_adapter_of_other_party(point: EntryPoint) -> Adapter:
 
 
 def _suggest_framework_name(name: str) -> str:
-    """Return the framework that a name may stand for: one has the name of its package, too."""
+    """Return a hint at the framework that an unknown name may mean, such as its package's name."""
     for known_name in list_framework_names():
         adapter = get_adapter(known_name)
         own = adapter.framework
@@ -87,10 +87,9 @@ def use_checkout_from_now_on(adapter: Adapter, folder: str) -> None:
 
 
 def list_installed_adapters() -> list[Adapter]:
-    """Return the adapters whose packages are all installed, and one for each further copy of
-    theirs.
+    """Return the adapters whose packages are all installed, one for each copy of a framework.
 
-    The copy that is trained has the plain name, as its trainings have.
+    The copy that is trained has the plain name, as in the names of its trainings.
     """
     adapters = []
     for name in list_framework_names():

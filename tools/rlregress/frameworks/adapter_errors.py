@@ -1,4 +1,4 @@
-"""Errors of another party's adapter, each as one sentence that names its file."""
+"""Errors of a third party's adapter, each as one sentence that names the adapter's file."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ REMEDY = "mend the adapter, or uninstall its package"
 def convert_errors_to_sentences(
     module: str, expected: str, *exempt: type[Exception]
 ) -> Iterator[None]:
-    """Raise UserError in place of an error of an adapter that is not ours.
+    """Raise UserError in place of an error that a third party's adapter raises.
 
     Args:
-        module: of the adapter; errors of this library's own are raised as they are.
+        module: name of the adapter's module; errors of this library's own are raised as they are.
         expected: what follows "expected" in the message.
         exempt: errors that are raised as they are.
     """

@@ -1,11 +1,11 @@
 """Adapters: the only code that knows a framework's API.
 
-It says what the framework is (``Framework``), where its code lies (``Code``), and measures it in
-five ways (``rlregress.frameworks.kinds``). It knows no formulas and no expectations; it meets them
-in the tests.
+An adapter says what the framework is (``Framework``), where its code lies (``Code``), and measures
+it in five ways (``rlregress.frameworks.kinds``). It knows no formulas and no expectations: the
+tests compare its results with them.
 
-Adapters run inside foreign and old environments: standard library, NumPy, torch, gymnasium and
-the framework only, Python 3.10 syntax.
+Adapters run inside foreign and old environments: standard library, NumPy, torch, gymnasium and the
+framework only, Python 3.10 syntax.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Framework:
     """A framework, as data.
 
     Attributes:
-        packages: distributions whose versions identify what was tested; the first is the package
+        packages: distributions whose versions identify what is tested; the first is the package
             under test.
         modules: importable packages whose code is under test.
         beneath: importable packages of another framework that this one extends: its probes run
@@ -44,18 +44,18 @@ class Framework:
         discrete: of these, the ones that are trained with discrete actions, too.
         behavior_only: algorithms beside these that no cell trains: their behaviour is checked, not
             their returns.
-        related: of these, algorithm -> those of other names that have its details, too.
+        related: algorithm -> algorithms with other names that have its details, too.
         scopes: in which a detail can be probed: "library" (class defaults), "trainer", "script", or
             the name of a class where several classes have the detail.
         recorded_methods: methods whose return values a trace records, "module:Class.method", with
             all subclasses: what vector environments, normalisers and collectors return.
-        logged: methods that get what a training logs, named as the above: a name and a value, a
+        logged: methods, named like these, that get what a training logs: a name and a value, a
             table of them, or values by keyword.
         in_one_process: class that steps environments, or samples, in other threads or processes ->
-            what to use in its place to do the same in one.
+            its replacement that does the same in one process.
         stores_files: whether ``baselines/saved`` keeps files that its past releases wrote.
         checkout: environment variable that names a checkout to test instead of a package, if any.
-        expectations: file or folder of what is documented, outside of this repository.
+        expectations: file or folder of the expectations, if they lie outside of this repository.
     """
 
     title: str
@@ -84,9 +84,10 @@ class Framework:
             raise ValueError("packages is (); expected the package under test, and those beside it")
 
     def is_about_algorithm(self, algorithm: str, words: Collection[str]) -> bool:
-        """Return whether a word of a file's or a training's name belongs to an algorithm.
+        """Return whether a word in the name of a file or a training belongs to an algorithm.
 
-        It is the algorithm's name, ends with it, as ``recurrentppo`` does, or is ``related``.
+        Such a word is the algorithm's name, ends with it, as ``recurrentppo`` does, or is
+        ``related``. All words belong to the only algorithm of a framework.
         """
         related = self.related.get(algorithm, ())
         if (algorithm,) == (*self.algorithms, *self.behavior_only):
@@ -98,7 +99,7 @@ K = TypeVar("K", bound=Kind)
 
 
 class Adapter:
-    """Knows one framework.
+    """The interface to one framework.
 
     The framework is imported only when one of the five kinds needs it.
 
@@ -106,7 +107,7 @@ class Adapter:
         name: by which users call the framework.
         package: the importable package whose modules ``observe``, ``train``, ``call``, ``read`` and
             ``load`` have the functions of the kinds of these names, as far as there are any.
-        framework: what it is.
+        framework: its description.
     """
 
     #: which of several copies of the framework this adapter measures; empty where there can be one.
@@ -136,7 +137,7 @@ class Adapter:
         return Code(self.framework, extra)
 
     def list_copies(self) -> Sequence[str]:
-        """Return labels of the copies here, the preferred one first; a package has none."""
+        """Return labels of the copies on this machine, preferred one first; none for a package."""
         return ()
 
     def get_copy(self, label: str) -> Adapter:
@@ -150,10 +151,10 @@ class Adapter:
         return self
 
     def _make_kind(self, kind: type[K], **arguments: Any) -> K:
-        """Return a kind with the functions of the module of its name.
+        """Return the kind whose functions are in the adapter's module with the kind's name.
 
         Args:
-            arguments: further ones of each function.
+            arguments: further arguments of each function.
         """
         name = f"{self.package}.{kind.__name__.lower()}"
         try:
@@ -187,7 +188,7 @@ class Adapter:
 
     @property
     def load(self) -> Load:
-        """Files that it has saved."""
+        """Files that the framework has saved."""
         return self._make_kind(Load)
 
     def list_trace_trainings(self) -> Mapping[str, TraceTraining]:

@@ -23,7 +23,7 @@ class Code:
     """The installed code of a framework.
 
     Args:
-        extra: of ours, which installs it; "": there is none.
+        extra: the extra of rlregress that installs the framework; "": there is none.
     """
 
     def __init__(self, framework: Framework, extra: str) -> None:
@@ -64,11 +64,11 @@ class Code:
 
         Args:
             file: path of a source file, below the folder of its packages.
-            folder: an empty one; the copy of the file is ``folder / file``, maybe as a link.
+            folder: an empty one; the copy of the file is ``folder / file``, perhaps as a link.
 
         Returns:
-            Environment variables of a process that is to use the copy; what is in ``PYTHONPATH``
-            goes in front of what is there.
+            Environment variables of a process that is to use the copy; a caller puts ``PYTHONPATH``
+            in front of the value that it has.
 
         Raises:
             UserError: the package of ``file`` is not installed.

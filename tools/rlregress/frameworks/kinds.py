@@ -44,7 +44,8 @@ def _call_checked(
 ) -> Any:
     """Call a function of an adapter, and check the type of its result.
 
-    An error of a training is a result. A table is read before anything is measured.
+    If the result is to be a table, errors become UserErrors. Errors of trainings stay: they are
+    results.
     """
     name, returned_type = described.__name__, _get_return_type(described)
     is_table = get_origin(returned_type) is Mapping
@@ -66,15 +67,15 @@ def _get_return_type(described: Callable[..., Any]) -> Any:
 
 
 class Kind:
-    """One of the five: the functions of an adapter's module, by their names.
+    """One of the five ways to measure: the functions of an adapter's module, by their names.
 
-    A method here says what its function is called with and returns. It is what an adapter does
-    whose module leaves the function out.
+    A method of a kind documents the arguments and the result of the adapter's function of its name.
+    Its body is the default for adapters without that function.
 
     Args:
-        module: of the adapter; None: it has none.
+        module: the adapter's module; None: it has none.
         title: of the framework.
-        arguments: further ones of each function, by keyword.
+        arguments: further arguments of each function, by keyword.
     """
 
     def __init__(self, module: Any, title: str, arguments: Mapping[str, Any]) -> None:
@@ -101,16 +102,17 @@ class Observe(Kind):
     """One update with known inputs, by a probe or a driver."""
 
     def list_probes(self) -> Mapping[tuple[str, str], Probe]:
-        """Return the probes by (detail id, scope): without the function, ``PROBES`` of a package.
+        """Return the probes by (detail id, scope).
 
-        Each module of the package ``observe`` has a table, with the scope "library" by default.
+        The default: all tables ``PROBES`` in the modules of the adapter's package ``observe``,
+        whose keys have the scope "library" unless they name one.
         """
         return families.list_probes(self._package) if self._package else {}
 
     def list_absent_details(self) -> Mapping[str, str]:
         """Return the details and whole families that this framework lacks, each with the reason.
 
-        Without the function, the tables ``ABSENT`` of a package and of its modules.
+        The default: the tables ``ABSENT`` of a package and of its modules.
         """
         own = getattr(self._module, "ABSENT", {})
         return {
@@ -120,11 +122,11 @@ class Observe(Kind):
 
     @property
     def _package(self) -> str:
-        """The name of the module, if it is a package; empty: it is none."""
+        """The name of the adapter's module, if it is a package; otherwise empty."""
         return self._module.__name__ if hasattr(self._module, "__path__") else ""
 
     def play_atari(self, make_env: Callable[[], Any]) -> Any:
-        """Return a game of ``make_env`` through all that surrounds one in a training on Atari.
+        """Return the game of ``make_env`` in everything that surrounds it in a training on Atari.
 
         Returns:
             A ``rlregress.environments.atari_play.Player``.
@@ -142,7 +144,8 @@ class Train(Kind):
     def explain_no_resume(self) -> str:
         """Return why a training that was stopped cannot be resumed, as one clause; empty: it can.
 
-        "": ``train`` keeps it, and goes on with it in another process as if nothing had been.
+        If it can, ``train`` passes its state to ``keep``, and continues from that state in another
+        process with the same result.
         """
         return "its adapter cannot keep a training"
 
@@ -172,8 +175,8 @@ class Train(Kind):
         raise self._make_unsupported("train_seeded")
 
     def describe_sources_of_chance(self) -> Mapping[str, str]:
-        """Return how each source of chance, as in ``seeded_training.Seeds``, is drawn and set
-        apart.
+        """Return how each source of chance in ``seeded_training.Seeds`` is drawn and seeded by
+        itself.
         """
         raise self._make_unsupported("describe_sources_of_chance")
 
@@ -203,7 +206,7 @@ class Train(Kind):
         Args:
             request: as for ``collect_transitions``.
             environments: as for ``collect_transitions``.
-            around: what else is set up.
+            around: the variant of the training.
 
         Raises:
             Unsupported: the framework has nothing of the kind.
@@ -215,7 +218,7 @@ class Train(Kind):
     ) -> RunningStatistics:
         """Train with the framework's own normalisation of observations around the environments.
 
-        As a user sets it up who says nothing else than that observations are to be normalised.
+        It is set up with the framework's defaults.
 
         Args:
             request: as for ``collect_transitions``; ``on_checkpoint`` is called once, when the
@@ -289,7 +292,7 @@ class Load(Kind):
     """Files that this version, or another one, has saved."""
 
     def list_saved_files(self) -> Mapping[str, Sequence[TrainingWithFiles]]:
-        """Return the kinds of files that the documentation saves of built-in trainings, by
+        """Return the kinds of files that the documentation saves after built-in trainings, by
         algorithm.
         """
         return {}
@@ -298,7 +301,7 @@ class Load(Kind):
         """Load an agent of a user, whatever its algorithm.
 
         Raises:
-            UserError: files of this framework say nothing of what they hold.
+            UserError: files of this framework do not tell which agent they hold.
         """
         raise UserError(
             f"files of {self._title} do not say how they are loaded; give --loader FILE, a file "

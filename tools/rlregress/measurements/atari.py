@@ -24,11 +24,11 @@ class Preprocessing:
     """A framework's preprocessing, whole and in parts.
 
     Attributes:
-        part: (game, name of a wrapper) -> the game through that wrapper alone.
-        waiting: (whether draws are the most that they can be) -> a game without FIRE through the
-            wrapper that waits on reset.
-        stacked: () -> a game whose frames are stacked.
-        whole: (makes a game, frames to wait on reset) -> the game through everything.
+        part: (game, name of a wrapper) -> a player of the game through that wrapper alone.
+        waiting: (whether draws are as large as possible) -> a player of a game without FIRE through
+            the wrapper that waits on reset.
+        stacked: () -> a player of a game whose frames are stacked.
+        whole: (makes a game, frames to wait on reset) -> a player of the game through everything.
         vision: pixel -> the default networks for images, looking at four frames of this colour.
     """
 
@@ -43,12 +43,12 @@ Measure = Callable[[Preprocessing, Inputs], np.ndarray]
 
 
 def _make_measurement_of_scene(name: str, scene: Callable[..., np.ndarray]) -> Measure:
-    """Play a scene without inputs through one wrapper."""
+    """Return a measurement that plays a scene without inputs through one wrapper."""
     return lambda own, i: scene(own.part(AtariGame(), name))
 
 
 def _make_measurement_of_scene_with_inputs(name: str, scene: Callable[..., np.ndarray]) -> Measure:
-    """Play a scene with inputs through one wrapper."""
+    """Return a measurement that plays a scene with inputs through one wrapper."""
     return lambda own, i: scene(own.part(AtariGame(), name), i)
 
 
@@ -70,7 +70,7 @@ def measure_fire_reset(preprocessing: Preprocessing, inputs: Inputs) -> np.ndarr
 
 
 def measure_warp_frame(preprocessing: Preprocessing, inputs: Inputs) -> np.ndarray:
-    """Return size and colours of a picture that is made smaller."""
+    """Return size and colours of a resized picture."""
     game = AtariGame(shape=inputs["picture"].shape, picture=inputs["picture"])
     return atari_play.play_warped_frame(preprocessing.part(game, "WarpFrame"), inputs)
 

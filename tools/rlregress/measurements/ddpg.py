@@ -1,4 +1,4 @@
-"""The details of deep deterministic policy gradients, measured on any agent that can be driven.
+"""The details of deep deterministic policy gradients, measured on any agent with a driver.
 
 The text of a measurement is what the catalogue says of the vector that it returns.
 """
@@ -21,7 +21,7 @@ _SATURATED = 5.0
 
 
 def measure_number_of_networks(make_agent: MakeContinuousAgent, inputs: Inputs) -> np.ndarray:
-    """Measure how many Q networks an agent has that is made with defaults.
+    """Measure how many Q networks an agent with default settings has.
 
     An agent for actions of ``dimensions`` dimension. Observed, [2]: Q networks that are trained;
     target Q networks.
@@ -35,8 +35,8 @@ def measure_target_action(make_agent: MakeContinuousAgent, inputs: Inputs) -> np
 
     The policy's last layer gives ``online`` in every state, the target policy's ``target``; bounds
     -1 and 1. One update on ``samples`` transitions with parameters of any noise at their defaults:
-    the next actions a' that the target Q network is asked about. Observed, [2]: their mean, and the
-    root mean square of their differences from it.
+    the next actions a' that the target Q network evaluates. Observed, [2]: their mean, and the root
+    mean square of their differences from it.
     """
     agent = make_agent(Settings(batch_size=int(inputs["samples"])))
     agent.set_policy(float(inputs["online"]), float(inputs["target"]))
@@ -96,11 +96,11 @@ def measure_actor_loss(make_agent: MakeContinuousAgent, inputs: Inputs) -> np.nd
 
 
 def measure_policy_delay(make_agent: MakeContinuousAgent, inputs: Inputs) -> np.ndarray:
-    """Measure how often policy and targets follow.
+    """Measure how often policy and targets are updated.
 
     The framework's own loop with defaults for how often policy and targets are updated, ``steps``
     steps with one update of the Q network each. Observed, [2]: updates of the policy, and changes
-    of the target Q network, each over updates of the Q network; both rounded to tenths.
+    of the target Q network, each divided by the updates of the Q network; both rounded to tenths.
     """
     agent = make_agent(Settings(steps=int(inputs["steps"])))
     moves: list[int] = []
@@ -119,7 +119,7 @@ def measure_policy_delay(make_agent: MakeContinuousAgent, inputs: Inputs) -> np.
 
 
 def measure_target_share(make_agent: MakeContinuousAgent, inputs: Inputs) -> np.ndarray:
-    """Measure by which fraction the targets follow.
+    """Measure the fraction by which targets move towards the networks.
 
     Every parameter of Q network and policy is 1, every one of their targets 0; the framework's own
     loop. The fraction is not set (where there is no default, the fraction that moves is ``tau``).
@@ -195,11 +195,11 @@ def measure_learning_starts(make_agent: MakeContinuousAgent, inputs: Inputs) -> 
 
 
 def measure_new_draws_of_warmup(make_agent: MakeContinuousAgent, inputs: Inputs) -> np.ndarray:
-    """Return for each random action of the warm-up whether it is a new one.
+    """Measure how many of the random actions of the warm-up are distinct.
 
     As for the start of learning: the policy is at the upper bound, without noise, so that an action
-    below it is a random one. Observed, [2]: 1.0 if there are random actions and else 0.0; how many
-    different ones there are, over their number.
+    below it is a random one. Observed, [2]: 1.0 if there are random actions and else 0.0; the share
+    of distinct ones among them.
     """
     agent = make_agent(
         Settings(steps=int(inputs["steps"]), starts=int(inputs["starts"]), noise=0.0)

@@ -1,4 +1,4 @@
-"""The details of deep Q-networks, each measured on any agent that lets itself be driven.
+"""The details of deep Q-networks, each measured on any agent with a driver.
 
 The text of a measurement is what the catalogue says of the vector that it returns.
 """
@@ -205,7 +205,7 @@ def measure_target_update_share(make_agent: MakeDiscreteAgent, inputs: Inputs) -
 
 
 def measure_hard_update_period(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np.ndarray:
-    """Return the environment steps between the first copies of the Q network, [2]."""
+    """Return the environment steps between the first three copies to the target network, [2]."""
     moves, _ = _record_target_moves(
         make_agent, Settings(steps=int(inputs["steps"]), target_every=int(inputs["interval"]))
     )
@@ -239,10 +239,10 @@ def measure_epsilon_schedule(make_agent: MakeDiscreteAgent, inputs: Inputs) -> n
 def measure_deterministic_exploration(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np.ndarray:
     """Measure exploration when a user asks for an action without chance.
 
-    Epsilon is ``epsilon`` throughout and every draw that decides is 0.0, so that whoever looks at
-    epsilon acts at random. Observed, [2]: 1.0 if the action is random that a user gets in training;
-    1.0 if the one is that a user asks for without chance, or by the framework's own evaluation,
-    -1.0 where there is neither.
+    Epsilon is ``epsilon`` throughout and every draw that decides is 0.0, so that every choice that
+    uses epsilon is random. Observed, [2]: 1.0 if the action that a user gets in training is random;
+    1.0 if the action without chance, or that of the framework's own evaluation, is random, -1.0
+    where there is neither.
     """
     epsilon = float(inputs["epsilon"])
     shares = []

@@ -1,8 +1,8 @@
 """Interfaces of drivers: agents that measurements control, the same for every framework.
 
 A framework gives a class for each of its scopes. Called with ``Settings`` it makes an agent of the
-framework's own parts, which then answers the methods here. A measurement asks nothing else. What a
-driver cannot do, it leaves out, and no detail that needs it is asked in that scope.
+framework's own parts, with the methods of a protocol here. A measurement calls only these. A driver
+leaves out what it cannot do, and no detail that needs that is probed in its scope.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 class Settings:
     """Settings of an agent. None: the framework's default.
 
-    Learning rates are 0, so that an update leaves the networks as they were told to be.
+    Learning rates are 0, so that an update leaves the networks as the measurement has set them.
 
     Attributes:
         environments: how many are stepped side by side; one, where a framework can have no more.
@@ -32,7 +32,7 @@ class Settings:
         target_every: how often the target network is updated, as the framework counts it.
         epsilon: probability of a random action at first, in the end, and the number of environment
             steps from the one to the other.
-        draw: what every uniform draw is that decides whether an action is random.
+        draw: the value of every uniform draw that decides whether an action is random.
         tau: fraction by which targets move, where a framework has no default for it.
         low, high: bounds of the one dimension of actions that are not discrete.
         noise: the number that exploration adds to such an action, in the units in which the
@@ -83,7 +83,7 @@ Look = Callable[[int], None]
 
 
 def do_nothing(steps: int) -> None:
-    """Look at nothing."""
+    """Do nothing."""
 
 
 class DiscreteAgent(Protocol):
@@ -112,9 +112,10 @@ class DiscreteAgent(Protocol):
         """
 
     def choose_action(self, values: Sequence[float], deterministic: bool) -> int | None:
-        """Act as a user asks for it, or without chance, once epsilon is at its end.
+        """Return an action as a training chooses it or, if ``deterministic``, one without chance.
 
-        The Q network outputs ``values`` in every state. None: the framework offers no such way.
+        Epsilon is at its end. The Q network outputs ``values`` in every state. None: the framework
+        offers no such way.
         """
 
 
@@ -128,7 +129,7 @@ class ContinuousAgent(Protocol):
     """
 
     def set_values(self, online: float, target: float) -> None:
-        """Let every Q network, and every target Q network, say one number everywhere."""
+        """Let every Q network, and every target Q network, output one number everywhere."""
 
     def set_policy(self, online: float, target: float) -> None:
         """Let the last layer of the policy, and of the target policy, give a number everywhere."""
@@ -152,7 +153,7 @@ class ContinuousAgent(Protocol):
         """
 
     def read_target_actions(self) -> np.ndarray:
-        """Return the next actions that an update asks its target Q networks about, [batch_size]."""
+        """Return the next actions that target Q networks evaluate in an update, [batch_size]."""
 
     def run_loop(self, begin: Look = do_nothing, between: Look = do_nothing) -> LoopRecord:
         """Run a training, as ``DiscreteAgent.run_loop`` does."""

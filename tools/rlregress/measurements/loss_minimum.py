@@ -14,10 +14,11 @@ _UNCLIPPED = 100.0
 
 
 def find_minimum_of_loss(loss: Callable[[float], float]) -> float:
-    """Return the minimum of a loss of any factor, whose values at -1/4, 0, 1/4 lie on a parabola.
+    """Return where a loss of any factor is lowest, by a parabola through its values at -1/4, 0,
+    1/4.
 
-    Only for a place below 0.75: every documented distance is quadratic up to an error of 1. NaN
-    for a loss that is a straight line there.
+    Valid only for a place below 0.75: every documented distance is quadratic up to an error of 1.
+    NaN if the loss is a straight line there.
     """
     lower, middle, right = (loss(number) for number in (-_DISTANCE, 0.0, _DISTANCE))
     curvature = lower + right - 2.0 * middle
@@ -25,7 +26,7 @@ def find_minimum_of_loss(loss: Callable[[float], float]) -> float:
 
 
 def invert_norm(norm: float) -> float:
-    """Return one over a norm; 0.0 for one that no clip lets through."""
+    """Return one over a norm; 0.0 for a norm beyond every clip."""
     return 0.0 if norm > _UNCLIPPED else 1.0 / norm
 
 

@@ -110,7 +110,7 @@ def measure_default_normalisation(walk: Walk, inputs: Inputs) -> np.ndarray:
 
 
 def measure_default_off_policy_normalisation(walk: Walk, inputs: Inputs) -> np.ndarray:
-    """Return those of the last two steps, by default in a training on a replay buffer."""
+    """Return observations and rewards of the last two steps, by default in off-policy training."""
     return _read_steps(walk, inputs, [-2, -1])
 
 

@@ -1,4 +1,4 @@
-"""The details of undocumented behaviour of normalisation, measured by walks as the others."""
+"""Details of undocumented normalisation, measured by walks through normalised environments."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ class Settings(NamedSettings):
     """A rollout, and an update on it in one minibatch that moves nothing.
 
     Attributes:
-        count: of its samples.
+        count: number of its samples.
         advantages, returns, old_values, ratios: of the samples, one number or [count]; advantages
             are not normalised, and ratios are of new to old probability.
         value: V(s) of every state.
@@ -104,7 +104,7 @@ def measure_value_loss_coefficient(update: Update, inputs: Inputs) -> np.ndarray
 
 
 def measure_value_loss_distance(update: Update, inputs: Inputs) -> np.ndarray:
-    """Measure the value loss at each error over that at the first."""
+    """Return the value loss at each further error, divided by that at the first."""
     returns = np.full(int(inputs["batch_size"]), inputs["return"])
     values = [float(inputs["return"]) + error for error in inputs["errors"]]
     losses = np.array([_measure_value_loss(update, v, returns, v, value_clip=0.0) for v in values])
@@ -112,7 +112,7 @@ def measure_value_loss_distance(update: Update, inputs: Inputs) -> np.ndarray:
 
 
 def measure_default_value_clip(update: Update, inputs: Inputs, **settings: Any) -> np.ndarray:
-    """Measure the value losses of the first two minibatches over that of the last."""
+    """Return the value losses of two minibatches, divided by that of a third one."""
     cases = zip(inputs["returns"], inputs["old_values"], strict=False)
     losses = np.array(
         [_measure_value_loss(update, inputs["value"], *case, **settings) for case in cases]
@@ -121,12 +121,12 @@ def measure_default_value_clip(update: Update, inputs: Inputs, **settings: Any) 
 
 
 def measure_value_clip(update: Update, inputs: Inputs) -> np.ndarray:
-    """Measure the same with the clip switched on."""
+    """Return the results of ``measure_default_value_clip`` with the clip switched on."""
     return measure_default_value_clip(update, inputs, value_clip=float(inputs["clip_range"]))
 
 
 def measure_value_clip_range(update: Update, inputs: Inputs) -> np.ndarray:
-    """Measure the value loss of an old value far away over that of one that is the value."""
+    """Return the value loss for a distant old value, divided by that for an equal one."""
     ranges = {
         "clip_range": float(inputs["policy_clip_range"]),
         "value_clip": float(inputs["value_clip_range"]),

@@ -35,7 +35,8 @@ class Settings(NamedSettings):
         monte_carlo: the last of ``steps`` terminates, V(s) is 0 until the update, and discount and
             lambda are 1.
         ratio: of new to old probability, of every sample.
-        ratios: in place of it those of the samples of each rollout, [steps]; 1 in later rollouts.
+        ratios: the ratios of the samples of the first rollout, [steps], in place of ``ratio``; 1 in
+            later rollouts.
         target: divergence at which an update stops early; None: as by default.
         advantage: of every sample, not normalised; value loss and, unless it has a coefficient,
             entropy have no weight in the loss, and gradients are not clipped.
@@ -66,13 +67,13 @@ class Settings(NamedSettings):
         return name in (self.falling or ())
 
     def select_ratios_of_rollout(self, rollout: int) -> Any:
-        """Return the ratio of all samples of a rollout, or those of each."""
+        """Return the ratio of all samples of a rollout, or one ratio for each."""
         if not self.ratios:
             return self.ratio
         return self.ratios[rollout] if rollout < len(self.ratios) else 1.0
 
     def make_environment_script(self) -> dict[str, Any]:
-        """Return rewards and terminations, each as it is repeated."""
+        """Return the scripts of rewards and terminations, which repeat."""
         ends = [0.0] * (self.steps - 1) + [float(self.monte_carlo)]
         by_default = (1.0, -1.0) if self.advantage is None else (self.advantage,)
         rewards = by_default if self.rewards is None else self.rewards
@@ -113,11 +114,11 @@ class RecordedTraining:
         return np.take_along_axis(advantages, order, axis=1)
 
     def list_policy_changes(self) -> list[bool]:
-        """Return for each minibatch whether the policy has left the old one."""
+        """Return for each minibatch whether the policy differs from that of the rollout."""
         return [bool(np.abs(ratios).max() > _NEGLIGIBLE) for ratios in self.log_ratios]
 
     def list_first_policy_changes(self, rollouts: int) -> np.ndarray:
-        """Return the same of the first minibatch of each rollout, [rollouts]."""
+        """Return whether the first minibatch of each rollout has a changed policy, [rollouts]."""
         return np.array(
             self.list_policy_changes()[:: len(self.log_ratios) // rollouts], dtype=np.float64
         )
@@ -193,7 +194,7 @@ def measure_recomputed_advantages(train: Train, inputs: Inputs) -> np.ndarray:
 
 
 def measure_advantages_and_policy_changes(train: Train, inputs: Inputs) -> np.ndarray:
-    """Measure advantages without scale and offset, and whether the policy has left the old one."""
+    """Measure advantages without scale and offset, and whether the policy has changed."""
     rewards = np.array(inputs["rewards"])
     training = train(
         _make_settings(inputs, len(rewards), rewards=rewards, learning_rate=0.1, monte_carlo=True)
@@ -203,7 +204,7 @@ def measure_advantages_and_policy_changes(train: Train, inputs: Inputs) -> np.nd
 
 
 def measure_steps_and_updates(train: Train, inputs: Inputs) -> np.ndarray:
-    """Measure steps of the environment, and updates."""
+    """Measure the number of environment steps and of updates."""
     steps = int(inputs["rollout_steps"])
     training = train(Settings(steps, steps, 1, int(inputs["total_steps"])))
     done = sum(len(environment.received) for environment in training.environments)
@@ -226,7 +227,7 @@ def _train_with_schedule(train: Train, inputs: Inputs, **options: Any) -> Record
 def measure_learning_rates(
     train: Train, inputs: Inputs, falling: Collection[str] | None = None
 ) -> np.ndarray:
-    """Return the learning rates of a training over the first one."""
+    """Return the learning rates of a training, divided by the first one."""
     start = float(inputs["learning_rate"])
     return (
         np.array(_train_with_schedule(train, inputs, learning_rate=start, falling=falling).rates)
@@ -235,7 +236,7 @@ def measure_learning_rates(
 
 
 def measure_requested_learning_rates(train: Train, inputs: Inputs) -> np.ndarray:
-    """Return the same of a training whose learning rate has to fall."""
+    """Return learning rates that have to fall, divided by the first one."""
     return measure_learning_rates(train, inputs, ("learning_rate",))
 
 
@@ -249,7 +250,7 @@ def measure_lowest_learning_rate(train: Train, inputs: Inputs) -> np.ndarray:
 
 
 def measure_adaptive_learning_rate(train: Train, inputs: Inputs) -> np.ndarray:
-    """Return the learning rates after updates of known divergences, over the first one."""
+    """Return the learning rates after updates of known divergences, divided by the first one."""
     start, ratios = (
         float(inputs["learning_rate"]),
         list(map(make_diverging_ratios, inputs["divergences"])),
@@ -267,7 +268,7 @@ def make_diverging_ratios(divergence: float) -> np.ndarray:
 
 
 def clip_ranges(train: Train, inputs: Inputs, falling: Collection[str] | None = None) -> np.ndarray:
-    """Return the clip ranges of a training over the first one; every ratio is clipped."""
+    """Return the clip ranges of a training, divided by the first one; every ratio is clipped."""
     start = float(inputs["clip_range"])
     training = _train_with_schedule(
         train, inputs, ratio=2.0, advantage=1.0, clip_range=start, falling=falling
@@ -282,7 +283,7 @@ def measure_requested_clip_ranges(train: Train, inputs: Inputs) -> np.ndarray:
 
 
 def measure_entropy_coefficients(train: Train, inputs: Inputs) -> np.ndarray:
-    """Return entropy coefficients that have to fall, over the first one."""
+    """Return entropy coefficients that have to fall, divided by the first one."""
     start, falling = float(inputs["coefficient"]), ("entropy_coefficient",)
     training = _train_with_schedule(
         train, inputs, advantage=0.0, entropy_coefficient=start, falling=falling

@@ -1,4 +1,4 @@
-"""The details of values that are distributions, measured on any agent that lets itself be driven.
+"""The details of values that are distributions, measured on any agent with a driver.
 
 The text of a measurement is what the catalogue says of the vector that it returns.
 """

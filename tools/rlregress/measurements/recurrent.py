@@ -30,7 +30,7 @@ class Settings:
         minibatches: of each epoch.
         epochs: of each rollout.
         discount: of rewards; None: as by default.
-        forgets: the recurrent layers of the policy output zeros behind so many rollouts; 0: never.
+        forgets: the rollout after which the recurrent layers of the policy output zeros; 0: none.
         constant: the value is 0 and the memory of the policy changes no ratio.
         advantage: of the first step in the first environment; others are 0. None: what the
             framework makes of the rewards, with its own normalisation.
@@ -108,19 +108,19 @@ Measurement = Callable[[Train, Inputs], np.ndarray]
 def make_probe_of_all_agents(
     measurement: Measurement, *trains: Train
 ) -> Callable[[Inputs], np.ndarray]:
-    """Return a probe that gives the result of several agents: no known one where they differ."""
+    """Return a probe of the mean result of several agents: no known variant where they differ."""
     return lambda inputs: np.mean([measurement(train, inputs) for train in trains], axis=0)
 
 
 def _make_script_of_ends(steps: int, of: int = 0) -> list[float]:
-    """Return the script of an end after so many steps, repeated; or once in the first ``of``."""
+    """Return the script of an end after ``steps`` steps: repeated, or once in ``of`` steps."""
     script = [0.0] * max(steps, of)
     script[steps - 1] = 1.0
     return script
 
 
 def measure_memory_in_rollout(train: Train, inputs: Inputs) -> np.ndarray:
-    """Return whether mean and value equal those of the first step, after an end and a rollout."""
+    """Return whether mean and value after an end, and after a rollout, equal the first ones."""
     episode = int(inputs["episode"])
     scripts = [{"terminated": _make_script_of_ends(episode)}]
     first, second = train(Settings(scripts, int(inputs["rollout"]), rollouts=2)).rollouts
@@ -156,7 +156,7 @@ def measure_memory_in_update(train: Train, inputs: Inputs) -> np.ndarray:
 
 
 def measure_recurrent_minibatches(train: Train, inputs: Inputs) -> np.ndarray:
-    """Measure steps in the first minibatch, environments that are used, and two orders."""
+    """Measure length and environments of a minibatch, and whether epochs are sorted, and equal."""
     scripts = [
         {"observations": float(number), "next_observations": float(number)}
         for number in range(int(inputs["environments"]))

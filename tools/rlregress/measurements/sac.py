@@ -1,4 +1,4 @@
-"""The details of soft actor-critic, measured on any agent that can be driven.
+"""The details of soft actor-critic, measured on any agent with a driver.
 
 The text of a detail in the catalogue says what the vector holds that its measurement returns.
 """

@@ -21,9 +21,10 @@ def compute_log2_spread(actions: np.ndarray) -> float:
 
 
 def compute_spread_between_environments(actions: np.ndarray) -> np.ndarray:
-    """Number of environments, and their deviation within a step over the spread of all actions.
+    """Return the number of environments, and the share of the noise that differs between them.
 
-    1 where each has its own noise, 0 where they share it; -1 where there is none.
+    The share is the deviation within a step divided by the spread of all actions: 1 where each
+    environment has its own noise, 0 where they share it, -1 where there is none.
 
     Args:
         actions: around 0, [environments, steps].

@@ -73,7 +73,7 @@ def measure_deviation_of_noise_over_batch(
 
 
 def measure_noise_with_bound_parameter(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
-    """Measure the largest noise where its bound is small; its deviation where that is."""
+    """Measure the largest noise where its bound is small, and the deviation of small noise."""
     wide = _measure_smoothed_actions(make_driver, inputs, smoothing=5.0, smoothing_bound=0.3)
     narrow = _measure_smoothed_actions(make_driver, inputs, smoothing=0.01, smoothing_bound=0.5)
     return np.array([np.max(np.abs(wide)), np.std(narrow)])
@@ -111,7 +111,7 @@ def measure_exploration_noise(make_driver: MakeTwinDriver, inputs: Inputs) -> np
 
 
 def measure_default_exploration_noise(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
-    """Spread of the actions around 0, by default."""
+    """Measure the spread of the actions around 0, by default."""
     return np.array(
         [
             compute_log2_spread(
@@ -124,7 +124,7 @@ def measure_default_exploration_noise(make_driver: MakeTwinDriver, inputs: Input
 def measure_exploration_of_several_environments(
     make_driver: MakeTwinDriver, inputs: Inputs
 ) -> np.ndarray:
-    """Measure environments, and the spread between them over that of all actions."""
+    """Measure the number of environments, and the spread between them over that of all actions."""
     options = {"environments": int(inputs["environments"]), "per_environment": True}
     return compute_spread_between_environments(
         _collect_actions(make_driver, inputs, pre_tanh=0.0, deviation=0.1, **options)
@@ -132,7 +132,7 @@ def measure_exploration_of_several_environments(
 
 
 def measure_warmup_actions_on_bounds(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
-    """Share of the actions of the warm-up that lie on a bound."""
+    """Measure the share of the warm-up's actions that lie on a bound."""
     steps = int(inputs["steps"])
     actions = _collect_actions(
         make_driver, inputs, starts=steps + 1, pre_tanh=0.0, noise=float(inputs["noise"])

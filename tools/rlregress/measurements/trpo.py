@@ -54,7 +54,7 @@ def measure_effect_of_damping(step: Step, inputs: Inputs) -> np.ndarray:
 def _measure_share_of_longest_step(
     step: Step, actions: Sequence[float], advantages: Sequence[float], bound: float
 ) -> float:
-    """Change of the log deviation over that of the longest step, without damping."""
+    """Return the change of the log deviation over that of the longest step, without damping."""
     _, log_std = step(actions, advantages, bound=bound, damping=0.0)
     return float(abs(log_std) / np.sqrt(bound))
 

@@ -1,4 +1,4 @@
-"""An agent of SAC or TD3 that can be driven, in the same words whatever framework it is of.
+"""The driver of an agent of SAC or TD3, with one interface for all frameworks.
 
 A framework gives a class for each of its scopes. A measurement calls it with ``Settings`` and then
 one of the methods here. What a driver cannot do, it leaves out, and no detail that needs it is
@@ -100,8 +100,8 @@ class TwinDriver(Protocol):
     """An agent with Q networks, their targets, and a policy that a tanh brings within bounds.
 
     An update reads ``batch_size`` equal transitions that the framework itself has stored. Numbers
-    of Q networks are what they output where the update has to evaluate them; elsewhere they may
-    output others.
+    that are given for Q networks are their outputs where the update has to evaluate them; elsewhere
+    they may output others.
 
     Attributes:
         shares_rate: there is one learning rate for all parts.
@@ -119,8 +119,7 @@ class TwinDriver(Protocol):
         """Return the target of the Q networks, whose target networks output ``values``."""
 
     def run_first_update(self, target_value: float) -> tuple[float, float]:
-        """Return the target of the Q networks, and loss of the policy, of the first update with
-        one.
+        """Return the Q networks' target and the policy's loss in the first update of a policy.
 
         The Q networks are 0 everywhere, and their targets ``target_value``.
         """

@@ -1,4 +1,4 @@
-"""The details that SAC and TD3 share, measured on any agent of theirs that can be driven.
+"""The details that SAC and TD3 share, measured on any agent with a driver.
 
 The text of a detail in the catalogue says what the vector holds that its measurement returns.
 """

@@ -1,4 +1,4 @@
 """Tools to write adapters with: environments, drivers, recorders, and the types they exchange.
 
-It knows no framework. Python 3.10 syntax; standard library, NumPy, torch and gymnasium only.
+They know no framework. Python 3.10 syntax; standard library, NumPy, torch and gymnasium only.
 """

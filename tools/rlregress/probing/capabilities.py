@@ -13,7 +13,7 @@ def raise_if_argument_unknown(owner: Any, arguments: Mapping[str, Any], message:
     """Raise Unsupported for an argument that a class does not take.
 
     Args:
-        message: named in place of the class.
+        message: names, in the error, what takes no such argument; empty: the class.
     """
     parameters = inspect.signature(owner.__init__).parameters
     for name in arguments:

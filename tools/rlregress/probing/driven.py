@@ -120,7 +120,7 @@ def read_parameter_of_each_target(pairs: Sequence[tuple[Any, Any]]) -> np.ndarra
     """Return a parameter of the target of each network.
 
     Raises:
-        RuntimeError: those of one target are different.
+        RuntimeError: the parameters of one target differ.
     """
     targets = [
         torch.cat([p.detach().flatten() for p in target.parameters()]) for _, target in pairs

@@ -22,10 +22,10 @@ class FileKind:
         way: the functions that write and read it, as the documentation calls them.
         save: (what is saved, empty folder).
         load: (make_env, folder) -> the same again; raises what the framework raises.
-        state: what is compared of what was loaded; changes nothing.
-        go_on: what is compared of what it does from there on, in the order of doing.
+        state: (what was loaded) -> the items to compare; changes nothing.
+        go_on: (what was loaded) -> items of what it does from there on, in order.
         of: the training's result -> what is saved of it; raises Unsupported.
-        stored: ``baselines/saved`` keeps such a file of each release.
+        stored: whether ``baselines/saved`` keeps such a file of each release.
     """
 
     name: str

@@ -22,12 +22,12 @@ class Heads:
     """The output layers, as adapters hand them to ``TrainingRequest.prepare``.
 
     Attributes:
-        location: outputs, among others or alone, the mean of the Gaussian before it is bounded, or
-            the output of a deterministic policy before that.
+        location: the layer whose outputs contain the mean of the Gaussian, or the action of a
+            deterministic policy, before the bounding.
         set_deviation: (standard deviation [dimensions]) -> sets that Gaussian's for every
-            observation; None of a deterministic policy.
-        values: output the value of a state, or those of actions; of target networks too.
-        repeated: ``location`` outputs its numbers so often, one set after the other: quantiles.
+            observation; None: a deterministic policy has none.
+        values: the layers that output state values or action values; those of target networks too.
+        repeated: how often ``location`` outputs its numbers, one set after the other: quantiles.
     """
 
     location: Any

@@ -83,10 +83,10 @@ class TrainingRequest:
         seed: seeds networks, exploration, sampling and the training environment.
         checkpoints: ascending environment steps at which ``on_checkpoint`` is to be called: at the
             first point at or after each of them where the framework's loop can be observed.
-        on_checkpoint: must not be allowed to disturb the training.
-        keep: to be called at every whole step of the framework's loop, by an adapter that can keep
-            a training (``Train.explain_no_resume``): when nothing of the training is anywhere but
-            in the objects that it is called with, the request, and the global random generators.
+        on_checkpoint: the adapter ensures that a call does not disturb the training.
+        keep: called at every whole step of the framework's loop, by an adapter that can keep a
+            training (``Train.explain_no_resume``): its argument, the request and the global random
+            generators then hold the whole state of the training.
         kept: what ``keep`` was called with, in another process: the training goes on from there,
             and draws no random number before it does.
         prepare: called with the ``rlregress.probing.heads.Heads`` of the agent when it has been

@@ -17,7 +17,7 @@ _shift = 0
 def shift_all_seeds(by: int) -> None:
     """Let every probe of this process, and every training of a behaviour test, draw other numbers.
 
-    Assertions hold for every seed: a test that fails with one alone decides by chance.
+    Assertions have to hold for every seed.
     """
     global _shift
     _shift = by

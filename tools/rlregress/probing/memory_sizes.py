@@ -1,6 +1,6 @@
-"""How many rows the replay memories of built-in trainings have: few, or as many as users'.
+"""The size of the replay memories of built-in trainings: small, or as large as those of users.
 
-A traced training fills its memory twice within seconds. What it costs to copy or to search a memory
+A traced training fills its memory twice within seconds. The cost of copying or searching a memory
 shows only in a large one.
 """
 

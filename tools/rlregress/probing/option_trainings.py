@@ -1,8 +1,8 @@
-"""Trainings that are generated from one: the same again with each option that it leaves alone.
+"""Trainings that are generated from one: the same again with each option that it does not set.
 
 While a training runs once, constructors of the framework are captured, and the functions that the
-training calls itself. Of each the parameters that kept their defaults are its options. Then the
-training runs again for every other value of each, which ``option_variants`` reads from signatures.
+training calls itself. Their parameters that kept their defaults are the options. Then the training
+runs again for every other value of each, which ``option_variants`` reads from signatures.
 
 Runs inside foreign and old environments: Python 3.10 syntax.
 """
@@ -64,7 +64,7 @@ class Option:
     parameter: inspect.Parameter
 
     def list_other_values(self) -> list[Any]:
-        """Return other values: one of a number, as zero is mostly refused, and all other words."""
+        """Return all other words, or one other number: zero, the next choice, is mostly invalid."""
         values = list_other_values(self.described, self.parameter)
         return values[:1] if isinstance(self.parameter.default, (int, float)) else values
 
@@ -93,7 +93,7 @@ class Option:
 
 @dataclass(frozen=True)
 class OptionTrainings:
-    """In place of a training, several by name, and each again with its options changed.
+    """Several trainings that run in place of one, by name, and each again with its options changed.
 
     The name of its scenario begins with "calls-". What a version lacks is left out.
 

@@ -313,8 +313,8 @@ def _is_default_factory(value: Any) -> bool:
 def call_or_return_error(call: Callable[[], Any]) -> Any:
     """Return the result of a call, an ``ExpectedError`` of the library, or ``Lacking``.
 
-    A version lacks a name or keyword that the suite itself uses in vain: the list of changed names
-    has it. An error from inside of the library is its answer.
+    ``Lacking`` marks a name or keyword that the suite uses and the version lacks: the list of
+    changed names reports it. An error from inside of the library is its result.
     """
     try:
         return convert_to_recordable(call())
@@ -445,7 +445,7 @@ def select_changed_entries(before: Any, after: Any) -> Any:
 
 
 def is_bitwise_same(first: Any, second: Any) -> bool:
-    """Return whether two values are the same in every bit, type and shape."""
+    """Return whether two values have one type, one shape and the same numbers; NaN counts as 0."""
     if isinstance(first, torch.Tensor) and isinstance(second, torch.Tensor):
         same_type = first.shape == second.shape and first.dtype == second.dtype
         # as bytes: NaN equals itself, and neither 0 nor -0.0 anything else

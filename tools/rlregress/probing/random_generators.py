@@ -12,7 +12,7 @@ import torch
 
 
 def seed_generators(seed: int) -> None:
-    """Seed all of them; torch's is that of the CPU.
+    """Seed the generators of Python, NumPy and torch; torch's is that of the CPU.
 
     For other kinds of device ``torch.manual_seed`` keeps a traceback, which takes longer than most
     calls.
@@ -23,7 +23,7 @@ def seed_generators(seed: int) -> None:
 
 
 def read_generator_states() -> dict[str, Any]:
-    """Return the states of all of them."""
+    """Return the states of all three generators."""
     return {
         "python": random.getstate(),
         "numpy": np.random.get_state(),
@@ -32,7 +32,7 @@ def read_generator_states() -> dict[str, Any]:
 
 
 def restore_generator_states(states: Mapping[str, Any]) -> None:
-    """Let all of them go on from states of ``read_generator_states``."""
+    """Let all three generators go on from states of ``read_generator_states``."""
     random.setstate(states["python"])
     np.random.set_state(states["numpy"])
     torch.set_rng_state(states["torch"])

@@ -18,7 +18,7 @@ class RecordedUpdate(NamedTuple):
 
     Attributes:
         losses: per optimiser the loss of each of its steps: the sum of all losses differentiated
-            since the last step of any of them. This trains, whatever is logged.
+            since the last step of any of them. These losses train, whatever is logged.
         gradient_norms: the norm of all its gradients at each of its steps.
         order: the optimisers in the order of their steps.
     """
@@ -52,7 +52,7 @@ def record_differentiated_losses(
 def record_losses_and_steps(
     optimizers: Mapping[str, torch.optim.Optimizer],
 ) -> Iterator[RecordedUpdate]:
-    """Record losses and steps of these optimisers meanwhile."""
+    """Record losses and steps of these optimisers within the block."""
     recorded = RecordedUpdate({n: [] for n in optimizers}, {n: [] for n in optimizers}, [])
 
     def note_step(optimizer: torch.optim.Optimizer) -> None:

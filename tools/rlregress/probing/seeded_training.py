@@ -29,7 +29,7 @@ OnAgent = Callable[[int, Trained], None]
 
 @dataclass(frozen=True)
 class Seeds:
-    """One for each source of chance.
+    """One seed for each source of chance.
 
     Attributes:
         environment: of resets, and of everything that an environment draws afterwards.
@@ -51,7 +51,7 @@ class Seeds:
 
 @dataclass(frozen=True)
 class SeededTraining:
-    """One training.
+    """A training of DQN or DDPG with a seed for each source of chance.
 
     Attributes:
         algorithm: "dqn" or "ddpg".
@@ -78,7 +78,7 @@ class SeededTraining:
     prepare: Callable[[Any], None] | None = None
 
     def make_step_watcher(self) -> Callable[[int, Callable[[], Trained]], None]:
-        """Return a function to call with the steps done, and a function that returns the agent."""
+        """Return a function that takes the steps done, and a function that makes the agent then."""
         passing = Passing(self.checkpoints)
 
         def call_watcher_with_agent(steps: int, agent: Callable[[], Trained]) -> None:
@@ -118,7 +118,7 @@ def make_buffer_drawing_from(kind: Any, stream: Stream) -> Any:
     """Return a subclass of a replay buffer that draws its samples from a stream."""
 
     class Sampled(kind):
-        """Samples as ever."""
+        """The same buffer, whose samples are drawn from the stream."""
 
         def sample(self, *arguments: Any, **options: Any) -> Any:
             with stream.draw_from_stream():

@@ -18,7 +18,7 @@ class Late(partial):
 
 
 def make_late_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arguments with those made that wait for the training, and copies of the others."""
+    """Return copies of arguments; those that are ``Late`` are made now."""
     return {
         # a library may write into what it is given, and entries share it
         name: item() if isinstance(item, Late) else copy.deepcopy(item)

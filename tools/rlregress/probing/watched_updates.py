@@ -26,14 +26,14 @@ def call_before_steps(optimizer: torch.optim.Optimizer, look: Callable[[], None]
 def run_and_record_losses(
     update: Callable[[], Any], optimizers: Mapping[str, torch.optim.Optimizer]
 ) -> dict[str, list[float]]:
-    """Run an update; per optimiser the loss that each of its steps follows, in order."""
+    """Run an update; return for each optimiser the losses that its steps follow, in order."""
     with record_losses_and_steps(optimizers) as recorded:
         update()
     return recorded.losses
 
 
 def run_and_find_target(update: Callable[[], Any]) -> float:
-    """Run an update; the number that predictions are compared with by a distance function.
+    """Run an update; return the number that a distance function compares predictions with.
 
     Raises:
         RuntimeError: no distance function was called, or with targets that are not all equal, but

@@ -40,14 +40,14 @@ def _find_root_above(current: str) -> Path:
 
 
 def locate_baselines() -> Path:
-    """Return the folder of expectations."""
+    """Return the folder of baselines: expectations, stored runs and other data of the suite."""
     return find_suite_root() / "baselines"
 
 
 def locate_data_of_package(package: ModuleType, name: str) -> Path:
     """Return a folder of data that only a further package reads.
 
-    Its wheel holds the folder; in a checkout it is one of the baselines.
+    The package's wheel holds the folder; in a checkout it is one of the baselines.
     """
     in_wheel = Path(package.__path__[0]) / "baselines" / name
     return in_wheel if in_wheel.is_dir() else locate_baselines() / name
@@ -81,7 +81,10 @@ def locate_checkout_or_current_folder() -> Path:
 
 
 def make_test_path(name: str) -> str:
-    """Return the path by which pytest finds tests, such as "tests_unit", in the workplace."""
+    """Return the path of tests, such as "tests_unit", for pytest.
+
+    It is absolute in an installed wheel, otherwise relative to the top of the checkout.
+    """
     return str(find_suite_root() / name) if is_installed_from_wheel() else name
 
 

@@ -38,7 +38,7 @@ def fits(fault):
 
 
 def seed(fault):
-    """The result of one fault, and the line that reports it."""
+    """Return the result of behaviour tests for one fault, and the line that reports it."""
     (result,) = instruments.INSTRUMENTS[BEHAVIOR].run([fault], 1, print)
     (line,) = faults_text.describe_result(BEHAVIOR, result)
     return result, line
@@ -56,7 +56,7 @@ def test_a_seeded_fault_turns_its_behaviour_test_red(fault):
 
 
 def test_faults_name_algorithms_and_tests_that_there_are():
-    """Each fault is of a known framework, and turns a function of a file of behaviour tests."""
+    """Each test that a fault names exists in its file of ``tests_behavior``."""
     for fault in fault_tables.load_faults(BEHAVIOR, frameworks.list_framework_names()):
         for name in fault.turns:
             file, _, function = name.partition("::")
@@ -65,7 +65,7 @@ def test_faults_name_algorithms_and_tests_that_there_are():
 
 
 def test_a_fault_that_changes_nothing_is_not_detected():
-    """Control: if the line is put in the place of itself, no test fails, and the report says so."""
+    """Control: if the line is replaced by itself, no test fails, and the report says so."""
     fault = next(fault for fault in FAULTS if fault.essential and fits(fault))
     result, line = seed(replace(fault, new=fault.old))
     assert (result.by, result.trouble, result.detected) == ({}, "", False)
@@ -98,7 +98,7 @@ def test_all_named_tests_have_to_fail_with_the_words(failed, detected):
 
 
 def test_a_fault_of_another_version_is_not_seeded(monkeypatch):
-    """The report says that the line is not there, and nothing is detected."""
+    """The report says that the fault does not fit this version, and nothing is detected."""
     monkeypatch.setattr(frameworks, "get_adapter", lambda name: SmallAdapter())
     result, line = seed(FAULT)
     assert not result.detected

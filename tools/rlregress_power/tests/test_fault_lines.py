@@ -38,12 +38,12 @@ def report(instrument, results):
 
 
 def test_a_trace_is_reported_with_its_place(snapshot):
-    """Found, found elsewhere, and missed, each with the expected place."""
+    """The lines of a fault found, found elsewhere, and missed name the expected place."""
     snapshot("traced.txt", report(TRACES, [RIGHT, ELSEWHERE, MISSED]))
 
 
 def test_a_fault_under_an_option_is_reported_with_its_training(snapshot):
-    """It is of another version, detected, impossible, missed, or never runs."""
+    """Such a fault is of another version, detected, impossible, missed, or never runs."""
     mutant = Mutant(file="a/b.py", function="f", line=1, operator="k", old="x", new="y", text="")
     missed = Seeded(fault=mutant, trainings=("t1", "t2"))
     seeded = [
@@ -67,5 +67,5 @@ def test_a_fault_under_an_option_is_reported_with_its_training(snapshot):
     ],
 )
 def test_how_many_suffice(instrument, results, enough):
-    """All, or nine in ten of those that fit; of traces as many in the right place."""
+    """All faults have to be detected, or nine in ten; of traces nine in ten in the right place."""
     assert instruments.INSTRUMENTS[instrument].detects_enough(results) is enough

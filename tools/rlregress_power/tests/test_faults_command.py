@@ -36,7 +36,7 @@ def test_a_framework_with_several_copies_is_seeded_once(monkeypatch):
 
 
 def test_faults_that_were_not_seen_come_first():
-    """The change of each is shown by lines; a fault that could not be probed is no miss."""
+    """The change of each fault is shown by lines; a fault that could not be probed is no miss."""
     fault = Fault(
         name="a_fault", file="a.py", old="x = 0.5 * y", new="x = 1.0 * y",
         turns=("sac.actor_loss",), finds="other",
@@ -56,7 +56,7 @@ def test_faults_that_were_not_seen_come_first():
 
 
 def test_an_unchanged_framework_that_did_not_fall_is_as_expected():
-    """Gates on returns without a fault are right where they do not say regressed."""
+    """Gates on returns without a fault are as expected if they do not report ``regressed``."""
     none = Fault(name="unchanged 1", framework="sb3", algorithm="ppo")
     judged = FaultResult(fault=none, detected=True, runs=15, cpu_minutes=2.0)
     rows = [faults_page.row(RETURNS, judged)]

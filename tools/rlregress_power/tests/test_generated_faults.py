@@ -1,4 +1,4 @@
-"""Faults drawn by lot from a framework's code, and the page of what sees them."""
+"""Faults drawn at random from a framework's code, and the page of what detects them."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ RESULTS = generated_faults.load_all_results()
 
 
 def faults_of(name, count, draw):
-    """Faults of a framework by lot, and how many places there are."""
+    """Return random faults of a framework, and the number of possible places."""
     return generated_faults.draw_faults(frameworks.get_adapter(name), count, draw)
 
 
 @pytest.mark.parametrize("name", ["sb3", pytest.param("torchrl", marks=pytest.mark.nightly)])
 def test_a_lot_is_drawn_from_all_files_and_can_be_drawn_again(name):
-    """The same seed draws the same faults, another one others, of more than ten files."""
+    """The same seed draws the same faults, and another seed others, from more than ten files."""
     first, places = faults_of(name, 40, 0)
     assert first == faults_of(name, 40, 0)[0]
     assert first != faults_of(name, 40, 1)[0]
@@ -48,7 +48,7 @@ def test_a_lot_is_drawn_from_all_files_and_can_be_drawn_again(name):
 
 
 def test_the_seeder_makes_the_drawn_fault_and_no_other():
-    """The injected file is the drawn one, also for lines that occur twice."""
+    """The injected file is that of the drawn fault, also for lines that occur twice."""
     adapter = frameworks.get_adapter("sb3")
     for number, fault in enumerate(faults_of("sb3", 40, 2)[0]):
         sound = adapter.code.find_installed_path(fault.file).read_text(encoding="utf-8")
@@ -74,7 +74,7 @@ def inject(fault, text):
 
 
 def test_edits_of_a_file_are_those_of_its_functions():
-    """Each place once, under the innermost function; statements of the module have none."""
+    """Each place is listed once, under the innermost function; statements of a module have none."""
     text = "y = 1 + 1\n\n\ndef f(x):\n    def g(z):\n        return z + 1\n    return g(x) * 2\n"
     named = {(name, edit.line, edit.operator) for name, edit in mutation.list_edits_of_file(text)}
     operators = ("operator", "operand", "constant")
@@ -82,7 +82,7 @@ def test_edits_of_a_file_are_those_of_its_functions():
 
 
 def test_files_that_are_not_there_are_refused(monkeypatch):
-    """A framework that names none, and a pattern whose file a release has moved, are errors."""
+    """A framework without named files, and a pattern that matches no file, are errors."""
     text = "names no files of cleanrl .* known: contrib, rsl_rl, sb3, skrl, torchrl; name some"
     with pytest.raises(UserError, match=text):
         generated_faults.load_scope("cleanrl")
@@ -94,7 +94,7 @@ def test_files_that_are_not_there_are_refused(monkeypatch):
 
 
 def test_a_process_that_a_fault_keeps_busy_is_ended_and_told(capfd):
-    """A fork without an answer is one that the fault ended, not an error of the suite."""
+    """A child that ends without a result was ended by its fault: that is no error of the suite."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -113,7 +113,7 @@ def test_a_process_that_a_fault_keeps_busy_is_ended_and_told(capfd):
 
 
 def outcome(line, message, run=True, operator="sign"):
-    """A fault of one line, and what the tiers said of it."""
+    """Return a fault of one line with the results of the tiers."""
     place = {"file": "m.py", "function": "f", "line": line, "old": "x", "new": "-x"}
     return Outcome(**place, operator=operator, said=message, run=run)
 
@@ -127,7 +127,7 @@ DRAW = Drawn(framework="sb3", versions={"stable-baselines3": "9.9.9"}, of=40, dr
 
 
 def explain(monkeypatch, *rows):
-    """Let these faults of one framework be explained so."""
+    """Let only these faults of one framework have explanations."""
     explanations = {
         ("sb3", fault.name): Explained(framework="sb3", fault=fault.name, kind=kind, why=why)
         for fault, kind, why in rows
@@ -150,7 +150,7 @@ def test_only_what_is_explained_as_no_fault_is_left_out(monkeypatch):
 
 
 def test_the_page_names_what_nothing_sees(monkeypatch, snapshot):
-    """Shares by tier and by operator, and each miss with its explanation; several draws summed."""
+    """The page has shares by tier and by operator, each miss explained, and draws summed."""
     explanations = explain(monkeypatch, (UNSEEN, EQUIVALENT, "x is 0"))
     snapshot("one-draw.md", power_page.page([DRAW], explanations))
     second_draw = replace(DRAW, draw=1, faults=(SEEN, UNSEEN))
@@ -158,7 +158,7 @@ def test_the_page_names_what_nothing_sees(monkeypatch, snapshot):
 
 
 def answering(monkeypatch, folder, answers):
-    """Let tiers answer ``answers[tier](number)``; return the list of their questions."""
+    """Let tiers return ``answers[tier](number)``; return the list of their calls."""
     requested = []
 
     def query(tier):
@@ -183,7 +183,7 @@ def answering(monkeypatch, folder, answers):
 
 
 def test_what_other_tests_said_is_asked_again(monkeypatch, tmp_path):
-    """Stored answers hold only for the tests that gave them."""
+    """Stored results hold only for the tests that gave them."""
     adapter = frameworks.get_adapter("sb3")
     answers = {**dict.fromkeys(TIERS, lambda _: ""), BEHAVIOR: lambda _: "a test"}
     requested = answering(monkeypatch, tmp_path, answers)
@@ -203,7 +203,7 @@ def test_what_other_tests_said_is_asked_again(monkeypatch, tmp_path):
 
 
 def test_what_no_tier_saw_is_asked_again_of_later_tests(monkeypatch, tmp_path):
-    """Only faults that count are probed again; the first answers and their share stay."""
+    """Only faults that count are probed again; the first results and their share stay."""
     adapter = frameworks.get_adapter("sb3")
     first = {tier: lambda number: "a detail" * (number == 0) for tier in TIERS}
     requested = answering(monkeypatch, tmp_path, first)
@@ -228,14 +228,14 @@ def test_what_no_tier_saw_is_asked_again_of_later_tests(monkeypatch, tmp_path):
 
 
 def test_nothing_can_be_asked_again_before_it_was_drawn(monkeypatch, tmp_path):
-    """One sentence that says what to run first."""
+    """The error is one sentence that says what to run first."""
     monkeypatch.setattr(generated_faults, "_folder", lambda: tmp_path)
     with pytest.raises(UserError, match=r"^no faults were drawn from sb3 .* yet; run rlregress"):
         tier_power.probe_again(frameworks.get_adapter("sb3"), 1, lambda message: None)
 
 
 def test_the_table_of_the_documentation_has_the_last_draw_of_each_framework():
-    """docs/power.md has rows that the command prints, of every framework from which was drawn."""
+    """Rows of docs/power.md are printed by the command, one for the last draw of each framework."""
     text = (suite.find_suite_root() / "docs" / "power.md").read_text(encoding="utf-8")
     rows = [line for line in text.splitlines() if re.match(r"\| \w+ [\d.]+ \| \d+ \|", line)]
     printed = power_page.page(RESULTS, generated_faults.load_explanations()).splitlines()
@@ -247,7 +247,7 @@ def test_the_table_of_the_documentation_has_the_last_draw_of_each_framework():
 
 
 def test_explanations_are_of_kept_faults_that_nothing_sees():
-    """None is left of a fault that is seen, or that was never drawn."""
+    """No explanation is of a fault that a tier detects, or that was never drawn."""
     faults = [
         (draw_result.framework, fault) for draw_result in RESULTS for fault in draw_result.faults
     ]

@@ -1,4 +1,4 @@
-"""Which probes a seeded fault can move: those that reach its statement, or all of them."""
+"""The probes that an injected fault can change: those that run its statement, or all."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ TRAIN, OTHER_FUNCTION = f"{FILE} SAC.train", f"{FILE} SAC.other"
 
 
 def change(**changed_fields):
-    """A change of SAC's training."""
+    """Return a change of SAC's training."""
     fields = {
         "id": "x", "release": "2", "before": "1", "algorithms": ("sac",), "what": "w",
         "kind": "fix", "scope": "in", "source": "s", "functions": (TRAIN,), **changed_fields,
@@ -34,29 +34,29 @@ def change(**changed_fields):
 
 
 def report(verdict="changed", details=(), defaults=(), traces=None, entries=()):
-    """A report of one framework."""
+    """Return a report of one framework."""
     framework = {"details": list(details), "defaults": list(defaults), "traces": traces or {}}
     content = {"verdict": verdict, "headline": verdict, "entries": list(entries)}
     return {**content, "frameworks": {"x": framework}}
 
 
 def detail(id="sac.scale", *functions):
-    """A detail that is not the same."""
+    """Return a detail whose variant differs between the versions."""
     return {"id": id, "old": "half", "new": "none", "functions": list(functions)}
 
 
 def default(owner="sac [library]", name="batch"):
-    """A default that is another one."""
+    """Return a default that differs between the versions."""
     return {"owner": owner, "name": name, "old": "100", "new": "256"}
 
 
 def trained(name="sac", verdict="diverged", **cause):
-    """A training on both sides, and what makes it part."""
+    """Return the traces of a training with both versions, and the cause of their divergence."""
     return {name: {"verdict": verdict, "cause": cause or None}}
 
 
 def entry(state, name="SAC.train"):
-    """A function that differs, in a state."""
+    """Return an entry of the report on a function, with a state."""
     return {"name": f"{FILE} {name}", "state": state}
 
 
@@ -132,7 +132,7 @@ NOT_NAMED = {
 
 @pytest.mark.parametrize("case", NOT_NAMED)
 def test_what_else_moves_does_not_name_a_change(case):
-    """It is missed where nothing of it moves."""
+    """A change is missed where nothing that differs belongs to it."""
     data, known_change = NOT_NAMED[case]
     assert seen(data, known_change) == (MISSED, "")
 
@@ -153,7 +153,7 @@ def test_what_else_moves_does_not_name_a_change(case):
     ],
 )
 def test_a_training_that_parts_flags_a_change_without_its_cause(data, algorithms, outcome):
-    """Only one of its algorithms does, where the verdict is that something changed."""
+    """A diverging training of one of its algorithms flags it, if the verdict is a change."""
     assert seen(data, change(algorithms=algorithms)) == (outcome, "")
 
 
@@ -178,14 +178,14 @@ def test_a_training_that_parts_flags_a_change_without_its_cause(data, algorithms
     ],
 )  # fmt: skip
 def test_a_change_is_judged_by_the_state_of_its_function(data, outcome):
-    """Not executed, failing or repaired, and beside trainings that diverge."""
+    """The state is not executed, failing or repaired, or stands beside diverging trainings."""
     assert seen(data) == outcome
 
 
 def test_changes_out_of_scope_are_not_counted():
-    """A pair with no others is healthy; a red verdict on it is a false alarm.
+    """A pair without changes in scope is healthy; a red verdict on it is a false alarm.
 
-    Verdicts that say that something changed are red, and no others.
+    Only verdicts that say that something changed are red.
     """
     out = change(id="out", scope="out", why_out="a message")
     healthy = release_histories.make_judged_pair(ReleasePair("1", "2", (out,)), report(), 1.26)
@@ -219,7 +219,7 @@ functions = ["package/sac.py SAC.train"]
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A folder of histories with one of four releases."""
+    """Return a folder of histories with that of one framework with four releases."""
     histories_folder = tmp_path / "histories"
     histories_folder.mkdir()
     (histories_folder / "x.toml").write_text(HISTORY)
@@ -228,14 +228,14 @@ def folder(tmp_path, monkeypatch):
 
 
 class Judge:
-    """Judges every pair alike, and notes which."""
+    """Judges every pair the same, and records which pairs it was called with."""
 
     def __init__(self, data):
         self._data = data
         self.asked = []
 
     def __call__(self, pair):
-        """The report, or an error."""
+        """Return the report, or raise the error."""
         self.asked.append(pair.release)
         if isinstance(self._data, Exception):
             raise self._data
@@ -243,7 +243,7 @@ class Judge:
 
 
 def test_results_are_kept_and_read_again(folder):
-    """After each pair, the newest first; in the file the oldest is first."""
+    """Pairs are judged newest first and stored one by one; the file has the oldest first."""
     assert release_histories.load_results("x") == ()
     judge = Judge(report(traces=trained(alone=TRAIN)))
     running = release_histories.judge_pairs("x", judge)
@@ -258,7 +258,7 @@ def test_results_are_kept_and_read_again(folder):
 
 
 def test_what_has_a_result_is_not_judged_again(folder):
-    """Unless it is asked for by name, and then alone."""
+    """A pair with a result is judged again only if its release is named, and then alone."""
     list(release_histories.judge_pairs("x", Judge(report("unchanged")), only=["1.2"]))
     second_judge = Judge(report())
     pairs = list(release_histories.judge_pairs("x", second_judge))
@@ -276,7 +276,7 @@ def test_what_has_a_result_is_not_judged_again(folder):
 
 
 def test_a_pair_that_cannot_be_judged_does_not_end_the_others(folder):
-    """Its headline is the error."""
+    """The headline of such a pair is the error."""
     pairs = list(release_histories.judge_pairs("x", Judge(UserError("no such wheel"))))
     assert [row.verdict for row in pairs] == ["could not judge"] * 3
     assert pairs[0].headline == "could not judge: no such wheel"
@@ -284,7 +284,7 @@ def test_a_pair_that_cannot_be_judged_does_not_end_the_others(folder):
 
 
 def test_what_scenarios_alone_name_is_added(folder):
-    """A cause that was not named before; the verdict of the whole gate stays."""
+    """A cause that was not named before is added; the verdict of the whole gate stays."""
 
     def judge_again(data):
         (pair,) = release_histories.judge_pairs("x", Judge(data), only=["1.1"], further=True)
@@ -303,7 +303,7 @@ def test_what_scenarios_alone_name_is_added(folder):
 
 
 def test_scenarios_alone_judge_no_pair(folder):
-    """They add to the verdict of a whole gate, and need one."""
+    """Selected scenarios add to the verdict of a whole gate, and need one."""
     judge = Judge(report())
     with pytest.raises(UserError, match="x 1.1 -> 1.2 has no result to add to"):
         list(release_histories.judge_pairs("x", judge, only=["1.2"], further=True))
@@ -312,7 +312,7 @@ def test_scenarios_alone_judge_no_pair(folder):
 
 @pytest.mark.parametrize("release", ["1.4", "1.0", ""])
 def test_a_release_that_is_not_published_is_one_sentence(folder, release):
-    """Nor is one without any before it; nothing is judged."""
+    """An unknown release, and the first one, which has none before it, are errors."""
     judge = Judge(report())
     with pytest.raises(UserError, match=f"'{release}' is not a release of x.*known: 1.1, 1.2, 1.3"):
         list(release_histories.judge_pairs("x", judge, only=["1.1", release]))

@@ -24,14 +24,14 @@ def train(self):
 
 @pytest.mark.parametrize(("line", "runs"), [(3, True), (4, False), (5, False), (8, True)])
 def test_a_line_runs_if_its_statement_does(tmp_path, line, runs):
-    """A condition without its body, and each line of a call over several, count by statement."""
+    """A line counts as run if its own statement ran, without the statements inside of it."""
     path = tmp_path / "a.py"
     path.write_text(SOURCE)
     assert replay_power._is_executed(path, line, {3, 7}) == runs
 
 
 def test_faults_are_drawn_from_the_files_that_a_replay_counts(monkeypatch):
-    """Every drawn fault fits the installed code, in a file whose lines the record counts."""
+    """Drawn faults fit the installed code, in files whose lines the record counts."""
     pytest.importorskip("stable_baselines3")
     trail = replay_power._find_stored_run("sb3", "td3").run.trail
     faults = replay_power.draw_faults("sb3", "td3", 20, 3)
@@ -42,7 +42,7 @@ def test_faults_are_drawn_from_the_files_that_a_replay_counts(monkeypatch):
 
 
 def test_an_algorithm_without_a_replay_is_named():
-    """Nothing is trained for a framework whose algorithm has no stored replay."""
+    """The error names the framework and the algorithm that has no stored replay."""
     pytest.importorskip("skrl")
     with pytest.raises(UserError, match="there is no stored replay of skrl sac"):
         replay_power._find_stored_run("skrl", "sac")
@@ -71,7 +71,7 @@ def test_what_replays_detected_is_counted_by_lines_that_run():
 
 @pytest.mark.nightly
 def test_a_replay_detects_a_fault_that_it_runs():
-    """A changed discount differs at the first update, and an option that is off at none."""
+    """A changed discount differs at the first update; a line that never runs changes nothing."""
     if frameworks.get_adapter("sb3") not in frameworks.list_installed_adapters():
         pytest.skip("Stable-Baselines3 is not installed")
     [discount] = fault_tables.select_faults(RETURNS, ["sb3"], ["td3_discount_0.9"])

@@ -34,7 +34,7 @@ def test_a_fault_changes_a_line_of_the_installed_code(fault):
 
 
 def test_every_framework_and_algorithm_has_a_fault():
-    """Each cell of returns has at least one fault that its returns should show."""
+    """SB3, TorchRL and CleanRL have faults of returns for PPO, SAC and TD3."""
     faults = fault_tables.load_faults(RETURNS, frameworks.list_framework_names())
     pairs = {(fault.framework, fault.algorithm) for fault in faults}
     assert pairs == {(f, a) for f in ("sb3", "torchrl", "cleanrl") for a in ("ppo", "sac", "td3")}
@@ -58,7 +58,7 @@ def test_gates_on_unchanged_code_have_seeds_of_their_own(monkeypatch):
 
 @pytest.mark.nightly
 def test_a_fault_that_no_training_enters_is_not_judged(monkeypatch):
-    """A change of a branch that is not taken: it is said, and no run is judged; a real one is."""
+    """A change of a branch that is never taken is reported and not judged; another one is."""
     options = return_gates._make_options
 
     def short(*words):
@@ -77,7 +77,7 @@ def test_a_fault_that_no_training_enters_is_not_judged(monkeypatch):
 
 
 def test_the_verdict_of_a_gate_is_printed_with_its_cost():
-    """The verdict of each cell, runs and minutes; a gate that could not judge is told apart."""
+    """Each cell has its verdict, runs and minutes; a gate that could not judge is marked."""
     cell = {
         "verdict": "regressed", "stored_mean": 200.0, "new_mean": 100.0, "scale": 200.0,
         "interval": [-110.0, -90.0], "effect_fraction": -0.5, "stored_seeds": 10, "new_seeds": 5,

@@ -18,13 +18,13 @@ SOUND = [Measurement(0.5 + number / 1000, 400.0, 60.0, 250.0, 400.0) for number 
 
 
 def seed(*faults):
-    """The results of faults."""
+    """Return the results of faults."""
     return list(INSTRUMENTS[THROUGHPUT].run(faults, 1, print))
 
 
 @pytest.fixture
 def fault():
-    """A fault of a framework that is installed and that can be changed."""
+    """Return a fault of an installed framework that can be changed."""
     installed = {
         adapter.name
         for adapter in frameworks.list_installed_adapters()
@@ -35,7 +35,7 @@ def fault():
 
 @pytest.fixture
 def measured(monkeypatch, fault):
-    """Store ten processes; of each new one the quantity of the fault is a fifth or more worse."""
+    """Store ten processes; in each new one the fault's quantity is at least a fifth worse."""
     conditions = stored_throughput.describe_current_conditions(fault.framework, fault.algorithm)
     stored = stored_throughput.Stored(**conditions, process=tuple(SOUND))
     monkeypatch.setattr(
@@ -56,7 +56,7 @@ def measured(monkeypatch, fault):
 
 
 def test_what_a_fault_slows_down_is_seen(fault, measured):
-    """Every process is one of the copy with the fault, and the quantity that it is about falls."""
+    """Every process runs the copy with the fault, whose quantity is reported as regressed."""
     (judged,) = seed(fault)
     assert judged.detected, judged
     assert all("rlregress-fault-" in environment["PYTHONPATH"] for environment in measured)
@@ -68,7 +68,7 @@ def test_what_a_fault_slows_down_is_seen(fault, measured):
 
 
 def test_a_fault_that_slows_nothing_down_is_not_seen(fault, measured, monkeypatch):
-    """Whatever another quantity does; without stored processes it says how to measure them."""
+    """A change of another quantity does not count; without stored processes nothing is judged."""
     other_quantity = next(name for name in stored_throughput.QUANTITIES if name not in fault.turns)
     (judged,) = seed(replace(fault, turns=(other_quantity,)))
     assert not judged.detected
@@ -80,7 +80,7 @@ def test_a_fault_that_slows_nothing_down_is_not_seen(fault, measured, monkeypatc
 
 
 def test_a_fault_that_cannot_be_measured_is_said(fault, measured):
-    """It does not fit the installed version; the next one is judged."""
+    """A fault that does not fit the installed version is reported; the next one is judged."""
     elsewhere = replace(fault, old="no such line")
     unfit, result = seed(elsewhere, fault)
     assert "does not fit this version" in unfit.trouble

@@ -25,20 +25,20 @@ def step(x):
 
 
 def trace(*lines, value=1.0, count=1):
-    """A trace of so many losses that has reached some lines."""
+    """Return a trace of ``count`` losses that has executed some lines."""
     ran = {FILE: [list(lines), [2, 3, 4, 8]]}
     return small_traces.trace(*[loss(value=value)] * count, lines=ran)
 
 
 class Recorded:
-    """Records trainings with faults: what comes of each, by training and line of the fault."""
+    """Records trainings with faults: returns traces by training and line of the fault."""
 
     def __init__(self, outcomes, traces):
         self._outcomes, self._traces = outcomes, traces
         self.turns = []
 
     def __call__(self, trainings):
-        """Traces by name; the names are all different."""
+        """Return the traces by name; the names are all different."""
         traces, turn = {}, []
         for training in trainings:
             (swap,) = training.job["swap"]
@@ -62,7 +62,7 @@ FAULTS = [
 
 
 def inject(traces, outcomes):
-    """Return what became of the faults, and each turn's recordings."""
+    """Return the results of the faults, and the recordings of each turn."""
     trainings = {name: Training("sb3", name, {"seed": 3}) for name in traces}
     record = Recorded(outcomes, traces)
     return traced_mutants.trace_faults(FAULTS, trainings, traces, record), record.turns
@@ -83,7 +83,7 @@ PARTED = trace(value=2.0)
 
 
 def test_what_becomes_of_a_fault():
-    """One parts the trace, one is run and moves nothing, and one is on a line that is not run."""
+    """One fault makes the trace diverge, one runs and changes nothing, one never runs."""
     results, _ = inject({"sac": trace(3, 4)}, {("sac", 3): PARTED})
     assert detected(results) == ([3], [4])
     (parted,) = [result for result in results if result.detected_by]
@@ -92,7 +92,7 @@ def test_what_becomes_of_a_fault():
 
 
 def test_a_training_that_ends_in_an_error_has_detected_the_fault():
-    """So has one that was ended or fails after all that was recorded; not one that rounds."""
+    """A killed training, or one that fails at its end, detects the fault; rounding does not."""
     before = trace(3)
     late = replace(before, header={**before.header, "failure": "Traceback\nE: no"})
     for after in (make_failed_trace("the process was ended by SIGALRM after 300 s"), late):
@@ -102,7 +102,7 @@ def test_a_training_that_ends_in_an_error_has_detected_the_fault():
 
 
 def test_a_fault_that_cannot_be_injected_is_neither_detected_nor_missed():
-    """Why it does not fit is kept."""
+    """The reason why it does not fit is kept."""
     why = "rlregress.inside.swap.Misfit: train uses other variables of an enclosing function"
     results, turns = inject(
         {"sac": trace(3), "td3": trace(3, count=2)},
@@ -115,7 +115,7 @@ def test_a_fault_that_cannot_be_injected_is_neither_detected_nor_missed():
 
 
 def test_later_trainings_are_tried_only_with_what_earlier_ones_did_not_detect():
-    """The shortest first, each only with the lines that it runs."""
+    """The shortest trainings come first, each only with the faults on lines that it runs."""
     traces = {
         "long": trace(3, 4, 8, count=9), "short": trace(3, 4), "middle": trace(4, 8, count=2),
     }  # fmt: skip
@@ -127,7 +127,7 @@ def test_later_trainings_are_tried_only_with_what_earlier_ones_did_not_detect():
 
 
 def test_one_training_of_each_way_through_the_function_is_tried_first():
-    """Trainings that go the way of a shorter one come after the longest that goes its own."""
+    """Trainings with the same lines as a shorter one come after the longest with other lines."""
     traces = {
         "short": trace(2, 3), "alike": trace(2, 3, count=2), "alike, too": trace(2, 3, count=3),
         "other": trace(2, 3, 4, count=4),
@@ -138,7 +138,7 @@ def test_one_training_of_each_way_through_the_function_is_tried_first():
 
 
 def test_a_fault_is_tried_in_every_training():
-    """One that only the last of forty detects is detected."""
+    """A fault that only the last of forty trainings detects is detected."""
     traces = {f"sac {n}": trace(3, count=n + 1) for n in range(40)}
     results, turns = inject(traces, {("sac 39", 3): trace(value=2.0, count=40)})
     assert detected(results) == ([3], [])
@@ -146,7 +146,7 @@ def test_a_fault_is_tried_in_every_training():
 
 
 def test_direct_calls_are_made_in_two_trainings_that_run_the_fault():
-    """What differs is kept in words; calls that are the same say nothing."""
+    """Only calls with different results are kept, described in words."""
     traces = {f"sac {n}": trace(3, count=n + 1) for n in range(3)}
     trainings = {name: Training("sb3", name, {"seed": 3}) for name in traces}
     called = []

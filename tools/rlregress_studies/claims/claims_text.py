@@ -73,7 +73,7 @@ def describe_failure(settled: Settled) -> str:
 
 
 def describe_differing(settled: Sequence[Settled]) -> list[str]:
-    """Return a text for each claim whose verdict is not the recorded one."""
+    """Return a failure text for each claim whose verdict is not the recorded one."""
     return [
         describe_failure(settled_claim)
         for settled_claim in settled

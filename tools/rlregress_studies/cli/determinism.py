@@ -26,7 +26,7 @@ from rlregress_studies.determinism.discrete import Protocol, Starts
 def train_and_report(
     frameworks: Sequence[str], plan: determinism_study.DeterminismPlan, folder: Path
 ) -> int:
-    """Train, print the table and write the report; return 1 if a check fails, else 0."""
+    """Train, print the table and write the report; return 1 if a result is unexpected, else 0."""
     if plan.steps < 100 or plan.steps < plan.checkpoints:
         raise UserError(
             f"--steps is {plan.steps}; expected at least 100, and one for each of the "

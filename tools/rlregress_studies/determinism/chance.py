@@ -1,4 +1,4 @@
-"""The effect of one source of chance: when trainings diverge, and by how much; table and figure."""
+"""The effect of a source of chance: when trainings diverge, by how much; table and figure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""AdaStop: brute force on tiny cells, its errors by simulation, and what it refuses."""
+"""AdaStop: brute force on tiny cells, simulated error rates, and the plans that it refuses."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_small_cells_are_decided_as_by_brute_force(plan, shift):
 
 
 def test_by_hand_three_against_three():
-    """Of the 20 ways to deal 1, 2, 3 and 7, 8, 9 two are as far apart as 18: rejected at 0.1."""
+    """Of the 20 deals of 1, 2, 3 and 7, 8, 9 two reach the distance of 18: separated at 0.1."""
     result = compare_samples([[7, 8, 9], [1, 2, 3]], TWO, AdastopPlan(runs=3, looks=1, alpha=0.1))
     assert result.pairs[0].decision == GREATER
     # the next largest statistic: 3 and 7 change sides, |(3 + 8 + 9) - (1 + 2 + 7)| = 10
@@ -114,7 +114,7 @@ def test_drawn_arrangements_have_the_boundary_of_all():
 
 @pytest.mark.parametrize("runs", [3, 6])
 def test_the_observed_arrangement_is_among_those_that_are_drawn(runs):
-    """Where no arrangement may be rejected yet, nothing is separated by however few are drawn."""
+    """If no arrangement may be rejected yet, nothing is separated, however few are drawn."""
     clear = [np.arange(2.0 * runs) + 100, np.arange(2.0 * runs)]
     for seed in range(60):
         # 0.025 of 30 arrangements may be beyond the boundary of the first look: none
@@ -162,9 +162,9 @@ def test_step_down_sees_what_one_boundary_for_all_pairs_hides():
 
 @pytest.mark.parametrize("far", [-1e10, -1e11, -1e15])
 def test_a_diverged_sample_hides_no_difference_of_others(far):
-    """A tie of two samples depends on these two alone.
+    """The decision about two samples that tie depends on these two alone.
 
-    Also where it stays undecided, as returns of 1e11 with a spread of 1 do.
+    The same holds if it stays undecided, with returns of 1e11 and a spread of 1.
     """
     noise = np.random.default_rng(4).normal(0, 1, (4, 10))
     samples = [noise[0] + 2, noise[1] + 102, noise[2] + far]
@@ -188,15 +188,15 @@ def test_mirrored_pairs_and_units_change_nothing():
 
 
 def share(hits, repetitions):
-    """Four Monte Carlo standard errors of a share."""
+    """Return four Monte Carlo standard errors of a share."""
     return 4 * math.sqrt(hits * (1 - hits) / repetitions)
 
 
 @pytest.mark.parametrize(("runs", "looks"), every(3, [(6, 3), (6, 1), (8, 2)]))
 def test_two_equal_samples_are_separated_as_rarely_as_stated(runs, looks):
-    """Of 600 comparisons of normal returns about 5 % separate them, however often it is looked.
+    """In 600 comparisons of normal returns about 5 % separate equal samples, with any looks.
 
-    Of 6 runs a block can be dealt in 924 ways, of 8 in 12 870: more than are listed.
+    Blocks of 6 runs have 924 arrangements, blocks of 8 have 12 870: more than are listed.
     """
     plan = AdastopPlan(runs=runs, looks=looks, alpha=0.05, draws=1000)
     result, _ = measure(2, plan, 0.0, 600, laws=["normal, sd 30 %"]).error
@@ -204,7 +204,9 @@ def test_two_equal_samples_are_separated_as_rarely_as_stated(runs, looks):
 
 
 def test_pairs_that_stay_equal_are_protected_beside_one_that_is_not():
-    """With one of four samples at half the return, the other three keep the family's error."""
+    """With one of four samples at half the return, the error among the other three stays below
+    alpha.
+    """
     measured = measure(4, AdastopPlan(runs=5, looks=3, alpha=0.05, draws=500), 0.5, 240)
     assert measured.error[0] <= 0.05 + share(0.05, 240)
     assert measured.seen[0] > 0.7
@@ -218,7 +220,7 @@ def test_ten_equal_samples_are_separated_little_more_often_than_stated():
 
 
 def test_a_clear_difference_ends_early():
-    """Half of the mean lost is seen by two samples with less than half of 25 runs."""
+    """Two samples detect the loss of half of the mean with less than half of 25 runs."""
     measured = measure(2, AdastopPlan(runs=5, looks=5, alpha=0.05, draws=500), 0.5, 60)
     assert measured.seen[0] > 0.9
     assert measured.runs[0] < 12.5
@@ -261,14 +263,16 @@ def test_early_acceptance_leaves_the_boundaries_of_rejection_alone():
     ],
 )
 def test_a_plan_that_can_decide_nothing_is_refused(arguments, sentence):
-    """Too few runs, too few arrangements or a level that is no probability: one sentence."""
+    """Too few runs, too few arrangements or an invalid level is an error of one sentence."""
     names = ("runs", "looks", "alpha", "beta", "draws")
     with pytest.raises(UserError, match=sentence):
         AdastopPlan(**dict(zip(names, arguments, strict=False)))
 
 
 def test_small_cells_are_separated_only_if_they_can_be():
-    """Two of 70 arrangements, 0.029, are the clearest; returns that tie cross no boundary."""
+    """Two of 70 arrangements are the clearest, a share of 0.029; returns that tie are not
+    separated.
+    """
     assert AdastopPlan(runs=4, looks=1).smallest_share == pytest.approx(2 / 70)
     assert decisions([[1, 2, 3, 4], [6, 7, 8, 9]], AdastopPlan(runs=4, looks=1)) == [SMALLER]
     assert decisions([np.full(10, 1000.0)] * 3, AdastopPlan(runs=5, looks=2)) == [NOT_SEPARATED] * 3

@@ -35,7 +35,7 @@ def _table(name, keys):
 
 @pytest.fixture
 def claims(tmp_path):
-    """Writes a file of claims and loads it."""
+    """Return a function that writes a file of claims and loads it."""
 
     def loaded(*changes):
         text = "\n".join(_table("claim", CLAIM | changed) for changed in changes)
@@ -46,7 +46,7 @@ def claims(tmp_path):
 
 
 def test_a_claim_keeps_what_is_written(claims):
-    """One variant or a list of them; the document is that of the file."""
+    """A claim fits one variant or a list of them; its document is that of the file."""
     first, second = claims({}, {"id": "other", "says": ["none", "half"], "note": "n"})
     assert (first.document, first.subject) == ("A paper", "sac.critic_loss.scale")
     assert first.says == ("none",)
@@ -55,7 +55,7 @@ def test_a_claim_keeps_what_is_written(claims):
 
 
 def test_a_verdict_holds_for_all_versions_or_from_one_on(claims):
-    """In a table each verdict holds from its version on; before the first nothing is recorded."""
+    """In a table each verdict holds from its version on; before the first none is recorded."""
     verdicts = {"0.9": "refuted", "0.10.0": "confirmed"}
     always, changed = claims({}, {"id": "other", "verdict": verdicts})
     assert find_recorded_verdict(always, "0.0.1") == "confirmed"
@@ -65,7 +65,7 @@ def test_a_verdict_holds_for_all_versions_or_from_one_on(claims):
 
 
 def test_what_a_claim_says_may_be_a_value_or_a_reason(claims):
-    """A default is compared as a value, so that a list is one; a reason stands for a verdict."""
+    """A default is compared as a value, which may be a list; a reason takes a verdict's place."""
     (claim,) = claims({"detail": None, "default": "td3.hidden_sizes", "says": [400, 300]})
     assert claim.says == ([400, 300],)
     (claim,) = claims(REASON)
@@ -96,7 +96,7 @@ def test_bad_claims_are_named(claims, changed, sentence):
 
 
 def test_a_document_without_claims_is_named(tmp_path, claims):
-    """Each index of a document has its file of claims, with ids given once; none is an error."""
+    """A folder without claims, a source without its file, and an id used twice are errors."""
     with pytest.raises(UserError, match="the id 'one' is taken"):
         claims({}, {})
     (tmp_path / "empty").mkdir()
@@ -112,7 +112,7 @@ def test_a_document_without_claims_is_named(tmp_path, claims):
 
 @pytest.fixture
 def items(tmp_path):
-    """Writes a file of items and loads it."""
+    """Return a function that writes a file of items and loads it."""
 
     def loaded(*changes):
         text = "\n".join(_table("item", ITEM | changed) for changed in changes)
@@ -123,7 +123,7 @@ def items(tmp_path):
 
 
 def test_an_item_names_what_asks_it(items):
-    """Details, defaults, or the reason why nothing does; without any it is an error."""
+    """An item names details, or the reason why none checks it; with neither it is an error."""
     first, second = items({}, {"id": "x", "details": None, "not_code": "a result"})
     assert (first.details, first.not_code) == (("sac.critic_loss.scale",), "")
     assert (second.details, second.not_code) == ((), "a result")
@@ -132,7 +132,7 @@ def test_an_item_names_what_asks_it(items):
 
 
 def test_details_without_an_answer_are_listed(items):
-    """Of the items whose id begins so, and of no other."""
+    """Only items whose id begins with one of the given beginnings are listed."""
     results = items({}, {"id": "other6"})
     assert source_index.list_unanswered_items(results, [], ("box",)) == [
         "box6: sac.critic_loss.scale"

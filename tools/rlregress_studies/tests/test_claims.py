@@ -1,6 +1,6 @@
 """Every sentence of the sources about the frameworks has the recorded verdict.
 
-The sentences stand in ``baselines/claims``; a verdict is what the installed code says of one.
+The sentences are in ``baselines/claims``; the verdict comes from probes of the installed code.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from tests_behavior.every_commit import is_shown, is_touched
 
 
 def pytest_generate_tests(metafunc):
-    """One test per checkable sentence and per copy of the framework that it is about.
+    """Make one test per checkable sentence and per copy of the framework that it is about.
 
-    Every commit settles some of two libraries, and all of a framework that it touches.
+    Every commit settles some claims about two frameworks, and all about a framework that it
+    changes.
     """
     if "claim" not in metafunc.fixturenames:
         return

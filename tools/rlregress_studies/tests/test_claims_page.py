@@ -18,7 +18,7 @@ from tools.tests.small_adapters import SmallAdapter
 
 
 def _make_adapter(path):
-    """A framework of one version."""
+    """Return the adapter of a framework of one version."""
     detail = registry.get_detail("sac.critic_loss.scale")
     probes = {(detail.id, "library"): lambda inputs: detail.compute_expected_vectors()["half"]}
     defaults = {("ppo", "library"): {"epochs": 10}}
@@ -58,7 +58,7 @@ def test_claims_are_counted_by_source_version_and_subject():
 
 
 def test_a_verdict_that_is_not_the_recorded_one_differs():
-    """Each with the text of the failure."""
+    """Only claims with another verdict than the recorded one get a failure text."""
     assert [text.split(":")[0] for text in describe_differing(SETTLED)] == ["b"]
 
 
@@ -68,7 +68,7 @@ def test_the_document_groups_the_answers_by_quote(snapshot):
 
 
 def test_the_index_has_a_row_for_every_item(tmp_path, snapshot):
-    """The row has its questions with their answers, or the reason why there is none."""
+    """The row has its checks with their results, or the reason why there is none."""
     (tmp_path / "empty.toml").touch()
     items = [
         Item(id="a", place="Box 6", title="a factor", details=("sac.critic_loss.scale",),

@@ -39,9 +39,9 @@ def _names():
     "name", [pytest.param(n, marks=[] if n == "sb3" else pytest.mark.nightly) for n in _names()]
 )
 def test_what_is_held_stays_and_what_is_varied_moves(name, tmp_path, capsys):
-    """All held, weights are identical at every checkpoint; each source alone makes others.
+    """With all held, weights are the same at every checkpoint; each varied source changes them.
 
-    The second call of the command trains nothing: what is in the report's folder is kept.
+    The second call of the command trains nothing: it reads the trainings in the report's folder.
     """
     adapter = _trainable_adapter(name)
     assert study.train_and_report([adapter.full_name], SMALL, tmp_path) == 0
@@ -74,7 +74,7 @@ def _trainable_adapter(name):
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", _names())
 def test_a_game_is_trained_on_and_repeats_itself(name, tmp_path):
-    """On a game of the Arcade Learning Environment, preprocessed, with sticky actions too."""
+    """A game of the Arcade Learning Environment is preprocessed, also with sticky actions."""
     pytest.importorskip("ale_py")
     plan = replace(SMALL, environment="ALE/Breakout-v5", sticky=0.25, runs=2)
     plan = replace(plan, groups=("deterministic", "environment"))
@@ -90,7 +90,7 @@ def checkpoints(*weights, value=1.0):
 
 
 def test_a_spread_says_when_trainings_part_and_by_how_much():
-    """The first checkpoint with other weights; deviations are those of a population."""
+    """They diverge at the first checkpoint with other weights; deviations are of a population."""
     pair = [checkpoints("a", "b", value=1.0), checkpoints("a", "c", value=3.0)]
     assert chance.measure_spread(pair) == Spread(
         runs=2, parted=20, distinct=2, steps=[10, 20], score_mean=[2.0, 2.0],
@@ -102,7 +102,7 @@ def test_a_spread_says_when_trainings_part_and_by_how_much():
 
 
 def test_what_differs_although_held_is_a_fault_and_what_stays_although_varied():
-    """Both are one sentence; threads and environment may be without effect."""
+    """Each is one sentence; threads and environment may have no effect."""
     different = chance.measure_spread([checkpoints("a"), checkpoints("b")])
     same = chance.measure_spread([checkpoints("a"), checkpoints("a")])
     good = {"deterministic": same, "sampling": different, "environment": same, "threads": same}
@@ -116,7 +116,7 @@ def test_what_differs_although_held_is_a_fault_and_what_stays_although_varied():
 
 
 def test_groups_vary_one_thing_each():
-    """Every group begins with the same training, and its others differ from that in one seed."""
+    """Every group begins with the same training; each of its others varies one thing."""
     for group in determinism_study.GROUPS:
         first, second = determinism_study.list_members(group, 2)
         assert first == Member()
@@ -129,7 +129,7 @@ def test_groups_vary_one_thing_each():
 
 
 def test_a_stream_is_left_alone_by_others_and_leaves_them_alone():
-    """Numbers of a stream are the same whatever is drawn in between, and the other way round."""
+    """Draws in between do not change a stream's numbers, nor the stream the draws in between."""
 
     def draw(between):
         np.random.seed(7)
@@ -162,14 +162,14 @@ def test_starts_are_the_same_in_every_process():
 
 
 def test_start_sequences_that_end_episodes_are_one_sentence():
-    """No sequence of 400 random actions is survived."""
+    """The error says that 400 random actions end every episode."""
     make = partial(discrete.make_environment, "CartPole-v1", training=False)
     with pytest.raises(UserError, match="400 to 400 random actions each ends an episode; expected"):
         Starts(make, Protocol(starts=1, shortest=400, longest=400))
 
 
 def test_the_figure_has_a_column_for_each_group_and_a_row_for_each_evaluation():
-    """Titles are groups; score is above maximum Q."""
+    """Titles are groups; the score is drawn above the maximum Q."""
     spread = chance.measure_spread([checkpoints("a", "b", value=value) for value in (1.0, 3.0)])
     with matplotlib.rc_context({"svg.fonttype": "none"}):
         figure = chance.draw_figure("One", {"deterministic": spread, "exploration": spread})
@@ -189,7 +189,7 @@ def test_the_figure_has_a_column_for_each_group_and_a_row_for_each_evaluation():
     ],
 )
 def test_what_cannot_be_trained_is_one_sentence(command, arguments, message, tmp_path):
-    """It names the value and the expected one."""
+    """The error names the value and what was expected."""
     code, _, error = command("study", "determinism", *arguments, "--report", str(tmp_path))
     assert code == 2
     assert message in error

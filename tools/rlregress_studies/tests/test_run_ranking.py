@@ -33,24 +33,24 @@ HEADER = "implementation,environment,seed,return"
 
 
 def runs(name, returns, task="Hopper-v4"):
-    """One run for each return, with seeds from 0."""
+    """Return one run for each return, with seeds from 0."""
     return [ImplementationRun(name, task, task, seed, value) for seed, value in enumerate(returns)]
 
 
 def normal(seed, mean, count=10):
-    """Normal returns [count] with standard deviation 10."""
+    """Return normal returns [count] with standard deviation 10."""
     return list(np.random.default_rng(seed).normal(mean, 10, count))
 
 
 @pytest.fixture
 def three():
-    """Two implementations alike, one far above."""
+    """Return runs of two implementations that are equal, and of one far above them."""
     return runs("a", normal(0, 100)) + runs("b", normal(1, 100)) + runs("c", normal(2, 200))
 
 
 @pytest.fixture(autouse=True)
 def _empty_folder(tmp_path, monkeypatch):
-    """Reports are written into the working directory."""
+    """Change to an empty folder, because reports are written into the current one."""
     monkeypatch.chdir(tmp_path)
 
 
@@ -68,14 +68,14 @@ def refusal(command):
 
 
 def write_csv(path, rows):
-    """A CSV file of (implementation, environment, seed, return)."""
+    """Write a CSV file of (implementation, environment, seed, return); return its path."""
     path.write_text("\n".join([HEADER, *(",".join(map(str, row)) for row in rows)]) + "\n")
     return path
 
 
 @pytest.fixture
 def csv(tmp_path, three):
-    """A CSV file of the three, the last run first."""
+    """Return a CSV file with the runs of ``three``, the last run first."""
     rows = [(run.implementation, run.task, run.seed, run.final_return) for run in three]
     return write_csv(tmp_path / "r.csv", rows[::-1])
 
@@ -117,7 +117,7 @@ def test_environments_of_other_units_are_one_family():
 @pytest.mark.parametrize("far", [1e3, 1e6])
 @pytest.mark.parametrize("other_tasks", [[], ["I"]])
 def test_an_implementation_far_off_hides_no_difference_of_others(far, other_tasks):
-    """Nor does one whose returns vary far more: the unit of a pair is that of its own returns."""
+    """Nor does one whose returns vary far more: each pair is scaled by its own returns."""
     near = runs("a", normal(0, 100), "R") + runs("b", normal(1, 130), "R")
     wild = [100 + far * (value - 100) for value in normal(5, 100)]
     other_units = [
@@ -131,7 +131,7 @@ def test_an_implementation_far_off_hides_no_difference_of_others(far, other_task
 
 @pytest.mark.parametrize("ceiling", [1, 1000])
 def test_a_ceiling_that_is_left_at_a_later_look_hides_no_difference_elsewhere(ceiling):
-    """Alike at the first look, one failure each at the second; 1 or 1000 makes no difference."""
+    """Both are at the ceiling at the first look, and each fails once at the second."""
     low, high = [1, 2, 3, 4, 5] * 2, [4, 5, 6, 7, 8] * 2
     near = runs("a", low, "X") + runs("b", high, "X")
     at_ceiling = [
@@ -164,7 +164,7 @@ def test_an_environment_with_one_implementation_is_named_and_left_out(three):
 
 
 def test_the_table_says_each_pair_twice_and_the_error_once(three):
-    """Rows against columns, the counts, the level, and what 'not separated' means."""
+    """A pair is in its row and its column; the counts, the level and a legend follow."""
     text = "\n".join(ranking_report.lines(rank_implementations(three)))
     assert "Hopper-v4: 3 implementations" in text
     rows = {line.split()[1]: line.split()[-3:] for line in text.splitlines()[2:5]}
@@ -192,7 +192,7 @@ def test_the_table_says_each_pair_twice_and_the_error_once(three):
     ],
 )
 def test_runs_that_cannot_be_ranked(runs_, sentence):
-    """One implementation, too few runs, failures alone, a seed twice: one sentence for each."""
+    """One implementation, too few runs, only failures, and a repeated seed are errors."""
     if not sentence:
         assert rank_implementations(runs_).tasks[0].decision("a", "b") in (NOT_SEPARATED, GREATER)
         return
@@ -258,7 +258,7 @@ def test_the_command_ranks_a_csv_and_writes_json(command, tmp_path, csv, three):
 
 
 def test_a_ranking_that_needs_more_runs_ends_with_3(command, csv):
-    """The data cannot tell yet, and the next look is named."""
+    """The exit code is 3 if the runs decide too little yet, and the next look is named."""
     code, text, _ = command("study", "rank", "r.csv", "--looks", "3")
     assert (code, "next look at Hopper-v4: more runs of" in text) == (3, True)
 
@@ -287,7 +287,7 @@ def test_the_command_ranks_stored_runs(command):
 
 @pytest.fixture
 def store(tmp_path):
-    """A store with five runs each of two versions of one implementation."""
+    """Return a store with five runs each of two versions of one implementation."""
     stored = baseline_runs.load_all_baselines()[0]
     folder = tmp_path / "runs"
     for version, mean in (("1.0", 100.0), ("2.0", 300.0)):
@@ -313,14 +313,14 @@ def test_two_versions_in_one_store_are_two_implementations(command, store):
 
 @pytest.mark.parametrize("names", ["foo", "{},foo"])
 def test_a_name_without_any_run_in_a_store_is_refused(refusal, store, names):
-    """It is not left out in silence beside others that have runs."""
+    """The error names it, instead of ranking the others without it."""
     algorithm = baseline_runs.load_all_baselines()[0].cell.algorithm
     error = refusal("--store", store, "--algorithm", names.format(algorithm))
     assert f"has no runs of algorithm 'foo'; known: {algorithm}" in error
 
 
 def test_what_was_asked_and_has_no_runs_is_said_first(command, monkeypatch):
-    """Of known names too: CleanRL's PPO has no runs on HalfCheetah."""
+    """Missing runs are reported first also if all names are known."""
     left_out = "cleanrl-ppo-HalfCheetah-v4-short"
     baselines = [x for x in baseline_runs.load_all_baselines() if x.cell.id != left_out]
     monkeypatch.setattr(baseline_runs, "load_all_baselines", lambda: baselines)
@@ -395,7 +395,7 @@ def test_a_name_is_drawn_as_it_stands(three, name):
 
 
 def test_a_report_is_written_as_a_whole_or_not_at_all(refusal, tmp_path, csv):
-    """A folder in the place of one file leaves the others as they were, and nothing beside."""
+    """If one file of the report is a folder, no file is written."""
     (tmp_path / "report" / "rank.svg").mkdir(parents=True)
     error = refusal("r.csv")
     assert "rank.svg is a folder, expected a file of the report; remove it" in error
@@ -407,7 +407,7 @@ ODD = ("$x^{$", "$$", "<b>x</b>", "n" * 300, "\N{GRINNING FACE}", "42", "a|b", "
 
 @pytest.mark.nightly
 def test_odd_names_are_ranked_whatever_the_windows_are_called(tmp_path):
-    """A name is no formula and no markup, and MPLBACKEND may name windows that nobody has."""
+    """Names are not read as formulas or markup, and MPLBACKEND may name an unknown backend."""
     rows = [
         f'"{name}",{task},{seed},{seed + 10 * number}'
         for task in ("$y^{$", "$y_{$")
@@ -429,7 +429,7 @@ def test_odd_names_are_ranked_whatever_the_windows_are_called(tmp_path):
 
 @pytest.mark.nightly
 def test_a_hundred_implementations_are_ranked_soon():
-    """Each of 4950 pairs is decided at the boundaries of those that are left then."""
+    """Each of 4950 pairs is decided by the boundaries of the pairs that remain."""
     runs_of = [run for n in range(100) for run in runs(f"impl{n}", normal(n, 20.0 * n, 5))]
     started = time.monotonic()
     ranked = run_ranking.rank_implementations(runs_of)
@@ -438,7 +438,7 @@ def test_a_hundred_implementations_are_ranked_soon():
 
 
 def test_a_ranking_has_a_page_with_every_decision(command, tmp_path):
-    """Words beside the signs, every run that was looked at, the command as it was typed."""
+    """The page has words beside the signs, all runs, and the command as it was typed."""
     rows = [(name, "Hopper-v4", seed, mean + seed)
             for name, mean in (("a", 0), ("b<i>", 500)) for seed in range(10)]  # fmt: skip
     csv = write_csv(tmp_path / "runs.csv", rows)

@@ -53,7 +53,7 @@ def _entry(scope, variant, **changes):
 
 @pytest.fixture
 def make_adapter(tmp_path):
-    """Makes a framework with its expectations."""
+    """Return a function that makes a framework with its expectations."""
 
     def make(*entries, **options):
         path = tmp_path / f"{next(NUMBER)}.toml"
@@ -83,7 +83,7 @@ def _claim(**changed):
 def test_what_the_code_does_is_confirmed_and_what_no_version_does_refuted(
     make_adapter, says, variant, verdict
 ):
-    """One of the variants that the sentence allows is found, or another one."""
+    """The probe shows one of the variants that the sentence allows, or another one."""
     settled = settle_claim(_claim(says=says), make_adapter(library=variant))
     assert (settled.verdict, settled.answers) == (verdict, {"library": variant})
 
@@ -93,14 +93,14 @@ def test_what_the_code_does_is_confirmed_and_what_no_version_does_refuted(
     [({"until": "1.5"}, "true before 1.5"), ({"since": "3.0"}, "true from 3.0 on")],
 )
 def test_what_another_version_does_is_outdated(make_adapter, entry, words):
-    """The range of versions that it is documented for is named."""
+    """The reason names the range of versions for which the claim is documented."""
     framework = make_adapter(_entry("library", "none", **entry), library="half")
     settled = settle_claim(_claim(), framework)
     assert (settled.verdict, settled.reason) == ("outdated", words)
 
 
 def test_a_claim_without_scope_holds_if_any_does(make_adapter):
-    """And it is said of which one, whatever becomes of the others; history counts by scope, too."""
+    """The reason names the scope for which it holds; other versions count by scope, too."""
     framework = make_adapter(library="half", script="none")
     settled = settle_claim(_claim(), framework)
     assert (settled.verdict, settled.reason) == ("confirmed", "of script, not of library")
@@ -113,7 +113,7 @@ def test_a_claim_without_scope_holds_if_any_does(make_adapter):
 
 
 def test_what_cannot_be_asked_is_unprobed(make_adapter):
-    """No probe, no probe in that scope, or a probe that fails: never as recorded."""
+    """Without a probe in that scope, or with one that fails, no verdict is as recorded."""
     for framework, claim in [
         (make_adapter(), _claim()),
         (make_adapter(script="none"), _claim(scope="library")),
@@ -151,7 +151,7 @@ def test_defaults_are_compared_as_values(make_adapter, name, value, scope, verdi
 
 
 def test_what_cannot_be_checked_says_why(make_adapter):
-    """The reason stands in the place of an answer."""
+    """The reason of the claim is the reason of its verdict."""
     claim = _claim(detail="", says=(), not_checkable="a result", verdicts=None)
     settled = settle_claim(claim, make_adapter())
     assert (settled.verdict, settled.reason) == ("not checkable", "a result")
@@ -159,7 +159,7 @@ def test_what_cannot_be_checked_says_why(make_adapter):
 
 
 def test_the_report_says_what_to_record(make_adapter):
-    """It has the sentence, the observed variant, and the line to write."""
+    """The text has the sentence, the observed variant, and the line to record."""
     text = describe_failure(settle_claim(_claim(), make_adapter(library="half")))
     assert text.splitlines() == [
         "one: outdated (recorded: confirmed)",

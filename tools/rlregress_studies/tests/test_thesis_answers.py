@@ -13,7 +13,7 @@ from rlregress_studies.thesis.thesis_answers import compare_pairs, count_needed_
 
 
 def band(returns, decimals=9):
-    """The summary that the thesis would print of returns."""
+    """Return the summary that the thesis would print of returns."""
     return recover_band_from_print(
         float(np.mean(returns)), 1.96 * float(np.std(returns)) / math.sqrt(len(returns)),
         len(returns), decimals,
@@ -21,7 +21,7 @@ def band(returns, decimals=9):
 
 
 def test_the_p_values_are_those_of_the_returns_themselves():
-    """With many decimals pooled and Welch's p equal the t-tests of the five returns."""
+    """With many decimals, pooled and Welch's p are those of t-tests of the five returns."""
     first, second = [1000.0, 900, 950, 1010, 700], [600.0, 650, 500, 720, 610]
     difference = compare_pairs({"pair": (band(first), band(second))})["pair"]
     assert difference.p == pytest.approx(stats.ttest_ind(first, second).pvalue, rel=1e-6)
@@ -44,13 +44,13 @@ def test_holm_counts_what_can_be_tested():
 
 
 def test_one_interval_can_contain_a_mean_that_the_other_does_not():
-    """A narrow and a wide band answer differently: which is asked decides."""
+    """A narrow interval excludes the other's mean, and a wide one contains it."""
     pair = (recover_band_from_print(100.0, 5.0), recover_band_from_print(110.0, 20.0))
     assert compare_pairs({"pair": pair})["pair"].outside == (True, False)
 
 
 def test_rounding_makes_the_p_value_larger():
-    """Printed without decimals the same two summaries say less."""
+    """Without decimals, the same two summaries have a larger p-value."""
     bands = {
         n: [recover_band_from_print(mean, 1.0, decimals=n) for mean in (8.0, 11.0)] for n in (0, 6)
     }

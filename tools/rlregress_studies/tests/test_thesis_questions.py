@@ -20,7 +20,7 @@ from rlregress_studies.thesis.thesis_questions import answer_questions, compare_
 
 @pytest.fixture(scope="module")
 def answers():
-    """All answers."""
+    """Return all answers."""
     return answer_questions()
 
 
@@ -35,7 +35,7 @@ def test_the_originals_are_those_of_the_paper():
 
 
 def test_of_288_pairs_of_frameworks_few_are_left(answers):
-    """Intervals call 183 different, or 150 or 134 by one side; Holm leaves two, with Welch none."""
+    """Intervals reject 183, or 150 and 134 from one side; Holm leaves two, with Welch none."""
     differences = [row.difference for row in answers.frameworks]
     assert len(differences) == 288
     assert sum(any(difference.outside) for difference in differences) == 183
@@ -75,7 +75,7 @@ def test_td3_against_its_paper(answers):
 
 
 def test_rankings_by_mean_alone_differ_more_than_can_be_shown(answers):
-    """Means stand in one order in 7 of 40 places, and no pair of algorithms is shown to turn."""
+    """Orders of means agree in 7 of 40 places; no pair of algorithms provably changes its order."""
     assert len(answers.orders) == 8 * 5
     assert sum(order.agrees for order in answers.orders) == 7
     text = Counter(pair for order in answers.orders for pair in order.pairs.values())
@@ -95,7 +95,7 @@ def test_a_pair_of_algorithms_in_several_frameworks(signs, message):
 
 
 def test_the_text_says_what_cannot_be_concluded(answers):
-    """Seeds that a test without assumptions would need, and the difference that 5 seeds show."""
+    """It names the seeds for a test without assumptions, and the difference that 5 seeds detect."""
     text = "\n".join(thesis_text.answers_as_lines(answers))
     assert "fewer than 8 seeds a side" in text
     assert "5.0 standard deviations with 80 % power among 255 pairs" in text
@@ -105,7 +105,7 @@ def test_the_text_says_what_cannot_be_concluded(answers):
 
 
 def test_the_answers_are_plain_json(answers):
-    """JSON takes them, without nan."""
+    """The answers can be written as JSON without nan."""
     content = thesis_questions.as_plain(answers)
     remaining = json.loads(json.dumps(content, allow_nan=False))
     assert len(remaining["frameworks"]) == 288
@@ -120,27 +120,27 @@ def test_stored_runs_answer_or_say_why_not(answers):
 
 @pytest.fixture(scope="module")
 def reacher():
-    """The stored runs of PPO on Reacher at the full budget, printed as -4.5 +- 0.5."""
+    """Return stored runs of PPO on Reacher at the full budget, printed as -4.5 +- 0.5."""
     by_id = {item.cell.id: item for item in baseline_runs.load_all_baselines()}
     return by_id["sb3-ppo-Reacher-v4-full"]
 
 
 def shifted(stored, by):
-    """The same with other returns."""
+    """Return the same runs with their returns shifted."""
     runs = (replace(run, final_return=run.final_return + by) for run in stored.runs)
     return replace(stored, runs=tuple(runs))
 
 
 @pytest.mark.parametrize(("by", "message"), [(0, "holds"), (-3, "regressed"), (3, "improved")])
 def test_stored_runs_are_judged_by_what_the_thesis_printed(reacher, by, message):
-    """Runs of another return are another verdict."""
+    """The verdict follows the difference between stored returns and the printed mean."""
     (only,) = compare_with_tables([shifted(reacher, by)])
     assert only.verdict.verdict == message
     assert only.verdict.effect == pytest.approx(sum(only.returns) / len(only.returns) + 4.5)
 
 
 def test_one_stored_run_is_no_sample(answers, reacher):
-    """It is named, and not judged."""
+    """A single stored run is named, and not judged."""
     cells = compare_with_tables([replace(reacher, seeds=1, runs=reacher.runs[:1])])
     assert [cell.verdict for cell in cells] == [None]
     text = "\n".join(thesis_text.answers_as_lines(replace(answers, stored_cells=cells)))
@@ -150,7 +150,7 @@ def test_one_stored_run_is_no_sample(answers, reacher):
 
 @pytest.mark.parametrize("failed", [3, 5])
 def test_runs_that_failed_count_and_are_said(answers, reacher, failed):
-    """They are the environment's worst return in both comparisons, all of them too."""
+    """Failed runs count as the environment's worst return in both comparisons, even all of them."""
     runs = [
         replace(run, status="failed", final_return=None) if number < failed else run
         for number, run in enumerate(reacher.runs)
@@ -178,7 +178,7 @@ def test_a_stored_return_that_is_too_large_is_refused(reacher, monkeypatch):
 
 @pytest.fixture
 def papers(tmp_path, monkeypatch):
-    """A copy of the published tables that may be damaged."""
+    """Return the folder of a copy of the published tables, which a test may damage."""
     folder = tmp_path / "paper"
     shutil.copytree(suite.locate_baselines() / "paper", folder)
     monkeypatch.setattr(suite, "locate_baselines", lambda: tmp_path)
@@ -205,7 +205,7 @@ def papers(tmp_path, monkeypatch):
     ids=["missing", "misspelt", "set", "twice", "original"],
 )  # fmt: skip
 def test_a_table_with_cells_missing_or_twice_is_one_sentence(papers, file, old, new, message):
-    """Which, and in which file."""
+    """The error names the cells and their file."""
     text = (papers / file).read_text()
     assert old in text
     (papers / file).write_text(text.replace(old, new))
@@ -214,7 +214,7 @@ def test_a_table_with_cells_missing_or_twice_is_one_sentence(papers, file, old, 
 
 
 def test_runs_that_were_made_otherwise_are_no_reproduction(reacher):
-    """They have another protocol, or other hyperparameters."""
+    """Runs with another protocol or other hyperparameters are an error."""
     shorter = replace(reacher, protocol=replace(reacher.protocol, total_steps=10))
     with pytest.raises(UserError, match="recorded with another budget"):
         compare_with_tables([shorter])

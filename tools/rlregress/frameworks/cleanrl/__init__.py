@@ -1,7 +1,7 @@
 """CleanRL (https://docs.cleanrl.dev): scripts, each an algorithm in one file.
 
 The scripts are not a library. They are read from a user's checkout or from an installed
-distribution, and asked by running their own statements (``slices``), their own classes, or all of
+distribution, and probed by running their own statements (``slices``), their own classes, or all of
 one script (``running``).
 """
 
@@ -43,10 +43,10 @@ def _list_copies_trainable_first() -> list[Source]:
 
 
 class CleanRL(Adapter):
-    """CleanRL, of one copy of the scripts. Each function of a kind gets it as ``source``.
+    """The adapter of one copy of CleanRL's scripts: each function of a kind gets it as ``source``.
 
     Args:
-        source: the copy; without it the first one that is found whenever it is asked for.
+        source: the copy; None: at each use, the first one that is found.
     """
 
     def __init__(self, source: Source | None = None) -> None:

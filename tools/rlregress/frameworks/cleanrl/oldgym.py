@@ -1,9 +1,9 @@
 """The modules that the scripts of CleanRL 0.4.8 import and that no longer exist.
 
-``gym`` 0.17 (an environment has ``seed``, and ``step`` answers with four values), PyBullet's
+``gym`` 0.17 (an environment has ``seed``, and ``step`` returns four values), PyBullet's
 registration and the vectorised environments of Stable-Baselines3 1.0, as far as the scripts use
-them, over Gymnasium. They serve to ask what the scripts themselves do. Returns that are reached
-here are not those of the published runs, which used other environments.
+them, over Gymnasium. They serve to probe what the scripts themselves do. Returns of such trainings
+are not those of the published runs, which used other environments.
 """
 
 from __future__ import annotations

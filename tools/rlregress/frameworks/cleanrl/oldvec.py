@@ -55,7 +55,7 @@ class VecEnvWrapper(VecEnv):
 
 
 def make_dummy_vec_env_class(stepped: Stepped) -> Any:
-    """Return the class of that name, which reports the steps of all its environments at once."""
+    """Return the class ``DummyVecEnv``, which reports the steps of all its environments at once."""
 
     class DummyVecEnv(VecEnv):
         """One environment after the other."""

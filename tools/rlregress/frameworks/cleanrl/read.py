@@ -76,7 +76,7 @@ _OF_SOME_VERSIONS = {("dqn", "polyak_coefficient"), ("dqn", "max_gradient_norm")
 
 
 def name_script(algorithm: str) -> str:
-    """Return the name of an algorithm's script: of continuous actions, but for DQN's."""
+    """Return the name of an algorithm's script: the one for continuous actions, except for DQN."""
     return algorithm if algorithm == "dqn" else f"{algorithm}_continuous_action"
 
 
@@ -125,7 +125,7 @@ def read_defaults(source: Source) -> dict[tuple[str, str], dict[str, Any]]:
 def read_applied_hyperparameters(
     algorithm: str, given: Mapping[str, Any], source: Source
 ) -> dict[str, Any]:
-    """Return the hyperparameters of a script whose command line sets those that are given."""
+    """Return the hyperparameters of a script when its command line sets the given ones."""
     # here, because a training asks this module for the names
     from rlregress.frameworks.cleanrl.train.training import make_arguments_of_hyperparameters
 

@@ -111,7 +111,7 @@ def convert_argument_errors_to_sentence(path: Path, old: bool) -> Iterator[None]
 
 
 def make_way_outside() -> Callable[[], AbstractContextManager[None]]:
-    """Return a block that restores folder and output of this moment, for calls inside a script."""
+    """Return a context that restores the present folder and output, for calls inside a script."""
     folder, output = os.getcwd(), sys.stdout
 
     @contextlib.contextmanager

@@ -1,7 +1,7 @@
 """A whole script, unmodified, in this process, with its environment and its arguments given.
 
-The file is read from the user's copy and executed as ``__main__``. What it needs beside torch,
-NumPy and Gymnasium (``tyro``, TensorBoard, and what 0.4.8 imports) is put in its place in memory.
+The file is read from the user's copy and executed as ``__main__``. Modules that it imports beside
+torch, NumPy and Gymnasium (``tyro``, TensorBoard, and those of 0.4.8) are replaced in memory.
 Afterwards everything is as before: modules, arguments, folder, random generators.
 
 One run at a time: a script uses the global random generators, ``__main__`` and the folder.
@@ -50,13 +50,13 @@ class ScriptRun:
     and so on.
 
     Attributes:
-        globals: all of them.
+        globals: all global variables of the script.
         steps: steps of the environments so far, over all environments.
-        actions: given to the last step, as the script gave them.
-        outcome: what the last step answered: five values, or four of a script of 0.4.8.
+        actions: those of the last step, as the script gave them.
+        outcome: the result of the last step: five values, or four of a script of 0.4.8.
         scalars: (tag, value, step) as the script logged them.
         output: what it printed.
-        stopped: it was ended before its own end.
+        stopped: whether it was ended before its own end.
     """
 
     path: Path
@@ -103,14 +103,14 @@ def run_script_to_end(
         path: of the script, in ``cleanrl/`` below the root of a checkout or an installed copy.
         overrides: of its arguments, by their names in ``args``. ``cuda`` and ``capture_video`` are
             off unless given.
-        make_env: makes the environment that the script asks for; otherwise it makes the one of
-            its argument ``env_id`` (0.4.8: ``gym_id``) by Gymnasium.
+        make_env: makes the environment of the script; None: Gymnasium makes the one of its argument
+            ``env_id`` (0.4.8: ``gym_id``).
         stop: end the script after this many steps of its environments.
         on_step: called after every step of the script's environments, before the script goes on;
             after the script ended, nothing calls it again. It may raise ``StopRun``.
         on_start: called once, when the script has made its agent and first resets its environments
             (not of 0.4.8).
-        guard_random: what ``on_step`` draws from the global generators leaves no trace.
+        guard_random: restore the states of the global generators after each ``on_step``.
         shimmed: give a script written for Gymnasium 0.29 what it expects on a newer one (see
             ``shim``); without it on Gymnasium 1.x it trains on rows that never happened.
         patches: (object, attribute, value) for the time of the run.

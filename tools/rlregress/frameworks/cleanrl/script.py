@@ -1,6 +1,6 @@
 """A script as statement lists, and the places in it that a quantity comes from.
 
-Nothing of a script is kept: it is read from the user's copy whenever it is asked.
+The suite keeps no text of a script: it reads the user's copy.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def load_known_scripts() -> frozenset[str]:
     """Return SHA-256 of the scripts that the suite was written for, from its list in ``baselines``.
 
     Raises:
-        UserError: the list is missing, holds nothing, or has a line that is none.
+        UserError: the list is missing or empty, or a line of it is no digest.
     """
     path = suite.locate_baselines() / "scripts" / "cleanrl.sha256"
     try:
@@ -207,7 +207,7 @@ class Script:
         does.
 
         Args:
-            quantity: what is looked for, in words, for the reports.
+            quantity: name of the quantity in error messages.
             candidates: names, the newest script's first.
             which: "first" or "last", by line, if the name is bound in several loops.
 
@@ -232,8 +232,8 @@ class Script:
         """Return the statement of a certain shape.
 
         Args:
-            quantity: what is looked for, in words, for the reports.
-            shape: says of a statement whether it is of that shape, compound ones included.
+            quantity: name of the quantity in error messages.
+            shape: whether a statement, perhaps a compound one, is of that shape.
             described: the shape in words.
             which: "first", "last" (by line), "outermost" or "innermost" of several; without it
                 there may be one only.
@@ -322,7 +322,7 @@ def _list_touched_names_of_block(block: Block) -> frozenset[str]:
 
 
 def _list_enclosing_blocks(block: Block) -> list[tuple[Block, int]]:
-    """(block, index of the statement that leads inwards), from the top to ``block``'s owner."""
+    """Return (block, index of the statement that leads inwards) from the top down to ``block``."""
     chain: list[tuple[Block, int]] = []
     while block.outer is not None:
         chain.append((block.outer, block.place))
@@ -331,7 +331,7 @@ def _list_enclosing_blocks(block: Block) -> list[tuple[Block, int]]:
 
 
 def _find_index_in_block(block: Block, place: Anchor) -> int:
-    """Index in ``block`` of the statement that is, or holds, the place."""
+    """Return the index in ``block`` of the statement that is, or holds, the place."""
     if place.block is block:
         return place.index
     return next(index for outer, index in _list_enclosing_blocks(place.block) if outer is block)

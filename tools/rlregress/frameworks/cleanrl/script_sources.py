@@ -81,7 +81,7 @@ class Source:
         return _parse_script(path, path.stat().st_mtime_ns)
 
     def digest_scripts(self, names: Iterable[str]) -> dict[str, str]:
-        """Return the SHA-256 of scripts and of modules beside them, by path below the root."""
+        """Return SHA-256 digits of each script, by path, and of all modules beside them."""
         digests = {f"{_PACKAGE}/{name}.py": self.parse_script(name).sha256[:16] for name in names}
         digest = hashlib.sha256()
         utilities = sorted((self.root / _UTILITIES).rglob("*.py"))

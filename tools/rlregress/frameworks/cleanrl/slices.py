@@ -2,8 +2,8 @@
 
 A backward slice: from the place of a quantity upwards through the statements around it, only those
 are kept that bind or change a name that is still needed. They are compiled and run in a namespace
-that holds what the probe gives. Branches are entered by what the slice goes through: the tests on
-the way are not evaluated but recorded as guards.
+that holds what the probe gives. The slice runs the branch that holds the place: the tests of that
+branch are not evaluated but recorded as guards.
 """
 
 from __future__ import annotations
@@ -98,11 +98,11 @@ def run_slice_of_place(
     Args:
         place: from ``Script.find_statement_binding`` or ``Script.find_statement_of_shape``.
         variables: names that the statements find bound; nothing that would bind these is run.
-        used: of these, what stands in for a part that the script would make itself.
+        used: those of the variables that replace a part which the script would make itself.
 
     Raises:
-        AnchorLost: the statements read none of that name: the script calls its part otherwise,
-            and would use its own.
+        AnchorLost: the statements do not read a name in ``used``: the script has another name for
+            that part, and would use its own.
         SliceUnbound: a name is needed that is neither given nor bound above the place.
         SliceFailed: a statement raised an error.
     """
@@ -187,7 +187,7 @@ def _slice_whole_script(
 ) -> tuple[list[ast.stmt], list[str], set[str]]:
     """Return (statements to run with ``last`` at the end, guards, names that stay unbound).
 
-    A function may use one that is defined after it: what is missing at first is looked for again
+    A function may use a name that is bound after it: what is missing at first is looked for again
     from the start.
     """
     late: set[str] = set()

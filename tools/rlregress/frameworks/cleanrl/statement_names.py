@@ -116,7 +116,7 @@ def _list_changed_by_calls(node: ast.AST) -> set[str]:
 
 
 def map_imported_names_to_modules(node: ast.AST) -> dict[str, str]:
-    """Name that an import binds -> full name of the module that it is, or comes from."""
+    """Return name that an import binds -> full name of the module that it is, or comes from."""
     aliases = node.names  # type: ignore[attr-defined]
     if isinstance(node, ast.ImportFrom):
         return {alias.asname or alias.name: node.module or "" for alias in aliases}

@@ -67,8 +67,8 @@ class Networks(NamedTuple):
         memory: kind of the two recurrent layers of each, "gru" or "lstm"; empty: they have none.
         groups: the sets of observations that both networks get; with images among them they begin
             with convolutions.
-        law: of the actions, as ``DISTRIBUTIONS`` are configured. Before, only a deviation that
-            depends on the state was another choice.
+        law: the distribution of actions, if the version has ``DISTRIBUTIONS``; in earlier ones the
+            only other choice is a deviation that depends on the state.
     """
 
     hidden: Any = None
@@ -269,7 +269,7 @@ class Batch(NamedTuple):
 
 
 def read_minibatch(handed: Any) -> Batch:
-    """Return the part of a minibatch that is looked at."""
+    """Return the fields of a minibatch that probes read."""
     if not isinstance(handed, tuple):
         scored = handed.advantages, handed.returns, handed.old_actions_log_prob
         return Batch(

@@ -16,18 +16,19 @@ GROUPS = ("policy", "rnd_state", "teacher")
 
 
 class Vectorised(VecEnv):
-    """An environment that ended begins anew in the same step, whose observation is the new one's.
+    """A vector environment that starts the next episode within the step that ends one.
 
-    The last observation of an episode is handed to nobody. ``time_outs`` are all truncations, also
-    of a step that terminates, as in the wrapper of Isaac Lab. Observations are float32
-    [environments, dimensions], rewards float32 [environments].
+    That step returns the first observation of the next episode; the last one of the old episode is
+    not returned. ``time_outs`` are all truncations, also of a step that terminates, as in the
+    wrapper of Isaac Lab. Observations are float32 [environments, dimensions], rewards float32
+    [environments].
 
     Args:
         environments: their observations and actions are boxes.
         step_dt: the duration of a step in seconds, by which a weight of curiosity is multiplied.
         seed: of the first environment; the others have the numbers after it.
-        plain: sets of observations that are the environments' own.
-        further: sets beside these, by name, each made of them.
+        plain: names of observation groups that are the environments' own observations.
+        further: name of another group -> function that makes it of these observations.
         clipped: actions are clipped to their bounds, which RSL-RL leaves to its environments.
     """
 

@@ -43,7 +43,7 @@ def _read_signature(function: Any) -> inspect.Signature:
 
 
 def select_known_arguments(function: Any, **arguments: Any) -> dict[str, Any]:
-    """Return the arguments that the function takes: for those that only silence it."""
+    """Return those of the arguments that a function takes; the others are silently dropped."""
     parameters = list_parameters_of_function(function)
     return {name: value for name, value in arguments.items() if name in parameters}
 
@@ -52,7 +52,7 @@ def convert_arguments_of_algorithm(algorithm: Any, **arguments: Any) -> dict[str
     """Return arguments of an algorithm's class as this version takes them.
 
     Raises:
-        Unsupported: this version cannot do what is asked.
+        Unsupported: this version lacks what an argument switches on.
     """
     parameters = list_parameters_of_function(algorithm)
     if "n_episodes_rollout" in parameters and arguments.get("train_freq", -1) > 0:

@@ -1,8 +1,7 @@
-"""The environment library that the installed Stable-Baselines3 stands on: gymnasium, or gym.
+"""The environment library that the installed Stable-Baselines3 uses: gymnasium, or gym.
 
-Environments of this suite are written for gymnasium. ``convert_environment`` hands one over to a
-version before 2.0, which stands on gym: ``reset_to_observation`` answers with the observation,
-``step_to_triple`` with four
+Environments of this suite are written for gymnasium. ``convert_environment`` converts one for a
+version before 2.0, which uses gym: there ``reset`` returns the observation alone, and ``step`` four
 values.
 """
 
@@ -163,6 +162,6 @@ def reset_to_observation(environment: Any) -> Any:
 
 
 def step_to_triple(environment: Any, action: Any) -> tuple[Any, float, bool]:
-    """Return (observation, reward, done for whatever reason), as ``reset_to_observation``."""
+    """Return (observation, reward, done for whatever reason) of an environment of the library."""
     observation, reward, *ends, _ = environment.step(action)
     return observation, reward, any(map(bool, ends))

@@ -1,7 +1,7 @@
 """The library's classes by name, and agents that log nothing.
 
-Whether a version has an option is asked of the signature that would take it, so that one that
-lacks it says so and everything else is traced.
+Options are looked up in the signature of the installed version: a missing one is recorded as such,
+and everything else is traced.
 """
 
 from __future__ import annotations

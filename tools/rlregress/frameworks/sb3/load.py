@@ -56,7 +56,7 @@ def _make_noise() -> Any:
 
 @dataclass(frozen=True)
 class SavedAgent:
-    """How the agent of an algorithm is made that is saved.
+    """How to make an agent of an algorithm that is then saved.
 
     Attributes:
         name: of the algorithm, as in "sac model".
@@ -65,10 +65,10 @@ class SavedAgent:
         title: of the class, in words.
         policy: name of the policy.
         networks: arguments of the policy.
-        discrete: its actions are.
-        several: it trains on two environments side by side.
-        normalised: by ``VecNormalize``.
-        rows: it has a replay buffer.
+        discrete: whether its actions are discrete.
+        several: whether it trains on two environments side by side.
+        normalised: whether ``VecNormalize`` is around its environments.
+        rows: whether it has a replay buffer.
         around: what an environment has to be wrapped with.
     """
 
@@ -386,10 +386,10 @@ _TELLING = (
 
 
 def load_user_agent(path: str) -> Any:
-    """Load a zip file of an agent with the class that its content tells.
+    """Load a zip file of an agent with the class that the file's content implies.
 
     Raises:
-        UserError: it tells none.
+        UserError: the content implies none.
     """
     with zipfile.ZipFile(path) as archive:
         data = json.loads(archive.read("data"))

@@ -56,7 +56,7 @@ def list_parameter_names() -> dict[tuple[str, str], dict[str, str]]:
 def split_names_by_keyword(
     algorithm: str, made: Callable[..., Any]
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """Hyperparameter -> keyword of a class, and those that are no keywords of it."""
+    """Return hyperparameter -> name, for keywords of a class and for names that are no keywords."""
     keywords = inspect.signature(made).parameters
     known: tuple[dict[str, str], dict[str, str]] = {}, {}
     for name, own in {**ARGUMENTS[algorithm], **_INSIDE[algorithm]}.items():

@@ -25,7 +25,7 @@ class Capture:
 
 
 class Changed(gyms.Wrapper):
-    """An environment that shows, takes or tells something else than the one in it."""
+    """A wrapper that changes the actions, observations, rewards or infos of its environment."""
 
     def transform_observation(self, observation: Any) -> Any:
         return observation
@@ -53,7 +53,7 @@ class Changed(gyms.Wrapper):
 
 
 class UnboundedActions(Changed):
-    """Actions of which the space says no bounds."""
+    """An action space without bounds, around an environment that has bounds."""
 
     def __init__(self, env: Any) -> None:
         super().__init__(env)
@@ -151,7 +151,7 @@ class Successes(Informations):
 
 
 def make_monitored_environment(env: Any) -> Any:
-    """Return an environment that the user has put in a monitor, which notes a word of its own."""
+    """Return a user's environment in a monitor, which also records the info ``place``."""
     return find_in_library("common.monitor", "Monitor")(Informations(env), info_keywords=("place",))
 
 
@@ -292,7 +292,7 @@ class Compiled(nn.Module):
 
 
 class SilentCallback(BaseCallback):
-    """A callback that forgets to say whether to go on."""
+    """A callback that returns nothing, not whether to go on."""
 
     def _on_step(self) -> Any:
         return None
@@ -312,7 +312,7 @@ class CountingCallback(BaseCallback):
     """A callback that looks at the number of steps, and ends the training after so many.
 
     Args:
-        steps: those after which the training ends.
+        steps: the number after which the training ends.
     """
 
     def __init__(self, steps: int) -> None:
@@ -337,7 +337,7 @@ def list_optimizers(model: Any) -> list[Any]:
 
 
 def list_learning_rates(model: Any) -> list[float]:
-    """Return the rates of all of them."""
+    """Return the learning rates of all optimisers of an agent."""
     return [
         float(group["lr"])
         for optimizer in list_optimizers(model)

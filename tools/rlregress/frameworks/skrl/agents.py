@@ -59,11 +59,11 @@ class Layers(NamedTuple):
 
     Attributes:
         sizes: units of the hidden layers, from the first one on.
-        activation: what is behind each of them.
+        activation: the layer after each hidden one.
         squash: actions, or their mean, are brought between the bounds with a tanh.
         memory: of the recurrent layers before them, if there are any.
         dropout: probability with which an output of a hidden layer is 0 in training mode.
-        initialised: by what skrl has for it.
+        initialised: with skrl's own functions.
     """
 
     sizes: Sequence[int] = (4,)
@@ -75,7 +75,7 @@ class Layers(NamedTuple):
 
 
 class _Network(Model):
-    """Layers; of a policy that is to be within the bounds of the actions, with a tanh behind."""
+    """Layers; in a policy that has to stay within the bounds of actions, a tanh follows them."""
 
     def __init__(self, inputs: int, outputs: int, layers: Layers, spaces: Any) -> None:
         Model.__init__(self, **spaces, device="cpu")
@@ -173,19 +173,19 @@ class Training:
 
     Args:
         kind: the algorithm.
-        environments: of gymnasium; without any, one that says and pays the same at every step.
+        environments: of gymnasium; without any, a ``Scripted`` one with its defaults.
         rows: of the memory, for each environment.
         layers: of each network; there is no tanh behind a policy beside a model of values.
         vectorised: further arguments of gymnasium's ``SyncVectorEnv``, which one environment is put
             into too if they are given.
         memory: further arguments of the memory, or its ``kind``.
         shared: policy and value are one model.
-        names: of its models, where it has fewer than it learns with.
+        names: of its models, where they are not all that the algorithm has by default.
         settings: of the agent, in the names of skrl 2.
 
     Attributes:
         models: by the names that the agent has for them.
-        optimizers: by the role of what they update.
+        optimizers: by the role of the parameters that they update.
     """
 
     def __init__(
@@ -241,7 +241,9 @@ class Training:
         return self._env.action_space
 
     def make_trainer(self, steps: int) -> Any:
-        """Return its trainer for ``steps`` steps of all environments; it makes the agent ready."""
+        """Return a trainer for ``steps`` steps of all environments; making it initialises the
+        agent.
+        """
         return _make_trainer(self._env, self.agent, steps)
 
     def run_steps(self, steps: int) -> None:

@@ -93,10 +93,9 @@ def make_agent_of_kind(
 
 
 def name_method_that_samples(algorithm_agent: Any) -> str:
-    """Return the method of a memory by which an on-policy agent reads minibatches: a release began
-    to shuffle.
+    """Return the method of a memory by which an on-policy agent reads minibatches.
 
-    Agents for models with memory do not.
+    From some release on minibatches are shuffled, except by agents for models with memory.
     """
     # not of the class: to find its end in its file takes a tenth of a second
     text = inspect.getsource(getattr(type(algorithm_agent), UPDATE))

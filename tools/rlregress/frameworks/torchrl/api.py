@@ -1,8 +1,8 @@
 """Names of TorchRL and tensordict that the adapter uses, in any installed version.
 
 This is the only module that imports them. Every other one takes its names from here, as the newest
-version has them. A name that the installed version does not have is an ``Absent``: whoever uses it
-is told so, and what does not use it goes on.
+version has them. A name that the installed version does not have is an ``Absent``: only a use of it
+raises an error.
 """
 
 from __future__ import annotations

@@ -133,7 +133,7 @@ def read_attribute(thing: Any, name: str) -> Any:
 
 
 def find_action_spec(environment: Any) -> Any:
-    """Return the actions of one of the environments that may be side by side in ``environment``."""
+    """Return the action spec of one environment; ``environment`` may hold several."""
     # until 0.6 there is only that of all of them
     if hasattr(type(environment), "action_spec_unbatched"):
         return environment.action_spec_unbatched

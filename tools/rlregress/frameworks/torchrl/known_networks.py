@@ -186,7 +186,7 @@ def make_equal_transitions(
 def make_segment(
     values: Any, next_values: Any, rewards: Any, terminated: Any = False, truncated: Any = False
 ) -> TensorDict:
-    """Return steps whose observation is the number that a critic is to say, [1, T]."""
+    """Return steps whose observations are the values that a critic is to output, [1, T]."""
 
     def make_column(numbers: Any, dtype: Any = np.float64) -> torch.Tensor:
         array = np.broadcast_to(np.asarray(numbers, dtype=dtype), np.shape(np.atleast_1d(rewards)))

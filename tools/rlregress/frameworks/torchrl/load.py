@@ -103,7 +103,7 @@ class _Learner:
         )
 
     def update_once(self, number: int, batch: Any = None) -> None:
-        """Step the optimizer once, on a batch of its own or on a given one."""
+        """Update the networks and their targets once, on a batch of its own or on a given one."""
         torch.manual_seed(number)
         self.optimizer.zero_grad()
         rows = _make_batch(self.algorithm) if batch is None else batch

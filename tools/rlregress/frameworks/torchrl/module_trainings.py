@@ -55,7 +55,7 @@ def _use_buffer(
     size: int = 13,
     **options: Any,
 ) -> dict[str, Any]:
-    """Add rows, sample, pass over all of it, and go on in a buffer that is given its state."""
+    """Add rows, sample, pass over all of them, and go on in a buffer that loads the state."""
     steps = _roll_out(make_env, seed)
 
     def make_buffer() -> Any:
@@ -95,7 +95,7 @@ def _sample_several(make_env: Callable[..., Any], seed: int, **options: Any) -> 
 def _step_schedule(
     make_env: Callable[..., Any], seed: int, kind: str, start: float = 0.5, **options: Any
 ) -> dict[str, Any]:
-    """Follow a schedule, and go on with another one that is given its state."""
+    """Follow a schedule, and go on with another one that loads the state."""
     del make_env, seed
     buffer = TensorDictReplayBuffer(storage=LazyTensorStorage(4), batch_size=2)
     schedule = find_in_library("torchrl.data.replay_buffers.scheduler", kind)

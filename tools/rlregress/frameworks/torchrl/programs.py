@@ -1,9 +1,9 @@
 """The programs of ``sota-implementations``, which TorchRL's wheel installs beside the package.
 
-Their helpers are imported by path and called; two of them (PPO on MuJoCo, TD3) are run as they
-are, from collection to update, with settings of a tiny training. They ask hydra, omegaconf and
-tqdm to read settings and to draw a bar; something that does neither stands in for them while a
-program is imported, so that it runs alike whether they are installed or not.
+Their helpers are imported by path and called; two of them (PPO on MuJoCo, TD3) are run as they are,
+from collection to update, with settings of a tiny training. They read settings by hydra and
+omegaconf and draw a bar by tqdm. While a program is imported, stand-ins that do neither replace
+these packages, so that it runs the same whether they are installed or not.
 """
 
 from __future__ import annotations

@@ -76,8 +76,8 @@ def _pandas_is_installed() -> bool:
 def _skip_pandas() -> Iterator[None]:
     """Skip the test of every returned number for being a table of pandas.
 
-    Where pandas is not installed, it is looked for in all folders each time. The entry says so, to
-    the search and to an import.
+    Where pandas is not installed, each test looks for it in all folders. Here ``sys.modules`` says
+    at once that it is missing.
     """
     missing = "pandas" not in sys.modules and not _pandas_is_installed()
     if missing:
@@ -90,9 +90,9 @@ def _skip_pandas() -> Iterator[None]:
 
 
 def make_quiet_probe(probe: Raw) -> Probe:
-    """``probe`` within :func:`quiet`, its result as a float64 vector.
+    """Return the probe within ``silence_torchrl``, with its result as a float64 vector.
 
-    What the installed version does not have cannot be asked.
+    It raises Unprobed where the installed version lacks something.
     """
 
     @functools.wraps(probe)

@@ -51,7 +51,7 @@ _STEPS, _FRAMES, _ROLLED = 36, 12, 14
 
 
 class _Trainers:
-    """Trains the parts of a loop by the library's trainer, with a file that another one reads."""
+    """Trains the parts of a loop by the library's trainer, and continues from its file."""
 
     def make_trainer(self, **files: Any) -> Any:
         """Return the trainer of the algorithm, or of any loss."""
@@ -434,7 +434,7 @@ def _roll_out_in_processes(
 
 
 def _collect_in_other_process(make_env: Callable[..., Any], seed: int) -> dict[str, Any]:
-    """Collect in another process: in one, as of several the first to end an episode is first."""
+    """Collect in one other process: the batches of several are in the order of their arrival."""
     torch.manual_seed(seed)
     policy = TensorDictModule(torch.nn.Linear(3, 2), ["observation"], ["action"])
     with _start_processes_by_forking():

@@ -1,7 +1,7 @@
 """Probes of CleanRL's scripts, one module per family.
 
 Each module has ``PROBES``: detail id -> probe(source, inputs), where ``source`` is the copy of the
-scripts that is asked.
+scripts that is probed.
 """
 
 from __future__ import annotations

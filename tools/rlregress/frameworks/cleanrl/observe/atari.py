@@ -38,5 +38,5 @@ PROBES: Mapping[str, Callable[..., np.ndarray]] = {
 
 
 def play_atari(make_env: Callable[[], Any], source: Source) -> Player:
-    """Return a game of ``make_env`` through everything that surrounds it in a training."""
+    """Return a player of the game that ``make_env`` makes, in all wrappers of a training."""
     return atari_games.make_player_of_whole_game(source, make_env)

@@ -43,7 +43,7 @@ def measure_log_std(source: Source, inputs: Inputs) -> np.ndarray:
 
 
 def measure_action_distribution(source: Source, inputs: Inputs) -> np.ndarray:
-    """Return actions received where the deviation vanishes."""
+    """Return the actions that environments receive from a policy of negligible deviation."""
     rollouts = run_rollouts_of_constant_policies(source, inputs, inputs["means"])
     return np.array([environment.received[-1].item() for environment, _ in rollouts])
 
@@ -56,7 +56,7 @@ def measure_kl_estimator(source: Source, inputs: Inputs) -> np.ndarray:
 
 
 def measure_normalisation_of_one(source: Source, inputs: Inputs) -> np.ndarray:
-    """Return whether the policy loss of a minibatch of one sample is a number."""
+    """Return whether the policy loss of a minibatch of one sample is finite, and the loss."""
     part = Optimiser(source, 1, norm_adv=True)
     part.set_ratios(np.ones(1))
     part.set_batch(advantages=inputs["advantage"])

@@ -19,7 +19,7 @@ __getattr__ = make_lazy_getattr(
 
 
 def explain_no_resume(source: Source) -> str:
-    """Return the reason: a script is one program."""
+    """Return the reason why no training is resumed: a script is one program."""
     return "a script is one program, and nothing from outside can set its variables amid it"
 
 

@@ -1,7 +1,7 @@
 """Built-in trainings for traces: the user's own scripts on settings that reach rare branches.
 
-"<algorithm>" runs the script for continuous actions, "<algorithm> <scenario>" another one, or with
-flags that users set.
+"<algorithm>" runs the script for continuous actions, "<algorithm> <scenario>" another script, or
+the same one with flags that users set.
 """
 
 from __future__ import annotations

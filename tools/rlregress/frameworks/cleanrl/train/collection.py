@@ -47,9 +47,9 @@ def make_zero_grad_patch(look: Callable[[], None]) -> Any:
 def collect_transitions(request: TrainingRequest, environments: int, source: Source) -> Transitions:
     """Run the script on ``environments`` copies in its ``SyncVectorEnv``.
 
-    PPO's script normalises observations and rewards before it stores them; Gymnasium's wrappers
-    for that are taken out of the way here. The others update after every step: a segment has one.
-    Their buffer does not say that an episode was truncated.
+    PPO's script normalises observations and rewards before it stores them; Gymnasium's wrappers for
+    that are removed here. The other scripts update after every step, so their segments have one
+    step. Their buffer does not store that an episode was truncated.
     """
     read = _collect_rollouts if request.algorithm == "ppo" else _read_replay_buffer
     return read(request, *prepare_script_and_arguments(request, source, environments))

@@ -1,4 +1,4 @@
-"""Minibatches of CleanRL's updates: the indexed rows, and the samples."""
+"""Minibatches of CleanRL's updates: rows that PPO indexes, and samples of a replay buffer."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def collect_minibatches(
 ) -> Sequence[Minibatch]:
     """Run the script on ``environments`` copies in its ``SyncVectorEnv``.
 
-    As for ``collect_transitions``, observations and rewards of PPO are not normalised. A rollout's values
-    are read only by an update that clips values.
+    As in ``collect_transitions``, PPO's observations and rewards are not normalised. A rollout's
+    values are recorded only if an update clips values.
     """
     around.raise_if_unsupported("CleanRL", "autoreset")
     read = _note_rollout_minibatches if request.algorithm == "ppo" else _note_replay_minibatches
@@ -56,7 +56,7 @@ def _make_reset_patches(around: TrainingVariant) -> list[Any]:
     mode = gymnasium.vector.AutoresetMode[around.autoreset.upper()]
 
     class SyncVectorEnv(gymnasium.vector.SyncVectorEnv):
-        """Gymnasium's own, in this mode."""
+        """Gymnasium's class, with the reset mode of the variant."""
 
         def __init__(self, env_fns: Any) -> None:
             super().__init__(env_fns, autoreset_mode=mode)

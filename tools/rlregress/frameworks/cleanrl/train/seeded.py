@@ -1,7 +1,7 @@
 """DQN and DDPG of CleanRL, every source of chance with a seed of its own.
 
-A script is seeded once, and then makes its networks. When it first resets its environments, the
-generators are given the seeds of what they are for from there on.
+A script is seeded once, and then makes its networks. When it first resets its environments, each
+generator gets the seed of the source of chance that it serves from then on.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def train_seeded(request: SeededTraining, source: Source) -> Trained:
 
 
 def describe_sources_of_chance(source: Source) -> dict[str, str]:
-    """Return how each source of chance is drawn, and how the framework lets it be set apart."""
+    """Return how each source of chance is drawn, and how it can be seeded by itself."""
     return {
         "environment": "the environment's own generator; one argument seeds it and all others",
         "exploration": (

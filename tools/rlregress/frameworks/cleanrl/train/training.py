@@ -306,7 +306,7 @@ def _read_diagnostics_of_run(run: ScriptRun) -> dict[str, list[float]]:
 
 
 def _read_parameters_of_run(run: ScriptRun) -> dict[str, np.ndarray]:
-    """Return everything in the script's networks, and the leaves beside them that it trains."""
+    """Return all tensors in the script's networks, and the trained tensors outside of them."""
     tensors: dict[str, torch.Tensor] = {}
     inside = set()
     for name, bound in run.globals.items():
@@ -375,7 +375,7 @@ def prepare_script_and_arguments(
 def run_prepared_script(
     request: TrainingRequest, path: Path, arguments: Mapping[str, Any], **options: Any
 ) -> ScriptRun:
-    """Run a script from the networks that a request wants; ``options`` are of ``run_script``."""
+    """Run a script from the heads that a request prepares; ``options`` as ``run_script_to_end``."""
     return run_script_to_end(
         path,
         arguments,

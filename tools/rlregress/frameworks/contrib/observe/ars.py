@@ -1,4 +1,4 @@
-"""Probes of ARS: one of its updates, with returns that are given."""
+"""Probes of ARS: one of its updates, with given returns."""
 
 from __future__ import annotations
 

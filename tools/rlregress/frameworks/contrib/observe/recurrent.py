@@ -34,7 +34,7 @@ def _make_outputs_depend_on_memory(agent: Any) -> None:
 
 
 class _InParts(gymnasium.ObservationWrapper):
-    """Observations that are a dictionary: another rollout buffer holds them."""
+    """Observations in a dictionary, which another class of rollout buffers stores."""
 
     def __init__(self, environment: Any) -> None:
         super().__init__(environment)
@@ -116,7 +116,7 @@ def _train_with_settings(settings: Settings) -> Record:
 
 
 def _train_with_dictionaries(settings: Settings) -> Record:
-    """Train likewise where observations are dictionaries."""
+    """Train as ``_train_with_settings``, on observations in dictionaries."""
     return _train_and_record(settings, _InParts)[1]
 
 

@@ -51,7 +51,7 @@ _SHORT = {"steps": 100, "buffer_size": 40}
 
 
 class _Choices(gyms.Wrapper):
-    """An environment that forbids one way of each choice, another one at every step, or none."""
+    """An environment that forbids one option of each choice, or none, changing each step."""
 
     def __init__(self, env: Any) -> None:
         super().__init__(env)
@@ -63,7 +63,9 @@ class _Choices(gyms.Wrapper):
         return self.env.step(action)
 
     def allowed(self) -> np.ndarray:
-        """Return which ways are allowed, of all choices one after the other, bool [ways]."""
+        """Return which options are allowed, those of all choices one after the other, bool
+        [options].
+        """
         space = self.action_space
         if isinstance(space, gyms.spaces.Discrete):
             choices = [space.n]
@@ -79,7 +81,7 @@ def _find_masked_evaluation(name: str) -> Any:
 
 
 def _evaluate_masked(session: Session) -> None:
-    """Evaluate in one environment, in which all actions are allowed once."""
+    """Evaluate in one environment, first with its action masks, then with all actions allowed."""
     for masking in (True, False):
         returned = evaluation.evaluate_policy(
             *(session.trained, session.environments.make_one_environment(first=0), 3),
@@ -112,7 +114,7 @@ def _make_arguments_of_processes(session: Session) -> Mapping[str, Any]:
 
 
 def _show_first_rates(session: Session) -> None:
-    """Show the rates before an update sets them."""
+    """Let the trace record the learning rates before an update sets them."""
     show_numbers(user_code.list_learning_rates(session.model))
 
 
@@ -147,7 +149,7 @@ def _make_training(
     Args:
         title: of the algorithm's class.
         common: makes arguments of the class, some of which ``settings`` may replace.
-        settings: further ones, and ``steps`` of the training, if it is not as long as others.
+        settings: further arguments of the class, and ``steps`` if the training has another length.
         networks: arguments of the policy.
         extractor: makes the class of a features extractor, as a user writes one.
         loads_policy: the policy is saved and loaded by itself. Some do not load what they save
@@ -155,7 +157,7 @@ def _make_training(
         stops: a callback ends it in its second rollout.
         then: what else is done with the agent afterwards.
         learning: further arguments of ``learn``.
-        policy: its name; without, that which fits the observations.
+        policy: name of the policy; empty: the one that fits the observations.
         **environments: fields of ``Environments``.
     """
 

@@ -1,4 +1,4 @@
-"""Probes of RSL-RL, one file per family; all of them ask the class defaults."""
+"""Probes of RSL-RL, one file per family; all of them probe the class defaults."""
 
 from __future__ import annotations
 

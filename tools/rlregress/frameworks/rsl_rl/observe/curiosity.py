@@ -39,8 +39,8 @@ def _train_with_given_outputs(
     Args:
         look: called with the algorithm before each step of the predictor's optimiser.
         duration: of a step, in seconds.
-        rates: learning rate of the policy.
-        curiosity: what it is configured with.
+        rates: the learning rate of the policy, by its keyword.
+        curiosity: configuration of random network distillation.
     """
 
     def prepare_agent(agent: Any) -> None:

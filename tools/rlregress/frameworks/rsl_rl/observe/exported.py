@@ -54,12 +54,12 @@ def _export_to_torchscript(
 
 
 def _export_module_before_torchscript(network: Any) -> _Exported:
-    """Return how the module acts from which TorchScript is made; a trace has its lines."""
+    """Return how the module acts that TorchScript is made from: a trace records its lines."""
     return _export_to_torchscript(network, lambda module: module)
 
 
 def _export_module_before_onnx(network: Any) -> _Exported:
-    """Return how the module acts from which ONNX is made: it takes its memory and returns it."""
+    """Return how the module acts that ONNX is made from: it takes its memory and returns it."""
     exported = network.as_onnx(verbose=False).eval()
     inputs = dict(zip(exported.input_names, exported.get_dummy_inputs(), strict=False))
     memories = [tensor for name, tensor in inputs.items() if name.endswith("_in")]

@@ -25,9 +25,7 @@ _NORMALISED = Networks(hidden=[16], normalised=True)
 
 
 def _make_environments(observations: Any, privileged: Any = None, **script: Any) -> Vectorised:
-    """Return two environments with the same observations: of one alone advantages have no
-    deviation.
-    """
+    """Return two environments with the same observations: advantages of one have no deviation."""
     playback = make_script_of_observations(observations, **script)
     further = {} if privileged is None else {"critic": privileged}
     return Vectorised(Scripted(**playback), Scripted(**playback), further=further)
@@ -65,7 +63,7 @@ def _measure_default(inputs: Inputs) -> np.ndarray:
 
 
 def _play_agent(runner: Any, observations: Any) -> np.ndarray:
-    """Return the inputs of an agent's networks where it acts without training."""
+    """Return the inputs of the policy's first layer where an agent acts without training."""
     play, recorded = runner.get_inference_policy(), []
     first = list_linear_layers(compat.find_layers_of_network(runner.alg, "actor"))[0]
     handle = first.register_forward_pre_hook(lambda _, inputs: recorded.append(inputs[0].item()))

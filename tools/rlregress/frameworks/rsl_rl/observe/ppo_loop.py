@@ -79,7 +79,7 @@ def _measure_segments(inputs: Inputs) -> np.ndarray:
 
 
 def set_divergence_of_rollout(storage: Any, divergence: float) -> None:
-    """Let the divergence of a rollout's policy from the present one, a Gaussian, be this."""
+    """Let the Gaussian policy of a rollout have this divergence from the present policy."""
     mean, scale = compat.read_stored_distribution(storage)
     compat.set_stored_distribution(storage, mean + scale * float(np.sqrt(2.0 * divergence)), scale)
     trainings.set_ratios_of_storage(
@@ -90,7 +90,7 @@ def set_divergence_of_rollout(storage: Any, divergence: float) -> None:
 def measure_rates_after_divergences(
     divergences: Sequence[float], rate: float, minibatches: int = 1, **algorithm: Any
 ) -> np.ndarray:
-    """Learning rates of updates whose policies diverge so, and that move nothing."""
+    """Return the learning rates of updates over the first rate, for policies that diverge so."""
     divergences_left = list(divergences)
 
     def change_storage(storage: Any) -> None:

@@ -78,7 +78,7 @@ _OF_GRU, _OF_LSTM = (partial(_train_with_settings, kind) for kind in ("gru", "ls
 
 
 def _make_probe_of_both_kinds(measurement: recurrent.Measurement) -> Probe:
-    """Measure a state of one tensor, and one of two: different lines store and reset them."""
+    """Return a probe of both GRU and LSTM: different lines store and reset their states."""
     return recurrent.make_probe_of_all_agents(measurement, _OF_GRU, _OF_LSTM)
 
 

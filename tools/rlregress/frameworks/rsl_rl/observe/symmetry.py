@@ -17,7 +17,7 @@ from rlregress.probing.scripted import Scripted
 
 
 def mirror_observations_and_actions(obs: Any = None, actions: Any = None, **_: Any) -> list[Any]:
-    """Return observations and actions, each followed by its negative."""
+    """Return observations and actions, each with its negatives appended."""
     return [x if x is None else torch.cat([x, x * -1.0]) for x in (obs, actions)]
 
 

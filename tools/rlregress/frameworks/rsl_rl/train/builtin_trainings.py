@@ -39,7 +39,7 @@ _KINDS = ("StudentTeacher", "StudentTeacherRecurrent")
 
 
 def _mirror_observations_and_actions(obs: Any = None, actions: Any = None, **_: Any) -> list[Any]:
-    """Return observations and actions, then those of the other sign, in one."""
+    """Return observations and actions, each with its negatives appended."""
     return [own if own is None else torch.cat([own, own * -1.0]) for own in (obs, actions)]
 
 
@@ -63,8 +63,8 @@ def _make_training(
     Args:
         algorithm: the configuration of the algorithm.
         sizes: fields of ``compat.Networks``.
-        kind: the class of the runner; until 2.3 one makes all.
-        arguments: further ones of ``compat.make_configuration_of_runner``.
+        kind: the class of the runner; until 2.3 all algorithms have the same one.
+        arguments: further arguments of ``compat.make_configuration_of_runner``.
     """
 
     def run_training(make_env: Callable[..., Any], seed: int) -> None:

@@ -1,4 +1,4 @@
-"""RSL-RL trainings: PPO by its own ``OnPolicyRunner.learn``, looked at between its updates."""
+"""RSL-RL trainings: PPO by its own ``OnPolicyRunner.learn``, observed between its updates."""
 
 from __future__ import annotations
 
@@ -117,9 +117,7 @@ def make_silent_runner(environment: Vectorised, configuration: Mapping[str, Any]
 
 
 def make_runner_of_request(request: TrainingRequest, environments: int = 1) -> Any:
-    """Return a runner on copies of the environment side by side, seeded as RSL-RL's users seed
-    theirs.
-    """
+    """Return a runner on copies of the environment side by side, seeded as RSL-RL's users do it."""
     random.seed(request.seed)
     np.random.seed(request.seed % 2**32)
     torch.manual_seed(request.seed)
@@ -179,7 +177,7 @@ def make_policy_function(runner: Any) -> Policy:
 
 
 def _note_checkpoints(runner: Any, request: TrainingRequest) -> dict[str, list[float]]:
-    """Pass the checkpoints after updates; return the list that collects results of updates."""
+    """Call ``on_checkpoint`` after updates; return the diagnostics that the updates will report."""
     algorithm, update = runner.alg, runner.alg.update
     rows = algorithm.storage.num_transitions_per_env * runner.env.num_envs
     passing = Passing(request.checkpoints)

@@ -63,14 +63,14 @@ def _add_transitions(kind: str, begin: int, end: int, buffer: Any) -> None:
 
 
 def _fill_and_sample(buffer: Any, kind: str) -> Any:
-    """Return rows before it is full, after it has wrapped around, and after it was emptied."""
+    """Return rows of a partly filled buffer, a wrapped one, and one refilled after a reset."""
     fill = partial(partial, _add_transitions, kind)
     return record_steps(buffer, fill(0, 4), _sampled, fill(4, 6), _sampled, fill(6, 9), _sampled,
                 ("reset",), _state, fill(10, 12), _sampled)  # fmt: skip
 
 
 def _extend_buffer(buffer: Any, kind: str) -> Any:
-    """Add rows together, and too few of one kind; return arrays as tensors."""
+    """Add several rows at once, then columns of unequal length; convert arrays to tensors."""
     rows = list(zip(*(_make_transition(kind, number) for number in range(4)), strict=False))
     numbers, shapes = np.zeros(2, np.float32), ((6, (3, 2)), (12, (3, 2, 2)), (24, (3, 2, 2, 2)))
 
@@ -129,7 +129,7 @@ def _get_batches(size: Any, buffer: Any) -> Any:
 
 
 def _fill_and_read_rollouts(buffer: Any, kind: str) -> Any:
-    """Return rollouts that are half full, full, taken in batches, and filled anew."""
+    """Return a rollout half full, full and in batches, then those of the emptied buffer."""
     if buffer.n_envs == 1:
         return _fill_and_read_single_rollout(buffer, kind)
     last = torch.tensor([0.5, 1.0]), np.array([0, 1])
@@ -175,7 +175,7 @@ def _add_goal_transitions(begin: int, end: int, buffer: Any) -> None:
 
 
 def _fill_and_sample_goals(buffer: Any, _: str) -> Any:
-    """Return hindsight before an episode has ended, in the next one, and cut off."""
+    """Return hindsight samples before an episode ends, after ends, and after a truncation."""
     return record_steps(buffer, partial(_add_goal_transitions, 0, 2), _sampled,
     partial(_add_goal_transitions, 2, 6), _sampled,
                 ("truncate_last_trajectory",), "dones", "timeouts", "ep_length",

@@ -39,7 +39,8 @@ def record_steps(thing: Any, *steps: Step) -> Items:
     """Return the result of each step, one after the other.
 
     A step is an attribute's name, a method's name with its arguments, or a function of the object.
-    What has steps of its own is shown step by step: what a version lacks leaves the others.
+    The items of a step that returns ``Items`` are recorded one by one, so that a version that lacks
+    one of them still records the others.
     """
     results = Items()
     for place, step in enumerate(steps):

@@ -32,7 +32,7 @@ _DISTRIBUTIONS: dict[str, Any] = {
 
 
 def _make_distribution_parameters(name: str, by: float) -> Any:
-    """Return the parameters of a distribution when a number moves them."""
+    """Return the parameters of a distribution, shifted by a number."""
     logits = _DISTRIBUTIONS[name][-1]
     return ((1.0 + by) * _LOGITS,) if logits else (_ROWS + by, _LOG_STD - by)
 
@@ -44,7 +44,7 @@ def describe_layers(layers: Any) -> list[str]:
 
 
 def _make_and_describe_layers(make: Any, arguments: Any) -> Any:
-    """Return layers in words, and what they make of numbers."""
+    """Return descriptions of layers, whether they have biases, and their outputs."""
     layers = make(*arguments)
     biased = [getattr(layer, "bias", None) is not None for layer in layers]
     return [describe_layers(layers), biased, nn.Sequential(*layers)(_LOGITS[:, :3])]
@@ -57,7 +57,7 @@ def _make_distribution(name: str, size: Any, by: float = 0.0, arguments: Any = N
 
 
 def _make_distribution_pairs() -> dict[str, Any]:
-    """Return two of a kind, two kinds, and as many choices of other or more actions."""
+    """Return pairs of distributions: of one kind, of two kinds, of different numbers of choices."""
     sizes = {name: size for name, (_, size, _) in _DISTRIBUTIONS.items() if "Squashed" not in name}
     categories = partial(_make_distribution, "MultiCategorical")
     single, two = (partial(categories, [2] * n, arguments=(torch.zeros(3, 2 * n),)) for n in (1, 2))

@@ -62,7 +62,7 @@ def _set_rate_and_list_rates(call: Any, rate: Any) -> Any:
 
 
 def _draw_after_seed(seed: Any, arguments: Any) -> Any:
-    """Return the first draw of every seeded generator, and PyTorch's flags of cuDNN."""
+    """Return the flags of cuDNN, and the first draw of every generator after seeding."""
     cudnn = torch.backends.cudnn
     before = cudnn.deterministic, cudnn.benchmark
     cudnn.deterministic, cudnn.benchmark = False, True

@@ -55,7 +55,7 @@ def _make_image_spaces() -> dict[str, Any]:
 
 
 def _make_array_of_space(space: Any, *rows: int) -> Any:
-    """Return numbers of a space, or of each of its parts, so many times side by side."""
+    """Return an array of zeros and ones in a space's shape, or one for each of its parts."""
     if isinstance(space, gyms.spaces.Dict):
         return {name: _make_array_of_space(part, *rows) for name, part in space.spaces.items()}
     shape = (*rows, *(space.shape or ()))

@@ -76,7 +76,7 @@ def _train_with_settings(kind: OnPolicy, settings: loop.Settings) -> ppo_trainin
 
 
 def _make_falling_schedule(start: float) -> Callable[[float], float]:
-    """Return a schedule as SB3 takes it: of the remaining share of the training, from 1 on."""
+    """Return a schedule as SB3 takes it: a function of the remaining share of the training."""
     return lambda progress: progress * start
 
 

@@ -26,7 +26,7 @@ _ROWS = 8
 def _make_agent_before_rollout(
     kind: OnPolicy, environment: Any, steps: int, **arguments: Any
 ) -> Any:
-    """Return an agent whose value of an observation is its number, before any rollout."""
+    """Return an agent before any rollout, whose value of an observation equals the observation."""
     agent = kind.make_agent_of_one_epoch(
         environment,
         n_steps=steps,

@@ -1,7 +1,7 @@
 """Built-in trainings for traces: "<algorithm>", and "<algorithm> <scenario>" with options on.
 
-An entry of an algorithm alone reaches what it does only now and then. The others switch on what
-users do: options of the class and of its policy, environments, wrappers, saving and loading.
+The training of an algorithm alone reaches branches that run only now and then. The others switch on
+what users do: options of the class and of its policy, environments, wrappers, saving and loading.
 """
 
 from __future__ import annotations
@@ -249,7 +249,7 @@ def _make_timeout_arguments(handled: bool) -> Late:
 
 
 def _make_hindsight_arguments(goals: str) -> dict[str, Any]:
-    """Return arguments of an agent whose goals of hindsight come from there."""
+    """Return arguments of an agent whose hindsight goals are selected by the strategy ``goals``."""
     find = partial(find_in_library, "her", "HerReplayBuffer")
 
     def make_arguments() -> dict[str, Any]:

@@ -55,7 +55,7 @@ class Session:
         trained: the agent of the first training.
         model: the one that goes on: the same, or one that was loaded from its file.
         steps: of the first training.
-        evaluation: name -> what evaluates.
+        evaluation: name -> the function or class that evaluates.
     """
 
     trained: Any
@@ -85,13 +85,13 @@ class Training:
         policy: its name; empty: that which fits the observations.
         policy_as_class: it is given as a class, and not by its name.
         steps: of environments, over all copies.
-        first: what is done with the agent before it learns.
+        first: what the user does with the agent before it learns.
         callbacks: each makes a callback of the training.
         learning: returns further arguments of ``learn_again``.
         then: what is done with the agent afterwards, in this order.
         instead: the training that follows where the library refuses this one, so that a trace shows
             its error; None: the error ends it.
-        evaluation: name -> what evaluates.
+        evaluation: name -> the function or class that evaluates.
     """
 
     algorithm: Callable[[], Any]
@@ -159,7 +159,7 @@ class Training:
 
 
 def make_evaluation_callback(session: Session) -> Any:
-    """Return a callback that plays two episodes again and again."""
+    """Return a callback that plays two episodes every 40 calls."""
     aside = session.environments.make_wrapped_environment(training=False)
     callback = session.evaluation("EvalCallback")
     return callback(aside, n_eval_episodes=2, eval_freq=40, verbose=0)
@@ -172,7 +172,7 @@ def make_callback_stopping_after_episodes(session: Session, episodes: int) -> An
 
 
 def make_callback_stopping_after_steps(session: Session, steps: int) -> Any:
-    """Return a user's callback that looks at the number of steps."""
+    """Return a user's callback that ends a training after ``steps`` steps."""
     del session
     return user_code.CountingCallback(steps)
 
@@ -233,8 +233,9 @@ def save_and_load(
     """Save agent, buffer and statistics, load them, and continue the training.
 
     Args:
-        compiled: what is saved stands in a module as ``torch.compile`` makes one.
-        copies: environments side by side after loading, with no buffer; 0: those of before.
+        compiled: the policy is saved within a module, as ``torch.compile`` wraps one.
+        copies: environments side by side after loading, with no buffer; 0: those of the first
+            training.
         rows_from_elsewhere: the buffer comes from a device that this machine lacks.
         **options: further arguments of ``load``.
     """

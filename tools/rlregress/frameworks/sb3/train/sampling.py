@@ -37,7 +37,7 @@ def collect_minibatches(
 
 
 def _note_minibatches_of_rollouts(model: Any, read: list[Minibatch]) -> None:
-    """Note every minibatch that ``get`` yields, with the policy's answers to ``train``."""
+    """Record every minibatch that ``get`` yields, with the policy's outputs in ``train``."""
     get, evaluate_actions = model.rollout_buffer.get, model.policy.evaluate_actions
     yielded: list[Any] = []
 

@@ -73,7 +73,7 @@ def train_seeded(request: SeededTraining, library: Library = OWN) -> Trained:
 
 
 def describe_sources_of_chance() -> dict[str, str]:
-    """Return how each source of chance is drawn, and how the framework lets it be set apart."""
+    """Return how each source of chance is drawn, and how it can be seeded by itself."""
     return {
         "environment": "the environment's own generator, seeded by VecEnv.seed",
         "exploration": (

@@ -36,7 +36,7 @@ def repeat_one_environment(makers: Makers) -> Any:
 
 
 def make_environments_by_name(makers: Makers) -> Any:
-    """Make environments by name, with an argument of theirs."""
+    """Make environments by a registered name, with an argument that the environment takes."""
     # nothing else: what else the library passes on is refused, as by most environments
     with gyms.register_temporarily(_NAME, lambda first=0: makers[first]()):
         return gyms.find_env_util().make_vec_env(_NAME, len(makers), env_kwargs={"first": 1})
@@ -72,9 +72,9 @@ class Environments:
     Attributes:
         actions, observations: spaces, as ``rlregress.probing.toys.Ends`` takes them.
         copies: how many; their episodes end at different steps.
-        own: what the user wraps each of them in.
-        together: puts them side by side.
-        around: what they are wrapped in together, the innermost first.
+        own: wraps each of them as a user does.
+        together: puts them side by side, such as ``DummyVecEnv``.
+        around: wrappers around all of them together, the innermost first.
         normalize: arguments of ``VecNormalize``; None: nothing is normalised.
         stack: frames that are seen at once; 0: one.
         evaluation_copies: how many in an evaluation.
@@ -93,7 +93,7 @@ class Environments:
     make_env: Callable[..., Any] = gyms.convert_environment
 
     def make_one_environment(self, **options: Any) -> Any:
-        """Make one environment, in the user's own wrapper if ``first`` says so."""
+        """Make one environment, in the user's own wrapper."""
         spaces = {"actions": self.actions, "observations": self.observations}
         return self.own(gyms.convert_environment(self.make_env(**options, **spaces)))
 

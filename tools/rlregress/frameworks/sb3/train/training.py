@@ -38,7 +38,7 @@ def _return_no_memory(policy: Any, rows: int, for_values: bool = False) -> dict[
 
 @dataclass(frozen=True)
 class Library:
-    """Whose algorithms are trained: those of this library, or of one that stands on it.
+    """The library whose algorithms are trained: Stable-Baselines3, or one that extends it.
 
     Attributes:
         title: of the library.
@@ -197,7 +197,7 @@ class _Watch(BaseCallback):
         self.diagnostics: dict[str, list[float]] = {name: [] for name in self._logged}
 
     def continue_from_record(self, steps: int, diagnostics: dict[str, list[float]]) -> None:
-        """Take over the record of a training that was kept after so many steps."""
+        """Continue the record of a training that was kept after so many steps."""
         self._continues, self.diagnostics = True, diagnostics
         self._passing = Passing(self._request.checkpoints, steps)
 

@@ -1,6 +1,6 @@
 """Helpers of the library that users call by themselves, on an agent that was trained.
 
-What they hand back is shown to the trace. Runs inside old environments: Python 3.10 syntax.
+The trace records their results. Runs inside old environments: Python 3.10 syntax.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def save_actor(session: Session) -> None:
 
 
 def reset_again(session: Session) -> None:
-    """Reset environments side by side three times that are seeded once."""
+    """Seed a vectorised environment once, and reset it three times."""
     environment = DummyVecEnv([lambda: session.environments.make_one_environment(first=0)])
     environment.seed(3)
     show_numbers([np.array(environment.reset()) for _ in range(3)])
@@ -102,7 +102,7 @@ def fill_rollout_row_by_row(session: Session) -> None:
 
 
 def load_with_environment(session: Session) -> None:
-    """Load an agent with an environment, and let it continue where it was, or start again."""
+    """Load an agent with an environment, and show whether it is to reset that first."""
     path = session.get_path("whole")
     session.model.save(path)
     environment = DummyVecEnv([lambda: session.environments.make_one_environment(first=0)])
@@ -154,7 +154,7 @@ def exchange_parameters(session: Session) -> None:
 
 
 def show_file(session: Session) -> None:
-    """Show which parts of the agent a file holds, and whether each is in the state of training."""
+    """Show which parts a saved file holds, and the policy's mode after it is set, on and off."""
     model, path = session.model, session.get_path("parts")
     model.save(path)
     data, parameters, variables = find_in_library("common.save_util", "load_from_zip_file")(path)

@@ -1,4 +1,4 @@
-"""Probes of skrl, one file per family; all of them ask the class defaults."""
+"""Probes of skrl, one file per family; all of them probe the class defaults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Probes of advantages: as PPO's update makes them of a rollout."""
+"""Probes of advantages, as PPO's update computes them from a rollout."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _make_value_linear(training: Training, slope: float, number: float = 0.0) ->
 
 
 def _set_value_to_observation(training: Training) -> None:
-    """Let the value of an observation be its number."""
+    """Let the value of an observation equal the observation."""
     scaler = training.agent.checkpoint_modules["value_preprocessor"]
     scaler.running_mean[:], scaler.running_variance[:] = _MEAN, _DEVIATION**2
     scaler.current_count.fill_(_ROWS)
@@ -42,8 +42,7 @@ def _set_value_to_observation(training: Training) -> None:
 def _run_segment(
     inputs: Inputs, prepare: Any = _set_value_to_observation, **settings: Any
 ) -> list[torch.Tensor]:
-    """Return advantages and value targets of a rollout, [T] each: values stored, and added to
-    these.
+    """Return [advantages, value targets] of a rollout, [T] each.
 
     The value network outputs scaled values, which have to be scaled back wherever they are added to
     rewards.

@@ -108,7 +108,7 @@ def _measure_ratio(inputs: Inputs) -> np.ndarray:
 
 
 def _make_sac_training_with_steps(steps: int, *environment: Scripted) -> Training:
-    """Return a training of SAC that has stored so many steps, and may update."""
+    """Return a training of SAC that has stored so many steps, and has not updated yet."""
     settings = {"batch_size": steps, **_make_preprocessor_settings("observation")}
     training = Training("sac", *environment, learning_rate=0.0, learning_starts=NEVER, **settings)
     training.run_steps(steps)
@@ -136,7 +136,7 @@ def _measure_terminal_observation(inputs: Inputs) -> np.ndarray:
 
 
 def _walk_through_default(kind: str, scripts: Sequence[Script]) -> Walked:
-    """Return the policy's inputs, and the stored rewards, by default."""
+    """Walk through an environment in an agent with defaults: its inputs and its stored rewards."""
     numbers: list[np.ndarray] = []
     (script,) = scripts
     rows = count_steps_of_script(script)

@@ -106,7 +106,7 @@ def _make_recurrent_training(*environments: Scripted) -> Training:
 
 
 def _does_second_action_differ(is_over: bool | None) -> bool:
-    """Return whether a second action differs, after a recorded first one, or without it (None)."""
+    """Return whether the second action differs; None: the first one is not recorded."""
     training = _make_recurrent_training()
     training.make_trainer(1)
     observation, means = torch.full((1, 1), 0.5), []
@@ -138,7 +138,7 @@ _OF_GRU, _OF_LSTM = (partial(_train_with_settings, kind) for kind in ("gru", "ls
 
 
 def _make_probe_of_both_kinds(measurement: recurrent.Measurement) -> Probe:
-    """Measure models with one state, and with two."""
+    """Return a probe of models with one state (GRU), and with two (LSTM)."""
     return recurrent.make_probe_of_all_agents(measurement, _OF_GRU, _OF_LSTM)
 
 

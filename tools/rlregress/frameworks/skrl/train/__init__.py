@@ -19,10 +19,10 @@ __getattr__ = make_lazy_getattr(
 
 
 def explain_no_resume() -> str:
-    """Return the reason: its trainer begins with a reset."""
+    """Return the reason why no training is resumed: skrl's trainer begins with a reset."""
     return "its trainer counts its steps from 0, and begins with a reset"
 
 
 def collect_running_statistics(request: Any, environments: int) -> RunningStatistics:
-    """Raise Unsupported: the normaliser is a part of the agent."""
+    """Raise Unsupported: skrl's normaliser is updated from minibatches."""
     raise Unsupported("its scaler is updated from minibatches, not from observations")

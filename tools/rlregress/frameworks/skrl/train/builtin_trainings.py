@@ -1,9 +1,9 @@
 """Built-in trainings for traces: agents on two environments side by side, and on one.
 
-Each trains by skrl's trainer, through what its agent does only now and then. The second one has
-states beside its observations and, where there can be one, a model for both policy and value. It is
-evaluated and saved, and what is loaded trains on. A policy alone is evaluated as well. Agents for
-models with memory do the same, with sequences in which episodes end.
+Each trains by skrl's trainer, and reaches what its agent does only now and then. The training on
+one environment has states beside observations and, where possible, one model for policy and value.
+It is evaluated and saved, and what is loaded trains on. A policy alone is evaluated as well. Agents
+for models with memory do the same, with sequences in which episodes end.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _SCHEDULES = (
 
 
 def _make_schedule_settings(count: int) -> dict[str, Any]:
-    """Return rates and schedules of so many optimisers; of one alone they are no tuples."""
+    """Return rates and schedules of ``count`` optimisers: tuples, or single ones if it is 1."""
     kinds, arguments = zip(*_SCHEDULES[:count], strict=False)
     is_single = count == 1
     return {

@@ -11,7 +11,7 @@ from rlregress.probing.isolation import isolate_random_generators
 
 
 def train_and_resume(request: TrainingRequest, restored: bool) -> Trained:
-    """``train`` of half of the steps, twice; an agent that is loaded has an empty memory."""
+    """Call ``train`` for half of the steps, twice; an agent that is loaded has an empty memory."""
     training = make_training_of_request(request)
     training.run_steps(request.total_steps // 2)
     if restored:

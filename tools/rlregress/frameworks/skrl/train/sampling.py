@@ -57,7 +57,7 @@ def _note_sampled_minibatches(training: Training, read: list[Minibatch]) -> None
 
 
 def _note_minibatches_of_rollouts(training: Training, read: list[Minibatch]) -> None:
-    """Note every minibatch of an epoch, with the policy's answers to the update."""
+    """Record every minibatch of an epoch, with the policy's outputs in the update."""
     sample = getattr(training.memory, compat.name_method_that_samples(training.agent))
     handed: list[dict[str, Any]] = []
 

@@ -1,7 +1,7 @@
 """Calls of TorchRL's classes and functions that are generated from their signatures.
 
-A scenario whose name begins with "calls-" makes all calls of a part, and what each shows is an
-event of the trace: ``Class(option=value) input call``. What a version lacks is left out.
+A scenario whose name begins with "calls-" makes all calls of one part of the library. The result of
+each is an event of the trace: ``Class(option=value) input call``. What a version lacks is left out.
 """
 
 from __future__ import annotations

@@ -152,7 +152,7 @@ def _read_draw_and_score(kind: Any, parameters: dict[str, Any]) -> Any:
 
 
 def _update_parameters(kind: Any, parameters: dict[str, Any]) -> Any:
-    """Return other parameters in the same object."""
+    """Return the results of a distribution after its parameters were updated."""
     distribution, leaves = _distribution_and_leaves(kind, parameters)
     call_or_return_error(lambda: distribution.mode)
     changed = {n: 0.7 * x + 0.1 for n, x in leaves.items() if n in ("loc", "scale", "param")}
@@ -457,7 +457,7 @@ def _list_loss_helper_subjects() -> list[Subject]:
     }  # fmt: skip
 
     def register_random_module(function: Any, inputs: Any) -> Any:
-        """Return the list of layers that draw with one more, and as it was."""
+        """Return the list of layers that draw, with one more registered; then restore the list."""
         place: Any = importlib.import_module("torchrl.objectives.utils")
         before = place.RANDOM_MODULE_LIST
         try:

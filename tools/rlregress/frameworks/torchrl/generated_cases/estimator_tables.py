@@ -67,7 +67,7 @@ def _make_steps_of_agents(label: str) -> Any:
 
 
 def _make_steps_of_tiny_values(label: str) -> Any:
-    """Return rewards and values that hardly differ."""
+    """Return steps whose rewards and values are tiny."""
     steps = make_batch("continuous", "time")
     for key in ("state_value", ("next", "state_value"), ("next", "reward")):
         steps[key] = 1e-5 * steps[key]
@@ -98,7 +98,7 @@ def _call_estimator(estimator: Any, data: Any) -> Any:
 
 
 def _call_with_parameters(*names: str, delayed: bool = False) -> Callable[[Any, Any], Any]:
-    """Call with parameters of the critic that are given, and others for the next steps."""
+    """Return a call with other parameters of the critic, and with others for the next steps."""
 
     def call(estimator: Any, data: Any) -> Any:
         from tensordict import TensorDict
@@ -173,7 +173,7 @@ def _call_with_named_dimensions(estimator: Any, data: Any) -> Any:
 
 
 def _call_in_each_mode(estimator: Any, data: Any) -> Any:
-    """Call while networks hold their values, without gradients, and with a rolling flag set."""
+    """Call while the value network is held out of the gradients, and without any gradients."""
     kind = find_in_library("torchrl.objectives.utils", "hold_out_net")
     with kind(estimator.value_network):
         first = call_with_gradients(None, data.clone(), estimator)
@@ -411,7 +411,7 @@ def _make_steps_with_states(label: str) -> Any:
 
 
 def _call_in_each_recurrent_mode(module: Any, steps: Any) -> Any:
-    """Step by step and over trajectories of which some start within."""
+    """Call a module in recurrent mode, over trajectories, and step by step."""
     mode = find_in_library("torchrl.modules", "set_recurrent_mode")
     outputs = {}
     for recurrent in (True, False):

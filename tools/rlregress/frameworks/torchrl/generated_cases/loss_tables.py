@@ -82,7 +82,7 @@ class _Hinted(nn.Sequential):
 
 
 class _Judging(nn.Module):
-    """A critic by a layer that another network may have, of actions of any shape."""
+    """A critic whose layer another network may share, of actions of any shape."""
 
     def __init__(self, layer: nn.Module) -> None:
         super().__init__()
@@ -220,7 +220,7 @@ def _make_actor_of_renamed_action() -> Any:
 
 
 def _make_steps_of_renamed_action(label: str) -> Any:
-    """Return steps whose action is called otherwise."""
+    """Return steps that have the action under another name, too."""
     data = make_batch("continuous", label)
     return data.update({"move": data["action"], "move_log_prob": data["action_log_prob"]})
 
@@ -245,7 +245,7 @@ def _call_loss_in_double_precision(loss: Any, data: Any) -> Any:
 
 
 def _call_with_estimator(*positional: Any, **options: Any) -> Callable[[Any, Any], Any]:
-    """Call the loss with another estimator, by name, as a class or made."""
+    """Return a call of the loss with another estimator, given by name, as a class or made."""
 
     def call(loss: Any, data: Any) -> Any:
         arguments = [item() if callable(item) else item for item in positional]
@@ -344,7 +344,7 @@ def _call_with_own_discount(loss: Any, data: Any) -> Any:
 
 
 def _read_limits_of_nested_actions(loss: Any, data: Any) -> Any:
-    """Give a derived loss limits of actions that stand below others."""
+    """Return the limits that a derived loss reads from actions nested below other keys."""
     kind, spec = type(loss), make_composite_spec({"action": _flat_bounds(3, 4)}, shape=(3, 4))
     key: tuple[str, ...] = ("action",)
     outputs = []
@@ -362,7 +362,7 @@ def _read_limits_of_nested_actions(loss: Any, data: Any) -> Any:
 
 
 def _call_methods(*names: str) -> Callable[[Any, Any], Any]:
-    """Call methods by themselves, while actions are drawn elsewhere."""
+    """Return a call of methods of the loss, each by itself, with random actions."""
 
     def call_method(loss: Any, data: Any, name: str) -> Any:
         return call_with_gradients(None, data, getattr(loss, name))
@@ -378,7 +378,7 @@ def _call_methods(*names: str) -> Callable[[Any, Any], Any]:
 
 
 def _make_default_estimators(loss: Any) -> Any:
-    """Make the default estimator, on the device of the parameters."""
+    """Return the discounts of default estimators, with the parameters on either device."""
     outputs = []
     for device in ("cpu", "meta"):
         loss.to(device).value_estimator = None
@@ -429,7 +429,7 @@ def _assign_coefficients(loss: Any, data: Any) -> Any:
 
 
 def _update_targets(kind: str, **options: Any) -> Callable[[Any, Any], Any]:
-    """Call with target networks after updates."""
+    """Return a call of the loss with target networks after updates."""
 
     def call(loss: Any, data: Any) -> Any:
         kind_ = find_in_library("torchrl.objectives", kind)
@@ -468,7 +468,7 @@ def _call_with_each_mask(loss: Any, data: Any) -> Any:
 
 
 def _reload_and_evaluate(loss: Any, data: Any) -> Any:
-    """Save and load the state; let networks not learn; evaluate the loss."""
+    """Save the state of the loss, change its parameters, load the state; evaluate the loss."""
     state = {name: item.clone() for name, item in loss.state_dict().items()}
     for parameter in loss.parameters():
         parameter.data.mul_(0.5)
@@ -667,10 +667,11 @@ def _make_loss_kit(
     acts: str = "continuous", given: Any = "", within: Any = None, keys: Any = None,
     together: Callable[[], dict[str, Any]] = dict, **arguments: Any
 ) -> Kit:  # fmt: skip
-    """Return arguments, made if they are callable, for every input, one that is given or what makes
-    one.
+    """Return the arguments of a loss, and the inputs that suit it.
 
-    ``together`` makes arguments that have something in common; ``keys`` are those of the loss.
+    Callable arguments are called to make them. ``given`` names the only input or makes it; empty:
+    steps for every label. ``together`` makes arguments that share layers; ``keys`` are set in the
+    loss.
     """
 
     def make_arguments() -> dict[str, Any]:

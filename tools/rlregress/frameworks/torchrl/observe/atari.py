@@ -72,12 +72,12 @@ def _measure_fire_reset(inputs: Inputs) -> np.ndarray:
 
 
 def _make_probe_of_wrapper_skip(scene: Scene) -> Probe:
-    """Play a scene with inputs through the frame skip of the wrapper of Gymnasium environments."""
+    """Return a probe that plays a scene through the frame skip of the wrapper for Gymnasium."""
     return lambda inputs: scene(atari_games.make_player_of_transforms(frame_skip=_SKIP), inputs)
 
 
 def _make_probe_of_program_skip(scene: Scene) -> Probe:
-    """Play a scene with inputs through the frame skip of the program."""
+    """Return a probe that plays a scene through the frame skip of the program."""
     return lambda inputs: scene(_make_player_of_base_environment(), inputs)
 
 
@@ -231,6 +231,6 @@ ABSENT: Mapping[str, str] = {
 
 
 def play_atari(make_env: Callable[[], Any]) -> Player:
-    """Return a game of ``make_env`` through everything that surrounds it in a training."""
+    """Return a player of the game that ``make_env`` makes, in all transforms of a training."""
     with isolate_random_generators(), silence_torchrl():
         return atari_games.make_player_of_whole_game(make_env)

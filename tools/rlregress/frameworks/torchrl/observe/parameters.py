@@ -1,4 +1,4 @@
-"""The probe of the next observation that is stored."""
+"""The probe of the next observation that a replay buffer stores."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ def make_multilayer_perceptron(
 
 
 def make_buffer(settings: Mapping[str, Any], kind: Any = TensorDictReplayBuffer) -> Any:
-    """Return a replay buffer, of another class where its draws are watched."""
+    """Return a replay buffer of class ``kind``."""
     return kind(
         storage=LazyTensorStorage(settings["replay_size"]), batch_size=settings["minibatch_size"]
     )

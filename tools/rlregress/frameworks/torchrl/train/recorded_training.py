@@ -1,8 +1,8 @@
 """Traced trainings in short loops over TorchRL's own losses, collectors, buffers and transforms.
 
 TorchRL's trainers know few of its options: users put the parts together themselves, and so does
-this module, in one process. Whether a version has an option is asked of the signature that would
-take it, so that one that lacks it says so and everything else is traced.
+this module, in one process. Options are looked up in the signature of the installed version: a
+missing one is recorded as such, and everything else is traced.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ Exploration = Callable[[Any], Any]
 def make_training_of_loop(
     loop: type[_Loop], environments: Environments, **arguments: Any
 ) -> TraceTraining:
-    """Return the training of a loop, of these arguments, in fresh environments.
+    """Return the training of a loop, with these arguments, in fresh environments.
 
-    It also takes arguments that replace them.
+    Calls of the training can replace the arguments.
     """
     return partial(_train_in_loop, loop, environments, arguments)
 
@@ -144,7 +144,7 @@ class _Loop:
     def make_collector(
         self, policy: Any, frames: int, random_frames: int = 0, **options: Any
     ) -> Any:
-        """TorchRL's collector of this process."""
+        """Return TorchRL's collector that runs in this process."""
         raise_if_argument_unknown(Collector, options)
         return Collector(
             self.environment,
@@ -156,7 +156,7 @@ class _Loop:
         )
 
     def make_optimizer(self, parameters: Any) -> Any:
-        """Return Adam, and the schedule of its rate."""
+        """Return Adam; if the rate is to fall, note its schedule, too."""
         adam = torch.optim.Adam(list(parameters), lr=self.rate)
         if self.falling:
             expected = 30
@@ -168,7 +168,7 @@ class _Loop:
         return adam
 
     def step_optimizer(self, optimizer: Any, parameters: Any) -> None:
-        """Step an optimiser and its schedule, after the gradients."""
+        """Clip the gradients if a norm is given; step an optimiser and its schedule."""
         if self.max_norm is not None:
             torch.nn.utils.clip_grad_norm_(list(parameters), self.max_norm)
         optimizer.step()
@@ -469,7 +469,7 @@ class OffPolicy(_Loop):
             self.buffer.update_tensordict_priority(sample)
 
     def _save_and_load(self) -> None:
-        """State of loss and buffer through a file in memory, as a checkpoint goes."""
+        """Save the states of loss and buffer to a file in memory, and load them."""
         file = io.BytesIO()
         torch.save({"loss": self.loss.state_dict(), "buffer": self.buffer.state_dict()}, file)
         file.seek(0)

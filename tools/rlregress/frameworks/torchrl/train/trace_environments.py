@@ -63,7 +63,7 @@ class Environments:
     transforms: Sequence[Late] = ()
 
     def make_environments(self, make_env: Callable[..., Any], seed: int) -> Any:
-        """Make and seed them."""
+        """Make the environments, with their transforms, and seed them."""
         makers = [partial(self._wrap_one_environment, make_env, k) for k in range(self.copies)]
         environment: Any = makers[0]() if self.copies == 1 else SerialEnv(self.copies, makers)
         transforms = [make() for make in (*_NEEDED.get(self.observations, ()), *self.transforms)]

@@ -1,4 +1,4 @@
-"""``ddpg_continuous_action.py``, driven: the script, with its environment and arguments given."""
+"""Driver of ``ddpg_continuous_action.py``: runs the script in other environments."""
 
 from __future__ import annotations
 
@@ -43,7 +43,9 @@ class Driver:
             make_output_constant(self._find_part(name), [number])
 
     def set_policy(self, online: float, target: float) -> None:
-        """Set the last layers; where there are no networks yet, as soon as they are made."""
+        """Fix the policies' outputs before tanh: now, or as soon as the script has made the
+        networks.
+        """
         self._policies = (online, target)
         if self._runs:
             self._set_policies_once_made()
@@ -65,7 +67,9 @@ class Driver:
         return values, policy
 
     def count_networks(self) -> tuple[int, int]:
-        """Count the networks that the optimiser of the values holds, and others of their kind."""
+        """Return how many Q networks the optimiser trains, and how many more of their class there
+        are.
+        """
         counts: list[tuple[int, int]] = []
 
         def count_networks_of_optimiser(_: int) -> None:
@@ -80,7 +84,7 @@ class Driver:
         return counts[0]
 
     def compute_losses(self, online: float, target: float) -> tuple[float, float]:
-        """Return the loss of the last update, when the memory holds one minibatch."""
+        """Return the losses of Q network and policy in an update on a memory of one minibatch."""
         with record_differentiated_losses() as losses:
             self._run_until_update(lambda: self.set_values(online, target))
         values, policy = losses[-2:]
@@ -99,7 +103,7 @@ class Driver:
         return np.concatenate(recorded)
 
     def _run_until_update(self, before: Callable[[], None]) -> None:
-        """Run until an update of values and policy; ``before`` is called ahead of it."""
+        """Run until the first update of values and policy; call ``before`` just ahead of it."""
         size = self._settings.batch_size
         envs = self._make_scripted_environments()
         envs.between = lambda steps: before() if steps == size - 1 else None

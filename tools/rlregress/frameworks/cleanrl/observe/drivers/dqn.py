@@ -1,4 +1,4 @@
-"""``dqn.py``, driven: the script as it is, with its environment and its arguments given."""
+"""Driver of ``dqn.py``: runs the script as it is, with other environments and arguments."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Driver:
         return float(next(self._find_network("target_network").parameters()).detach().flatten()[0])
 
     def compute_loss(self, online: Sequence[float], target: Sequence[float]) -> float:
-        """Return the loss of the last update, when the memory holds one minibatch."""
+        """Return the loss of an update on a memory of one minibatch."""
         size = self._settings.batch_size
         first = [1.0] + [0.0] * (self._settings.actions - 1)
 
@@ -70,7 +70,9 @@ class Driver:
         return envs.make_record()
 
     def choose_action(self, values: Sequence[float], deterministic: bool) -> int | None:
-        """Return the last action of the script, or the first of its evaluation afterwards."""
+        """Return the last action of the script or, if ``deterministic``, the first of its
+        evaluation.
+        """
         evaluates = "save_model" in read_defaults_of_script(self._source.parse_script(_SCRIPT))
         if deterministic and not evaluates:
             return None

@@ -1,4 +1,4 @@
-"""The scripts of SAC and TD3, driven: each as it is, with its environment and arguments given."""
+"""Driver of the scripts of SAC and TD3: runs them as they are, with other environments."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ class Driver:
             yield
 
     def run_loop(self) -> Recorder:
-        """Run so many steps of the script."""
+        """Run the script for the number of steps in the settings."""
         s = self._settings
         # what is drawn for a minibatch must be there already, but SAC's scripts see to that
         starts = s.starts or (0 if self._is_sac else max(s.batch_size - 2, 0))
@@ -200,7 +200,7 @@ class Driver:
         return journal
 
     def _run_one_step(self) -> Any:
-        """Return the names of the script, which has made its agent."""
+        """Return the variables of the script after it has made its agent."""
         self._run_script(1, batch_size=4)
         return self._get_variables_of_script()
 
@@ -209,10 +209,10 @@ class Driver:
     def _run_to_first_update(
         self, prepare: Prepare, until: str, count: int = 1, **arguments: Any
     ) -> Recorder:
-        """Run to the first update, on equal observations and actions.
+        """Run the script to its first update, on transitions with equal observations and actions.
 
         Args:
-            until: a part; the run ends ahead of its first step, or of that of number ``count``.
+            until: the part before whose optimiser step number ``count`` the run ends.
         """
         size = self._settings.batch_size
         steps: list[str] = []
@@ -259,7 +259,7 @@ class Driver:
             )
 
     def compute_critic_loss(self, values: Sequence[float]) -> float:
-        """Return the loss of two networks that the script names; a third has the next name."""
+        """Return the critic loss where Q network k outputs ``values[k]``; a third one is added."""
 
         def prepare_script(names: Any) -> None:
             self._pin_outputs(("qf1", "qf2"), (_NOW, _ACTION), values)
@@ -332,10 +332,10 @@ class Driver:
     ) -> np.ndarray:
         """Return the actions that the first target critic receives.
 
-        The target policy's own answer is replaced by the action that is meant: one version of the
-        script does not unscale, and could not be brought to the centre of the bounds. Where the
-        noise has the shape of the last action that was made, and so is the same for a whole batch,
-        that action is given one row for each sample.
+        The target policy's output is replaced by the requested action, because one version of the
+        script does not scale that output to the bounds. Where the noise has the shape of the
+        script's last action, a whole batch shares it: with ``own_draws`` that action gets one row
+        for each sample.
         """
         s = self._settings
         low, high = (np.atleast_1d(bound) for bound in (s.low, s.high))
@@ -449,7 +449,7 @@ def _sample_action(policy: Any, observations: torch.Tensor) -> Any:
 
 @contextmanager
 def _fix_sample(draw: Any = None) -> Iterator[list[torch.Tensor]]:
-    """Let Gaussians give this sample, or their mean; yield the standard deviations of each."""
+    """Let Gaussians sample ``draw``, or their mean; yield the list of their standard deviations."""
     deviations: list[torch.Tensor] = []
 
     def draw_fixed_sample(law: Normal, sample_shape: Any = ()) -> torch.Tensor:
@@ -479,7 +479,7 @@ def _fix_draw(number: float) -> Iterator[None]:
 
 
 def _read_stored_row(buffer: Any, step: int) -> tuple[Any, Any]:
-    """Return action and reward where a buffer is to hold this step."""
+    """Return action and reward of the row in which a buffer stores this step."""
     if hasattr(buffer, "buffer"):
         return buffer.buffer[step][1:3]
     return buffer.actions[step], buffer.rewards[step]

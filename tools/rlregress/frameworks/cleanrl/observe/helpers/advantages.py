@@ -63,7 +63,7 @@ class _Showing:
 
 
 def _run_rollout_and_advantages(source: Source, inputs: Inputs) -> Sliced:
-    """Collect the steps with the script's own rollout, then its own advantages of them."""
+    """Collect the steps with the script's own rollout, then run its computation of advantages."""
     script = source.parse_script(SCRIPT)
     box = make_spaces_of_environments(-1.0, 1.0, 1)
     four_values = "gymnasium" not in script.imports

@@ -1,8 +1,8 @@
 """The Atari preprocessing of ``ppo_atari.py``, around a game that probes control.
 
-``make_env`` of the script is run. Parts are taken from the environment that it makes: the wrapper
-that is asked is looked up in it and put around the bare game. What newer Gymnasium has renamed is
-handed over under the name that the script knows; 0.4.8 gets the old interface of ``oldgym``.
+``make_env`` of the script is run. To probe one wrapper, its class is looked up in the environment
+that was made, and put around the bare game. Names that newer Gymnasium has changed are provided as
+the script knows them; scripts of 0.4.8 get the old interface of ``oldgym``.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def make_environment_of_game(source: Source, game: Any) -> Any:
 
 
 def wrap_game(source: Source, game: Any, *names: str) -> Any:
-    """Return the wrappers of these names, the innermost first, around the game and nothing else.
+    """Return the game in the wrappers of these names, the innermost first, and in no others.
 
     Those that ``make_env`` does not use are left out.
     """
@@ -89,7 +89,7 @@ def wrap_game(source: Source, game: Any, *names: str) -> Any:
 
 
 def _convert_to_pictures(observation: Any) -> np.ndarray:
-    """[frames or colours, height, width]: pictures may have their colours last, or be single."""
+    """Return pictures, colours last, or a single one, as [frames or colours, height, width]."""
     pictures = np.asarray(observation, dtype=np.float64)
     if pictures.ndim == 2:
         return pictures[None]
@@ -117,26 +117,26 @@ class _Played:
 
 
 def make_player(environment: Any, game: Any) -> Player:
-    """Play through an environment, which is reset when a scene says so."""
+    """Return a player of an environment, which is reset when a scene says so."""
     played = _Played(environment)
     return Player(game, played.reset, played.step, lambda: played.reported)
 
 
 def make_player_of_wrapper(source: Source, game: AtariGame, name: str) -> Player:
-    """Play through one wrapper; Gymnasium's make pictures smaller in two."""
+    """Return a player of one wrapper of the script; Gymnasium's resize pictures in two steps."""
     return make_player(
         wrap_game(source, game, *(_WARPING if name == "WarpFrame" else (name,))), game
     )
 
 
 def make_player_of_stack(source: Source) -> Player:
-    """Play through the stacking of frames, which takes pictures that were made smaller."""
+    """Return a player of the frame stack, which gets pictures that were resized."""
     game = AtariGame()
     return make_player(wrap_game(source, game, *_WARPING, *_STACKING), game)
 
 
 def make_player_of_waiting_wrapper(source: Source, most: bool) -> Player:
-    """Play through the wrapper that waits on reset, as long or as briefly as it can."""
+    """Return a player of the wrapper that waits on reset, for the longest or the shortest time."""
     game = AtariGame(fire=False)
     alone = wrap_game(source, game, "NoopResetEnv")
     inner = alone.unwrapped
@@ -150,12 +150,12 @@ def make_player_of_waiting_wrapper(source: Source, most: bool) -> Player:
 def make_player_of_whole_game(
     source: Source, make_env: Callable[[], Any], noops: int | None = None
 ) -> Player:
-    """Play through everything that ``make_env`` puts around the game.
+    """Return a player of everything that ``make_env`` puts around the game.
 
     Args:
         source: the copy of the scripts.
         make_env: makes the game.
-        noops: how many frames to wait on reset; without it as many as chance says.
+        noops: how many frames to wait on reset; None: a random number.
     """
     game = make_env()
     outside = make_environment_of_game(source, game)

@@ -1,4 +1,4 @@
-"""A script's own environments, made by its own statement, around a scripted one."""
+"""The vectorised environments that a PPO script makes, around scripted environments."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ENVIRONMENT = "Playback-v0"
 
 @contextlib.contextmanager
 def provide_variables_of_script(scripts: Sequence[Script]) -> Iterator[dict[str, Any]]:
-    """Yield the variables with which a script's statements make environments of these.
+    """Yield the variables with which a script's statements make environments of ``scripts``.
 
     The first environment that it makes has the first script, and so on.
     """

@@ -1,8 +1,8 @@
 """A whole small training by a PPO script, watched from outside.
 
-The wrappers of the script normalise observations and rewards. What these probes ask has nothing to
-do with that, so what the vectorised environment answers is written over with what the environment
-below said, before the script gets it.
+The wrappers of the script normalise observations and rewards, which these probes do not test. So
+the results of the vectorised environment are overwritten with those of the bare environments before
+the script gets them.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ def make_counting_environment_of_script(steps: int = 1000, **script: Any) -> Scr
 class ScriptTraining(RecordedTraining):
     """The record of a training.
 
-    Advantages, and losses, which are those of the policy, are at each step of the optimiser.
+    Advantages and policy losses are recorded at each step of the optimiser.
 
     Attributes:
-        environments: of the training.
+        environments: those that the script stepped.
     """
 
     environments: list[Scripted] = field(default_factory=list)

@@ -39,8 +39,8 @@ class Optimiser:
     """The optimisation of a PPO script: its agent, its optimiser, the loop over its epochs.
 
     Args:
-        source: the copy.
-        samples: of the rollout that is used.
+        source: the copy of the scripts.
+        samples: their number in the rollout.
         minibatch: samples of a minibatch; all of them if it is 0.
         flags: arguments of the script's command line, the others stay at their defaults.
     """
@@ -88,7 +88,7 @@ class Optimiser:
         return self.names["agent"]
 
     def set_batch(self, **batch: Any) -> None:
-        """Set numbers of the rollout, by the script's names without ``b_``: [samples] each."""
+        """Set arrays [samples] of the rollout, by the script's names without ``b_``."""
         for name, numbers in batch.items():
             before = self.names[f"b_{name}"]
             value = torch.as_tensor(np.asarray(numbers, dtype=np.float64), dtype=before.dtype)
@@ -110,7 +110,9 @@ class Optimiser:
             group["lr"] = 0.0
 
     def run_slice_of_quantity(self, quantity: str, *names: str, **variables: Any) -> Sliced:
-        """Run the slice of a quantity of the update on the whole rollout as one minibatch."""
+        """Run the statements of the update that compute a quantity, on the rollout as one
+        minibatch.
+        """
         return run_slice_of_place(
             self.script.find_statement_binding(quantity, *names), {**self.names, **variables}
         )
@@ -129,9 +131,7 @@ def _list_attributes_in_node(node: ast.AST) -> list[str]:
 
 
 def _is_loop_over_epochs(statement: ast.stmt) -> bool:
-    """Return whether a statement is ``for ... in range(args.update_epochs)``. in
-    range(args.update_epochs)``.
-    """
+    """Return whether a statement is a loop over ``args.update_epochs`` that calls ``backward``."""
     return (
         isinstance(statement, ast.For)
         and "update_epochs" in _list_attributes_in_node(statement.iter)
@@ -140,9 +140,7 @@ def _is_loop_over_epochs(statement: ast.stmt) -> bool:
 
 
 def _is_loop_over_steps(statement: ast.stmt) -> bool:
-    """Return whether a statement loops over ``args.num_steps`` around a step of the environments.
-    in range(0, args.num_steps)`` around a step of the environments.
-    """
+    """Return whether a statement is a loop over ``args.num_steps`` that steps the environments."""
     return (
         isinstance(statement, ast.For)
         and "num_steps" in _list_attributes_in_node(statement.iter)
@@ -156,9 +154,10 @@ def _is_loop_over_steps(statement: ast.stmt) -> bool:
 def run_rollouts_of_constant_policies(
     source: Source, inputs: Inputs, means: Iterable[float]
 ) -> Iterator[tuple[Scripted, Sliced]]:
-    """Yield rollouts of one step of policies with these means; no other policy is deterministic.
+    """Yield the environment and the script's variables after one step of a policy of each mean.
 
-    The environment, which keeps the action, and what the script has stored.
+    The environment keeps the action that it received. Policies have a negligible deviation, as
+    PPO's script has no deterministic one.
     """
     args = make_arguments_of_script(source.parse_script(SCRIPT), num_steps=1, capture_video=False)
     for mean in means:
@@ -190,10 +189,10 @@ def run_rollout(source: Source, variables: Mapping[str, Any]) -> Sliced:
 def provide_variables_with_wrappers(
     source: Source, make: Callable[[], Any]
 ) -> Iterator[dict[str, Any]]:
-    """Return the variables with which a PPO script puts its own wrappers around ``make()``.
+    """Yield the variables with which a PPO script puts its own wrappers around ``make()``.
 
-    For a script of Gymnasium its interface is what the script expects; for an older one the names
-    that it imports are given.
+    A script for Gymnasium gets the interface that it expects, an older one the names that it
+    imports.
     """
     script = source.parse_script(SCRIPT)
     variables: dict[str, Any] = {"run_name": "probe", "experiment_name": "probe"}

@@ -1,4 +1,4 @@
-"""QR-DQN, driven: its own ``learn``, ``train`` and ``predict``."""
+"""Driver of QR-DQN: its own ``learn``, ``train`` and ``predict``."""
 
 from __future__ import annotations
 

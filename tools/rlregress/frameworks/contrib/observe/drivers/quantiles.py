@@ -1,4 +1,4 @@
-"""The critics of TQC, driven: its own ``train``."""
+"""Driver of the critics of TQC: its own ``train``."""
 
 from __future__ import annotations
 

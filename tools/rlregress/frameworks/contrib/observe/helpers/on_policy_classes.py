@@ -15,7 +15,7 @@ from rlregress.frameworks.sb3.observe.helpers.on_policy import OnPolicy
 
 
 class MaskableOnPolicy(OnPolicy):
-    """Two discrete actions, both of them allowed: it has no policy for others."""
+    """MaskablePPO, with two discrete actions that are both allowed: it has no continuous policy."""
 
     algorithm = MaskablePPO
 
@@ -33,7 +33,7 @@ class MaskableOnPolicy(OnPolicy):
 
 
 class RecurrentOnPolicy(OnPolicy):
-    """Policy and value network have memory, which begins with zeros."""
+    """RecurrentPPO, whose policy and value network have a memory that begins with zeros."""
 
     algorithm = RecurrentPPO
     small = {**OnPolicy.small, "lstm_hidden_size": 16}
@@ -64,7 +64,7 @@ class RecurrentOnPolicy(OnPolicy):
         return law.distribution.stddev.item()
 
     def set_value_to_observation(self, agent: Any) -> None:
-        """Let the value of an observation be its number."""
+        """Let the value of an observation equal the observation."""
         super().set_value_to_observation(agent)
         layer = agent.policy.critic
         with torch.no_grad():
@@ -79,7 +79,7 @@ def _make_empty_memory(agent: Any) -> Any:
 
 
 class TrustRegionOnPolicy(OnPolicy):
-    """Its optimiser moves the values alone."""
+    """TRPO, whose optimiser trains the value network alone."""
 
     algorithm = TRPO
     once = {"n_critic_updates": 1}

@@ -35,9 +35,9 @@ class AgentTraining(RecordedTraining):
 
     Attributes:
         runner: after the training.
-        gradient_norms: of all gradients at each of these steps.
+        gradient_norms: of all gradients at each step of the optimiser.
         given: what the first layer of the policy got at each step of the rollouts, [environments].
-        given_to_critic: the same of the value network.
+        given_to_critic: what the first layer of the value network got at each of these steps.
         entropies: mean entropy of the policy at each step of the optimiser.
         reported: losses that each update returns.
     """
@@ -86,7 +86,7 @@ def make_outputs_depend_on_inputs(agent: Any) -> None:
 
 
 def fill_storage(storage: Any, **numbers: Any) -> None:
-    """Let a storage hold these numbers, or [steps] each, as ``advantages``, ``returns``, .."""
+    """Set ``advantages``, ``returns`` or other fields of a storage to a number or [steps]."""
     steps, environments = storage.rewards.shape[:2]
     for name, own in numbers.items():
         column = torch.as_tensor(np.asarray(own, dtype=np.float32)).reshape(-1, 1, 1)

@@ -96,7 +96,7 @@ def pin_critics_for_update(
 
 
 def make_acting_function(agent: Any, target: bool = False) -> Any:
-    """observation -> the action of the policy without noise, or of the one of targets."""
+    """Return a function: observation -> action without noise, of the policy or of its target."""
     actor = agent.actor_target if target and hasattr(agent, "actor_target") else agent.actor
 
     def compute_action(observation: float) -> torch.Tensor:

@@ -1,4 +1,4 @@
-"""DDPG, driven: its own ``learn`` and ``train``."""
+"""Driver of DDPG: its own ``learn`` and ``train``."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Driver:
         return len(self._agent.critic.q_networks), len(self._agent.critic_target.q_networks)
 
     def compute_losses(self, online: float, target: float) -> tuple[float, float]:
-        """Return the loss of ``train`` for transitions that ``learn`` has collected."""
+        """Return the losses of ``train`` for transitions that ``learn`` has collected."""
         self._collect_minibatch()
         self.set_values(online, target)
         losses = watched_updates.run_and_record_losses(

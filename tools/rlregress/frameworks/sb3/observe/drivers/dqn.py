@@ -1,4 +1,4 @@
-"""DQN, driven: its own ``learn``, ``train`` and ``predict``."""
+"""Driver of DQN: its own ``learn``, ``train`` and ``predict``."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class Driver:
             )
 
     def choose_action(self, values: Sequence[float], deterministic: bool) -> int | None:
-        """``predict``, after a run to the end of the schedule."""
+        """Return the action of ``predict``, after a run to the end of the schedule."""
         self.set_values(values, values)
         self.run_loop()
         observation = np.zeros(self._agent.observation_space.shape, dtype=np.float32)

@@ -236,7 +236,7 @@ class Driver:
         return read_parameter_of_each_target(pairs)
 
     def run_loop(self) -> Recorder:
-        """Call ``learn`` for so many steps."""
+        """Call ``learn`` for the number of steps in the settings."""
         s, journal = self._settings, Recorder()
         agent = self._make_agent(**(_FREQUENCIES[s.updates] if s.learns else _COLLECTING))
         journal.actions += [environment.received for environment in self._environments]

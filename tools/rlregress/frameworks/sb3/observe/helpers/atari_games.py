@@ -1,7 +1,7 @@
-"""Stable-Baselines3's Atari preprocessing, whole and in parts, around a game that obeys.
+"""Stable-Baselines3's Atari preprocessing, whole and in parts, around a game that probes control.
 
-Parts are taken from the whole: ``AtariWrapper`` is made with its defaults, the wrapper that is
-asked is looked up in it and put around the bare game.
+To probe one wrapper, its class is looked up in an ``AtariWrapper`` that is made with its defaults,
+and put around the bare game.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _FRAMES = 4
 
 
 def move_channels_first(pictures: Any) -> np.ndarray:
-    """[height, width, frames or colours] -> [frames or colours, height, width]."""
+    """Return [frames or colours, height, width] of [height, width, frames or colours]."""
     return np.moveaxis(np.asarray(pictures, dtype=np.float64), -1, 0)
 
 
@@ -30,7 +30,7 @@ def wrap_game(game: AtariGame, name: str, **arguments: Any) -> Any:
     """Return the wrapper of that name, alone around the game; the game itself if there is none.
 
     Raises:
-        Unprobed: there is a wrapper of somebody else, which may do what that one does.
+        Unprobed: there is a wrapper of another package, which may do the same.
     """
     from stable_baselines3.common import atari_wrappers
 
@@ -47,7 +47,7 @@ def wrap_game(game: AtariGame, name: str, **arguments: Any) -> Any:
 
 
 def make_player(environment: Any, game: Any) -> Player:
-    """Play through one environment, which is reset when a scene says so."""
+    """Return a player of one environment, which is reset when a scene says so."""
 
     def step_environment(action: int) -> Step:
         observation, reward, done = gyms.step_to_triple(environment, action)
@@ -59,12 +59,12 @@ def make_player(environment: Any, game: Any) -> Player:
 
 
 def make_player_of_wrapper(game: AtariGame, name: str) -> Player:
-    """Play through one wrapper."""
+    """Return a player of one wrapper."""
     return make_player(wrap_game(game, name), game)
 
 
 def make_player_of_waiting_wrapper(most: bool) -> Player:
-    """Play through the wrapper that waits on reset, as long or as briefly as it can."""
+    """Return a player of the wrapper that waits on reset, for the longest or the shortest time."""
     game = AtariGame(fire=False)
     game.np_random = Lucky(gyms.make_generator(0), most)  # type: ignore[assignment]
     return make_player_of_wrapper(game, "NoopResetEnv")
@@ -98,7 +98,7 @@ def _make_vectorised_player(environments: Any, game: Any) -> Player:
 
 
 def make_player_of_stack() -> Player:
-    """Play through the stacking of frames alone."""
+    """Return a player of the stacking of frames alone."""
     from stable_baselines3.common.vec_env import VecFrameStack
 
     game = AtariGame(shape=(36, 36, 1))
@@ -106,11 +106,11 @@ def make_player_of_stack() -> Player:
 
 
 def make_player_of_whole_game(make_env: Callable[[], Any], noops: int | None = None) -> Player:
-    """Play through everything: ``make_atari_env`` with its defaults, and a stack of four frames.
+    """Return a player of ``make_atari_env`` with its defaults, and a stack of four frames.
 
     Args:
         make_env: makes the game.
-        noops: how many frames to wait on reset; without it as many as chance says.
+        noops: how many frames to wait on reset; None: a random number.
     """
     from stable_baselines3.common.vec_env import VecFrameStack
 

@@ -24,8 +24,8 @@ _ROWS = 8
 def make_agent_with_stored_stream(environment: Scripted, inputs: Inputs, **arguments: Any) -> Any:
     """Return an agent with ``n`` steps that has stored the stream and not updated yet.
 
-    Versions without the parameter get none, so that what they do instead is seen.
-    Its critics are linear in observation and action, for ``compute_target_of_slot``.
+    A version without the parameter gets none, so that a probe shows what it does instead. Critics
+    are linear in observation and action, for ``compute_target_of_slot``.
     """
     if "n_steps" in inspect.signature(TD3.__init__).parameters:
         arguments["n_steps"] = int(inputs["n"])
@@ -44,7 +44,7 @@ def make_agent_with_stored_stream(environment: Scripted, inputs: Inputs, **argum
 def compute_target_of_slot(agent: Any, slot: int, slope: float, constant: float) -> float:
     """Return the target of the step in a slot of the replay buffer, from the agent's own update.
 
-    The target critics say slope * s + constant of an observation s, whatever the action.
+    The target critics output slope * s + constant for an observation s, whatever the action.
     """
     for network in agent.critic_target.q_networks:
         layer = find_last_linear_layer(network)
@@ -64,7 +64,7 @@ def compute_target_of_slot(agent: Any, slot: int, slope: float, constant: float)
 
 
 def measure_targets_of_slots(inputs: Inputs, slots: Sequence[int], **arguments: Any) -> np.ndarray:
-    """Targets where the value of an observation is its number, [slots]."""
+    """Return targets where the value of an observation equals the observation, [slots]."""
     environment = Scripted(
         next_observations=inputs["next_values"],
         rewards=inputs["rewards"],

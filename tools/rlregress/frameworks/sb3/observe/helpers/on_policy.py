@@ -1,4 +1,4 @@
-"""Which class a probe of PPO asks: PPO, or one that learns from rollouts as PPO does."""
+"""The class that a probe of PPO tests: PPO, or one that learns from rollouts as PPO does."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class OnPolicy:
     Attributes:
         algorithm: the class.
         once: arguments with which it goes through a rollout once.
-        without: arguments of PPO for losses that it does not have.
+        without: names of PPO's arguments that the class lacks.
         small: arguments of a policy whose size does not matter.
         linear: arguments of a policy whose value is linear in the observation.
     """
@@ -71,7 +71,7 @@ class OnPolicy:
         return law.distribution.stddev.item()
 
     def set_value_to_observation(self, agent: Any) -> None:
-        """Let the value of an observation be its number; the policy was made with ``linear``."""
+        """Let the value of an observation equal it; the policy was made with ``linear``."""
         with torch.no_grad():
             agent.policy.value_net.weight.fill_(1.0)
             agent.policy.value_net.bias.zero_()

@@ -59,7 +59,7 @@ def make_agent_of_one_rollout(kind: OnPolicy, n: int, **arguments: Any) -> Any:
 
 
 def list_total_losses(kind: OnPolicy, agent: Any, **feed: Any) -> list[float]:
-    """Return the loss that each step of one epoch follows."""
+    """Return the total loss of each optimiser step in one epoch."""
     fill_rollout_buffer(kind, agent, **feed)
     losses = watched_updates.run_and_record_losses(agent.train, {"policy": agent.policy.optimizer})
     return losses["policy"]

@@ -1,4 +1,4 @@
-"""DDPG, driven: its own ``update``, and training by its trainer."""
+"""Driver of DDPG: its own ``update``, and training by its trainer."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ class Driver:
         )
 
     def set_values(self, online: float, target: float) -> None:
-        """Make the last layers of the Q networks constant."""
+        """Make the outputs of the Q networks, and of their targets, constant."""
         _fill_networks(self._training, ("critic", "target_critic"), online, target)
 
     def set_policy(self, online: float, target: float) -> None:
-        """Make the last layers of the policies constant."""
+        """Make the outputs of the policy, and of its target, constant."""
         for training in filter(None, (self._training, self._fed)):
             _fill_networks(training, ("policy", "target_policy"), online, target)
 
@@ -64,13 +64,13 @@ class Driver:
         return values, policy
 
     def count_networks(self) -> tuple[int, int]:
-        """Count the networks that the agent reads from the models that it is given."""
+        """Return how many Q networks, and how many target Q networks, the agent has."""
         names = [name for name in self._training.agent.checkpoint_modules if "critic" in name]
         created = [name for name in names if "optimizer" not in name]
         return sum("target" not in n for n in created), sum("target" in n for n in created)
 
     def compute_losses(self, online: float, target: float) -> tuple[float, float]:
-        """Return the loss of ``update`` for transitions that a training has collected."""
+        """Return the losses of ``update`` for transitions that a training has collected."""
         fed = self._make_training_with_minibatch()
         _fill_networks(fed, ("critic", "target_critic"), online, target)
         losses = watched_updates.run_and_record_losses(fed.update_once, fed.optimizers)

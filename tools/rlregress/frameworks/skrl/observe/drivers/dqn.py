@@ -1,4 +1,4 @@
-"""DQN, driven: its own ``update``, and training and evaluation by its trainer."""
+"""Driver of DQN: its own ``update``, and training and evaluation by its trainer."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Driver:
         )
 
     def set_values(self, online: Sequence[float], target: Sequence[float]) -> None:
-        """Make the last layers constant."""
+        """Make the outputs of the Q network, and of its target, constant."""
         _fill_networks(self._training, online, target)
 
     def fill_parameters(self, online: float, target: float) -> None:
@@ -80,7 +80,7 @@ class Driver:
             )
 
     def choose_action(self, values: Sequence[float], deterministic: bool) -> int | None:
-        """Return an action of an evaluation, or of the training, whose end has come."""
+        """Return the last action of a training or, if ``deterministic``, of an evaluation."""
         self.set_values(values, values)
         trainer = self._training.make_trainer(self._settings.steps)
         with self._fix_draws():

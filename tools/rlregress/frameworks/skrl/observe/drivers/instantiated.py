@@ -1,4 +1,4 @@
-"""Models that skrl makes of settings, such as those of its runner: it has no others."""
+"""Models that skrl makes from settings, as its runner does: skrl has no other models."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OBSERVATIONS = "STATES" if compat.FIRST else "OBSERVATIONS"
 
 @dataclass(frozen=True)
 class Settings:
-    """Layers by the settings' words, for so many numbers of observations and actions."""
+    """Hidden layers in the words of skrl's settings, and the sizes of observations and actions."""
 
     sizes: Sequence[int]
     activation: str
@@ -56,8 +56,9 @@ class Settings:
 
 
 def make_model_function(model: Any, actions: Any = None) -> Callable[[torch.Tensor], Any]:
-    """Return a model as a function of observations; of actions, if there are any, it says how
-    likely.
+    """Return a model as a function of observations.
+
+    It acts or, if ``actions`` are given, returns their log-probabilities.
     """
     action_inputs = {} if actions is None else {"taken_actions": actions}
     name = "states" if compat.FIRST else "observations"

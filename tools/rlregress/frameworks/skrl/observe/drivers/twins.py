@@ -1,4 +1,4 @@
-"""SAC and TD3, driven: their own ``update``, and training by the trainer."""
+"""Driver of SAC and TD3: their own ``update``, and training by the trainer."""
 
 from __future__ import annotations
 
@@ -220,7 +220,7 @@ class Driver:
         return read_parameter_of_each_target(pairs)
 
     def run_loop(self) -> Recorder:
-        """Run a training of so many steps of all environments."""
+        """Run a training for the steps of the settings."""
         s, journal = self._settings, Recorder()
         starts = s.starts or 0
         settings = {"random_timesteps": starts, "learning_starts": starts if s.learns else NEVER}

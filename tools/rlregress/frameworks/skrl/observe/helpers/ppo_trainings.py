@@ -30,10 +30,10 @@ class AgentTraining(RecordedTraining):
 
     Attributes:
         training: the agent and its environments.
-        value_gradients: the derivative of each with respect to the last bias of the value.
+        value_gradients: derivative of each loss with respect to the last bias of the value network.
         gradient_norms: at each step of the optimiser.
         entropies: mean entropy of the policy at each of these steps.
-        changed: of each rollout that a probe has changed.
+        changed: an entry for each rollout that a probe has changed.
     """
 
     training: Any = None

@@ -1,4 +1,4 @@
-"""Deep deterministic policy gradients, driven: ``DDPGLoss`` by itself, and ``DDPGTrainer``."""
+"""Driver of deep deterministic policy gradients: ``DDPGLoss`` by itself, and ``DDPGTrainer``."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class Driver:
         return float(losses["loss_value"].detach()), float(losses["loss_actor"].detach())
 
     def read_target_actions(self) -> np.ndarray:
-        """Return the discounted values of a target network that outputs the action itself."""
+        """Return the actions that the target Q network receives: its value is set to the action."""
         self.set_values(0.0, 0.0)
         weight, _ = _get_weight_and_bias(self._loss.target_value_network_params)
         weight.copy_(torch.tensor([[0.0, 1.0]]))

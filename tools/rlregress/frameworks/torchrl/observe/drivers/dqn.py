@@ -1,4 +1,4 @@
-"""Deep Q-networks, driven: ``DQNLoss`` and ``EGreedyModule`` by themselves, and ``DQNTrainer``."""
+"""Driver of deep Q-networks: ``DQNLoss`` and ``EGreedyModule`` alone, and ``DQNTrainer``."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class Driver:
         return float(loss.detach())
 
     def choose_action(self, values: Sequence[float], deterministic: bool) -> int | None:
-        """Act by the policy under one type of exploration or the other."""
+        """Return an action of the policy, with exploration or, if ``deterministic``, without."""
         self.set_values(values, values)
         self._exploration.step(self._settings.steps)
         kind = without_chance() if deterministic else ExplorationType.RANDOM

@@ -1,4 +1,4 @@
-"""SAC and TD3, driven: ``SACLoss`` and ``TD3Loss`` by themselves, and the modules that act."""
+"""Driver of SAC and TD3: ``SACLoss`` and ``TD3Loss`` by themselves, and the modules that act."""
 
 from __future__ import annotations
 
@@ -112,8 +112,8 @@ class Driver:
     ) -> float:
         """Return the critics' target, for a squared distance and equal transitions.
 
-        As a function of a constant Q the critic loss is then a parabola; the target is where it is
-        lowest, whatever its factor. It is found from three points.
+        As a function of a constant Q the critic loss is then a parabola, whose minimum is at the
+        target. It is computed from three points.
         """
         loss = self._make_loss_with_outputs([0.0] * len(values), network)
         fill_stacked_parameters(loss.target_qvalue_network_params, values)

@@ -1,4 +1,4 @@
-"""The programs of SAC and TD3, driven: run as they are, on a small environment."""
+"""Driver of the programs of SAC and TD3: run as they are, on a small environment."""
 
 from __future__ import annotations
 

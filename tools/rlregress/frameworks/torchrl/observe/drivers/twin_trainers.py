@@ -1,4 +1,4 @@
-"""SAC and TD3, driven: ``SACTrainer`` and ``TD3Trainer`` on a small environment."""
+"""Driver of SAC and TD3: ``SACTrainer`` and ``TD3Trainer`` on a small environment."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Driver:
 
     Args:
         family: "sac" or "td3".
-        environment: in the place of one that plays the settings.
+        environment: replaces the one that plays the settings.
     """
 
     def __init__(

@@ -1,8 +1,8 @@
 """TorchRL's Atari preprocessing, around a game that probes control.
 
 ``utils_atari.py`` of the PPO program makes environments by the name of a game: the game is
-registered under a name for as long as that takes. Parts are taken from what it makes: the
-transforms that are asked are looked up in it and appended to the bare game.
+registered under a name for as long as that takes. To probe some transforms, they are looked up in
+the environment that was made, and appended to the bare game.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ def _has_torchvision() -> bool:
 def enable_resizing_without_torchvision() -> Iterator[None]:
     """Let ``Resize`` work where torchvision is not installed.
 
-    torchvision hands a tensor to ``torch.nn.functional.interpolate``, with the settings that it is
-    given: so does what stands in for it. What TorchRL asks for is what is looked at.
+    Like torchvision, the stand-in passes a tensor and its settings to
+    ``torch.nn.functional.interpolate``. Probes look at the settings that TorchRL chooses.
     """
     if _has_torchvision():
         yield
@@ -138,7 +138,7 @@ class _Played:
 
 
 def make_player(environment: Any, game: Any) -> Player:
-    """Play through an environment, which is reset when a scene says so."""
+    """Return a player of an environment, which is reset when a scene says so."""
     played = _Played(environment)
     return Player(game, played.reset, played.step, lambda: played.reported)
 
@@ -157,13 +157,13 @@ def wrap_game(game: Any, *transforms: Any, frame_skip: int = 1) -> Any:
 
 
 def make_player_of_transforms(*transforms: Any, frame_skip: int = 1, game: Any = None) -> Player:
-    """Play through these transforms alone."""
+    """Return a player of these transforms alone."""
     played = AtariGame() if game is None else game
     return make_player(wrap_game(played, *transforms, frame_skip=frame_skip), played)
 
 
 def unscale_observations(player: Player) -> Player:
-    """Return observations in the units of the game, 0 to 255, which ``ToTensorImage`` scaled."""
+    """Return the player with observations from 0 to 255, which ``ToTensorImage`` had scaled."""
 
     def step_and_unscale(action: int) -> Step:
         observation = player.step(action)
@@ -210,7 +210,7 @@ def find_transforms(*names: str) -> list[Any]:
 
 
 def make_player_of_waiting_game(noops: int) -> Player:
-    """Play through everything, with ``noops`` actions on reset whatever is drawn."""
+    """Return a player of everything, with ``noops`` actions on reset whatever is drawn."""
     game, environment = _make_game_once()
     for transform in environment.base_env._envs[0].transform:
         if type(transform).__name__ == "NoopResetEnv":
@@ -219,7 +219,7 @@ def make_player_of_waiting_game(noops: int) -> Player:
 
 
 def make_player_of_whole_game(make_env: Callable[[], Any]) -> Player:
-    """Play through everything that the program puts around a game of ``make_env``."""
+    """Return a player of everything that the program puts around a game of ``make_env``."""
     game = make_env()
     return make_player(make_outer_environment(game), game)
 

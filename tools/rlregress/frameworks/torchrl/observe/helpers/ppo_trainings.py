@@ -71,7 +71,7 @@ class LossTraining(RecordedTraining):
         loss.register_forward_hook(note_losses)
 
     def watch_optimizer(self, optimizer: torch.optim.Optimizer, scale: nn.Parameter) -> None:
-        """Record the gradients before each step of an optimiser."""
+        """Record the learning rate and the gradient of the log std before each optimiser step."""
 
         def note_gradients(*_: Any) -> None:
             self.rates.append(float(optimizer.param_groups[0]["lr"]))
@@ -82,7 +82,7 @@ class LossTraining(RecordedTraining):
 
 
 def make_change_of_ratios(ratio: Any) -> Change:
-    """Multiply the ratios of samples by ``ratio``, one number or one of each sample."""
+    """Return a change that multiplies ratios of samples by ``ratio``, one number or [samples]."""
 
     def change_batch(batch: Any) -> None:
         logs = torch.as_tensor(np.log(np.resize(ratio, len(batch))), dtype=_SINGLE)
@@ -141,7 +141,7 @@ def run_trainer(
     Args:
         frames: of a rollout, over all environments.
         schedule: makes a scheduler of the learning rate out of the optimiser.
-        recorded: where to note what is seen.
+        recorded: the record to fill; by default a new one.
         settings: further ones of PPOTrainer.
     """
     recorded = LossTraining() if recorded is None else recorded
@@ -229,7 +229,7 @@ def run_program(
     Args:
         make_environment: makes the environment.
         frames: of a rollout.
-        recorded: where to note what is seen.
+        recorded: the record to fill; by default a new one.
         changed: further settings of the program.
     """
     recorded = LossTraining() if recorded is None else recorded
