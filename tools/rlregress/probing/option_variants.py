@@ -445,7 +445,7 @@ def select_changed_entries(before: Any, after: Any) -> Any:
 
 
 def is_bitwise_same(first: Any, second: Any) -> bool:
-    """Return whether two values have one type, one shape and the same numbers; NaN counts as 0."""
+    """Return whether two values are the same in every bit, type and shape."""
     if isinstance(first, torch.Tensor) and isinstance(second, torch.Tensor):
         same_type = first.shape == second.shape and first.dtype == second.dtype
         # as bytes: NaN equals itself, and neither 0 nor -0.0 anything else
