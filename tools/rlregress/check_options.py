@@ -1,4 +1,4 @@
-"""The options of ``rlregress check``. Pytest takes them too."""
+"""The options of ``rlregress check``, most of which pytest takes, too."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Reads and validates the data files of ``baselines/``. One sentence describes a damaged file.
 
 Plain dataclasses describe the content of a file, and pydantic checks their annotations. A table is
-a dataclass, a list of tables a tuple of them. Annotations below state ranges and choices. Only
+a dataclass, a list of tables a tuple of these. Annotations below state ranges and choices. Only
 lists are converted, to tuples: text in quotes is no number, and true is not 1. The cells of a CSV
 file are text, and become numbers where numbers are expected.
 """
@@ -55,7 +55,7 @@ _DOTTED = re.compile(
 
 
 def expect_value(expectation: str, fits: Callable[[Any], object]) -> AfterValidator:
-    """Return an annotation: ``fits`` holds of the value, or the error states the expectation."""
+    """Return an annotation that accepts values which fit; its error states the expectation."""
 
     def check_expectation(value: Any) -> Any:
         if not fits(value):
@@ -68,7 +68,7 @@ def expect_value(expectation: str, fits: Callable[[Any], object]) -> AfterValida
 def expect_one_of(
     choices_or_function: Collection[str] | Callable[[], Collection[str]],
 ) -> AfterValidator:
-    """Return an annotation: the text is one of the choices; otherwise the error names the nearest.
+    """Return an annotation that accepts one of some choices; its error names the nearest ones.
 
     Args:
         choices_or_function: the choices, or a function that lists them for each check.
@@ -251,8 +251,8 @@ def validate_content(content: Any, model: Any, path: Path, remedy: str = "", kin
     """Validate content that was read already, as ``read_data_file`` does.
 
     Args:
-        path: its origin, for messages.
-        kind: format of the file; empty: that of its name.
+        path: origin of the content, for messages.
+        kind: format of the file; empty: the format that its name shows.
     """
     kind, advice = kind or _find_format_of_file(path), f"; {remedy}" if remedy else ""
     adapter = _make_type_adapter(model, strict=kind != "CSV")
@@ -308,7 +308,7 @@ def list_files_by_name(folder: Path, pattern: str) -> list[Path]:
     """List the files of a folder that match a pattern, by name; empty without the folder.
 
     Raises:
-        UserError: it may not be read; ``Path.glob`` would list no files.
+        UserError: the folder may not be read; ``Path.glob`` would list no files.
     """
     try:
         names = sorted(os.listdir(folder))
@@ -325,7 +325,7 @@ def list_toml_files(path: Path, content: str) -> list[Path]:
     """List the TOML files of a folder by name; UserError if there are none.
 
     Args:
-        content: what they hold, for the message.
+        content: name of the files' content, for the message.
     """
     files = list_files_by_name(Path(path), "*.toml")
     if not files:

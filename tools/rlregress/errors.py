@@ -72,7 +72,7 @@ _MAX_LISTED = 30
 
 
 def suggest_names(name: str, known_names: Iterable[str]) -> str:
-    """Return the clause that follows an unknown name: up to three similar names, and all names.
+    """Return the clause for an error on an unknown name: up to three similar names, and all names.
 
     ``did you mean 'short'? (known: full, short, smoke)``
     """

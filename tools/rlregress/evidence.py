@@ -31,7 +31,7 @@ TIERS = {"tests_unit": "unit", "tests_behavior": "behavior", "tests_performance"
 
 
 def convert_to_plain_data(value: Any) -> Any:
-    """Return ``value`` as JSON: arrays are lists, dataclasses tables, NaN and infinity null."""
+    """Return ``value`` as JSON data: arrays are lists, dataclasses dicts, NaN and infinity None."""
     if is_dataclass(value) and not isinstance(value, type):
         value = asdict(value)
     if isinstance(value, dict):
@@ -94,7 +94,7 @@ def build_entry_of_report(report: Any) -> dict[str, Any]:
 
 
 def collect_verdicts(entries: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return name of the judged subject (else the test), or diagnostic -> verdict, by test."""
+    """Return verdicts by name of the judged subject, of the test if none, or of a diagnostic."""
     judged = {}
     for entry in sorted(entries, key=lambda entry: entry["test"]):
         if isinstance(entry.get("verdict"), dict):

@@ -86,7 +86,7 @@ def remove_inside(root: Path, path: Path) -> None:
     folder on the way is opened without following links. Of a link, only the link is removed.
 
     Raises:
-        UserError: it lies outside of ``root``.
+        UserError: the path lies outside of ``root``.
         OSError: it cannot be removed.
     """
     *folders, name = path.relative_to(root).parts
@@ -125,11 +125,11 @@ def describe_possible_writers(
 
     Args:
         subject: the file or folder, in words.
-        shared: each member of such a group may write to its folder, and so may own it.
-        sticky: others cannot replace files of this user in it, as in /tmp.
+        shared: the members of its group may write to its folder, and so each may own it.
+        sticky: the subject is a folder like /tmp, in which others cannot replace this user's files.
 
     Returns:
-        In words; empty if nobody may.
+        A description; empty if nobody may.
     """
     if status.st_mode & stat.S_IWOTH and not sticky:
         return f"everybody may write to {subject}"

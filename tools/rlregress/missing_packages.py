@@ -34,10 +34,10 @@ def require_module(module: str) -> None:
 def describe_missing_package(
     error: BaseException | None, extras: Container[str] | None = None
 ) -> str:
-    """Describe the missing package that caused an error, as ``not_installed`` does; empty: none.
+    """Describe the missing package that caused an error, and its installation; empty: none.
 
-    It is read from the error and its causes: the name of a failed import, or the words in which a
-    library names its own optional packages. An installed package is never the reason.
+    The package is found in the error and its causes: by the name of a failed import, or by a
+    library's own words on its optional packages. An installed package is never the reason.
 
     Args:
         extras: only packages of these count; None: of all.

@@ -1,8 +1,8 @@
 """Reports the progress of a command and estimates the time left.
 
 A command names its stages and the expected number of parts of each. ``baselines/durations.toml``
-has the seconds of a part; the speed of this machine so far corrects them. A terminal shows one
-line, in place. Elsewhere a line is printed each minute, and when a stage begins after a silence.
+has the seconds of a part; the measured speed of this machine corrects them. A terminal shows one
+line, in place. Elsewhere a line is printed each minute, and when a stage begins after a pause.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ class CommandStage:
         at_once: how many of them run at a time.
         starts: number of processes that import a framework, one after the other.
         size: duration of a part, in stored durations.
-        seconds: of a part, if it was measured here; None: as stored.
-        is_measure: whether the time that it takes says how fast the machine is.
+        seconds: seconds of a part, if measured here; None: the stored duration.
+        is_measure: whether its duration shows how fast the machine is.
     """
 
     name: str
@@ -92,7 +92,7 @@ class CommandStage:
         return seconds * self.size * self._rounds + durations.start * self.starts
 
     def estimate_stage_seconds(self, slowness: float) -> float | None:
-        """Return seconds of the whole stage on a machine so many times slower; None: unknown."""
+        """Return seconds of the stage on a machine ``slowness`` times slower; None: unknown."""
         if self.seconds is not None:
             return self.seconds * self.size * self._rounds
         return None if self.stored is None else self.stored * slowness
@@ -103,10 +103,10 @@ class CommandStage:
 
 
 def estimate_slowdown() -> float:
-    """Return how many times longer than on an idle machine work is expected to take.
+    """Return the expected slowdown by the machine's load; 1: idle.
 
-    Half-way between 1 and the load of a core: half of the counted load ends soon, or waits for a
-    disk.
+    It is half-way between 1 and the load of a core: half of the load is assumed to end soon, or to
+    wait for a disk.
     """
     return (1.0 + max(os.getloadavg()[0] / (os.cpu_count() or 1), 1.0)) / 2
 
@@ -149,7 +149,7 @@ class Estimate:
             self._limit = time.monotonic() + seconds
 
     def change_next_stage(self, name: str, parts: float, size: float = 0.0) -> None:
-        """Expect so many parts of the next stage of this name, of a size; 0: as was expected."""
+        """Change expected parts and size of the next stage of this name; size 0: unchanged."""
         with self._lock:
             names = [stage.name for stage in self._following]
             if name in names:

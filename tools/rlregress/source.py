@@ -34,10 +34,10 @@ class Test(NamedTuple):
     """The condition of an ``if`` or a ``while``.
 
     Attributes:
-        line: of the statement.
+        line: first line of the statement.
         last: line of the condition's end.
-        body: line of the first statement that runs if it holds.
-        text: the condition.
+        body: line of the first statement that runs if the condition holds.
+        text: source text of the condition.
     """
 
     line: int

@@ -1,1 +1,1 @@
-"""Find the release or the commit that changed something, and the function."""
+"""Finds the release or the commit that changed a behaviour, and the function behind it."""

@@ -1,4 +1,4 @@
-"""The searches, without input or output. The check of a version is a function.
+"""The search algorithms, without input or output; a function that they get checks a version.
 
 ``find_first_new_version`` searches a history as ``git bisect`` does,
 ``find_every_step_that_changes`` repeats it, and ``find_smallest_differing_set`` searches a set of
@@ -17,12 +17,12 @@ OLD, NEW, SKIPPED = "old", "new", "skipped"
 
 @dataclass(frozen=True)
 class Step:
-    """Between which versions something changed.
+    """Two versions in a list, by index, between which the result of a check changed.
 
     Attributes:
-        old: the last version that is as the old end.
-        new: the first version known to be as the new end.
-        between: versions that could not be checked and may be the first as well.
+        old: the last version that equals the old end.
+        new: the first version known to equal the new end.
+        between: versions between these that could not be checked, any of which may be the first.
     """
 
     old: int
@@ -40,12 +40,12 @@ def link_versions_in_line(count: int) -> list[tuple[int, ...]]:
 
 
 def find_first_new_version(parents: Sequence[Sequence[int]], check: Callable[[int], str]) -> Step:
-    """Return where a history changed from old to new.
+    """Return the step at which a history changed from old to new.
 
     Args:
-        parents: of every version, by number; those of a version come before it. The first version
-            is known to be old and the last one new, and the first is an ancestor of the last.
-        check: ``OLD``, ``NEW`` or ``SKIPPED``; called once for a version.
+        parents: the parents of every version, by index; parents come before their children. The
+            first version is known to be old and an ancestor of the last, which is known to be new.
+        check: returns ``OLD``, ``NEW`` or ``SKIPPED``; called once for each version.
     """
     ancestors: list[int] = []
     for number, node_parents in enumerate(parents):
@@ -87,13 +87,13 @@ def _list_set_bits(mask: int) -> Iterator[int]:
 
 
 def find_every_step_that_changes(count: int, after: Callable[[int], Step | None]) -> Iterator[Step]:
-    """Yield all steps of a list of versions, one after the other.
+    """Yield all steps at which a list of versions changed, one after the other.
 
-    A change that was taken back before the last version is not found.
+    A change that was undone before the last version may not be found.
 
     Args:
-        after: the first step after a version, from what that version is to what the last one is;
-            None: those two are the same.
+        after: returns the first step after a version towards the last version's value; None: the
+            version has that value already.
     """
     low = 0
     while low < count - 1 and (step := after(low)) is not None:
@@ -104,11 +104,11 @@ def find_every_step_that_changes(count: int, after: Callable[[int], Step | None]
 def find_smallest_differing_set(
     names: Sequence[str], check: Callable[[frozenset[str]], str]
 ) -> tuple[str, ...]:
-    """Find a set of names that makes the difference and of which none can be left out.
+    """Find a set of names that makes the difference, from which no single name can be left out.
 
     Args:
-        names: all of them together are ``NEW``, none of them is ``OLD``.
-        check: of a part of them; what cannot be checked is taken as no difference.
+        names: candidates; all together they give ``NEW``, and the empty set gives ``OLD``.
+        check: returns the result for a subset; anything but ``NEW`` counts as no difference.
     """
     remaining, parts = list(names), 2
     while len(remaining) > 1:

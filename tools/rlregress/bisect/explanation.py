@@ -48,7 +48,7 @@ def explain_changing_step(
     """Add to a step its functions, first difference, and entries of changelogs.
 
     Args:
-        versions: those beside the step; what was measured of them is not measured again.
+        versions: the two versions of the step; their stored measurements are used again.
 
     Raises:
         UserError: a version cannot be made or checked again.

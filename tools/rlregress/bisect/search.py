@@ -1,4 +1,4 @@
-"""``rlregress bisect``: both ends, then what lies between, then what explains the step."""
+"""``rlregress bisect``: checks both ends, searches the versions between, explains the step."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class Candidate:
     """A version that may be checked.
 
     Attributes:
-        text: as a report names it.
-        requested: makes it; a commit is written to a folder only when it is checked.
+        text: its name in reports.
+        requested: returns the version; a commit is written to a folder only at this call.
     """
 
     text: str
@@ -58,12 +58,12 @@ class Search:
     """Measures a symptom in versions, each once, and remembers those that could not be checked.
 
     Attributes:
-        own: a folder for environments, each of which goes when it was measured.
-        shared: pins that every version stands on, if it can be checked there.
-        values: version -> what was measured, beside the present old end.
+        own: a folder for environments, each of which is removed after its measurement.
+        shared: pins of packages that every version runs with, if it can.
+        values: version -> its measured value, compared with the present old end.
         skipped: version -> why it is left out.
         checked: versions that were measured.
-        apart: version -> what it stands on instead of what both ends share, in words.
+        apart: version -> description of its packages, if it cannot run with ``shared``.
     """
 
     symptom: Symptom
@@ -84,7 +84,7 @@ class Search:
         """Return whether both ends differ; further versions are compared with the old end.
 
         Raises:
-            UserError: an end cannot be checked, or neither has what is looked for.
+            UserError: an end cannot be checked, or neither end has the searched name.
         """
         if list(self._ends) == [old.text, new.text]:
             return self._do_ends_differ()
@@ -139,7 +139,7 @@ class Search:
         """Measure a version once more if the user's own code runs.
 
         Raises:
-            UserError: it is not as it was before.
+            UserError: the second measurement differs from the first.
         """
         if not self.symptom.foreign or candidate.text in self._repeated:
             return
@@ -289,7 +289,7 @@ class Search:
 
     @cached_property
     def _inputs_of_all_versions(self) -> list[str]:
-        """Return the inputs of every measurement of this search, independent of the version."""
+        """Return the inputs that all measurements of this search share, whatever the version."""
         ours = state.digest_own_code("bisect", "upgrade", "training", "check")
         return [ours, state.describe_machine_for_recordings(), self.symptom.key]
 
@@ -335,7 +335,7 @@ def _start_search(
 ) -> Iterator[Search]:
     """Yield a search with a folder of its own.
 
-    One that is interrupted, or that finds no network, goes on with what it has kept.
+    A repeated search uses the measurements of one that was interrupted or had no network.
     """
     with cached_folders.make_temporary_folder("bisect") as own:
         search = Search(symptom, adapters, say, own, shared)
@@ -356,10 +356,10 @@ def search_changing_release(
     say: cached_folders.Say,
     finds_all: bool = False,
 ) -> Bisected:
-    """Find which package, and which release of it, changed something.
+    """Find the package and its release that changed the symptom.
 
     Args:
-        finds_all: name all steps, not one.
+        finds_all: find all steps, not only one.
 
     Raises:
         UserError: an end cannot be checked, or there is nothing between them.
@@ -429,7 +429,7 @@ def _list_differing_packages(
 
 
 def _add_dates(change: ChangedAt, dates: Mapping[str, str]) -> ChangedAt:
-    """Return a step between releases with its date, and whether it goes back."""
+    """Return a step between releases with its date, and whether OLD is the newer release."""
     back = Version(change.new) < Version(change.old)
     return replace(change, date=dates.get(change.old if back else change.new, ""), back=back)
 
@@ -445,7 +445,7 @@ def _check_environments(
     ends: tuple[RequestedVersion, RequestedVersion],
     worlds: tuple[Candidate, Candidate],
 ) -> None:
-    """Raise UserError if an environment of the user's is not what its versions make."""
+    """Raise UserError if a user's environment differs from a new one with the same versions."""
     for end, built in zip(ends, worlds, strict=True):
         if end.environment is None:
             continue
@@ -485,7 +485,7 @@ def _list_shared_packages(
 def _find_changing_steps(
     search: Search, row: Sequence[Candidate], finds_all: bool
 ) -> Iterator[Step]:
-    """Yield where a list with differing ends changes: once, or every time."""
+    """Yield one step, or every step, at which a list with differing ends changes."""
 
     def find_next_step(low: int) -> Step | None:
         if low and not search.measure_ends(row[low], row[-1]):
@@ -508,11 +508,11 @@ def search_changing_commit(
     pins: Sequence[str] = (),
     python: str = "",
 ) -> Bisected:
-    """Find which commit of a repository changed something.
+    """Find the commit of a repository that changed the symptom.
 
     Args:
-        pins: packages that every commit stands on, beside what is installed.
-        python: another interpreter that they run on.
+        pins: packages that every commit runs with, besides the installed ones.
+        python: another interpreter for the commits; empty: this one.
 
     Raises:
         UserError: an end cannot be checked, or the old one is no ancestor of the new one.
@@ -590,8 +590,8 @@ def _find_merged_branch(
     the old commit.
 
     Returns:
-        The commit where that branch left and its last one, between which to search; or nothing,
-        and in words what is known.
+        The commit where that branch forked and its last commit, between which to search; or
+        nothing, and a sentence on the reason.
     """
     for tip in revisions.list_parents(repository, merge):
         if tip in old_commits or search.compare_with_old_end(candidate(tip)) != NEW:

@@ -1,4 +1,4 @@
-"""Symptoms: the measurement that a bisection repeats for every version."""
+"""Symptoms: measurements that a bisection repeats for every version."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Checked:
 
     @cached_property
     def prepared(self) -> PreparedVersion:
-        """Its environment."""
+        """The installed version; it is made at the first use."""
         return prepared_versions.prepare_version(
             self.resolved, self.adapters, cached_folders.ignore_message, self.own
         )
@@ -86,7 +86,7 @@ class Checked:
             return measured_value
 
     def fingerprint_details(self, adapter: Adapter, details: Sequence[Detail] = ()) -> Fingerprint:
-        """Return its variants of some details, and its defaults."""
+        """Return the version's variants of some details, and its defaults."""
 
         def probe_version(prepared: PreparedVersion) -> Mapping[str, Any]:
             with TemporaryDirectory(prefix="rlregress-bisect-") as folder:
@@ -101,7 +101,7 @@ class Checked:
         )
 
     def record_or_read_trace(self, training: Training) -> Trace:
-        """Return a trace that was recorded before, or record one."""
+        """Return the stored trace of a training, or record one."""
         try:
             return trace_reader.load_trace(runtimes.locate_trace(training, self.folder))
         except UserError:
@@ -120,18 +120,18 @@ class Checked:
 
 @dataclass(frozen=True)
 class Symptom:
-    """Something that has a value in every version.
+    """A measurement of a version; a bisection finds where its value changed.
 
     Attributes:
-        title: what is looked for, in words.
-        value: of a version; it is also given the old end.
-        candidate_names: of a version, the names that could have been looked for instead.
-        details, algorithm, scenario, script: what an upgrade probes and traces to explain it.
-        name: the public name or parameter that is looked for.
-        key: what decides the value beside the version.
-        foreign: it runs code of the user's, who may change what it reads: nothing is kept beyond
-            the search, and a version is measured twice before it is believed.
-        why: of a version, in words, what it said where it failed.
+        title: description of the symptom.
+        value: returns the value of a version, from that version and the old end.
+        candidate_names: returns names in a version that could have been requested instead.
+        details, algorithm, scenario, script: what an upgrade probes and traces to explain a step.
+        name: the searched public name or parameter.
+        key: all inputs of the value besides the version.
+        foreign: whether it runs user code, which may read files that change: values are not kept
+            after the search, and decisive versions are measured twice.
+        why: returns the error message of a version that failed.
     """
 
     title: str
@@ -205,11 +205,11 @@ def _check_algorithm_exists(adapter: Adapter, owner: str, default_name: str) -> 
 
 
 def make_symptom_of_default(adapter: Adapter, name: str) -> Symptom:
-    """Return the symptom of a default: of a hyperparameter, "td3 minibatch_size", or a parameter.
+    """Return the symptom of a default, of a hyperparameter ("td3 minibatch_size") or a parameter.
 
-    A parameter is named by its function, "stable_baselines3.td3.td3.TD3 batch_size", or that of a
-    class by its algorithm, "td3 batch_size", or as it is imported, "stable_baselines3.TD3
-    batch_size".
+    The name of a parameter is "<owner> <parameter>". The owner is a function or a class by its full
+    name ("stable_baselines3.td3.td3.TD3"), its import path ("stable_baselines3.TD3") or, for a
+    class, its algorithm ("td3").
     """
     owner, _, parameter = name.strip().rpartition(" ")
     if not owner:

@@ -30,7 +30,8 @@ Pins = Mapping[str, str]
 def list_pins_of_ends(old: RequestedVersion, new: RequestedVersion) -> tuple[Pins, Pins, list[str]]:
     """Return package -> version for both ends; unpinned packages have the installed version.
 
-    Also names, in words, what only one of them has, and what is no release: it is not searched.
+    Return also sentences on packages that are not searched: only one end has them, or one has no
+    release of them.
 
     Raises:
         UserError: an end is a working tree.
@@ -89,7 +90,7 @@ def _list_environment_pins(version: RequestedVersion) -> dict[str, str]:
 
 
 def request_version_of_pins(requested_pins: Pins, python: str = "") -> RequestedVersion:
-    """Return the version that some pins make."""
+    """Return the requested version with some pins."""
     rows = tuple(f"{name}=={version}" for name, version in sorted(requested_pins.items()))
     return RequestedVersion(" ".join(rows), rows, python=python)
 
@@ -99,12 +100,12 @@ def list_releases_between(
 ) -> list[str]:
     """Return published releases of a package from OLD to NEW, in that order.
 
-    Both ends are among them, and those that were yanked since or have no build for this Python.
-    Pre-releases are if an end is one. The list is kept, for when the index cannot be reached.
+    Both ends are included, and releases that were yanked or have no build for this Python.
+    Pre-releases are included if an end is one. The list is stored for use without a network.
 
     Args:
-        dated: those of ``dates``.
-        python: another interpreter, for which it is asked which have a build.
+        dated: releases whose publication date is known.
+        python: another interpreter that builds are requested for; empty: this one.
 
     Raises:
         Unreachable: there is no network, and no list of this package was kept.

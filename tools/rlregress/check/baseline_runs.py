@@ -44,7 +44,7 @@ class StoredRun(RunResult):
     """One stored run.
 
     Attributes:
-        seed: below those of new runs.
+        seed: smaller than all seeds of new runs.
         sources: digests of the suite's own code, if it differed from that of the other runs.
     """
 
@@ -157,7 +157,7 @@ def locate_returns_folder() -> Path:
 
 
 def locate_baseline(cell: Cell) -> Path:
-    """Return the file of a cell, whether it exists or not."""
+    """Return the path of a cell's file, whether it exists or not."""
     replayed = load_budget(cell.budget).arithmetic == PORTABLE
     return (
         locate_returns_folder().with_name("replays") if replayed else locate_returns_folder()
@@ -258,7 +258,7 @@ def load_all_baselines() -> list[Baseline]:
 
 
 def _select_framework_sources(sources: Mapping[str, str]) -> dict[str, str]:
-    """Return the digests of the code under test, without the suite's own."""
+    """Return the digests of the code under test, without the digest of the suite's own code."""
     return {name: digest for name, digest in sources.items() if not name.startswith(_SUITE_PREFIX)}
 
 

@@ -1,4 +1,4 @@
-"""Builds the gates that a plan compares, each with the drops that it would detect and its cost."""
+"""Builds the gates that a plan compares, each with its cost and the drops that it would detect."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ def name_table_of_study(name: str) -> str:
 
 
 def _explain_excluded_cells(cells: Sequence[Cell]) -> dict[Cell, UserError]:
-    """Return for each cell that cannot be trained here the reason in one sentence."""
+    """Return cell -> why it cannot be trained here, in one sentence."""
     reasons = {}
     for cell in dict.fromkeys(cells):
         try:

@@ -234,7 +234,7 @@ def read_evidence(options: CheckOptions) -> list[dict[str, Any]]:
 
 
 def run_and_judge_check(options: CheckOptions, report_line: Callable[[str], None]) -> CheckResult:
-    """Check, run and judge.
+    """Check the request, run the session, and judge its evidence.
 
     Raises:
         UserError: the request cannot be judged, or pytest could not run.
@@ -284,7 +284,7 @@ class SessionInfo:
     Attributes:
         alpha: probability of a false alarm.
         date: start, in the format of ``report_data.format_time_with_offset``.
-        command: the command that repeats it.
+        command: the command that repeats the session.
     """
 
     alpha: float

@@ -1,4 +1,4 @@
-"""Comparisons of frameworks, or of two copies of one, by their details."""
+"""Compares frameworks, or two copies of one framework, by their details."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def compare_adapters(
     detail_ids: Collection[str] = (),
     skipped_families: Collection[str] = (),
 ) -> Comparison:
-    """Probe details on every adapter.
+    """Probe details on every adapter, and return the comparison.
 
     Args:
         detail_ids: details to compare; empty: all.

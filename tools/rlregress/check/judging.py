@@ -60,7 +60,7 @@ def train_and_judge_session(session: Session) -> dict[str, Verdict]:
 def train_earlier_looks_or_explain_skip(session: Session, job: Job) -> str:
     """Explain why a run is not needed because its cell is decided; empty if it is needed.
 
-    Earlier looks must be over first: their missing runs are done or awaited.
+    Earlier looks come first: their missing runs are done or awaited.
     """
     if job.cell not in session.cells:
         return f"not needed: a replay of {job.cell.id} has the stored numbers"
@@ -216,7 +216,7 @@ def compute_smallest_common_drop(
     """Return the smallest share lost by all cells of a group that is detected; None if none is.
 
     Args:
-        group: its name by this quantity.
+        group: the group's name, as judged by this quantity.
     """
     members = _list_samples_of_group(session, group, looks, quantity)
     if len(members) < 2:
@@ -266,7 +266,7 @@ def _list_finite_stored_numbers(session: Session, cell: Cell, quantity: Quantity
 
 
 def estimate_session_seconds(session: Session, looks: Looks) -> float:
-    """Return the average CPU seconds of a session if nothing changed, over all looks."""
+    """Return the expected CPU seconds of a session, all looks included, if nothing changed."""
     return sum(
         estimate_new_runs(session, cell, looks) * session.estimate_seconds_of_cell(cell)
         for cell in session.cells

@@ -1,8 +1,8 @@
 """The record of one nightly run: key ``night`` of the ``verdict.json`` of a check.
 
 It holds runs, verdicts and versions in few numbers. ``evidence.json`` holds them too, but a
-thousand of those take a minute to read. A check lists the records next to its own, and ``rlregress
-trend`` reads many of them.
+thousand such files take a minute to read. A check lists the records next to its own, and
+``rlregress trend`` reads many of them.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class NightlyReplay:
 
 @dataclass(frozen=True)
 class NightlyFramework:
-    """One framework: verdict, versions, digests of the code under test."""
+    """One framework in a nightly run: verdict, versions, digests of the code under test."""
 
     verdict: _Verdict
     versions: Mapping[Line, Line]
@@ -116,7 +116,7 @@ class NightlyFramework:
 
 @dataclass(frozen=True)
 class NightlyRun:
-    """One check.
+    """The record of one nightly check.
 
     Attributes:
         started: UTC.
@@ -201,7 +201,7 @@ def add_earlier_runs(result: CheckResult, report: Path) -> CheckResult:
 def build_nightly_record(
     result: CheckResult, entries: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """Return the record of a check that ends now.
+    """Return the record of a check that has just ended.
 
     Args:
         entries: the entries of its evidence.

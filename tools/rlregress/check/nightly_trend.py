@@ -1,9 +1,9 @@
-"""Trends over many nightly runs: regressions, the night of each, and the changes of that night.
+"""Trends over many nightly runs: regressions, their dates, and what else changed at each date.
 
-The alarm is that of the checks, with their error rate. Here it is only dated: by the division of
-the nights in two that leaves the smallest squared deviations from the two means. The interval of
-the date is a 95 % confidence set: the divisions whose likelihood ratio to the best is within the
-quantile of P(x <= c) = (1 - exp(-c / 2))^2 (Bai 1997, Hansen 2000).
+The checks themselves raise the alarms, with their error rate. Here an alarm is only dated: by the
+split of the nights in two that leaves the smallest squared deviations from the two means.
+The interval of the date is a 95 % confidence set: the splits whose likelihood ratio to the best one
+is within the quantile of P(x <= c) = (1 - exp(-c / 2))^2 (Bai 1997, Hansen 2000).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _UNDECIDED_VERDICTS = (INCONCLUSIVE, COULD_NOT_JUDGE)
 
 @dataclass
 class _History:
-    """The verdicts and numbers of one name, by number of the night.
+    """The verdicts and numbers of one judged name, by number of the night.
 
     Attributes:
         measure: a quantity of returns or an attribute of a measured process; empty: no numbers.
@@ -271,7 +271,7 @@ def _find_date_of_shift(
     verdict: str,
     means: Mapping[int, float],
 ) -> Shift:
-    """Return since when a history has its verdict: by its numbers, or else by its verdicts."""
+    """Return the date from which a history has its verdict, by its numbers or else its verdicts."""
     other_nights = [
         night for night, night_verdict in conclusive.items() if night_verdict != verdict
     ]
@@ -307,13 +307,13 @@ def _find_date_of_shift(
 
 
 def locate_drop_in_series(values: ArrayLike) -> tuple[int, int, int] | None:
-    """Return places of the first night of a lower level, and of the ends of its 95 % interval.
+    """Return indices of the first night of a lower level, and of the ends of its 95 % interval.
 
     Args:
         values: by night [T].
 
     Returns:
-        None where no division of the nights lowers the mean.
+        None if no split of the nights has a lower mean after it.
     """
     centred = np.asarray(values, dtype=np.float64)
     count = len(centred)

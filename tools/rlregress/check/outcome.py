@@ -59,8 +59,8 @@ def _is_covered_by_other_verdict(name: str, verdicts: Mapping[str, Mapping[str, 
 def _counts_for_framework(quantity: Quantity, verdict: str) -> bool:
     """Return whether a verdict counts for its framework.
 
-    Secondary quantities count if they changed. Critics that hold say nothing about returns,
-    training returns that hold do.
+    Secondary quantities count if they changed. If they hold, training returns count, and critics
+    do not.
     """
     return quantity is RETURNS or verdict in CHANGES or (quantity is TRAINING and verdict == HOLDS)
 
@@ -186,7 +186,7 @@ def build_framework_outcomes(
 
 
 def _is_test_of_missing_extra(entry: Mapping[str, Any]) -> bool:
-    """Return whether a test is about a missing extra, as its name says: wrappers of Atari.
+    """Return whether a test is about a missing extra by its name, such as wrappers of Atari.
 
     Such a test cannot run in this environment, and the rest can be judged without it. Any other
     test that needs the package is unchecked, for example because a framework now needs it.

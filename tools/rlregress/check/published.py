@@ -94,9 +94,9 @@ class _Original:
 def load_bands_of_original_papers() -> dict[tuple[str, str], Band]:
     """Return (algorithm, environment without version) -> the band in the paper of the algorithm.
 
-    Read from ``baselines/paper/originals.csv``. The papers do not state the divisor of their
-    standard deviations. ``sd_high`` is the sample standard deviation if they divided by the number
-    of seeds.
+    The bands are read from ``baselines/paper/originals.csv``. The papers do not state the divisor
+    of their standard deviations. ``sd_high`` is the sample standard deviation if they divided by
+    the number of seeds.
     """
     path = locate_published_table("originals")
     rows: tuple[_Original, ...] = datafiles.read_data_file(path, tuple[_Original, ...])

@@ -66,7 +66,7 @@ def train_and_record_baselines(
     """Train every named cell and write its file; yield lines of progress.
 
     Runs in the store or in stored files are not done again. So an interrupted recording continues,
-    and ten stored runs need only five more where five are stored.
+    and if five of ten requested runs are stored, only five are trained.
 
     Args:
         on_done: called with the record of each run, the number done, and the total.

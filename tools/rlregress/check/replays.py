@@ -138,10 +138,10 @@ def locate_canary_file() -> Path:
 
 
 def digest_operations_in_process() -> dict[str, str]:
-    """Return digests of single operations in portable arithmetic, computed by a process.
+    """Return digests of single operations in portable arithmetic, computed in another process.
 
     Raises:
-        UserError: it ended without them.
+        UserError: the process ended without them.
     """
     command = [sys.executable, "-m", "rlregress.inside.canary"]
     environment = worker_launch.make_worker_environment(portable=True)
@@ -157,7 +157,7 @@ def digest_operations_in_process() -> dict[str, str]:
 
 
 def _find_differing_operation(recorded_run: ReplayableRun, store: Store) -> str:
-    """Return in which operation this machine differs from the records; empty if in none.
+    """Return the name of an operation that gives other results here than recorded; empty: none.
 
     With another NumPy or torch the comparison is skipped; replays show their changes.
     """

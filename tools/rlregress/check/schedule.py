@@ -32,12 +32,12 @@ def compute_makespan(lengths: Sequence[float], workers: int) -> float:
 
 
 def bound_makespan_from_below(lengths: Sequence[float], workers: int) -> float:
-    """Return a duration that no order of these runs beats."""
+    """Return a lower bound of the duration, whatever the order of these runs."""
     return max(sum(lengths) / workers, max(lengths, default=0.0))
 
 
 def list_length_ratios(cell: Cell, baselines: Sequence[Baseline]) -> tuple[float, ...]:
-    """Return lengths of recorded runs over the mean of their cell; (1,) without recorded runs.
+    """Return lengths of recorded runs divided by their cell's mean; (1,) without recorded runs.
 
     These are runs of the cell at any budget; else of its framework and algorithm; else all runs.
     """

@@ -48,7 +48,7 @@ class Session:
     Args:
         seeds: new runs per cell, judged at one look; 0: those of the looks, or of the budget.
         store: folder of run records; empty: ``runs/`` of the suite.
-        one_look: the gate of fixed size.
+        one_look: whether the gate of fixed size, with one look, judges the runs.
         replay_seed: seed of the replayed stored run of each cell; -1: today's; None: no replays.
         replays: folder of this session for the records of replays; empty: no replays.
 
@@ -59,8 +59,8 @@ class Session:
         alpha: probability of a false alarm in the session.
         pinned: one thread per training.
         first_seed: of the new runs; other seeds confirm or refute an alarm.
-        judged: whether the budget's returns are judged.
-        stored: stored runs by cell, if it has some.
+        judged: whether returns are judged with this budget.
+        stored: cell -> its stored runs, for cells that have some.
         bands: the published bands of the other cells.
         secondary_cells: quantity -> cells that are also judged by it.
         replays: cell -> the stored run that is repeated before its fresh seeds.
@@ -124,7 +124,7 @@ class Session:
         self.replays = {cell: run for cell, run in replayable.items() if run is not None}
 
     def _choose_baseline_or_band(self, cell: Cell, job: Job, published_table: str) -> None:
-        """Judge a cell by its stored runs, or by a published band where these are too few."""
+        """Choose a cell's stored runs, or a published band if these are too few, to judge it by."""
         stored = baseline_runs.find_baseline(cell, job.protocol)
         band = published.find_published_band(cell, published_table) if published_table else None
         too_few_stored = stored is None or len(stored.runs) < MIN_STORED
@@ -165,7 +165,7 @@ class Session:
 
     @cached_property
     def without_reproduced_cells(self) -> Session:
-        """The session of the cells that no replay reproduces; new seeds judge them.
+        """The session without cells that a replay reproduces; new seeds judge the others.
 
         All replays end before the first new seed, so these cells can form the family of tests.
         """
@@ -174,7 +174,7 @@ class Session:
         )
 
     def drop_reproduced_cells(self, reproduced: Iterable[str]) -> Session:
-        """Return the session of the other cells.
+        """Return the session without these cells.
 
         Args:
             reproduced: ids of cells.
@@ -229,7 +229,7 @@ class Session:
     def family_alpha(self) -> float:
         """Error rate of the family of cells with stored runs, or with published bands.
 
-        Where both occur, each gets half.
+        If a session has both kinds, each family gets half of the error rate.
         """
         return self.alpha / 2 if self.stored and self.bands else self.alpha
 

@@ -70,7 +70,7 @@ def _apply_common_options(arguments: list[str]) -> list[str]:
 
 
 def _repair_environment_variables() -> None:
-    """Check and repair the environment of this process where libraries would fail by it."""
+    """Check and repair environment variables of this process that would make libraries fail."""
     try:
         os.getcwd()
     except OSError as error:

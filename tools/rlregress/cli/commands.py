@@ -62,9 +62,9 @@ _CORE: tuple[Row, ...] = (
 
 
 def _load_installed_groups() -> tuple[list[CommandGroup], dict[str, str]]:
-    """Return the groups of commands of installed packages, and group -> why it cannot be used.
+    """Return the command groups of installed packages, and group -> why it cannot be used.
 
-    Entry points decide, not imports: a clone can import the folders of all its packages.
+    A package counts as installed by its entry points: in a clone, all its packages can be imported.
     """
     points = installed_metadata.map_entry_points(ENTRY_POINT_GROUP)
     groups: list[CommandGroup] = []

@@ -19,7 +19,7 @@ def complete_cells(incomplete: str) -> list[str]:
 
 
 def complete_details(incomplete: str) -> list[str]:
-    """Return the ids of details that begin so."""
+    """Return the ids of details that begin with a text."""
     # the catalogue takes long to import, and other completions do without it
     from rlregress.catalogue import registry
 

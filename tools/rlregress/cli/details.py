@@ -133,7 +133,7 @@ def print_details_of_id(id: str | None, adapters: Sequence[Adapter]) -> None:
     """Print one detail in full, one line for each of several, or the numbers of all details.
 
     Args:
-        id: id of a detail or a family, or words in their texts; None: all details.
+        id: id of a detail or a family, or words in texts of details; None: all details.
 
     Raises:
         UserError: nothing matches ``id``, or the expectations cannot be read; nothing is printed.

@@ -1,4 +1,4 @@
-"""Imports the library that draws figures where variables of the environment would break it."""
+"""Imports matplotlib safely if environment variables would make the import fail."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _FOLDERS = ("MPLCONFIGDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME")
 
 
 def import_matplotlib_for_files() -> None:
-    """Import matplotlib without its variables if they are set. Figures here are files.
+    """Import matplotlib without environment variables that could break it.
 
-    Trainings that this process starts still get the kind of window. They do not get a folder with a
-    loop of links, because they would fail by it as well.
+    The variable that names a backend is restored for trainings that this process starts. Variables
+    that name a folder with a loop of links are removed, as trainings would fail by them as well.
     """
     for name in _FOLDERS:
         try:

@@ -20,7 +20,7 @@ from rlregress.trace import golden, jobs, recording_processes
 
 
 def record_golden_file(job: Mapping[str, Any], script: Path, path: Path) -> int:
-    """Record a script twice and write its golden file; 3 if it does not repeat itself."""
+    """Record a script twice and write its golden file; return 3 if the recordings differ."""
     check_file_is_writable(path, "the golden file")
     runtime = recording_processes.make_current_runtime("installed", portable=True)
     with TemporaryDirectory(prefix="rlregress-golden-") as folder:
@@ -47,10 +47,10 @@ def record_golden_file(job: Mapping[str, Any], script: Path, path: Path) -> int:
 
 
 def compare_with_golden_file(path: Path, script: Path) -> int:
-    """Record a script again and compare it with a golden file; 1 if it differs.
+    """Record a script again and compare it with a golden file; return 1 if it differs.
 
     Raises:
-        UserError: it differs, and this machine computes with another arithmetic than the file.
+        UserError: it differs, and the file was recorded with another arithmetic than this one.
     """
     old = golden.load_golden_file(path)
     job = jobs.build_script_job(script, old.arguments, old.packages, old.steps)

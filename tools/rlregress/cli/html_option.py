@@ -22,7 +22,7 @@ class Page:
     Attributes:
         path: None: no page was requested.
         started: date and time when the command began.
-        clock: the same by ``time.monotonic``.
+        clock: the same moment by ``time.monotonic``.
     """
 
     path: Path | None

@@ -74,7 +74,7 @@ def _split_off_finished_runs(
 
 
 def print_status_of_manifest(manifest: Manifest, store: str) -> None:
-    """Print the place of the manifest, the remaining runs, and the command for one run."""
+    """Print the number of remaining runs, and the command that does one run of the manifest."""
     folder = open_store_of_option(store)
     _split_off_finished_runs(manifest, folder.list_runs_by_state().done)
     rows = [

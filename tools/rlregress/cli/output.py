@@ -1,4 +1,4 @@
-"""The output of commands: escaped, flushed at once, and dropped when its reader has gone."""
+"""The output of commands: escaped, flushed at once, and dropped if its reader has ended."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class _Stream:
             raise self.failed from None
 
     def _discard_output(self) -> None:
-        """Discard later output, so that Python does not fail by it again when it ends."""
+        """Discard later output, so that Python does not fail again when it flushes at its end."""
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, self.unfiltered.fileno())
         os.close(null)
@@ -112,7 +112,7 @@ def guard_standard_streams() -> Iterator[None]:
 
 
 def get_unfiltered_output() -> TextIO:
-    """Return standard output without the filter, for sequences that a terminal must obey."""
+    """Return standard output without escaping, for control sequences that a terminal must obey."""
     return getattr(sys.stdout, "unfiltered", sys.stdout)
 
 

@@ -30,8 +30,8 @@ class Row:
     Attributes:
         name: as it is typed, such as "runs launch".
         function: module and name of its function, written as an entry point.
-        line: its purpose, in the list of commands.
-        kept: a sentence about stored results, printed if it is interrupted; empty: there are none.
+        line: one line on its purpose, for the list of commands.
+        kept: a sentence on the stored results, printed at an interrupt; empty: there are none.
         takes_script: whether words after "--" are the arguments of a script.
         raw: whether another program reads its arguments.
     """

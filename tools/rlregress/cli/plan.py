@@ -82,7 +82,7 @@ def print_plan_of_session(options: CheckOptions, must_detect: float | None = Non
 
 
 def _apply_proposed_gate(options: CheckOptions, gate: Gate, has_begun: bool) -> CheckOptions:
-    """Return the options of a proposed gate, with other seeds if the session has begun."""
+    """Return the options for a proposed gate, with other seeds if the session has begun."""
     # a gate that is chosen after its runs were seen would not keep its error rates
     first = check_report.CONFIRM_SEED if has_begun and not gate.chosen else options.first_seed
     return replace(options, seeds=gate.seeds, first_seed=first)

@@ -1,4 +1,4 @@
-"""Runs a command with other versions, in an environment that all nodes of a store can use."""
+"""Runs a command with other package versions, in an environment that all nodes can use."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OPTION = "--with"
 
 
 def find_environment_of_versions(versions: str, store: Store) -> Runtime:
-    """Find or make the environment of some versions, by default in the store.
+    """Find or make an environment with some package versions, by default in the store.
 
     Raises:
         UserError: the versions do not exist or are the installed ones, or others may write the

@@ -1,4 +1,4 @@
-"""Audits of run stores: every record is read and checked. Merges of several stores."""
+"""Audits run stores, which reads and checks every record, and merges several stores."""
 
 from __future__ import annotations
 

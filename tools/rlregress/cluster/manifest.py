@@ -70,7 +70,7 @@ class Manifest:
 
     Attributes:
         size: number of runs.
-        digest: of all of them (hexadecimal).
+        digest: digest of all runs (hexadecimal).
     """
 
     def __init__(self, path: Path) -> None:

@@ -128,7 +128,7 @@ def do_one_run(manifest: Manifest, index: int, store: Store, report: Callable[[s
 
 
 def _find_slurm_task() -> str:
-    """Return Slurm's name of this task; empty without Slurm."""
+    """Return Slurm's id of this task; empty without Slurm."""
     # the last task of an array shares its number with the array
     array, index = os.environ.get("SLURM_ARRAY_JOB_ID"), os.environ.get("SLURM_ARRAY_TASK_ID")
     return f"{array}_{index}" if array else os.environ.get("SLURM_JOB_ID", "")

@@ -52,8 +52,8 @@ class Site:
     """A site's additions to the scripts.
 
     Attributes:
-        options: of sbatch, as in ``account=x``; they replace ours of the same name.
-        before: lines of shell before the run, such as those that load modules.
+        options: options of sbatch, as in ``account=x``; they replace this library's options.
+        before: shell lines to run before each run, such as ``module load``.
         at_once: limit of parallel tasks of each array; 0: Slurm decides.
     """
 
@@ -90,8 +90,8 @@ class Queue:
     """Slurm's answer about the unfinished tasks of a store.
 
     Attributes:
-        runs: names of runs, see ``Job.name``.
-        gone: digest of a manifest, as in file names -> numbers of its runs that this user
+        runs: names of the runs that have tasks; see ``Job.name``.
+        gone: digest of a manifest, as in file names -> indices of its runs that this user
             submitted and that no longer have a task.
         states: (state, reason) of Slurm -> number of tasks.
         error: why Slurm does not answer; empty if it does.
@@ -294,7 +294,7 @@ def build_array_scripts(
 
 @dataclass(frozen=True)
 class Piece:
-    """The runs of one array, by number, and their limits of time and memory."""
+    """The runs of one array, by index, and their limits of time and memory."""
 
     runs: Sequence[int]
     minutes: int | None
@@ -306,7 +306,7 @@ def build_array_pieces(
     by_group: Mapping[str, tuple[int | None, int | None]],
     size: int,
 ) -> list[Piece]:
-    """Build the arrays in the order of submission.
+    """Divide the remaining runs into arrays, in the order of submission.
 
     Args:
         remaining: runs, the longest first.

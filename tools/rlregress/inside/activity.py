@@ -1,7 +1,7 @@
-"""The effects of clamps and masks: did a bound bind, did a mask hide anything?
+"""Notes the effects of clamps and masks: did a bound bind, did a mask hide anything?
 
-A clamp that never binds and a mask that is all ones were executed and not tried: an equal trace
-says nothing about the bound, or about what is masked.
+If a clamp never binds or a mask is all ones, equal traces say nothing about the bound or about
+masked values.
 
 Runs inside foreign and old environments: NumPy and torch only, Python 3.10 syntax.
 """
@@ -109,14 +109,14 @@ _HOOKED: list[tuple[Any, str, str, _FindWays]] = [
 
 
 class Activity:
-    """Notes the ways that clamps and masks of the traced code go; installed by a recorder."""
+    """Notes whether clamps in traced code bind and masks hide values; a recorder installs it."""
 
     def __init__(self, places: Places) -> None:
         self._places = places
         self._ways: dict[_Place, set[str]] = {}
 
     def install(self, recorder: Any) -> None:
-        """Watch from now on, until the recorder is left."""
+        """Note clamps and masks from now on, until the recorder exits."""
         for owner, name, operation, find_ways in _HOOKED:
             note = functools.partial(self._note_ways_of_operation, operation, find_ways)
             # before it is done, which may be in place; but a norm is known after it
@@ -150,5 +150,5 @@ class Activity:
         self._ways.setdefault(place, set()).update(ways)
 
     def list_ways_by_place(self) -> list[list[Any]]:
-        """Return file, line, function, operation and the ways that it went, place by place."""
+        """Return file, line, function, operation and its observed effects, sorted by place."""
         return [[*place, sorted(ways)] for place, ways in sorted(self._ways.items())]

@@ -52,7 +52,7 @@ _CORE_NAMES = (
 def make_portable_variables() -> dict[str, str]:
     """Return the variables that a process must start with; none on a processor without AVX2.
 
-    The libraries do not check what these name: there they would be ended by the first instruction.
+    The libraries do not check these variables: an unsupported instruction would end the process.
     """
     flags = _read_processor_flags()
     if not flags >= {"avx2", "fma"}:
@@ -75,7 +75,7 @@ def _read_processor_flags() -> set[str]:
 def read_arithmetic_of_libraries() -> dict[str, str]:
     """Return the arithmetic that each library reports. Loads NumPy and torch.
 
-    A library that does not report it, or that torch was built without, has no entry.
+    A library that reports nothing, or that torch was built without, has no entry.
     """
     import numpy as np
     import torch
@@ -112,13 +112,13 @@ def explain_not_portable(reported: Mapping[str, str]) -> str:
 
 
 def _name_widest_loops(dispatched: Sequence[str], features: Mapping[str, bool]) -> str:
-    """Return the widest loops that NumPy chooses, as its releases from 2.4 on name them.
+    """Return the name of the widest instruction set that NumPy chooses, as NumPy 2.4 names it.
 
-    Earlier ones name each instruction set alone.
+    Earlier releases list each instruction set separately.
 
     Args:
-        dispatched: what it has loops for.
-        features: whether the processor has it, and it is not disabled.
+        dispatched: instruction sets that NumPy was built for.
+        features: instruction set -> whether the processor has it, and it is not disabled.
     """
     beyond = [name for name in dispatched if name in _NUMPY_AVX512 and features[name]]
     has_avx2 = features.get("AVX2") and features.get("FMA3")

@@ -1,4 +1,4 @@
-"""Listeners to audit events of the interpreter, which can be removed: an audit hook cannot.
+"""Listeners to audit events of the interpreter. They can be removed; Python's audit hooks cannot.
 
 Runs inside foreign and old environments: standard library only, Python 3.10 syntax.
 """
@@ -17,7 +17,7 @@ _is_installed = False
 
 
 def listen_to_events(listener: Listener, *events: str) -> Callable[[], None]:
-    """Call a listener at each of these events; return a function that ends this."""
+    """Call a listener at each of these events; return a function that removes the listener."""
     global _is_installed
     for event in events:
         _listeners[event] = (*_listeners.get(event, ()), listener)

@@ -3,7 +3,7 @@
 Everything is imported once, then each training runs in a separate child process. Runs inside
 foreign and old environments: Python 3.10 syntax.
 
-Each line of the input names a file: what was imported for an earlier one is still there. The file
+Each line of the input names a file. Modules that an earlier file imported stay imported. The file
 holds ``jobs``, each as for ``inside.trace_worker``, with ``name``; ``folder``, their working
 directory; and ``calls`` if calls are captured instead of traces, see ``inside.calls``. After each
 job a line is printed, "<name>\\t<status>\\t <seconds>". If it has no trace, ``<output>.error`` has

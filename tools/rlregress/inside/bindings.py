@@ -1,9 +1,8 @@
-"""Values that modules and classes are given when they are imported: those of another version.
+"""Replaces values that modules and classes get at import by those of another version.
 
-A constant, such as a bound or an epsilon, stands outside of the functions that read it. A function
-whose code is the same does something else where such a value differs. A value is reverted only if
-its own statements, run again, give what is there now: what was changed, registered or replaced
-after them cannot be had.
+A constant, such as a bound or an epsilon, is defined outside of the functions that read it. A
+function with the same code acts differently if such a value differs. A value is reverted only if
+its statements, run again, give its present value: later changes to it cannot be repeated.
 """
 
 from __future__ import annotations
@@ -44,11 +43,11 @@ _FIELD_OPTIONS = ("repr", "hash", "init", "compare", "metadata", "kw_only")
 
 
 class Binding(NamedTuple):
-    """A value that something has under a name in another version.
+    """The value that a name of a module or a class has in another version.
 
     Attributes:
         owner: a module or a class.
-        value: ``_ABSENT``: it has none of its own.
+        value: ``_ABSENT``: the owner itself does not have the name.
     """
 
     owner: Any
@@ -59,11 +58,11 @@ class Binding(NamedTuple):
 def find_names_with_other_values(piece: str, texts: Sequence[str]) -> set[str]:
     """Return names whose values differ between the texts, and those computed from them.
 
-    Of a module also attributes of its classes that are made of its names.
+    For a module, attributes of its classes that are computed from these names are included.
 
     Args:
         piece: ``MODULE``, or ``BODY`` and the qualified name of a class.
-        texts: of the file, of either version.
+        texts: the file's source text in both versions.
     """
     if not piece.startswith((MODULE, BODY)):
         return set()
@@ -89,7 +88,7 @@ def _find_differing_names(piece: str, texts: Sequence[str]) -> set[str]:
 
 
 def _find_computed_names(piece: str, texts: Sequence[str], names_: set[str]) -> set[str]:
-    """Return names that statements of a piece make of others."""
+    """Return names that statements of a piece compute from the given names."""
     statements = [
         inner_statement for text in texts for inner_statement in _list_top_statements(text, piece)
     ]
@@ -114,7 +113,7 @@ def find_values_of_second_text(
     """Return the values that a module or a class gets in the second text and not in the first.
 
     Raises:
-        Misfit: a value cannot be had here, or not reverted.
+        Misfit: a value cannot be computed here, or not be reverted.
     """
     differing = _find_differing_names(piece, texts)
     bindings, then = _find_bindings_of_piece(module, piece, texts, differing, {})
@@ -135,7 +134,7 @@ def _find_bindings_of_piece(
     """Return the bindings of a module or of one class, and all values of the second text.
 
     Args:
-        variables: what names of the module are where the second text is run.
+        variables: the module's names -> their values when the second text is run.
     """
     kind = _name_class_of_piece(piece)
     owner: Any = methods.import_class(module, kind) if kind else module
@@ -181,10 +180,10 @@ def _find_bindings_of_piece(
 def _bind_enum_members(
     owner: enum.EnumMeta, differing: set[str], now: Mapping[str, Any], then: Mapping[str, Any]
 ) -> Iterator[Binding]:
-    """Yield the values of members of an enumeration, and the members by their values.
+    """Yield bindings of an enumeration: of its members' values, and of its map of members by value.
 
     Raises:
-        Misfit: a member comes or goes, or is a number or a text by itself.
+        Misfit: only one version has a member, or members are numbers or texts themselves.
     """
     members: Mapping[str, Any] = owner.__members__
     for name in sorted(differing):
@@ -207,13 +206,13 @@ def _bind_enum_members(
 
 
 def _bind_field_defaults(owner: type, defaults: Mapping[str, tuple[Any, Any]]) -> Iterator[Binding]:
-    """Yield what holds defaults of fields: a dataclass, and those that inherit the fields.
+    """Yield the bindings that change field defaults of a dataclass and of classes that inherit it.
 
     Args:
-        defaults: field -> what the statement of either version gives it.
+        defaults: field -> its default by the statement in each version.
 
     Raises:
-        Misfit: a default is no longer what its statement gives, or is made in another way.
+        Misfit: a default was changed after its statement, or a field is made in another way.
     """
     fields = vars(owner).get("__dataclass_fields__", {})
     changed: dict[str, dataclasses.Field[Any]] = {}
@@ -271,7 +270,7 @@ def _walk_subclasses(owner: type) -> Iterator[type]:
 def _copy_constructor(
     init: types.FunctionType, fields: Mapping[str, dataclasses.Field[Any]]
 ) -> types.FunctionType:
-    """Return a constructor that ``dataclasses`` has copied, with other defaults."""
+    """Return a copy of a dataclass constructor with other defaults."""
     cells = dict(zip(init.__code__.co_freevars, init.__closure__ or (), strict=True))
     for name, field in fields.items():
         for free in cells:
@@ -299,10 +298,10 @@ def _copy_constructor(
 def _find_recomputed_defaults(
     module: types.ModuleType, bindings: Sequence[Binding]
 ) -> list[Binding]:
-    """Return the defaults of functions of a package that an import makes of other values.
+    """Return the defaults of functions of a package that an import computes from changed values.
 
     Raises:
-        Misfit: defaults are no longer what their expressions give, or more is made of a value.
+        Misfit: defaults were changed after import, or other objects are computed from a value.
     """
     differing = {
         owner.name if isinstance(owner, enum.Enum) else name for owner, name, _ in bindings
@@ -330,7 +329,7 @@ def _find_recomputed_defaults(
 def find_present_and_other_defaults(
     code: types.CodeType, bindings: Sequence[Binding]
 ) -> tuple[Defaults | None, Defaults | None]:
-    """Return the present defaults of the function of a code, and its other ones; None: the same."""
+    """Return the present and the other defaults of a code object's function; None: the same."""
     for owner, *_ in bindings:
         if isinstance(owner, types.FunctionType) and owner.__code__ is code:
             then = {name: value for function, name, value in bindings if function is owner}
@@ -340,10 +339,10 @@ def find_present_and_other_defaults(
 
 
 def _find_functions_with_defaults_of(package: str, differing: set[str]) -> Iterator[_Definition]:
-    """Yield functions of a package whose defaults are made of some names.
+    """Yield functions of a package whose defaults are computed from some names.
 
     Raises:
-        Misfit: a decorator, a base class or an option of a class is made of them.
+        Misfit: a decorator, a base class or an option of a class is computed from them.
     """
     for path, module in list(sys.modules.items()):
         file = str(getattr(module, "__dict__", {}).get("__file__") or "")
@@ -379,7 +378,7 @@ def _list_names_read(expression: ast.AST) -> set[str]:
 def _find_functions_in_memory(
     module: types.ModuleType, name: str, node: _Function
 ) -> list[types.FunctionType]:
-    """Return the functions of a definition that are in memory, also those behind decorators.
+    """Return the function objects that a definition has made, also those behind decorators.
 
     Raises:
         Misfit: there is none.
@@ -409,7 +408,7 @@ def _get_present_value(owner: Any, name: str) -> Any:
 
 
 def bind_values(bindings: Sequence[Binding]) -> None:
-    """Give everything its other value."""
+    """Set every name to its other value."""
     for owner, name, value in bindings:
         if value is not _ABSENT:
             setattr(owner, name, value)
@@ -419,7 +418,7 @@ def bind_values(bindings: Sequence[Binding]) -> None:
 
 @contextlib.contextmanager
 def bind_temporarily(bindings: Sequence[Binding]) -> Iterator[None]:
-    """Give everything its other value, and its own one in the end."""
+    """Set every name to its other value; restore the present values in the end."""
     before = [Binding(owner, name, _get_present_value(owner, name)) for owner, name, _ in bindings]
     try:
         bind_values(bindings)
@@ -432,7 +431,7 @@ def list_imports(text: str, package: str) -> dict[str, list[tuple[str, str]]]:
     """Return module -> names that a source text imports from it, each with its name in the text.
 
     Args:
-        package: the one that the text's own module is in.
+        package: the package of the text's own module.
     """
     names_by_module: dict[str, list[tuple[str, str]]] = {}
     for node in ast.walk(ast.parse(text)):
@@ -481,12 +480,12 @@ def _list_names_imported_from(file: str, package: str, module: str) -> Sequence[
 
 
 def _name_class_of_piece(piece: str) -> str:
-    """Return the qualified name of the class of a piece; "": it is the module's."""
+    """Return the qualified name of a piece's class; "": the piece is a module."""
     return piece.partition(BODY)[2]
 
 
 def _explain_unbindable(name: str, bodies: Sequence[Sequence[ast.stmt]]) -> str:
-    """Explain why a name cannot be given another value; empty: it can."""
+    """Explain why a name cannot be bound to another value; empty: it can."""
     for body in bodies:
         for statement in body:
             if isinstance(statement, _DEFINITIONS) and statement.name == name:
@@ -540,10 +539,10 @@ def _compute_values_by_text(
 
 
 def _equals_as_far_as_comparable(present: Any, value: Any, same: bool = False) -> bool:
-    """Return whether a value equals the present one, as far as that can be compared.
+    """Return whether a value equals the present one, as far as values can be compared.
 
     Args:
-        same: of what cannot be told, whether it is the same object; otherwise, of the same kind.
+        same: whether objects of other types must be identical or equal; else only of one type.
     """
     if present is value:
         return True
@@ -578,7 +577,7 @@ def _list_top_statements(text: str, piece: str) -> list[ast.stmt]:
 
 
 def _group_by_bound_name(body: Sequence[ast.stmt]) -> dict[str, list[str]]:
-    """Name -> the statements that give it a value."""
+    """Return name -> the statements that give it a value."""
     found: dict[str, list[str]] = {}
     for statement in body:
         for name in _list_bound_names(statement):
@@ -632,5 +631,5 @@ _NUMBER = re.compile(r"(?<![\w.])(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.])")
 
 
 def list_literal_numbers(lines: Sequence[str]) -> set[float]:
-    """Return numbers that stand in lines of source."""
+    """Return number literals in lines of source."""
     return {float(literal) for line in lines for literal in _NUMBER.findall(line)}

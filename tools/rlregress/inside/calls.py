@@ -1,7 +1,7 @@
 """Call changed functions directly, with both versions of their code.
 
-While a training runs the new code, some calls of each changed function are captured. A child of the
-process repeats each with the old and the new code; the training goes on as if nothing had happened.
+While a training runs the new code, some calls of each changed function are captured. A forked child
+repeats each call with the old and the new code; the training continues unaffected.
 
 Runs inside foreign and old environments: standard library, NumPy, torch, gymnasium and what is
 traced only, Python 3.10 syntax.
@@ -64,14 +64,14 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 class Capture:
-    """Captures calls of functions while it is entered; use it as a context manager.
+    """Captures calls of functions; use it as a context manager.
 
     Args:
         functions: file below its root, and qualified name.
         examine: called in a child of this process with the function, the frame of a call that
             begins, CPU seconds, and paths through the function that need no further call. Returns
             a row as of ``Call.compare_with_perturbations``.
-        seconds: of CPU time for the first call of each; later ones get a part of it.
+        seconds: CPU time for the first call of each function; later calls get a part of it.
 
     Attributes:
         rows: of all examined calls, each with ``file`` and ``name``.
@@ -143,7 +143,7 @@ class Capture:
     def _compare_call_in_child(
         self, function: _Function, frame: Any, seconds: float, paths: Collection[str]
     ) -> dict[str, Any]:
-        """Examine a call in a copy of this process, within so much CPU time."""
+        """Examine a call in a copy of this process, within ``seconds`` of CPU time."""
         read, write = os.pipe()
         child = _fork_without_reseeding()
         if not child:
@@ -179,8 +179,8 @@ class _Captured:
     """Counts captured calls of one function.
 
     Attributes:
-        copies: of the process; examined: calls.
-        seconds: of CPU time that the copies have taken.
+        copies: number of copies of the process; examined: number of examined calls.
+        seconds: CPU seconds that the copies have taken.
     """
 
     def __init__(self) -> None:
@@ -190,13 +190,13 @@ class _Captured:
         self._paths: dict[Any, set[str]] = {}
 
     def number_call(self, signature: Any) -> tuple[int, set[str]]:
-        """Return the number of a call among those of its signature, and their paths so far."""
+        """Return the number of a call among those with its signature, and their known paths."""
         self._calls += 1
         self._numbers[signature] = self._numbers.get(signature, 0) + 1
         return self._numbers[signature], self._paths.setdefault(signature, set())
 
     def has_enough_calls(self) -> bool:
-        """Return whether no further call is captured."""
+        """Return whether enough calls of the function were captured."""
         return self.copies >= _COPIES or self.examined >= _MOST or self._calls >= _LOOKED
 
 
@@ -207,13 +207,13 @@ def _measure_seconds_of_children() -> float:
 
 
 def _release_variables(frame: Any, event: str, _: Any) -> Any:
-    """Release variables that have another value by now: reading them has kept the old one."""
+    """Read the frame's variables anew at each event: an earlier reading keeps old values alive."""
     _ = frame.f_locals
     return _release_variables
 
 
 def _describe_types_of_arguments(frame: Any) -> tuple[Any, ...]:
-    """Return types, shapes, devices and flags of the arguments of a call, and of its objects."""
+    """Return types, shapes, devices and flags of a call's arguments and of parts of these."""
     values = frame.f_locals
     try:
         return tuple(
@@ -226,7 +226,7 @@ def _describe_types_of_arguments(frame: Any) -> tuple[Any, ...]:
 
 
 def _describe_type(value: Any, inside: bool = False) -> Any:
-    """Return the type and parts of a value; of a dimension whether it is none, one or more."""
+    """Return a value's type and parts; of each dimension only whether its size is 0, 1 or more."""
     kind = type(value).__qualname__
     if value is None or isinstance(value, (bool, str)):
         return kind, value
@@ -269,12 +269,12 @@ def _separate_child(answers: int, seconds: float) -> None:
 
 
 class Examiner:
-    """Repeats captured calls.
+    """Repeats captured calls with the old and the new code.
 
     Args:
         changes: as of ``inside.swap``: the old code of every function that differs, or a mutant.
-        uses: function -> pieces that give names that it reads another value; see above.
-        mutant: the other code is the new version.
+        uses: function -> pieces that change values of names that it reads; see the module.
+        mutant: ``changes`` is a mutant, which takes the place of the new version.
     """
 
     def __init__(
@@ -375,10 +375,10 @@ def _find_differing_statements(
     codes: Sequence[types.CodeType],
     bound: Sequence[bindings.Binding],
 ) -> tuple[set[str], list[list[Any]]]:
-    """Return names near the statements that differ, and these statements of either version.
+    """Return the names near differing statements, and these statements in both versions.
 
     Args:
-        texts, codes: of the old version, then of the new one.
+        texts, codes: those of the old version, then those of the new one.
     """
     from rlregress.inside import perturbed, values_read
 
@@ -406,13 +406,13 @@ def _find_differing_statements(
 def _make_function_of_code(
     code: types.CodeType, variables: dict[str, Any], cells: dict[str, Any]
 ) -> Any:
-    """Return a function of some code in a module, with the variables around it."""
+    """Return a function made of a code object, a module's variables and closure cells."""
     around = tuple(types.CellType(cells[name]) for name in code.co_freevars)
     return types.FunctionType(code, variables, code.co_name, None, around)
 
 
 def _fork_without_reseeding() -> int:
-    """Call ``os.fork``. The child draws as this process would: Python would seed it anew."""
+    """Call ``os.fork``, and keep Python from reseeding ``random`` in the child."""
     drawn, writings = random.getstate(), written_by_calls.current
     if writings is not None:
         writings.forking = True
@@ -425,7 +425,7 @@ def _fork_without_reseeding() -> int:
 
 
 def _answer_in_copy(prepare: Callable[[], Any], question: Callable[[], bool]) -> bool | None:
-    """Return the answer to a question in a copy of this process; None: there is none."""
+    """Return a question's answer, computed in a copy of this process; None: no answer came."""
     child = _fork_without_reseeding()
     if not child:
         signal.alarm(_PATIENCE)
@@ -440,7 +440,7 @@ def _answer_in_copy(prepare: Callable[[], Any], question: Callable[[], bool]) ->
 
 
 def _number_lines(text: str, name: str) -> dict[int, str]:
-    """Return the lines of a function by number."""
+    """Return line number -> text, for the lines of a function."""
     rows = text.splitlines()
     return {
         number: rows[number - 1]
@@ -478,11 +478,11 @@ def _find_arguments_of_old_defaults(
     arguments: dict[str, Any],
     defaults: tuple[Defaults | None, Defaults | None],
 ) -> dict[str, Any]:
-    """Return the arguments that the old version gives itself: defaults that differ.
+    """Return the old version's differing defaults, for arguments that the caller left out.
 
     Args:
         arguments: captured from the new version.
-        defaults: of the new version and of the old one, where they differ.
+        defaults: those of the new and of the old version, where they differ.
 
     Raises:
         Misfit: the old version takes other arguments.
@@ -533,7 +533,7 @@ def _is_default(value: Any, default: Any) -> bool:
 def _list_names_read(code: types.CodeType, arguments: dict[str, Any]) -> set[str]:
     """Return names of attributes and globals that a code object reads.
 
-    Those of methods and properties that it names are among them: of its arguments, of their
+    Names that its methods and properties read are included: those of its arguments, of their
     attributes, and of modules that it calls.
     """
     from rlregress.inside import values_read
@@ -558,7 +558,7 @@ def _list_names_read(code: types.CodeType, arguments: dict[str, Any]) -> set[str
 
 
 def _sets_outer_variables(code: types.CodeType) -> bool:
-    """Return whether code gives variables of the functions around it another value."""
+    """Return whether code assigns variables of enclosing functions."""
     return any(
         instruction.opname == "STORE_DEREF" and instruction.argval in code.co_freevars
         for instruction in dis.get_instructions(code)
@@ -566,7 +566,7 @@ def _sets_outer_variables(code: types.CodeType) -> bool:
 
 
 def record_with_captured_calls(shared: dict[str, Any], job: dict[str, Any]) -> None:
-    """Train as under a recorder, with calls captured, and write what came of them."""
+    """Train as under a recorder, with calls captured, and write their results."""
     trace_worker.prepare_imports(job)
     roots = [*shared["folders"], *trace_worker.find_package_folders(job.get("packages", []))]
     roots += [os.path.abspath(job["script"])] if job.get("script") else []

@@ -1,6 +1,6 @@
 """A digest of each operation that trainings use: does this machine compute the same bits?
 
-Inputs are fixed and drawn from nothing. No framework is loaded. ``python -m
+Inputs are fixed, not random. No framework is loaded. ``python -m
 rlregress.inside.canary`` prints the digests, in at most two seconds after torch is loaded.
 Runs inside foreign and old environments: Python 3.10 syntax.
 """
@@ -57,7 +57,7 @@ def _make_fixed_tensor(*shape: int) -> torch.Tensor:
 
 
 def _list_operations() -> dict[str, Callable[[], Any]]:
-    """Return the operations by name: in torch those of networks, losses, optimizers and draws."""
+    """Return the operations by name, such as torch's of networks, losses, optimizers and draws."""
     operations: dict[str, Callable[[], Any]] = {}
     for name in _FUNCTIONS:
         function = getattr(torch, name, None) or getattr(functional, name)
@@ -138,7 +138,7 @@ def _train_network() -> list[torch.Tensor]:
 
 
 def _make_layer(kind: Callable[..., torch.nn.Module], *sizes: int) -> torch.nn.Module:
-    """Return a layer with fixed parameters; nothing is drawn."""
+    """Return a layer with fixed parameters; none is random."""
     module = kind(*sizes, device="meta").to_empty(device="cpu")
     with torch.no_grad():
         for parameter in module.parameters():
@@ -147,7 +147,7 @@ def _make_layer(kind: Callable[..., torch.nn.Module], *sizes: int) -> torch.nn.M
 
 
 def _draw_torch_numbers() -> list[torch.Tensor]:
-    """Draw from each kind of torch's generators."""
+    """Return numbers from each kind of random draw in torch."""
     generator = torch.Generator().manual_seed(7)
     weights = _make_fixed_tensor(4, 6).abs() + 0.1
     return [

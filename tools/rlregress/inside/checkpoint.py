@@ -1,11 +1,11 @@
-"""Checkpoints: a training that was stopped goes on where it was, in another process.
+"""Checkpoints: another process continues a stopped training from its last state.
 
-A checkpoint is one file: a line of JSON that says of what, everything that the training consists of
+A checkpoint is one file: a line of JSON that identifies the run, all objects of the training
 (``pickled``), and a checksum. It is renamed to its place when it is whole, and replaces the one
-before. It is no result: a training that fails after it was continued is begun anew.
+before. It is no result: a continued training that fails is repeated from its start.
 
-It is a pickle, which can run any code when it is read: one that somebody else may have written is
-refused (``UntrustedCheckpoint``).
+A checkpoint is a pickle, which can run any code when it is read: one that somebody else may have
+written is refused (``UntrustedCheckpoint``).
 
 Runs inside foreign and old environments: standard library, NumPy, torch and gymnasium only, Python
 3.10 syntax.
@@ -64,7 +64,7 @@ def make_checkpoint_identity(key: str, suite: str) -> dict[str, Any]:
     """Return the part of the head that identifies the run of a checkpoint.
 
     Args:
-        key: of the run.
+        key: the run's key.
         suite: digest of this library's code that writes and reads.
     """
     return {
@@ -80,10 +80,10 @@ def write_checkpoint(path: Path, draft: Path, head: Mapping[str, Any], everythin
     """Write a checkpoint, so that a reader sees the one before or the whole new one.
 
     Args:
-        draft: where it is written before it is whole; on the same file system.
+        draft: the temporary file to write first; on the same file system.
 
     Raises:
-        OSError: there is no room. Any other error: something cannot be written at all.
+        OSError: the disk is full, for example. Any other error: an object cannot be pickled.
     """
     from rlregress.inside import pickled  # with torch, which who reads a head does not need
 
@@ -119,9 +119,9 @@ def read_checkpoint(path: Path, expected: Mapping[str, Any]) -> tuple[dict[str, 
         expected: ``make_checkpoint_identity`` of this run.
 
     Raises:
-        CheckpointMismatch: it is damaged, or of another run, or of other code.
-        CheckpointNotWritten: none could be written.
-        UntrustedCheckpoint: somebody else may have written it.
+        CheckpointMismatch: the checkpoint is damaged, or is of another run or other code.
+        CheckpointNotWritten: an earlier process could not write one.
+        UntrustedCheckpoint: somebody else may have written the checkpoint.
     """
     from rlregress.inside import pickled
 
@@ -204,18 +204,18 @@ class _Sealed:
 
 
 class Keeper:
-    """Writes checkpoints of a training when one is due, and on a signal to stop.
+    """Writes checkpoints of a training regularly, and on a signal to stop.
 
     A signal only sets a flag; the training reads it at the next whole step of its loop, by calling
     this. ``SIGUSR1`` asks for a checkpoint; those of ``STOPPING`` end the process after it.
 
     Attributes:
-        cpu_seconds: of this process, that went into checkpoints.
-        unable: why none can be written, as far as is known.
+        cpu_seconds: CPU time of this process spent on checkpoints.
+        unable: why no checkpoint can be written; empty: no reason is known.
     """
 
     def __init__(self, path: Path, draft: Path, identity: Mapping[str, Any]) -> None:
-        """Take ``path`` and ``draft`` as ``write_checkpoint``; see ``make_checkpoint_identity``."""
+        """Take the paths of ``write_checkpoint`` and a result of ``make_checkpoint_identity``."""
         self._path, self._draft, self._identity = path, draft, identity
         self._signal: int | None = None
         self._requested = False
@@ -266,7 +266,7 @@ class Keeper:
             self._signal = number
 
     def __call__(self, steps: int, training: Any) -> None:
-        """Write a checkpoint if it is time, and end the process if a signal said so."""
+        """Write a checkpoint if one is due, and end the process if a signal asked for it."""
         if self._signal is None and not self._requested and time.monotonic() < self._due:
             return
         if not self.unable:

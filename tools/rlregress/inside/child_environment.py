@@ -32,7 +32,7 @@ def make_environment_variables(
     ``PYTHONPATH`` is for the caller to set.
 
     Args:
-        variables: beside those of this process.
+        variables: variables to add to those of this process.
         pinned: one thread for each library.
         compiled: torch may compile code where a framework asks for it.
         portable: the same bits on every processor; see ``arithmetic``.

@@ -2,7 +2,7 @@
 
 What cannot be copied, such as a lock, an open file or a generator that has begun, is shared by all
 copies; so are classes, modules, and functions that hold nothing. Arrays and tensors that lie in the
-same memory do so in a copy. A copied tensor is a leaf: the graph that it hangs on stays behind.
+same memory do so in a copy. A copied tensor is a leaf: its autograd graph is not copied.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def _make_weak_reference(referent: Any) -> Any:
 
 
 def _copy_function(number: int) -> Any:
-    """Copy a function; ``_fill_cells`` fills its cells, as the function may be in one."""
+    """Copy a function; ``_fill_cells`` fills its cells, as one may hold the function itself."""
     original = _originals[number]
     cells = tuple(types.CellType() for _ in original.__closure__)
     copied = types.FunctionType(
@@ -234,7 +234,7 @@ def _reduce_to_attributes(value: Any) -> Any:
 
 @functools.cache
 def list_slots(kind: type) -> list[str]:
-    """Return the names of the slots that a class adds, as its objects have them."""
+    """Return the names of the slots that a class adds, with private names mangled."""
     own = kind.__dict__.get("__slots__", ())
     names = [own] if isinstance(own, str) else list(own)
     return [

@@ -33,7 +33,7 @@ class CriticAccuracy:
         explained_variance: 1 - Var[return - value] / Var[return]: 1 is perfect, 0 is no better than
             a constant; None where returns do not vary, or values are not finite.
         bias: (mean value - mean return) / standard deviation of the returns; None as above.
-        finite: all values are finite numbers.
+        finite: whether all values are finite numbers.
         mean, spread: mean and standard deviation of the returns, in the environment's unit of
             reward; None of older runs.
     """
@@ -67,8 +67,8 @@ class CriticAccuracy:
 def compute_negative_log_error(critic: CriticAccuracy | None) -> float:
     """Return the number by which the critic of a run is judged: minus the logarithm of its error.
 
-    Errors of critics differ by factors, and one that is far off must not outweigh all others. A
-    verdict shows the factor.
+    Errors of critics differ by factors, and one large error must not outweigh all others. A verdict
+    shows the factor.
 
     Args:
         critic: None: the run has none, or failed.

@@ -31,7 +31,7 @@ class Episodes:
         self._running: Episode | None = None
 
     def wrap_environment(self, environment: Any) -> Any:
-        """Return an environment that does the same, and adds its episodes here."""
+        """Return a wrapper that changes nothing and adds the environment's episodes here."""
         return _Watched(environment, self)
 
     def list_latest_episodes(self) -> list[Episode]:
@@ -88,8 +88,8 @@ def compute_return_of_last_third(
         total_steps: environment steps of the training.
 
     Returns:
-        In the environment's own reward unit; of the last episode if none ended so late; None if
-        none has ended at all, or a return is not finite.
+        In the environment's own reward unit. If no episode ended so late, the last one's return.
+        None if no episode has ended, or a return is not finite.
     """
     late = [value for at, value, _ in finished if at > total_steps * 2 / 3]
     returns = late or [value for _, value, _ in finished[-1:]]

@@ -1,7 +1,8 @@
 """The origin of an error that ends a training: the traced code, the suite, or the recorder.
 
-The innermost frame in one of the three decides. Torch, NumPy and gymnasium raise errors of their
-callers. A hook that only passes a call on does not count; see ``framework_errors.call_original``.
+The innermost frame in one of the three decides: an error that torch, NumPy or gymnasium raises is
+that of their caller. A hook that only passes a call on does not count; see
+``framework_errors.call_original``.
 """
 
 from __future__ import annotations

@@ -20,10 +20,10 @@ FIRST_SEED = 1_000_000
 
 @dataclass
 class Episode:
-    """One episode.
+    """One episode of an evaluation.
 
     Attributes:
-        observations: of the bare environment, [*observation_shape] each, the final one included.
+        observations: of the environment without wrappers, [*observation_shape] each, also the last.
         rewards: one for each step.
         terminated: it ended by termination; otherwise a time limit cut it off.
         total: undiscounted return; NaN if the actions of an evaluated policy were not finite.

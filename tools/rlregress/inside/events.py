@@ -4,7 +4,7 @@ An event is ``{"kind", "name", "at", "parts"}``. ``at`` is ``[file, line, functi
 the nearest frame of the traced code, the file below its root. A part is ``[digest, norm, first
 values, shadow, text, types]``: equal digests mean equal types and bits, the numbers explain a
 difference. The shadow is two random projections of all values: a difference anywhere in an array
-shows in it, by about its own size. Only a part of words has a text. The types are those of
+changes it by about its own size. Only parts that hold text have a text. The types are those of
 ``describe_types``: names, Python types, dtypes, shapes, devices and layouts.
 """
 
@@ -74,7 +74,7 @@ def suspend_tracer(function: _Function) -> _Function:
 
 
 def convert_to_array(value: Any) -> np.ndarray:
-    """Return a number, array or tensor as an array in memory; unreadable: the name of its type."""
+    """Return a number, array or tensor as an array in memory; if unreadable, its type's name."""
     try:
         array = np.ascontiguousarray(
             _convert_tensor_to_array(value) if hasattr(value, "detach") else value
@@ -100,7 +100,7 @@ def _convert_tensor_to_array(tensor: Any) -> Any:
 
 
 def has_readable_numbers(value: Any) -> bool:
-    """Return whether a value has numbers: none on device meta, or transformed or compiled."""
+    """Return whether a value's numbers can be read: not on device meta, or in a transform."""
     if isinstance(value, (list, tuple)):
         return all(has_readable_numbers(item) for item in value)
     torch = sys.modules.get("torch")
@@ -135,7 +135,7 @@ def make_event_part(value: Any, typed: Any = None) -> Part:
     """Return digest, numbers and types of a number, an array, a tensor, or a tree of them.
 
     Args:
-        typed: has the types, if the value was converted; None: the value.
+        typed: the value before conversion, whose types are noted; None: the value itself.
     """
     return _add_types_to_part(
         _make_untyped_part(value), describe_types(value if typed is None else typed)
@@ -143,7 +143,7 @@ def make_event_part(value: Any, typed: Any = None) -> Part:
 
 
 def make_event_part_with_types(value: Any, types: str) -> Part:
-    """Return digest and numbers of an array, with types in words."""
+    """Return a part with an array's digest and numbers, and with types given as text."""
     return _add_types_to_part(_make_untyped_part(value), types)
 
 
@@ -200,7 +200,7 @@ def _represent_in_words(value: Any) -> str:
 
 
 def make_part_of_words(text: str, types: str = "") -> Part:
-    """Return a part of words."""
+    """Return a part that holds text."""
     return [_digest_texts(text, types), None, [], None, text, types]
 
 
@@ -210,7 +210,7 @@ def describe_types(value: Any) -> str:
 
 
 def _shorten_types(types: str) -> str:
-    """Return types; of many the first ones and a digest."""
+    """Return a list of types; if it is long, its beginning and a digest."""
     if len(types) <= _TYPES:
         return types
     return f"{types[:_TYPES].rpartition('; ')[0]}; ... {_digest_texts(types)}"
@@ -249,7 +249,7 @@ def describe_type(value: Any) -> str:
 
 
 def describe_unusual_placement(value: Any) -> list[str]:
-    """Return device and layout, if they are not those of most tensors."""
+    """Return device and layout if they are unusual, such as a GPU or a sparse layout."""
     names = [str(getattr(value, name, "")) for name in ("device", "layout")]
     return [name for name in names if name not in _USUAL]
 
@@ -265,7 +265,7 @@ def make_part_of_many_arrays(values: Sequence[Any], typed: Sequence[Any] | None 
     """Return one part of many arrays or tensors, such as all parameters of a network.
 
     Args:
-        typed: have the types, as in ``make_event_part``.
+        typed: the values before conversion, as in ``make_event_part``.
     """
     types = "; ".join(describe_type(value) for value in (values if typed is None else typed))
     return _add_types_to_part(
@@ -324,7 +324,7 @@ def _round_number(number: float) -> Any:
 
 @cache
 def list_given_and_real_path(file: str) -> tuple[str, str]:
-    """Return the path of a file as it is named, and without links: a copy may consist of links."""
+    """Return a file's absolute path, and with links resolved: a copy may consist of links."""
     return os.path.abspath(file), os.path.realpath(file)
 
 
@@ -367,7 +367,7 @@ class Places:
         return [*frames[0], frames[1:]] if frames else None
 
     def select_traced_frames(self, frames: Iterable[tuple[str, int, str]]) -> list[list[Any]]:
-        """Return the nearest of the frames that are of the traced code, as a place has them."""
+        """Return the nearest of the frames that are in traced code, in the form of a place."""
         named = [
             [self.find_path_below_root(file), line, function] for file, line, function in frames
         ]

@@ -1,8 +1,8 @@
-"""The networks as a training leaves them, which no loss and no step of an optimiser shows.
+"""Records the networks at the end of a training, which no loss or optimiser step shows.
 
-A network is held until the next event after the script has let go of it: a network of a function is
-gone when the function returns, which is how most scripts end. Parameters that a training never
-changes are left out: it may only make a network and never use it.
+The recorder keeps a network until the event after the script has released it: a function's network
+is gone when the function returns, which is how most scripts end. Parameters that a training never
+changes are left out: a script may make a network and never use it.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Networks:
         return initialize_and_note
 
     def note_first_values(self) -> None:
-        """Note the first values of new networks; let go of networks that nobody else holds."""
+        """Note the first values of new networks; release networks that nothing else references."""
         new, self._new = self._new, []
         self._looks += 1
         if new or self._looks % _EVENTS_TO_COLLECT == 0:
@@ -94,7 +94,7 @@ class Networks:
                 del self._networks[key]
 
     def _get_initial_digest(self, tensor: Any) -> str | None:
-        """Return the digest of a tensor's first values; None: it has none."""
+        """Return the digest of a tensor's first values; None: none was noted."""
         reference, digest = self._initial.get(id(tensor), (lambda: None, ""))
         return digest if reference() is tensor else None
 

@@ -1,7 +1,7 @@
 """Local variables that repeated code passes on: ``callback.update_locals(locals())``.
 
-They follow from how a function is written, and are no result of it. Only those that other code
-reads count.
+They depend on how a function is written, and are not its result. Only variables that other code
+reads are compared.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ class HandedLocals:
         return self._returned[-1]
 
     def find_unread_locals(self, value: dict[Any, Any], path: str) -> Collection[str]:
-        """Return the keys of a dictionary that are local variables which nobody reads.
+        """Return the keys of a dictionary that are local variables which no other code reads.
 
         Args:
-            path: of the dictionary: ``callback.locals``.
+            path: of the dictionary, such as ``callback.locals``.
         """
         subsets = [names for names in self._returned if names and names.keys() <= value.keys()]
         if not any(all(value[name] is names[name] for name in names) for names in subsets):
@@ -72,7 +72,7 @@ def find_names_read(roots: tuple[str, ...]) -> NamesRead:
     """Return the variables that code reads from ``locals()``, by the name of the dictionary.
 
     Args:
-        roots: folders of packages, and scripts; a script reads all that it names in quotes.
+        roots: folders of packages, and scripts. A script counts as reading all strings in it.
     """
     by_dictionary: dict[str, set[str]] = {}
     for root in roots:

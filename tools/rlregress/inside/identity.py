@@ -18,7 +18,7 @@ _SURROUNDINGS = ("gymnasium", "mujoco", "numpy", "torch")
 
 
 def map_package_versions(adapter: Adapter) -> dict[str, str]:
-    """Return versions of the adapter's packages, and of all others that change results."""
+    """Return versions of the adapter's packages, and of others that can change results."""
     by_name = dict(adapter.code.map_package_versions())
     for package in _SURROUNDINGS:
         try:
@@ -41,8 +41,8 @@ def _read_package_version(package: str) -> str:
 def digest_module_sources(module: str) -> str:
     """Return the SHA-256 over names and contents of the Python files of an importable package.
 
-    The package is found as Python finds it, and not imported. A changed copy that is first on the
-    path has another digest than the installed package of the same version.
+    The package is found by Python's import path and not imported. A changed copy that is first on
+    the path has another digest than the installed package of the same version.
     """
     spec = importlib.util.find_spec(module)
     if spec is None:
@@ -70,7 +70,7 @@ def digest_tested_sources(adapter: Adapter) -> dict[str, str]:
 
 
 def find_modules_outside_distribution(adapter: Adapter) -> dict[str, str]:
-    """Return the modules under test that lie outside of their distribution, with their place."""
+    """Return the tested modules that lie outside of their distribution, with their folders."""
     copies = {}
     for module in adapter.framework.modules:
         spec = importlib.util.find_spec(module)

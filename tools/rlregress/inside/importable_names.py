@@ -32,9 +32,9 @@ def import_object(name: str) -> Any:
 
 
 def describe_importable_object(name: str) -> dict[str, str]:
-    """Return ``is``, the same for two paths to one object, or ``error``, why there is none.
+    """Return ``is``, an identity shared by all paths to an object, or ``error``, why there is none.
 
-    Numbers and texts have no qualified name: their path takes its place.
+    The identity of numbers and texts, which have no qualified name, is their path.
     """
     try:
         value = import_object(name)

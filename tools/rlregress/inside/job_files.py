@@ -1,4 +1,4 @@
-"""The frame of a worker process: a job comes in one JSON file, and its answer goes to another one.
+"""Runs a worker process: reads a job from one JSON file, and writes the answer to another.
 
 Runs inside foreign and old environments: standard library only, Python 3.10 syntax.
 """

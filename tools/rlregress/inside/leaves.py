@@ -1,4 +1,4 @@
-"""The leaves of an object, down to its numbers: described, and changed in place.
+"""Describes the leaves of an object, down to its numbers, and changes them in place.
 
 A path names a leaf as one would write it: ``self.policy.weight``, ``batch['rewards']``.
 """
@@ -55,17 +55,17 @@ class TooMany(Exception):
 
 
 class Unreadable(NamedTuple):
-    """A value whose content nothing shows, such as a generator, but whether it is the same."""
+    """A value with unreadable content, such as a generator: only its identity is known."""
 
     value: Any
 
     def __repr__(self) -> str:
-        """Return its kind: its address differs in every process."""
+        """Return the value's kind, without its address, which differs in every process."""
         return type(self.value).__qualname__
 
 
 def is_array(value: Any) -> bool:
-    """Return whether it is an array or a tensor."""
+    """Return whether a value is an array or a tensor."""
     return isinstance(value, (np.ndarray, torch.Tensor))
 
 
@@ -135,7 +135,7 @@ def _describe_array(value: Any) -> Any:
 
 
 def _join_leaves_to_text(value: Any) -> str:
-    """Return all leaves of a value in words, each number with all of its digits."""
+    """Return all leaves of a value as text, each number with all of its digits."""
     return _ADDRESS.sub("", repr([
         (path, kind, content.tolist() if isinstance(content, np.ndarray) else content)
         for path, (kind, content) in list_leaves(value, "").items()
@@ -143,7 +143,7 @@ def _join_leaves_to_text(value: Any) -> str:
 
 
 def _is_importable_by_name(value: Any) -> bool:
-    """Return whether a module has this function or class under its own name."""
+    """Return whether a function or class can be imported from its module by its name."""
     holder: Any = sys.modules.get(value.__module__)
     for name in value.__qualname__.split("."):
         holder = getattr(holder, name, None)
@@ -151,7 +151,7 @@ def _is_importable_by_name(value: Any) -> bool:
 
 
 def is_tensor_batch(value: Any) -> bool:
-    """Return whether it is a mapping of tensors with a common batch size, of any library."""
+    """Return whether a value is a mapping of tensors with a common batch size, of any library."""
     kind = type(value)
     return hasattr(kind, "batch_size") and hasattr(kind, "keys") and not isinstance(value, dict)
 
@@ -217,7 +217,7 @@ def _label_by_name(parts: dict[str, Any]) -> list[tuple[str, Any]]:
 
 
 def _label_by_key(key: Any) -> str:
-    """Return the words of a key of a dictionary; empty: it has parts, or numbers of its own."""
+    """Return a dictionary key as text; empty: the key is an array, or has parts."""
     if isinstance(key, _KEYS):
         return repr(key)
     content = None if is_array(key) else describe_leaf(key)
@@ -229,7 +229,7 @@ def _label_by_number(items: Iterable[Any]) -> list[tuple[str, Any]]:
 
 
 def _join_numbers_to_array(value: Any) -> Any:
-    """Return all numbers of a long sequence of numbers as one array; None: it is no such."""
+    """Return a long sequence of numbers as one array; None: it is no such sequence."""
     if not isinstance(value, _SEQUENCES) or len(value) <= _ITEMS:
         return None
     kinds = {type(item) for item in value}
@@ -239,7 +239,7 @@ def _join_numbers_to_array(value: Any) -> Any:
 
 
 def _list_variables_of_closure(function: Any) -> list[tuple[str, Any]]:
-    """Return the variables around a function, its defaults and its attributes."""
+    """Return a function's closure variables, defaults and attributes."""
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=False)
     variables = []
     for name, cell in cells:
@@ -269,7 +269,7 @@ def _describe_code(code: types.CodeType, docstring: str | None = "") -> str:
 
 
 def _read_pickled_state(value: Any) -> Any:
-    """Return the pickled state of an object written in C: of an iterator what it goes over."""
+    """Return the state that pickling gives for an object written in C, such as an iterator."""
     try:
         with warnings.catch_warnings():
             # of itertools it ends with Python 3.14
@@ -306,7 +306,7 @@ def list_own_attributes(value: Any) -> dict[str, Any]:
 
 
 class Described(dict[str, Any]):
-    """Path -> leaf, of all leaves of a value.
+    """A mapping from path to leaf, for all leaves of a value.
 
     The type of an object with parts, and the length of a sequence, are leaves as well.
 
@@ -333,11 +333,11 @@ def list_leaves(
     """Return all leaves of a value.
 
     Args:
-        named: identity -> name of values that are described elsewhere, and not here again.
-        unread: returns the keys of a dictionary with a path that are left out.
+        named: identity -> name, for values that are described elsewhere and not repeated here.
+        unread: takes a dictionary and its path, returns keys to leave out.
 
     Raises:
-        TooMany: more than is compared.
+        TooMany: the value has more leaves than are compared.
     """
     leaves = Described()
     visited: dict[int, str] = {}
@@ -397,7 +397,7 @@ def change_all_numbers(value: Any, change: Change, memo: dict[int, Any] | None =
     """Return the value with all numbers, arrays and tensors changed; objects in place.
 
     Args:
-        memo: identity -> value, of those that were changed already.
+        memo: identity -> new value, for values that were changed already.
     """
     memo = {} if memo is None else memo
     if id(value) in memo:
@@ -454,7 +454,7 @@ def change_all_numbers(value: Any, change: Change, memo: dict[int, Any] | None =
 
 
 def _set_attribute(value: Any, name: str, part: Any) -> None:
-    """Set an attribute of an object itself, whatever its class makes of the name."""
+    """Set an attribute of an object itself, bypassing ``__setattr__`` of its class."""
     own = getattr(value, "__dict__", {})
     if name in own:
         own[name] = part
@@ -463,7 +463,7 @@ def _set_attribute(value: Any, name: str, part: Any) -> None:
 
 
 def replace_part(value: Any, label: str, part: Any) -> Any:
-    """Return the value with another part under a label; a tuple is copied."""
+    """Set the part under a label, in place except in a tuple; return the value or the new tuple."""
     if label.startswith("."):
         _set_attribute(value, label[1:], part)
         return value
@@ -479,7 +479,7 @@ def replace_part(value: Any, label: str, part: Any) -> Any:
 
 
 def move_by_one_unit(value: Any, draw: np.random.Generator) -> Any:
-    """Return a float, or an array of floats, with each number one unit up or down."""
+    """Return floats moved by one unit in the last place, but for 0 and 1; None: no floats."""
     if isinstance(value, torch.Tensor):
         if value.dtype not in (torch.float32, torch.float64) or not value.numel():
             return None

@@ -1,10 +1,9 @@
-"""Which code is executed: functions, lines, and the ways that branches go.
+"""Notes which code is executed: functions, lines, and the directions that branches take.
 
-``Lines`` answers it for traces, for imports and for probes. Only ``inside.trail``, which follows
-replays of many minutes, counts lines with coverage.py, whose tracer is written in C. What counts
-are the functions of the traced code, with the ``if`` and ``while`` in them. The body of a file that
-is run as a script is a function named ``<module>``. Other bodies of modules and classes only define
-things.
+``Lines`` does this for traces, for imports and for probes. Only ``inside.trail``, which follows
+replays of many minutes, counts lines with coverage.py, whose tracer is written in C. Functions of
+the traced code are noted, with the ``if`` and ``while`` in them. The body of a file that is run as
+a script is a function named ``<module>``. Other bodies of modules and classes are not noted.
 
 Runs inside foreign and old environments: standard library only, Python 3.10 syntax.
 """
@@ -59,7 +58,7 @@ def list_inner_code_objects(code: CodeType) -> Iterator[CodeType]:
 class _Tracing:
     """Calls a tracer by ``sys.settrace``, in all threads that ``threading`` starts.
 
-    There is one tracer for each thread, and whoever sets another one hides what runs from then on.
+    There is one tracer for each thread: if other code sets its own, later lines are not noted.
     """
 
     def __init__(self, tracer: Tracer) -> None:
@@ -83,7 +82,7 @@ class _Tracing:
         self._stop_listening = audit_events.listen_to_events(self._note_set_tracer, "sys.settrace")
 
     def stop_tracing(self) -> bool:
-        """Put back the tracers that were there before; return whether nothing escaped this one."""
+        """Restore the earlier tracers; return whether no other code has replaced this one."""
         self._stop_listening()
         tracers = sys.gettrace(), threading.gettrace()
         sys.settrace(self._before[0])
@@ -105,8 +104,8 @@ class _Tracing:
 class _Monitoring:
     """Calls a tracer by ``sys.monitoring``, which Python has from 3.12 on.
 
-    It hears of all threads, other tracers do not take its place, and a line that is known costs
-    nothing any more.
+    It covers all threads, other tracers do not replace it, and a line that was noted once has no
+    further cost.
     """
 
     _NAME = "rlregress"
@@ -145,7 +144,7 @@ class _Monitoring:
         self._monitoring.restart_events()
 
     def stop_tracing(self) -> bool:
-        """End the calls; return whether nothing escaped the tracer."""
+        """End the calls of the tracer; return whether it missed no code."""
         if self._monitoring.get_tool(self._tool) != self._NAME:
             return False
         is_whole = self._monitoring.get_events(self._tool) == self._global
@@ -206,11 +205,11 @@ BACK_ENDS: tuple[type[_Tracing] | type[_Monitoring], ...] = (
 
 
 class _Remaining:
-    """The part of one code object that did not run yet.
+    """The lines and branch directions of one code object that did not run yet.
 
     Attributes:
         lines: of the code.
-        ways: (line of a test, whether it holds).
+        ways: (line of a test, the result of the test) pairs.
         tests: line -> test whose condition stands there.
     """
 
@@ -223,13 +222,13 @@ class _Remaining:
 
 
 class Lines:
-    """Notes executed code while it is entered; use it as a context manager, also repeatedly.
+    """Notes executed code; use it as a context manager, also repeatedly.
 
     Args:
         places: tells the traced code from all other.
         within: file below its root and qualified name of the functions whose lines are noted; None:
-            all. Of others it is noted that they are called, which costs little.
-        back_end: of ``BACK_ENDS``.
+            all. For other functions only the call is noted, which costs little.
+        back_end: a name in ``BACK_ENDS``.
 
     Attributes:
         is_whole: no other tracer was set until it was left.
@@ -287,7 +286,7 @@ class Lines:
         return self._trace_line if lines else None
 
     def _note_new_code(self, frame: Any) -> _Remaining:
-        """Return the lines and ways of code at its first call; none of other code."""
+        """Return the lines and branch directions of traced code at its first call; else none."""
         code = frame.f_code
         is_script = code.co_name == "<module>" and frame.f_globals.get("__name__") == "__main__"
         if is_script:
@@ -335,8 +334,8 @@ class Lines:
     def make_header_entries(self) -> dict[str, Any]:
         """Return the entries of a trace's header for the executed code.
 
-        ``noted``: whether it is all of this process. ``at_import``: of the imports before it, see
-        ``note_functions_called_by_imports``; nothing if they were not noted.
+        ``noted``: whether no executed code was missed. ``at_import``: code that imports ran, see
+        ``note_functions_called_by_imports``; empty if imports were not noted.
         """
         return {
             "lines": self.list_executed_lines(),
@@ -398,7 +397,7 @@ class Lines:
 
 
 def _make_branch_tracer(remaining: _Remaining) -> Tracer:
-    """Return a tracer of one frame that notes which way its tests go."""
+    """Return a tracer of one frame that notes the results of its tests."""
     last = 0
 
     def trace_branch(frame: Any, event: str, _: Any) -> Any:

@@ -1,11 +1,11 @@
-"""The modules, scripts and data that a process loads, and the processes that it starts.
+"""Notes the modules, scripts and data that a process loads, and the processes that it starts.
 
 Runs inside foreign and old environments: standard library only, Python 3.10 syntax. An audit hook
-notes what ``sys.modules`` no longer tells at the end, such as a script and what it took out again.
-It has to be in place before anything is imported: what a process has loaded before it forks
-belongs to each of its children. Code can have an effect without being called: noted is also who
-reads a source, or the code, types or docstring of something, lists a folder, or looks for a file, a
-module or a version.
+notes what ``sys.modules`` does not have at the end, such as scripts and modules that were removed.
+It must be installed before all imports: modules that a process loads before it forks count for each
+of its children. Code can have an effect without being called. So reads of sources, and of code,
+types or docstrings of objects are noted, too; listings of folders; and searches for files, modules
+and versions.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ _started: set[tuple[int, str, str]] = set()
 
 
 class _Sought:
-    """Notes the names of modules that are looked for, and finds none."""
+    """An import finder that notes the names of modules and finds none."""
 
     @staticmethod
     def find_spec(name: str, path: Any = None, target: Any = None) -> None:
@@ -128,7 +128,7 @@ def note_everything_loaded() -> None:
 
 
 def _note_calls(owner: Any, name: str, note: Callable[[Any, Any], None]) -> None:
-    """Let a function of a module first be noted, with its caller and its first argument."""
+    """Replace a module's function by one that first notes its caller and its first argument."""
     original = getattr(owner, name, None)
     if original is None:
         return
@@ -166,10 +166,10 @@ def _note_read_version(frame: Any, distribution: Any) -> None:
 
 
 def note_reading_of_types_and_texts(code: CodeType, variables: Mapping[str, Any]) -> None:
-    """Note whether code reads types, a docstring or a version of something.
+    """Note whether code reads an object's types, docstring or version.
 
     Args:
-        variables: of its module.
+        variables: those of the code's module.
     """
     named = {*code.co_names, *(x for x in code.co_consts if isinstance(x, str))}
     if not _WORDING.isdisjoint(named) and any(
@@ -251,7 +251,7 @@ def _get_file_of_frame(frame: Any) -> str:
 
 @functools.cache
 def _reads_definition(code: CodeType, offset: int) -> bool:
-    """Return whether an instruction reads only attributes of code that its definition decides.
+    """Return whether an instruction reads only attributes of code that a definition decides.
 
     A function that becomes a generator has another definition; see ``training_selection``.
     """
@@ -261,7 +261,7 @@ def _reads_definition(code: CodeType, offset: int) -> bool:
 
 
 def _is_read_for_import(frame: Any) -> bool:
-    """Return whether a file is read to import it: a loader can also be asked for its source."""
+    """Return whether a file is read to import it; a loader's ``get_source`` is another use."""
     names: list[str] = []
     while frame is not None and len(names) < 3 and _get_file_of_frame(frame).startswith(_IMPORT):
         names.append(frame.f_code.co_name)
@@ -281,14 +281,14 @@ def _is_opened_by_linecache(frame: Any) -> bool:
 
 
 def _is_read_for_display(frame: Any) -> bool:
-    """Return whether a line is read to show it in a warning or a stack: its function runs, and
-    counts.
+    """Return whether a line is read to show it in a warning or a stack. Its function counts as
+    executed anyway.
     """
     return frame.f_back is not None and _get_file_of_frame(frame.f_back) in _SHOWING
 
 
 def _is_read_by_suite(frame: Any) -> bool:
-    """Return whether this suite reads something, by itself or by the standard library."""
+    """Return whether this suite is the reader, directly or through the standard library."""
     while frame is not None:
         file = _get_file_of_frame(frame)
         if file.startswith(_SUITE):
@@ -308,9 +308,9 @@ def _find_file_of_starter(frame: Any) -> str:
 
 
 def describe_started_processes(places: Places) -> list[str]:
-    """Return how this process has started others, and the traced code in the processes before it.
+    """Return the ways in which this process, or traced code in a parent process, started others.
 
-    Other packages ask for the machine when they are imported.
+    Starts by other packages' imports in a parent are left out: these only ask about the machine.
     """
     own = os.getpid()
     return sorted(

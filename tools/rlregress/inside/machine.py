@@ -1,4 +1,4 @@
-"""Properties of a machine that may decide the last bits of a training, or its speed."""
+"""Describes properties of a machine that may affect the last bits of a training, or its speed."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def describe_machine() -> dict[str, Any]:
 
 
 def join_machine_descriptions(machines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Join the descriptions of all machines of a run, values that differ by "and"."""
+    """Join the descriptions of all machines of a run; different values are joined by " and "."""
     joined: dict[str, Any] = {}
     for name in FIELDS:
         values = list(dict.fromkeys(machine[name] for machine in machines if name in machine))

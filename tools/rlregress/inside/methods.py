@@ -1,6 +1,6 @@
-"""Differences of two versions of a function beside its code: decorators, defaults, existence.
+"""Differences between two versions of a function besides its body: decorators, defaults, existence.
 
-Methods that only one of them has are taken away from a class in memory, or put into it.
+Methods that only one version has are removed from a class in memory, or added to it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def find_defaults_of_second_text(
         texts: of the whole file: as it is, and the other one.
 
     Raises:
-        Misfit: it is decorated otherwise, or takes other arguments inside of another function.
+        Misfit: decorators differ, or the arguments of an inner function do.
     """
     now, then = (_find_definitions(text, name) for text in texts)
     if not (now and then):
@@ -69,12 +69,12 @@ def evaluate_present_defaults(module: types.ModuleType, name: str, definition: A
 
 
 def is_method_in_both(name: str, texts: Sequence[str]) -> bool:
-    """Return whether it is a method in both texts, and no function within another one."""
+    """Return whether a name is that of a method in both texts, not of an inner function."""
     return "." in name and all(_find_definitions(text, name) for text in texts)
 
 
 def do_decorators_differ(name: str, texts: Sequence[str]) -> bool:
-    """Return whether a function, or one of its name, has other decorators in the other text."""
+    """Return whether decorators of a function, or of one with the same name, differ."""
     now, then = (
         [
             [ast.dump(decorator) for decorator in definition.decorator_list]
@@ -141,7 +141,7 @@ def add_names_of_text(module: types.ModuleType, text: str, used: set[str]) -> No
 
 
 def _list_own_attributes(nodes: Iterable[ast.AST], context: type = ast.Load) -> set[str]:
-    """Return names of attributes that functions read, or set, of their own object or class."""
+    """Return the attributes of ``self`` or ``cls`` that functions read, or set."""
     return {
         child.attr
         for node in nodes
@@ -179,7 +179,7 @@ def _select_statement_defining(statement: ast.stmt, names: set[str]) -> list[ast
 
 @lru_cache(maxsize=64)
 def parse_text(text: str) -> ast.Module:
-    """Return the tree of a source text, which nobody may change."""
+    """Return the syntax tree of a source text; it is cached and must not be changed."""
     return ast.parse(text)
 
 
@@ -217,7 +217,7 @@ def strip_annotations(arguments: ast.arguments) -> ast.arguments:
 
 
 class NoClass(Misfit):
-    """There is no such class; the message names it."""
+    """A class or method is not there; the message names it."""
 
 
 def remove_method(module: types.ModuleType, name: str) -> None:
@@ -227,7 +227,7 @@ def remove_method(module: types.ModuleType, name: str) -> None:
         name: qualified: "Agent.train".
 
     Raises:
-        NoClass: it is no method of a class of the module.
+        NoClass: the name is not that of a method in this module.
     """
     above, _, own = name.rpartition(".")
     kind = import_class(module, above)

@@ -23,7 +23,7 @@ from rlregress.probing.framework_errors import call_original
 
 
 def record_optimizer_steps(recorder: Any) -> None:
-    """Record every step of every optimiser, also of those that exist already."""
+    """Record every step of every optimiser, also of existing ones."""
     steps = Steps(recorder)
     if not hook_optimizer_steps(
         steps.note_gradients_before_step, steps.add_step_event, recorder.call_on_exit
@@ -84,7 +84,7 @@ class Steps:
     def record_step_without_hooks(
         self, _: str, original: Any, optimizer: Any, *arguments: Any, **options: Any
     ) -> Any:
-        """Make a step where torch has no hooks for it."""
+        """Make and record a step if torch has no hooks for steps."""
         # a step that calls its parent's is one step
         if self._recorder.stepping:
             return call_original(original, optimizer, *arguments, **options)

@@ -1,4 +1,4 @@
-"""Other threads and processes of a training, whose events have no place in its order."""
+"""Notes other threads and processes of a training, whose events have no place in its order."""
 
 from __future__ import annotations
 
@@ -26,10 +26,11 @@ class OtherActivity:
     """Notes who started the threads that record events, and every process.
 
     Args:
-        instead: class -> its replacement in one process, beside ``IN_ONE_PROCESS``.
+        instead: class -> the class that does the same in one process; adds to ``IN_ONE_PROCESS``.
 
     Attributes:
-        rows: ``{"what", "class", "file", "line", "instead"}`` of each, in order; no two the same.
+        rows: ``{"what", "class", "file", "line", "instead"}`` of each start, in order, without
+            repetitions.
     """
 
     def __init__(self, recorder: Any, instead: Mapping[str, str]) -> None:
@@ -61,7 +62,7 @@ class OtherActivity:
         self._recorder.patch_until_exit(thread, "start", note_starter_of_thread)
 
     def note_current_thread(self) -> None:
-        """Note the current thread if it is not the one that installed this: it records an event."""
+        """Note the current thread, which records an event, if another one installed this."""
         if threading.get_ident() != self._thread:
             starter = self._starters.get(threading.current_thread())
             self._note_starter("thread", starter or {"class": "", "file": "", "line": 0})

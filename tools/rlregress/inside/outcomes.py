@@ -17,14 +17,14 @@ _Leaves = tuple[Any, Any]
 
 
 class Outcome(NamedTuple):
-    """The outcome of one repetition.
+    """The outcome of one repetition of a call.
 
     Attributes:
-        error: type of the error that it raised; empty: it returned.
-        error_text: the error in words.
+        error: type of the error that the call raised; empty: it returned.
+        error_text: the error's message.
         leaves: path -> leaf of results, gradients, arguments, random states and written files.
         values: values that the differing statements read and wrote.
-        refused: an action outside of the process that it was kept from; empty: none.
+        refused: an action outside of the process that was refused; empty: none.
     """
 
     error: str
@@ -34,7 +34,7 @@ class Outcome(NamedTuple):
     refused: str = ""
 
     def is_finite(self, before: Described) -> bool:
-        """Return whether it returned, and made no number NaN or infinite.
+        """Return whether the call returned and made no number NaN or infinite.
 
         Args:
             before: the arguments, whose bounds may be infinite.
@@ -50,7 +50,7 @@ class Difference(NamedTuple):
 
     Attributes:
         path: of the leaf.
-        old, new: in words.
+        old, new: the two leaves as text.
         rounding: every difference is one of floating-point numbers of one shape and type.
         flips: every other difference is one of numbers of one shape and type, such as an index.
         numbers: path -> the old and the new array, of floating-point numbers.
@@ -67,7 +67,7 @@ class Difference(NamedTuple):
 def find_differing_leaves(
     old: Outcome, new: Outcome, before: Described, names: Collection[str]
 ) -> dict[str, _Leaves]:
-    """Return path -> both leaves, of those that are not equal to the bit.
+    """Return path -> both leaves, where these are not equal to the bit.
 
     Args:
         before: the arguments.
@@ -106,7 +106,7 @@ def _pair_paths_in_order(old: Described, new: Described) -> list[list[str]]:
 
 
 def choose_difference_to_report(differing: dict[str, _Leaves]) -> Difference | None:
-    """Return the difference that tells a reader most; None: there is none."""
+    """Return the most informative difference, with all rounding; None: there is no difference."""
     if not differing:
         return None
     numbers: dict[str, tuple[np.ndarray, np.ndarray]] = {}
@@ -151,7 +151,7 @@ def _find_renamed_attributes(
 ) -> list[str]:
     """Return old paths of private attributes that the new code sets under another name.
 
-    The words of one name are among those of the other, and the values are the same.
+    One name has all words of the other one, and the values are the same.
     """
     candidates, renamed = list(added), []
     for path in removed:
@@ -188,7 +188,7 @@ def _select_leaves_of_attribute(leaves: Described, attribute: str) -> dict[str, 
 
 
 def _is_path_below(path: str, starts: Sequence[str]) -> bool:
-    """Return whether a path is one of some others, or leads further."""
+    """Return whether a path is, or is below, one of some paths."""
     return any(path == start or path.startswith((f"{start}.", f"{start}[")) for start in starts)
 
 
@@ -225,7 +225,7 @@ def _have_same_finite_positions(first: np.ndarray, second: np.ndarray) -> bool:
 
 
 def _describe_two_leaves(first: Any, second: Any) -> list[str]:
-    """Return two leaves in words, each as far as it says how they differ."""
+    """Return two leaves as text, shortened to what shows their difference."""
     pair = (first, second)
     if None in pair:
         return ["nothing" if leaf is None else leaf[0] for leaf in pair]

@@ -1,8 +1,8 @@
 """Perturbed arguments of a call: numbers are changed, and options get other values.
 
 Booleans stay boolean, and indices within the values that were observed: arguments that no caller
-may pass prove nothing. An option that is a word or None gets the values that its signature or its
-documentation names, as in generated calls.
+may pass prove nothing. An option that is a text or None gets other values that its signature or its
+documentation names.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ _NUMBERS: dict[str, dict[str, _Numbers]] = {
 
 
 def perturb_around_bounds(bounds: Collection[float]) -> None:
-    """Let numbers also become values between some bounds, and beyond them.
+    """Make perturbations also set numbers to values between some bounds, and beyond them.
 
     This lasts for the rest of the process: one call is examined in each.
     """
@@ -117,12 +117,12 @@ class Target(NamedTuple):
     """A part of the arguments that is changed.
 
     Attributes:
-        labels: the name of the argument, and what leads from it to the part.
-        size: numbers in it.
-        whole: it is an object, of which arrays and tensors alone are changed: its other numbers are
-            mostly sizes and places.
-        flag: it is boolean.
-        options: values that take its place; empty: its numbers are changed.
+        labels: the name of the argument, then the attributes and keys that lead to the part.
+        size: how many numbers are in the part.
+        whole: the part is an object. Only its arrays and tensors are changed, as its other numbers
+            are mostly sizes and positions.
+        flag: the part is boolean.
+        options: values that replace the part; empty: its numbers are changed.
     """
 
     labels: tuple[str, ...]
@@ -135,14 +135,14 @@ class Target(NamedTuple):
         return "".join(self.labels)
 
     def is_named(self, names: set[str]) -> bool:
-        """Return whether its own name, or its key, is one of some names."""
+        """Return whether the part's attribute, key or argument has one of these names."""
         return self.labels[-1].strip(".[]'") in names
 
     def change_part(self, value: Any, number: int, words: list[str]) -> Any:
-        """Return the part with the change of a number, in place where it is an object.
+        """Return the part after the change with a number; an object is changed in place.
 
         Args:
-            words: gets the change of each number, array or tensor in words.
+            words: a description of each changed number, array or tensor is added to it.
         """
         if self.options:
             option = self.options[number % len(self.options)]
@@ -164,10 +164,10 @@ class Target(NamedTuple):
 
 
 class Perturbation(NamedTuple):
-    """Changes of the arguments, each of another part.
+    """Changes of several parts of the arguments.
 
     Attributes:
-        changes: the part, and the number of the change among those of its kind.
+        changes: (part, index of its change in the list for its kind) pairs.
     """
 
     changes: tuple[tuple[Target, int], ...]
@@ -179,7 +179,7 @@ class Perturbation(NamedTuple):
         return [Perturbation(half) for half in halves] if middle else []
 
     def list_smaller_perturbations(self) -> list[Perturbation]:
-        """Return those with half of the changes, then those without one of them."""
+        """Return perturbations with half of the changes, then with all changes but one."""
         count = len(self.changes)
         without = [self.changes[:n] + self.changes[n + 1 :] for n in range(count)]
         return self.split_in_halves() + [Perturbation(change) for change in without if count > 2]
@@ -190,7 +190,7 @@ class Perturbation(NamedTuple):
             _change_argument(arguments, target, number)
 
     def describe_changes(self, arguments: dict[str, Any]) -> str:
-        """Return the changes in words, of the first parts by name."""
+        """Describe the changes, for the first parts by name."""
         described = []
         for target, number in self.changes[:_NAMED_VALUES]:
             words = _change_argument(arguments, target, number)
@@ -200,12 +200,12 @@ class Perturbation(NamedTuple):
 
 
 def find_words_and_none_to_change(called: Any, arguments: dict[str, Any]) -> list[Target]:
-    """Return words and None among arguments, and among attributes of ``self``, with other values.
+    """Return texts and None in arguments and attributes of ``self``, each with other values to try.
 
-    An attribute has the values of the parameter of its class that has its name.
+    Values for an attribute are those of the constructor's parameter with the same name.
 
     Args:
-        called: the function, or the class whose constructor it is.
+        called: the function; for a constructor, its class.
     """
     owner = arguments.get("self")
     options = list(_list_words_and_none_of_owner(called, (), arguments))
@@ -232,11 +232,11 @@ def _list_words_and_none_of_owner(
 def list_perturbations(
     arguments: dict[str, Any], names: set[str], near: set[str], options: Sequence[Target] = ()
 ) -> Iterator[Perturbation]:
-    """Yield changes of arguments: of arrays, of single numbers and of a few of both, in turn.
+    """Yield perturbations of arrays, of single numbers, and of a few of both, in turn.
 
     Args:
         names: of attributes that the code reads.
-        near: names in the lines that differ, and those that they are computed from.
+        near: names in the lines that differ, and names that these are computed from.
         options: see ``find_words_and_none_to_change``.
     """
     listed_targets = [
@@ -276,7 +276,7 @@ def list_perturbations(
 
 
 def _mix_changes(targets: Sequence[Target], number: int) -> Perturbation:
-    """Return a perturbation that changes each target in another way."""
+    """Return a perturbation that changes each target, in different ways."""
     ways = [random.Random(f"{number} {target}").randrange(1000) for target in targets]
     return Perturbation(tuple(zip(targets, ways, strict=False)))
 
@@ -294,7 +294,7 @@ class Arguments(dict[str, Any]):
 def _list_parts_to_change(
     value: Any, labels: tuple[str, ...], names: set[str], level: int = 0
 ) -> Iterator[Target]:
-    """Yield the parts of a value that are changed one by one, the whole of it last."""
+    """Yield the parts of a value to change one by one, the whole value last."""
     if leaves.is_array(value) or isinstance(value, (bool, int, float, np.generic)):
         if _choose_changes_of_numbers(value, labels[-1]):
             flag = isinstance(value, bool)
@@ -331,7 +331,7 @@ def _list_parts_to_change(
 
 
 def _change_argument(arguments: dict[str, Any], target: Target, number: int) -> list[str]:
-    """Change a part of the arguments in place; return the changes in words."""
+    """Change a part of the arguments in place; return descriptions of the changes."""
     words: list[str] = []
     _change_labelled_part(
         arguments, target.labels, functools.partial(target.change_part, number=number, words=words)
@@ -340,7 +340,7 @@ def _change_argument(arguments: dict[str, Any], target: Target, number: int) -> 
 
 
 def _change_labelled_part(value: Any, labels: tuple[str, ...], change: Callable[[Any], Any]) -> Any:
-    """Return the value with the part changed that labels lead to."""
+    """Return the value after a change of the part that labels lead to."""
     if not labels:
         return change(value)
     for label, part in _list_parts_of_value(value):
@@ -351,7 +351,7 @@ def _change_labelled_part(value: Any, labels: tuple[str, ...], change: Callable[
 
 
 def _choose_changes_of_numbers(value: Any, name: str) -> dict[str, _Numbers] | None:
-    """Return the changes of a number, an array or a tensor; None: there are none."""
+    """Return the possible changes of a number, an array or a tensor; None: there are none."""
     if isinstance(value, torch.Tensor):
         if value.dtype == torch.bool:
             return _FLAGS

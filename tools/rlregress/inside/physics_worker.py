@@ -31,10 +31,10 @@ def _describe_error_of_environment(error: Exception) -> dict[str, Any]:
 
 
 class _Types:
-    """Notes the types that resets and steps return, where they change.
+    """Notes the types that resets and steps return, whenever these change.
 
     Attributes:
-        changes: number of a row, and the types from there on, in words.
+        changes: (number of a row, description of the types from this row on) pairs.
     """
 
     def __init__(self) -> None:
@@ -120,7 +120,7 @@ def record_episodes(path: str, count: int) -> dict[str, Any]:
 
 
 def record_trajectories(job: dict[str, Any]) -> dict[str, Any]:
-    """Return the trajectories of a job by environment or policy."""
+    """Return the trajectories of a job, by environment, and its episodes, by policy."""
     trajectories = {id: record_trajectory(id, int(job["steps"])) for id in job["environments"]}
     for name, path in job["policies"].items():
         trajectories[name] = record_episodes(path, int(job["episodes"]))

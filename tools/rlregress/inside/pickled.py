@@ -1,8 +1,8 @@
-"""All objects of a training, written as one graph and read again exactly.
+"""Writes all objects of a training as one graph, and reads them back exactly.
 
-Shared objects stay shared: an optimiser that is read again has the very parameters of the networks
-that are read with it. Environments are written with their present state, where their own pickling
-would make a fresh one.
+Shared objects stay shared: an optimiser that is read back has the same parameter objects as the
+networks that are read with it. Environments are written with their present state, even if their own
+pickling would make a fresh one.
 
 Runs inside foreign and old environments: standard library, NumPy, torch, gymnasium and what it
 stands on (cloudpickle), Python 3.10 syntax.
@@ -31,7 +31,7 @@ def pickle_objects(everything: Any, file: Any) -> None:
         file: object with a method ``write``.
 
     Raises:
-        Exception: something in the graph cannot be written; of which kind, depends on it.
+        Exception: an object in the graph cannot be written; its class decides the error's type.
     """
     _Pickler(file, protocol=5).dump(everything)
 
@@ -40,14 +40,14 @@ def unpickle_objects(file: BinaryIO) -> Any:
     """Read a graph of objects that ``pickle_objects`` wrote with the same versions.
 
     Raises:
-        Exception: it cannot be read.
+        Exception: the graph cannot be read.
     """
     # checkpoints that somebody else may have written are refused before
     return pickle.load(file)  # noqa: S301
 
 
 class Storage:
-    """The memory of tensors: those that share it still do when they are read."""
+    """The memory of tensors: tensors that share it do so again after reading."""
 
     def __init__(self, memory: np.ndarray) -> None:
         # uint8 [bytes]
@@ -59,10 +59,10 @@ class Storage:
 
 
 class Tensors:
-    """Reduces the tensors of one graph.
+    """Pickles the tensors of one graph.
 
     Attributes:
-        shares: whether some of them lie in the same memory.
+        shares: whether some of them share memory.
     """
 
     def __init__(self) -> None:
@@ -135,7 +135,7 @@ def is_plain_tensor(tensor: torch.Tensor) -> bool:
 
 
 def _reduce_array_without_zeros(array: np.ndarray) -> Any:
-    """Return how to pickle a large array without its zeros; None: as usual."""
+    """Return how to pickle a large array without its zeros; None: pickle it as usual."""
     if type(array) is not np.ndarray or array.dtype.hasobject or not array.flags.c_contiguous:
         return None
     memory = array.reshape(-1).view(np.uint8)
@@ -166,7 +166,7 @@ def _get_memory_of_tensor(tensor: torch.Tensor) -> Any:
 
 
 def rebuild_tensor(kind: type, storage: Storage, layout: Any, requires_grad: bool) -> torch.Tensor:
-    """Return a tensor in a memory."""
+    """Return a tensor on a storage that was read."""
     dtype, offset, shape, stride = layout
     tensor = torch.empty(0, dtype=dtype).set_(
         _get_memory_of_tensor(storage.tensor), offset, shape, stride
@@ -183,7 +183,7 @@ def restore_tensor_attributes(tensor: torch.Tensor, state: tuple[Any, Mapping[st
 
 
 class _Gone:
-    """The object of a weak reference whose object is gone."""
+    """A stand-in for the object of a weak reference that no longer exists."""
 
 
 def _rebuild_weak_reference(instance: Any) -> Any:

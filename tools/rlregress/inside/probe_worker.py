@@ -3,7 +3,7 @@
 Runs inside foreign and old environments: Python 3.10 syntax, only what adapters need. The job
 is a JSON file: ``framework``, ``inputs`` (detail id -> name -> number, text or nested list), and
 ``until``, the time after which no probe runs (seconds since the epoch; None: there is no limit).
-Judging what was observed is not done here.
+Observations are not judged here.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""No process, and no temporary file, outlives the command that started it, however that ends.
+"""Ensures that no process or temporary file outlives the command that made it, however it ends.
 
 Run as a file, ``python process_tree.py PARENT COMMAND...`` supervises a command: it passes signals
-on, adopts whatever the command leaves behind, ends that, and then ends as the command did. It ends
-everything if its parent dies, and removes the folder of temporary files if nobody else will. Linux
+on, adopts processes that the command leaves behind, ends them, and then ends as the command did. It
+ends all if its parent dies, and removes the folder of temporary files if nobody else will. Linux
 only; elsewhere commands run unsupervised. Standard library
 alone, Python 3.10 syntax: it is imported inside foreign environments, too.
 """
@@ -95,7 +95,7 @@ def end_process_with_parent(by: signal.Signals = signal.SIGTERM, parent: int = 0
 
 @contextlib.contextmanager
 def end_children() -> Iterator[None]:
-    """End, with the block, every process that was started in it, at whatever depth."""
+    """At the end of the block, end every process started in it, and all their descendants."""
     if not _LINUX:
         yield
         return
@@ -111,7 +111,7 @@ def end_children() -> Iterator[None]:
 
 @contextlib.contextmanager
 def use_own_temporary_folder() -> Iterator[str]:
-    """Keep the temporary files of the block, and of what it starts, in a folder; remove it then.
+    """Keep temporary files of the block and its processes in a folder, removed after the block.
 
     Children get it from ``child_environment``. Within a command that another one has started, it is
     the folder of that one.
@@ -143,7 +143,7 @@ def use_own_temporary_folder() -> Iterator[str]:
 
 
 def find_owner_of_temporary_folder(folder: str) -> int:
-    """Return the process that removes a folder of temporary files; 0: it is no such folder."""
+    """Return the process id that owns, and removes, a temporary folder; 0: it is no such folder."""
     before, _, suffix = os.path.basename(folder).partition(_FOLDER)
     number = suffix.partition("-")[0]
     return int(number) if not before and number.isdecimal() else 0
@@ -176,7 +176,7 @@ def _list_children() -> set[int]:
 
 
 def _end_children(spared: Collection[int] = (), grace: float = _GRACE) -> None:
-    """End the children of this process, and theirs, which become its own as their parents end."""
+    """End this process's children, then their children, which it adopts when their parents end."""
     notified: set[int] = set()
     end = time.monotonic() + grace
     while children := _list_children() - set(spared):
@@ -241,7 +241,7 @@ def _replace_by_command(command: list[str]) -> NoReturn:
 
 
 def _end_process_as(status: int) -> NoReturn:
-    """End this process as another one has ended."""
+    """End this process with the exit status or signal of another process."""
     _remove_abandoned_folder()
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)

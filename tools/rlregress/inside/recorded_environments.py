@@ -1,12 +1,12 @@
-"""Environments under a recorder: every reset and step, and seeds where the script gave none.
+"""Records every reset and step of environments, and seeds environments that the script does not.
 
 Runs inside foreign and old environments: NumPy only, Python 3.10 syntax; gymnasium and gym are
 hooked when the traced code imports them.
 
-The methods of all classes of environments are replaced, so that a script creates, copies, pickles
-and inspects its environments without a wrapper of the recorder around them. A call within another
-one is no event: of an environment in wrappers the outermost call is, and of environments that
-another one steps, the call of that one.
+The methods of all environment classes are replaced, so that a script creates, copies, pickles and
+inspects its environments without a wrapper of the recorder. A call within another call is no event:
+of a wrapped environment only the outermost call is one, and of environments that another one steps,
+only the call of the stepping one.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ _SEEDED = "_rlregress_seeded"
 
 
 class Watch:
-    """An environment, with all wrappers around it, or many that are stepped as one.
+    """An environment with all its wrappers, or several that are stepped together.
 
     Attributes:
-        number: by the order of their first use.
-        seeded: it was reset, or got a seed.
+        number: index in the order of first use.
+        seeded: whether it was reset, or got a seed.
     """
 
     def __init__(self, number: int, seeded: bool) -> None:
@@ -49,7 +49,7 @@ class Watch:
 
 
 class Environments:
-    """The events of environments."""
+    """Records the events of environments."""
 
     def __init__(self, recorder: Any, depth: Depth) -> None:
         self._recorder = recorder
@@ -83,7 +83,7 @@ class Environments:
             replace_method_by_handler(self._recorder, kind, name, f"environment_{name}", name)
 
     def find_watch_of_environment(self, environment: Any) -> Watch | None:
-        """Return the watch of an environment; None: it cannot have one."""
+        """Return the ``Watch`` of an environment; None: it cannot have one."""
         try:
             # a vector environment of another library may have nothing to unwrap
             wraps = hasattr(type(environment), "unwrapped")
@@ -131,7 +131,7 @@ class Environments:
     def record_and_step(
         self, _: str, original: Any, environment: Any, *args: Any, **options: Any
     ) -> Any:
-        """Step an environment; the outermost one is an event."""
+        """Step an environment; the outermost call is recorded as an event."""
         if self._depth.environments:
             return call_original(original, environment, *args, **options)
         self._recorder.raise_if_stopped()
@@ -290,7 +290,7 @@ def _get_observation_of_reset(returned: Any) -> Any:
 
 
 def _read_end_flags(returned: tuple[Any, ...]) -> Any:
-    """Return two flags: the episode has terminated, it was truncated."""
+    """Return whether the episode was terminated, and whether it was truncated."""
     if len(returned) > 4:
         return [returned[2], returned[3]]
     # gym has one flag, and the information names a time limit, for each environment if many

@@ -1,8 +1,8 @@
 """The events of modules: the values that each call returns, with names, types and shapes.
 
 A loss module is any module of the traced code whose call returns a mapping that holds a scalar
-that requires a gradient. Other modules give events of another kind. Of modules that call one
-another the outermost is recorded.
+that requires a gradient. Other modules give events of another kind. If modules call one another,
+only the outermost call is recorded.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rlregress.probing.framework_errors import call_original
 
 
 class _Depth(threading.local):
-    """How deep the current thread is in calls of modules."""
+    """The depth of the current thread's nested calls of modules."""
 
     calls = 0
 

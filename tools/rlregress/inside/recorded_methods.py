@@ -2,9 +2,9 @@
 
 What a training logs is an event too, of its own kind: the arguments of methods that log.
 
-Classes are named as data, ``module:Class.method``, by the adapters; with a class are meant all of
-its subclasses. No module is imported for it: a method is replaced when its module has been. Only
-what the outermost of them returns is an event; a generator's items are events one by one.
+Adapters name the methods, ``module:Class.method``; all subclasses of the class are included. No
+module is imported for this: a method is replaced once its module has been imported. Only the return
+value of the outermost call is an event; a generator's items are single events.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ MARK = "_rlregress_hook"
 
 
 class Depth(threading.local):
-    """How deep the current thread is in recorded calls."""
+    """The depth of the current thread's nested recorded calls."""
 
     environments = 0
     recorded = 0
@@ -52,13 +52,13 @@ class Depth(threading.local):
 
 
 class Importing:
-    """Calls a function when a module has been imported; at once if it was; put in sys.meta_path."""
+    """An import finder that calls a function once a module has been imported, at once if it was."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, list[Callable[[Any], None]]] = {}
 
     def call_when_imported(self, module: str, then: Callable[[Any], None]) -> None:
-        """Call ``then`` with the module."""
+        """Call ``then`` with the module once it has been imported."""
         if module in sys.modules:
             then(sys.modules[module])
         else:
@@ -92,7 +92,7 @@ class Importing:
 
 
 def call_for_all_subclasses(recorder: Any, owner: Any, then: Callable[[Any], None]) -> None:
-    """Call ``then`` with a class, all of its subclasses, and those that come later."""
+    """Call ``then`` with a class and all its subclasses, also with later ones."""
     done = set()
 
     def visit_class(kind: Any) -> None:
@@ -118,7 +118,7 @@ def call_for_all_subclasses(recorder: Any, owner: Any, then: Callable[[Any], Non
 def replace_method_by_handler(
     recorder: Any, owner: Any, name: str, handler: str, label: str
 ) -> None:
-    """Let a class's own method be called by a method of the recorder, where there is one."""
+    """Replace a method that a class itself defines by a handler of the recorder."""
     original = vars(owner).get(name)
     if inspect.isfunction(original) and not hasattr(original, MARK):
         recorder.patch_until_exit(
@@ -141,7 +141,7 @@ def _make_method_calling_handler(original: Any, handler: str, label: str) -> Any
 
 
 class RecordedMethods:
-    """The events of watched methods."""
+    """Records the events of watched methods."""
 
     def __init__(self, recorder: Any, depth: Depth, environments: Any) -> None:
         self._recorder = recorder
@@ -151,10 +151,10 @@ class RecordedMethods:
     def install(
         self, importing: Importing, names: Sequence[str], handler: str = "recorded_call"
     ) -> None:
-        """Watch methods ``module:Class.method`` once their modules are there.
+        """Watch methods ``module:Class.method`` once their modules are imported.
 
         Args:
-            handler: what of the recorder is called in their place.
+            handler: the recorder's method that is called in their place.
         """
         for name in names:
             module, _, below = name.partition(":")
@@ -221,7 +221,7 @@ class RecordedMethods:
 
     @staticmethod
     def _is_of_other_thread(label: str, output: Any) -> bool:
-        """Return whether environments were reset or stepped, and none of them in this thread."""
+        """Return whether a result comes from environments that other threads have stepped."""
         if label.endswith(".reset"):
             return not hasattr(output, "batch_size")
         return isinstance(output, tuple) and len(output) in (4, 5)
@@ -235,7 +235,7 @@ class RecordedMethods:
             )
 
     def _record_and_yield_items(self, label: str, items: Any) -> Iterator[Any]:
-        """Yield the items of a generator. Code that runs between two items is not inside of it."""
+        """Yield the items of a generator. Code between two items does not count as nested in it."""
         try:
             while True:
                 self._depth.iterating += 1
@@ -284,7 +284,7 @@ def make_parts_of_result(output: Any) -> dict[str, Any]:
 
 
 def name_leaves_of_result(output: Any) -> dict[str, Any]:
-    """Return the leaves of these parts by name: "value ['next']['reward']"."""
+    """Return the leaves of a result by name, such as "value ['next']['reward']"."""
     return {
         path: value
         for name, tree in _split_result_into_values(output).items()
@@ -311,14 +311,14 @@ def _split_result_into_values(output: Any) -> dict[str, Any]:
 
 
 def _list_last_informations(informations: Any) -> list[Any]:
-    """Return the last observations and flags in the informations of a step that ends episodes."""
+    """Return the final observations and flags in the ``info`` of a step that ends episodes."""
     rows = informations if isinstance(informations, (list, tuple)) else [informations]
     rows = [row for row in rows if isinstance(row, dict)]
     return [row[name] for row in rows for name in _LAST if row.get(name) is not None]
 
 
 def _flatten_mappings(output: Any) -> Any:
-    """Return arrays in nested mappings, by name; values without type and shape are left out."""
+    """Return name -> array, for the arrays in nested mappings."""
     if isinstance(output, (list, tuple)):
         items = [_flatten_mappings(value) for value in output]
         return items if isinstance(output, list) else tuple(items)

@@ -86,10 +86,10 @@ class Stop(BaseException):
 
 
 class _Calls(threading.local):
-    """The calls that the current thread is in.
+    """The nested calls of the current thread.
 
     Attributes:
-        inside: it is in a function that is one event, with all it calls.
+        inside: whether the thread is in a function that, with all its calls, is one event.
     """
 
     inside = False
@@ -99,12 +99,12 @@ class Recorder:
     """Collects events while its hooks are in place; use it as a context manager.
 
     Args:
-        places: tells the traced code from all other.
+        places: finds the files of the traced code.
         steps: environment steps after which ``Stop`` is raised; 0: never.
         quiet: seed generators and environments, and record nothing.
-        named: numbers of events, from 0, that also get the tensors that they consist of, by name.
-        nudged: number of the event after which all its numbers change by one unit in the last
-            place, and a seed of the directions.
+        named: indices of events, from 0, that also record their tensors by name.
+        nudged: index of the event whose numbers are all changed by one unit in the last place, and
+            a seed for the directions.
 
     Attributes:
         events: in order.
@@ -184,7 +184,7 @@ class Recorder:
             self._networks.note_first_values()
 
     def _keep_named_values(self, values: Any) -> None:
-        """Add the values of the last event by name, if it is one of the named events."""
+        """Add the values of the last event, by name, if the options name this event."""
         if len(self.events) - 1 in self._named and values is not None:
             by_name = self.events[-1].setdefault("named", {})
             for name, array in itertools.islice(values().items(), _MOST_NAMES):
@@ -234,7 +234,7 @@ class Recorder:
         )
 
     def record_runs_as_results(self, runs: Iterable[tuple[str, Callable[[], Any]]]) -> None:
-        """Run trainings that a version may lack; the events of one kind are one answer.
+        """Run trainings that a version may lack; join all events of one kind into one result.
 
         Raises:
             Unsupported: the version lacks all of them.
@@ -264,7 +264,7 @@ class Recorder:
             raise Unsupported("this version has none of these trainings")
 
     def record_end(self) -> None:
-        """Record the last event, the networks as the training leaves them, and end."""
+        """Record the last event, the networks at the end of the training, and end the recording."""
         parts = self._networks.make_parts_of_changed_tensors()
         if parts:
             self.add_event("final", "networks", parts, None, self._networks.map_tensors_by_name)
@@ -272,7 +272,7 @@ class Recorder:
 
     @property
     def other_activity(self) -> list[dict[str, Any]]:
-        """Return the threads and processes that did a part of the training."""
+        """Return the other threads and processes that did a part of the training."""
         return self._other_activity.rows
 
     def record_draw(self, name: str, takes_argument: bool, *call: Any) -> None:
@@ -310,7 +310,7 @@ class Recorder:
             )
 
     def _record_array_for_tensor(self, arguments: Any, _: Any) -> None:
-        """Record an array, or a list, that becomes a tensor."""
+        """Record an array, or a list, that is converted to a tensor."""
         array = arguments[0] if arguments else None
         if not _is_data_for_tensor(array):
             return
@@ -348,7 +348,7 @@ class Recorder:
         self.add_event(kind, name, {"value": added}, at, list_named_values)
 
     def record_new_parameters(self) -> None:
-        """Record all parameters that were registered since the last time: how networks begin."""
+        """Record the first values of all parameters that were registered since the last call."""
         alive = [p for p in (reference() for reference in self._new) if p is not None]
         self._new.clear()
         tensors = [p for p in alive if torch.is_tensor(p) and has_readable_numbers(p)]
@@ -368,7 +368,7 @@ class Recorder:
             )
 
     def wrap_environment(self, environment: Any) -> Any:
-        """Record an environment, of whatever class."""
+        """Hook all classes of an environment, so that it is recorded; return the environment."""
         for kind in type(environment).__mro__:
             self._environments.hook_environment_class(kind)
         return environment
@@ -442,7 +442,7 @@ class Recorder:
                     self._undo.append(functools.partial(setattr, module, name, original))
 
     def call_on_exit(self, undo: Callable[[], None]) -> None:
-        """Call this when the recorder is left; the last one first."""
+        """Call ``undo`` when the recorder exits; the last added function is called first."""
         self._undo.append(undo)
 
     def __enter__(self) -> Recorder:
@@ -522,13 +522,13 @@ class Recorder:
         is_whole: bool = True,
         in_steps: bool = True,
     ) -> None:
-        """Call functions before and after another one, until the recorder is left.
+        """Call functions before and after another one, until the recorder exits.
 
         Args:
             before: takes the arguments, by position and by name.
-            after: the same, and the returned value.
+            after: takes the same arguments, and the returned value.
             is_whole: hooked functions that the function calls are part of it, and not reported.
-            in_steps: call them also within the step of an optimiser, which is one event.
+            in_steps: call them also within an optimiser's step, which is itself one event.
         """
         original, calls = getattr(owner, name), self._calls
 
@@ -583,7 +583,7 @@ def _is_data_for_tensor(value: Any) -> bool:
 
 
 def list_methods_of_adapters() -> tuple[list[str], list[str], dict[str, str]]:
-    """Return the methods that adapters record, those that log, and ``in_one_process``, of all."""
+    """Return all adapters' recorded methods, logging methods, and ``in_one_process``."""
     from rlregress import frameworks
 
     recorded: list[str] = []

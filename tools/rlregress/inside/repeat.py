@@ -1,9 +1,9 @@
-"""One call repeated with the old and the new code: as it was, and with its arguments perturbed.
+"""Repeats a call with the old and the new code, with its own and with perturbed arguments.
 
-Compared are results, gradients, changed arguments and state, the type of an error, and random
-draws. A call that changes anything else of the traced code is not compared. How far rounding goes
-is measured: in double precision it all but vanishes; where that cannot be had, the old code is
-repeated with every number one unit in the last place away.
+Results, gradients, changed arguments and state, the type of an error, and random draws are
+compared. A call that changes anything else of the traced code is not compared. The effect of
+rounding is measured: in double precision it nearly vanishes. Where double precision is impossible,
+the old code is repeated with every number moved by one unit in the last place.
 """
 
 from __future__ import annotations
@@ -85,17 +85,17 @@ class NotCompared(Exception):
 
 
 class Items(list[Any]):
-    """The items of a generator that is given as an argument: a generator has no copy."""
+    """The items of a generator that is an argument, as a generator cannot be copied."""
 
 
 class Code(NamedTuple):
-    """One version of a function.
+    """One version of a function, and how to call it.
 
     Attributes:
         function: called with those of the captured arguments that its signature names.
-        own: arguments that it gives itself, such as another default.
-        bound: values that modules and classes have where it runs.
-        differing: statements that the other version does not have.
+        own: arguments of this version alone, such as another default.
+        bound: values of modules and classes while it runs.
+        differing: its statements that the other version does not have.
     """
 
     function: Callable[..., Any]
@@ -104,7 +104,7 @@ class Code(NamedTuple):
     differing: Sequence[Statement] = ()
 
     def call_with_arguments(self, arguments: dict[str, Any]) -> Any:
-        """Call it, and return the result; of a generator the list of its items."""
+        """Call the function and return its result; for a generator, the list of its items."""
         signature = inspect.signature(self.function)
         captured = {**arguments, **self.own}
         values = collections.OrderedDict(
@@ -129,16 +129,16 @@ class Call:
     """A captured call of a function, with both versions of it.
 
     Args:
-        arguments: by name, as they are when the call begins.
-        names: of attributes and globals that the old version reads. Others are not perturbed.
+        arguments: name -> value when the call begins.
+        names: attributes and globals that the old version reads. Others are not perturbed.
         near: names in the lines that differ.
-        variables: of the function's module.
-        joint: answers a question about the old version of this function where all functions that
-            differ have their old code; None: it cannot.
+        variables: those of the function's module.
+        joint: answers a question about the old version of this function while all differing
+            functions have their old code; it returns None if that is impossible.
         all_names: names in the new version's file.
-        read: returns the variables that somebody reads from ``locals()``.
-        options: arguments that are words or None, with other values.
-        modules: of the traced code, whose variables and classes a call can change.
+        read: returns the variables that other code reads from ``locals()``.
+        options: arguments that are texts or None, with other values to try.
+        modules: modules of the traced code, whose variables and classes a call can change.
         around: variables around the function, by name.
     """
 
@@ -180,17 +180,17 @@ class Call:
     def compare_with_perturbations(
         self, seconds: float, known_paths: Collection[str] = ()
     ) -> dict[str, Any]:
-        """Repeat it until all perturbations are tried, or the time is up.
+        """Repeat the call until all perturbations are tried, or the time is up.
 
         Args:
-            known_paths: through the statements that differ, of which no further call is examined.
+            known_paths: paths through the differing statements that need no further calls.
 
         Returns:
-            How many repetitions were the ``same``, ``close`` and ``skipped``; how many of the first
-            two ``touched`` the statements that differ; ``differs``: the smallest argument for which
-            they differ; ``given``: on those that a training gave; ``why`` nothing could be
-            compared; ``raises``: as the old code raises on the given arguments. ``path``: the
-            statements that differ and ran; ``known``: it is a known path.
+            How many repetitions were ``same``, ``close`` and ``skipped``; how many of the first two
+            ``touched`` the differing statements; ``differs``: the smallest perturbation that shows
+            a difference; ``given``: the training's own arguments show it; ``why`` nothing could be
+            compared; ``raises``: that is because the old code raises on these arguments. ``path``:
+            the differing statements that ran; ``known``: whether it is a known path.
         """
         counts: dict[str, Any] = {SAME: 0, CLOSE: 0, "skipped": 0, "touched": 0}
         end = time.process_time() + seconds
@@ -233,17 +233,17 @@ class Call:
         return counts
 
     def _check_outside_unchanged(self, before: Described) -> None:
-        """Raise NotCompared for a value outside of the arguments that the calls have changed."""
+        """Raise NotCompared if the calls have changed a value outside of their arguments."""
         now = list_outside_leaves(self._modules, self._around)
         for path in {**before, **now}:
             if not (path in before and path in now and are_leaves_equal(before[path], now[path])):
                 raise NotCompared(f"calls of it change {path}, which has no copy")
 
     def _repeat_old_code(self, seconds: float) -> Outcome:
-        """Return the outcome of the old code on the given arguments, which is the same twice.
+        """Return the old code's outcome on the captured arguments, checked by a second call.
 
         Raises:
-            NotCompared, TooMany: it is not, or there is none.
+            NotCompared, TooMany: the two outcomes differ, or the code raises or takes too long.
         """
         begun, self._limit = time.process_time(), seconds
         try:
@@ -288,7 +288,7 @@ class Call:
     def _shrink_perturbation(
         self, perturbation: Perturbation, difference: Difference, end: float
     ) -> tuple[Perturbation, Difference]:
-        """Return the least of a perturbation for which the two versions still differ."""
+        """Return the smallest part of a perturbation that still shows a difference."""
         waiting = perturbation.list_smaller_perturbations()
         late = time.monotonic() + 2 * SMALLER
         while waiting and time.process_time() < end + SMALLER and time.monotonic() < late:
@@ -308,7 +308,7 @@ class Call:
         return Arguments({n: v for n, v in copied.items() if n not in self._fixed})
 
     def _compare_with_perturbed_arguments(self, perturbation: Perturbation) -> Any:
-        """Return the verdict on perturbed arguments; None: the old code does not take them."""
+        """Return the verdict on perturbed arguments; None: the old code fails on them."""
         try:
             old = self._call_version(self.old, perturbation)
         except (TooLong, NotApplied, leaves.TooMany):
@@ -374,7 +374,7 @@ class Call:
         """Call one version on a new copy of the arguments.
 
         Args:
-            change: as of ``leaves.change_all_numbers``, after the perturbation.
+            change: applied after the perturbation; see ``leaves.change_all_numbers``.
         """
         arguments = self._copies.copy_originals()
         try:
@@ -436,7 +436,7 @@ class Call:
     def _is_within_spread_of_old(
         self, old: Code, perturbation: Perturbation | None, difference: Difference
     ) -> bool:
-        """Return whether the old code differs as far where its numbers are one unit away."""
+        """Return whether moving numbers by one unit changes the old code's outcome as much."""
         spread: dict[str, float] = {}
         for number in range(REPEATS):
             draw = np.random.Generator(np.random.PCG64(number))
@@ -504,7 +504,7 @@ class Call:
 def list_outside_leaves(
     modules: Sequence[types.ModuleType], around: Mapping[str, Any]
 ) -> Described:
-    """Return the leaves of variables of modules and of their classes, and of further ones."""
+    """Return the leaves of variables of modules, of their classes, and around the function."""
     names = {module.__name__ for module in modules}
     owners: list[tuple[str, Any]] = [(module.__name__, module) for module in modules]
     owners += [(f"{owner}.{kind.__qualname__}", kind) for owner, module in owners
@@ -530,7 +530,7 @@ def _list_leaves_of_arguments(arguments: Arguments, unread: Any = None) -> Descr
     """Describe the leaves of all arguments.
 
     Args:
-        unread: returns the keys of a dictionary that are left out, as of ``leaves``.
+        unread: returns keys of a dictionary to leave out; see ``leaves.list_leaves``.
     """
     described = Described()
     for name, value in arguments.items():
@@ -570,7 +570,7 @@ class _States:
         self._settings = {name: read() for name, (read, _) in _SETTINGS.items()}
 
     def restore_states(self) -> None:
-        """Restore the saved state, but not the precision inside ``_use_double_precision``."""
+        """Restore the saved state, except the precision inside ``_use_double_precision``."""
         random_generators.restore_generator_states(self._generators)
         for name, (read, put) in _SETTINGS.items():
             if read() != self._settings[name]:
@@ -597,7 +597,7 @@ class _States:
 def _list_tensors_with_gradient(
     value: Any, levels: int, excluded: Sequence[Any] = ()
 ) -> list[torch.Tensor]:
-    """Return the tensors with a gradient in a value, each once.
+    """Return the tensors in a value that require a gradient, each once.
 
     Args:
         levels: of containers and objects that are searched.
@@ -651,7 +651,7 @@ _doubling = False
 
 @contextlib.contextmanager
 def _use_double_precision() -> Iterator[None]:
-    """Let torch make and cast to numbers of double precision where it would make single ones."""
+    """Make torch create and cast to double precision wherever it would use single precision."""
     global _doubling
     before, cast = torch.get_default_dtype(), torch.Tensor.float
     _doubling = True

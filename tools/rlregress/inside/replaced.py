@@ -1,7 +1,7 @@
-"""Replacements of functions while a recorder's hooks are in place.
+"""Replacements of functions while a recorder's hooks are installed.
 
-A script must not notice one: it is pickled by its name, is equal to the original where torch and
-NumPy look a function up, and is inspected as the original.
+A script must not notice a replacement: it is pickled by the original's name, equals the original
+where torch and NumPy look a function up, and is inspected as the original.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ compiling = getattr(getattr(torch, "compiler", None), "is_compiling", _return_fa
 
 
 class Hook(functools.partial):
-    """A hook that is registered with torch; a pickle has a function in its place that does nothing.
+    """A hook that is registered with torch; it is pickled as a function that does nothing.
 
     Torch pickles the optimiser of a script together with all hooks that are registered.
     """
@@ -37,11 +37,11 @@ class Hook(functools.partial):
 class Replaced(functools.partial):
     """Replaces a function that is written in C; it adds no frame to the stack.
 
-    A class of a script may hold it, compare it, or ask for its type.
+    A script's class may store a replacement, compare it, or ask for its type.
     """
 
     def imitate_original(self, original: Any, module: str, name: str) -> Replaced:
-        """Take the name and the documentation of the original; ``name`` is qualified."""
+        """Copy the documentation of the original, and take its qualified ``name``."""
         self.__wrapped__ = original
         self.__name__, self.__qualname__ = name.rpartition(".")[2], name
         self.__module__ = module

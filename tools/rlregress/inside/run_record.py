@@ -43,7 +43,7 @@ def write_text_atomically(path: Path, text: str) -> None:
     """Write a file so that a reader sees the old one or the whole new one, even after a crash.
 
     Raises:
-        OSError: it cannot be written, or the path is no file.
+        OSError: the file cannot be written, or the path is no file.
     """
     files.check_file_may_be_written(path)
     # nobody else can have put something of this name there, such as a link to another file
@@ -65,7 +65,7 @@ def check_folder_is_writable(folder: Path, content: str) -> None:
     """Raise UserError unless a folder can be created, or written to.
 
     Args:
-        content: the words for it in the message.
+        content: the content's name in the message.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -106,7 +106,7 @@ def read_record_content(path: Path) -> dict[str, Any]:
     """Return the content of a record with a right checksum; ``recorded_runs.read`` checks more.
 
     Raises:
-        UserError: it cannot be read, or is damaged.
+        UserError: the record cannot be read, or is damaged.
     """
     try:
         text = files.read_regular_file(path, largest=_LARGEST).decode("utf-8")

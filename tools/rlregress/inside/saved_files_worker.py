@@ -4,12 +4,12 @@ Runs inside foreign and old environments: standard library, NumPy, torch and gym
 3.10 syntax. The job is a JSON file: ``framework``; ``algorithms``, empty for all; ``files``, a
 folder; ``write``, whether the files are made there first; ``times``, how often each is loaded;
 ``again``, whether each is saved once more after it was loaded; ``trusted``, names of kinds that
-PyTorch is to load although they are not only numbers; ``kinds``, names of those that are wanted;
-and ``stored``, whether only those are that ``baselines/saved`` keeps of each release.
+PyTorch may load although they hold more than numbers; ``kinds``, names of the requested kinds; and
+``stored``, whether only kinds that ``baselines/saved`` keeps of each release are requested.
 
 Only files that a process of the same command has written are loaded, those of ``baselines/saved``
-after their digests were compared, and ``user``, if it is there (``user_files``), which the user has
-said to trust.
+after their digests were compared, and ``user``, if the job has it (``user_files``), which the user
+trusts.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ def save_and_load(job: dict[str, Any]) -> dict[str, Any]:
 
     ``functions``: "file:line name". ``kinds``: name -> ``way``, ``algorithm``, and either
     ``items``, once for each time it was loaded, or ``error``, ``at`` and ``when`` ("write", "load",
-    or "use" with the items before it), or ``unsupported``. ``versions``: where only ``stored``
-    kinds are wanted, those that a record of them names.
+    or "use" with the items before it), or ``unsupported``. ``versions``: with ``stored``, the
+    package versions that the record of a release names.
     """
     adapter = frameworks.get_adapter(job["framework"])
     places = Places(adapter.code.list_probed_folders())
@@ -124,8 +124,8 @@ class _Kinds:
     def _load_repeatedly(self, kind: FileKind, folder: str, job: dict[str, Any]) -> dict[str, Any]:
         """Return the items of a file, each time it was loaded, or the first error.
 
-        PyTorch since 2.6 refuses what is not only numbers, and versions that do not expect it do
-        not load their own files. These are loaded as users help themselves.
+        PyTorch since 2.6 refuses files that hold more than numbers. Framework versions that do not
+        expect this fail on their own files. For these, the usual workaround of users is applied.
         """
         trusted = kind.name in job["trusted"]
         with _trust_loaded_files() if trusted else contextlib.nullcontext():
@@ -174,7 +174,7 @@ class _Kinds:
     def _note_items_of_loaded_file(
         self, kind: FileKind, loaded: Any, again: bool, rows: list[Row]
     ) -> None:
-        """Note the items of a loaded file, and those after it was saved again."""
+        """Note the items of a loaded file, and its items after it was saved and loaded again."""
         rows.extend(self._list_rows_of_items(kind.state(loaded)))
         if not again:
             rows.extend(self._list_rows_of_items(kind.go_on(loaded)))
@@ -219,7 +219,7 @@ def _trust_loaded_files() -> Any:
 
 
 def _fix_time_in_archives() -> Any:
-    """Let archives of the same content be the same bytes, so that they are stored once."""
+    """Make archives with the same content the same bytes, so that they are stored once."""
     clock = types.SimpleNamespace(time=lambda: 0.0, localtime=lambda _: time.gmtime(1e9))
     return mock.patch.object(zipfile, "time", clock)
 

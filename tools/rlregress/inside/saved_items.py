@@ -1,8 +1,8 @@
-"""The content of a loaded file, item by item, in words that are equal if the bits are.
+"""Describes the content of a loaded file, item by item, as texts that are equal if the bits are.
 
 A number, an array and a tensor are described by kind and bits, a function of one number (a
-schedule) by its values, another object by its class and its public attributes. So a number that has
-become an object differs, and a closure that has become a class with the same values does not.
+schedule) by its values, another object by its class and its public attributes. So an object in
+place of a number differs; a class in place of a closure with the same values does not.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _SPACE = ("low", "high", "n", "nvec", "start", "spaces")
 
 
 def describe_items(name: str, value: Any) -> Iterator[tuple[str, str, list[Any]]]:
-    """Yield all items of a value: path, words, and numbers that show how far floats differ.
+    """Yield path, description and numbers of each item of a value.
 
-    The numbers are the norm and two projections of all floats.
+    The numbers are the norm and two projections of all floats; they show how far floats differ.
     """
     yield from _list_items(name, value, 0)
 
@@ -58,7 +58,7 @@ def _measure_size_of_numbers(value: Any) -> list[Any]:
 
 
 def _describe_leaf(value: Any) -> Any:
-    """Return the words of a value without parts; None: it has parts."""
+    """Return the description of a value without parts; None: it has parts."""
     if isinstance(value, torch.Tensor):
         kind = " ".join(["tensor", *events.describe_unusual_placement(value)])
         return f"{kind} of {_describe_array(events.convert_to_array(value), str(value.dtype))}"
@@ -95,7 +95,7 @@ def _may_be_schedule(value: Any) -> bool:
 
 
 def _describe_function(function: Callable[..., Any]) -> Any:
-    """Return the words of a function: its values, or its name; None: an object with parts."""
+    """Describe a function by its values, or its name; None: it is an object with parts."""
     try:
         values = [float(function(progress)) for progress in _PROGRESS]
     except Exception:  # a function of something else

@@ -1,4 +1,4 @@
-"""Random generators under a recorder: seeded if the script does not, and noted if it draws then."""
+"""Seeds random generators under a recorder, and notes those that a script uses without seeding."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _read_generator_states() -> dict[str, Any]:
 
 
 def seed_all_generators(recorder: Any) -> None:
-    """Seed every generator, and note at the end which of them the script used and did not seed."""
+    """Seed every generator, and note at the end which ones the script used and did not seed."""
     random.seed(SEED)
     np.random.seed(SEED)
     torch.manual_seed(SEED)

@@ -1,4 +1,4 @@
-"""Put other code into functions that a process has imported: of a fault, or of another version."""
+"""Replaces code of imported functions by that of an injected fault or of another version."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _Key = tuple[str, int]
 
 
 class _Imported(NamedTuple):
-    """A file that was imported.
+    """An imported file with its present and its other text.
 
     Attributes:
         file: below the folder of its package.
-        texts: as it is, and the other one.
+        texts: the present text, and the other one.
     """
 
     file: str
@@ -36,17 +36,17 @@ class _Imported(NamedTuple):
     texts: tuple[str, str]
 
     def find_code_in_both_texts(self, name: str) -> list[list[types.CodeType]]:
-        """Return the code of a function in either text; several if several have its name."""
+        """Return all code objects with a function's name, for either text."""
         return [_find_code_objects(text, self.path, name) for text in self.texts]
 
 
 def replace_running_code(
     changes: Sequence[dict[str, Any]], roots: Sequence[str]
 ) -> list[list[str]]:
-    """Let functions run other code from now on.
+    """Make functions run other code from now on.
 
-    A method that the other code does not have is taken from its class; one that it has alone is
-    put into it.
+    A method that the other code does not have is removed from its class; a method that only the
+    other code has is added.
 
     Args:
         changes: each with ``file`` (below the folder of its package), ``functions`` (qualified
@@ -57,7 +57,7 @@ def replace_running_code(
         The functions that keep their code: file, name, and why the other one does not fit.
 
     Raises:
-        Misfit: it is a single one and does not fit; says why.
+        Misfit: there is only one function to replace, and the code does not fit; says why.
     """
     for change in changes:
         # before the functions in memory are listed
@@ -79,7 +79,7 @@ def replace_running_code(
 def _replace_functions_of_file(
     change: dict[str, Any], roots: Sequence[str], in_memory: _InMemory
 ) -> list[list[str]]:
-    """Replace the functions of one file, all at once; return those that do not fit, with why."""
+    """Replace all functions of one change; return those that do not fit, with reasons."""
     file, names = change["file"], [n for n in change["functions"] if not _runs_at_import(n)]
     try:
         imported = _import_with_text(file, change["text"], roots)
@@ -135,7 +135,7 @@ def _runs_at_import(name: str) -> bool:
 
 
 def _bind_other_values(change: dict[str, Any], roots: Sequence[str]) -> list[list[str]]:
-    """Give a module, and classes of it, the values that they have in the other text."""
+    """Set names of a module and its classes to the values that they have in the other text."""
     file, misfits = change["file"], []
     for piece in filter(_runs_at_import, change["functions"]):
         try:
@@ -148,7 +148,7 @@ def _bind_other_values(change: dict[str, Any], roots: Sequence[str]) -> list[lis
 def find_other_values(
     file: str, piece: str, text: str, roots: Sequence[str]
 ) -> list[bindings.Binding]:
-    """Return the values that another text of its file gives a module or a class: ``bindings``."""
+    """Return the ``bindings`` of a module or a class in another text of its file."""
     imported = _import_with_text(file, text, roots)
     return bindings.find_values_of_second_text(imported.module, piece, imported.texts)
 
@@ -156,21 +156,20 @@ def find_other_values(
 def find_other_code_of_function(
     change: dict[str, Any], name: str, code: types.CodeType, roots: Sequence[str]
 ) -> tuple[types.CodeType, tuple[Defaults | None, Defaults | None]]:
-    """Return the other code of a function that runs here, and the defaults of both, if other ones.
+    """Return the other code of a function that is running, and the defaults of both codes.
 
-    The function's module is lent what the other code uses.
+    Names that the other code uses are added to the function's module.
 
     Args:
         change: as of ``replace_running_code``.
         name: qualified.
-        code: of the function, as it is.
+        code: the function's present code.
 
     Returns:
-        The code, and the defaults of the function as it is and of the other one; None: they are
-        the same.
+        The code, and the present and the other defaults; None: these are the same.
 
     Raises:
-        Misfit: there is none that could be called in its place.
+        Misfit: there is no code that could be called in its place.
     """
     imported = _import_with_text(change["file"], change["text"], roots)
     fitting, texts = _find_fitting_codes(imported, name), imported.texts
@@ -187,8 +186,8 @@ def find_other_code_of_function(
 def _replace_whole_method(imported: _Imported, name: str) -> bool:
     """Remove a method that the other text does not have, or put the whole of it into its class.
 
-    The whole: where one text alone has it, decorates it otherwise, gives it other setters, or calls
-    ``super()`` in it. Return whether one of this was done.
+    This is done if only one text has the method, or only one calls ``super()`` in it, or if
+    decorators or setters differ. Return whether it was done.
     """
     old, new = imported.find_code_in_both_texts(name)
     if "." not in name or not (old or new):
@@ -211,7 +210,7 @@ def _replace_whole_method(imported: _Imported, name: str) -> bool:
 def _can_be_replaced(
     old: Sequence[types.CodeType], new: Sequence[types.CodeType], name: str, texts: Sequence[str]
 ) -> bool:
-    """Return whether the other code can replace the function's, or no class holds it."""
+    """Return whether replacing code objects suffices: always, except for some methods."""
     if not methods.is_method_in_both(name, texts):
         return True
     if len(old) != len(new) or methods.do_decorators_differ(name, texts):
@@ -220,7 +219,7 @@ def _can_be_replaced(
 
 
 def _find_fitting_codes(imported: _Imported, name: str) -> dict[_Key, types.CodeType]:
-    """Return the functions of the file under that name, each with its other code."""
+    """Return the file's code objects with a name, each with its other code."""
     old, new = imported.find_code_in_both_texts(name)
     if not old or not new:
         raise Misfit(f"there is no {name} in {imported.file}")
@@ -234,7 +233,7 @@ def _find_fitting_codes(imported: _Imported, name: str) -> dict[_Key, types.Code
 
 
 def _import_with_text(file: str, text: str, roots: Sequence[str]) -> _Imported:
-    """Import a file below one of the roots, and return it with another text."""
+    """Import a file below one of the roots, and return it with its present and another text."""
     path = _find_path(file, roots)
     _import_file(file)
     return _Imported(
@@ -253,7 +252,7 @@ def _find_path(file: str, roots: Sequence[str]) -> str:
 
 
 def _import_file(file: str) -> None:
-    """Import the module of a file, unless it is one of a package that nothing imports."""
+    """Import the module of a file; raise Misfit if that fails."""
     try:
         importlib.import_module(_module_name(file))
     except Exception as error:
@@ -295,7 +294,7 @@ def _make_key_of_code(code: types.CodeType) -> _Key:
 def _replace_code(
     code: types.CodeType, replacements: dict[_Key, types.CodeType], used: set[_Key]
 ) -> types.CodeType:
-    """Return the replacement of a code object; itself if neither it nor code inside it has one."""
+    """Return a code object with its replacement, and those of code inside it, applied."""
     if _make_key_of_code(code) in replacements:
         used.add(_make_key_of_code(code))
         return replacements[_make_key_of_code(code)]
@@ -311,7 +310,7 @@ def _replace_code(
 
 
 class _InMemory:
-    """Functions that are in memory, also those behind decorators."""
+    """Finds functions in memory, also those behind decorators."""
 
     def __init__(self) -> None:
         # what was frozen before a fork is not listed
@@ -319,10 +318,10 @@ class _InMemory:
         self._by_file: dict[str, list[types.FunctionType]] = {}
 
     def list_functions_of_modules(self, path: str) -> list[types.FunctionType]:
-        """Return those of the modules that were imported from a file.
+        """Return the functions of the modules that were imported from a file.
 
-        They hold the module's variables. To ask for who does is fast, and touches no other object:
-        in a forked process each that is touched has to be copied.
+        These refer to the module's variables. Listing such references is fast, and touches no other
+        objects: a forked process has to copy each object that it touches.
         """
         modules = [
             vars(module)
@@ -336,7 +335,7 @@ class _InMemory:
         ]
 
     def list_functions_of_all_objects(self, path: str) -> list[types.FunctionType]:
-        """Return those of all objects whose code is of a file, whatever has run it."""
+        """Return all functions in memory whose code is from a file, however it was run."""
         if not self._by_file:
             for thing in gc.get_objects():
                 if type(thing) is types.FunctionType:
@@ -351,5 +350,5 @@ def _list_modules_from_files() -> list[types.ModuleType]:
 
 
 def _is_same_file(first: str, second: str) -> bool:
-    """Return whether two paths lead to one file; a link has the name of its file here."""
+    """Return whether two paths lead to one file; links must have the name of their file."""
     return os.path.basename(first) == os.path.basename(second) and _real(first) == _real(second)

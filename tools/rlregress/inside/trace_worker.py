@@ -11,16 +11,16 @@ The job is a JSON file with
   which are traced code, too;
 - ``moved``: further importable packages that differ; their executed code is noted;
 - ``steps``: environment steps to record, 0: all;
-- ``lines``: whether executed code is noted: functions, lines and branches; a list of files and
-  functions: the lines of these, and which others are called;
+- ``lines``: whether executed functions, lines and branches are noted; a list of files and
+  functions: the lines of these, and calls of all others;
 - ``until``: a time, in seconds since the epoch; a script is ended then, and its trace is written;
-- ``plain``: seconds; seed, and record nothing, to see whether an error is one of the training;
-- ``timed``: of a ``plain`` one, whether its memories are ``large``, ``after``, a file that it waits
-  for, and ``until``, how long;
+- ``plain``: a limit in seconds; seed, and record nothing, to see whether the training fails itself;
+- ``timed``, with ``plain``: whether replay buffers are ``large``; ``after``, a file to wait for;
+  and ``until``, how long to wait;
 - ``named``: numbers of events whose tensors are recorded one by one, by name;
 - ``unit``: number of an event whose numbers change by one unit in the last place, and a seed;
 - ``portable``: whether to report the arithmetic that the process was started with;
-- ``swap``: other code of functions; see ``inside.swap``;
+- ``swap``: other code for functions; see ``inside.swap``;
 
 and either ``script`` (path) with ``arguments`` and ``first`` (entries of the path of modules that
 go before its folder), or ``framework``, ``training`` (title) and ``seed`` of a built-in training.
@@ -106,7 +106,7 @@ def _make_script_runner(job: dict[str, Any]) -> Callable[[Any], None]:
 
 
 def _add_script_folders_to_path(script: str, first: int) -> None:
-    """Put the folder of a script, and its repository, on the path of modules."""
+    """Put the folder of a script, and its repository, on ``sys.path``."""
     # behind the packages of the version: the script may lie in a tree with others of their names
     folder = os.path.dirname(script)
     sys.path.insert(first, folder)
@@ -175,7 +175,7 @@ def prepare_imports(job: dict[str, Any]) -> None:
 
 
 def map_library_versions(packages: list[str]) -> dict[str, str]:
-    """Return the versions of Python, of the libraries below, and of packages."""
+    """Return the versions of Python, of libraries such as torch, and of packages."""
     by_name = {
         "python": platform.python_version(),
         "torch": str(torch.__version__),
@@ -196,7 +196,7 @@ def _find_file_of_module(module: str) -> str:
 
 
 def _wait_for_turn(job: dict[str, Any]) -> None:
-    """Import everything before time is measured, and wait for the turn of this version."""
+    """Import everything before the timing begins, and wait for this version's turn."""
     if job["timed"]["large"]:
         memory_sizes.enlarge_memories()
     for package in job.get("packages", []):
@@ -225,7 +225,7 @@ def _stop_training_at(until: float, recorder: Recorder, stopped: list[str]) -> N
 
 
 def _read_packages_of_job(job: dict[str, Any]) -> tuple[list[str], list[str], list[str]]:
-    """Return the packages of a job, those of them that differ, and the folders of the code."""
+    """Return a job's packages, those of them that differ, and the folders of the traced code."""
     differing = list(job.get("trees", []))
     for distribution in job.get("distributions", []):
         differing.extend(list_modules(distribution))
@@ -243,7 +243,7 @@ def _read_packages_of_job(job: dict[str, Any]) -> tuple[list[str], list[str], li
 def _train_and_describe_end(
     recorder: Recorder, run: Callable[[Any], None], script: str
 ) -> dict[str, Any]:
-    """Train, and return how it ended, as the header of the trace has it."""
+    """Train, and return the description of the end for the trace's header."""
     failure, unsupported = "", ""
     description: dict[str, str] = {}
     try:
@@ -336,7 +336,7 @@ def record_job_to_trace(job: dict[str, Any]) -> dict[str, Any]:
 
 
 def _measure_costs_since(wall: float, cpu: float, memory: float) -> dict[str, float]:
-    """Return time and memory that were spent since then."""
+    """Return time and memory that were spent since the given readings."""
     return {
         "wall_seconds": round(time.perf_counter() - wall, 3),
         "cpu_seconds": round(time.process_time() - cpu, 3),

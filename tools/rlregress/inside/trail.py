@@ -1,4 +1,4 @@
-"""Digests along a training, which show where two runs of one seed begin to differ."""
+"""Digests along a training, which show where two runs with one seed begin to differ."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ class Trail:
     generators depend on everything before, so that not every update needs a row.
 
     Args:
-        algorithm: its name, as in names of the framework's files.
+        algorithm: the name of the algorithm in names of the framework's files.
         roots: folders of the framework.
         counts_lines: note the lines that run, which takes up to half of the time.
 
     Attributes:
-        updates: their number.
-        rows: update, number of the line that made it, and a digest of each kind of state.
-        names: the lines that make updates: file and text.
+        updates: the number of updates.
+        rows: number of the update, index in ``names``, and a digest of each kind of state.
+        names: file and text of the lines that make updates.
     """
 
     def __init__(self, algorithm: str, roots: Sequence[str], counts_lines: bool = True) -> None:
@@ -70,7 +70,7 @@ class Trail:
         self._hooks.close()
 
     def wrap_environment(self, environment: Any) -> Any:
-        """Return an environment that does the same, and digests all that it gets and returns."""
+        """Return a wrapper that changes nothing and digests all actions and results."""
         return _Watched(environment, self._environment)
 
     def _digest_before_step(self, optimizer: Any, *_: Any) -> None:
@@ -122,9 +122,9 @@ class Trail:
         return text
 
     def describe_trail(self) -> dict[str, Any]:
-        """Return the digests, and how many lines of the algorithm's files ran, of how many.
+        """Return the digests, and how many lines of the algorithm's files there are and ran.
 
-        The algorithm's files are those that call for an update, and those with its name.
+        The algorithm's files are those that call ``step``, and those with its name.
         """
         lines = {}
         for file, ran in self._read_executed_lines():
@@ -139,7 +139,7 @@ class Trail:
         return {"updates": self.updates, "names": self.names, "rows": self.rows, "lines": lines}
 
     def list_executed_lines(self) -> dict[str, list[int]]:
-        """Return the lines that ran, of each file of the framework."""
+        """Return file of the framework -> lines that ran."""
         return {
             str(self._places.find_path_below_root(file)): lines
             for file, lines in self._read_executed_lines()
@@ -204,7 +204,7 @@ def _start_line_counter(roots: Sequence[str]) -> Any:
 
 
 def _list_executable_lines(path: str, is_script: bool) -> set[int]:
-    """Return the lines of all functions of a file; of a script also those of its body."""
+    """Return the lines of all functions of a file; for a script, also those of its body."""
     body = compile(source.read_source_text(path), path, "exec")
     lines: set[int] = set()
     for code in (body, *list_inner_code_objects(body)):

@@ -1,4 +1,4 @@
-"""A file of the user: how it is loaded, and which of its contents are compared.
+"""Loads a file of the user, and describes its contents for a comparison.
 
 Runs inside foreign and old environments: standard library, NumPy, torch and gymnasium only, Python
 3.10 syntax. The caller has asked the user whether the file is to be trusted.
@@ -26,13 +26,13 @@ _EPISODES = 20
 
 
 def make_kind_of_user_file(user: dict[str, Any], adapter: Adapter) -> FileKind:
-    """Return the kind of file that a user has named.
+    """Return the kind of saved file that represents a user's file.
 
     Args:
         user: ``file``; ``loader``, a file with a function ``load(path)``, and ``act(policy,
-            observations)`` where the policy cannot be called, or empty where the framework loads
-            it; ``observations``, a file of NumPy, and ``environment``, an id, or
-            empty.
+            observations)`` if the policy cannot be called; empty: the framework loads the
+            file; ``observations``, a file of NumPy, or empty; ``environment``, an id,
+            or empty.
     """
     name = os.path.basename(user["file"])
 

@@ -1,4 +1,4 @@
-"""Values that some statements of a function read while it runs.
+"""Notes the values that some statements of a function read and write while it runs.
 
 A repetition with changed arguments is evidence on the statements that differ between two versions
 only if it changes a value that they read or write, or how often they run. Values are looked up
@@ -37,10 +37,10 @@ _BEGINS, _RETURNS = 0, -1
 
 
 class Statement(NamedTuple):
-    """A statement without those inside it, and the values that it reads and writes.
+    """A statement without inner statements, and the names that it reads and writes.
 
     Attributes:
-        first, last: its lines; 0: the head of the function, which reads the arguments.
+        first, last: its lines; 0: the function's signature, which reads the arguments.
     """
 
     first: int
@@ -50,10 +50,10 @@ class Statement(NamedTuple):
 
 
 def list_statements_in_rows(text: str, first: int, rows: Collection[int]) -> list[Statement]:
-    """Return the statements of a function that stand in some rows of a source text.
+    """Return the statements of a function that lie in some rows of a source text.
 
     Args:
-        first: its first line, decorators included.
+        first: the function's first line, decorators included.
     """
     function = _find_function(text, first)
     if function is None:
@@ -79,7 +79,7 @@ def list_statements_in_rows(text: str, first: int, rows: Collection[int]) -> lis
 
 
 def find_names_computing(text: str, first: int, names: set[str]) -> set[str]:
-    """Return names, and those that assignments of a function compute them from."""
+    """Return the names, and all names from which a function's assignments compute them."""
     function = _find_function(text, first) or ast.Pass()
     assigned = [node for node in ast.walk(function) if isinstance(node, ast.Assign)]
     for _ in range(_STEPS):
@@ -119,7 +119,7 @@ def _list_own_expressions(statement: ast.AST) -> list[Any]:
 
 
 def _list_attribute_chains(node: ast.AST, context: type) -> Iterator[Chain]:
-    """Yield chains that an expression looks up or sets, as far as names and constant keys lead."""
+    """Yield the chains of names and constant keys that an expression looks up or sets."""
     chain = _read_attribute_chain(node)
     if isinstance(getattr(node, "ctx", None), context):
         # an item is written into its container
@@ -134,7 +134,7 @@ def _list_attribute_chains(node: ast.AST, context: type) -> Iterator[Chain]:
 
 
 def _list_certain_parts(node: ast.AST) -> Iterable[ast.AST]:
-    """Return the parts that are always evaluated. Others show in what is written or runs next."""
+    """Return the parts of a node that are always evaluated."""
     if isinstance(node, ast.BoolOp):
         return node.values[:1]
     return [node.test] if isinstance(node, ast.IfExp) else ast.iter_child_nodes(node)
@@ -152,7 +152,7 @@ def _read_attribute_chain(node: ast.AST) -> Chain | None:
 
 
 class Watch:
-    """Notes the values of statements of a function that is called.
+    """Notes the values that statements of a called function read and write.
 
     Args:
         code: of the function; functions defined inside it are part of it.
@@ -172,7 +172,7 @@ class Watch:
         self.values: Values = {}
 
     def call_and_watch(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call something that calls the function."""
+        """Call a function that calls the watched one, and note its values."""
 
         def traced() -> Any:
             sys.settrace(self._trace_call)
@@ -231,14 +231,14 @@ class Watch:
 def have_values_changed(
     before: Sequence[Values], repeated: Sequence[Values], perturbed: Sequence[Values]
 ) -> bool:
-    """Return whether statements read or wrote other values, or ran more or less often.
+    """Return whether statements read or wrote other values, or ran another number of times.
 
-    Those that read nothing but code need only run.
+    Statements that read no values, only code, need only run.
 
     Args:
-        before, repeated: of the old and the new version with the same arguments, twice. A value
-            that differs between them is no evidence.
-        perturbed: the same with other arguments.
+        before, repeated: values of the old and the new version, from two calls with the same
+            arguments. A value that differs between the calls is no evidence.
+        perturbed: values of both versions with other arguments.
     """
     flat = [
         {(version, *place): noted_values for version, values in enumerate(versions)
@@ -257,7 +257,7 @@ def have_values_changed(
 
 
 def _look_up_attribute_chain(chain: Chain, names: dict[str, Any]) -> Any:
-    """Return the value that a chain leads to; of an object written in C, all of it."""
+    """Return the value that a chain leads to; an object written in C is returned as a whole."""
     value = names.get(chain[0], _MISSING)
     for key in chain[1:]:
         attribute = isinstance(key, str) and key.startswith(".")
@@ -300,7 +300,7 @@ def list_names_read(code: types.CodeType) -> set[str]:
 
 
 def _digest_value(value: Any) -> str | None:
-    """Return a digest of a value; None: it is code, or cannot be looked up."""
+    """Return a digest of a value; None: the value is code, or could not be looked up."""
     if value is _MISSING or (isinstance(value, types.FunctionType) and not value.__closure__):
         return None
     try:

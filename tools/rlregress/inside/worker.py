@@ -1,4 +1,4 @@
-"""One training in one process on one core.
+"""Runs one training in one process on one core.
 
 ``python -m rlregress.inside.worker JOB CHECKPOINT RECORD`` continues from the checkpoint if there
 is one, and writes the record of the training.
@@ -69,7 +69,7 @@ def digest_parameters(parameters: Mapping[str, Any]) -> str:
 
 
 class Accident(Exception):
-    """The machine has failed a training; the message says how."""
+    """A failure of the machine has ended a training; the message says which."""
 
 
 def raise_if_machine_failed(error: BaseException) -> None:
@@ -88,7 +88,7 @@ def raise_if_machine_failed(error: BaseException) -> None:
 
 
 class _Watch:
-    """Evaluates at the protocol's steps and reports progress, at the adapter's checkpoints."""
+    """Evaluates a training at the protocol's steps and reports progress; the adapter calls it."""
 
     def __init__(
         self, evaluator: Any, protocol: dict[str, int], progress: Path, keeper: Any
@@ -110,7 +110,7 @@ class _Watch:
 
     @property
     def seconds(self) -> tuple[float, float]:
-        """Return wall and CPU seconds so far, with those of earlier processes of this training."""
+        """Return wall and CPU seconds so far, including earlier processes of this training."""
         return time.perf_counter() - self._started, time.process_time() - self._cpu_started
 
     def make_resume_state(self) -> dict[str, Any]:
@@ -126,7 +126,7 @@ class _Watch:
         }
 
     def resume_from_state(self, steps: int, state: Mapping[str, Any]) -> None:
-        """Continue from the state of an earlier process after so many steps."""
+        """Continue from the state of an earlier process, made after ``steps`` environment steps."""
         self._started -= state["wall_seconds"]
         self._cpu_started -= state["cpu_seconds"]
         self._keeper.cpu_seconds = state["keeping_cpu_seconds"]
@@ -146,7 +146,7 @@ class _Watch:
         return sorted(set(self._evaluations) | set(range(step, self._total, step)))
 
     def evaluate(self, steps: int, policy: Any) -> list[Any]:
-        """Evaluate a policy after so many steps; return the episodes."""
+        """Evaluate a policy after ``steps`` environment steps; return the episodes."""
         started = time.process_time()
         other_seconds = self.evaluation_cpu_seconds + self._keeper.cpu_seconds
         training = started - self._cpu_started - other_seconds
@@ -267,7 +267,7 @@ class _Run:
         return state["training"]
 
     def _make_checkpoint_content(self, steps: int) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-        """Return the head of a checkpoint, and its content beside the training."""
+        """Return the head of a checkpoint, and the content besides the adapter's part."""
         head = {
             "attempt": self._progress.parent.name,
             "host": platform.node(),

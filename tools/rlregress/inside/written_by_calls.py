@@ -1,8 +1,8 @@
-"""Output of repeated calls: it reaches no file of the training, and it is compared.
+"""Keeps the output of repeated calls away from the training's files, and returns it.
 
-Every file that the process has open becomes one file in memory, the sink. Files that a call makes
-lie in a separate folder, where it finds them again. Anything else that would change the world
-outside of the process is refused: such a call is not compared.
+All files that the process has open are replaced by one file in memory, the sink. Files that a call
+makes go to a separate folder, where the call finds them again. Anything else that would have an
+effect outside of the process is refused: such a call is not compared.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class Writings:
     """Redirects the output of the calls of a process.
 
     Attributes:
-        refused: event that a call was kept from; empty: none.
-        forking: this suite itself makes a copy of the process.
+        refused: the event that was refused to a call; empty: none.
+        forking: whether this suite itself makes a copy of the process now.
     """
 
     def __init__(self, folder: str, sink: int) -> None:
@@ -65,7 +65,7 @@ class Writings:
         self.refused = ""
 
     def read_output_as_leaves(self) -> dict[str, Any]:
-        """Return the output since then, as leaves."""
+        """Return the output since the last deletion, as leaves."""
         self._flush_files()
         text = os.pread(self._sink, _MOST, 0)
         contents = {"open files": text} if text else {}
@@ -90,7 +90,7 @@ class Writings:
         """Redirect files that are opened from now on, for as long as the process lives.
 
         Args:
-            open_already: files.
+            open_already: files that were open before.
         """
         self._open_before = open_already
         # before anything is refused
@@ -122,7 +122,7 @@ class Writings:
         return call_redirected
 
     def _redirect_other_functions(self) -> None:
-        """Redirect functions with two paths, and ``mkdir``, which fails before it is refused."""
+        """Redirect ``mkdir``, functions that rename files, and ``torch.save``."""
         mkdir, rename, save = os.mkdir, os.rename, torch.save
 
         def make_folder(path: Any, *arguments: Any, **options: Any) -> Any:
@@ -149,7 +149,7 @@ class Writings:
             setattr(owner, name, new)
 
     def _choose_path_to_open(self, path: Any, writes: bool) -> Any:
-        """Return where a path is: in the folder, if a call made it, or is about to."""
+        """Return the path to use: in the separate folder if a call made or will write the file."""
         if not isinstance(path, (str, bytes, os.PathLike)):
             return path
         absolute = os.path.abspath(os.fsdecode(path))

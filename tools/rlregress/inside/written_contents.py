@@ -1,4 +1,4 @@
-"""Contents of files as items that can be compared, by the type of the file.
+"""Reads contents of files as items that can be compared, by the type of the file.
 
 Files are read in the process that wrote them: pickles run code when they are loaded.
 """
@@ -103,7 +103,7 @@ def names_time(name: str) -> bool:
 
 
 def mask_text(text: str) -> str:
-    """Return a text with masks for all that differs between any two runs."""
+    """Return a text with masks for parts that differ in every run, such as times and paths."""
     shows_time = False
 
     def mask_time(match: Any) -> str:
@@ -126,7 +126,7 @@ def mask_text(text: str) -> str:
 
 
 def mask_path(path: str) -> str:
-    """Return the path of a file with masks for all that differs between any two runs."""
+    """Return the path of a file with masks for parts that differ in every run."""
     name = _mask_folders(path)
     for pattern, instead in _MASKS:
         name = pattern.sub(instead, name)
@@ -159,7 +159,7 @@ def list_folder_masks() -> tuple[tuple[Any, str], ...]:
 
 
 def has_unique_name(path: str) -> bool:
-    """Return whether no other run writes a path: a temporary one, with a unique name."""
+    """Return whether a path is temporary with a unique name, which no other run writes."""
     inside = path.startswith(os.path.realpath(tempfile.gettempdir()) + os.sep)
     return inside and (_mask_folders(path).startswith("<temporary>") or bool(_UNIQUE.search(path)))
 
@@ -177,7 +177,7 @@ def list_items_of_file(file_name: str, content: bytes, depth: int = 0) -> Iterat
     """Yield all items of a file.
 
     Args:
-        file_name: of the file; its ending shows a table.
+        file_name: the file's name; its suffix shows whether it is a table.
     """
     try:
         yield from list(_list_items_by_format(file_name, content, depth))
@@ -392,7 +392,7 @@ def make_event_parts(file_items: Iterator[Item]) -> dict[str, Any]:
 
 
 def _make_part_of_words_and_numbers(text: str) -> Any:
-    """Return a part of words, with the numbers in them, which may differ by rounding."""
+    """Return an event part of a text and the numbers in it, which may differ by rounding."""
     digest = hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
     numbers = [float(number) for number in _NUMBERS.findall(text[:_LONG])]
     _, norm, values, shadow, _, _ = events.make_part_of_many_arrays([np.array(numbers)])

@@ -1,7 +1,7 @@
-"""Files that a training writes and lines that it prints: events of kinds "file" and "printed".
+"""Records files that a training writes and lines that it prints, as events "file" and "printed".
 
 An audit hook reports each file that Python opens for writing, renames or removes. A file that is
-written again, or removed, is copied before. At the end ``written_contents`` reads all of them.
+written again, or removed, is copied first. At the end ``written_contents`` reads all of them.
 """
 
 from __future__ import annotations
@@ -196,7 +196,7 @@ class WrittenFiles:
         copies.append(self._read_content(path))
 
     def _read_content(self, path: str) -> Any:
-        """Return the bytes of a file, or why they are not compared; None: there are none."""
+        """Return the bytes of a file, or why they are not compared; None: there is no file."""
         try:
             size = os.path.getsize(path)
             if size > min(_LARGEST, self._room):
@@ -213,7 +213,7 @@ class WrittenFiles:
     # -- after the training ------------------------------------------------------------------
 
     def make_events_of_files(self) -> list[Event]:
-        """Return an event for each written content, and let others write."""
+        """Return an event for each written content, and release the lock on shared folders."""
         _flush_open_files()
         for folder in sorted(self._folders):
             self._files.update(
@@ -272,11 +272,10 @@ def _resolve_path(path: Any) -> str:
 
 
 def _mask_file_name(path: str, folders: list[str]) -> str:
-    """Return the name of a file with masks for all that differs between any two runs.
+    """Return the name of a file with masks for parts that differ in every run.
 
     Args:
-        folders: that the training created, the longest first, as ``mask_path`` names them: the
-            name of a temporary folder may end with a number by chance.
+        folders: those that the training created, the longest first, as ``mask_path`` names them.
     """
     name = written_contents.mask_path(path)
     for folder in folders:
@@ -289,7 +288,7 @@ def _mask_file_name(path: str, folders: list[str]) -> str:
 
 
 def _make_event_of_file(kind: str, name: str, path: str, content: Any) -> Event:
-    """Return the event of a file, at one time that it was written."""
+    """Return the event of one content of a file, which may be written several times."""
     if isinstance(content, str):
         parts = {LOST: make_part_of_words(content)}
     else:

@@ -30,7 +30,7 @@ class ChangedAt:
         values: values of the symptom in the old and in the new version.
         package: the package that changed; "" for commits.
         date: date of the new version; "" if unknown.
-        between: versions between them that could not be checked, and may have changed it as well.
+        between: versions between these that could not be checked; one of them may have the change.
         first: the first difference of two traces, line by line.
         culprit: results of reverting functions, in words.
         functions: the functions that explain the change, or all that differ.
@@ -61,12 +61,12 @@ class ChangedAt:
 
 @dataclass(frozen=True, kw_only=True)
 class Bisected:
-    """A whole search.
+    """The result of a whole search.
 
     Attributes:
         ends: the requested versions.
-        values: values of the symptom in both.
-        together: packages that only change it together; for one package, its name.
+        values: values of the symptom in both ends.
+        together: packages that only together change the symptom; for one package, its name.
         candidates: number of versions between the ends, ends included.
         checked: number of measured versions, ends included.
         skipped: version -> why it could not be checked.

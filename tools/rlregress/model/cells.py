@@ -42,7 +42,7 @@ class CellVerdict:
         verdict: holds, regressed, improved, moved or inconclusive.
         reason: sentences for the reader.
         group: name of the group.
-        stored_seeds, new_seeds: m and n, failed runs included.
+        stored_seeds, new_seeds: numbers of stored runs (m) and new runs (n), with failed ones.
         failed: failed new runs.
         stored_mean, stored_sd, new_mean: sample statistics; nan without runs. For other quantities
             than returns, only runs with a number count, also for effect and interval.
@@ -145,8 +145,8 @@ class BandVerdict:
         effect: new mean minus published mean, in returns.
         interval: pooled t interval of the effect at 1 - alpha, not corrected for the family;
             None without spread.
-        new_seeds: n.
-        p, adjusted_p: two-sided, before and after Holm.
+        new_seeds: number of new runs (n).
+        p, adjusted_p: two-sided p-values, before and after Holm's correction.
         alpha, hypotheses: family-wise level and size of the family.
         visible_drop: drop detected with 80 % power, in returns; None: none is, or it is unknown.
         reason: one or two sentences for the reader.
@@ -169,7 +169,7 @@ Verdict = CellVerdict | GroupVerdict | BandVerdict
 
 @dataclass(frozen=True, kw_only=True)
 class ReportedRun:
-    """One run.
+    """One run of a cell, as reports show it.
 
     Attributes:
         numbers: name of a quantity (``model/quantities.py``) -> its value; NaN if it has none.
@@ -189,7 +189,7 @@ class CellRuns:
 
     Attributes:
         band: the published band, if the cell is judged by one.
-        versions, machine: those of the stored runs; empty without any.
+        versions, machine: of the stored runs; empty if there are none.
     """
 
     stored: tuple[ReportedRun, ...]

@@ -134,7 +134,7 @@ class FrameworkOutcome:
 
     @property
     def failed_tests(self) -> list[Mapping[str, Any]]:
-        """Failures of tests that neither ask for a detail nor judge a training."""
+        """Failures of tests that neither probe a detail nor judge a training."""
         return [f for f in self.failures if "detail" not in f and "verdict" not in f]
 
     @property

@@ -49,12 +49,12 @@ class Changed:
         file: below the folder of its package; in the new version, if it has moved.
         how: ``CODE_CHANGED``, ``ADDED`` (only in the new version), ``REMOVED`` (only in the old
             one), ``CODE_MOVED`` (the same code in another file) or ``WORDING``.
-        old, new: the function on either version; None where that has none.
-        paths: of the file on either version.
+        old, new: the function in each version; None: that version does not have it.
+        paths: paths of the file in the old and in the new version.
         was: its file on the old version, if it has moved.
-        within: whether it is a method of a class that both have: without a word of a changed
-            function it takes the place of another method, or leaves its place to one.
-        awaited: only the new version has it, and code of the old version names it.
+        within: whether it is a method of a class that both have: it replaces an inherited method,
+            or uncovers one, without any change in the functions that call it.
+        awaited: whether only the new version has it, and code of the old version names it.
     """
 
     file: str
@@ -73,7 +73,7 @@ class Changed:
 
     @property
     def counts(self) -> bool:
-        """Return whether this piece could change users' results.
+        """Return whether this piece of code can change users' results.
 
         New or removed code is only executed through a changed function, or by code that fits one
         version only.
@@ -87,12 +87,12 @@ class Changed:
 
     @property
     def at_import(self) -> bool:
-        """Return whether it runs when its module is imported."""
+        """Return whether the piece runs when its module is imported."""
         return self.name.startswith("<")
 
     @property
     def place(self) -> str:
-        """``file:line``, on the new version if it is there."""
+        """``file:line``, in the new version if this has the piece."""
         lines = self.new or self.old
         return f"{self.file}:{lines.first if lines else 0}"
 
@@ -102,7 +102,7 @@ class Changed:
 
 @dataclass(frozen=True, kw_only=True)
 class LinePair:
-    """One row: a line of either version, with its number from 1; None where one has nothing."""
+    """Two lines side by side, each with its number from 1; None: that version has no such line."""
 
     old: tuple[int, str] | None
     new: tuple[int, str] | None
@@ -121,7 +121,7 @@ class Hunk:
         title: the function, or the file.
         groups: consecutive rows; between two groups lines are left out.
         left_out: number of differing rows that are not shown.
-        links: addresses of the published file of either version; empty: it is not a release.
+        links: address of the published file of each version; empty: it is not a release.
     """
 
     title: str

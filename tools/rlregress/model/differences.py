@@ -121,15 +121,15 @@ class Entry:
         package: the importable package of its code; empty for other kinds.
         summary: one clause for the reader.
         state: one of ``STATES``.
-        by: the checks that executed or compared it.
+        by: the checks that executed or compared the entry.
         reason: why it is in this state, unless a check shows it.
-        notes: branches that were taken one way only; how to execute it.
+        notes: branches that were taken one way only; how to execute the code.
         file, line: its place, below the folder of its package.
         standing: for a difference, ``DOCUMENTED``, ``VIOLATED`` or the verdict on returns.
         share: for code that was executed in part, the executed share of its changes.
         culprit: whether reverting it changes a training that differs.
         content: its content in both versions, as text; ``key`` is a digest of it.
-        accepted: why a reviewer accepts it; empty: nobody does.
+        accepted: a reviewer's reason to accept the entry; empty: it is not accepted.
     """
 
     kind: str
@@ -156,35 +156,35 @@ class Entry:
 
     @property
     def key(self) -> str:
-        """Digest of its kind, name and content: another content is another entry."""
+        """Digest of the entry's kind, name and content: other content makes it another entry."""
         text = "\0".join((self.kind, self.name, self.content))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @property
     def counts(self) -> bool:
-        """Return whether the verdict depends on it."""
+        """Return whether the verdict depends on this entry."""
         return self.state not in WITHOUT_EFFECT and not self.accepted
 
     @property
     def is_late(self) -> bool:
-        """Return whether it was not checked because the time of the command was over."""
+        """Return whether the entry was not checked because the command's time was over."""
         return self.state in INCOMPLETE and MINUTES in f"{self.reason} {self.summary}"
 
     @property
     def ran(self) -> bool:
-        """Return whether a training, script or probe executed it; an import alone is not enough."""
+        """Return whether a training, script or probe executed the code; imports do not count."""
         if self.state == NEVER:
             return bool(self.by) and not self.reason.startswith(IMPORTED)
         return self.state not in (CANNOT, *WITHOUT_EFFECT)
 
     @property
     def title(self) -> str:
-        """Its kind and its name."""
+        """The entry's kind and name."""
         return self.name if self.name.startswith(self.kind) else f"{self.kind} {self.name}"
 
     @property
     def short(self) -> str:
-        """Its name as a headline has it."""
+        """The entry's name in the form for a headline."""
         if self.kind in (MODULE, FILE):
             return self.file or self.name
         if self.kind in (PUBLIC, WARNING):
@@ -206,7 +206,7 @@ class Entry:
 
 
 def title_unexecuted_entries(entry: Entry) -> str:
-    """Return the title of a list of entries in the state ``NEVER``, by how far they came."""
+    """Return the title under which reports list an entry in the state ``NEVER``."""
     if entry.kind not in CODE or entry.kind == FILE:
         return "Never executed"
     if entry.by:

@@ -115,8 +115,8 @@ class Outcome:
         line: from 1.
         operator: operator of mutation testing.
         old, new: the line, stripped.
-        said: tier -> the check that detected it, empty: none did; tiers that did not run are
-            missing.
+        said: tier -> the check that detected the fault, empty: none did; tiers that did not run
+            are missing.
         run: whether a probe, a traced training or a behaviour test runs its line.
         again: the same for later tests, which ran on faults that no earlier test had detected.
     """
@@ -133,7 +133,7 @@ class Outcome:
 
     @property
     def name(self) -> str:
-        """Its name in ``explained.toml``."""
+        """The fault's name in ``explained.toml``."""
         return f"{self.file}:{self.line} {self.function}: {self.old} -> {self.new}"
 
     @property
@@ -161,7 +161,7 @@ class Drawn:
 
     Attributes:
         versions: versions of the framework and its dependencies.
-        of: number of possible faults.
+        of: number of possible faults in that version.
         draw: seed of the draw.
         date: date of the last check, year-month-day.
         tests: digest of the tests and scenarios; empty: not recorded.

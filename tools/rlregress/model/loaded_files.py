@@ -87,9 +87,9 @@ class StoredFile:
         file: the result without expected differences; None: it was not loaded.
         expected: known differences that occurred, in words.
         gone: known differences that did not occur.
-        error_expected: whether it is known not to load.
-        refused: why it was not loaded: it is not the recorded file.
-        skipped: why it cannot be loaded here.
+        error_expected: whether the file is known not to load.
+        refused: why the file is not the recorded one, and was not loaded.
+        skipped: why the file cannot be loaded in this environment.
     """
 
     name: str

@@ -15,7 +15,7 @@ class CellPlan:
     Attributes:
         damaged: descriptions of unreadable records.
         done: number of runs with a record.
-        until: total of runs that its next look waits for; 0 if it is decided.
+        until: total number of runs that its next look waits for; 0 if the cell is decided.
         undone: number of these without a record.
         seconds: CPU seconds of one run, estimated from stored runs; 0 without any.
         banded: whether it is judged by a published band.
@@ -109,7 +109,7 @@ class SessionPlan:
     Attributes:
         description: cells, runs and finished runs, in one phrase.
         looks: new runs of a cell in all at each look.
-        judged: whether the budget's returns are judged.
+        judged: whether returns are judged with this budget.
         begun: whether any of its runs has a record.
         gates: the gate of the session and others.
         measured: number of finished runs, from which seconds are estimated.

@@ -53,7 +53,7 @@ class Place:
 
 @dataclass(frozen=True, kw_only=True)
 class Event:
-    """One event.
+    """One event of a trace.
 
     Attributes:
         kind: "reset", "step", "output" (of a vector environment, normaliser or collector), "draw",
@@ -82,7 +82,7 @@ class Event:
 
     @property
     def key(self) -> tuple[str, str]:
-        """Kind and name, by which events of two traces are matched; places and values differ."""
+        """Kind and name, by which events of two traces are matched."""
         # by its number, because a class of another name may do the same
         numbered = self.kind in ("optimizer", "loss", "module")
         name = self.name.rpartition(" ")[2] if numbered else self.name
@@ -90,7 +90,7 @@ class Event:
 
     @property
     def is_answer(self) -> bool:
-        """Return whether it is a result of the training, outside of the traced code."""
+        """Return whether the event is a result that a training returns."""
         return self.kind == "output" and not self.file
 
     @property
@@ -132,7 +132,7 @@ class Trace:
 
     @property
     def error(self) -> Mapping[str, str]:
-        """Type, origin and places of the error that ended it: see ``inside.error_origin``."""
+        """Type, origin and places of the error that ended it; see ``inside.error_origin``."""
         return dict(self.header.get("error") or {})
 
     @property
@@ -145,7 +145,7 @@ class Trace:
 
     @property
     def ending(self) -> str:
-        """The error that ended it, with its place in the library and in the script, in words."""
+        """Description of the error that ended the training, with places in library and script."""
         error = self.error
         if not error.get("error"):
             return self.failure.strip().rpartition("\n")[2]
@@ -168,7 +168,7 @@ class Trace:
 
     @property
     def is_generated(self) -> bool:
-        """Return whether its answers come from calls generated from the version's signatures."""
+        """Return whether its results come from calls generated from the version's signatures."""
         return bool(self.header.get("generated"))
 
     def count_events_of_kind(self, kind: str) -> int:
@@ -222,7 +222,7 @@ def describe_first_differing_types(old: str, new: str) -> str:
     """Describe the first types and names that differ; empty if they are the same.
 
     Args:
-        old, new: of ``events.describe_types``.
+        old, new: results of ``events.describe_types``.
     """
     if old == new:
         return ""
@@ -265,8 +265,8 @@ class Divergence:
             order (other events happen), interface (other names, types or shapes), module, logs,
             files or printed (the training is the same; what a module returns, what is logged,
             written or printed is not).
-        part: of the event, which value differs; empty for order.
-        old, new: the event on either version; None where the trace has ended.
+        part: name of the event's part that differs; empty for order.
+        old, new: the event in the old and the new version; None: that trace has ended.
         before: the events just before it, the same on both versions.
     """
 

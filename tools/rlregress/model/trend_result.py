@@ -36,7 +36,7 @@ class Shift:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """The judgements of many checks under one name.
+    """The judgements of many checks on one name.
 
     Attributes:
         name: name of a framework and a budget, a cell, a group, or a secondary quantity.

@@ -87,7 +87,7 @@ class ChangedDetail:
 
     @property
     def words(self) -> str:
-        """The same for a reader."""
+        """Both variants, or their replacements, with their meanings."""
         texts = zip((self.old.text, self.new.text), self.meanings, strict=True)
         return " -> ".join(describe_variant(*variant_and_text) for variant_and_text in texts)
 
@@ -357,7 +357,7 @@ class Calls:
     Attributes:
         captured: number of captured calls; each was also repeated with perturbed arguments.
         same, close: repetitions with the same results, or the same up to rounding.
-        skipped: repetitions whose arguments the old code does not take.
+        skipped: repetitions with arguments on which the old code fails.
         touched: repetitions among these that changed an input of the differing lines.
         given: whether results differ on arguments of a training.
         arguments: the smallest arguments with different results; empty: there are none.
@@ -440,12 +440,12 @@ class VersionInfo:
 
     Attributes:
         label: "old" or "new".
-        text: as it was requested.
+        text: the version as the user requested it.
         how: "installed", "tree", "overlay", "environment", "your environment" or "not made".
-        why: of an environment, in words, what kept it from being an overlay.
-        notes: what does not fit together and is run all the same.
-        not_checked: in words, what a folder does not say of itself.
-        lines: all of it in words.
+        why: for an environment, reasons why it is no overlay.
+        notes: conflicts between packages that are run all the same.
+        not_checked: sentences on metadata that a folder does not state.
+        lines: sentences that describe the version.
         lock: its file of pinned requirements, if there is one.
     """
 
@@ -694,7 +694,7 @@ class Upgrade:
         one_way: branches, clamps and masks that the traces of the new version took one way only.
         stale: accepted keys that match no entry.
         cut: sentences on checks that were not done because the time was over.
-        min_coverage, fail_on: see ``model.judge``.
+        min_coverage, fail_on: see ``differences.judge_entries_of_upgrade``.
         judgement: the judgement of all entries.
     """
 
@@ -747,17 +747,17 @@ class Upgrade:
 
     @property
     def verdict(self) -> str:
-        """The worst of all entries."""
+        """The verdict on all entries."""
         return self.judgement.verdict
 
     @property
     def exit_code(self) -> int:
-        """0; 1: regressed, or the new version fails; 2: could not judge; 3: changed."""
+        """1: regressed, or the new version fails; 2: could not judge; 3: changed; otherwise 0."""
         return self.judgement.exit_code
 
     @property
     def tallies(self) -> dict[str, Tally]:
-        """Numbers of compared and of all items, by kind."""
+        """Kind of item -> how many were compared, and how many there are."""
         checked = self.judgement.coverage
         tallies = {"changed pieces": Tally(checked=checked.checked, all=checked.all)}
         details = [framework.details for framework in self.frameworks]

@@ -424,7 +424,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselect excluded items, sort the rest, and note the subject of each test.
 
-    That is a framework, and of trainings what is judged.
+    The subject is a framework; for trainings, also the judged cell or group.
     """
     empty = {item for item in items if subjects.is_empty_parameter_set(item)}
     details = requested_names.find_detail_ids(_read_names_of_option(config, "--detail"))
@@ -485,7 +485,7 @@ def _count_processes(config: pytest.Config) -> int:
 
 
 def _count_state_of_trainings(config: pytest.Config) -> tuple[int, int, float, bool]:
-    """Return the state of the trainings, as ``runs`` of ``TiersProgress``."""
+    """Return the counts and times of trainings that ``runs`` of ``TiersProgress`` returns."""
     from rlregress.check import judging
 
     entries = config.stash[_COLLECTED]
@@ -547,7 +547,7 @@ def pytest_report_teststatus(
 
 @pytest.hookimpl(wrapper=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
-    """Raise UserError if a test gets an implementation and asserts nothing about it."""
+    """Raise UserError if a test takes an implementation and asserts nothing about it."""
     result = yield
     implementation = subjects.get_test_parameters(pyfuncitem).get("implementation")
     if isinstance(implementation, Implementation) and not implementation.judgements:
@@ -615,7 +615,7 @@ def _get_variant_found(implementation: Implementation) -> str | None:
 
 
 def pytest_collectreport(report: pytest.CollectReport) -> None:
-    """Collect a file that cannot be collected as evidence: its tests are missing."""
+    """Note a file whose tests cannot be collected in the evidence: its tests are missing."""
     config = _CONFIG.get("config")
     if config is None or report.outcome != "failed":
         return
@@ -625,7 +625,7 @@ def pytest_collectreport(report: pytest.CollectReport) -> None:
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Collect outcomes; under xdist this runs in the controller, where the summary is made."""
+    """Note outcomes of tests; under xdist this runs in the controller, which prints the summary."""
     config = _CONFIG.get("config")
     if config is None or not (report.when == "call" or report.outcome != "passed"):
         return

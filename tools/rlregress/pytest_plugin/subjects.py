@@ -124,7 +124,7 @@ def get_framework_of_test(item: pytest.Item) -> str:
 
 
 def is_empty_parameter_set(item: pytest.Item) -> bool:
-    """Return whether the item stands for an empty list: an unjudged budget has no verdicts."""
+    """Return whether an item replaces an empty list of parameters, such as of no judged cells."""
     params = get_test_parameters(item)
     kinds = {"framework", "framework_of_claim", "implementation", *JUDGED}
     parametrized = kinds & set(params)
@@ -175,7 +175,7 @@ def list_marks_of_test(item: pytest.Item, selectable: set[str]) -> set[str]:
 
 
 def rank_test(item: pytest.Item) -> int:
-    """Return the order of an item: specification, other details, the rest, claims."""
+    """Return the rank of an item: named details first, then others, other tests, claims."""
     params = get_test_parameters(item)
     if "implementation" in params:
         return 0 if item.get_closest_marker("detail") else 1

@@ -1,4 +1,4 @@
-"""The options of the suite."""
+"""The options that the suite adds to pytest."""
 
 from __future__ import annotations
 

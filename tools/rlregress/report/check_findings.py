@@ -25,7 +25,7 @@ _LEVELS = {REGRESSED: ERROR, IMPROVED: NOTICE, MOVED: NOTICE}
 def list_check_findings(result: CheckResult, top: Path) -> list[Finding]:
     """Return every deviation, regression and failure, the worst first.
 
-    The place of a detail is the line that decides it, where the framework lies in the repository.
+    The place of a detail is the line that decides it, if the framework lies in the repository.
 
     Args:
         top: folder of the repository.

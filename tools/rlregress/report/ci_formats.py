@@ -36,7 +36,7 @@ GATE, UPGRADE = "<!-- rlregress gate -->", "<!-- rlregress upgrade -->"
 
 
 def format_annotations(findings: Sequence[Finding]) -> list[str]:
-    """Return GitHub's workflow commands, as many of a kind as it shows; the last counts others."""
+    """Return GitHub's workflow commands, at most 10 of a kind; the last one counts the others."""
     lines = []
     for level in LEVELS:
         same_level = [finding for finding in findings if finding.level == level]
@@ -115,7 +115,7 @@ def cut_text_after_line(text: str, room: int, measure: Callable[[str], int] = _c
     """Return a text, cut after the last line that fits, with a note on its length.
 
     Args:
-        measure: of a text; bytes by default.
+        measure: returns the length of a text; bytes by default.
     """
     if measure(text) <= room:
         return text
@@ -134,7 +134,7 @@ def cut_text_after_line(text: str, room: int, measure: Callable[[str], int] = _c
 def format_upgrade_as_junit(result: Upgrade, seconds: float) -> str:
     """Return a JUnit case for each counted entry: failed if it differs, skipped if unknown.
 
-    One suite for each framework, and one for what belongs to none.
+    There is one suite for each framework, and one for entries of no framework.
     """
     root = ElementTree.Element("testsuites")
     suites: dict[str, ElementTree.Element] = {}

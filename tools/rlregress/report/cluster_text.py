@@ -1,4 +1,4 @@
-"""The state of a run store in one screen, and the problems of its records."""
+"""Texts on the state of a run store, in one screen, and on problems of its records."""
 
 from __future__ import annotations
 

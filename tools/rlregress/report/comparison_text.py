@@ -14,7 +14,7 @@ from rlregress.report.html.page import Table
 def _group_scopes_by_variant(answers: Iterable[FoundVariant]) -> list[tuple[str, str]]:
     """Return (variant, scopes) pairs of one framework. Scopes with the same variant share one.
 
-    Of a single variant the scopes are left out, unless they are names of classes.
+    If there is only one variant, its scopes are left out, unless they are names of classes.
     """
     scopes: dict[str, list[str]] = {}
     for answer in answers:
@@ -28,7 +28,7 @@ def _group_scopes_by_variant(answers: Iterable[FoundVariant]) -> list[tuple[str,
 
 
 def describe_variants_of_framework(answers: Iterable[FoundVariant]) -> list[str]:
-    """Return the variants of one framework, each with its scopes where they tell it apart."""
+    """Describe the variants of one framework, with scopes if there are several variants."""
     return [
         f"{variant} [{scopes}]" if scopes else variant
         for variant, scopes in _group_scopes_by_variant(answers)
@@ -96,7 +96,7 @@ def print_comparison(comparison: Comparison) -> None:
 
 
 def name_with_version(name: str, version: str) -> str:
-    """Return a framework's name with its version, which occurs once."""
+    """Return a framework's name with its version, unless the name has it already."""
     return name if name.endswith(f"@{version}") else f"{name} {version}"
 
 

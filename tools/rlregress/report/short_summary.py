@@ -45,7 +45,7 @@ def list_first_steps(cards: Sequence[Card], most: int = 1) -> list[Step]:
 
 
 def _list_first_sentences(cards: Sequence[Card], has_several: bool, name: str) -> list[str]:
-    """Return the first sentence of each card with the number of its others, the worst first."""
+    """Return each card's first sentence and how many more it has, the worst card first."""
     sentences: list[str] = []
     for card in cards:
         card_sentences = list(getattr(card, name))

@@ -37,7 +37,7 @@ def print_table(table: Table, title: str = "", lines: bool = True) -> None:
 
 
 def break_long_words(text: str, room: int) -> str:
-    """Return a text whose words have line breaks between their parts where there is no room."""
+    """Return a text in which words that are too long are broken between their parts."""
     return re.sub(r"[^\s]+", lambda word: _break_word(word[0], room), text)
 
 

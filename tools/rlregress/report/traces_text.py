@@ -30,7 +30,7 @@ def describe_golden_file(trace: Trace, single: int, blocks: int, output: Path) -
 
     Args:
         single: events that have a digest each.
-        blocks: digests of those that are joined.
+        blocks: digests of the events that are joined in blocks.
     """
     joined = f", the steps and updates after the first {single} joined in {blocks} blocks"
     return [

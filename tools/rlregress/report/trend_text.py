@@ -17,7 +17,7 @@ _MEASURED = {"ratio": "ratio to the floor", "peak_mib": "peak memory in MiB"}
 
 
 def format_trend_title(trend: Trend) -> str:
-    """Return of how many nights it is, and the verdict."""
+    """Return the title: the number of nights and the verdict."""
     begin, end = trend.dates[0][:10], trend.dates[-1][:10]
     return f"Trend of {len(trend.dates)} nights, {begin} to {end}: {trend.verdict}"
 
@@ -41,7 +41,7 @@ def describe_shift(row: Row, shift: Shift) -> str:
 
 
 def format_shift(trend: Trend, row: Row, shift: Shift) -> str:
-    """Return one change: what, since which night, in how many checks, and what changed there."""
+    """Describe one change: its name, first night, number of checks, and what else changed then."""
     if shift.is_dated:
         interval = (
             f"{format_date_of_night(trend, shift.earliest)} to "

@@ -23,8 +23,8 @@ class Finding:
 
     Attributes:
         level: error, warning or notice.
-        check: what found it: "detail sac.critic_loss.scale", "training", "default", "returns".
-        file: below the top of the repository; empty: it has no place there.
+        check: the check that found it: "detail sac.critic_loss.scale", "training", "default", ...
+        file: path below the top of the repository; empty: the change has no place in it.
         line: from 1.
     """
 
@@ -42,7 +42,7 @@ def sort_findings(all_findings: Iterable[Finding]) -> list[Finding]:
 
 
 def get_path_below(path: Path, top: Path) -> str:
-    """Return the path below the top of a repository; empty if it is elsewhere."""
+    """Return the part of a path below the top of a repository; empty if it is elsewhere."""
     try:
         return path.resolve().relative_to(top.resolve()).as_posix()
     except (ValueError, RuntimeError):  # the latter is that of a loop of links
@@ -51,7 +51,7 @@ def get_path_below(path: Path, top: Path) -> str:
 
 @dataclass(frozen=True)
 class PinnedRepository:
-    """The one that the upgrade is a change of.
+    """The user's repository that pins the upgraded packages, or contains them.
 
     Attributes:
         top: its folder, absolute.
@@ -73,7 +73,7 @@ class PinnedRepository:
     ) -> tuple[str, int]:
         """Return file and line of the first changed function that lies in the repository.
 
-        ("", 1): none does.
+        ("", 1): none lies in it.
         """
         for function in functions:
             path, own = function.paths[1], function.new
@@ -86,7 +86,7 @@ class PinnedRepository:
 def list_upgrade_findings(result: Upgrade, repository: PinnedRepository) -> list[Finding]:
     """Return every entry that differs, the worst first; for code, only what no training shows.
 
-    Its place is the function in a working tree, or the line of the pin in a lock file.
+    A finding's place is the function in a working tree, or the line of the pin in a lock file.
     """
     functions: dict[tuple[str, str], Sequence[Changed]] = {}
     hunks: dict[Changed, Hunk] = {}

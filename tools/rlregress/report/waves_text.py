@@ -1,4 +1,4 @@
-"""How far the waves of a check have come."""
+"""Texts on the progress of the waves of a check."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ def describe_cells_judged_by_returns_only(reasons: Mapping[str, Mapping[str, str
     """Describe the cells that are judged by returns only, a line for each reason.
 
     Args:
-        reasons: name of the cell -> what it is not judged by -> why.
+        reasons: name of the cell -> quantity that does not judge it -> why.
     """
     cells: dict[tuple[str, str], list[str]] = {}
     for name, cell_reasons in reasons.items():
@@ -217,7 +217,7 @@ def describe_checked_details(details: int, missing: Sequence[str], selected_by: 
     """Describe how many details were checked, and name the first unchecked ones.
 
     Args:
-        selected_by: options that left out what is missing; "" if none did.
+        selected_by: options that left out the missing details; "" if none did.
     """
     if not missing:
         return f"{details} of {details} details checked"
@@ -330,7 +330,7 @@ def describe_files_not_loaded(kinds: Mapping[str, Sequence[str]]) -> list[str]:
     """Describe the kinds of old files of which none could be loaded, a line for each reason.
 
     Args:
-        kinds: kind -> why, in clauses.
+        kinds: kind of file -> why it was not loaded, in clauses.
     """
     because: dict[str, list[str]] = {}
     for kind, why in kinds.items():

@@ -1,4 +1,4 @@
-"""Alignment of two traces where one has events that the other lacks."""
+"""Alignment of two traces, one of which has events that the other lacks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ALIGNED = ("step", "output", "loss", "backward", "optimizer", "parameters")
 
 
 def list_differing_parts(old: Event, new: Event) -> list[tuple[str, float]]:
-    """Return the parts that differ, causes before effects, and by how much."""
+    """Return the parts in which two events differ, causes before effects, and by how much."""
     differences = []
     for name, part in old.parts.items():
         new_part = new.parts.get(name)
@@ -43,12 +43,12 @@ def are_events_similar(old: Event, new: Event, limit: float) -> bool:
 def find_next_matching_events(
     old: Sequence[Event], new: Sequence[Event], i: int, j: int, limit: float, both: bool
 ) -> tuple[int, int] | None:
-    """Return the nearest places from which both traces are the same, or None.
+    """Return the nearest pair of indices from which both traces agree, or None.
 
     Args:
-        i, j: the places where the two differ.
-        limit: difference up to which events count as the same: 0 for bits.
-        both: whether events may be skipped in both traces, not only on one.
+        i, j: the indices at which the two traces differ.
+        limit: relative difference up to which events count as the same; 0: bit-identical only.
+        both: whether events may be skipped in both traces, not only in one.
     """
     for skipped in range(1, WINDOW):
         of_old = range(skipped + 1) if both else (0, skipped)

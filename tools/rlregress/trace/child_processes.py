@@ -1,4 +1,4 @@
-"""Processes of recordings and probes, which end with the command, or at its deadline."""
+"""Starts processes of recordings and probes, which end with the command or at its deadline."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _RUNNING: set[subprocess.Popen[str]] = set()
 
 
 class OutOfTime(UserError):
-    """The minutes that the command may take are over."""
+    """The time limit of the command is over."""
 
 
 class Deadline:
-    """When all that a command starts is ended; every wait for a process of it takes this.
+    """The time limit of a command: all processes that it has started are ended then.
 
     Attributes:
         minutes: limit of the command; 0: there is none.
-        at: in seconds since the epoch; infinite: never.
-        cut: in words, the tasks that were skipped because of it.
+        at: time of the limit, in seconds since the epoch; infinite: there is none.
+        cut: descriptions of the tasks that were skipped because of the limit.
     """
 
     def __init__(self, minutes: float = 0.0, start_time: float = 0.0) -> None:
@@ -38,7 +38,7 @@ class Deadline:
 
     @property
     def reason(self) -> str:
-        """Return in words why something was not checked."""
+        """The reason why something was not checked: the limit was reached."""
         return f"{MINUTES} {self.minutes:g} were over"
 
 
@@ -47,7 +47,7 @@ _deadline = Deadline()
 
 @contextmanager
 def limit_processes(deadline: Deadline) -> Iterator[None]:
-    """End every process that runs in the block at a deadline, and start none after it."""
+    """Set the deadline for processes started in the block: they are ended then, and none begins."""
     global _deadline
     before, _deadline = _deadline, deadline
     try:
@@ -156,7 +156,7 @@ def run_command(
 
 
 def extract_last_message(stderr: str) -> str:
-    """Return the last message of a process: of a traceback the whole error."""
+    """Return the last message of a process; for a traceback, the whole error message."""
     lines = stderr.strip().splitlines() or ["nothing was said"]
     frames = [n for n, line in enumerate(lines) if line.startswith('  File "')]
     below = [line for line in lines[frames[-1] :] if not line.startswith(" ")] if frames else []
@@ -164,7 +164,7 @@ def extract_last_message(stderr: str) -> str:
 
 
 def end_all_processes() -> None:
-    """End all that are running."""
+    """End all processes that this module has started."""
     for process in list(_RUNNING):
         process_tree.kill_tree(process)
 
@@ -173,7 +173,7 @@ class Worker:
     """A process that does the jobs of one file after the other, and prints a line after each job.
 
     Attributes:
-        is_ready: it takes another file.
+        is_ready: whether it can take another file.
 
     Raises:
         OutOfTime: time is over before it starts.
@@ -192,13 +192,13 @@ class Worker:
     def do_jobs(
         self, path: Path, count: int, line: Callable[[str], None], until: float | None = None
     ) -> str:
-        """Do the jobs of a file, or until time is over, handing on each line as it comes.
+        """Do the jobs of a file until time is over; call ``line`` with each printed line.
 
         Args:
-            count: of the jobs.
+            count: number of the jobs.
 
         Returns:
-            How the process ended; empty: it did all of them.
+            How the process ended; empty: it did all jobs.
         """
         process, done, self.is_ready = self._process, 0, False
         assert process.stdin is not None

@@ -1,10 +1,10 @@
-"""Golden files: a training as a small text file that is committed and compared on any machine.
+"""Golden files: a recorded training as a small text file that can be committed and compared.
 
 A golden file is a projection of a trace. Each part of an event has a digest of 32 bits. The first
-events and some later ones, the checkpoints, have their values too. Where a training has more events
+events and some later ones, the checkpoints, also have their values. If a training has more events
 than fit, the steps and updates after the first events are joined in blocks, with a digest each.
 
-What is written to files or printed is left out: it names folders, times and machines.
+Written files and printed lines are left out: they contain folders, times and machines.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class _Schema:
 
 @dataclass(frozen=True, kw_only=True)
 class Site:
-    """Kind, name, place and parts that many events have in common."""
+    """Kind, name, place and names of parts that many events have in common."""
 
     kind: Annotated[str, datafiles.expect_one_of(trace_reader.KINDS)]
     name: Line
@@ -69,11 +69,11 @@ class Site:
 
 @dataclass(frozen=True, kw_only=True)
 class Values:
-    """The whole of an event.
+    """An event with its values.
 
     Attributes:
-        event: its number.
-        before: how many events of its kind and name come before it.
+        event: the event's number.
+        before: how many events with its kind and name come before it.
     """
 
     event: Natural
@@ -87,18 +87,18 @@ class Golden:
     """The content of a golden file.
 
     Attributes:
-        script: the name of its file.
+        script: the file name of the script.
         steps: environment steps that are recorded; 0: all.
-        arithmetic: what the libraries reported; see ``inside.arithmetic``.
-        seeds: what the script seeds -> its seed.
-        seeded: what the tracer seeded because the script had not.
+        arithmetic: the arithmetic that libraries reported; see ``inside.arithmetic``.
+        seeds: generator that the script seeds -> its seed.
+        seeded: generators that the tracer seeded because the script had not.
         sources: file of the script or the library -> its digest, and those of its functions.
-        length: events of the whole training.
-        events: of the first ones, number of the site and a digest for each part.
+        length: number of events of the whole training.
+        events: for each of the first events, number of its site and a digest for each part.
         block: how many steps and updates a block joins.
-        blocked: how many of them there are after ``events``.
+        blocked: how many steps and updates there are after ``events``.
         blocks: a digest for each block.
-        values: of the first events and of checkpoints.
+        values: the first events and the checkpoints, with their values.
     """
 
     schema: int
@@ -134,7 +134,7 @@ class Golden:
         return Trace(header={"failure": ""}, events=tuple(events))
 
     def list_known_events(self) -> list[tuple[int, Event]]:
-        """Return the events whose values are known; how many of kind and name precede each."""
+        """Return events with stored values, each after how many of its kind and name precede it."""
         return [
             (
                 row.before,
@@ -166,7 +166,7 @@ def _drop_all_but_digests(event: Event) -> Event:
 
 
 def _select_compared_events(trace: Trace) -> list[Event]:
-    """Return the events that golden files hold, renumbered."""
+    """Return the events that golden files can hold, renumbered."""
     events = [event for event in trace.events if event.kind not in WRITTEN]
     return [replace(event, index=index) for index, event in enumerate(events)]
 
@@ -223,11 +223,11 @@ def _make_golden_content(trace: Trace) -> dict[str, Any]:
 def _select_single_events_and_blocks(
     events: Sequence[Event], sites: dict[str, int], room: int
 ) -> dict[str, Any]:
-    """Return as many single events as there is room for, and blocks of the others.
+    """Return as many single events as fit, and blocks of the other events.
 
     Args:
-        sites: those that are listed in any case; others are added.
-        room: in bytes.
+        sites: the sites listed so far; those of the single events are added.
+        room: size of the file, in bytes.
     """
     rows: list[str] = []
     # as ``_format_json`` writes them, with the end of the line
@@ -255,7 +255,7 @@ def _select_single_events_and_blocks(
 
 
 def _count_earlier_events_of_name(events: Sequence[Event]) -> list[int]:
-    """Return for each event how many of its kind and name come before it."""
+    """Return for each event how many with its kind and name come before it."""
     counts: Counter[tuple[str, str]] = Counter()
     before = []
     for event in events:
@@ -375,7 +375,7 @@ def _digest_functions(path: Path) -> list[tuple[Function, str]]:
 
 
 def _list_changed_functions(old: str, path: Path) -> list[str]:
-    """Return the innermost functions of a file that its old digests do not have."""
+    """Return the innermost changed or new functions of a file, by its old digests."""
     new = _digest_functions(path)
     pieces = [old[at : at + _FUNCTION] for at in range(0, len(old), _FUNCTION)]
     matcher = SequenceMatcher(None, pieces, [digest for _, digest in new], autojunk=False)
@@ -393,7 +393,7 @@ def _list_changed_functions(old: str, path: Path) -> list[str]:
 
 
 def _list_changed_sources(golden: Golden, trace: Trace) -> dict[str, list[str]]:
-    """Return the files that differ, and their functions that do."""
+    """Return each source file that differs -> its functions that differ."""
     new, changed = _list_source_files(trace), dict[str, list[str]]()
     for name in dict.fromkeys([*golden.sources, *new]):
         digest, _, functions = golden.sources.get(name, "").partition(" ")
@@ -411,7 +411,7 @@ def load_golden_file(path: Path) -> Golden:
     """Load a golden file.
 
     Raises:
-        UserError: it is missing, damaged, edited, or of another schema.
+        UserError: the file is missing, damaged, edited, or of another schema.
     """
     try:
         text = files.read_regular_file(path, LARGEST).decode()
@@ -462,7 +462,7 @@ def compare_with_golden(golden: Golden, trace: Trace) -> GoldenResult:
 
 
 def _add_known_values(first: Divergence, golden: Golden, events: Sequence[Event]) -> Divergence:
-    """Return the first difference with the values that are known of either event."""
+    """Return the first difference, with the old event's stored values if there are any."""
     events_by_index = {event.index: event for _, event in golden.list_known_events()}
     old = first.old and events_by_index.get(first.old.index, first.old)
     new = first.new and events[first.new.index]
@@ -502,7 +502,7 @@ def _list_differing_checkpoints(
 def _list_differences_of_tables(
     old: Mapping[str, str], new: Mapping[str, str]
 ) -> dict[str, tuple[str, str]]:
-    """Return the differences of two tables; empty where a table has no entry."""
+    """Return key -> (old, new) for the entries that differ; "": a table lacks the entry."""
     names = dict.fromkeys([*old, *new])
     pairs = {name: (old.get(name, ""), new.get(name, "")) for name in names}
     return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}

@@ -1,4 +1,4 @@
-"""Record traces in processes of their own, twice where a trace has to repeat itself."""
+"""Records traces in separate processes; twice, to check that a recording is repeatable."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class Runtime:
 
     Attributes:
         python: the interpreter.
-        paths: put first on the path of modules, such as an overlay with another version.
-        variables: of the environment, such as the folder of a checkout.
-        hidden: distributions that are not found, although they lie on the path.
-        hidden_modules: the dotted names that are imported from them.
-        portable: the bits are those of every processor; see ``inside.arithmetic``.
+        paths: first entries of ``PYTHONPATH``, such as an overlay with another version.
+        variables: environment variables, such as the folder of a checkout.
+        hidden: distributions on the path that processes must not find.
+        hidden_modules: the dotted names of their modules.
+        portable: use arithmetic with the same bits on all processors; see ``inside.arithmetic``.
     """
 
     label: str
@@ -52,7 +52,7 @@ class Runtime:
     portable: bool = False
 
     def make_environment_variables(self) -> dict[str, str]:
-        """Return the variables of a process: one thread, fixed hashes, nothing of pytest."""
+        """Return a process's environment variables: one thread, fixed hashes, none of pytest."""
         variables = child_environment.make_environment_variables(
             self.variables, compiled=False, portable=self.portable
         )
@@ -70,7 +70,7 @@ class Runtime:
 
 
 def list_paths_of_changed_copies() -> tuple[str, ...]:
-    """Return the entries before the installed packages in this process's path: changed copies."""
+    """Return the folders of changed copies, which precede installed packages on ``sys.path``."""
     installed = {sysconfig.get_path(name) for name in ("purelib", "platlib", "stdlib")}
     library = str(suite.locate_library_alone())
     path_entries = os.environ.get("PYTHONPATH", "").split(os.pathsep)
@@ -88,7 +88,7 @@ def make_current_runtime(label: str, portable: bool = False) -> Runtime:
 
 
 def record_trace(job: Mapping[str, Any], output: Path, runtime: Runtime) -> Trace:
-    """Record one trace in a process of its own.
+    """Record one trace in a separate process.
 
     Raises:
         UserError: the process ended without a trace.
@@ -113,7 +113,7 @@ def record_trace(job: Mapping[str, Any], output: Path, runtime: Runtime) -> Trac
 
 
 def check_something_was_traced(trace: Trace, label: str) -> None:
-    """Raise UserError if nothing was traced, and nothing failed either."""
+    """Raise UserError if a trace has neither events nor an error."""
     if not trace.failure and not any(
         map(trace.count_events_of_kind, ("optimizer", "step", "output"))
     ):
@@ -125,7 +125,7 @@ def check_something_was_traced(trace: Trace, label: str) -> None:
 
 
 def record_trace_twice(job: Mapping[str, Any], output: Path, runtime: Runtime) -> Repeated:
-    """Record a trace, and again: one that does not repeat itself is not evidence.
+    """Record a trace twice: a trace that differs from its repetition is not evidence.
 
     Raises:
         UserError: the process ended without a trace, or nothing was traced.

@@ -1,12 +1,12 @@
 """Rounding, measured by copies of the old version that differ in the last bits alone.
 
-Where two traces first differ by little, the old version is recorded again, several times, with the
+If two traces first differ by little, the old version is recorded again several times, with the
 numbers of that event changed by one unit in the last place, up or down at random. Deviations of the
 new version up to a few times those of the copies, within the same update, are rounding.
 
-From some event on a copy may do something else than the old version, such as take another action.
-The new version is compared with the copies that do not. Where it departs after a copy has, rounding
-may be the reason: it is not called a change. What follows is not compared, and counted.
+From some event on a copy may act differently from the old version, such as take another action. The
+new version is compared with the other copies. If it acts differently only after a copy has,
+rounding may be the reason: this is no change. Later events are not compared, only counted.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _SMALL, _UNIT = 1e-4, 1e-6
 
 
 def find_rounding_start(comparison: Comparison) -> int | None:
-    """Return the number of the old event at which rounding may begin; None: it explains nothing.
+    """Return the number of the old event at which rounding may begin; None: it is no reason.
 
-    It explains no difference in logs, names, types or shapes.
+    Rounding explains no difference in logs, names, types or shapes.
     """
     first = comparison.rounding or comparison.first
     if comparison.verdict == "equal" or first is None or first.old is None or first.new is None:
@@ -51,8 +51,8 @@ def measure_rounding_of_comparison(
     """Return a comparison of two traces with rounding measured.
 
     Args:
-        comparison: without it.
-        copies: of the old version, nudged at event ``find_rounding_start(comparison)``.
+        comparison: the comparison without this measurement.
+        copies: traces of the old version, perturbed at event ``find_rounding_start(comparison)``.
     """
     old_events, new_events = _list_main_events(old), _list_main_events(new)
     complete = [copy for copy in copies if _is_copy_complete(copy, old)]
@@ -93,7 +93,7 @@ def measure_rounding_of_comparison(
 
 
 def _cut_trace_before_event(trace: Trace, number: int) -> Trace:
-    """Return the events before one of its main events; all of them if there is no such event."""
+    """Return a trace cut before a main event, by number; all of it without such an event."""
     main = _list_main_events(trace)
     return replace(
         trace, events=trace.events[: main[number].index] if main[number:] else trace.events
@@ -103,10 +103,10 @@ def _cut_trace_before_event(trace: Trace, number: int) -> Trace:
 def _find_other_words(
     old: Trace, new: Trace, copies: Iterable[tuple[Trace, Trace]]
 ) -> Divergence | None:
-    """Return the first incidental event that differs by more than numbers, and in no copy.
+    """Return the first incidental event that differs by more than numbers, but not in a copy.
 
     Args:
-        copies: the old version and each copy, up to where the two do the same.
+        copies: the old version with each copy, both cut where they begin to act differently.
     """
     in_copies = {key for pair in copies for key in find_other_words(*pair)}
     divergences = find_other_words(old, new)
@@ -127,7 +127,7 @@ def _list_main_events(trace: Trace) -> list[Event]:
 
 
 def _measure_deviations_of_events(old: Sequence[Event], copy: Sequence[Event]) -> list[float]:
-    """Return how far each event of a copy deviates, up to where it does something else."""
+    """Return how far each event of a copy deviates, up to where it acts differently."""
     deviations: list[float] = []
     for x, y in zip(old, copy, strict=False):
         largest = max((gap for _, gap in list_differing_parts(x, y)), default=0.0)
@@ -140,12 +140,12 @@ def _measure_deviations_of_events(old: Sequence[Event], copy: Sequence[Event]) -
 def _find_limits_of_deviations(
     old: Sequence[Event], deviations: Sequence[Sequence[float]]
 ) -> list[float]:
-    """Return for each event the allowed deviation, up to where the last copy departs.
+    """Return for each event the allowed deviation, up to where the last copy acts differently.
 
-    As far as the furthest copy within the same update, or before it, and a few times more.
+    This is the largest deviation of a copy up to the end of the same update, times ``FURTHER``.
 
     Args:
-        deviations: of each copy, up to where it departs.
+        deviations: those of each copy, up to where it acts differently.
     """
     limits: list[float] = []
     largest, start_event, last = 0.0, 0, max(map(len, deviations))

@@ -1,10 +1,10 @@
-"""Two traces: equal to the bit, close, or diverged, and where first.
+"""Compares two traces: equal to the bit, close, or diverged, and where first.
 
-Events are aligned, not counted: an event that only one version has is noted and skipped when the
-two go on alike after it. Such extra events alone do not change the verdict: numbers that stay equal
-to the bit after them are equal, and the note says what was skipped. They are a divergence (of
-order) when the numbers diverge soon after them, and when they end a training that went on on one
-version only.
+Events are aligned, not counted: an event that only one version has is noted and skipped if both
+versions agree after it. Such extra events alone do not change the verdict: traces with numbers that
+stay equal to the bit after them are equal, and the note names the skipped events. They are a
+divergence (of order) if numbers diverge soon after them, or if they are the last events of a
+training that continued on one version only.
 """
 
 from __future__ import annotations
@@ -100,14 +100,14 @@ class _Walk:
         self.since = 0
 
     def get_next_events(self) -> tuple[Event | None, Event | None]:
-        """Return the next event of either version."""
+        """Return the next event of each version."""
         return (
             self.old[self.i] if self.i < len(self.old) else None,
             self.new[self.j] if self.j < len(self.new) else None,
         )
 
     def make_divergence(self, kind: str, part: str) -> Divergence:
-        """Return a difference of the next events."""
+        """Return the difference of the next events as a divergence."""
         x, y = self.get_next_events()
         return Divergence(
             kind=kind, part=part, old=x, new=y, before=tuple(self.old[max(0, self.i - 3) : self.i])
@@ -208,8 +208,8 @@ class _Walk:
     def _find_worst_part(self, x: Event, y: Event) -> tuple[str, float]:
         """Return the first part that no rounding explains, or else the first that differs at all.
 
-        Values of other names, types or shapes are others in any case: later events show whether
-        the numbers diverge.
+        Values with differing names, types or shapes are not judged here: later events show whether
+        numbers diverge.
         """
         retyped = _list_retyped_parts(x, y)
         differing = [row for row in list_differing_parts(x, y) if row[0] not in retyped]
@@ -225,7 +225,7 @@ class _Walk:
         return gap < GROWN and gap <= JUMP * self.worst
 
     def _note_types(self, x: Event, y: Event, before: tuple[Event, ...]) -> None:
-        """Note the first other type of a name that both have, or else the first other name."""
+        """Note the first name with a differing type, or else the first name that differs."""
         if self.interface is not None and self.interface.retypes:
             return
         for part in _list_retyped_parts(x, y):
@@ -274,7 +274,7 @@ class _Walk:
         return True
 
     def _find_cause(self, divergence: Divergence, gap: float) -> Divergence:
-        """Return the cause to blame for a difference at this place."""
+        """Return the cause of a difference: a skipped event, earlier rounding, or itself."""
         if self.suspect is not None:
             return self.suspect
         # rounding that has grown, or a difference of its own that comes on top?
@@ -369,7 +369,7 @@ def _find_output_divergence(old: Sequence[Event], new: Sequence[Event]) -> Diver
 
 
 def _first_new_parameters(events: Sequence[Event]) -> Event | None:
-    """Return the next event of new parameters, if no step and no update comes before it."""
+    """Return the first event of new parameters, unless a step or an update comes before it."""
     for event in events:
         if event.kind == "parameters":
             return event
@@ -385,8 +385,8 @@ def _get_kind_of_first(events: Sequence[Event], kinds: Sequence[str]) -> str:
 def compare_traces(old: Trace, new: Trace) -> Comparison:
     """Walk both traces to the first difference, then compare incidental events.
 
-    What modules return, what is logged and what is written moves nothing by itself: it is compared
-    name by name, as far as it repeats itself.
+    Incidental are returned values of modules, logs and written files. They have no effect on later
+    events and are compared name by name, unless they differ between repetitions.
     """
     unsteady = old.unsteady | new.unsteady
     old, new = (
@@ -421,8 +421,8 @@ def compare_traces(old: Trace, new: Trace) -> Comparison:
 def _find_first_module(loss: Divergence, old: Trace, new: Trace, limit: float) -> Divergence | None:
     """Return where a module returns other values before a loss does; None if none does.
 
-    A loss is often computed from them, such as from advantages. Of modules that the two do not
-    call in the same order nothing is known.
+    Losses are often computed from such values. If the versions call modules in different orders,
+    none is returned.
     """
     if loss.old is None or loss.new is None:
         return None
@@ -527,9 +527,9 @@ def _add_incidental_events(
 
 
 def find_other_words(old: Trace, new: Trace) -> dict[tuple[str, str], Divergence]:
-    """Return incidental events that differ by more than finite numbers: kind, name -> first one.
+    """Return (kind, name) -> the first incidental event that differs by more than finite numbers.
 
-    Such as other words in a file, a log entry that only one version has, or another type.
+    Examples: other text in a file, a log entry that only one version has, or another type.
     """
     unsteady = old.unsteady | new.unsteady
     steady = [_drop_unsteady_parts(trace.events, unsteady) for trace in (old, new)]
@@ -565,8 +565,8 @@ def _pair_events_by_name(
     """Yield pairs of events of one name, in the order in which the old version has the names.
 
     Args:
-        needs_same_length: leave out names with more events on one version: a module may be put into
-            another one.
+        needs_same_length: leave out names with more events in one version, as a module may have
+            been moved into another one.
     """
     by_name: dict[str, tuple[list[Event], list[Event]]] = {}
     for number, events in enumerate((old, new)):
@@ -578,7 +578,7 @@ def _pair_events_by_name(
 
 
 class _Losses:
-    """How far apart losses are, by their function and the optimiser that steps next."""
+    """Notes differences of losses, by their function and the optimiser that steps next."""
 
     def __init__(self, old: Sequence[Event], new: Sequence[Event]) -> None:
         self._next = {
@@ -598,7 +598,7 @@ class _Losses:
         self._first.setdefault(self._make_key_of_loss(event), event)
 
     def note_following_losses(self, old: Sequence[Event], new: Sequence[Event]) -> None:
-        """Note the differences of all losses that follow, one after the other."""
+        """Note the differences of all following losses, pair by pair."""
         events_by_key: dict[tuple[str, str], list[Event]] = {}
         for event in new:
             if event.kind == "backward":

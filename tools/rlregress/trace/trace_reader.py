@@ -1,4 +1,4 @@
-"""A recorded trace, read and checked."""
+"""Reads recorded traces from files, and checks them."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def load_trace(path: Path) -> Trace:
 
 
 def rewrite_trace_header(path: Path, trace: Trace) -> None:
-    """Write the header of a trace into its file, whose events stay."""
+    """Replace the header in the file of a trace; its events stay."""
     with gzip.open(path, "rb") as file:
         file.readline()
         rows = file.read()
@@ -223,7 +223,7 @@ def build_event(
 def make_part_of_values(
     digest: str, norm: Any, values: list[Any], shadow: list[Any] | None, text: str, types: str
 ) -> Part:
-    """Return a part of the six values that a file has of it."""
+    """Return a part from the six values that a file stores for it."""
     return Part(
         digest=digest,
         norm=None if norm is None else float(norm),
@@ -236,7 +236,7 @@ def make_part_of_values(
 
 @lru_cache(maxsize=1 << 12)
 def _join_lines(text: str) -> str:
-    """Return printable words in one line: an error of a framework may have several lines."""
+    """Return a text in one printable line: an error of a framework may have several lines."""
     return "".join(
         character if character.isprintable() else " " for character in " ".join(text.split())
     )

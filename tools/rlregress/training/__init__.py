@@ -1,1 +1,1 @@
-"""Trainings: what to run, one process per run, and what remains of it."""
+"""Trainings: their plans, one process per run, and their records."""

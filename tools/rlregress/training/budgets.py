@@ -24,7 +24,7 @@ _FURTHER_RATES = ("critic_learning_rate", "temperature_learning_rate")
 
 @dataclass(frozen=True)
 class _Table:
-    """How long and how often the trainings of a session run.
+    """The settings of one budget: lengths of trainings, evaluations, and number of runs.
 
     Attributes:
         total_steps: environment steps by algorithm.
@@ -32,7 +32,7 @@ class _Table:
         evaluation_episodes: deterministic episodes per evaluation.
         seeds: new runs per cell in a session.
         judged: whether returns are compared with stored runs.
-        arithmetic: of its runs.
+        arithmetic: arithmetic of the budget's runs.
         replay: budget of the runs that are replayed before fresh seeds; empty: none are.
         published: table of published returns for cells without stored runs; empty: none.
         hyperparameters: by hyperparameter set and algorithm, the values that differ from the set.
@@ -90,7 +90,7 @@ def _find_hyperparameters_of_algorithm(name: str, algorithm: str) -> Mapping[str
 
 
 def resolve_hyperparameters_of_cell(cell: Cell, cell_budget: Budget) -> dict[str, Any]:
-    """Return the hyperparameters of a cell: its set with the changes of the budget.
+    """Return the hyperparameters of a cell: those of its set, with the budget's changes.
 
     Values that the set lacks come from the framework's own set, except that a single learning rate
     applies to all networks. Of another framework's set only the names in the thesis' tables are

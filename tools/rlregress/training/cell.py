@@ -43,10 +43,10 @@ class Cell:
 
     @property
     def id(self) -> str:
-        """One word for reports, files and test ids, such as ``name-ppo-Hopper-v4-short``.
+        """The id for reports, files and tests, such as ``name-ppo-Hopper-v4-short``.
 
-        The hyperparameter set is named only where it is not the framework's own. A file's name has
-        no slash: that of an environment is written as two dashes.
+        The hyperparameter set is named only if it is not the framework's own. A slash in an
+        environment's name is written as two dashes, as file names have none.
         """
         parts = [self.framework, self.algorithm, self.environment.replace("/", "--")]
         if self.hyperparameters != self.framework:
@@ -55,7 +55,7 @@ class Cell:
 
     @property
     def group(self) -> str:
-        """Name of the cells that one implementation is responsible for: (framework, algorithm)."""
+        """Name of the group of all cells with this framework and algorithm."""
         return f"{self.framework}-{self.algorithm}"
 
 

@@ -2,12 +2,12 @@
 
 A lease is a file created with ``O_EXCL``. It names its holder, and a thread touches it while it is
 held. It is over in three cases: its process has ended (checked on the same machine only), Slurm has
-started the same task again, or it was not touched for ``STALE_SECONDS`` by the clock of the file
-server. To replace such a lease, a process creates a second file with ``O_EXCL``, checks again, and
+started the same task again, or the file was not touched for ``STALE_SECONDS`` by the file server's
+clock. To replace such a lease, a process creates a second file with ``O_EXCL``, checks again, and
 replaces it. Of many that try, one succeeds.
 
-A lease alone does not stop two attempts from finishing the same run: one that was taken for dead
-may wake up. ``Store.put_record_of_attempt`` keeps one record then.
+A lease alone does not stop two attempts from finishing the same run: an attempt that was taken for
+dead may wake up. ``Store.put_record_of_attempt`` keeps one record then.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ class Holder:
 
     Attributes:
         attempt: its id, unlike that of any other attempt.
-        machine: the boot and the namespace that ``process`` is a number of; empty: unknown.
+        machine: id of the boot and the namespace in which ``process`` is valid; empty: unknown.
         begun: start time of the process, in ticks since the machine was started.
-        slurm: its variables of Slurm, if there are any.
-        restarts: earlier attempts at the same run that did not end it.
-        ended: why the lease was given back; empty: it is held.
+        slurm: Slurm's variables of the process, if there are any.
+        restarts: number of earlier attempts that did not finish the run.
+        ended: why the lease was given back; empty: it was not.
     """
 
     attempt: Component
@@ -109,7 +109,7 @@ def describe_this_process() -> Holder:
 
 
 def read_holder(path: Path) -> Holder | None:
-    """Return the present or last holder of a lease; None if there is no readable one."""
+    """Return the present or last holder of a lease; None if no lease file is readable."""
     try:
         content: Holder = datafiles.read_data_file(path, Holder)
     except UserError:
@@ -154,7 +154,7 @@ def explain_ended_attempt(attempt: Holder) -> str:
 
 
 def is_lease_over(path: Path) -> bool:
-    """Return whether nobody holds the lease any more."""
+    """Return whether no attempt holds the lease any more."""
     last_holder = read_holder(path)
     if last_holder is not None and explain_ended_attempt(last_holder):
         return True
@@ -197,7 +197,7 @@ class Lease:
     """
 
     def __init__(self, path: Path) -> None:
-        """Create no file yet."""
+        """Prepare a lease without creating its file."""
         self.path, self.holder = path, describe_this_process()
         self.replaced: Holder | None = None
         self.is_lost = False
@@ -206,7 +206,7 @@ class Lease:
         self._writing = threading.Lock()
 
     def take_if_free(self) -> bool:
-        """Take the lease if nobody has it. Return whether this attempt has it now."""
+        """Take the lease if no attempt has it. Return whether this attempt has it now."""
         if not self._create_lease_file() and not self._take_over_ended_lease():
             return False
         threading.Thread(target=self._renew_lease_until_ended, daemon=True).start()

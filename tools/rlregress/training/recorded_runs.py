@@ -1,4 +1,4 @@
-"""Run records of a folder, each with its run."""
+"""Reads the run records of a folder, and the runs in them."""
 
 from __future__ import annotations
 
@@ -65,11 +65,11 @@ class RunResult:
     Attributes:
         failure: the error of a failed run.
         final_return: mean return of the last evaluation; None where the run failed.
-        episode_returns: of that evaluation; None for values that are not finite.
+        episode_returns: returns of the last evaluation; None for values that are not finite.
         steps: environment steps.
         training_return: mean return of the training episodes that ended in its last third; None
             if the run failed or it was not recorded.
-        critic: how well it predicts the returns of its policy; None as above.
+        critic: how well the critic predicts the returns of its policy; None as above.
         diagnostics: name -> number at the end of the training (``inside/diagnostics.py``), for
             those that the framework exposes; None as above.
         learning_curve: (steps, mean return) of the training episodes that ended in each twentieth
@@ -206,7 +206,7 @@ def list_record_files(folder: Path) -> list[Path]:
     """List the records of a store by cell and seed; empty if there is no store.
 
     Raises:
-        UserError: it, or the folder of a cell, may not be read.
+        UserError: the store, or the folder of a cell, may not be read.
     """
     cells = (path for path in datafiles.list_files_by_name(folder, "*") if path.is_dir())
     return [path for cell in cells for path in datafiles.list_files_by_name(cell, "*.json")]

@@ -43,7 +43,7 @@ class Contents:
 
     Attributes:
         done: runs that have a record.
-        failed: those of them whose training ended in an error.
+        failed: the ``done`` runs whose training ended in an error.
         leases: runs that are in progress or were abandoned.
         checkpoints: runs that can be continued.
         duplicates, damaged: files, relative to the store.
@@ -72,13 +72,13 @@ class Attempt:
     Attributes:
         id: unique among all attempts.
         job, log, record: files of the worker.
-        checkpoint: of the run; it remains when the attempt ends.
+        checkpoint: checkpoint file of the run; it remains when the attempt ends.
         begun_anew: why the training ignored its checkpoint; empty if it continued from it or there
             was none.
     """
 
     def __init__(self, store: Path, folder: Path, taken_lease: Lease, checkpoint: Path) -> None:
-        """Expect a lease that is held already, and a folder inside that of the store."""
+        """Make an attempt with a lease that is held already and a folder inside the store."""
         self._store, self.checkpoint, self.begun_anew = store, checkpoint, ""
         self.id, self.lease, self.folder = taken_lease.holder.attempt, taken_lease, folder
         self.job, self.log = folder / "job.json", folder / "log"
@@ -176,7 +176,7 @@ class Store:
         return Attempt(self.folder, folder, run_lease, path.with_suffix(_CHECKPOINT))
 
     def is_in_progress(self, job: Job) -> bool:
-        """Return whether somebody does the run of ``job`` now."""
+        """Return whether an attempt at the run of ``job`` is in progress."""
         path = self.locate_record(job).with_suffix(_LEASE)
         return path.exists() and not lease.is_lease_over(path)
 
@@ -377,7 +377,7 @@ def rename_to_free_name(source: Path, stem: str, ending: str) -> Path:
 
 
 def open_store_of_option(folder: str) -> Store:
-    """Return the store of ``--store``; if that is empty, the folder ``runs`` of the suite."""
+    """Return the store of ``--store``; if the option is empty, the folder ``runs`` of the suite."""
     return Store(
         files.make_absolute_path(folder or suite.locate_checkout_or_current_folder() / "runs")
     )

@@ -39,7 +39,7 @@ _Measured = Annotated[Number, Field(gt=0)]
 
 @dataclass(frozen=True, kw_only=True)
 class _Changes:
-    """Changes to the hyperparameter set of a framework, in its names."""
+    """Changes to the hyperparameter set of a framework, by the names in that set."""
 
     rollout_steps: Count | None = None
     learning_starts: Count | None = None
@@ -82,8 +82,8 @@ class Protocol:
     def list_checkpoints(self) -> list[int]:
         """Return the environment steps between which blocks lie; the first block warms up.
 
-        A rollout is left one step late: its updates are done by then, whether the framework can
-        be observed at every step or after every rollout only.
+        On policy, checkpoints lie one step after a rollout: its updates are done by then, whether
+        the framework can be observed at every step or only after every rollout.
         """
         hyperparameters = self.hyperparameters
         if rollout := hyperparameters.get("rollout_steps"):

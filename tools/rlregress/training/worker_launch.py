@@ -57,7 +57,7 @@ class HeldElsewhere(UserError):
 
 
 def make_worker_environment(pinned: bool = True, portable: bool = False) -> dict[str, str]:
-    """Return the variables of a worker, such that it imports the same modules as this process.
+    """Return a worker's environment variables: it imports the same modules as this process.
 
     Args:
         pinned: one thread for each library.

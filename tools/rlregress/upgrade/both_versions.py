@@ -31,7 +31,7 @@ class ExecutedCode:
     """The code that trainings executed, and the result of each training.
 
     Attributes:
-        traces: of the old and of the new version, by name.
+        traces: of the old and of the new version, by the training's name.
         checks: see ``entries.collect_states_and_culprits``.
     """
 
@@ -39,7 +39,7 @@ class ExecutedCode:
     checks: Mapping[str, tuple[str, Culprits | None]] = field(default_factory=dict)
 
     def collect_header_values(self, key: str) -> dict[str, set[str]]:
-        """Return training -> the entries of its new trace's header under a key."""
+        """Return training -> the value under a key in the header of its new trace."""
         return {name: set(trace.header.get(key, ())) for name, trace in self.traces[1].items()}
 
 
@@ -59,11 +59,11 @@ def join_executed_code(executed_codes: Sequence[ExecutedCode]) -> ExecutedCode:
 
 @dataclass(frozen=True, kw_only=True)
 class Explained:
-    """What makes recorded trainings differ, and what they show of the code that differs.
+    """The culprits of trainings that differ, and how trainings executed the code that differs.
 
     Attributes:
-        recorded: the trainings; those whose culprits only round are close.
-        culprits: of each training that differs.
+        recorded: the trainings; ``close`` where their culprits change nothing but rounding.
+        culprits: training that differs -> its culprits.
         executions: of the pieces of code, with the results of direct calls.
         costs: time and memory of trainings that execute changed code.
     """
@@ -149,7 +149,7 @@ class BothVersions:
     def list_entries_of_code(
         self, executions: Sequence[PieceExecution], executed: ExecutedCode, framework: str = ""
     ) -> list[Entry]:
-        """Return the entries of pieces of code."""
+        """Return the report's entries for pieces of code that differ."""
         inventory = self.inventory
         unnamed = entries.find_pieces_never_named(
             (execution.function for execution in executions), self.new_package_folders

@@ -80,10 +80,10 @@ def judge_upgrade(
     """Judge an upgrade.
 
     Args:
-        requested_versions: what the two versions are; None: as the options name them.
+        requested_versions: the two versions, parsed; None: they are parsed from the options.
 
     Raises:
-        UserError: a version cannot be made, or cannot be asked.
+        UserError: a version cannot be installed, or its probes give no answers.
     """
     if options.script is not None and options.algorithms:
         raise UserError(
@@ -137,7 +137,7 @@ def _make_upgrade_without_comparison(
     pinned: frozenset[str],
     unjudged: Sequence[Entry],
 ) -> Upgrade:
-    """Return an upgrade of which nothing was compared."""
+    """Return the result of an upgrade in which nothing was compared."""
     old, new = (
         PreparedVersion(version, make_current_runtime(label), description)
         for label, version in zip(VERSIONS, versions, strict=True)
@@ -267,8 +267,8 @@ def _open_work_folders(
 ) -> Iterator[tuple[Path, Path]]:
     """Make the folders that hold answers and traces of both versions until the command has ended.
 
-    One that was interrupted, or had too little time, goes on there. One that had ended is done
-    anew: both versions are recorded in one session on one machine.
+    If the last command was interrupted, or ran out of time, this one continues with its traces.
+    If that command had ended, its folders are emptied first, unless the options keep answers.
     """
     shared = [state.digest_own_code(), state.describe_machine_for_recordings()]
     shared += [script.key] if script is not None else []
@@ -313,11 +313,11 @@ class _Planned:
     """The planned comparison of one framework.
 
     Attributes:
-        own: what differs of it.
-        trainings: that are recorded.
-        one_sided: titles of trainings that only one version has, and which.
+        own: the differences that belong to the framework.
+        trainings: those to record.
+        one_sided: title of a training that only one version has -> this version.
         left_out: families of details that are not probed.
-        selects: the old version is recorded only of trainings that execute what differs.
+        selects: the old version records only the trainings that execute something that differs.
     """
 
     own: FrameworkDifferences
@@ -489,7 +489,7 @@ def _compare_frameworks(
 def _add_comparison_of_old_files(
     both: BothVersions, framework_results: Sequence[FrameworkResult], files_of: Sequence[Adapter]
 ) -> list[FrameworkResult]:
-    """Return the frameworks with the results of loading their old files."""
+    """Return the frameworks' results with those of loading files that the old version saved."""
     options = both.options
     progress.begin_stage(expected_stages.FILES)
     tasks = [
@@ -518,7 +518,7 @@ def _add_comparison_of_old_files(
 def _list_skipped_families(
     adapter: Adapter, executed_codes: Sequence[ExecutedCode], options: Options
 ) -> list[str]:
-    """Return the families of details that are not probed, as the command is about others."""
+    """Return the families of details that neither the chosen algorithms nor the script use."""
     names = (
         options.algorithms
         if options.script is None
@@ -575,7 +575,7 @@ def _find_unused_broken_names(
 
 
 def _wait_for_probes(answers: Answers, adapter: Adapter) -> tuple[Fingerprint, Fingerprint]:
-    """Return the answers of both versions' probes; none if time was over.
+    """Return the answers of both versions' probes; none if time ran out.
 
     Raises:
         UserError: a version gave no answers.
@@ -589,7 +589,7 @@ def _wait_for_probes(answers: Answers, adapter: Adapter) -> tuple[Fingerprint, F
 
 
 def _compare_played_environments(played: Answers, options: Options) -> list[EnvironmentComparison]:
-    """Compare environments that both versions have played in time."""
+    """Compare environments that both versions have played before time ran out."""
     try:
         environments = physics_comparison.compare_played_actions(
             played[0].result(), played[1].result()
@@ -607,7 +607,7 @@ def _compare_played_environments(played: Answers, options: Options) -> list[Envi
 
 
 def _read_user_file_options(options: Options) -> dict[str, str] | None:
-    """Return the file of a user that both versions load."""
+    """Return the user's checkpoint, which both versions load, with its options."""
     if options.checkpoint is None:
         return None
     files = {"file": options.checkpoint, "loader": options.loader,
@@ -624,7 +624,7 @@ def _choose_trainings_to_trace(
     """Return the traced trainings of each framework: every algorithm, plain and through its
     scenarios.
 
-    Also by framework, the titles that only one version has, and which.
+    Return also, for each framework, title -> the version that alone has this training.
     """
     if options.script is not None:
         return [[] for _ in adapters], [{} for _ in adapters]

@@ -42,7 +42,7 @@ _STAND_FOR_ALL = 8
 def list_stages_of_probing(
     details: Sequence[Sequence[Detail]], options: Options
 ) -> list[CommandStage]:
-    """Return the probing of details, those of each framework on both versions."""
+    """Return the stage that probes details, those of each framework on both versions."""
     at_once = max(min(2 * len(details), options.processes_at_once), 1)
     count = sum(map(len, details))
     return [
@@ -85,7 +85,7 @@ def list_stages_of_trainings(
 
 
 def list_stages_of_script(seconds: float, differing: int, options: Options) -> list[CommandStage]:
-    """Return the stages after the first recording of a script, which took so many seconds.
+    """Return the stages after the first recording of a script, which took ``seconds``.
 
     Args:
         differing: how many changed functions there are.
@@ -104,7 +104,7 @@ def list_stages_of_script(seconds: float, differing: int, options: Options) -> l
 
 
 def make_stage_of_captured_calls(trainings: float, differing: float) -> CommandStage:
-    """Return the repetition of captured calls, in one process after the other's training.
+    """Return the stage that repeats captured calls, each training's in a process of its own.
 
     Args:
         differing: how many changed functions may be called.
@@ -118,7 +118,7 @@ def make_stage_of_captured_calls(trainings: float, differing: float) -> CommandS
 
 
 def list_stages_of_old_files(adapters: Iterable[Adapter], options: Options) -> list[CommandStage]:
-    """Return the loading of old files: each algorithm of a framework trains, saves and loads."""
+    """Return the stage of old files: each algorithm of a framework trains, saves and loads."""
     offered = [
         {*adapter.framework.algorithms, *adapter.framework.behavior_only} for adapter in adapters
     ]
@@ -130,7 +130,7 @@ def list_stages_of_old_files(adapters: Iterable[Adapter], options: Options) -> l
 def list_stages_of_returns(
     adapters: Sequence[Adapter], algorithms: Sequence[Sequence[str]], options: Options
 ) -> list[CommandStage]:
-    """Return the trainings that judge returns, of some algorithms of each framework."""
+    """Return the stage of trainings that judge returns, for some algorithms of each framework."""
     if not options.returns:
         return []
     seconds = [

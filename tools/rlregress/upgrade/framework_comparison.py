@@ -1,4 +1,4 @@
-"""One framework in both versions: what differs of it, its trainings, and what they prove."""
+"""Compares one framework in both versions: its differences, its trainings, and their results."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class FrameworkDifferences:
     """The differences that belong to one framework.
 
     Args:
-        prints: what its probes gave on both versions.
-        code: whether pieces of code do; those of a script's upgrade belong to the script.
+        prints: the fingerprints of both versions, from its probes.
+        code: whether pieces of code belong to it; with a script, they belong to the script.
     """
 
     def __init__(
@@ -96,11 +96,11 @@ class FrameworkDifferences:
         return details
 
     def list_functions_to_note(self, keep: bool) -> dict[str, Noted]:
-        """Return the functions whose lines are noted on either version, by its label.
+        """Return label of a version -> the functions whose lines are noted there.
 
         Args:
-            keep: traces are compared with those of other versions, too: all functions are noted,
-                and no lines.
+            keep: traces are kept and compared with further versions: only functions are noted, no
+                lines.
         """
         if keep:
             return {"old": [], "new": []}
@@ -121,7 +121,7 @@ def _owns_piece(adapter: Adapter, piece: Changed) -> bool:
 
 
 def list_pieces_of_no_framework(adapters: Iterable[Adapter], inventory: Inventory) -> list[Changed]:
-    """Return pieces of packages that are none of these frameworks'."""
+    """Return pieces of code in packages that belong to none of these frameworks."""
     return [piece for piece in inventory.pieces if not any(_owns_piece(x, piece) for x in adapters)]
 
 

@@ -31,10 +31,10 @@ class Recorded:
     """The recorded trainings of a framework, and their comparison.
 
     Attributes:
-        traced: those that were compared; not_traced: those that could not be.
-        same: names of those that execute nothing that differs: the old version was not recorded.
+        traced: trainings that were compared; not_traced: trainings that could not be.
+        same: names of trainings that execute nothing that differs: not recorded in the old version.
         traces: of the old and of the new version, by name.
-        stand_ins: training -> the one that stands for it; see ``diverging_groups``.
+        stand_ins: training -> its representative; see ``diverging_groups``.
     """
 
     traced: Sequence[Traced] = ()
@@ -55,9 +55,9 @@ def record_and_compare(
     """Record trainings and compare them with the old version.
 
     Args:
-        lines: label of a version -> what is noted there of the code that is executed.
-        difference: what differs; the old version is recorded of the trainings that execute some of
-            it. None: of all.
+        lines: label of a version -> functions whose executed code is noted.
+        difference: the old version records only trainings that execute some of this. None: it
+            records all.
         differing: the functions that may be reverted.
     """
     if not trainings:
@@ -96,7 +96,7 @@ def record_and_compare(
 
 
 def _select_trainings_to_compare(difference: Difference, new: Mapping[str, Trace]) -> list[str]:
-    """Return the trainings that execute something that differs, in the order that says most."""
+    """Return the trainings that execute something that differs, spread over changed functions."""
     executed = {name: difference.select_executed_differences(trace) for name, trace in new.items()}
     return diverging_groups.spread_trainings_over_functions(
         {name: keys[0] for name, keys in executed.items() if keys}
@@ -199,8 +199,8 @@ def _record_diverging_trainings_again(
     """Record trainings that diverge again, on both versions.
 
     Args:
-        stand_for: training -> the one that stands for it. If that one does not repeat itself, each
-            stands for itself afterwards.
+        stand_for: training -> its representative. If a representative does not repeat itself, each
+            of its trainings represents itself afterwards.
     """
     old, new = traces
     repetitions: dict[str, tuple[Repeated, Repeated]] = {}
@@ -259,7 +259,7 @@ def _compare_with_rounding_measured(
 ) -> dict[str, Comparison | NotTraced]:
     """Compare again with rounding measured, where rounding may explain a divergence.
 
-    Of those that diverge likewise and are close, one alone.
+    Of close trainings that diverge at the same place, only one is compared again.
     """
     copies: dict[str, list[Training]] = {}
     for training in trainings:
@@ -308,7 +308,7 @@ def find_culprits_of_diverging(
 
     Args:
         differing: the functions that may be reverted.
-        pieces: all code that differs; of it, what culprits call is named with them.
+        pieces: all code that differs; functions among it that culprits call are named with them.
     """
     diverging = [
         training

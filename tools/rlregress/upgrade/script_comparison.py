@@ -1,4 +1,4 @@
-"""A script of the user on both versions: recorded, compared, and what makes it differ."""
+"""Records and compares a user's script on both versions, and finds the culprits of differences."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def compare_script(both: BothVersions, script: Training) -> tuple[ScriptResult, 
 
 
 def _record_script(both: BothVersions, script: Training) -> tuple[Training, Traces, int, float]:
-    """Return the script as it is compared, its traces, its steps if it was cut, and its seconds.
+    """Return the script as compared, its traces, its steps if it was cut, and its duration in s.
 
     A script that has not ended in time is compared as far as both versions have come.
     """

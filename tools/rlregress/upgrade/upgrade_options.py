@@ -37,24 +37,24 @@ class Options:
     Attributes:
         old, new: the two versions, as they were requested.
         scenarios: names of the scenarios to trace; None: all of them.
-        only_scenarios: trace these alone, no plain training, and ask no details.
+        only_scenarios: trace only scenarios, no plain trainings, and probe no details.
         min_coverage: the least share of the changed pieces that has to be executed and compared for
             exit code 0; None: the default, of a script 0.
         fail_on: the best verdict whose exit code is not 0.
         accepted: file of reviewed entries; None: there is none.
         script: the job of a script that is traced instead of the built-in trainings.
-        trace_all: trace also what runs no code that differs.
-        returns, one_look: train what has diverged; judge it by the gate of fixed size.
-        files: load what the old version saves with the new one.
+        trace_all: trace also trainings that run no code that differs.
+        returns, one_look: judge returns of diverged algorithms; use the gate of fixed size.
+        files: load files with the new version that the old version saved.
         checkpoint: a file of the user that both versions load; None: there is none.
         loader: a file with a function that loads it; None: the framework does.
-        observations, environment: what the agent in it is shown.
+        observations, environment: the source of observations for the agent in that file.
         lend: distributions that both versions have, although only one version installs them.
-        minutes: after which everything that runs is ended; 0: there is no limit. See ``SHARES``.
-        started: when, in seconds since the epoch.
-        compared_from: when both versions were there, of whose remaining time stages get shares.
-        keep: answers of a version are those of an earlier upgrade of this session; of what is
-            executed only functions are noted.
+        minutes: the time limit, after which all processes are ended; 0: none. See ``SHARES``.
+        started: the start time, in seconds since the epoch.
+        compared_from: when both versions were installed. Stages share the time that remained then.
+        keep: the folder where the answers of versions stay for later upgrades of this session;
+            recordings then note executed functions, and no lines. None: nothing stays.
     """
 
     old: str = "installed"
@@ -132,9 +132,7 @@ class Options:
         return min(max(end, time.time() + 3 * start), self.deadline.at) if stage in _FIRST else end
 
     def includes_scenario(self, title: str) -> bool:
-        """Return whether a training is traced if its algorithm is: a plain one, or a chosen
-        scenario.
-        """
+        """Return whether a title is that of a plain training, or has a chosen scenario."""
         scenario = title.partition(" ")[2]
         return not scenario or self.scenarios is None or scenario in self.scenarios
 
@@ -157,10 +155,10 @@ class Options:
 
     @property
     def processes_at_once(self) -> int:
-        """How many processes measure at a time."""
+        """Return how many processes measure at a time."""
         return self.workers or 2
 
     @property
     def deadline(self) -> Deadline:
-        """When all that runs is ended."""
+        """Return the time at which all processes are ended."""
         return Deadline(self.minutes, self.started)

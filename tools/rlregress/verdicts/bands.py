@@ -3,8 +3,8 @@
 A printed 95 % interval of a mean is not a band for new results: 5 new seeds of an unchanged
 implementation fall outside it in 28 % of the cases. What the two printed numbers allow is a
 two-sample t-test from summary statistics. The variances are pooled: Welch's test exceeds the
-small levels that Holm asks for many times over at n = 5. Even so it is a coarse check; stored
-runs are the fine one.
+small levels of Holm's procedure many times over at n = 5. Even so it is a coarse check; a
+comparison with stored runs is the fine one.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def recover_band_from_print(mean: float, half: float, seeds: int = 5, decimals: 
 def compute_band_p_value(band: Band, new: Sequence[float]) -> float:
     """Return the two-sided p-value of the pooled t-test of a band against new returns [n], n >= 2.
 
-    Of the p-values that the rounding of the printed numbers allows, this is the largest.
+    Rounding of the printed numbers allows a range of p-values; the largest is returned.
     """
     values = np.asarray(new, dtype=np.float64)
     # the printed mean may be off by its rounding: the smallest difference gives the largest p
@@ -78,7 +78,7 @@ def compute_smallest_band_drop(
 ) -> float:
     """Return the smallest drop that this check detects, in standard deviations of one run's return.
 
-    From the noncentral t law, two-sided at alpha / hypotheses. For 5 published seeds:
+    It follows from the noncentral t law, two-sided at alpha / hypotheses. For 5 published seeds:
     n = 5: 2.0 (one cell), 3.0 (8 cells), 4.1 (72 cells); n = 20: 1.5, 1.9, 2.4.
     """
     freedom = seeds + n - 2

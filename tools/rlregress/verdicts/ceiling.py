@@ -1,6 +1,6 @@
 """Cells at a ceiling: most seeds reach the same best return, some fail.
 
-The spread of the stored runs then says nothing about the detectable drop: it is 0 when all reached
+The spread of the stored runs then says nothing about the detectable drop: it is 0 if all runs reach
 the ceiling. The seeds that fail to reach it are counted instead. With no stored failure, the
 permutation test of the means and Fisher's exact test of the counts give the same p-value.
 """
@@ -84,7 +84,7 @@ def is_collapse_detected(
 def _list_bounds_of_looks(
     stored_failed: int, m: int, looks: Looks, level: float
 ) -> list[tuple[int, int, int]]:
-    """Return new seeds and bounds of each look, as ``compute_rejection_probability`` takes them."""
+    """Return new seeds and bounds of each look: ``steps`` of ``compute_rejection_probability``."""
     steps = []
     before = 0
     accepting = (*looks.accept_cell, 0.0)  # nothing goes on after the last look

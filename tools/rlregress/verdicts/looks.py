@@ -1,8 +1,8 @@
-"""The interim analyses ("looks") of a gate: after how many runs they come, and their error shares.
+"""The interim analyses ("looks") of a gate: their numbers of runs, and their shares of the error.
 
 The gate of fixed size is the plan with a single look. With several looks at growing data, each has
-a weight w_k, and the weights sum to 1. By Bonferroni's inequality P = min_k p_k / w_k is a p-value,
-however the looks depend on one another, and after whichever look the runs end.
+a weight w_k, and the weights sum to 1. By Bonferroni's inequality P = min_k p_k / w_k is a valid
+p-value, for any dependence between the looks, and whichever look is the last.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class Looks:
         run_counts: new runs of a cell in all at each look, ascending [K].
         weights: share of the error that each look may spend [K]; sum 1.
         accept_cell: a cell is accepted at a look if its p-value is larger [K - 1].
-        accept_group: a group is accepted at a look if its p-value is larger, and keeps its cells
-            from being accepted until then [K - 1].
+        accept_group: a group is accepted at a look if its p-value is larger [K - 1]. Until then
+            none of its cells is accepted.
     """
 
     run_counts: tuple[int, ...]
@@ -41,7 +41,7 @@ class Looks:
         return self.run_counts[-1]
 
     def find_look_of_run(self, run: int) -> int:
-        """Return the index of the look whose block has run ``run``; both count from 0."""
+        """Return the index of the look that first includes run ``run``; both count from 0."""
         return next(look for look, count in enumerate(self.run_counts) if run < count)
 
     def could_reject_at_level(self, m: int, level: float) -> bool:

@@ -205,7 +205,7 @@ def compute_p_values_of_one_comparison(
 
 
 def make_generator_from_values(*samples: ArrayLike, seed: int = 0) -> np.random.Generator:
-    """Return a generator seeded by the values in ``samples`` [any length each], in any order.
+    """Return a generator seeded by the values in ``samples``, whatever their order.
 
     The same runs then give the same verdict on every machine, whichever run ended first.
     """

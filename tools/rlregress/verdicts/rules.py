@@ -28,7 +28,7 @@ class Rules:
         must_detect: ``holds`` needs a smallest detected drop of at most this share of the scale.
         min_stored: stored seeds that a baseline needs for ``holds``.
         max_failed_share: above this share of failed new runs a cell cannot hold.
-        confidence: nominal coverage of the intervals.
+        confidence: nominal coverage of the confidence intervals.
         seed: of the Monte Carlo arrangements, together with the returns themselves.
     """
 
@@ -106,7 +106,7 @@ def classify_rejected_change(
     rules: Rules,
     quantity: Quantity = RETURNS,
 ) -> tuple[str, str]:
-    """Return a verdict if a change is rejected beyond the floor, else "", and a sentence.
+    """Return a verdict ("" if no change is rejected beyond the floor) and a sentence.
 
     Args:
         fraction: the effect as a share of the scale.

@@ -62,7 +62,7 @@ _DEFAULTS = Rules()
 
 @dataclass(frozen=True)
 class Sample:
-    """The runs of a cell at one look, sorted, with values filled in for failed runs.
+    """The runs of a cell at one look, sorted, with substitute values for failed runs.
 
     Attributes:
         stored, new: returns [m] and [n].
@@ -94,7 +94,7 @@ class Sample:
         return float(self.known_new.mean() - self.known_stored.mean()) / self.scale
 
     def has_too_few(self, rules: Rules) -> bool:
-        """Return whether too many new runs have no number to state a detectable change."""
+        """Return whether too many new runs lack a number to state a detectable change."""
         share = rules.max_failed_share
         # a failed run has a return all the same: the worst one
         return self.quantity is not RETURNS and self.failed > share * len(self.new)
@@ -127,8 +127,8 @@ class Course:
 
     Attributes:
         cells: the samples.
-        looks: by cell.
-        rules: the settings.
+        looks: cell -> its looks.
+        rules: the settings of the verdicts.
         members: tested cells and groups, by kind and name.
         groups: name -> its tested cells.
         adjusted_drop, adjusted_gain: Holm's p-values of the members, so far.
@@ -281,10 +281,10 @@ def _check_runs_of_cell(name: str, cell: CellSample) -> None:
 
 
 def make_sample_of_first_seeds(name: str, cell: CellSample, seeds: int) -> Sample:
-    """Return the stored and the first ``seeds`` new returns of a cell, failed runs filled in.
+    """Return all stored and the first ``seeds`` new returns, with values for failed runs.
 
     Raises:
-        UserError: a run failed, and the cell has no ``worst`` return for it.
+        UserError: a run failed, and the cell has no ``worst`` return to replace it.
     """
     stored = np.asarray(cell.stored, dtype=np.float64).ravel()
     new = np.asarray(cell.new, dtype=np.float64).ravel()

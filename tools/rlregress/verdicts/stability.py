@@ -55,14 +55,14 @@ def check_stability_of_baseline(
     repetitions: int = 2_000,
     seed: int = 0,
 ) -> Stability:
-    """Resample a baseline against itself.
+    """Estimate the false alarm rates of a baseline by resampling it.
 
-    New runs are drawn from the stored ones with replacement, their deviations widened by
+    New runs are drawn from the stored ones with replacement, with deviations multiplied by
     sqrt(m / (m - 1)), around the stored mean and around its lower confidence bound.
 
     Args:
         stored: returns [m], m >= 2.
-        new_seeds: runs of one night.
+        new_seeds: number of new runs of one nightly check.
         level: level of the single test (alpha / hypotheses).
         repetitions: simulated nights.
         seed: of the resampling, together with the returns themselves.

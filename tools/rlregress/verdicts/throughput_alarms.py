@@ -37,8 +37,8 @@ class Sample:
     """One quantity in stored and in new processes.
 
     Attributes:
-        stored: positive numbers [m], one or more.
-        new: positive numbers [n], one or more.
+        stored: positive numbers, one for each stored process [m >= 1].
+        new: positive numbers, one for each new process [n >= 1].
         less_is_better: true for memory, false for throughput.
     """
 
@@ -86,7 +86,7 @@ def compute_smallest_detected_change(
 ) -> float | None:
     """Return the smallest worsening, as a share, detected with 80 % power; None if none is.
 
-    It must be rejected and observed beyond the tolerance.
+    The worsening must be rejected by the test and observed beyond the tolerance.
     """
     m, n = len(stored), new_processes
     # a single process has no spread to predict from

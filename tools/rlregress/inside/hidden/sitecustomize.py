@@ -57,7 +57,7 @@ def _hide_modules() -> None:
 
 
 def _run_hidden_sitecustomize() -> None:
-    """Run the module of this name that would have run without this one."""
+    """Run the next ``sitecustomize`` on the path, which this one hides."""
     here = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = [path for path in sys.path if os.path.abspath(path) != here]
     spec = _FINDER.find_spec("sitecustomize")

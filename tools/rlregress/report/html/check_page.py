@@ -59,7 +59,7 @@ def make_facts_of_check(result: CheckResult) -> Facts:
 
 
 def make_cards_of_check(result: CheckResult) -> list[Card]:
-    """Return the cards of the first screen, the worst first; the suite's own card after equals."""
+    """Return the cards of the first screen, the worst first; at a tie the suite's card is last."""
     all_cards = [_make_framework_card(result, outcome) for outcome in result.outcomes]
     all_cards += [_make_suite_card(result)] if result.broken or result.unjudged else []
     return sorted(all_cards, key=lambda card: severity(card.badge.word))

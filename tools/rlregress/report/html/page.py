@@ -98,7 +98,7 @@ class SourcePair:
 
 @dataclass(frozen=True)
 class CodeLines:
-    """Lines of one file, with their numbers.
+    """Lines of one source file, with their numbers.
 
     Attributes:
         link: address of the published file; empty: there is none.
@@ -209,7 +209,7 @@ class Card:
 
     @property
     def fault_first(self) -> bool:
-        """Return whether the changes are worse than the missing verdicts."""
+        """Return whether to show changes first, as they are worse than the missing verdicts."""
         return self.badge.effective_tone == BAD
 
 

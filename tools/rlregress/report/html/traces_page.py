@@ -108,7 +108,7 @@ def group_trainings_by_divergence(
     culprits_by_training: Mapping[str, Culprits],
     details: Sequence[ChangedDetail],
 ) -> list[list[Traced]]:
-    """Return lists of trainings that diverge at one line, in one value and for one culprit.
+    """Return groups of trainings that diverge at the same line, in the same value, by one culprit.
 
     A training without a culprit, or that does not repeat itself, stands alone.
     """

@@ -79,7 +79,7 @@ class _Change:
 
     Attributes:
         result: the framework or script of the function.
-        names: names of the entries that it explains.
+        names: names of the entries that the change explains.
     """
 
     function: Changed
@@ -88,13 +88,13 @@ class _Change:
 
     @property
     def entries(self) -> Iterator[tuple[str, str]]:
-        """Framework and name of the entries that it explains, and of its own."""
+        """Framework and name of the entries that the change explains, and of its own entry."""
         framework = self.result.name if isinstance(self.result, FrameworkResult) else ""
         return ((framework, name) for name in (*self.names, " ".join(self.function.key)))
 
     @property
     def trainings(self) -> list[Traced]:
-        """Those that differ by it; empty: it is the culprit of none."""
+        """Trainings that differ by this change; empty: it is the culprit of none."""
         all_trainings = (
             self.result.traced
             if isinstance(self.result, FrameworkResult)
@@ -107,7 +107,7 @@ class _Change:
         ]
 
     def make_culprit(self) -> Culprit:
-        """Return it as a card shows it."""
+        """Return the change in the form in which a card shows it."""
         function, hunk = self.function, self.result.hunks.get(self.function)
         line = (hunk and hunk.first_changed_line) or int(function.place.rpartition(":")[2])
         source = None

@@ -282,7 +282,7 @@ def _describe_script_names(names: ScriptNames, named: str) -> str:
     """Describe where a script uses names that are gone or incompatible.
 
     Args:
-        named: what is gone or incompatible, in words.
+        named: description of the names that are gone or incompatible.
     """
     unread = f"; {join_first_names(list(names.unread))} could not be read" if names.unread else ""
     if names.lines:

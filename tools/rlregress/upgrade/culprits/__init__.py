@@ -1,1 +1,1 @@
-"""Which of the differences make trainings differ."""
+"""The search for the differences that make trainings diverge."""

@@ -1,4 +1,4 @@
-"""Explanations: details and traces by the functions that differ, and by the documentation."""
+"""Explains changed details and traces by the functions that differ, and by the documentation."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def describe_whether_documented(adapter: Adapter, detail: ChangedDetail, version
 
 
 def find_cells_of_other_versions(adapter: Adapter, *versions: str) -> set[tuple[str, str]]:
-    """Return (detail, scope) pairs that are documented, but of none of these versions."""
+    """Return (detail, scope) pairs that are documented only for other versions than these."""
     with contextlib.suppress(UserError, InvalidVersion):
         rows = load_all_expectations(adapter)
         documented_rows = [expectations.filter_by_version(rows, version) for version in versions]
@@ -73,7 +73,7 @@ def list_documented_variants(adapter: Adapter, detail: ChangedDetail) -> list[st
 
 
 def _split_both_versions_into_lines(function: Changed) -> list[list[str]]:
-    """Return the lines of a function on either version."""
+    """Return the lines of a function in the old and in the new version."""
     texts = []
     for path, own in zip(function.paths, (function.old, function.new), strict=True):
         lines = read_source_text(path).split("\n") if path is not None else []
@@ -86,7 +86,7 @@ ExecutedLines = Mapping[str, Collection[int]]
 
 
 def _make_line_ranking(function: Changed, executed: ExecutedLines) -> Callable[[int, int], int]:
-    """Rank lines of the new version: 0: they differ in effect, and ran; 2: they do the same."""
+    """Return a function that ranks lines: 0: they differ and ran, 1: they did not run, 2: same."""
     # what one version alone has is one difference, and has nothing to be ranked
     both = None not in (function.old, function.new)
     spans = changed_statements.find_differing_statements(function).spans if both else ()
@@ -131,10 +131,10 @@ def select_functions_that_explain(
     changed: Sequence[Changed],
     executions: Sequence[PieceExecution],
 ) -> list[Changed]:
-    """Return the functions by which a report explains differences.
+    """Return the functions that a report names as explanations of differences.
 
     Args:
-        details: the changed ones; ``changed``: the functions that may be below them.
+        details: the changed ones; ``changed``: the functions that their probes may execute.
         executions: tells which functions differ when they are called directly.
     """
     named = [function for culprits in all_culprits for function in culprits.functions[:1]]
@@ -149,9 +149,9 @@ def select_functions_that_explain(
 
 
 def choose_functions_to_show(executions: Iterable[PieceExecution]) -> list[Changed]:
-    """Return the functions whose lines a page shows, of those that ran and of those that did not.
+    """Return the functions whose lines the report shows, some that ran and some that did not.
 
-    Of thousands, as of a release with many new files, the rest is only listed.
+    A release may change thousands of functions: the rest is only listed.
     """
     groups: dict[tuple[bool, bool], list[Changed]] = {}
     for execution in executions:

@@ -1,4 +1,4 @@
-"""Which of the changed functions move the trainings that part: a search for each, within limits."""
+"""Searches the changed functions that make trainings diverge, one search for each training."""
 
 from __future__ import annotations
 
@@ -46,16 +46,16 @@ def estimate_recordings_of_search(functions: float, is_later: bool = False) -> f
     """Return how many recordings one search is expected to take, before it has begun.
 
     Args:
-        functions: how many of those that differ its training executes.
-        is_later: it begins with what the first searches found.
+        functions: how many changed functions the training executes.
+        is_later: the search begins with the culprits that the first searches found.
     """
     return min(_RECORDINGS * functions, _EACH) * (_LATER if is_later else 1)
 
 
 def add_one_sided_functions(culprits: Culprits, functions: Sequence[Changed]) -> Culprits:
-    """Add to a culprit the functions of one version that its own name, and those that these name.
+    """Add the functions of only one version that a culprit names, and those that these name.
 
-    They cannot be reverted by themselves: they come and go with what calls them.
+    They cannot be reverted by themselves: they come and go with their callers.
     """
     alone = [
         function
@@ -96,7 +96,7 @@ def _read_imports(path: Path, file: str) -> frozenset[tuple[str, str]]:
 
 
 def _imports_function_of(caller: Changed, function: Changed) -> bool:
-    """Return whether the file of a function imports another one, or its module."""
+    """Return whether the caller's file imports the function, or the module that defines it."""
     module, name = function.file.removesuffix(".py").removesuffix("/__init__"), function.name
     files = zip(caller.paths, VERSIONS, strict=True)
     imports_by_version = [
@@ -114,10 +114,10 @@ def _imports_function_of(caller: Changed, function: Changed) -> bool:
 
 
 def _names_function(caller: Changed, function: Changed) -> bool:
-    """Return whether a function names another: any of a module that its file imports, a method of
-    its own.
+    """Return whether a caller names a function that its file defines or imports, or a method of
+    the same file.
 
-    Other files may have functions of the same name, such as those of another backend.
+    Functions of other files may have the same name, such as those of another backend.
     """
     kind, _, name = function.name.rpartition(".")
     # a class's own methods are called by Python, whoever they belong to
@@ -139,15 +139,15 @@ def search_culprits(
 ) -> dict[str, Culprits]:
     """Return training -> the changed functions that make it diverge.
 
-    A few at once are searched, one of every place where trainings part before the others. The later
-    ones begin with what moves any of the earlier ones, where they part or else: mostly that is all.
-    Those that execute what no search has reverted yet come before the others.
+    A few trainings are searched at once, first one for each place of divergence. Later searches
+    begin with the culprits of earlier ones: mostly these explain everything.
+    Trainings that execute functions which no search has reverted yet come before the others.
 
     Args:
         trainings: by name.
-        functions: those that differ.
+        functions: the changed functions.
         limit: recordings in all, as ``LIMIT``.
-        until: the time after which none begins.
+        until: the time after which no search begins.
     """
     # what diverges before what rounds
     shortest = sorted(diverging, key=lambda item: (item.proved, len(item.new.events)))
@@ -197,11 +197,11 @@ def _run_searches(
     expected: Mapping[str, float],
     later: float,
 ) -> float:
-    """Run searches side by side, turn by turn; how many recordings it took, as ``LIMIT``.
+    """Run searches in turns; return how many recordings they took, in the unit of ``LIMIT``.
 
     Args:
-        expected: recordings that each is expected to take.
-        later: the same of all searches after these.
+        expected: how many recordings each search is expected to take.
+        later: how many recordings all searches after these are expected to take.
     """
     requested: dict[str, list[Group]] = {}
     spent = 0.0

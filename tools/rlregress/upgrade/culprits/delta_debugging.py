@@ -1,14 +1,14 @@
 """The search for culprits: functions are reverted, and the training is recorded again.
 
 The old version's code of some functions is put into the new version, and the training is recorded
-again. If the trace is that of the new version, none of them moves the training. If it is that of
-the old version, the others are not needed. Otherwise each half is reverted by itself, and so on
+again. If the trace equals the new version's, none of them changes the training. If it equals the
+old version's, the other functions are not needed. Otherwise each half is reverted alone, and so on
 down to single functions (A. Zeller, "Yesterday, my program worked. Today, it does not. Why?",
-1999). The functions nearest to the place where the traces part are reverted one by one from the
-start. Where what moves the training does not bring the old version back, the search goes on with
-it reverted: something else makes it part later. What earlier searches found spares recordings:
-far from that place, what fails by itself in another training is not reverted again, and what does
-nothing in another one is reverted in groups alone.
+1999). The functions nearest to the place where traces diverge are reverted one by one from the
+start. If reverting all functions that change the training does not restore the old trace, the
+search continues with them reverted, as others make it diverge later. Results of earlier searches
+save recordings: far from that place, a function that failed alone in another training is not tried
+alone again, and one that changed nothing in another training is only reverted in groups.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def find_functions_at_divergence(
 def _find_innermost(
     frames: Iterable[tuple[str, str, int]], functions: Sequence[Changed]
 ) -> tuple[Changed, ...]:
-    """Find the innermost function around each frame (version, file, line)."""
+    """Find the innermost changed function around each frame (version, file, line)."""
     nearest = []
     for label, file, line in frames:
         inside = [
@@ -82,9 +82,9 @@ class EarlierCulprits:
     """The results of the searches of other trainings.
 
     Attributes:
-        influencing: functions whose reverting changes one of them.
-        without_influence: others, which do nothing in one of them.
-        failed: others, which cannot be reverted alone, and why.
+        influencing: functions whose reverting changes one of these trainings.
+        without_influence: other functions, whose reverting changes nothing in one of them.
+        failed: other functions, which cannot be reverted alone, each with the reason.
     """
 
     influencing: frozenset[Changed] = frozenset()
@@ -124,9 +124,9 @@ class _Trial:
     """The result of a trial: a training with a group of functions reverted.
 
     Attributes:
-        outcome: one of the four words above.
-        trace: of the training with them.
-        why: of a failure, its last words.
+        outcome: ``_AS_OLD``, ``_AS_NEW``, ``_LIKE_NEITHER`` or ``_FAILED``.
+        trace: of the training with the group reverted.
+        why: the error message of a failure.
         misfits: functions of the group that could not be reverted, and why.
     """
 
@@ -137,7 +137,7 @@ class _Trial:
 
     @property
     def changes_training(self) -> bool:
-        """Return whether the training does something else than on the new version."""
+        """Return whether the training differs from that of the new version."""
         return self.outcome in (_AS_OLD, _LIKE_NEITHER)
 
     def select_reverted(self, group: Group) -> Group:
@@ -151,7 +151,7 @@ class _Findings:
     """The results of a search so far; as ``Culprits``.
 
     Attributes:
-        without_influence_elsewhere: functions that do nothing in another training.
+        without_influence_elsewhere: functions whose reverting changes nothing in another training.
     """
 
     without_influence_elsewhere: frozenset[Changed] = frozenset()
@@ -188,8 +188,8 @@ class _State:
     """The state of a search: the new version with some functions reverted.
 
     Attributes:
-        training: the old version's trace, and that of the new version with them.
-        base: what is reverted.
+        training: the old version's trace, and the new version's with ``base`` reverted.
+        base: the functions that are reverted.
     """
 
     training: Traced
@@ -213,7 +213,7 @@ def search_culprits_of_training(
     """Revert culprits of earlier trainings first, then the nearest functions, then all others.
 
     Args:
-        functions: those that differ.
+        functions: the changed functions.
     """
     place = _find_functions_near_divergence(training, functions)
     near = [function for function in place if is_revertible(function)]
@@ -235,7 +235,7 @@ def search_culprits_of_training(
 
 
 def _try_reverting_groups(state: _State, groups: Sequence[Group]) -> _Trials:
-    """Return the result of reverting each group, beside those that are reverted already."""
+    """Return the result of reverting each group, in addition to the functions of the state."""
     requested = {(*state.base, *group): group for group in groups}
     traces = (yield list(requested)) if requested else {}
     return {
@@ -247,7 +247,7 @@ def _try_reverting_groups(state: _State, groups: Sequence[Group]) -> _Trials:
 def _try_earlier_culprits(
     state: _State, earlier_culprits: Sequence[Changed], findings: _Findings
 ) -> _NextState:
-    """Revert all functions that move other trainings at once; if this moves, each by itself."""
+    """Revert the culprits of other trainings together; if the training changes, one by one."""
     group = tuple(earlier_culprits)
     trial = (yield from _try_reverting_groups(state, [group])).get(group)
     if trial is None or not trial.changes_training:
@@ -287,9 +287,9 @@ class _Level:
 
     Attributes:
         alone, influencing, together, without_influence, failed: as of ``Culprits``.
-        trials: of every group that was reverted.
-        halves: of each group that moves the training.
-        by_file: functions of a file, of which some fail by themselves.
+        trials: the results of every group that was reverted.
+        halves: the two halves of each group that changes the training.
+        by_file: groups of functions of one file, some of which fail by themselves.
     """
 
     alone: Changed | None = None
@@ -376,7 +376,7 @@ def _revert_all_and_minimize(
 ) -> Generator[list[Group], Mapping[Group, Trace], None]:
     """Revert all executed functions, and reduce them to the few that need each other.
 
-    They may lie in several files, and some of them do nothing by themselves.
+    They may lie in several files, and some of them change nothing when reverted alone.
     """
     all_functions = tuple(ranked)
     trials = yield from _try_reverting_groups(state, [all_functions])
@@ -401,7 +401,7 @@ def _rank_functions(
 
 
 def _revert_effective_functions(state: _State, level: _Level, findings: _Findings) -> _NextState:
-    """Revert all that moves the training, to see whether that restores the old behaviour."""
+    """Revert all functions that change the training: does that restore the old behaviour?"""
     findings.is_ended = True
     if level.alone is not None and not state.base:
         findings.alone = level.alone
@@ -428,11 +428,11 @@ def _revert_effective_functions(state: _State, level: _Level, findings: _Finding
 def _minimize_group(
     state: _State, group: Group, trial: _Trial, results: dict[Group, _Trial]
 ) -> Generator[list[Group], Mapping[Group, Trace], Group]:
-    """Leave out ever smaller parts of a group as long as the rest has the same effect.
+    """Leave out parts of a group, smaller and smaller, while the rest has the same effect.
 
     Args:
-        trial: of the whole group.
-        results: of groups; those of this search are added.
+        trial: the result of the whole group.
+        results: the results of groups; this function adds its own.
     """
     needed = trial.select_reverted(group)
     size = len(needed) // 2
@@ -453,7 +453,7 @@ def _minimize_group(
 def _group_by_file(
     failed: Iterable[Changed], ranked: Sequence[Changed], without_influence: Sequence[Changed]
 ) -> list[Group]:
-    """Group the functions of each file in which some fail alone: together they may fit."""
+    """Group the functions of each file in which some cannot be reverted alone: together may do."""
     files = dict.fromkeys(function.file for function in failed)
     candidates = [function for function in ranked if function not in without_influence]
     groups = [tuple(function for function in candidates if function.file == file) for file in files]
@@ -466,7 +466,7 @@ def _group_functions_to_revert_first(
     """Make the first groups: the nearest alone, the others by package and known influence.
 
     Args:
-        without_influence: functions that do nothing in another training.
+        without_influence: functions whose reverting changes nothing in another training.
     """
     alone = [function for function in ranked if function not in without_influence][:_NEAR]
     groups: dict[tuple[bool, str], list[Changed]] = {}
@@ -496,7 +496,7 @@ def _rank_distance(function: Changed, first: Divergence | None, near: Sequence[C
 def _is_inert_half(
     group: Group, trials: Mapping[Group, _Trial], split: Sequence[Sequence[Group]]
 ) -> bool:
-    """Return whether a group is half of one that moves the training, and neither half does."""
+    """Return whether a group is half of one that changes the training, but neither half does."""
     return any(
         group in halves
         and all(half in trials and trials[half].outcome == _AS_NEW for half in halves)
@@ -554,7 +554,7 @@ def _judge_reverted_training(training: Traced, group: Group, trace: Trace) -> _T
 
 
 def _list_errors_of_answers(trace: Trace) -> set[tuple[str, str]]:
-    """Name and error of the answers that are none."""
+    """Return the name and the error of each recorded call that failed."""
     return {(event.name, event.error) for event in trace.events if event.error}
 
 

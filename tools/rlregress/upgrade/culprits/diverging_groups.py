@@ -1,4 +1,4 @@
-"""Trainings that diverge likewise: one of them is recorded again and searched for its cause."""
+"""Groups of trainings that diverge at the same place: one of each is searched for culprits."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def choose_representatives(
 
 
 def spread_trainings_over_functions(first_functions: Mapping[str, Sequence[str]]) -> list[str]:
-    """Order trainings so that each changed function is executed as early as possible.
+    """Return the trainings, ordered so that each changed function is executed early.
 
     Plain trainings before scenarios.
 
@@ -74,7 +74,7 @@ def _locate_event(event: Event | None) -> tuple[str, str]:
 def note_searched_representatives(
     traced: Iterable[Traced], representatives: Mapping[str, str]
 ) -> list[Traced]:
-    """Return the trainings with a note of the one that was searched in their place.
+    """Return the trainings, each with a note that names the representative that was searched.
 
     Args:
         representatives: training -> its representative.

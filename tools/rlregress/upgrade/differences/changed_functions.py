@@ -82,7 +82,7 @@ def find_changed_functions(old: Sequence[str], new: Sequence[str]) -> list[Chang
     """Find the functions that differ between the packages of two versions.
 
     Args:
-        old, new: folders of the packages on either version.
+        old, new: folders of the packages in the old and in the new version.
     """
     old_files, new_files = map_sources_by_file(old), map_sources_by_file(new)
     differing: list[Changed] = []
@@ -123,10 +123,10 @@ def _list_words_of_imports(path: Path) -> Iterator[bytes]:
 def _is_named_by_old_code(piece: Changed, imported: Collection[bytes]) -> bool:
     """Return whether code of the old version names a piece that only the new version has.
 
-    A function that hides a builtin or an imported one, a module that an import tries to find.
+    Examples: a function that hides a builtin or an imported one; a module that an import tries.
 
     Args:
-        imported: words on the lines of the old version that import something.
+        imported: words on import lines of the old version.
     """
     if piece.how != ADDED or piece.name.startswith(BODY) or "." in piece.name:
         return False
@@ -144,7 +144,7 @@ def _contains_word(text: bytes, name: str) -> bool:
 
 
 def _join_moved_pieces(differing: Sequence[Changed]) -> list[Changed]:
-    """Join pieces that are gone from one file and new in another under one name: they moved."""
+    """Join pieces that moved: gone from one file, and new in another under the same name."""
     gone = _group_functions_by_name(
         function for function in differing if function.how == REMOVED and not function.at_import
     )
@@ -174,7 +174,7 @@ def _join_moved_pieces(differing: Sequence[Changed]) -> list[Changed]:
 
 
 def _is_still_named(gone: Changed) -> bool:
-    """Return whether the file that a function has left names it, and does not import it."""
+    """Return whether the file that a function is gone from still names it without an import."""
     path = gone.paths[1]
     text = path.read_bytes() if path is not None else b""
     lines = [
@@ -193,7 +193,7 @@ def _group_functions_by_name(functions: Iterable[Changed]) -> dict[str, list[Cha
 def _pair_moved_functions(
     gone: Sequence[Changed], new: Sequence[Changed]
 ) -> Iterator[tuple[Changed, Changed]]:
-    """Pair functions with the same code; also the last two, if each version has only one left."""
+    """Pair functions with the same code, and then the last two if each version has one left."""
     gone, new = list(gone), list(new)
     for removed in list(gone):
         same = [
@@ -254,7 +254,7 @@ def _list_differing_pieces_of_file(
 
 
 def _is_reordered(old: Function, new: Function) -> bool:
-    """Return whether definitions of both versions stand in another order, or in another block."""
+    """Return whether definitions that both versions have differ in their order or block."""
     shared = {name_.rpartition(" ")[2] for name_ in old.defines} & {
         name_.rpartition(" ")[2] for name_ in new.defines
     }
@@ -266,9 +266,9 @@ def _is_reordered(old: Function, new: Function) -> bool:
 
 
 def _read_pieces_of_both(texts: Sequence[bytes | None]) -> list[Mapping[str, Function]]:
-    """Return the pieces of both versions of a file; None: that version does not have it.
+    """Return the pieces of both versions of a file; none for a version whose text is None.
 
-    Of functions with the same lines in both, the code is left out: it need not be compared.
+    Functions with the same lines in both versions have no code here: it need not be compared.
     """
     if None in texts:
         return [{} if text is None else read_pieces(text) for text in texts]
@@ -304,7 +304,7 @@ def read_pieces(text: bytes) -> Mapping[str, Function]:
 
 
 def _split_into_pieces(tree: ast.Module, same: Collection[str]) -> Mapping[str, Function]:
-    """Return the pieces of a tree, which is taken apart for it.
+    """Return the pieces of a syntax tree; the tree is modified.
 
     Args:
         same: functions whose code is left out.
@@ -395,8 +395,8 @@ def _list_definitions_in_order(body: Iterable[ast.stmt], where: str) -> Iterator
 
 
 def _acts_when_defined(node: ast.Module | ast.ClassDef | _Function) -> bool:
-    """Return whether its definition does more than give it a name: decorators, bases that may
-    register.
+    """Return whether a definition does more than bind its name: it has decorators, or bases that
+    may register classes.
     """
     if isinstance(node, ast.Module):
         return False
@@ -406,7 +406,7 @@ def _acts_when_defined(node: ast.Module | ast.ClassDef | _Function) -> bool:
 
 
 def _ignores_annotations(decorator: ast.expr, decorated: str) -> bool:
-    """Return whether a decorator is known not to read annotations, nor to do anything beside."""
+    """Return whether a decorator is known to have no effect that depends on annotations."""
     if isinstance(decorator, ast.Call):
         return is_named_one_of(decorator.func, _BLIND)
     if isinstance(decorator, ast.Attribute) and decorator.attr in _ACCESSORS:
@@ -467,12 +467,12 @@ def _dump_code_with_messages(node: ast.Module | ast.ClassDef | _Function) -> str
 
 
 def _decide_what_to_strip(node: ast.AST) -> tuple[bool, bool]:
-    """Return whether annotations count, as a class is made of them, and whether it is a module."""
+    """Return whether a node's annotations have an effect, and whether the node is a module."""
     return isinstance(node, ast.ClassDef) and _acts_when_defined(node), isinstance(node, ast.Module)
 
 
 def copy_without_words(child: ast.stmt) -> ast.AST | None:
-    """Copy a statement without parts that compute nothing; None: all of it computes nothing."""
+    """Copy a statement without parts that compute nothing; None: nothing is left."""
     if isinstance(child, _PIECES):
         return None
     visited: ast.AST | None = _WithoutMessages().visit(_copy_node(child))
@@ -521,7 +521,7 @@ def _strip_annotations(arguments: ast.arguments) -> ast.arguments:
 
 
 def computes_nothing(nodes: Iterable[ast.AST]) -> bool:
-    """Return whether expressions only make words: they call nothing else, and bind nothing."""
+    """Return whether expressions only make text for people: they call and bind nothing else."""
     return not any(
         isinstance(child, ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom)
         or (isinstance(child, ast.Call) and _get_last_name(child) not in _WORDING)
@@ -557,10 +557,10 @@ def _compute_only_text(nodes: Iterable[ast.AST]) -> bool:
 
 
 class _WithoutInnerFunctions(ast.NodeTransformer):
-    """Removes inner functions and classes: they are pieces by themselves."""
+    """Removes inner functions and classes, which are separate pieces."""
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        """Drop an inner function: it is a piece by itself."""
+        """Drop an inner function, which is a separate piece."""
 
     visit_AsyncFunctionDef = visit_ClassDef = visit_FunctionDef  # type: ignore[assignment]
 
@@ -577,7 +577,7 @@ class _WithoutDocstringsAndTypes(_WithoutInnerFunctions):
 
     Args:
         typed: annotations without a value count, too.
-        module: of a module, names that say its version go.
+        module: the code is that of a module: assignments of its version are removed.
     """
 
     def __init__(self, typed: bool = False, module: bool = False) -> None:
@@ -616,7 +616,7 @@ class _WithoutMessages(_WithoutDocstringsAndTypes):
     """Keeps code that computes something."""
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
-        """Drop docstrings and words to the user."""
+        """Drop docstrings and messages to the user."""
         return None if only_reports(node) else super().visit_Expr(node)
 
     def visit_Raise(self, node: ast.Raise) -> ast.AST:

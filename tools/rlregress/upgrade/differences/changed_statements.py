@@ -1,4 +1,4 @@
-"""Which statements of a piece of code differ: that a function ran says little of its lines.
+"""Finds the statements that differ in a piece of code: some may not run when the code runs.
 
 A statement is compared without the statements inside it, at its place in the blocks around it. Of
 parts that a statement evaluates only sometimes (the second operand of ``and``, either branch of a
@@ -29,12 +29,12 @@ class Statement:
 
     Attributes:
         first, last: lines.
-        where: the blocks around it.
-        code: what it does; ``certain``: what of it is evaluated whenever it runs.
-        shares: its line is also that of the statement around it.
-        binds: names, and attributes, that it gives a value to.
-        defines: it defines a function or a class.
-        raises: its block does nothing but end in an error that it raises.
+        where: the blocks around the statement.
+        code: its syntax tree as text; ``certain``: only what is evaluated whenever it runs.
+        shares: whether the statement around it begins on the same line.
+        binds: names, and attributes, that it assigns.
+        defines: whether it defines a function or a class.
+        raises: whether its block only makes an error and raises it.
     """
 
     first: int
@@ -54,9 +54,9 @@ class Difference:
 
     Attributes:
         spans: first and last lines, in the new version, of the statements that differ.
-        raising: those of them that only raise an error, where the old version does nothing else.
-        unmeasured: how many differences there are of which no line tells whether they ran.
-        binds: names that are bound to something else, of either version.
+        raising: the spans that only raise an error where the old version has no other code.
+        unmeasured: number of differences for which executed lines do not show whether they ran.
+        binds: names whose value differs, in either version.
     """
 
     spans: tuple[tuple[int, int], ...] = ()
@@ -66,7 +66,7 @@ class Difference:
 
 
 def find_differing_statements(piece: Changed) -> Difference:
-    """Return the statements of a piece that only one version has."""
+    """Return the differences between the statements of a piece in both versions."""
     texts = [path.read_bytes() if path is not None else b"" for path in piece.paths]
     old, new = (_list_statements(text, piece.name) for text in texts)
     if old is None or new is None:
@@ -109,7 +109,7 @@ def find_differing_statements(piece: Changed) -> Difference:
 
 
 def _find_rebound_names(gone: Sequence[Statement], come: Sequence[Statement]) -> frozenset[str]:
-    """Return names that are bound to another value; a changed definition is a piece by itself."""
+    """Return names that differing statements bind; changed definitions are separate pieces."""
     bound = {
         name for statement in (*gone, *come) for name in statement.binds if not statement.defines
     }
@@ -132,7 +132,7 @@ def _find_neighbouring_statements(
 
 @lru_cache(maxsize=64)
 def _parse_source(text: bytes) -> ast.Module | None:
-    """Return the tree of a text; None: it cannot be read."""
+    """Return the syntax tree of a source text; None: it cannot be parsed."""
     try:
         return parse_with_origins(text)
     except UNREADABLE:
@@ -216,7 +216,7 @@ def _only_raises(body: Sequence[ast.stmt]) -> bool:
 def _list_guarded_block(
     inside: Sequence[ast.AST], where: str, label: str, raises: bool
 ) -> Iterator[Statement]:
-    """Yield the head of an error handler or of a case: its line runs when it is tried."""
+    """Yield the head of an error handler or a case: its line runs whenever it is tested."""
     head = inside[0]
     if isinstance(head, ast.ExceptHandler):
         code = f"except {ast.dump(head.type) if head.type else ''} {head.name}"
@@ -259,7 +259,7 @@ def _list_statement_parts(
 def _make_statement_of_signature(
     node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef,
 ) -> Statement:
-    """Return decorators, arguments and bases, which act whenever the piece runs."""
+    """Return a statement of decorators, arguments and bases, which act whenever the piece runs."""
     code = changed_functions.dump_signature(node)
     certain = code
     if not isinstance(node, ast.ClassDef):
@@ -291,7 +291,7 @@ def _list_bound_names(node: ast.stmt) -> Iterator[str]:
 
 
 class _WhatIsAlwaysEvaluated(ast.NodeTransformer):
-    """Keeps of a statement the expressions that are evaluated whenever it runs."""
+    """Keeps the expressions of a statement that are evaluated whenever the statement runs."""
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         """Keep the first operand, which alone is evaluated for certain."""

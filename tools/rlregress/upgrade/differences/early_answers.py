@@ -1,4 +1,4 @@
-"""Sentences on differences that are known before anything trains, each once."""
+"""Sentences that report the differences which are known before any training."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which statements of a module define its names when it is imported, as far as its source shows.
+"""Finds the statements that define a module's names at import, as far as its source shows.
 
 griffe reads all branches of a condition and keeps one definition of a name. So it is shown one
 branch at a time. Nothing is executed.
@@ -46,15 +46,16 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 class ImportBranches(griffe.Extension):
-    """Shows griffe one branch of each condition of a module and its classes, and no others.
+    """Shows griffe only one branch of each condition of a module and its classes.
 
     Args:
         until: the time at which reading ends.
-        number: of the branch that is read where the source does not decide; 0 is the first, and
-            the last one stands for those that a condition does not have.
+        number: index of the branch to read where the source does not decide the condition. If
+            the condition has fewer branches, its last one is read.
 
     Attributes:
-        branches: file -> most branches that define names of one undecided condition.
+        branches: file -> the highest number of branches that define names, of its undecided
+            conditions.
         computed: path of a module -> why its source does not show all names that it offers.
         lazy: path of a module that may import a name when it is used -> words that may be names.
     """
@@ -119,7 +120,7 @@ class ImportBranches(griffe.Extension):
 
 
 def _list_branches_of_condition(statement: ast.stmt) -> list[list[ast.stmt]] | None:
-    """Return the branches of a condition of which one runs; None: it is no condition."""
+    """Return the branches of a condition, one of which runs; None: it is no condition."""
     if isinstance(statement, _TRY):
         failing = [handler.body for handler in statement.handlers
                    if not any(isinstance(s, ast.Raise) for s in handler.body)]  # fmt: skip
@@ -162,7 +163,7 @@ def _evaluate_condition(test: ast.expr) -> bool | None:
 
 
 def _defines_names(branch: Sequence[ast.stmt]) -> bool:
-    """Return whether a branch defines anything; imports of other packages are none of users."""
+    """Return whether a branch defines names; imports of other packages do not count."""
     return any(
         isinstance(inner, (*_DEFINITIONS, ast.Assign, ast.AnnAssign))
         or (isinstance(inner, ast.ImportFrom) and inner.level > 0)
@@ -210,7 +211,7 @@ def _computes_list(part: ast.AST, module: griffe.Module) -> bool:
 
 
 def _adds_unspelled_names(part: ast.AST) -> bool:
-    """Return whether a statement adds names to its module that it does not spell."""
+    """Return whether a statement adds names to its module that its text does not contain."""
     if isinstance(part, ast.Call):
         called = ast.unparse(part.func)
         return called in ("exec", "globals().update", "vars().update", "globals().setdefault") or (
@@ -220,12 +221,12 @@ def _adds_unspelled_names(part: ast.AST) -> bool:
 
 
 def _replaces_module(part: ast.AST) -> bool:
-    """Return whether a statement puts another object in the place of its module."""
+    """Return whether a statement replaces its module by another object."""
     return _name_mapping_stored_into(part) == "sys.modules"
 
 
 def _name_mapping_stored_into(part: ast.AST) -> str:
-    """Return the mapping that a statement stores an item into; empty: it stores none."""
+    """Return the name of the mapping that a statement stores an item into; empty: none."""
     if isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store):
         return ast.unparse(part.value)
     return ""

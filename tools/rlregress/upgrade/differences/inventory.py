@@ -52,12 +52,12 @@ class Package:
 
 @dataclass(frozen=True, kw_only=True)
 class OtherFile:
-    """A file that differs and has no piece of code that does.
+    """A file that differs, but in which no piece of code differs.
 
     Attributes:
         how: "changed", "added" or "removed".
         without_effect: why it can have no effect; empty: it may have one.
-        content: a digest of both versions.
+        content: a digest of the file's content in both versions.
     """
 
     file: str
@@ -68,24 +68,24 @@ class OtherFile:
 
 @dataclass(frozen=True, kw_only=True)
 class Inventory:
-    """Everything that differs.
+    """Everything that differs between two versions.
 
     Attributes:
         packages: whose files were compared.
-        pieces: of code; files: the other ones.
-        public: names and signatures of these packages.
-        requirements: what their distributions declare.
-        versions: name -> old and new version of every other distribution; "" where it is not.
-        lost: distributions that the new version no longer installs: those that its packages
-            required, then what only these required.
+        pieces: pieces of code that differ; files: other files that differ.
+        public: changed public names and signatures of these packages.
+        requirements: changed declarations of their distributions.
+        versions: name -> old and new version of every other distribution; "": not installed.
+        lost: distributions that the new version no longer installs: first those that its
+            packages required, then those that only these required.
         needed: distributions that the packages no longer require -> the public functions of the new
             version that use them.
         installed: name -> version of everything on the new version, "python" included.
-        extras: of distributions that the user asked for.
-        parts: top folder, or file, of a package -> its distribution, of those that were pinned.
-        unrelated: of ``versions``, what neither requires a framework or what one stands on, nor is
-            required by one.
-        users: folders and files of other distributions that require what was compared, in the old
+        extras: extras of distributions that the user requested.
+        parts: top folder, or file, of a package -> its distribution, for pinned distributions.
+        unrelated: distributions in ``versions`` that neither require a framework or its
+            dependencies, nor are required by one.
+        users: folders and files of other distributions that require compared ones, in the old
             version.
     """
 
@@ -110,7 +110,7 @@ class Inventory:
 
     @property
     def summary(self) -> str:
-        """Return in words how much differs."""
+        """Return a sentence that counts the differences."""
         wording = sum(piece.how == WORDING for piece in self.pieces)
         return (
             f"differences found in the files and metadata of both versions: {len(self.pieces)} "
@@ -133,7 +133,7 @@ def list_differences(
 ) -> Inventory:
     """Compare the files and the metadata of both versions.
 
-    Code is compared of the packages that were to move; of everything else the version.
+    The code of the packages to upgrade is compared; of all other distributions, only the version.
 
     Args:
         until: the time at which the comparison of public names ends.
@@ -243,7 +243,7 @@ def _list_requirement_changes(
 def _list_code_of_dependents(
     names: Mapping[str, Collection[str]], installed_: Distributions
 ) -> Iterator[str]:
-    """Yield folders and files of distributions that require some others."""
+    """Yield folders and files of distributions that require one of the named distributions."""
     # a distribution that is not installed has no users
     required = names.keys() & installed_.keys()
     for name, distribution in installed_.items():
@@ -325,7 +325,7 @@ def find_module(version: PreparedVersion, module: str) -> Path | None:
 
 
 def _list_folders_with_packages(version: PreparedVersion) -> list[Path]:
-    """Return the folders with packages; those that are searched first come first."""
+    """Return the folders with packages, in the order of the import path."""
     roots = [Path(path) for path in version.runtime.paths]
     if version.runtime.python != sys.executable:
         environment = Path(version.runtime.python).parent.parent
@@ -361,7 +361,7 @@ def _locate_top_modules(distribution: importlib.metadata.Distribution) -> dict[s
 def _list_compared_distributions(
     pair: ResolvedPair, differing_packages: Iterable[Package], own: _Own
 ) -> dict[str, set[str]]:
-    """Return canonical name -> packages, of the distributions whose code is compared."""
+    """Return canonical name of a distribution whose code is compared -> its packages."""
     packages = {
         m: p
         for x in pair.adapters
@@ -429,7 +429,7 @@ def _find_functions_that_need(
 def _read_declarations(
     version: PreparedVersion, distribution: str, modules: Collection[str], installed_: Distributions
 ) -> declarations.Declared | None:
-    """Return the declarations of a distribution; of a working tree those of its files."""
+    """Return the declarations of a distribution; for a working tree, those in its files."""
     tree = version.requested.tree
     root = working_tree.find_package_root(sorted(modules), tree) if tree is not None else None
     if tree is not None and root is not None:
@@ -443,7 +443,7 @@ def _read_declarations(
 
 
 def _is_same_project(old: PreparedVersion, new: PreparedVersion) -> bool:
-    """Return whether both are working trees with the same declarations, or without any."""
+    """Return whether both versions are working trees with the same declarations, or without any."""
     trees = [version.requested.tree for version in (old, new)]
     files = [
         [
@@ -474,7 +474,7 @@ def _list_changed_versions(
 def _list_other_differing_files(
     old: Sequence[str], new: Sequence[str], with_pieces: set[str]
 ) -> list[OtherFile]:
-    """Return files that differ, without those that have a piece of code that differs."""
+    """Return files that differ, except those in which a piece of code differs."""
     paths = _map_files_by_name(old), _map_files_by_name(new)
     files = []
     for file in sorted({*paths[0], *paths[1]}):

@@ -2,8 +2,8 @@
 
 ``baselines/histories/<framework>.toml`` names the published ``releases``, oldest first, and lists
 ``[[change]]`` tables: each is one change of behaviour, with the first release that has it and the
-published one before. Upgrades are judged against them: what is in scope has to be flagged, and a
-pair of neighbours without any change in scope has to pass.
+published one before. Upgrades are judged against them: changes in scope have to be flagged, and a
+pair of neighbouring releases without any change in scope has to pass.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class Change:
         before: the published one before that.
         scope: "in" if a training or an evaluation computes something else.
         why_out: one clause; only if out of scope.
-        condition: what a user has to switch on for it to show; empty for the default path.
-        details: ids of the catalogue that it moves.
-        defaults: "algorithm hyperparameter" in our names, if it is a default.
+        condition: what a user has to switch on to see the change; empty for the default path.
+        details: ids of the catalogue's details that it changes.
+        defaults: "algorithm hyperparameter" in this library's names, if a default changed.
         functions: "file function" where the code of the two releases differs; any of them is the
             right cause.
     """
@@ -72,7 +72,7 @@ class Change:
 
     @property
     def must_be_flagged(self) -> bool:
-        """Return whether an upgrade across it has to be flagged."""
+        """Return whether an upgrade that includes this change has to be flagged."""
         return self.scope == "in"
 
     def concerns_training(self, training: str) -> bool:
@@ -88,7 +88,7 @@ class ReleasePair:
     """Two neighbouring published releases and what changed from one to the other.
 
     Attributes:
-        requires: pins that both are put on, so that nothing else differs.
+        requires: pins that both releases are installed with, so that nothing else differs.
     """
 
     before: str
@@ -103,7 +103,7 @@ class ReleasePair:
 
 
 def locate_history_file(framework: str) -> Path:
-    """Return the file of a framework."""
+    """Return the path of the file with a framework's known changes."""
     return suite.locate_baselines() / "histories" / f"{framework}.toml"
 
 

@@ -1,4 +1,4 @@
-"""Origins of the names in a source text: a decorator is not known by its last word alone."""
+"""Finds where the names in a source text come from, such as which package a decorator is from."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ TYPE_CHECKING = frozenset({"typing.TYPE_CHECKING", "typing_extensions.TYPE_CHECK
 
 
 def parse_with_origins(text: bytes) -> ast.Module:
-    """Return the tree of a source text, whose names know where they come from.
+    """Return the syntax tree of a source text, with the origin stored on each name.
 
     Raises:
-        source.UNREADABLE: the text is none of Python, or nests too deeply.
+        source.UNREADABLE: the text is not Python, or nests too deeply.
     """
     tree = ast.parse(text)
     mark_origins_of_names(tree)
@@ -26,7 +26,7 @@ def parse_with_origins(text: bytes) -> ast.Module:
 
 
 def mark_origins_of_names(tree: ast.AST) -> None:
-    """Let the names of a module know where they come from."""
+    """Store the origin on each name in a module's syntax tree."""
     origins: dict[str, set[str]] = defaultdict(set)
     names: list[ast.Name] = []
     for node in ast.walk(tree):
@@ -54,7 +54,7 @@ def mark_origins_of_names(tree: ast.AST) -> None:
 
 
 def is_named_one_of(node: ast.expr, names: Collection[str]) -> bool:
-    """Return whether an expression is one of some names, wherever it comes from."""
+    """Return whether all full names that an expression may have are among some names."""
     origins = find_full_names(node)
     return bool(origins) and origins <= set(names)
 
@@ -62,8 +62,8 @@ def is_named_one_of(node: ast.expr, names: Collection[str]) -> bool:
 def find_full_names(node: ast.expr) -> frozenset[str]:
     """Return the full names that an expression may have, such as "functools.cache".
 
-    "" is among them where the module itself binds the name, or imports it from its own package;
-    there are none where nothing is known.
+    "" is among them if the module itself binds the name, or imports it from its own package. The
+    result is empty if nothing is known.
     """
     if isinstance(node, ast.Name):
         return getattr(node, _MARK, frozenset())

@@ -12,9 +12,9 @@ from rlregress.source import UNREADABLE, read_source_text
 
 
 def is_revertible(function: Changed) -> bool:
-    """Return whether it can be reverted: it, or its class, is on both versions.
+    """Return whether a piece can be reverted: it, or its class, is in both versions.
 
-    Of what runs at import values can be reverted, and nothing else.
+    Of code that runs at import, only the values of names can be reverted.
     """
     is_in_both = function.counts and None not in function.paths
     return is_in_both and (not function.at_import or bool(find_rebound_names(function)))

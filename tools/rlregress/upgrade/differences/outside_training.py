@@ -56,11 +56,11 @@ def load_functions_outside_training(path: Path | None = None) -> tuple[Outside, 
 def explain_outside_training(
     names: Collection[str], executed: Collection[str], entries: Sequence[Outside]
 ) -> dict[str, str]:
-    """Return name -> why it is outside of training, where nothing executed it.
+    """Return name -> why it is outside of training, for pieces that nothing executed.
 
     Args:
         names: "<file> <qualified name>" of all changed pieces that can have an effect.
-        executed: those of them that ran.
+        executed: the pieces among these that ran.
     """
     by_name = {
         name: row.reason

@@ -17,11 +17,11 @@ from rlregress.upgrade.differences.name_origins import (
 def list_functions_using(modules: Collection[str], folder: Path) -> list[str]:
     """Return the qualified names of public functions that import modules or use their names.
 
-    Also of functions that call these by name. An import for annotations alone is no use.
+    Functions that call these by name are included. An import only for annotations does not count.
 
     Args:
-        modules: top-level names of what they would import.
-        folder: of the package that they are searched in.
+        modules: top-level names of the package that is no longer installed.
+        folder: of the package whose functions are searched.
     """
     paths = [path for path in list_files_below(folder) if path.suffix == ".py"]
     texts = [path.read_text("utf-8", "replace") for path in paths]
@@ -40,7 +40,7 @@ def list_functions_using(modules: Collection[str], folder: Path) -> list[str]:
 def _list_functions_using(
     text: str, modules: Collection[str], known_users: Collection[str]
 ) -> Iterator[str]:
-    """Return public functions of a source that use the modules, or functions known to do so."""
+    """Return public functions of a source that use the modules or functions known to use them."""
     try:
         tree = parse_with_origins(text.encode())
     except UNREADABLE:
@@ -71,7 +71,7 @@ def _list_public_functions(body: list[ast.stmt], above: str = "") -> Iterator[tu
 
 
 def _list_imported_names(node: ast.AST, modules: Collection[str]) -> Iterator[str]:
-    """Yield names that a source imports from the modules, but not within functions."""
+    """Yield names that a source imports from the modules outside of functions."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.Import):
             for alias in child.names:

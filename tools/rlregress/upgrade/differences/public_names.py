@@ -80,7 +80,7 @@ class Package:
         names: public path -> definition, of modules, their contents, and members of classes.
         paths: path of a definition -> the shortest public path to it.
         unread: file, or public path -> its file and why it was not read.
-        branches: file -> most branches of a condition that its source does not decide.
+        branches: file -> the highest number of branches of its undecided conditions.
     """
 
     folder: Path
@@ -98,7 +98,7 @@ class Package:
         return None
 
     def list_paths_of_definition(self, name: str) -> set[str]:
-        """Return the given path, the shortest one, and that of the definition; empty: no such."""
+        """Return all paths of a definition: given, shortest, and its own; empty: there is none."""
         definition = self.find_definition(name)
         if definition is None:
             return set()
@@ -124,7 +124,7 @@ def list_public_changes(old: Path, new: Path, until: float | None = None) -> lis
         until: the time at which the comparison ends; None: with that of the command.
 
     Raises:
-        OutOfTime: they were not compared by then.
+        OutOfTime: the names were not compared by then.
         UserError: one of the folders is no package.
     """
     packages = read_package(old, until), read_package(new, until)
@@ -143,7 +143,7 @@ def list_public_changes(old: Path, new: Path, until: float | None = None) -> lis
 
 
 def _count_undecided_branches(old: Package, new: Package) -> int:
-    """Return the most branches of one undecided condition in files that differ."""
+    """Return the highest number of branches of an undecided condition in files that differ."""
     counts = [
         count
         for version in (old, new)
@@ -182,7 +182,7 @@ def _compare_packages(old: Package, new: Package, until: float | None) -> list[P
 def can_change_public_names(pieces: Iterable[Changed]) -> bool:
     """Return whether pieces of code that differ can change a public name.
 
-    To read a large package takes many seconds, and most edits are of the bodies of functions.
+    Reading a large package takes many seconds, and most edits change only bodies of functions.
     """
     return any(
         piece.old is None
@@ -218,7 +218,7 @@ def read_package(folder: Path, until: float | None = None, branch: int = 0) -> P
         branch: see ``ImportBranches``.
 
     Raises:
-        OutOfTime: it was not read by ``until``.
+        OutOfTime: the package was not read by ``until``.
         UserError: the folder is no package.
     """
     folder = folder.absolute()
@@ -282,7 +282,7 @@ def _collect_public_names_of_modules(
 
 @contextmanager
 def _pause_garbage_collection_and_logs() -> Iterator[None]:
-    """Pause collection of garbage among millions of nodes that all stay, and log lines."""
+    """Pause garbage collection, which is slow with millions of live nodes, and logging."""
     collecting, level = gc.isenabled(), _LOGGER.level
     gc.disable()
     _LOGGER.setLevel(logging.CRITICAL + 1)
@@ -331,8 +331,8 @@ def _collect_public_names(
 
     Args:
         defined: what the package defines by name.
-        lazy: words that may be names which the module imports when they are used; None: it
-            imports none.
+        lazy: words that may be names which the module imports at their first use; None: it has
+            no such names.
     """
     file = _locate_file(module)
     names: dict[str, griffe.Object] = {module.path: module}
@@ -407,7 +407,7 @@ def _collect_members(
 
 
 def _add_constructor(owner: griffe.Class) -> None:
-    """Give a named tuple the constructor that is made of its fields, as griffe does others."""
+    """Add to a named tuple the constructor with its fields, as griffe does for dataclasses."""
     if "__init__" not in owner.members and any(
         base.endswith("NamedTuple") for base in _list_base_names(owner)
     ):
@@ -565,7 +565,7 @@ def _list_gone_names(old: Package, new: Package) -> Iterator[PublicChange]:
 
 
 def _does_class_use_name(owner: griffe.Class, name: str) -> bool:
-    """Return whether a class uses an attribute or method: it has it, from wherever."""
+    """Return whether a class has an attribute or method, its own or an inherited one."""
     used = re.compile(rf"self\.{re.escape(name)}\b|[\"']{re.escape(name)}[\"']")
     return any(used.search(ancestor.source) for ancestor in _list_class_and_bases(owner))
 
@@ -590,7 +590,7 @@ def _list_incompatible_uses(
 ) -> Iterator[PublicChange]:
     """Yield incompatible uses and parameters of names that both versions have.
 
-    griffe compares no definition with an imported or inherited one, so it gets definitions.
+    griffe cannot compare a definition with an imported or inherited one: both are resolved first.
     """
     compared = set()
     # a method first by the class that defines it
@@ -616,7 +616,7 @@ def _list_incompatible_uses(
 def _list_lost_uses(
     path: str, before: griffe.Object, after: griffe.Object
 ) -> Iterator[PublicChange]:
-    """Yield the ways in which a definition can no longer be used, beside its parameters."""
+    """Yield the ways in which a definition can no longer be used, apart from its parameters."""
     if isinstance(before, griffe.Attribute) and isinstance(after, griffe.Attribute):
         if _can_be_set(before) and not _can_be_set(after):
             yield _make_public_change("kind", path, after, f"{path} can no longer be set")
@@ -669,7 +669,7 @@ def _list_changed_values(
 
 
 def _makes_callable(value: str | griffe.Expr | None) -> bool:
-    """Return whether an expression makes a function or a class, whose parameters nobody reads."""
+    """Return whether an expression makes a function or a class, with parameters not compared."""
     if isinstance(value, griffe.ExprCall):
         return value.canonical_path.rpartition(".")[2] in ("namedtuple", "partial", "NewType")
     return isinstance(value, griffe.ExprLambda)
@@ -772,9 +772,9 @@ def _identify_base(base: str, owner: griffe.Class) -> str:
 
 
 def _list_outside_bases(owner: griffe.Class) -> tuple[list[str], list[type]]:
-    """Return the base classes from other packages, which may bring attributes.
+    """Return two lists of base classes from other packages, which may bring attributes.
 
-    Those of the second list are built in, or of ``enum``, and are complete.
+    The first has names of unknown classes; the second has classes of builtins or ``enum``.
     """
     names = {
         base for ancestor in _list_class_and_bases(owner) for base in _list_base_names(ancestor)
@@ -813,7 +813,7 @@ def _are_same_values(old: str | griffe.Expr | None, new: str | griffe.Expr | Non
 
 
 def _list_deprecations(owner: griffe.Object) -> set[str]:
-    """Return the warnings of a function, or the decorators of a class, that it will be gone."""
+    """Return a function's deprecation warnings, or a class's deprecation decorators."""
     is_code = isinstance(owner, griffe.Function | griffe.Class) or "property" in owner.labels
     if not is_code or not _GOES.search(owner.source):
         return set()

@@ -1,8 +1,8 @@
 """Selects the trainings that the old version repeats, by the code that the new one executed.
 
-A training is fixed by its seeds, the machine and the code that it runs. Where everything beside the
-packages under test is the same for both versions, they can diverge only where something that
-differs is executed. This is regression test selection by what is executed (Rothermel and Harrold,
+A training is determined by its seeds, the machine and the code that it runs. If everything besides
+the tested packages is the same in both versions, a training can diverge only if it executes code
+that differs. This is regression test selection by what is executed (Rothermel and Harrold,
 1997, "A safe, efficient regression test selection technique"), for whole trainings.
 
 A function that has the same definition in both versions, and another body, differs for those that
@@ -34,8 +34,8 @@ class Difference:
     """The differences that a training of the new version can execute.
 
     Attributes:
-        functions: file and name of those that differ when they are called.
-        files: those whose import does or defines something else.
+        functions: file and name of functions that differ when they are called.
+        files: files whose import has other effects or definitions.
         texts: file and name of all pieces whose text differs; "" for a name: of a whole file.
         added: files that only the new version has.
         because: why every training may differ, whatever it executes; "" if that is not so.
@@ -48,10 +48,10 @@ class Difference:
     because: str = ""
 
     def select_executed_differences(self, new: Trace) -> list[Key]:
-        """Return the differences that a training executed; none: the old version trains the same.
+        """Return the differences that a training executed; empty: the old version trains the same.
 
-        What is not noted counts as executed: other processes, what was loaded before anything was
-        noted, and whatever a training that ended in an error has not come to.
+        Code counts as executed where executions are not noted: in other processes, before the
+        recording began, and after an error that ended the training.
         """
         header = new.header
         at_import = header.get("at_import")
@@ -72,7 +72,7 @@ class Difference:
         return [*sorted(self.functions & called), *((file, "") for file in sorted(differing_files))]
 
     def _find_examined_files(self, header: Mapping[str, Any]) -> set[str]:
-        """Return files that differ and have an effect without being imported or called."""
+        """Return differing files that a training inspected, searched for or found in a folder."""
         examined = {(file, name) for file, name in header["examined"]}
         looked_at = {
             file
@@ -104,8 +104,8 @@ def sort_differences_by_effect(pieces: Sequence[Changed], files: Mapping[str, st
 
     Args:
         pieces: of code that differ.
-        files: the other ones that differ, each with why it can have no effect; "": it may. Who
-            reads them is not noted, unless they are sources.
+        files: other files that differ -> why they can have no effect; "": they may have one.
+            Recordings do not note who reads a file, unless it is a Python source.
     """
     functions, imported, because = set(), set(), ""
     texts = {piece.key for piece in pieces}

@@ -48,12 +48,12 @@ class Training:
     job: Mapping[str, Any]
 
     def note_more_packages(self, packages: Sequence[str]) -> Training:
-        """Return the training with its executed code of further packages noted."""
+        """Return the training, to be recorded with the executed code of further packages noted."""
         return replace(self, job={**self.job, "moved": list(packages)}) if packages else self
 
     @property
     def key(self) -> str:
-        """Return a digest of everything beside the versions that decides the training."""
+        """Return a digest of all inputs of the training besides the versions."""
         script = self.job.get("script")
         files = sorted(Path(script).parent.glob("*.py")) if script else []
         digest = hashlib.sha256(repr(sorted(self.job.items())).encode())
@@ -103,7 +103,7 @@ def pair_repetitions(
 ) -> tuple[Repeated, Repeated]:
     """Pair the trace of each version with its repetition.
 
-    They say which parts of what is written do not repeat themselves, and are not compared.
+    Recorded parts that differ between repetitions of one version are not compared.
     """
     steady = [mark_unsteady_parts(*both) for both in zip(traces, repetitions, strict=True)]
     old, new = (
@@ -126,11 +126,11 @@ def describe_compared_training(
 ) -> Traced:
     """Describe a training on both versions, and whether its traces repeat themselves.
 
-    Traces of two processes that are equal to the bit repeat each other: what is out of control in
-    a training would have parted them.
+    If the traces of both versions are equal to the bit, they count as repetitions of each other:
+    any uncontrolled randomness would have made them differ.
 
     Args:
-        repetitions: both versions recorded once more; None where their traces are equal.
+        repetitions: the second recording of each version; None where their traces are equal.
     """
     if repetitions is not None:
         old, new = (repetition.trace for repetition in repetitions)
@@ -200,21 +200,21 @@ def count_common_steps(old: Trace, new: Trace) -> int | None:
 
 
 def cut_training_at_step(training: Training, steps: int) -> Training:
-    """Return the training as it is recorded up to a step."""
+    """Return the training, to be recorded up to a step only."""
     return replace(training, job={**training.job, "steps": steps, "cut": steps})
 
 
 def name_parts_of_first_difference(
     training: Training, comparison: Comparison | NotTraced
 ) -> Training:
-    """Name the parts of the first event in which the traces of a training differ."""
+    """Return the training, to be recorded with named parts of the first event that differs."""
     first = comparison.first if isinstance(comparison, Comparison) else None
     events = [event.index for event in (first.old, first.new) if event is not None] if first else []
     return replace(training, job={**training.job, "named": events}) if events else training
 
 
 def make_perturbed_copies(training: Training, begin: int) -> list[Training]:
-    """Copy a training many times, each with the numbers of one event changed by one unit."""
+    """Make copies of a training, with one event's numbers changed by one unit in the last place."""
     return [
         replace(
             training,
@@ -240,7 +240,7 @@ def _name_first_differing_values(comparison: Comparison, old: Trace, new: Trace)
 
 
 def compare_traces_and_their_ends(old: Trace, new: Trace) -> Comparison:
-    """Compare traces and their ends: one that goes on where the other breaks off differs."""
+    """Compare traces and their ends: a trace that continues where the other one ends differs."""
     comparison, first = compare_traces(old, new), None
     if (
         comparison.first is not None
@@ -264,7 +264,7 @@ def compare_traces_and_their_ends(old: Trace, new: Trace) -> Comparison:
 
 
 def do_both_end_alike(old: Trace, new: Trace) -> bool:
-    """Return whether both end well, or in an error of one kind."""
+    """Return whether both traces end without an error, or in errors of one kind."""
     return _get_error_type(old) == _get_error_type(new)
 
 
@@ -288,7 +288,7 @@ def note_end_without_recorder(trace: Trace, plain: Trace) -> Trace:
 
 
 def _fails_without_recorder(trace: Trace) -> bool:
-    """Return whether it fails by an error of its own, without a recorder, too."""
+    """Return whether a training fails by its own error without a recorder, too."""
     return has_ended_by_tested_code(trace) and not trace.header.get("plain")
 
 
@@ -297,7 +297,7 @@ def _is_completed(trace: Trace) -> bool:
 
 
 def find_crash(old: Trace, new: Trace) -> Crash | None:
-    """Find how the code under test fails on one version where the other trains to its end."""
+    """Find the error of the tested code that ends a training on one version only."""
     for label, trace, opposite in (("old", old, new), ("new", new, old)):
         if _fails_without_recorder(trace) and _is_completed(opposite):
             values = {key: trace.error.get(key, "") for key in ("error", "at", "by")}
@@ -307,7 +307,7 @@ def find_crash(old: Trace, new: Trace) -> Crash | None:
 
 
 def _describe_autoreset(old: Trace, new: Trace) -> list[str]:
-    """Describe the change of when gymnasium's vector environments reset, if both versions span it.
+    """Describe the change of gymnasium's automatic resets, if it lies between the versions.
 
     Source: the notes on release 1.0.0 of gymnasium.
     """
@@ -336,9 +336,9 @@ def _describe_errors(old: Trace, new: Trace) -> list[str]:
 def explain_missing(training_name: str, old: Trace, new: Trace) -> NotTraced | None:
     """Explain why a training cannot be compared with the other version; None if it can.
 
-    An error of the code under test is a way to train, too, unless both versions end in the same
-    one: then it says nothing of what comes after. One that comes before anything is trained leaves
-    nothing to compare with a version that trains.
+    A training that ends in an error of the code under test can be compared, unless both versions
+    end in the same error: nothing is known of the code after it. An error before any step of the
+    training leaves nothing to compare with a version that trains.
     """
     failed = [trace for trace in (old, new) if _fails_without_recorder(trace)]
     completed = [trace for trace in (old, new) if _is_completed(trace)]
@@ -373,7 +373,7 @@ def report_training_of_neither_version(name: str, why: str) -> NotTraced:
 
 
 def _describe_whose_failure(trace: Trace) -> str:
-    """Describe in words whose error it was."""
+    """Describe whose error ended the training."""
     error_origin = trace.error.get("origin")
     if error_origin == errors.RECORDER or (
         error_origin == errors.TRACED and trace.header.get("plain")
@@ -390,7 +390,7 @@ def _describe_end_without_recorder(trace: Trace) -> str:
 
 
 def _describe_seeding(old: Trace, new: Trace) -> list[str]:
-    """Describe the generators that the tracer seeded on either version."""
+    """Describe the generators that the tracer seeded in the old or the new version."""
     old_lines, new_lines = describe_seeded_generators(old), describe_seeded_generators(new)
     if old_lines == new_lines:
         return old_lines

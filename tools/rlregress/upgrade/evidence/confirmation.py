@@ -1,9 +1,9 @@
-"""An alarm confirms itself: the old version is trained again before a new one is said to be worse.
+"""Confirms an alarm: the old version is trained again before the new one is reported as worse.
 
 The stored runs that raised the alarm are one sample of the old code, made at one time on one
-machine; an unlucky sample rings every night. So the cells that fell are trained on the old version
-too, with seeds that nobody has used, and the alarm stands only if the new version is worse than
-these runs as well. What the stored runs had to do with it is the difference between them and the
+machine; an unlucky sample raises an alarm every night. So the cells that got worse are trained on
+the old version, too, with fresh seeds. The alarm is confirmed only if the new version is worse than
+these runs as well. The effect of the stored runs is the difference between them and the
 old version's fresh ones.
 """
 
@@ -34,7 +34,7 @@ class Confirmation:
 
     Attributes:
         verdict: ``regressed`` where the new version is worse than them too, else ``inconclusive``.
-        lines: one for each cell.
+        lines: sentences, one for each cell.
     """
 
     verdict: str
@@ -42,7 +42,7 @@ class Confirmation:
 
 
 def list_alarmed_cells(entries: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the cells that got worse, by quantity, and those of the groups that did."""
+    """Return the names of cells that got worse in some quantity, alone or with their group."""
     fallen = [entry for entry in entries if entry.get("verdict", {}).get("verdict") == REGRESSED]
     cells_of_groups = [entry["verdict"]["cells"] for entry in fallen if "cells" in entry["verdict"]]
     names = [name for cells in cells_of_groups for name in cells]
@@ -56,8 +56,7 @@ def collect_judged_numbers(entries: Sequence[Mapping[str, Any]], name: str) -> l
     """Return the judged number of each run of a cell, by seed.
 
     Args:
-        name: of a cell,
-        or of what is judged beside its returns; see ``Quantity.make_verdict_name``.
+        name: of a cell's verdict on one quantity; see ``Quantity.make_verdict_name``.
 
     Returns:
         Numbers of ``baseline_runs.read_judged_numbers``, nan for a run that has none.
@@ -79,10 +78,10 @@ def confirm_against_old_runs(
     """Judge the new version against the old version's fresh runs.
 
     Args:
-        cells: those that fell, by the name of what did.
-        old: what the old version's fresh runs are judged by, of each cell at least one number; see
+        cells: names of the verdicts that got worse; see ``list_alarmed_cells``.
+        old: the judged numbers of the old version's fresh runs, at least one for each cell; see
             ``collect_judged_numbers``.
-        new: the same of the runs of the new version that raised the alarm.
+        new: the judged numbers of the new version's runs that raised the alarm.
         alpha: probability of confirming any of them if the new version is as good.
     """
     worst = find_worst_returns()

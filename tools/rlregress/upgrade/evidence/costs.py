@@ -1,7 +1,7 @@
-"""Time and memory of trainings that execute changed code: both versions in turns, unrecorded.
+"""Measures time and memory of trainings that execute changed code, both versions in turns.
 
 A hint, not a verdict: ``rlregress check --throughput`` measures many runs. The two versions are
-timed one after the other, again and again, so that what else the machine does slows down both.
+timed in turns, many times, so that other load on the machine slows down both.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _PLAIN = 0.5
 
 
 def limit_timing_seconds(spent: float) -> float:
-    """Return the seconds in which trainings are timed, of an upgrade that has taken so many."""
+    """Return how many seconds to time trainings for, after an upgrade of ``spent`` seconds."""
     return max(_SHARE * spent, _SECONDS)
 
 
@@ -54,7 +54,7 @@ def measure_training_costs(
 
     Args:
         compared, not_compared: the trainings that were compared, and those that could not be.
-        executing: names of those that execute changed code.
+        executing: names of the trainings that execute changed code.
         spent: seconds that the upgrade has taken so far.
     """
     one_sided = [

@@ -1,7 +1,7 @@
-"""Coverage: how trainings went through every function whose code differs.
+"""Coverage: what trainings executed of every function whose code differs.
 
-A line that was run is not a line that was tried: a branch taken one way only, a clamp that never
-binds and a mask that is all ones say nothing about the other way.
+Executed lines are not fully tested: a branch taken one way only, a clamp that never binds and a
+mask that is all ones say nothing about the other way.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ _WITHIN = ("IfExp", "Try", "Match", "BoolOp", "comprehension", "Lambda")
 class Users:
     """Finds the functions of the new version that use names.
 
-    What it reads of a file is read once: thousands of names are looked up in hundreds of files.
+    Each file is read once, as thousands of names are looked up in hundreds of files.
 
     Args:
-        folders: of its packages.
+        folders: folders of the new version's packages.
     """
 
     def __init__(self, folders: Sequence[str]) -> None:
@@ -60,10 +60,10 @@ class Users:
     def find_functions_using(
         self, piece: Changed, names: Collection[str]
     ) -> dict[str, set[tuple[str, str]]]:
-        """Return name -> keys of the functions that use it.
+        """Return name -> (file, name) of the functions that use it.
 
-        Of a module's names those that follow from them in it count, too. Other files count where
-        they may have the name from there: by an attribute, or by an import from a package.
+            Names that a module computes from these names count, too. Functions in other files count
+        if they may get the name from this file: as an attribute, or by an import.
         """
         own = self._read_pieces(piece.file)
         imported: Mapping[str, Sequence[tuple[str, str]]] = {}
@@ -166,8 +166,8 @@ class Missed:
 
     Attributes:
         reason: in words; empty: all of them ran.
-        share: of the differences, how many ran.
-        spans: first and last lines of those that did not.
+        share: the fraction of the differences that ran.
+        spans: first and last lines of the differences that did not run.
     """
 
     reason: str = ""
@@ -223,15 +223,15 @@ class ExecutedCode:
         return executed
 
     def has_noted_lines(self, function: Changed) -> bool:
-        """Return whether the executed lines of a piece were noted: not those of an import."""
+        """Return whether the executed lines of a piece were noted, which imports' are not."""
         script = function.key in self._trainings_by_function and function.file in self._lines
         return script or not function.at_import
 
     def find_unexecuted_differences(self, function: Changed, users: Users) -> Missed:
         """Return the differences in an executed piece that did not run, or may not have.
 
-        An error that the new version alone raises, and that nothing met, is a branch that was taken
-        one way only: where something else of the change ran, it does not count as missed.
+        An error that only the new version raises, and that no training triggered, does not count as
+        missed if another part of the change ran.
 
         Args:
             users: finds the functions that use names.
@@ -273,7 +273,7 @@ class ExecutedCode:
         return Missed(reason=reason, share=share, spans=tuple(unexecuted))
 
     def _find_idle_names(self, used_by: Mapping[str, Collection[tuple[str, str]]]) -> list[str]:
-        """Return the names whose users all did not run."""
+        """Return the names that functions use, none of which ran."""
         return sorted(
             name
             for name, keys in used_by.items()
@@ -342,7 +342,7 @@ def measure_execution_of_pieces(
     details_by_function: Mapping[tuple[str, str], Sequence[str]],
     folders: Sequence[str],
 ) -> list[PieceExecution]:
-    """Return how trainings and probes of both versions executed the pieces that differ.
+    """Return what trainings and probes of both versions executed of the pieces that differ.
 
     Args:
         executed: training -> trace, of the old and of the new version.

@@ -1,9 +1,9 @@
-"""Changed functions called directly: their captured calls repeated with the old and the new code.
+"""Repeats captured calls of changed functions directly, with the old and the new code.
 
-A training may execute a changed line and show nothing, because a bound is never met, a mask is all
-ones or a factor is 1. So the calls that it makes of the function are repeated with both versions of
-it, as they were and with perturbed arguments. So are those of functions that read a constant, or an
-attribute of a class, that is given another value when its module is imported.
+A training may execute a changed line without an effect, because a bound is never met, a mask is all
+ones or a factor is 1. So its calls of the function are repeated with both versions of the code,
+with their own and with perturbed arguments. Calls of functions that read a constant or a class
+attribute are repeated, too, if its value differs between the versions.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ def compare_captured_calls(
 
     Args:
         trainings: those that may be repeated.
-        traces: of them, by name, of the new version.
-        all_culprits: of trainings that differ: their functions need no further evidence.
+        traces: the new version's traces, by the name of the training.
+        all_culprits: the culprits of trainings that differ: they need no further evidence.
         folders: of the new version's code.
         until: the time at which trainings are ended.
     """
@@ -118,12 +118,12 @@ def _list_functions_to_call(
 
 
 def estimate_first_captures(functions: float) -> float:
-    """Return CPU seconds for the first captured call of each of so many functions."""
+    """Return CPU seconds for each function's first captured call, given how many functions."""
     return min(_MOST, max(_LEAST, _TOGETHER / functions))
 
 
 def _name_called_function(piece: Changed, row: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the row of a call; its difference names the function if the piece is none."""
+    """Return the row of a call; its difference names the function if the piece runs at import."""
     if "differs" not in row or not piece.at_import:
         return row
     differs = row["differs"]
@@ -133,7 +133,7 @@ def _name_called_function(piece: Changed, row: Mapping[str, Any]) -> Mapping[str
 def _find_pieces_by_function(
     pieces: Iterable[Changed], users: Users, executing: Mapping[_Key, Sequence[str]]
 ) -> dict[_Key, list[Changed]]:
-    """Return executed function -> pieces that give another value to names that it reads."""
+    """Return executed function -> pieces that bind names it reads to other values."""
     uses: dict[_Key, list[Changed]] = {}
     for piece in pieces:
         names = find_rebound_names(piece)
@@ -171,7 +171,7 @@ def _list_readers_as_rows(uses: Mapping[_Key, Sequence[Changed]]) -> list[dict[s
 def compare_calls_of_mutants(
     runtimes: Runtimes, trainings: Sequence[Training], folders: Sequence[str]
 ) -> dict[str, Calls]:
-    """Return training -> the result of calls of the function that its ``mutant`` is in."""
+    """Return training -> the result of calls of the function that its ``mutant`` changes."""
     functions = {t.name: [[t.job["mutant"]["file"], t.job["mutant"]["functions"][0]]]
                  for t in trainings}  # fmt: skip
     job = {"changes": [], "folders": list(folders), "seconds": _MOST}
@@ -189,9 +189,9 @@ def mark_trainings_that_only_round(
     culprits_by_training: Mapping[str, Culprits],
     executions: Iterable[PieceExecution],
 ) -> list[Traced]:
-    """Return the trainings; those are close that train the same and whose culprits only round.
+    """Return the trainings, marked close if they train the same and their culprits only round.
 
-    A number that is logged or written may be a small difference of large numbers.
+    A logged or saved number may be a small difference of large ones: rounding changes it much.
     """
     by_function = {execution.function.key: execution.calls for execution in executions}
 
@@ -211,12 +211,12 @@ def mark_trainings_that_only_round(
 
 
 def _can_call_in_both(function: Changed) -> bool:
-    """Return whether it is a function in both versions, at the same place."""
+    """Return whether a piece is a function in both versions, with the same file and name."""
     return function.how == CODE_CHANGED and not function.at_import and None not in function.paths
 
 
 def choose_shortest_trainings(names: Sequence[str], traces: Mapping[str, Trace]) -> list[str]:
-    """Return the shortest trainings, of different algorithms before others of one."""
+    """Return the shortest trainings, first one of each algorithm."""
     ordered = sorted(names, key=lambda name: len(traces[name].events))
     firsts = {name.partition(" ")[0]: name for name in reversed(ordered)}
     return sorted(ordered, key=lambda name: name not in firsts.values())[:TRAININGS]
@@ -234,9 +234,9 @@ def _capture_calls(
     """Run trainings with calls captured, and return training -> answer of ``inside.calls``.
 
     Args:
-        functions: training -> those whose calls are captured.
+        functions: training -> the functions whose calls are captured.
         shared: by all jobs, see ``inside.calls``.
-        size: seconds of one training, for the progress; 0: as was expected.
+        size: seconds of one training, for the progress; 0: as expected before.
     """
 
     def capture_calls_of_part(part: Sequence[Training], runtime: Runtime) -> dict[str, Any]:

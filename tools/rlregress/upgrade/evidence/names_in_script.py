@@ -1,6 +1,6 @@
-"""Lines of a user's script, and of files beside it that it imports, with names that are gone.
+"""Finds lines with lost names in a user's script and in its own files that it imports.
 
-Sources are read, never run. Each name is imported in a process of either version. It is gone if
+Sources are read, never run. Each name is imported in a process of each version. It is gone if
 only the old version has it. Values of variables are not known: an attribute of one counts if its
 name is gone.
 """
@@ -97,9 +97,9 @@ def keep_lines_of_changed_names(searched: ScriptNames, old: Imported, new: Impor
 
 
 def find_lines_naming(script: Path, names: Collection[str]) -> ScriptNames:
-    """Return the lines that name anything of the packages of some public names.
+    """Return the lines that name any object of the packages that have some public names.
 
-    A line that may name one of these stands there for each.
+    A line that may use several of the names is returned once for each.
 
     Args:
         names: dotted paths, the package first.
@@ -137,11 +137,11 @@ def find_lines_naming(script: Path, names: Collection[str]) -> ScriptNames:
 def find_unused_names(
     names: Iterable[str], own: Collection[Path], imported: Iterable[str], compared: Iterable[str]
 ) -> frozenset[str]:
-    """Return the names that cannot be used: no word for them is written in anything that ran.
+    """Return the names that cannot be used: no word for them is in any file that was read.
 
-    Read are the files of the user and all packages that they import. An installed package that
-    never names the compared ones has nothing of theirs. Where a file cannot be read, or the user's
-    sources put names together, none is unused.
+    The user's files and all packages that they import are read. An installed package that never
+    names the compared ones uses nothing of them. If a file cannot be read, or the user's sources
+    compute names of attributes, no name is returned.
 
     Args:
         own: the user's files: sources and settings.
@@ -188,12 +188,12 @@ def find_names_unused_in_folder(
     imported: Iterable[str],
     compared: Collection[str],
 ) -> frozenset[str]:
-    """Return the names that no file below a folder can use, as ``unused``.
+    """Return the names that no file below a folder can use; see ``find_unused_names``.
 
     If nothing there names a compared package, the user's files lie elsewhere: none is unused.
 
     Args:
-        report: a folder that is left out, as earlier reports list the names.
+        report: the report's folder, which is left out: earlier reports list the names.
     """
     own = [path for path in list_files_below(folder, _NOT_OWN)
            if path.suffix in (".py", *_SETTINGS) and not path.is_relative_to(report)]  # fmt: skip
@@ -207,7 +207,7 @@ def find_names_unused_in_folder(
 
 
 def _list_search_words(name: str, heirs: Mapping[str, set[str]]) -> set[bytes]:
-    """Return words by which a caller uses a public name; empty: an operator uses it."""
+    """Return words in a caller's source that use a public name; empty: only an operator uses it."""
     *before, last = name.split(".")
     if last == "__init__":
         classes = new = {before[-1]}

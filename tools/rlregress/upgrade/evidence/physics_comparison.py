@@ -45,7 +45,7 @@ def compare_played_actions(
 def _add_differing_types(
     without_types: EnvironmentComparison, old: Mapping[str, Any], new: Mapping[str, Any]
 ) -> EnvironmentComparison:
-    """Return it with the types that differ, which the numbers do not show."""
+    """Return the comparison with the first difference of types, which numbers do not show."""
     pairs = zip_longest(old.get("types", ()), new.get("types", ()), fillvalue=(math.inf, ""))
     for (old_row, old_types), (new_row, new_types) in pairs:
         if (old_row, old_types) != (new_row, new_types) and not without_types.note:
@@ -61,7 +61,7 @@ def _add_differing_types(
 
 
 def list_stored_policies() -> list[Path]:
-    """Return files of policies that were trained once."""
+    """Return the files of stored policies."""
     return sorted((suite.locate_baselines() / "policies").glob("*.npz"))
 
 
@@ -129,7 +129,7 @@ def _compare_environment(
 
 
 def _find_end_of_episode(played: Mapping[str, Any], step: int) -> int:
-    """Return the row after the episode of a row; a course of fixed actions is one episode."""
+    """Return the index of the row after the episode at a step; fixed actions are one episode."""
     begins = played.get("begins", ())
     number = bisect_right(begins, step)
     return begins[number] if number < len(begins) else len(played["rows"])

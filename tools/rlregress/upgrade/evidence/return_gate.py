@@ -27,7 +27,7 @@ from rlregress.upgrade.evidence.confirmation import (
 
 
 def find_algorithms_with_stored_runs(adapter: Adapter) -> set[str]:
-    """Find the algorithms of a framework that have stored runs to be judged by."""
+    """Find the algorithms of a framework whose returns can be judged by stored runs."""
     return {
         baseline.cell.algorithm
         for baseline in baseline_runs.load_all_baselines()
@@ -63,13 +63,13 @@ def judge_returns(
 ) -> ReturnsVerdict | None:
     """Train the diverged algorithms on the new version and judge their returns by the stored runs.
 
-    What has fallen is trained on the old version again, with fresh seeds, before it is called so.
+    Cells that got worse are trained on the old version again, with fresh seeds, to confirm it.
 
     Args:
-        options: of the session, but for what is trained: report, looks, processes.
+        options: of the session (report, looks, processes); this function sets what is trained.
 
     Returns:
-        None where nothing is stored of any of the algorithms.
+        None if none of the algorithms has stored runs.
     """
     stored_algorithms = find_algorithms_with_stored_runs(adapter)
     trained = [name for name in algorithms if name in stored_algorithms]
@@ -100,15 +100,15 @@ def confirm_alarm_by_old_runs(
     """Confirm an alarm: train the old version again, with fresh seeds.
 
     Args:
-        alarm: what the trainings of the new version came to.
+        alarm: the verdict on the trainings of the new version.
         entries: the evidence of those trainings.
         runtime: the old version.
         options: of the session on the new version.
 
     Returns:
         ``regressed`` if the new version is worse than the old version's fresh runs; otherwise
-        ``inconclusive``, also where the old version cannot be trained again. The first line says
-        which of them, and why.
+        ``inconclusive``, also where the old version cannot be trained again. The first line
+        explains the verdict.
     """
     names = list_alarmed_cells(entries)
     say(
@@ -163,7 +163,7 @@ def _train_old_again(
 
 
 def _explain_missing_runs(fresh: list[dict[str, Any]], cells: Sequence[str]) -> str:
-    """Explain why the old version's new runs cannot be compared with; empty if they can."""
+    """Explain why the old version's fresh runs cannot be used for comparison; empty if they can."""
     if broken := outcome.find_broken_tests(fresh):
         return str(broken[0]["message"]).splitlines()[0]
     for name in cells:
@@ -183,7 +183,7 @@ def _explain_missing_runs(fresh: list[dict[str, Any]], cells: Sequence[str]) -> 
 def judge_evidence(
     framework: str, entries: list[dict[str, Any]], algorithms: Sequence[str], report: Path
 ) -> ReturnsVerdict:
-    """Return the verdict that the tests of the trainings come to."""
+    """Return the verdict on returns from the evidence of the tests."""
     if outcome.find_broken_tests(entries):
         words = [
             str(entry["message"]).splitlines()[0] for entry in outcome.find_broken_tests(entries)

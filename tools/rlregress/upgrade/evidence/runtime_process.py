@@ -1,4 +1,4 @@
-"""A measurement as a process in a runtime: a job as JSON, and answers as JSON that are kept."""
+"""Runs a measurement as a process in a runtime; its job and its stored answers are JSON."""
 
 from __future__ import annotations
 

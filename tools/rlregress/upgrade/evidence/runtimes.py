@@ -38,13 +38,13 @@ _Imported = tuple[str, str | None, str]
 
 
 class Workers:
-    """Processes that have imported a framework, and do one list of jobs after the other.
+    """Lends processes that have imported a framework, each for one list of jobs after another.
 
     Args:
-        most: how many of them there are at once.
+        most: largest number of processes at a time.
 
     Attributes:
-        idle: those that are not lent, each with what it has imported.
+        idle: processes that are not lent, each with what it has imported.
     """
 
     def __init__(self, most: int) -> None:
@@ -86,14 +86,14 @@ class Workers:
         until: float | None = None,
         **shared: Any,
     ) -> str:
-        """Do jobs in one process, which forks for each, or until time is over.
+        """Do jobs in one process, which forks for each, until all are done or time is over.
 
         Args:
             jobs: as for ``inside.batch``, with ``shared``.
-            note_end: called with the name of each that has ended.
+            note_end: called with the name of each job that has ended.
 
         Returns:
-            How the process ended; empty: it did all of them.
+            How the process ended; empty: it did all jobs.
         """
         end_reason = ""
         with (
@@ -113,20 +113,20 @@ class Workers:
         return end_reason
 
     def close(self) -> None:
-        """End all that are idle."""
+        """End all idle processes."""
         for _, worker in self.idle:
             worker.close()
         self.idle.clear()
 
 
 class Runtimes:
-    """Measures both versions, in as many processes at once as there are workers; a context manager.
+    """Measures both versions in several processes at once; a context manager.
 
     Args:
         folders: where the answers and traces of each version are kept until the upgrade ends.
 
     Attributes:
-        processes: those in which trainings run.
+        processes: the processes in which trainings run.
     """
 
     def __init__(
@@ -157,10 +157,10 @@ class Runtimes:
         *arguments: Any,
         until: float | None = None,
     ) -> Answers:
-        """Call ``question(version, path of its answer, *arguments)`` for either version.
+        """Call ``question(version, path of its answer, *arguments)`` for each version.
 
         Args:
-            until: the time at which it ends; it is the last argument, unless there is none.
+            until: the time at which it ends, passed as the last argument; None: not passed.
         """
         old, new = (
             self._pool.submit(question, runtime, folder / f"{answer_name}.json", *arguments, *end)
@@ -174,7 +174,7 @@ class Runtimes:
         return old, new
 
     def _divide_time_between_versions(self, until: float | None) -> tuple[list[float], list[float]]:
-        """Return the times at which either version ends; none: there is no limit."""
+        """Return the time limit of each version, as a list; empty lists: there is no limit."""
         if until is None:
             return [], []
         # with one process one version after the other, in equal times
@@ -196,8 +196,8 @@ class Runtimes:
         """Record all trainings on the new version, then chosen ones on the old one.
 
         Args:
-            lines: as of ``record_on_both_versions``.
-            choose: names of those to record on the old version, in order, by the new ones' traces.
+            lines: see ``record_on_both_versions``.
+            choose: takes the new version's traces, returns the trainings to record on the old one.
             until: the time at which they are ended; what is not recorded by then is left out.
         """
         by_name = {training.name: training for training in trainings}
@@ -250,11 +250,11 @@ class Runtimes:
         again: bool = False,
         until: float | None = None,
     ) -> tuple[dict[str, Trace], dict[str, Trace]]:
-        """Record trainings on either version; return the traces by name.
+        """Record trainings on both versions; return the traces by name.
 
         Args:
-            lines: label of a version -> what is noted there of the code that is reached.
-            again: record each once more.
+            lines: label of a version -> functions whose executed code is noted.
+            again: record each training a second time.
             until: the time at which they are ended; what is not recorded by then is left out.
         """
         tasks: dict[str, list[Future[dict[str, Trace]]]] = {"old": [], "new": []}
@@ -322,7 +322,7 @@ class Runtimes:
         lines: bool = False,
         until: float | None = None,
     ) -> dict[str, Trace]:
-        """Record traces on one version without storing them, such as those of a fault."""
+        """Record traces on one version without storing them, such as those of an injected fault."""
         with TemporaryDirectory(prefix="rlregress-trace-") as folder:
 
             def record_part(part: Sequence[Training], runtime: Runtime) -> dict[str, Trace]:
@@ -340,7 +340,7 @@ class Runtimes:
     ) -> dict[str, Any]:
         """Call ``work([training], runtime)`` for each training on one version.
 
-        Whoever is free takes the next one: some take a hundred times as long as others.
+        A free process takes the next training: some take a hundred times as long as others.
 
         Returns:
             the results by name, in the order of the trainings.
@@ -375,9 +375,9 @@ def load_or_record_traces(
     """Return traces by name: those that an interrupted upgrade left behind, and new ones.
 
     Args:
-        lines: what is noted of the code that is reached.
+        lines: functions whose executed code is noted.
         until: the time at which they are ended; a script is recorded up to it.
-        workers: lend processes; then the trainings are parts of the stage that goes on, see
+        workers: lend processes; trainings then count as parts of the present stage of
             ``progress``. None: there is no such stage.
     """
     counted = workers is not None

@@ -1,9 +1,9 @@
-"""Files that one version saved, loaded by both: the parts of a training that survive an upgrade.
+"""Compares how both versions load the files that one of them saved.
 
 The old version trains shortly, saves every kind of file that its documentation names, and loads
-each twice: that is the reference. The new version loads the same files. What was loaded is compared
-bit by bit, item by item, in the order in which it comes back: parameters, settings, actions, the
-next update, a continued training; and all of it again after it was saved again.
+each twice: that is the reference. The new version loads the same files. Loaded objects are compared
+bit by bit, item by item, in this order: parameters, settings, actions, the next update, a continued
+training; then all of these after the object was saved and loaded again.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def compare_kinds_of_files(
     """Return the comparison of every kind of file of a framework.
 
     Args:
-        folders: where files and answers of either version are kept.
-        algorithms: those whose trainings save; empty: all.
+        folders: folders for files and answers of the old and of the new version.
+        algorithms: algorithms whose trainings save files; empty: all.
         user: a file of the user, see ``inside.user_files``; None: there is none.
     """
     try:
@@ -62,7 +62,7 @@ def compare_kinds_of_files(
 
 
 def _make_failed_rows(error: UserError, user: Mapping[str, str] | None) -> list[LoadedFile]:
-    """Return the row of all files, and of the user's, if the old version gave no answers."""
+    """Return a failed row for all files, and one for the user's: the old version failed."""
     names = ["files", *([Path(user["file"]).name] if user is not None else [])]
     lost = LoadError(when="start", error=str(error))
     return [LoadedFile(name=name, own_error=lost) for name in names]
@@ -107,7 +107,7 @@ def _write_and_load(
 
 
 def _make_failed_answers(own: Mapping[str, Any], error: UserError) -> dict[str, Any]:
-    """Return answers in place of those of a process that gave none."""
+    """Return answers that say that every kind failed, for a process that gave none."""
     entry = {"error": str(error), "when": "start"}
     return {"functions": [], "kinds": {name: {**entry, "way": ""} for name in own["kinds"]}}
 
@@ -162,7 +162,7 @@ def _compare_loaded_items(
 ) -> dict[str, Any]:
     """Return the attributes of ``LoadedFile`` that a comparison gives.
 
-    An item that only the other version has is none that was loaded, and is not compared.
+    Items that only the reading version has are not compared.
     """
     repeated = {path: words for path, words, *_ in own[-1]}
     loaded = {path: (words, numbers) for path, words, _, numbers in reader}
@@ -188,7 +188,7 @@ def _compare_loaded_items(
 
 
 def _bound_rounding_of_item(path: str) -> float:
-    """Return the relative size that rounding may reach in an item."""
+    """Return the largest relative difference of an item that still counts as rounding."""
     continued = path.removeprefix("saved again: ").startswith("continued training")
     return _CONTINUED if continued else _SMALL
 
@@ -199,7 +199,7 @@ def is_computed_from_loaded(path: str) -> bool:
 
 
 def _measure_relative_gap(row: Sequence[Any], loaded: Sequence[Any]) -> float:
-    """Return the distance of a computed item from that of the other version, by its size.
+    """Return the distance of a computed item from the other version's, relative to its size.
 
     It is infinite for items that rounding does not change: loaded ones, and those without floats.
     """

@@ -2,7 +2,7 @@
 
 ``releases/<release>.toml`` names the kinds of files that a release wrote, with provenance and
 digests, its own among them. ``files/<digest>.gz`` holds the files themselves, and what the release
-did with them, as ``upgrade.saved_files_comparison`` compares it. ``expected.toml`` lists
+loads from them, as ``evidence.saved_files_comparison`` compares it. ``expected.toml`` lists
 differences that are known, with the old and the new value and the source: they have to appear, and
 any other difference is a failure.
 
@@ -78,8 +78,8 @@ class StoredKind:
     """A kind of file that a release wrote.
 
     Attributes:
-        bytecode: it holds functions, and so is loaded by the same version of Python alone.
-        answers: digest of the items of the file, as the release loads it.
+        bytecode: whether it holds functions, so that only the same version of Python loads it.
+        answers: digest of the file's items, as the release that wrote it loads them.
         files: name -> digest.
     """
 
@@ -99,7 +99,7 @@ class Record:
     Attributes:
         command: that recorded it.
         digest: SHA-256 of all the rest.
-        versions: of Python, of the framework and of what is below it.
+        versions: versions of Python, of the framework and of its dependencies.
     """
 
     release: Release
@@ -135,9 +135,9 @@ class KnownItem:
     """Items that are known to differ, and how.
 
     Attributes:
-        paths: how those of the items begin.
-        written: how the words begin on what the old release has.
-        read: how those begin on what is made of it since; "missing": it is not there any more.
+        paths: the beginnings of the items' paths.
+        written: the beginning of the text that describes the item in the old release.
+        read: the beginning of the text that describes the loaded item; "missing": there is none.
     """
 
     paths: Annotated[tuple[Text, ...], Field(min_length=1)]
@@ -145,7 +145,7 @@ class KnownItem:
     read: Text
 
     def covers_difference(self, row: Row, loaded: tuple[str, Sequence[float]]) -> bool:
-        """Return whether an item differs so, and in nothing else.
+        """Return whether an item differs in this way only.
 
         Args:
             row: of the old release.
@@ -174,13 +174,13 @@ class Expected(Range):
 
     Attributes:
         kinds: of files that have it.
-        loaded_since: the first release that loads them with it; ``loaded_until``: the first that
-            does not have it any more.
-        item: what differs; empty where it does not load.
-        error: type and message where it does not load, all of it.
-        unless: a package with which something else happens that is not recorded.
+        loaded_since: the first release that loads the files with this difference;
+            ``loaded_until``: the first later one that loads them without it.
+        item: the items that differ; empty if the file does not load.
+        error: type and whole message of the error, if the file does not load.
+        unless: a package that, if installed, makes the difference another one that is not recorded.
         why: in words.
-        source: where that is documented.
+        source: where the reason is documented.
     """
 
     kinds: Annotated[tuple[Text, ...], Field(min_length=1)]
@@ -198,7 +198,7 @@ class Expected(Range):
             raise ValueError("it needs either each 'item' that differs or the 'error' of loading")
 
     def concerns_file(self, file_kind: str, written_release: str, installed: str) -> bool:
-        """Return whether files of a kind, of one release, have it if another release loads them."""
+        """Return whether a kind of file of one release differs when loaded by the installed one."""
         reader = Version(installed)
         return (
             file_kind in self.kinds
@@ -209,7 +209,7 @@ class Expected(Range):
 
     @property
     def reason_unknown(self) -> str:
-        """Return why nothing is known of it here; empty: it is known."""
+        """Return why it is unknown whether the difference occurs here; empty: it is known."""
         if not self.unless or importlib.util.find_spec(self.unless) is None:
             return ""
         return f"what happens where {self.unless} is installed is not recorded"
@@ -266,7 +266,7 @@ def list_stored_kinds(framework: str) -> list[tuple[str, str]]:
     """Return algorithm and name of each kind of file that the store has.
 
     Raises:
-        UserError: as ``list_release_records``; or nothing is there, although it keeps such files.
+        UserError: as ``list_release_records``; or the store has no files, and should have some.
     """
     named = {
         (kind.algorithm, kind.name)
@@ -438,7 +438,7 @@ def _read_stored_file(framework: str, digest: str) -> bytes:
     """Return a file of the store, checked.
 
     Raises:
-        UserError: it is not there, or not what its digest says.
+        UserError: the file is missing, or does not match its digest.
     """
     path = locate_stored_files(framework) / "files" / f"{digest[:_NAMED]}.gz"
     try:
@@ -602,9 +602,9 @@ def _store_files_of_release(
 
 
 def mask_folders(content: bytes) -> bytes:
-    """Return the archive of an agent without the folders of this machine, which its functions name.
+    """Return an agent's archive with this machine's folders masked, which its functions name.
 
-    They are replaced by as many other characters, so that nothing else moves.
+    They are replaced by as many other characters, so that offsets in the archive stay valid.
     """
     if not zipfile.is_zipfile(io.BytesIO(content)) or not _BYTECODE.search(content):
         return content
@@ -669,7 +669,7 @@ def _list_stored_files() -> Collection[Path]:
 
 
 def _remove_unused_files(framework: str) -> None:
-    """Remove files that no release names any more, as it was recorded again."""
+    """Remove files that no release names any more, after one was recorded again."""
     used = {
         digest[:_NAMED]
         for record in list_release_records(framework)

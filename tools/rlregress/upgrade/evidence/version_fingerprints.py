@@ -1,7 +1,7 @@
 """Fingerprints of both versions: the answers of their probes, and the probes without an answer.
 
-There are three answers, never two: asked and alike, asked and different, not asked. A probe without
-an answer, on one version or on both, is the third: it is neither equality nor a change.
+A comparison has three results: same, different, not probed. A probe without an answer, on one
+version or on both, is "not probed": neither equality nor a change.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class Fingerprint:
     """The observations of one version's probes, by (detail id, scope).
 
     Attributes:
-        algorithms: those that have a built-in training.
-        no_algorithms: why they cannot be read; empty: they are.
+        algorithms: algorithms that have a built-in training.
+        no_algorithms: why the algorithms cannot be read; empty: they were read.
         defaults: "<algorithm> <scope>" -> hyperparameter -> value as Python writes it.
         unread: "<algorithm> <scope>" -> why its defaults cannot be read.
         signatures: public class or function -> parameter -> default as Python writes it.
@@ -101,7 +101,7 @@ def probe_details_on_version(
 
 
 def judge_raw_answers(answers: Mapping[str, Any]) -> Fingerprint:
-    """Judge plain answers."""
+    """Return the fingerprint of a version from its probes' answers as plain data."""
     functions: list[Function] = [(file, name) for file, name in answers["functions"]]
     answered: dict[Key, Answer] = {}
     for key, observation in answers["observed"].items():
@@ -160,8 +160,8 @@ def compare_fingerprints(
 
     Args:
         later: details that are documented of other versions alone: where these are absent from
-            both versions there is nothing to ask. What else is absent from both is not checked: the
-            framework may only call it by another name.
+            both versions there is nothing to probe. Other details that are absent from both are
+            not checked: the framework may only call them by another name.
     """
     same = 0
     changed, not_probed, absent = [], [], []
@@ -251,7 +251,7 @@ def _list_differing_defaults(
 def list_unread_defaults(old: Fingerprint, new: Fingerprint) -> list[str]:
     """List defaults that could not be compared, each with the version and the reason.
 
-    A module that neither version can import lacks a package of others on both.
+    Modules that neither version can import are left out: both lack a package of others.
     """
     sentences = []
     for label, own, other in (("old", old, new), ("new", new, old)):

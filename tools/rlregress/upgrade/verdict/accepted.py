@@ -1,4 +1,4 @@
-"""Entries that somebody has reviewed and accepts: a file of their keys, each with a note."""
+"""Entries that a reviewer accepts: a file of their keys, each with a note."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class Accepted:
     """One accepted entry.
 
     Attributes:
-        key: of the entry, as the JSON of the report has it. It is a digest of the entry's content:
-            what changes again has to be reviewed again.
-        name: of the entry, for people.
-        note: why it is accepted.
+        key: the entry's key in the report's JSON, a digest of its content: an entry that changes
+            again has to be reviewed again.
+        name: name of the entry, for people.
+        note: why the entry is accepted.
     """
 
     key: Annotated[str, expect_value("a key of 16 hexadecimal digits", _is_entry_key)]

@@ -40,7 +40,7 @@ def make_training_entries(
     framework: str,
     kind: str = model.TRAINING,
 ) -> list[Entry]:
-    """Return the trainings of a framework: compared, not compared, or without changed code."""
+    """Return an entry for each training: compared, not compared, or without changed code."""
     return [
         *(make_compared_training_entry(training, framework, kind) for training in traced),
         *(make_uncompared_training_entry(training, framework, kind) for training in lost),
@@ -130,7 +130,7 @@ def make_untraced_steps_entry(script: str, steps: int) -> list[Entry]:
 
 
 def make_unchanged_training_entries(names: Iterable[str], framework: str) -> list[Entry]:
-    """Return trainings that execute nothing that differs."""
+    """Return the entries of trainings that execute nothing that differs."""
     return [
         Entry(
             kind=model.TRAINING, name=name, framework=framework, state=model.ONE_WAY,
@@ -141,7 +141,7 @@ def make_unchanged_training_entries(names: Iterable[str], framework: str) -> lis
 
 
 def make_one_sided_training_entries(one_sided: Mapping[str, str], framework: str) -> list[Entry]:
-    """Return built-in trainings that only one version has: name -> "old" or "new"."""
+    """Return the entries of trainings that only one version has: name -> "old" or "new"."""
     return [
         Entry(
             kind=model.TRAINING, name=name, framework=framework,
@@ -159,7 +159,7 @@ _UNRELATED = "it neither requires a framework, or what one stands on, nor is req
 def make_idle_package_entries(
     pinned: Iterable[str], unrelated: Collection[str]
 ) -> tuple[Entry, ...]:
-    """Return packages that differ without a framework of this suite, so that nothing ran."""
+    """Return the entries of packages in an upgrade that changes no supported framework."""
     return tuple(
         Entry(kind=model.PACKAGE, name=name, state=model.NO_EFFECT, reason=_UNRELATED)
         if name in unrelated
@@ -171,7 +171,7 @@ def make_idle_package_entries(
 def make_detail_entries(
     details: Details, standing: Mapping[tuple[str, str], str], framework: str
 ) -> list[Entry]:
-    """Return details that changed, and those that could not be probed on both versions."""
+    """Return the entries of details that changed or could not be probed on both versions."""
     changed = [
         Entry(
             kind=model.DETAIL, name=f"{d.id} [{d.scope}]", framework=framework, summary=d.words,
@@ -196,7 +196,7 @@ def _make_unprobed_detail_entry(missing: NotProbed, framework: str) -> Entry:
 def make_default_entries(
     defaults: Iterable[ChangedDefault], unread: Iterable[str], framework: str
 ) -> list[Entry]:
-    """Return defaults that changed, and those that could not be read."""
+    """Return the entries of defaults that changed, and of those that could not be read."""
     changed = [
         Entry(
             kind=model.DEFAULT, name=f"{default.owner} {default.name}", framework=framework,
@@ -216,7 +216,7 @@ def make_default_entries(
 
 
 def make_environment_entries(comparisons: Iterable[EnvironmentComparison]) -> list[Entry]:
-    """Return environments that were played on both versions."""
+    """Return the entries of environments that were played on both versions."""
     return [_make_environment_entry(comparison) for comparison in comparisons]
 
 
@@ -245,7 +245,7 @@ _DOES_NOT = {
 
 
 def make_saved_file_entries(files: Iterable[LoadedFile], framework: str) -> list[Entry]:
-    """Return kinds of files that one version wrote and the other loaded."""
+    """Return the entries of kinds of files that one version wrote and the other loaded."""
     return [_make_saved_file_entry(file, framework) for file in files]
 
 
@@ -311,12 +311,12 @@ def make_code_entries(
     known: Sequence[outside_training.Outside],
     framework: str = "",
 ) -> list[Entry]:
-    """Return pieces of code that differ, each in the state that its trainings leave it in.
+    """Return the entries of pieces of code, with the state that their trainings prove.
 
     Args:
         checks: see ``collect_states_and_culprits``.
-        unnamed: functions that are gone, and that nothing of the new version names.
-        known: what is outside of training.
+        unnamed: functions that are gone and that no code of the new version names.
+        known: the reviewed list of code outside of training.
     """
     executed_names = {
         _format_function_name(execution.function) for execution in executions if execution.trainings
@@ -354,7 +354,7 @@ def _format_function_name(function: Changed) -> str:
 
 
 def merge_public_names(found: Iterable[Entry], public: Iterable[PublicChange]) -> list[Entry]:
-    """Return the entries; pieces that are gone and public names count once."""
+    """Return the entries, with one for a piece that is gone and the public name that it had."""
     gone = [change for change in public if change.kind in ("gone", "moved")]
 
     def is_listed_name(entry: Entry) -> bool:
@@ -469,11 +469,11 @@ def _adjust_state_by_direct_calls(
 def _judge_state_by_training(
     function: Changed | None, state: str, culprits: Culprits | None
 ) -> str:
-    """Return the state of a piece of code, a file or a package by a training that executed it.
+    """Return the state of a piece, file or package, judged by one training that executed it.
 
     Args:
-        function: None: it is a file or a package.
-        culprits: of the difference in the training; None: not known.
+        function: the piece of code; None: it is a file or a package.
+        culprits: culprits of the training's difference; None: they are not known.
     """
     if function and culprits is not None and state not in (*model.UNCHECKED, *model.EXECUTED_SAME):
         if function in culprits.confirmed:
@@ -510,10 +510,10 @@ def _judge_unexecuted_state(
 
 
 def find_pieces_never_named(pieces: Iterable[Changed], folders: Sequence[str]) -> set[str]:
-    """Return private functions and modules that are gone, and that the new version never mentions.
+    """Return private functions, and modules, that are gone and that the new version never names.
 
-    A public one counts whoever names it, and a method whoever does: a user's code, or a base class
-    of another package, may call it.
+    Public functions and methods are left out: a user's code, or a base class of another package,
+    may call them.
     """
     wanted: dict[str, list[str]] = {}
     for piece in pieces:
@@ -527,7 +527,7 @@ def find_pieces_never_named(pieces: Iterable[Changed], folders: Sequence[str]) -
 
 
 def _get_private_name(piece: Changed) -> str:
-    """Return the simple name of a private module, or function or class of a module; or nothing."""
+    """Return the simple name of a module, or of a private function or class; else nothing."""
     name = piece.name.removeprefix(f"{BODY} ")
     if piece.name == MODULE:
         path = Path(piece.file)
@@ -543,10 +543,10 @@ def make_other_file_entries(
     checks: Mapping[str, tuple[str, Culprits | None]],
     used: Mapping[str, Collection[str]],
 ) -> list[Entry]:
-    """Return files that are not Python.
+    """Return the entries of files that are not Python.
 
     Args:
-        used: training -> files that it opened or imported.
+        used: training -> files that the training opened or imported.
     """
     entries = []
     for file_ in inventory.files:
@@ -611,12 +611,12 @@ def make_metadata_entries(inventory: Inventory, unused: Collection[str] = ()) ->
 
 
 def _list_users(distribution: str, inventory: Inventory) -> tuple[str, ...]:
-    """Return notes that name the users of a distribution that is gone."""
+    """Return notes that name the functions that use a distribution that is gone."""
     return tuple(f"{model.NEEDED}{user}" for user in inventory.needed.get(distribution, ()))
 
 
 def _find_reason_without_effect(row: RequirementChange, inventory: Inventory) -> str:
-    """Return why another declaration has no effect here; empty: it may have one."""
+    """Return why a changed declaration has no effect here; empty: it may have one."""
     if row.extra and row.extra not in inventory.extras:
         return f"extra {row.extra} is not part of this upgrade"
     if row.kind in ("extra", "entry point"):
@@ -643,7 +643,7 @@ def make_package_entries(
     checks: Mapping[str, tuple[str, Culprits | None]],
     imported: Mapping[str, Collection[str]],
 ) -> list[Entry]:
-    """Return every other distribution that is not the same on both versions.
+    """Return the entries of other distributions that are not the same on both versions.
 
     Args:
         imported: training -> top-level modules that it imported.

@@ -1,4 +1,4 @@
-"""Parts of a framework that no check covers, as its adapter lacks them or the command leaves them
+"""Parts of a framework that no check covers: its adapter lacks them, or the command leaves them
 out.
 """
 
@@ -18,7 +18,7 @@ def list_unchecked_subjects(
 
     Args:
         left_out: families of details that were not probed.
-        trainings: titles of those that are built in.
+        trainings: titles of the built-in trainings.
     """
     if options.script is not None:
         if left_out:

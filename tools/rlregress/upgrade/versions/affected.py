@@ -1,4 +1,4 @@
-"""Which frameworks an upgrade concerns, and whether physics can change."""
+"""Finds the frameworks that an upgrade concerns, and whether physics can change."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def list_unrelated_distributions(
 ) -> set[str]:
     """Return the distributions that have nothing to do with any framework.
 
-    They require neither a framework nor what one stands on, and no framework requires them.
+    They require neither a framework nor its dependencies, and no framework requires them.
 
     Args:
-        distributions: what is found on either version; what is found nowhere may be related.
+        distributions: those that either version finds; a name that is in neither may be related.
     """
     framework_names = {
         name
@@ -56,8 +56,9 @@ def _map_pins_by_name(version: RequestedVersion) -> dict[str, str]:
 def list_packages_pinned_apart(old: RequestedVersion, new: RequestedVersion) -> frozenset[str]:
     """Return the packages that the two versions pin differently.
 
-    All that are pinned if none is, except of two lock files. What a version does not pin is on it
-    as it is installed.
+    With a working tree or an environment, only pins are compared. Otherwise an unpinned package
+    counts as the installed release. If nothing differs then, all pinned packages are returned, or
+    none for two lock files.
     """
     old_pins, new_pins = _map_pins_by_name(old), _map_pins_by_name(new)
     names = frozenset(old_pins) | frozenset(new_pins)
@@ -107,10 +108,10 @@ def list_affected_adapters(
 ) -> list[Adapter]:
     """Return the frameworks whose packages an upgrade changes, or else all that are installed.
 
-    None where two lock files differ in nothing that a framework stands on.
+    The result is empty if two lock files differ in no dependency of a framework.
 
     Args:
-        pinned: packages that are pinned otherwise on the two versions.
+        pinned: packages that the two versions pin differently.
         script: a script is traced: only its packages count, and they may be none of a framework.
 
     Raises:
@@ -156,7 +157,7 @@ def _explain_no_framework(
     pinned: frozenset[str],
     all_adapters: Sequence[Adapter],
 ) -> str:
-    """Return in words why an upgrade concerns no framework, and what was expected."""
+    """Explain why an upgrade concerns no framework, and what was expected."""
     trees = [version.text for version in (old, new) if version.tree is not None]
     if trees:
         modules = ", ".join(x.framework.modules[0] for x in all_adapters if x.framework.modules)

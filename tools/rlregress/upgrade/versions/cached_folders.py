@@ -45,7 +45,7 @@ def ignore_message(_: str) -> None:
 
 
 def require_writable_cache() -> None:
-    """Raise UserError unless the cache can be written: before anything is measured for it."""
+    """Raise UserError unless the cache can be written; called before any measurement."""
     try:
         # where there is none yet, none is made
         folder = next(path for path in (locate_cache(), *locate_cache().parents) if path.exists())
@@ -57,7 +57,7 @@ def require_writable_cache() -> None:
 
 @contextmanager
 def lock_folder(folder: Path, say: Say = ignore_message) -> Iterator[None]:
-    """Hold the lock of a folder; says so when another process has it.
+    """Hold the lock of a folder; call ``say`` if another process has it.
 
     Raises:
         UserError: the cache cannot be written.
@@ -112,10 +112,10 @@ def read_ready_record(folder: Path) -> dict[str, Any] | None:
 def make_folder_once(
     folder: Path, make: Callable[[Path], dict[str, Any]], say: Say = ignore_message
 ) -> bool:
-    """Make a folder unless it is there; whether it was.
+    """Make a folder unless it exists; return whether it existed.
 
     Args:
-        make: fills an empty folder, and returns what to note down about it.
+        make: fills an empty folder, and returns the record to store with it.
     """
     with lock_folder(folder, say):
         if read_ready_record(folder) is not None:

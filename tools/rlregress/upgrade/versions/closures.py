@@ -1,7 +1,7 @@
 """Packages that only one version installs: found offline, from the metadata of distributions.
 
-A version stands on the installed environment and on what the other version needs, too. A fresh
-environment of one version has less: what its own packages require, and what they require in turn.
+A version is an overlay on the installed environment, so it also finds packages that only the other
+version needs. A fresh environment has only its own packages, and what they require in turn.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ class Absent:
     """Distributions that one version does not install and the other does.
 
     Attributes:
-        direct: what a package requires that both versions have, or the other version's user.
-        below: distributions that only those require in turn.
-        modules: what is imported from them and from nothing else; dotted names.
+        direct: those that a package of both versions, or the other version's user, requires.
+        below: distributions that only ``direct`` ones require in turn.
+        modules: dotted names of modules that only these distributions contain.
         users: packages that require ``direct`` on the other version and are on this one, too.
         needed: distributions that stay, because the suite itself needs them.
     """
@@ -56,9 +56,9 @@ def list_versions_on(runtime: Runtime) -> dict[str, str]:
 
 
 def map_to_requirers(roots: Iterable[str], distributions: Distributions) -> dict[str, set[str]]:
-    """Map the installed distributions that requirements bring to those that require them.
+    """Return distribution -> distributions that require it, for all that requirements bring.
 
-    A root is required by nobody.
+    Being in ``roots`` adds no requirer.
     """
     waiting = [(Requirement(row), "") for row in roots]
     users: dict[str, set[str]] = {}
@@ -131,7 +131,7 @@ def check_lent_distributions(lend: Sequence[str], distributions: Iterable[Distri
 
 
 def _is_installed_from_folder(distribution: importlib.metadata.Distribution) -> bool:
-    """Return whether it is a user's own, on both versions as it is."""
+    """Return whether a distribution is from a folder or an address, and so on both versions."""
     return bool(distribution.read_text("direct_url.json"))
 
 

@@ -1,8 +1,8 @@
-"""Package versions that old and new have in common: beside what they pin, nothing else need differ.
+"""Resolves old and new to the same package versions wherever their pins allow it.
 
 Each version is resolved by itself. Where the two have different versions of a package, both are
-resolved again and prefer the older one, as mostly an upper bound makes the difference. What still
-differs is noted.
+resolved again and prefer the older one, as mostly an upper bound causes the difference. Remaining
+differences are noted.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def resolve_or_reuse_both(
 def resolve_alike(
     by_version: Mapping[str, Problem], say: cached_folders.Say
 ) -> dict[str, Resolved]:
-    """Return the packages of old, of new, or of both, then the same where they can be.
+    """Return the packages of each version; those of two versions are the same where possible.
 
     Raises:
         UserError: a version cannot be resolved.

@@ -30,9 +30,9 @@ class Declared:
     """The declarations of one version of a distribution.
 
     Attributes:
-        version: as it is written; empty if it is computed.
-        requires: with markers and extras, as declared.
-        extras: canonical names.
+        version: the version as written; empty if it is computed.
+        requires: requirements with markers and extras, as declared.
+        extras: canonical names of the extras.
         entry_points: "<name> of <group>" -> object that it points at.
         unread: field -> why it could not be read; its value is not to be used.
     """
@@ -50,7 +50,7 @@ _DAMAGED = (ValueError, TypeError, AttributeError, SyntaxError, RecursionError, 
 
 
 class _Unread(str):
-    """Why a declaration cannot be read without running something."""
+    """The reason why a declaration cannot be read without running code."""
 
     __slots__ = ()
 
@@ -108,7 +108,7 @@ def read_declarations_of_tree(folder: Path) -> Declared:
 
 
 def _make_checked_declaration(fields: Mapping[str, Any]) -> Declared:
-    """Return the declaration in values that may be damaged."""
+    """Return the declarations from raw fields, with damaged values noted as unread."""
     read: dict[str, Any] = {REQUIRES: [], EXTRAS: {}}
     unread = {}
     readers: dict[str, Callable[[Any], Any]] = {
@@ -240,7 +240,7 @@ def _read_setup_py(text: str) -> dict[str, Any]:
 
 
 def _find_constants(module: ast.Module) -> dict[str, ast.expr]:
-    """Return the values of names of a module that are bound once and then only read."""
+    """Return name -> value, for names that a module binds once and then only reads."""
     inside = {child: node for node in ast.walk(module) for child in ast.iter_child_nodes(node)}
     used = [(node, inside[node]) for node in ast.walk(module) if isinstance(node, ast.Name)]
     bound = Counter(name.id for name, _ in used if not isinstance(name.ctx, ast.Load))
@@ -260,7 +260,7 @@ def _evaluate_literal(node: ast.expr | None, names: Mapping[str, ast.expr]) -> A
     """Return the value of a literal, of a name that is bound once to one, or of a sum of such.
 
     Raises:
-        ValueError: it is no such; the message is its line.
+        ValueError: the node is none of these; the message is its line.
     """
     match node:
         case ast.Constant():

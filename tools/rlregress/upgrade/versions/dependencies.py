@@ -1,4 +1,4 @@
-"""The further packages that a version needs beside its pins, and those that do not fit together."""
+"""The packages that a version needs besides its pins: fixed ones and those of this library."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _ON_NO_SIDE = {"uv", "matplotlib", "jinja2", "markupsafe", "tomli-w", "griffelib
 def list_fixed_packages(adapters: Sequence[Adapter], pinned: frozenset[str]) -> frozenset[str]:
     """List the packages that stay installed as they are, whatever else is requested.
 
-    torch; the frameworks that are asked and not pinned; and what was installed from a folder or a
-    repository, which no index has.
+    These are torch; the frameworks under test that are not pinned; and packages that were installed
+    from a folder or a repository, which no index has.
     """
     names = {"torch"}
     for adapter in adapters:
@@ -48,8 +48,8 @@ def list_fixed_packages(adapters: Sequence[Adapter], pinned: frozenset[str]) -> 
 
 
 def list_requirements_of_fixed(names: frozenset[str], pinned: frozenset[str]) -> list[str]:
-    """Return the met requirements of fixed packages, without those that are pinned or fixed
-    themselves.
+    """Return the requirements of fixed packages that the installed versions meet, without packages
+    that are pinned or fixed themselves.
     """
     rows = {
         str(requirement)
@@ -87,7 +87,7 @@ def list_suite_requirements(adapters: Sequence[Adapter], pinned: frozenset[str])
 def list_needed_on_another_python(pinned: frozenset[str]) -> list[str]:
     """Return the packages that probes and traces need on another Python, without pinned ones.
 
-    What else this library declares may not be published for that one.
+    Other requirements of this library may not be published for that Python.
     """
     names = {str(canonicalize_name(Requirement(row).name)) for row in ESSENTIAL}
     return sorted(names - pinned)

@@ -1,4 +1,4 @@
-"""Metadata of distributions, read leniently: old ones are not always to the letter."""
+"""Metadata of distributions, read leniently: that of old ones may break the standard."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _select_applicable_requirements(rows: tuple[str, ...], extra: str) -> tuple[
 
 
 def does_range_admit(specifier: SpecifierSet, version: str) -> bool:
-    """Return whether a version is in a range; a version that breaks the rules is in every one."""
+    """Return whether a version is in a range; an invalid version is in every range."""
     try:
         return specifier.contains(Version(version), prereleases=True)
     except InvalidVersion:

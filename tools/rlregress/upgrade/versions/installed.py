@@ -30,8 +30,8 @@ def strip_local_version(version_: str) -> str:
 def explain_no_release(package: str) -> str:
     """Return why an installed package is not the release of its version; empty: it is.
 
-    That is a Python file that is not as its installer wrote it, or a source that is a folder or a
-    commit. Torch is taken at its word: no version of it is installed where it is there.
+    Reasons: a Python file was changed after installation, or the package was installed from a
+    folder or a commit. Torch is not examined: no overlay replaces it.
     """
     if package == "torch":
         return ""

@@ -1,7 +1,7 @@
 """Calls uv, which resolves and installs packages, and explains its failures.
 
-What it unpacks it keeps once and links from there: a second version with the same package costs
-neither a download nor disk.
+uv unpacks each package once and links to it: a second version with the same package costs neither
+a download nor disk space.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PIP: tuple[str, ...] = (sys.executable, "-m", "pip")
 
 
 class Unreachable(UserError):
-    """There is no network, and the cache does not have it."""
+    """There is no network, and the cache does not have the package."""
 
 
 class Unreadable(UserError):
@@ -83,7 +83,7 @@ def _read_pip_configuration(python: str = "") -> dict[str, str]:
     """Return the variables that make uv use the package indexes of pip's configuration.
 
     Args:
-        python: of the environment whose pip that is; empty: this one's.
+        python: interpreter of the environment whose pip is configured; empty: this one.
     """
     command = [*PIP, *(["--python", python] if python else []), "config", "list"]
     completed = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -124,11 +124,11 @@ def run_uv(arguments: Sequence[str], requested: str, also: Mapping[str, str] | N
     """Run uv and return its output; without a network from its cache.
 
     Args:
-        requested: what is wanted, as the user knows it.
-        also: further variables.
+        requested: the user's name for what is installed, used in messages.
+        also: further environment variables.
 
     Raises:
-        UserError: in one sentence, why it could not be done.
+        UserError: uv failed; the message is one sentence.
         Unreachable: there is no network.
         Unreadable: the metadata of a package is not what the format allows.
     """
@@ -155,10 +155,10 @@ def _call_uv(
 
 
 def list_published_versions(package: str, python: str = "") -> list[str]:
-    """List versions with a build for a Python, the newest first; empty: not known.
+    """List a package's versions with a build for a Python, the newest first; empty: not known.
 
     Args:
-        python: its version; empty: this one.
+        python: version of the interpreter; empty: this one.
     """
     command = [*PIP, "index", "versions", "--retries", "1", package]
     command += ["--python-version", python] if python else []
@@ -180,7 +180,7 @@ def _is_unreachable_message(sentence: str) -> bool:
 
 
 def describe_uv_failure(sentence: str, requested: str) -> UserError:
-    """Describe a complaint of uv in one sentence."""
+    """Describe an error message of uv in one sentence."""
     advice = "what was made before is kept"
     if _is_unreachable_message(sentence):
         return Unreachable(

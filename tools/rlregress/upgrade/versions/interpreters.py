@@ -1,4 +1,4 @@
-"""Facts of an interpreter, and the distributions that it finds."""
+"""Finds interpreters, their properties, and the distributions that they find."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def find_interpreter(text: str) -> str:
     """Find an interpreter by version or path; empty: the one that runs this.
 
     Raises:
-        UserError: there is none, it is too old, or it is no Python.
+        UserError: the interpreter is missing, too old, or no Python.
     """
     oldest = ".".join(map(str, _OLDEST))
     expected = f"expected the version or the path of a Python that is {oldest} or newer"
@@ -76,7 +76,7 @@ def _ask_interpreter(python: str) -> tuple[list[int], str, str, list[str]]:
 
 
 def make_installation_tag(python: str = "") -> str:
-    """Return a name that tells installations for different interpreters apart."""
+    """Return a name that is different for installations with different interpreters."""
     if not python:
         return sys.implementation.cache_tag or "python"
     _, full, of_bytecode, _ = _ask_interpreter(python)

@@ -35,17 +35,17 @@ class Stack(Range):
     note: str = ""
 
     def is_for_release(self, package: str, version: str) -> bool:
-        """Return whether it is meant for this release."""
+        """Return whether this set of versions is meant for a release of a package."""
         return package == self.package and is_version(version) and self.includes_version(version)
 
 
 @dataclass(frozen=True)
 class Defaults:
-    """The further packages that some pins bring with them.
+    """The requirements that the stacks add to some pins.
 
     Attributes:
-        rows: requirements beside the pins.
-        notes: in words, which and for what.
+        rows: requirements in addition to the pins.
+        notes: sentences on which requirements were added for which pin.
     """
 
     rows: tuple[str, ...] = ()

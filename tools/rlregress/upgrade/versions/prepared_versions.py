@@ -1,7 +1,7 @@
 """Environments of the two versions: an overlay on the installed packages, or separate ones.
 
-What of the resolved versions differs from the installed environment is put in front of it, whatever
-it is, but torch. Both are kept by their exact content, so that they are made once.
+Resolved packages that differ from the installed ones go into an overlay, in front of the installed
+environment; torch never does. Both kinds are cached by their exact content, so they are made once.
 """
 
 from __future__ import annotations
@@ -51,15 +51,15 @@ class PreparedVersion:
     Attributes:
         how: "installed", "tree", "overlay", "environment" or "your environment"; the first two may
             be "on your environment".
-        cached: it was there already.
-        why: in words, what kept it from being an overlay, or what is installed from serving.
-        further: in words, what it has in another version than installed, beside what it pins.
-        notes: what does not fit together and is run all the same.
+        cached: it was in the cache already.
+        why: reasons why it is no overlay, or why the installed packages could not be used.
+        further: sentences on unpinned packages in another version than the installed one.
+        notes: conflicts between packages that are run all the same.
         hidden: distributions that the other version's packages require and this version does not
             install: they are not found here.
         hidden_below: what only those require in turn, not found either.
         hidden_by: the packages of this version that required them on the other version.
-        not_checked: in words, what a folder does not say of itself.
+        not_checked: sentences on metadata that a folder does not state.
     """
 
     requested: RequestedVersion
@@ -117,7 +117,7 @@ def prepare_versions(
     """Make both versions, or find them; packages that only one installs are hidden from the other.
 
     Args:
-        lend: distributions that are on both versions all the same.
+        lend: distributions that stay importable on both versions.
 
     Raises:
         UserError: no network, a tree without a framework, an unknown distribution to lend.
@@ -145,8 +145,8 @@ def prepare_versions(
 def _list_requirements_of_version(
     version: PreparedVersion, other_version: PreparedVersion, adapters: Sequence[Adapter]
 ) -> list[str]:
-    """Return the requirements that a version is made for: its pins, or the same packages as
-    installed.
+    """Return the packages that a version is made for, without versions: the pinned ones of it, or
+    of the other version, and those of the frameworks.
     """
     requested = [
         Requirement(row)
@@ -180,7 +180,7 @@ def prepare_version(
     say: cached_folders.Say = cached_folders.ignore_message,
     own: Path | None = None,
 ) -> PreparedVersion:
-    """Make one version, or find it; as ``prepare_versions``.
+    """Make one version, or find it in the cache; errors as of ``prepare_versions``.
 
     Args:
         own: a folder for what has to be made, where another command does not look for it; None: it
@@ -362,8 +362,8 @@ def _make_tree_metadata(
 ) -> tuple[list[str], tuple[str, ...]]:
     """Return folders with metadata of packages in a tree without any, and the missing fields.
 
-    A clone is a package all the same. Everything that asks for its version, itself included, then
-    gets that of its files; where these state none, that of the installed package it is a copy of.
+    Code that asks for the version of a package in a clone, its own included, then gets the one that
+    its files state; if they state none, the one of the installed package.
     """
     folders: list[str] = []
     unknown: tuple[str, ...] = ()

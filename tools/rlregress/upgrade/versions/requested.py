@@ -37,10 +37,10 @@ class RequestedVersion:
         tree: a working tree of a framework.
         lock: a file of pinned requirements.
         environment: a virtual environment of the user's.
-        understood: in words, names that were taken for those of packages.
-        python: another interpreter, for which all of it is installed anew; empty: this one.
-        base: the user's environment that it is installed into, if that is the other version; None:
-            it stands on the packages of this one.
+        understood: sentences on short names that were read as names of packages.
+        python: another interpreter, for which everything is installed; empty: this one.
+        base: the user's environment to install into, if the other version is one; None: this
+            process's environment.
     """
 
     text: str
@@ -95,7 +95,7 @@ def find_python_of_environment(environment: Path) -> str:
     """Return the interpreter of an environment.
 
     Raises:
-        UserError: it has none.
+        UserError: the environment has no interpreter.
     """
     python = environment / "bin" / "python"
     if not python.exists():
@@ -115,7 +115,7 @@ def parse_requested_version(text: str, python: str = "") -> RequestedVersion:
     """Parse OLD or NEW.
 
     Args:
-        python: another interpreter that it is to run on.
+        python: another interpreter to run this version.
 
     Raises:
         UserError: it is neither a folder, a file, ``installed``, nor a list of pinned requirements.

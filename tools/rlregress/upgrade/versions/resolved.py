@@ -1,4 +1,4 @@
-"""Both versions of an upgrade, resolved once: all that later stages need to know of them."""
+"""Both versions of an upgrade, resolved once for all later stages."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class ResolvedVersion:
     """A version whose packages are resolved and not yet installed.
 
     Attributes:
-        versions: of all that stands on it; None: it is there already.
-        own_environment: it cannot stand on what is installed: it has another torch or Python.
+        versions: of all packages to install; None: everything is installed already.
+        own_environment: it needs a separate environment: it has another torch or Python.
     """
 
     label: str
@@ -31,9 +31,9 @@ class ResolvedPair:
     """The old version and the new version.
 
     Attributes:
-        pinned: packages that are pinned otherwise on the two versions.
+        pinned: packages that the two versions pin differently.
         adapters: frameworks that the upgrade is about.
-        imports: what differs of what a script imports.
+        imports: differing packages that a script may import: "distributions" and "trees".
     """
 
     old: ResolvedVersion
@@ -44,7 +44,7 @@ class ResolvedPair:
 
     @property
     def changes_physics(self) -> bool:
-        """Return whether a package that can change environments is pinned otherwise."""
+        """Return whether a package that can change environments is pinned differently."""
         return bool(self.pinned & affected.PHYSICS)
 
 
@@ -58,7 +58,7 @@ def resolve_pair(
     """Resolve both versions with as few differences besides their pins as possible.
 
     Args:
-        pinned: packages that are pinned otherwise on the two versions.
+        pinned: packages that the two versions pin differently.
         adapters: frameworks that the upgrade is about.
 
     Raises:

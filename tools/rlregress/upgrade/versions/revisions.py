@@ -124,7 +124,7 @@ def check_out_commit(repository: Path, commit_: str, own: Path | None = None) ->
     """Return a folder with the files of a commit.
 
     Args:
-        own: what it is made below; None: the cache.
+        own: the folder to make it in; None: the cache.
     """
     # the id of all that it holds, submodules by their commits
     facts = (f"{commit_}^{{tree}}", "--show-prefix", "--absolute-git-dir")

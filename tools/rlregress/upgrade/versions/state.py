@@ -1,5 +1,5 @@
-"""Digests of everything that decides the behaviour of a version: stored answers hold while they
-stay.
+"""Digests of everything that decides the behaviour of a version: stored answers are valid while
+the digest is the same.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def digest_version_state(prepared: PreparedVersion, adapters: Sequence[Adapter])
 
 
 def has_same_surroundings(old: PreparedVersion, new: PreparedVersion, adapter: Adapter) -> bool:
-    """Return whether all but the code under test is known to be the same on both versions."""
+    """Return whether everything but the tested code is known to be the same on both versions."""
     if old.requested.user_environment != new.requested.user_environment:
         # the same versions may have been changed in place
         return False
@@ -79,7 +79,7 @@ def _list_file_stamps(folder: Path) -> list[str]:
 
 
 def digest_framework_files(adapter: Adapter) -> dict[str, str]:
-    """Return file -> digest of a framework's source, or why it is not there."""
+    """Return tested module -> digest of its sources; or framework -> why there is no digest."""
     try:
         return identity.digest_tested_sources(adapter)
     except UserError as error:
@@ -102,7 +102,7 @@ def digest_own_code(*packages: str) -> str:
     """Return a digest of the code of this library that records and probes.
 
     Args:
-        packages: further packages of it.
+        packages: further packages of the library.
     """
     digest = hashlib.sha256()
     root = Path(__file__).resolve().parents[2]

@@ -1,7 +1,7 @@
 """The package versions of an old or new version, resolved before anything is installed.
 
-A version is what it pins, what that needs, and what the suite needs to ask it, on top of the
-packages that are installed. An installed one is kept unless something forbids it; torch always is.
+A version has its pins, their requirements, and the packages that probes and recordings need, on top
+of the installed packages. These stay unless a requirement forbids it; torch always stays.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ _NEVER = "python_version < '0'"
 
 @dataclass(frozen=True)
 class Resolved:
-    """The versions of a version.
+    """The packages of an old or new version, resolved.
 
     Attributes:
         rows: canonical name -> ``name==version``, or a reference to an address.
-        notes: in words, what was given up.
+        notes: sentences on requirements that were relaxed.
         tools: versions of what builds a package that is published as source only.
-        pinned: names of what the user asks for: of these the very release stands on the version, of
-            the others whatever is installed in that version.
-        base: name -> version of the environment that it stands on; None: this one.
+        pinned: names that the user pins: these are installed as exactly that release. For other
+            packages, an installed package with that version number serves.
+        base: name -> version of the environment to install into; None: this process's.
     """
 
     rows: Mapping[str, str]
@@ -78,16 +78,15 @@ class Problem:
     """The requirements to resolve for one version.
 
     Attributes:
-        pins: what the user asks for; ``fixed`` of them, by name, have another metadata in their
-            place: it contradicts other pins, or cannot be read.
-        defaults: what old releases stand on.
-        own: what else is needed to ask and train on the version.
+        pins: what the user asks for. ``fixed`` ones, by name, are replaced, as their metadata
+            contradicts other pins or cannot be read.
+        defaults: versions on which old releases are known to run.
+        own: further packages that probes and trainings need.
         held: packages that stay as they are installed.
-        complete: nothing below is seen: an environment of its own.
+        complete: a separate environment is resolved, which finds no installed packages.
         python: its interpreter; empty: the one that runs this.
-        base: name -> version of what is in an environment of the user's, which it is installed into
-            as pip would: what is there is kept unless something forbids it. None: it stands on the
-            packages of this one.
+        base: name -> version of the packages in a user's environment to install into, as pip
+            would: they stay unless a requirement forbids it. None: this process's environment.
     """
 
     pins: tuple[str, ...]
@@ -110,10 +109,10 @@ class Problem:
         """Return the versions of all that is needed.
 
         Args:
-            preferred: name -> version that is taken where it fits; otherwise what is installed.
+            preferred: name -> version to use if it fits; otherwise the installed version.
 
         Raises:
-            UserError: there are none, and why.
+            UserError: no versions meet the requirements; the message explains why.
         """
         rows = [*self.pins, *self.defaults.rows]
         free = [row for row in rows if get_package_name(row) not in self.fixed]
@@ -199,7 +198,7 @@ def resolve_version(requested: Problem, say: cached_folders.Say) -> tuple[Proble
     """Resolve a version, and return the problem that was solved, relaxed as little as possible.
 
     Raises:
-        UserError: what is pinned does not exist, or cannot stand together.
+        UserError: a pinned version does not exist, or pins contradict each other.
     """
     try:
         if not requested.defaults.build:
@@ -229,7 +228,7 @@ def resolve_version(requested: Problem, say: cached_folders.Say) -> tuple[Proble
 
 
 def _relax_contradicted_pins(requested: Problem, say: cached_folders.Say) -> Problem:
-    """Write out the needs of pinned packages that other pins contradict.
+    """Replace requirements of pinned packages that other pins contradict.
 
     Raises:
         UserError: two pins of the user contradict each other.
@@ -284,7 +283,7 @@ def _find_pinned_distribution(
 def _refuse_pins_below_needed(
     row: str, unfit: Iterable[tuple[Requirement, str]], pins: Mapping[str, str]
 ) -> None:
-    """Refuse a pin below what another pin needs; one above it may well run."""
+    """Raise UserError for a pin below what another pin needs; one above it may well run."""
     for requirement, version in unfit:
         if (
             get_package_name(row) in pins
@@ -320,8 +319,8 @@ def _compile_requirements(
     """Return the rows that the resolver finds, by name.
 
     Args:
-        out: packages that are left out of the resolution.
-        preferred: ``name==version`` of what is taken where it fits.
+        out: packages to leave out of the resolution.
+        preferred: ``name==version`` rows to use where they fit.
     """
     with TemporaryDirectory(prefix="rlregress-resolve-") as name:
         folder = Path(name)

@@ -1,7 +1,7 @@
 """Install rows of ``name==version``, those whose metadata the installer refuses included.
 
-gym 0.21.0 for one: what it requires is misspelt in a place that concerns nobody. It is built by a
-pip that does not mind, and the copy in the cache is mended.
+An example is gym 0.21.0, with a misspelt requirement of an extra. An older pip that accepts it
+builds the wheel, and its copy in the cache is corrected.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ def install_exactly(
     say: cached_folders.Say,
     python: str = "",
 ) -> None:
-    """Install exactly some rows, and nothing that they need.
+    """Install exactly these rows, without their requirements.
 
     Args:
-        into: options that say where.
+        into: options of the installer that name the place.
         build: versions of the tools that build a package which is published as source only.
-        python: the interpreter for which; empty: the one that runs this.
+        python: the interpreter to install for; empty: the one that runs this.
 
     Raises:
         UserError: in one sentence, why it could not be done.
@@ -142,7 +142,7 @@ def _rewrite_unreadable_requirements(wheel: Path) -> None:
 
 
 def _mend_metadata_line(line: str) -> str | None:
-    """Return a line of metadata so that everyone can read it; None: nobody can."""
+    """Return a line of metadata in valid syntax; None: it cannot be corrected."""
     key, _, row = line.partition(": ")
     if key != "Requires-Dist":
         return line

@@ -27,7 +27,7 @@ def list_package_roots(tree: Path) -> list[Path]:
 
 
 def _list_deeper_roots(tree: Path, module: str) -> list[Path]:
-    """Return folders, up to three deep, that hold a package and are in none."""
+    """Return folders, up to three deep, that hold a package and are not inside one."""
     folders = {
         path.parent.parent
         for stars in ("*", "*/*", "*/*/*")
@@ -56,7 +56,7 @@ def list_modules_in_folder(root: Path) -> list[str]:
 def find_project_folder(tree: Path, root: Path) -> Path | None:
     """Return the folder that declares the requirements of the packages in a root; None: none does.
 
-    It is the root, or a folder above it: at most the tree, or the one that has the root as ``src``.
+    The folder is the root or one above it, inside the tree, or the one whose ``src`` is the root.
     """
     above = [folder for folder in (root, *root.parents) if folder.is_relative_to(tree)]
     above += [root.parent] if root.name == "src" else []
