@@ -131,11 +131,11 @@ def _make_replay_normalisation_detail() -> Detail:
 
 def _make_early_scale_detail() -> Detail:
     def make_formula(statistics: Running) -> Formula:
-        def standardise_last_two(inputs: Inputs) -> np.ndarray:
+        def standardise_and_return_last_two(inputs: Inputs) -> np.ndarray:
             x = _make_alternating_observations(inputs)
             return formulas.standardise_by_statistics(x, statistics(x))[-2:]
 
-        return standardise_last_two
+        return standardise_and_return_last_two
 
     return make_detail(
         "normalisation.observation.early_scale",

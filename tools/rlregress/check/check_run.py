@@ -77,7 +77,7 @@ def open_check_session(options: CheckOptions) -> Session:
 
 
 def choose_replay_seed(options: CheckOptions) -> int | None:
-    """Return the seed of the replayed stored runs; -1: today's; None: no replays."""
+    """Return the seed of the stored runs to replay; -1: that of today's date; None: none."""
     return options.replay_seed if options.replays_first else None
 
 

@@ -122,7 +122,7 @@ def find_values_of_second_text(
         if following:
             bindings += _find_bindings_of_piece(module, f"{BODY}{kind}", texts, following, then)[0]
     try:
-        return [*bindings, *_find_recomputed_defaults(module, bindings)]
+        return [*bindings, *_make_bindings_of_dependent_defaults(module, bindings)]
     except Exception as why:  # whatever a metaclass says
         raise Misfit(f"the values of {piece} cannot be reverted: {why}") from None
 
@@ -295,7 +295,7 @@ def _copy_constructor(
     return copied
 
 
-def _find_recomputed_defaults(
+def _make_bindings_of_dependent_defaults(
     module: types.ModuleType, bindings: Sequence[Binding]
 ) -> list[Binding]:
     """Return the defaults of functions of a package that an import computes from changed values.

@@ -298,7 +298,9 @@ class Lines:
         if counts:
             loading.note_reading_of_types_and_texts(code, frame.f_globals)
         (self._called if counts else self._ignored).append(code)
-        is_followed = counts and (self._within is None or self._name_function(code) in self._within)
+        is_followed = counts and (
+            self._within is None or self._find_file_and_qualified_name(code) in self._within
+        )
         lines = list_own_lines(code) if is_followed else set()
         remaining = _Remaining(
             lines, self._find_branches_of_code(code, lines) if is_followed else {}
@@ -308,7 +310,7 @@ class Lines:
         self._remaining[id(code)] = self._open[id(code)] = remaining
         return remaining
 
-    def _name_function(self, code: CodeType) -> tuple[str, str | None]:
+    def _find_file_and_qualified_name(self, code: CodeType) -> tuple[str, str | None]:
         """Return file below its root, and qualified name; "": its source cannot be read."""
         parsed = source.parse_source_file(code.co_filename)
         name: str | None = (
@@ -371,7 +373,7 @@ class Lines:
         """
         by_file: dict[str, set[str]] = {}
         for code in self._called:
-            file, name = self._name_function(code)
+            file, name = self._find_file_and_qualified_name(code)
             if name is not None:
                 by_file.setdefault(file, set()).add(name)
         return {file: sorted(names) for file, names in by_file.items()}

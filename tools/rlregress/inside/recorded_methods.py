@@ -199,7 +199,9 @@ class RecordedMethods:
             depth.recorded -= 1
         if inspect.isgenerator(returned):
             return self._record_and_yield_items(label, returned)
-        if recorder.environment_events > before or not self._is_of_other_thread(label, returned):
+        if recorder.environment_events > before or not self._looks_like_result_of_environments(
+            label, returned
+        ):
             self._add_result_event(label, returned)
         else:
             self._environments.record_other_processes(label, owner, action, returned)
@@ -220,7 +222,7 @@ class RecordedMethods:
         return call_original(original, owner, *arguments, **options)
 
     @staticmethod
-    def _is_of_other_thread(label: str, output: Any) -> bool:
+    def _looks_like_result_of_environments(label: str, output: Any) -> bool:
         """Return whether a result comes from environments that other threads have stepped."""
         if label.endswith(".reset"):
             return not hasattr(output, "batch_size")

@@ -134,7 +134,7 @@ class Golden:
         return Trace(header={"failure": ""}, events=tuple(events))
 
     def list_known_events(self) -> list[tuple[int, Event]]:
-        """Return events with stored values, each after how many of its kind and name precede it."""
+        """Return (n, event) of events with stored values; n earlier ones have its kind and name."""
         return [
             (
                 row.before,

@@ -21,7 +21,7 @@ from rlregress.trace.trace_comparison import (
     GROWN,
     INCIDENTAL,
     KINDS,
-    find_other_words,
+    find_first_nonnumeric_differences,
 )
 
 #: copies of the old version, and how many times further than those the new one may go.
@@ -108,8 +108,8 @@ def _find_other_words(
     Args:
         copies: the old version with each copy, both cut where they begin to act differently.
     """
-    in_copies = {key for pair in copies for key in find_other_words(*pair)}
-    divergences = find_other_words(old, new)
+    in_copies = {key for pair in copies for key in find_first_nonnumeric_differences(*pair)}
+    divergences = find_first_nonnumeric_differences(old, new)
     return next((d for key, d in divergences.items() if key not in in_copies), None)
 
 

@@ -526,7 +526,7 @@ def _add_incidental_events(
     return replace(comparison, compared=count, equal=comparison.equal + len(old))
 
 
-def find_other_words(old: Trace, new: Trace) -> dict[tuple[str, str], Divergence]:
+def find_first_nonnumeric_differences(old: Trace, new: Trace) -> dict[tuple[str, str], Divergence]:
     """Return (kind, name) -> the first incidental event that differs by more than finite numbers.
 
     Examples: other text in a file, a log entry that only one version has, or another type.
@@ -593,7 +593,7 @@ class _Losses:
         return event.function, self._next.get(id(event), "")
 
     def note_difference_of_loss(self, event: Event, gap: float) -> None:
-        """Note the difference of a loss."""
+        """Append a difference to those of the loss that an event belongs to."""
         self._differences.setdefault(self._make_key_of_loss(event), []).append(gap)
         self._first.setdefault(self._make_key_of_loss(event), event)
 

@@ -166,7 +166,10 @@ def _prepare_and_compare_versions(
     _require_one_interpreter(old, new)
     progress.begin_stage(expected_stages.LISTING)
     differences = list_differences(pair, old, new, options.time_limit_of_stage("names"))
-    for line in (differences.summary, *early_answers.describe_lost_names_and_packages(differences)):
+    for line in (
+        differences.summary,
+        *early_answers.describe_broken_names_and_lost_packages(differences),
+    ):
         options.say(line)
     options = replace(options, compared_from=time.time())
     script = None

@@ -21,7 +21,7 @@ def test_names_and_packages_that_are_gone_are_printed():
         versions={"a": ("1", "2"), "b": ("1", ""), "c": ("", "2"), "z": ("3", "")},
         lost=("z",),
     )
-    assert early_answers.describe_lost_names_and_packages(inventory) == [
+    assert early_answers.describe_broken_names_and_lost_packages(inventory) == [
         "  gone or incompatible: frame.f is gone",
         "  no longer installed: z 3, b 1",
     ]
@@ -30,7 +30,7 @@ def test_names_and_packages_that_are_gone_are_printed():
 def test_a_package_whose_names_were_not_compared_has_lost_none():
     """Neither is a file that could not be read printed as gone or incompatible."""
     late = public_names.make_entry_not_compared("frame", "--minutes 3 were over")
-    assert early_answers.describe_lost_names_and_packages(Inventory(public=(late,))) == []
+    assert early_answers.describe_broken_names_and_lost_packages(Inventory(public=(late,))) == []
 
 
 def test_what_probes_find_is_printed_with_old_and_new():
@@ -44,8 +44,8 @@ def test_what_probes_find_is_printed_with_old_and_new():
 def test_more_than_a_few_are_counted():
     """A release may remove hundreds of names; where nothing differs not even a heading comes."""
     public = tuple(replace(GONE, summary=f"name {number} is gone") for number in range(30))
-    *names, total = early_answers.describe_lost_names_and_packages(Inventory(public=public))
+    *names, total = early_answers.describe_broken_names_and_lost_packages(Inventory(public=public))
     assert len(names) < 10
     assert total == f"  gone or incompatible: and {30 - len(names)} more"
-    assert early_answers.describe_lost_names_and_packages(Inventory()) == []
+    assert early_answers.describe_broken_names_and_lost_packages(Inventory()) == []
     assert early_answers.describe_changed_details_and_defaults([], []) == []

@@ -220,7 +220,7 @@ class Script:
                 Anchor(self, quantity, block, index)
                 for block in self.blocks
                 for index, statement in enumerate(block.statements)
-                if name in _list_bound_names(statement)
+                if name in _list_assigned_or_defined_names(statement)
             ]
             if places:
                 return self._choose_anchor(quantity, name, places, which)
@@ -310,7 +310,7 @@ class Script:
         )
 
 
-def _list_bound_names(statement: ast.stmt) -> frozenset[str]:
+def _list_assigned_or_defined_names(statement: ast.stmt) -> frozenset[str]:
     """Return names that a statement binds itself, without those of statements inside it."""
     if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign, *DEFINITIONS)):
         return statement_names.list_names_of_statement(statement).binds

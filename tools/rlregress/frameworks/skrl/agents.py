@@ -318,7 +318,7 @@ def _make_model(kind: str, name: str, spaces: Any, layers: Layers) -> Any:
     return Deterministic(observed + (0 if name == "value" else dimensions), 1, plain, spaces)
 
 
-def make_policy_report_log_prob(policy: Any, log_prob: float) -> None:
+def fix_action_and_log_prob_of_policy(policy: Any, log_prob: float) -> None:
     """Let a stochastic policy sample the action 0 with a log-probability; its gradients are 0."""
     act = policy.act
 

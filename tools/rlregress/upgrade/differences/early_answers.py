@@ -11,7 +11,7 @@ from rlregress.upgrade.differences.inventory import Inventory
 _LISTED = 8
 
 
-def describe_lost_names_and_packages(inventory: Inventory) -> list[str]:
+def describe_broken_names_and_lost_packages(inventory: Inventory) -> list[str]:
     """Return names that are gone or incompatible, and packages that are no longer installed."""
     broken = [change for change in inventory.public if change.breaks_callers]
     gone = (name for name, (old, new) in inventory.versions.items() if old and not new)

@@ -492,7 +492,7 @@ def _list_other_differing_files(
             OtherFile(
                 file=file,
                 how=how,
-                without_effect=_explain_no_effect(file, texts),
+                without_effect=_explain_if_without_effect(file, texts),
                 content=" ".join(hashlib.sha256(text).hexdigest() for text in texts),
             )
         )
@@ -507,8 +507,11 @@ def _map_files_by_name(folders: Sequence[str]) -> dict[str, Path]:
     return files
 
 
-def _explain_no_effect(file: str, texts: Sequence[bytes]) -> str:
-    """Return why a file that differs can have no effect; empty: it may have one."""
+def _explain_if_without_effect(file: str, texts: Sequence[bytes]) -> str:
+    """Return why a file that differs can have no effect; empty: it may have one.
+
+    Of a Python file no piece may differ: that was compared before.
+    """
     if Path(file).suffix == ".py":
         return "comments or formatting only, or no statement"
     return training_selection.explain_no_effect(file, texts)

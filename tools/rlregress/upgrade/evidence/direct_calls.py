@@ -82,7 +82,9 @@ def compare_captured_calls(
 
     seconds = estimate_first_captures(len(functions_called))
     differing = [
-        execution.function for execution in executions if _can_call_in_both(execution.function)
+        execution.function
+        for execution in executions
+        if _is_function_in_both_versions(execution.function)
     ]
     differing += [piece for piece in executed if piece.at_import and piece.key in functions_of]
     job = {"changes": list_old_code(differing), "folders": list(folders), "seconds": seconds,
@@ -109,7 +111,9 @@ def _list_functions_to_call(
     executed: Sequence[Changed], uses: Mapping[_Key, Sequence[Changed]]
 ) -> dict[_Key, list[_Key]]:
     """Return piece of code -> the functions whose calls are evidence on it."""
-    functions = {piece.key: [piece.key] for piece in executed if _can_call_in_both(piece)}
+    functions = {
+        piece.key: [piece.key] for piece in executed if _is_function_in_both_versions(piece)
+    }
     for function, pieces in uses.items():
         # a function that differs itself says nothing of the values that it reads
         for piece in pieces if function not in functions else ():
@@ -210,7 +214,7 @@ def mark_trainings_that_only_round(
     ]
 
 
-def _can_call_in_both(function: Changed) -> bool:
+def _is_function_in_both_versions(function: Changed) -> bool:
     """Return whether a piece is a function in both versions, with the same file and name."""
     return function.how == CODE_CHANGED and not function.at_import and None not in function.paths
 

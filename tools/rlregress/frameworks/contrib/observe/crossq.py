@@ -48,11 +48,11 @@ def _list_normalisations(network: torch.nn.Module) -> list[Any]:
     return [layer for layer in network.modules() if isinstance(layer, BatchRenorm1d)]
 
 
-def _get_critic_layers(agent: Any) -> Any:
+def _get_first_critic_normalisation(agent: Any) -> Any:
     return _list_normalisations(agent.critic.q_networks[0])[0]
 
 
-def _get_policy_layers(agent: Any) -> Any:
+def _get_first_policy_normalisation(agent: Any) -> Any:
     return _list_normalisations(agent.actor)[0]
 
 
@@ -90,7 +90,7 @@ def _measure_batch(inputs: Inputs) -> np.ndarray:
     size = int(inputs["batch_size"])
     agent = _make_agent(buffer_size=size)
     _add_transitions(agent, [inputs["current"]] * size, inputs["next"])
-    with _record_passes(_get_critic_layers(agent)) as passes:
+    with _record_passes(_get_first_critic_normalisation(agent)) as passes:
         agent.train(gradient_steps=1, batch_size=size)
     return np.array([_find_output_for_number(passes, inputs[name]) for name in ("current", "next")])
 
@@ -137,7 +137,7 @@ def _normalise_after_updates(layer: Any, numbers: np.ndarray, updates: int) -> n
 def _measure_renormalisation(inputs: Inputs) -> np.ndarray:
     agent, far = _make_agent(), float(inputs["far"])
     agent.policy.set_training_mode(True)
-    layer = _get_critic_layers(agent)
+    layer = _get_first_critic_normalisation(agent)
     numbers = np.linspace(-1.0, 1.0, int(inputs["batch_size"]))
     numbers /= numbers.std(ddof=1)
     first, end = 0, _LONGEST
@@ -156,7 +156,7 @@ def _measure_running_statistics(inputs: Inputs) -> np.ndarray:
     agent.policy.set_training_mode(True)
     away = np.resize([1.0, -1.0], int(inputs["batch_size"])) * float(inputs["away"])
     statistics: list[float] = []
-    for layer in (_get_critic_layers(agent), _get_policy_layers(agent)):
+    for layer in (_get_first_critic_normalisation(agent), _get_first_policy_normalisation(agent)):
         _normalise_after_updates(layer, away + float(inputs["batch_mean"]), updates=0)
         statistics += [float(layer.ra_mean[0]), float(layer.ra_var[0])]
     return np.array(statistics)
@@ -169,7 +169,7 @@ def _measure_acting(inputs: Inputs) -> np.ndarray:
     _add_transitions(agent, [inputs["current"]] * size, inputs["next"])
     for _ in range(3):
         agent.train(gradient_steps=1, batch_size=size)
-    layer = _get_policy_layers(agent)
+    layer = _get_first_policy_normalisation(agent)
     _note_input_of_layer(layer, inputs)
     acting = []
     expected = np.full(1, inputs["current"], dtype=np.float32)
@@ -188,7 +188,7 @@ def _measure_policy_statistics(inputs: Inputs) -> np.ndarray:
     _add_transitions(agent, halves, inputs["next"])
     rows = agent.replay_buffer._get_samples(np.arange(size))
     agent.replay_buffer.sample = lambda *_, **__: rows
-    critic = _get_critic_layers(agent)
+    critic = _get_first_critic_normalisation(agent)
     stepped: list[int] = []
 
     def note_statistics_after_update() -> None:
@@ -196,10 +196,10 @@ def _measure_policy_statistics(inputs: Inputs) -> np.ndarray:
         _note_input_of_layer(critic, inputs)
         stepped.append(len(passed))
 
-    _note_input_of_layer(_get_policy_layers(agent), inputs)
+    _note_input_of_layer(_get_first_policy_normalisation(agent), inputs)
     noting = watched_updates.call_before_steps(agent.critic.optimizer, note_statistics_after_update)
     with (
-        _record_passes(_get_policy_layers(agent)) as policy,
+        _record_passes(_get_first_policy_normalisation(agent)) as policy,
         _record_passes(critic) as passed,
         noting,
     ):

@@ -56,7 +56,7 @@ def _measure_action_distribution(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     return np.array(executed)
 
 
-def _measure_normalisation_of_one(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+def _measure_loss_of_single_advantage(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     with warnings.catch_warnings():
         # a minibatch of one can only be the last of a rollout, of which the agent warns
         warnings.simplefilter("ignore")
@@ -69,7 +69,7 @@ def _measure_normalisation_of_one(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
 
 
 PROBES: Mapping[str, Probe] = {
-    "ppo.advantage_normalisation.single": partial(_measure_normalisation_of_one, OF_PPO),
+    "ppo.advantage_normalisation.single": partial(_measure_loss_of_single_advantage, OF_PPO),
     "ppo.networks": partial(_measure_networks, OF_PPO),
     "ppo.log_std": partial(_log_std, OF_PPO),
     "ppo.action.distribution": partial(_measure_action_distribution, OF_PPO),

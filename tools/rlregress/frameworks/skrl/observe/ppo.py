@@ -84,7 +84,7 @@ def _measure_normalisation(inputs: Inputs) -> np.ndarray:
     )
 
 
-def _measure_normalisation_of_one(inputs: Inputs) -> np.ndarray:
+def _measure_loss_of_single_advantage(inputs: Inputs) -> np.ndarray:
     advantage = float(
         _measure_loss_of_estimated_advantages(
             {"advantages": [inputs["advantage"]], "ratio": 1.0}, 1
@@ -169,7 +169,7 @@ PROBES: Mapping[str, Probe] = {
     **{id: partial(measure, _run_update) for id, measure in ppo.MEASUREMENTS.items()},
     "ppo.advantage_normalisation": _measure_normalisation,
     "ppo.advantage_normalisation.epsilon": lambda i: _measure_loss_of_estimated_advantages(i, 1),
-    "ppo.advantage_normalisation.single": _measure_normalisation_of_one,
+    "ppo.advantage_normalisation.single": _measure_loss_of_single_advantage,
     "ppo.adam.epsilon": _measure_adam_epsilon,
     "ppo.initialisation": _measure_initialisation,
     "ppo.log_std": _log_std,

@@ -112,7 +112,7 @@ def _make_probe_of_action_distribution(make_actor: Any) -> Raw:
     return measure_action_distribution
 
 
-def _measure_normalisation_of_one(inputs: Inputs) -> list[float]:
+def _measure_loss_of_single_advantage(inputs: Inputs) -> list[float]:
     batch = {"count": 1, "advantages": inputs["advantage"]}
     loss = float(
         ppo_losses.compute_outputs_of_loss(0.0, batch, normalize_advantage=True)[
@@ -148,6 +148,6 @@ PROBES: dict[tuple[str, str], Raw] = {
     ("ppo.log_std", "script"): _make_probe_of_log_std(programs.make_ppo_networks),
     ("ppo.action.distribution", "library"): _make_probe_of_action_distribution(_make_library_actor),
     ("ppo.action.distribution", "script"): _make_probe_of_action_distribution(_make_script_actor),
-    ("ppo.advantage_normalisation.single", "library"): _measure_normalisation_of_one,
+    ("ppo.advantage_normalisation.single", "library"): _measure_loss_of_single_advantage,
     ("ppo.kl_estimator", "library"): _measure_kl_estimator,
 }

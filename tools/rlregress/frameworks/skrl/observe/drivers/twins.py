@@ -17,7 +17,7 @@ from rlregress.frameworks.skrl.agents import (
     Layers,
     Training,
     call_after_model,
-    make_policy_report_log_prob,
+    fix_action_and_log_prob_of_policy,
 )
 from rlregress.frameworks.skrl.observe.drivers import instantiated
 from rlregress.frameworks.skrl.observe.drivers.ddpg import make_constant_noise_settings
@@ -96,7 +96,7 @@ class Driver:
         training = Training(self._kind, *environments, layers=self._layers, **settings)
         policy = training.models["policy"]
         if s.log_prob is not None and self._kind == "sac":
-            make_policy_report_log_prob(policy, s.log_prob)
+            fix_action_and_log_prob_of_policy(policy, s.log_prob)
         if s.pre_tanh is not None:
             make_output_constant(policy, s.pre_tanh)
             if self._kind == "sac":
