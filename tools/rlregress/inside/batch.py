@@ -29,7 +29,7 @@ from rlregress import source
 from rlregress.inside import events, lines, loading, process_tree, recorder, trace_worker
 from rlregress.probing.trace_trainings import is_title_of_generated_calls
 
-#: seconds after which a training is ended, unless it is a script, and a list of trainings.
+#: seconds after which a training is ended, and a list of trainings; a script never is.
 PATIENCE, PATIENCE_WITH_LIST = 300, 1200
 
 
@@ -68,7 +68,7 @@ def import_shared_modules(job: dict[str, Any]) -> None:
 
 def find_patience(job: dict[str, Any]) -> int:
     """Return the seconds after which the training of a job is ended; 0: never."""
-    # each training of a list that may have no end is limited by itself
+    # in a list, each training with a changed option has a limit of its own
     by_kind = (
         PATIENCE_WITH_LIST if is_title_of_generated_calls(job.get("training", "")) else PATIENCE
     )

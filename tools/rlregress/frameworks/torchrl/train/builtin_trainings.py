@@ -40,7 +40,7 @@ _SHARED = {"learning_rate": 1e-3, "adam_epsilon": 1e-8, "discount": 0.99, "hidde
 _OFF_POLICY = {
     **_SHARED,
     "minibatch_size": 16,
-    # full after two thirds of the training; the first collection is followed by no update
+    # full after three fifths of the training; the first collection is followed by no update
     "replay_size": 60,
     "learning_starts": 40,
     "polyak_coefficient": 0.05,
@@ -81,7 +81,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 def _make_training(algorithm: str) -> Any:
     def run_training(make_env: Callable[..., Any], seed: int) -> None:
         settings = memory_sizes.set_memory_size(SETTINGS[algorithm])
-        steps = 3 * settings.get("rollout_steps", 0) or 100
+        steps = 3 * settings["rollout_steps"] if algorithm == "ppo" else 100
         request = TrainingRequest(algorithm, make_env, settings, total_steps=steps, seed=seed)
         trained = train(request)
         environment = make_env()
