@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from rlregress import source
 from rlregress.inside import bindings, methods
-from rlregress.inside.lines import list_inner_code_objects
+from rlregress.inside.marks import list_inner_code_objects
 from rlregress.inside.methods import Defaults, Misfit
 
 #: of a code: name and first line.

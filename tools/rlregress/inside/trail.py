@@ -17,7 +17,7 @@ import torch
 
 from rlregress import source
 from rlregress.inside.events import Places
-from rlregress.inside.lines import list_inner_code_objects, list_own_lines
+from rlregress.inside.marks import list_inner_code_objects, list_own_lines
 from rlregress.inside.optimizers import hook_optimizer_steps
 
 #: every update up to this one has a row, later ones at distances that grow by this factor

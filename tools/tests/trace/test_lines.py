@@ -1,14 +1,13 @@
-"""Which functions, lines and branches count as executed, however Python reports them."""
+"""Which functions, lines and branches count as executed."""
 
 from __future__ import annotations
 
-import functools
-import sys
 import threading
 
+import cloudpickle
 import pytest
 
-from rlregress.inside import lines
+from rlregress.inside import lines, marks
 from rlregress.inside.events import Places
 
 MODULE = """
@@ -39,21 +38,20 @@ def steps():
 """
 
 
-@pytest.fixture(params=lines.BACK_ENDS)
-def record(request, tmp_path):
+@pytest.fixture
+def record(tmp_path):
     """Return a function that runs a text as a module, calls it, and returns the executed lines."""
 
-    def record(text, call=lambda names: None, within=None, name="module", file="module.py"):
+    def record(text, call=lambda names: None, name="module", file="module.py"):
         path = tmp_path / file
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
-        executed = lines.Lines(Places([str(tmp_path / "module.py")]), within, request.param)
+        executed = lines.Lines(Places([str(tmp_path / "module.py")]))
         names = {"__name__": name}
-        before = sys.gettrace()
         with executed:
-            exec(compile(text, str(path), "exec"), names)
+            code = marks.compile_with_marks(text.encode(), str(path), name == "__main__")
+            exec(code, names)
             call(names)
-        assert sys.gettrace() is before
         return executed
 
     return record
@@ -64,14 +62,12 @@ def test_lines_of_classes_do_not_count(record):
     executed = record(MODULE, lambda names: names["Some"]().reach())
     assert executed.list_executed_lines() == {"module.py": ([7, 9], [7, 8, 9])}
     assert executed.list_called_functions() == {"module.py": ["Some.reach"]}
-    assert executed.is_whole
 
 
 def test_what_a_thread_executes_counts(record):
     """A function that only another thread calls was executed, and nothing escaped."""
     executed = record(MODULE, lambda names: _in_a_thread(names["Some"]().reach))
     assert executed.list_executed_lines() == {"module.py": ([7, 9], [7, 8, 9])}
-    assert executed.is_whole
 
 
 def test_functions_have_qualified_names(record):
@@ -112,35 +108,11 @@ def test_functions_of_other_files_do_not_count(record):
     assert record(MODULE, call, file="module.py_more/module.py").list_called_functions() == {}
 
 
-def test_functions_of_a_file_that_is_gone_are_executed(record, tmp_path):
-    """They have no name, as nothing parses their source, and still are among the executed ones."""
-
-    def call(names):
-        (tmp_path / "module.py").unlink()
-        names["values"]()
-
-    assert record(f"# gone\n{MODULE}", call).list_called_functions() == {"module.py": [""]}
-
-
 def test_a_lambda_of_an_imported_module_is_no_body(record):
     """It runs, and the body of the module did not run as a script."""
     for name, functions in (("module", {}), ("__main__", {"module.py": ["<module>"]})):
         executed = record(MODULE, lambda names: names["double"](2), name=name)
         assert executed.list_called_functions() == functions
-
-
-def test_lines_are_noted_within_the_functions_that_are_named(record):
-    """Other functions are known to be called."""
-    text = f"{MODULE}\n\ndef other():\n    return Some().reach()\n"
-    for within, executed_lines in (
-        ([("module.py", "other")], {"module.py": ([29], [29])}),
-        ([("elsewhere.py", "other")], {}),
-        ([], {}),
-    ):
-        executed = record(text, lambda names: names["other"](), within)
-        assert executed.list_executed_lines() == executed_lines
-        assert executed.list_called_functions() == {"module.py": ["Some.reach", "other"]}
-        assert executed.list_tested_branches() == {}
 
 
 def test_lines_add_up_over_several_times(record):
@@ -158,110 +130,16 @@ def test_lines_add_up_over_several_times(record):
 def test_the_body_of_a_script_is_named(record):
     """It is a function named <module>, also behind a function on its first line."""
     text = "def used(x):\n    return x\nif used(1):\n    y = 2\nclass Some:\n    low = 1\n"
-    executed = record(text, within=[("module.py", "<module>")], name="__main__")
+    executed = record(text, name="__main__")
     assert executed.list_called_functions() == {"module.py": ["<module>", "used"]}
-    assert executed.list_executed_lines() == {"module.py": ([1, 3, 4, 5], [1, 3, 4, 5])}
+    assert executed.list_executed_lines() == {"module.py": ([1, 2, 3, 4, 5], [1, 2, 3, 4, 5])}
     assert executed.list_tested_branches() == {"module.py": [(3, True, False, "used(1)")]}
 
 
-def _ignore(*_):
-    """Trace nothing."""
-
-
-def _replace_tracer():
-    sys.settrace(None)
-
-
-def _in_a_thread(target=int):
+def _in_a_thread(target):
     thread = threading.Thread(target=target)
     thread.start()
     thread.join()
-
-
-def _replace_tracer_for_a_while():
-    before = sys.gettrace()
-    sys.settrace(_ignore)
-    sys.settrace(before)
-
-
-def _replace_tracer_of_new_threads(tracer=_ignore):
-    before = threading.gettrace()
-    threading.settrace(tracer)
-    _in_a_thread()
-    threading.settrace(before)
-
-
-SUSPENDED = """
-from rlregress.inside.events import suspend_tracer
-
-def hidden():
-    return 1
-
-def outer(x):
-    if x:
-        suspend_tracer(hidden)()
-    return x
-"""
-
-
-def test_code_behind_a_suspended_tracer_counts(record):
-    """The recorder's own work hides nothing that runs after it."""
-    executed = record(SUSPENDED, lambda names: names["outer"](1))
-    assert executed.list_executed_lines()["module.py"][0][-3:] == [8, 9, 10]
-    assert executed.list_tested_branches() == {"module.py": [(8, True, False, "x")]}
-    assert "outer" in executed.list_called_functions()["module.py"]
-    assert executed.is_whole
-
-
-@pytest.mark.parametrize(
-    "replace",
-    [
-        _replace_tracer,
-        _replace_tracer_for_a_while,
-        _replace_tracer_of_new_threads,
-        functools.partial(_replace_tracer_of_new_threads, None),
-        functools.partial(_in_a_thread, functools.partial(sys.settrace, None)),
-    ],
-)
-def test_a_tracer_that_was_replaced_has_not_noted_all(tmp_path, replace):
-    """Whoever sets another tracer, for however long, may hide code that ran meanwhile."""
-    executed = lines.Lines(Places([str(tmp_path)]), (), lines.BACK_ENDS[-1])
-    before = sys.gettrace(), threading.gettrace(), threading.settrace
-    with executed:
-        replace()
-    assert executed.make_header_entries()["noted"] is False
-    assert (sys.gettrace(), threading.gettrace(), threading.settrace) == before
-    with executed:
-        pass
-    assert executed.is_whole
-
-
-def test_a_tracer_of_others_does_not_hide_what_is_monitored(tmp_path):
-    """From Python 3.12 on only the loss of its number ends the monitoring."""
-    if lines.BACK_ENDS[0] is lines.BACK_ENDS[-1]:
-        pytest.skip("this Python has no sys.monitoring")
-    for end, is_whole in ((_replace_tracer, True), (_free_tools, False)):
-        with lines.Lines(Places([str(tmp_path)]), ()) as executed:
-            end()
-        assert executed.is_whole is is_whole
-
-
-def _free_tools():
-    for tool in range(6):
-        sys.monitoring.free_tool_id(tool)
-
-
-def test_a_tracer_is_put_back_after_an_error(tmp_path):
-    """A debugger's tracer is there again afterwards."""
-    before = sys.gettrace()
-    try:
-        sys.settrace(_ignore)
-        with pytest.raises(ZeroDivisionError), lines.Lines(Places([str(tmp_path)])):
-            raise ZeroDivisionError
-        tracer = sys.gettrace()
-    finally:
-        sys.settrace(before)
-    assert tracer is _ignore
 
 
 BRANCHES = """
@@ -339,3 +217,117 @@ def test_a_condition_goes_the_way_of_the_next_line_of_its_call(branches_of, call
     """Over several lines, at the end of a function, in an error and in nested calls."""
     branches = branches_of(call)
     assert {text: branches[text] for text in expected or branches} == expected
+
+
+PARTS = """
+def choose(x, items=()):
+    y = (
+        x
+        if x > 0
+        else -x
+    )
+    z = [
+        2 * item
+        for item in items
+    ]
+    try:
+        return y / x, (y and
+            x), z
+    except (
+        KeyError,
+        ZeroDivisionError,
+    ):
+        return 0
+    finally:
+        y = 1
+
+
+def make_scaling(low, scale=lambda x: (x or
+        low)):
+    'Return a function.'
+    class Kept:
+        ratio = 2
+        double = [2 * x for x in (1, 2)]
+    return lambda x: (
+        Kept.ratio * x
+    )
+
+
+def declared():
+    'Declare nothing else.'
+
+
+async def waiting():
+    match low:
+        case 1:
+            return 2
+        case _:
+            return low
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "missed"),
+    [
+        (lambda names: names["choose"](1), {6, 9, 15, 16, 17, 19}),
+        (lambda names: names["choose"](0, [1]), {4, 14}),
+        (lambda names: names["choose"](-1), {4, 9, 15, 16, 17, 19}),
+        (lambda names: names["make_scaling"](1), {25, 31}),
+        (lambda names: names["make_scaling"](1)(1), {25}),
+    ],
+)
+def test_parts_on_lines_of_their_own_count_if_they_ran(record, call, missed):
+    """Arms of conditions, elements, handlers and bodies of lambdas are parts of their own."""
+    executed, executable = record(PARTS, call).list_executed_lines()["module.py"]
+    assert {*executable} - {*executed} == missed
+
+
+def test_marks_change_nothing_that_code_shows_of_itself(record):
+    """Names, docstrings, lines and values; nameless code can be compared, hashed and pickled."""
+    marked, plain = {}, {}
+    record(PARTS, marked.update)
+    exec(compile(PARTS, "module.py", "exec", dont_inherit=True), plain)
+    for name in ("choose", "make_scaling", "declared", "waiting"):
+        one, two = marked[name], plain[name]
+        for shown in ("co_firstlineno", "co_varnames", "co_flags", "co_freevars", "co_argcount"):
+            assert getattr(one.__code__, shown) == getattr(two.__code__, shown)
+        assert (one.__doc__, one.__qualname__) == (two.__doc__, two.__qualname__)
+        assert marks.list_own_lines(one.__code__) == marks.list_own_lines(two.__code__)
+        assert hash(one.__code__) == hash(one.__code__)
+    for x in (-2, 0, 3):
+        assert marked["choose"](x, [x]) == plain["choose"](x, [x])
+    scaling = cloudpickle.loads(cloudpickle.dumps(marked["make_scaling"](1)))
+    assert scaling(3) == plain["make_scaling"](1)(3) == 6
+
+
+def test_code_that_was_loaded_without_marks_is_not_all_noted(tmp_path, monkeypatch):
+    """A module that was imported before anybody asked; of one that is imported later all is."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for name in ("unmarked_first", "marked_then"):
+        (tmp_path / f"{name}.py").write_text("def used():\n    return 1\n")
+    __import__("unmarked_first")
+    for name, noted, called in (
+        ("unmarked_first", False, {}),
+        ("marked_then", True, {"marked_then.py": ["used"]}),
+    ):
+        with lines.Lines(Places([str(tmp_path / f"{name}.py")])) as executed:
+            __import__(name).used()
+        header = executed.make_header_entries()
+        assert (header["noted"], header["functions"]) == (noted, called)
+
+
+def test_cached_code_has_the_same_marks_and_a_damaged_cache_none(record, tmp_path, monkeypatch):
+    """A file is parsed once; what nobody can read in the cache is made again."""
+    monkeypatch.setenv("RLREGRESS_CACHE", str(tmp_path / "cache"))
+    call = lambda names: names["choose"](1)  # noqa: E731
+    first = record(PARTS, call).make_header_entries()
+    (cached,) = (tmp_path / "cache" / "marked").iterdir()
+    with monkeypatch.context() as context:
+        context.setattr(marks.ast, "parse", None)
+        assert record(PARTS, call).make_header_entries() == first
+    for content in (b"", cached.read_bytes()[:40], cached.read_bytes()[:-3]):
+        cached.write_bytes(content)
+        assert record(PARTS, call).make_header_entries() == first
+    other = record(PARTS.replace("x > 0", "x > 1"), call).list_tested_branches()
+    assert other == first["branches"]
+    assert record(PARTS.replace("x > 0", "x > 1"), call).list_executed_lines() != first["lines"]

@@ -1,0 +1,443 @@
+"""Compiles the traced code with marks: each statement of a function sets a byte before it runs.
+
+With a tracer all Python code runs at half its speed, that of torch and NumPy too (Python 3.11). A
+mark costs 30 ns, in the traced code alone; it is set in every thread, and no other tool switches it
+off.
+
+Names, line numbers and results of the code stay the same. Bodies of modules and classes are not
+marked, but for the body of a file that is run as a script; nor are one-sided parts of an expression
+that stands on one line. Marked code is cached, as Python does with code that is not marked.
+
+Runs inside foreign and old environments: standard library only, Python 3.10 syntax.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import dis
+import hashlib
+import inspect
+import marshal
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
+from types import CodeType
+from typing import Any, NamedTuple, TypeVar
+
+from rlregress import source, suite
+from rlregress.errors import UserError
+from rlregress.inside.events import Places
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+#: what stands in a statement and is marked as one itself, or has such parts.
+_STATEMENTS = (ast.stmt, ast.ExceptHandler, ast.match_case)
+#: statements that do nothing when they run.
+_IDLE = (ast.Pass, ast.Global, ast.Nonlocal)
+_Node = TypeVar("_Node", bound=ast.AST)
+#: begins the constant that stands for the marks of a function while its code is compiled or cached.
+_PLACEHOLDER = "rlregress marks "
+#: changes when the same source gets other marks.
+_FORMAT = "1"
+
+
+class Marks(bytearray):
+    """The marks of one function, one byte each; code objects that hold them can be hashed."""
+
+    __hash__ = object.__hash__  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether both are the same object."""
+        return self is other
+
+    def __reduce__(self) -> Any:
+        """Return how to pickle them with the code of a nameless function: without what ran."""
+        return bytearray, (len(self),)
+
+
+class Test(NamedTuple):
+    """The condition of an ``if`` or ``while``.
+
+    Attributes:
+        line: first line of the statement.
+        text: source text of the condition.
+        marks: numbers of the marks that are set where it holds, and where it fails.
+    """
+
+    line: int
+    text: str
+    marks: tuple[int, int]
+
+
+class MarkedFunction(NamedTuple):
+    """A function, or the body of a script, whose code sets marks.
+
+    Attributes:
+        file: as its code names it.
+        name: qualified; "<module>": of a script.
+        marks: a byte other than 0 stands where a mark was set.
+        lines: executable line -> number of its mark.
+        tests: of its ``if`` and ``while`` statements.
+        codes: its code, and that of the lambdas and comprehensions in it.
+    """
+
+    file: str
+    name: str
+    marks: Marks
+    lines: dict[int, int]
+    tests: Sequence[Test]
+    codes: Sequence[CodeType]
+
+
+#: all marked functions of this process, and the files that they are in.
+functions: list[MarkedFunction] = []
+files: set[str] = set()
+_marked_places: list[Places] = []
+
+
+def list_own_lines(code: CodeType) -> set[int]:
+    """Return the executable lines of a code object, without those of the functions inside it."""
+    lines = {line for _, line in dis.findlinestarts(code) if line}
+    # the line of the definition is no step of its own
+    return lines - {code.co_firstlineno} if code.co_name != "<module>" else lines
+
+
+def list_inner_code_objects(code: CodeType) -> Iterator[CodeType]:
+    """Yield the code objects within one, at any depth."""
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield constant
+            yield from list_inner_code_objects(constant)
+
+
+def mark_imports_of(places: Places) -> None:
+    """Mark the modules of the traced code that are imported from now on."""
+    if not _marked_places:
+        get_code = SourceFileLoader.get_code
+
+        def get_marked_code(loader: SourceFileLoader, name: str) -> CodeType | None:
+            path = loader.get_filename(name)
+            if all(marked.find_path_below_root(path) is None for marked in _marked_places):
+                return get_code(loader, name)
+            return compile_with_marks(loader.get_data(path), path)
+
+        SourceFileLoader.get_code = get_marked_code  # type: ignore[method-assign]
+    if places not in _marked_places:
+        _marked_places.append(places)
+
+
+def compile_with_marks(text: bytes, path: str, is_script: bool = False) -> CodeType:
+    """Compile a source file as Python does, with marks.
+
+    Args:
+        is_script: mark the body of the file, too.
+
+    Raises:
+        SyntaxError, ValueError: as of ``compile``.
+    """
+    cached = _locate_cached_code(path)
+    key = hashlib.sha256(f"{_FORMAT} {is_script} ".encode() + text).digest()
+    compiled = _read_cached_code(cached, key)
+    if compiled is None:
+        try:
+            tree = ast.parse(text, path)
+            marker = _Marker()
+            marker.mark_module(tree, is_script)
+            code = compile(tree, path, "exec", dont_inherit=True)
+        except (RecursionError, MemoryError):
+            # it is not among the marked files, and whoever asks what ran is told so
+            return compile(text, path, "exec", dont_inherit=True)
+        compiled = code, [written.list_contents() for written in marker.written]
+        _write_cached_code(cached, key, compiled)
+    files.add(path)
+    return _insert_marks(path, *compiled)
+
+
+# -- the marks in the source ---------------------------------------------------------------------
+
+
+class _Written:
+    """The marks that are written into one function.
+
+    Attributes:
+        owners: line -> number of the mark that stands for it.
+    """
+
+    def __init__(self, name: str, number: int) -> None:
+        self.name, self.placeholder = name, f"{_PLACEHOLDER}{number}"
+        self.count = 0
+        self.owners: dict[int, int] = {}
+        self.tests: list[tuple[int, str, tuple[int, int]]] = []
+
+    def list_contents(self) -> tuple[Any, ...]:
+        """Return plain data that can be cached."""
+        return self.name, self.count, self.owners, self.tests
+
+    def add_mark(self, lines: Iterable[int] = ()) -> int:
+        """Return the number of a new mark, which stands for these lines from now on."""
+        self.owners.update(dict.fromkeys(lines, self.count))
+        self.count += 1
+        return self.count - 1
+
+    def make_statement(self, number: int, line: int) -> ast.stmt:
+        """Return a statement that sets a mark."""
+        marks = ast.Subscript(ast.Constant(self.placeholder), ast.Constant(number), ast.Store())
+        return _place_at_line(ast.Assign([marks], ast.Constant(1)), line)
+
+    def wrap_expression(self, number: int, expression: ast.expr) -> ast.expr:
+        """Return an expression that sets a mark and then has the value of the given one."""
+        # ``__setitem__`` returns None, also of the plain bytes that are read from a pickle
+        setting = ast.Attribute(ast.Constant(self.placeholder), "__setitem__", ast.Load())
+        call = ast.Call(setting, [ast.Constant(number), ast.Constant(1)], [])
+        line = expression.lineno
+        return _place_at_line(ast.BoolOp(ast.Or(), [_place_at_line(call, line), expression]), line)
+
+
+def _place_at_line(node: _Node, line: int) -> _Node:
+    """Give a node, and the nodes in it that have no place yet, a line."""
+    for part in ast.walk(node):
+        if "lineno" in part._attributes and not hasattr(part, "lineno"):
+            part.lineno = part.end_lineno = line  # type: ignore[attr-defined]
+            part.col_offset = part.end_col_offset = 0  # type: ignore[attr-defined]
+    return node
+
+
+class _Marker:
+    """Writes marks into the tree of a source file."""
+
+    def __init__(self) -> None:
+        self.written: list[_Written] = []
+
+    def mark_module(self, tree: ast.Module, is_script: bool) -> None:
+        """Mark all functions of a module, and its body if it is a script."""
+        inside = self._begin_function("<module>") if is_script else None
+        tree.body = self._mark_body(tree.body, "", inside, is_first=True)
+
+    def _begin_function(self, name: str) -> _Written:
+        self.written.append(_Written(name, len(self.written)))
+        return self.written[-1]
+
+    def _mark_body(
+        self,
+        body: list[ast.stmt],
+        outer: str,
+        inside: _Written | None,
+        is_first: bool = False,
+        before: ast.stmt | None = None,
+    ) -> list[ast.stmt]:
+        """Return statements with a mark before each.
+
+        Args:
+            outer: qualified name of the function or class around them.
+            inside: of the function; None: of a class or a module, whose statements have no marks.
+            is_first: a docstring and statements about the future may come first.
+            before: the mark of the whole.
+        """
+        marked = []
+        for statement in body:
+            is_text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+            is_future = isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
+            is_first = is_first and (is_text or is_future)
+            if before is not None and not is_first:
+                marked.append(before)
+                before = None
+            is_idle = isinstance(statement, _IDLE) or is_text or is_future
+            if inside is not None and not is_idle and not _only_declares(statement):
+                first = source.get_first_line(statement)
+                number = inside.add_mark(_list_lines(statement))
+                marked.append(inside.make_statement(number, first))
+            self._mark_statement(statement, outer, inside)
+            marked.append(statement)
+        return marked if before is None else [*marked, before]
+
+    def _mark_statement(self, statement: ast.AST, outer: str, inside: _Written | None) -> None:
+        if isinstance(statement, _FUNCTIONS):
+            self._mark_function(statement, f"{outer}.{statement.name}" if outer else statement.name)
+            return
+        if isinstance(statement, ast.ClassDef):
+            name = f"{outer}.{statement.name}" if outer else statement.name
+            statement.body = self._mark_body(statement.body, name, None)
+            return
+        ways = None
+        if inside is not None and isinstance(statement, (ast.If, ast.While)):
+            ways = self._add_test(statement, inside)
+        if inside is not None:
+            _mark_expressions(statement, inside, {source.get_first_line(statement)})
+        for field in ("body", "orelse", "finalbody"):
+            body = getattr(statement, field, None)
+            if isinstance(body, list):
+                marked = self._mark_body(body, outer, inside)
+                setattr(statement, field, [*(ways or {}).get(field, ()), *marked])
+        for part in (*getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
+            self._mark_handler(part, outer, inside)
+
+    def _mark_function(self, function: Any, name: str) -> None:
+        own = self._begin_function(name)
+        before = own.make_statement(own.add_mark(), function.lineno)
+        # a default or a decorator may be a lambda, which lies in its lines
+        for part in (*function.decorator_list, function.args):
+            _mark_expressions(part, own, set())
+        function.body = self._mark_body(function.body, name, own, is_first=True, before=before)
+
+    def _add_test(self, statement: ast.If | ast.While, inside: _Written) -> dict[str, list[Any]]:
+        """Return the marks before the body of a condition, and before what follows if it fails."""
+        if isinstance(statement.test, ast.Constant):
+            return {}
+        holds, fails = inside.add_mark(), inside.add_mark()
+        inside.tests.append((statement.lineno, ast.unparse(statement.test), (holds, fails)))
+        last = statement.test.end_lineno or statement.lineno
+        first = source.get_first_line(statement.body[0])
+        return {
+            "body": [inside.make_statement(holds, first)],
+            "orelse": [inside.make_statement(fails, last)],
+        }
+
+    def _mark_handler(self, part: Any, outer: str, inside: _Written | None) -> None:
+        """Mark an ``except`` or a ``case``."""
+        number = None
+        if inside is not None:
+            first = getattr(part, "lineno", None) or part.pattern.lineno
+            number = inside.add_mark(range(first, part.body[-1].end_lineno + 1))
+            if getattr(part, "type", None) is not None:
+                part.type = inside.wrap_expression(number, part.type)
+                number = None
+        part.body = self._mark_body(part.body, outer, inside)
+        if inside is not None and number is not None:
+            part.body.insert(0, inside.make_statement(number, first))
+
+
+def _mark_expressions(node: ast.AST, inside: _Written, certain: set[int]) -> None:
+    """Mark the parts of expressions that need not run with their statement.
+
+    These are bodies of lambdas, and of conditional expressions and comprehensions what stands on
+    lines of its own.
+
+    Args:
+        certain: lines on which something else stands that runs in any case.
+    """
+    first = _list_parts_that_run_first(node)
+    if first:
+        certain = certain.union(*map(_list_lines, first))
+    for field, value in ast.iter_fields(node):
+        # types may be kept as they are written
+        if field in ("annotation", "returns"):
+            continue
+        for position, child in enumerate(value if isinstance(value, list) else [value]):
+            if isinstance(child, _STATEMENTS) or not isinstance(child, ast.AST):
+                continue
+            number = None
+            is_body = isinstance(node, ast.Lambda) and field == "body"
+            if isinstance(child, ast.expr) and (is_body or (first and child not in first)):
+                own_lines = _list_lines(child) - certain
+                number = inside.add_mark(own_lines) if is_body or own_lines else None
+            _mark_expressions(child, inside, certain)
+            if number is None:
+                continue
+            marked = inside.wrap_expression(number, child)
+            if isinstance(value, list):
+                value[position] = marked
+            else:
+                setattr(node, field, marked)
+
+
+def _list_lines(node: ast.stmt | ast.expr) -> set[int]:
+    return {*range(source.get_first_line(node), (node.end_lineno or 0) + 1)}
+
+
+def _only_declares(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.AnnAssign) and statement.value is None
+
+
+def _list_parts_that_run_first(node: ast.AST) -> list[Any]:
+    """Return the part of an expression that runs before its other parts, which then may not run."""
+    if isinstance(node, ast.IfExp):
+        return [node.test]
+    if isinstance(node, ast.BoolOp):
+        return [node.values[0]]
+    if isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
+        return [node.generators[0].iter]
+    return []
+
+
+# -- the marks in the code -----------------------------------------------------------------------
+
+
+def _insert_marks(path: str, code: CodeType, contents: Sequence[tuple[Any, ...]]) -> CodeType:
+    """Return code in which the marks stand in the place of what stood for them."""
+    marks = [Marks(count) for _, count, _, _ in contents]
+    codes: list[list[CodeType]] = [[] for _ in contents]
+
+    def replace_constants(code: CodeType, around: int | None) -> CodeType:
+        number = None
+        if code.co_flags & inspect.CO_OPTIMIZED or code is script:
+            # the first mark of a function is its own, a lambda that is a default has another one
+            places = (_read_number(item) for item in code.co_consts)
+            number = next((place for place in places if place is not None), around)
+        constants: list[Any] = []
+        for item in code.co_consts:
+            place = _read_number(item)
+            if isinstance(item, CodeType):
+                item = replace_constants(item, number)
+            constants.append(item if place is None else marks[place])
+        replaced = code.replace(co_consts=tuple(constants))
+        if number is not None:
+            codes[number].append(replaced)
+        return replaced
+
+    script = code if contents and contents[0][0] == "<module>" else None
+    replaced = replace_constants(code, None)
+    for (name, _, owners, tests), own_marks, own_codes in zip(contents, marks, codes, strict=True):
+        lines = {line for own in own_codes for line in list_own_lines(own)}
+        functions.append(
+            MarkedFunction(
+                path,
+                name,
+                own_marks,
+                {line: owners.get(line, 0) for line in lines},
+                [Test(*test) for test in tests],
+                own_codes,
+            )
+        )
+    return replaced
+
+
+def _read_number(constant: object) -> int | None:
+    """Return the number of the marks that a constant stands for."""
+    is_placeholder = isinstance(constant, str) and constant.startswith(_PLACEHOLDER)
+    return int(str(constant).removeprefix(_PLACEHOLDER)) if is_placeholder else None
+
+
+# -- the cache -----------------------------------------------------------------------------------
+
+
+def _locate_cached_code(path: str) -> Path | None:
+    """Return the file that caches the marked code of a source file; None: there is no cache."""
+    name = hashlib.sha256(os.fsencode(path)).hexdigest()[:32]
+    with contextlib.suppress(UserError):
+        return suite.locate_cache() / "marked" / f"{name}.{sys.implementation.cache_tag}"
+    return None
+
+
+def _read_cached_code(cached: Path | None, key: bytes) -> Any:
+    """Return code and the contents of its marks; None: nothing is cached for this text."""
+    if cached is None:
+        return None
+    try:
+        content = cached.read_bytes()
+        # whoever can write there can write the cached environments, too
+        return marshal.loads(content[len(key) :]) if content.startswith(key) else None  # noqa: S302
+    except (OSError, EOFError, ValueError, TypeError):
+        return None
+
+
+def _write_cached_code(cached: Path | None, key: bytes, compiled: Any) -> None:
+    if cached is None:
+        return
+    with contextlib.suppress(OSError):
+        cached.parent.mkdir(parents=True, exist_ok=True)
+        # other processes may read or write it meanwhile
+        new = cached.with_suffix(f".{os.getpid()}")
+        new.write_bytes(key + marshal.dumps(compiled))
+        new.replace(cached)
