@@ -32,8 +32,7 @@ from typing import Any, NoReturn
 #: and marks and swapped code are for modules that are imported later.
 IMPORTED = ("numpy", "torch", "torch._dynamo", "torch._inductor.cudagraph_trees",
             "torch.utils.tensorboard", "gymnasium", "scipy.stats",
-            "pydantic", "typer", "rich.console", "pytest", "coverage",
-            "multiprocessing.spawn")  # fmt: skip
+            "pydantic", "typer", "rich.console", "pytest", "multiprocessing.spawn")  # fmt: skip
 #: variables that are read once, when Python or a library starts.
 _READ_AT_START = ("PYTHON", "TORCH", "PYTORCH", "OMP_", "MKL_", "OPENBLAS_", "NUMEXPR_",
                   "VECLIB_", "CUDA", "LD_", "MPL", "ATEN_", "ONEDNN_", "NPY_")  # fmt: skip

@@ -77,12 +77,6 @@ class ReplayableRun:
         changes += [f"code of {name}" for name in self._list_changed_sources()]
         return ", ".join(changes)
 
-    @property
-    def is_same_framework(self) -> bool:
-        """Whether the framework and the libraries are the same, so that the same lines run."""
-        is_ours = all(name.startswith("rlregress.") for name in self._list_changed_sources())
-        return self.stored.versions == self.job.versions and is_ours
-
     def _list_changed_sources(self) -> list[str]:
         stored = self.run.sources or self.stored.sources
         return [name for name, digest in self.job.sources.items() if stored.get(name) != digest]
@@ -197,11 +191,7 @@ def train_or_read_replay(recorded_run: ReplayableRun, store: Store) -> Replay:
     }
     if reason := _find_differing_operation(recorded_run, store):
         return Replay(**common, state=NOT_REPLAYED, reason=reason)
-    # to count lines takes up to half of the time
-    counts_lines = not recorded_run.is_same_framework
-    record = worker_launch.do_run_unless_recorded(
-        recorded_run.job, store, counts_lines=counts_lines
-    )
+    record = worker_launch.do_run_unless_recorded(recorded_run.job, store)
     common["seconds"] = record["time"].get("cpu_seconds", 0.0)
     arithmetic = record["platform"].get("arithmetic", "unknown: the training ended in an error")
     if arithmetic != recorded_run.stored.platform.get("arithmetic"):
@@ -212,9 +202,7 @@ def train_or_read_replay(recorded_run: ReplayableRun, store: Store) -> Replay:
         return _build_reproduced_replay(recorded_run, record, common)
     # different numbers show a change only if two trainings here give the same numbers
     second_store = Store(store.folder / "again")
-    second_record = worker_launch.do_run_unless_recorded(
-        recorded_run.job, second_store, counts_lines=False
-    )
+    second_record = worker_launch.do_run_unless_recorded(recorded_run.job, second_store)
     if describe_first_difference(
         RunResult.make_from_record(record), RunResult.make_from_record(second_record)
     ):
@@ -235,8 +223,7 @@ def train_or_read_replay(recorded_run: ReplayableRun, store: Store) -> Replay:
 def _build_reproduced_replay(
     recorded_run: ReplayableRun, record: Mapping[str, Any], common: Mapping[str, Any]
 ) -> Replay:
-    is_same = recorded_run.is_same_framework
-    trail = recorded_run.run.trail if is_same else RunResult.make_from_record(record).trail
+    trail = RunResult.make_from_record(record).trail
     lines = trail.lines if trail is not None else {}
     protocol = recorded_run.job.protocol
     steps = f"{protocol.total_steps:_}".replace("_", " ")
@@ -248,8 +235,7 @@ def _build_reproduced_replay(
         **common,
         state=REPRODUCED,
         reason=f"seed {recorded_run.job.seed}: same numbers in all {steps} steps"
-        + _describe_executed_share(lines)
-        + (" when it was recorded" if lines and is_same else ""),
+        + _describe_executed_share(lines),
         not_checked=", ".join(not_checked),
         steps=record["steps"],
         lines=lines,

@@ -264,6 +264,8 @@ def _describe_code(code: types.CodeType, docstring: str | None = "") -> str:
     described_constants = [
         _describe_code(item) if isinstance(item, types.CodeType) else repr(item)
         for item in constants
+        # marks, see ``marks``: no source can write such a constant
+        if not isinstance(item, bytearray)
     ]
     return f"{code.co_code.hex()} {code.co_names} {described_constants}"
 

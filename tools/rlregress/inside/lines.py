@@ -6,11 +6,12 @@ Runs inside foreign and old environments: standard library only, Python 3.10 syn
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from rlregress.inside import loading, marks
+from rlregress import marks
+from rlregress.inside import loading
 from rlregress.inside.events import Places
 
 #: operation -> what it can do to a number.
@@ -35,14 +36,17 @@ class Lines:
     Args:
         places: tells the traced code from all other. Of its files, those that are imported from now
             on can be noted.
+        within: file below its root and qualified name of the functions whose lines and branches are
+            listed; None: all.
     """
 
-    def __init__(self, places: Places) -> None:
+    def __init__(self, places: Places, within: Iterable[Sequence[str]] | None = None) -> None:
         self._places = places
+        self._within = None if within is None else {(file, name) for file, name in within}
         #: number in ``marks.functions`` -> marks that were set.
         self._set_marks: dict[int, set[int]] = {}
         loading.note_everything_loaded()
-        marks.mark_imports_of(places)
+        marks.mark_imports(places.find_path_below_root)
 
     def __enter__(self) -> Lines:
         for function in marks.functions:
@@ -55,12 +59,14 @@ class Lines:
                 set_marks = {n for n, is_set in enumerate(function.marks) if is_set}
                 self._set_marks.setdefault(number, set()).update(set_marks)
 
-    def _list_executed_functions(self) -> Iterator[tuple[str, marks.MarkedFunction, set[int]]]:
+    def _list_executed_functions(
+        self, within: Collection[tuple[str, str]] | None = None
+    ) -> Iterator[tuple[str, marks.MarkedFunction, set[int]]]:
         """Yield file below its root, function, and marks that were set."""
         for number, set_marks in self._set_marks.items():
             function = marks.functions[number]
             file = self._places.find_path_below_root(function.file)
-            if file is not None:
+            if file is not None and (within is None or (file, function.name) in within):
                 yield file, function, set_marks
 
     def _are_marked(self, files: list[str]) -> bool:
@@ -97,7 +103,7 @@ class Lines:
         """Return file below its root -> executed lines, and all lines of the called functions."""
         executed: dict[str, set[int]] = {}
         executable: dict[str, set[int]] = {}
-        for file, function, set_marks in self._list_executed_functions():
+        for file, function, set_marks in self._list_executed_functions(self._within):
             executable.setdefault(file, set()).update(function.lines)
             executed.setdefault(file, set()).update(
                 line for line, mark in function.lines.items() if mark in set_marks
@@ -107,6 +113,15 @@ class Lines:
             for file, lines in executable.items()
             if lines
         }
+
+    def list_all_lines(self) -> dict[str, set[int]]:
+        """Return file below its root -> lines of all its functions, also of those not called."""
+        by_file: dict[str, set[int]] = {}
+        for function in marks.functions:
+            file = self._places.find_path_below_root(function.file)
+            if file is not None:
+                by_file.setdefault(file, set()).update(function.lines)
+        return by_file
 
     def list_called_functions(self) -> dict[str, list[str]]:
         """Return file below its root -> qualified names of the called functions."""
@@ -118,7 +133,7 @@ class Lines:
     def list_tested_branches(self) -> dict[str, list[tuple[int, bool, bool, str]]]:
         """Return file below its root -> tests: line, whether each held and failed, and its text."""
         by_file: dict[str, list[tuple[int, bool, bool, str]]] = {}
-        for file, function, set_marks in self._list_executed_functions():
+        for file, function, set_marks in self._list_executed_functions(self._within):
             for test in function.tests:
                 held, failed = (mark in set_marks for mark in test.marks)
                 if held or failed:

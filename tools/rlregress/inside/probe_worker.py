@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from rlregress import frameworks, missing_packages
+from rlregress import frameworks, marks, missing_packages
 from rlregress.frameworks.base import Adapter
 from rlregress.inside.events import Places
 from rlregress.inside.job_files import answer_job_of_file
@@ -40,18 +40,15 @@ def probe_adapter(
         framework's functions that the probe called; ``defaults`` by "<algorithm> <scope>" and
         ``signatures`` by qualified name, each with ``..._unread``: name -> why it was not read.
     """
-    import torch
-
-    # what torch imports when the first optimiser is made takes twice as long where calls are noted
-    torch.optim.Adam([torch.nn.Parameter(torch.zeros(1))])
     adapter = frameworks.get_adapter(framework)
     observed: dict[str, Any] = {}
     places = Places(_list_code_folders(adapter))
+    marks.mark_imports(places.find_path_below_root)
     #: file and qualified name of each function that a probe called -> its place in the list.
     functions: dict[tuple[str, str], int] = {}
     for (id, scope), probe in adapter.observe.list_probes().items():
         if id in inputs:
-            called = Lines(places, ())
+            called = Lines(places)
             answer = _run_probe(adapter, probe, inputs[id], called, until)
             answer["entered"] = [
                 functions.setdefault((file, name), len(functions))

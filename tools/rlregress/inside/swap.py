@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 from rlregress import source
 from rlregress.inside import bindings, methods
-from rlregress.inside.marks import list_inner_code_objects
 from rlregress.inside.methods import Defaults, Misfit
+from rlregress.marks import compile_source, list_inner_code_objects
 
 #: of a code: name and first line.
 _Key = tuple[str, int]
@@ -271,7 +271,8 @@ _real = lru_cache(maxsize=None)(os.path.realpath)
 def _compile_text(text: str, path: str) -> tuple[types.CodeType, dict[str, list[int]]]:
     """Return the code of a module, and the first lines of its functions by qualified name."""
     try:
-        module = compile(text, path, "exec", dont_inherit=True)
+        # with marks, too: the code of nameless functions is compared
+        module = compile_source(text, path)
     except SyntaxError as error:
         raise Misfit(str(error)) from None
     lines: dict[str, list[int]] = {}

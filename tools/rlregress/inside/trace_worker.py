@@ -47,7 +47,7 @@ import gymnasium
 import numpy as np
 import torch
 
-from rlregress import missing_packages
+from rlregress import marks, missing_packages
 from rlregress.inside import arithmetic, error_origin, events, loading, swap
 from rlregress.inside.activity import Activity
 from rlregress.inside.lines import Lines
@@ -93,8 +93,8 @@ def _make_script_runner(job: dict[str, Any]) -> Callable[[Any], None]:
 
     def run_script(recorder: Any) -> None:
         with open(path, "rb") as file:
-            # as bytes, which declare their coding; without the future statements of this file
-            code = compile(file.read(), path, "exec", dont_inherit=True)
+            # as bytes, which declare their coding
+            code = marks.compile_source(file.read(), path, is_script=True)
         module = type(sys)("__main__")
         module.__file__ = path
         sys.modules["__main__"] = module

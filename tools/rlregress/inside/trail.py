@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import linecache
 import os
 import sys
@@ -15,9 +14,8 @@ import gymnasium
 import numpy as np
 import torch
 
-from rlregress import source
 from rlregress.inside.events import Places
-from rlregress.inside.marks import list_inner_code_objects, list_own_lines
+from rlregress.inside.lines import Lines
 from rlregress.inside.optimizers import hook_optimizer_steps
 
 #: every update up to this one has a row, later ones at distances that grow by this factor
@@ -36,7 +34,6 @@ class Trail:
     Args:
         algorithm: the name of the algorithm in names of the framework's files.
         roots: folders of the framework.
-        counts_lines: note the lines that run, which takes up to half of the time.
 
     Attributes:
         updates: the number of updates.
@@ -44,16 +41,15 @@ class Trail:
         names: file and text of the lines that make updates.
     """
 
-    def __init__(self, algorithm: str, roots: Sequence[str], counts_lines: bool = True) -> None:
+    def __init__(self, algorithm: str, roots: Sequence[str]) -> None:
         self.updates = 0
         self.rows: list[str] = []
         self.names: list[str] = []
         self._algorithm, self._next = algorithm, 1
         self._row: list[str] = []
         self._places = Places(roots)
-        self._executed = _start_line_counter(roots) if counts_lines else None
-        self._files: set[str] = set()
-        self._scripts: set[str] = set()
+        self._lines = Lines(self._places)
+        self._files: set[str | None] = set()
         self._environment = hashlib.sha256()
         self._hooks = ExitStack()
 
@@ -61,9 +57,7 @@ class Trail:
         hook_optimizer_steps(
             self._digest_before_step, self._digest_after_step, self._hooks.callback
         )
-        if self._executed is not None:
-            self._executed.start()
-            self._hooks.callback(self._executed.stop)
+        self._hooks.enter_context(self._lines)
         return self
 
     def __exit__(self, *_: Any) -> None:
@@ -114,10 +108,7 @@ class Trail:
             if not text and not file.startswith(libraries):
                 line = linecache.getline(file, frame.f_lineno).strip()
                 text = f"{os.path.basename(file)}: {line}"
-            if self._places.find_path_below_root(file) is not None:
-                self._files.add(file)
-                if frame.f_code.co_name == "<module>":
-                    self._scripts.add(file)
+            self._files.add(self._places.find_path_below_root(file))
             frame = frame.f_back
         return text
 
@@ -126,29 +117,18 @@ class Trail:
 
         The algorithm's files are those that call ``step``, and those with its name.
         """
-        lines = {}
-        for file, ran in self._read_executed_lines():
-            executable = _list_executable_lines(file, file in self._scripts)
-            executed = executable.intersection(ran)
-            has_name = self._algorithm in os.path.basename(file)
-            if executed and (file in self._files or has_name):
-                lines[str(self._places.find_path_below_root(file))] = [
-                    len(executed),
-                    len(executable),
-                ]
+        executable = self._lines.list_all_lines()
+        lines = {
+            file: [len(executed), len(executable[file])]
+            for file, executed in self.list_executed_lines().items()
+            if file in self._files or self._algorithm in os.path.basename(file)
+        }
         return {"updates": self.updates, "names": self.names, "rows": self.rows, "lines": lines}
 
     def list_executed_lines(self) -> dict[str, list[int]]:
         """Return file of the framework -> lines that ran."""
-        return {
-            str(self._places.find_path_below_root(file)): lines
-            for file, lines in self._read_executed_lines()
-        }
-
-    def _read_executed_lines(self) -> list[tuple[str, list[int]]]:
-        data: Any = self._executed.get_data() if self._executed is not None else None
-        files = sorted(data.measured_files()) if data is not None else ()
-        return [(file, data.lines(file) or []) for file in files]
+        listed = self._lines.list_executed_lines().items()
+        return {file: executed for file, (executed, _) in listed if executed}
 
 
 class _Watched(gymnasium.Wrapper):
@@ -192,23 +172,3 @@ def _digest_values(values: Iterable[Any]) -> str:
     digest = hashlib.sha256()
     _feed_digest(digest, values)
     return digest.hexdigest()[:_DIGITS]
-
-
-def _start_line_counter(roots: Sequence[str]) -> Any:
-    """Return a counter of the lines that run below folders; None if it is not installed."""
-    if importlib.util.find_spec("coverage") is None:
-        return None
-    coverage = importlib.import_module("coverage")
-    below = [os.path.join(root, "*") for root in roots]
-    return coverage.Coverage(data_file=None, include=below, config_file=False)
-
-
-def _list_executable_lines(path: str, is_script: bool) -> set[int]:
-    """Return the lines of all functions of a file; for a script, also those of its body."""
-    body = compile(source.read_source_text(path), path, "exec")
-    lines: set[int] = set()
-    for code in (body, *list_inner_code_objects(body)):
-        # CO_OPTIMIZED: a function
-        if code.co_flags & 1 or (is_script and code.co_name == "<module>"):
-            lines |= list_own_lines(code)
-    return lines

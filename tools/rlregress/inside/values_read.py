@@ -19,7 +19,7 @@ import numpy as np
 
 from rlregress import source
 from rlregress.inside import leaves
-from rlregress.inside.marks import list_inner_code_objects
+from rlregress.marks import list_inner_code_objects
 
 #: passes of one statement whose values are noted; of others, that there are some.
 _PASSES = 4

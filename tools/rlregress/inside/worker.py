@@ -211,16 +211,13 @@ class _Run:
         from rlregress.inside.identity import digest_module_sources
         from rlregress.inside.trail import Trail
 
-        # no part of the run: it gives the same numbers
-        counts_lines = job.pop("counts_lines", True)
         self._job, self._progress = job, progress
         self._cell, self._protocol = job["cell"], job["protocol"]
         self._adapter = frameworks.get_adapter(self._cell["framework"])
         self._trail = None
         # digests along the way are for runs that are repeated on other machines
         if job["arithmetic"] == PORTABLE:
-            folders = self._adapter.code.list_folders()
-            self._trail = Trail(self._cell["algorithm"], folders, counts_lines)
+            self._trail = Trail(self._cell["algorithm"], self._adapter.code.list_folders())
         # a trail covers the whole training or is useless
         self._no_resume = self._adapter.train.explain_no_resume() or (
             "a replay is done at once" if self._trail else ""

@@ -78,7 +78,6 @@ def do_run_unless_recorded(
     store: Store,
     pinned: bool = True,
     wait: bool = True,
-    counts_lines: bool = True,
 ) -> dict[str, Any]:
     """Do the run of ``job`` unless its record exists. Return the record.
 
@@ -88,7 +87,6 @@ def do_run_unless_recorded(
 
     Args:
         wait: whether to wait for an attempt of another process.
-        counts_lines: whether a run in portable arithmetic counts the lines that it executes.
 
     Raises:
         HeldElsewhere: another attempt does the run, and ``wait`` is false.
@@ -105,7 +103,7 @@ def do_run_unless_recorded(
                     record = store.find_record(job)
                     if record is None:
                         store.set_aside_damaged(job)
-                        _train_until_recorded(job, attempt, pinned, counts_lines)
+                        _train_until_recorded(job, attempt, pinned)
                         store.put_record_of_attempt(
                             job, _add_attempt_to_record(attempt, job), attempt.id
                         )
@@ -148,7 +146,7 @@ def check_installed_versions(job: Job) -> None:
         raise UserError(f"the run {job.title} needs other versions: found {'; '.join(differing)}")
 
 
-def _train_until_recorded(job: Job, attempt: Attempt, pinned: bool, counts_lines: bool) -> None:
+def _train_until_recorded(job: Job, attempt: Attempt, pinned: bool) -> None:
     """Let workers write the record of ``job`` to the folder of the attempt.
 
     A continued training that fails starts again: the checkpoint may be at fault.
@@ -156,10 +154,10 @@ def _train_until_recorded(job: Job, attempt: Attempt, pinned: bool, counts_lines
     check_installed_versions(job)
     checkpoint_path = attempt.checkpoint
     if not checkpoint_path.exists():
-        _run_one_worker(job, attempt, pinned, counts_lines)
+        _run_one_worker(job, attempt, pinned)
         return
     try:
-        _run_one_worker(job, attempt, pinned, counts_lines)
+        _run_one_worker(job, attempt, pinned)
         _, content = recorded_runs.read_run_and_record(attempt.record)
         if content["status"] != "failed":
             return
@@ -173,7 +171,7 @@ def _train_until_recorded(job: Job, attempt: Attempt, pinned: bool, counts_lines
     )
     attempt.record.unlink(missing_ok=True)
     try:
-        _run_one_worker(job, attempt, pinned, counts_lines)
+        _run_one_worker(job, attempt, pinned)
     except NeverBegan:
         # the checkpoint was not at fault
         if aside is not None:
@@ -181,10 +179,10 @@ def _train_until_recorded(job: Job, attempt: Attempt, pinned: bool, counts_lines
         raise
 
 
-def _run_one_worker(job: Job, attempt: Attempt, pinned: bool, counts_lines: bool) -> None:
+def _run_one_worker(job: Job, attempt: Attempt, pinned: bool) -> None:
     """Let one worker write the record of ``job`` to the folder of the attempt."""
     attempt.record.with_suffix(BEGUN).unlink(missing_ok=True)
-    content = {**job.convert_to_plain_data(), "key": job.key, "counts_lines": counts_lines}
+    content = {**job.convert_to_plain_data(), "key": job.key}
     run_record.write_text_atomically(attempt.job, json.dumps(content))
     module = "rlregress.inside.worker"
     files = (attempt.job, attempt.checkpoint, attempt.record)

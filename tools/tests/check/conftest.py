@@ -53,7 +53,7 @@ def trained(monkeypatch):
     dial = {"loss": 0.0, "left": 10_000, "failing": ()}
     dial |= {"training": None, "worse": None, "entropy": None}
 
-    def train(job, attempt, pinned, counts_lines):
+    def train(job, attempt, pinned):
         if dial["left"] == 0:
             raise SessionEnded
         dial["left"] -= 1

@@ -7,7 +7,8 @@ import threading
 import cloudpickle
 import pytest
 
-from rlregress.inside import lines, marks
+from rlregress import marks
+from rlregress.inside import lines
 from rlregress.inside.events import Places
 
 MODULE = """
@@ -42,14 +43,14 @@ def steps():
 def record(tmp_path):
     """Return a function that runs a text as a module, calls it, and returns the executed lines."""
 
-    def record(text, call=lambda names: None, name="module", file="module.py"):
+    def record(text, call=lambda names: None, within=None, name="module", file="module.py"):
         path = tmp_path / file
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
-        executed = lines.Lines(Places([str(tmp_path / "module.py")]))
+        executed = lines.Lines(Places([str(tmp_path / "module.py")]), within)
         names = {"__name__": name}
         with executed:
-            code = marks.compile_with_marks(text.encode(), str(path), name == "__main__")
+            code = marks.compile_source(text.encode(), str(path), name == "__main__")
             exec(code, names)
             call(names)
         return executed
@@ -115,6 +116,20 @@ def test_a_lambda_of_an_imported_module_is_no_body(record):
         assert executed.list_called_functions() == functions
 
 
+def test_lines_are_listed_within_the_functions_that_are_named(record):
+    """Other functions are known to be called."""
+    text = f"{MODULE}\n\ndef other():\n    return Some().reach()\n"
+    for within, executed_lines in (
+        ([("module.py", "other")], {"module.py": ([29], [29])}),
+        ([("elsewhere.py", "other")], {}),
+        ([], {}),
+    ):
+        executed = record(text, lambda names: names["other"](), within)
+        assert executed.list_executed_lines() == executed_lines
+        assert executed.list_called_functions() == {"module.py": ["Some.reach", "other"]}
+        assert executed.list_tested_branches() == {}
+
+
 def test_lines_add_up_over_several_times(record):
     """Lines that ran in any call are executed; calls in between do not count."""
     text = "def used(x):\n    if x:\n        return 1\n    return 2\ndef unused():\n    return 3\n"
@@ -130,9 +145,9 @@ def test_lines_add_up_over_several_times(record):
 def test_the_body_of_a_script_is_named(record):
     """It is a function named <module>, also behind a function on its first line."""
     text = "def used(x):\n    return x\nif used(1):\n    y = 2\nclass Some:\n    low = 1\n"
-    executed = record(text, name="__main__")
+    executed = record(text, within=[("module.py", "<module>")], name="__main__")
     assert executed.list_called_functions() == {"module.py": ["<module>", "used"]}
-    assert executed.list_executed_lines() == {"module.py": ([1, 2, 3, 4, 5], [1, 2, 3, 4, 5])}
+    assert executed.list_executed_lines() == {"module.py": ([1, 3, 4, 5], [1, 3, 4, 5])}
     assert executed.list_tested_branches() == {"module.py": [(3, True, False, "used(1)")]}
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import runpy
-
 import pytest
 
+from rlregress import marks
 from rlregress.inside.trail import Trail
 
 SCRIPT = """
@@ -41,12 +40,12 @@ if parameter > 5:
 )
 def test_the_body_of_a_script_counts(tmp_path, update, lines, missed):
     """The body of a file counts if it calls for updates, and does not if it only defines."""
-    pytest.importorskip("coverage")
     path = tmp_path / "algorithm" / "ppo.py"
     path.parent.mkdir()
     path.write_text(SCRIPT.replace("UPDATE", update))
     with Trail("ppo", [str(path.parent)]) as trail:
-        namespace = runpy.run_path(str(path), run_name="__main__")
+        namespace = {"__name__": "__main__"}
+        exec(marks.compile_source(path.read_bytes(), str(path), bool(update)), namespace)
         if not update:
             namespace["train"](namespace["parameter"])
     [(ran, all_lines)] = trail.describe_trail()["lines"].values()

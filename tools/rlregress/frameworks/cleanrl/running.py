@@ -27,6 +27,7 @@ import gymnasium
 import numpy as np
 import torch
 
+from rlregress import marks
 from rlregress.frameworks.cleanrl import oldgym, restored, shim
 from rlregress.frameworks.cleanrl.script import ArgumentLost, Script, read_script_text
 from rlregress.probing.framework_errors import call_original
@@ -168,7 +169,7 @@ def run_script_to_end(
 @functools.lru_cache(maxsize=64)
 def _compile_script(text: str, path: str) -> types.CodeType:
     """Compile a script once: it runs dozens of times in one process."""
-    return compile(text, path, "exec")
+    return marks.compile_source(text, path, is_script=True)
 
 
 def _choose_arguments_of_script(

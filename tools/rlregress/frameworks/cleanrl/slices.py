@@ -18,6 +18,7 @@ from typing import (
 
 import numpy as np
 
+from rlregress import marks
 from rlregress.frameworks.cleanrl import statement_names
 from rlregress.frameworks.cleanrl.script import (
     DEFINITIONS,
@@ -166,7 +167,7 @@ def _prepare_slice(place: Anchor, variables: frozenset[str], whole: bool) -> _Pr
         statements, guards, missing = _slice_whole_script(place, set(variables), last)
         tree = ast.fix_missing_locations(ast.Module(body=statements, type_ignores=[]))
         lines = [(node.lineno, node.end_lineno or node.lineno) for node in statements]
-        code = compile(tree, str(place.script.path), "exec")
+        code = marks.compile_source(tree, str(place.script.path))
         reads = statement_names.list_names_of_statements(statements).reads
         slices[key] = _Prepared(code, guards, lines, missing, reads)
     return slices[key]

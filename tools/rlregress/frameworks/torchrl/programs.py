@@ -26,6 +26,7 @@ from unittest import mock
 import numpy as np
 import torch
 
+from rlregress import marks
 from rlregress.frameworks.torchrl.api import Compose
 from rlregress.frameworks.torchrl.scripted_environments import (
     register_environment,
@@ -84,7 +85,7 @@ def _make_stand_in_modules() -> dict[str, ModuleType]:
 
 @functools.lru_cache(maxsize=64)
 def _compile_program(text: bytes, path: str) -> CodeType:
-    return compile(text, path, "exec", dont_inherit=True)
+    return marks.compile_source(text, path)
 
 
 def _load_compiled_module(
@@ -169,7 +170,7 @@ def _move_imports_first(text: str, path: str) -> CodeType:
             node.body = [n for n in node.body if n not in imports]
             tree.body[place:place] = imports
             break
-    return compile(tree, path, "exec")
+    return marks.compile_source(tree, path)
 
 
 def disable_normalisation(program: Any) -> None:

@@ -15,13 +15,14 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import copy
 import dis
 import hashlib
 import inspect
 import marshal
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import CodeType
@@ -29,7 +30,6 @@ from typing import Any, NamedTuple, TypeVar
 
 from rlregress import source, suite
 from rlregress.errors import UserError
-from rlregress.inside.events import Places
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 #: what stands in a statement and is marked as one itself, or has such parts.
@@ -94,7 +94,8 @@ class MarkedFunction(NamedTuple):
 #: all marked functions of this process, and the files that they are in.
 functions: list[MarkedFunction] = []
 files: set[str] = set()
-_marked_places: list[Places] = []
+#: tell whether a file is of the traced code.
+_are_traced: list[Callable[[str], object]] = []
 
 
 def list_own_lines(code: CodeType) -> set[int]:
@@ -112,24 +113,34 @@ def list_inner_code_objects(code: CodeType) -> Iterator[CodeType]:
             yield from list_inner_code_objects(constant)
 
 
-def mark_imports_of(places: Places) -> None:
-    """Mark the modules of the traced code that are imported from now on."""
-    if not _marked_places:
+def mark_imports(is_traced: Callable[[str], object]) -> None:
+    """Mark the modules that are imported from now on, if they are traced.
+
+    Args:
+        is_traced: takes the path of a file; what it returns is false, or None, for other code.
+    """
+    if not _are_traced:
         get_code = SourceFileLoader.get_code
 
-        def get_marked_code(loader: SourceFileLoader, name: str) -> CodeType | None:
+        def get_marked_code(loader: Any, name: str) -> CodeType | None:
             path = loader.get_filename(name)
-            if all(marked.find_path_below_root(path) is None for marked in _marked_places):
+            if not _is_marked(path):
                 return get_code(loader, name)
-            return compile_with_marks(loader.get_data(path), path)
+            return compile_source(loader.get_data(path), path)
 
-        SourceFileLoader.get_code = get_marked_code  # type: ignore[method-assign]
-    if places not in _marked_places:
-        _marked_places.append(places)
+        SourceFileLoader.get_code = get_marked_code  # type: ignore[assignment,method-assign]
+    if is_traced not in _are_traced:
+        _are_traced.append(is_traced)
 
 
-def compile_with_marks(text: bytes, path: str, is_script: bool = False) -> CodeType:
-    """Compile a source file as Python does, with marks.
+def _is_marked(path: str) -> bool:
+    return any(is_traced(path) not in (None, False) for is_traced in _are_traced)
+
+
+def compile_source(
+    source_code: str | bytes | ast.Module, path: str, is_script: bool = False
+) -> CodeType:
+    """Compile a source file as Python does; with marks if it is traced.
 
     Args:
         is_script: mark the body of the file, too.
@@ -137,22 +148,35 @@ def compile_with_marks(text: bytes, path: str, is_script: bool = False) -> CodeT
     Raises:
         SyntaxError, ValueError: as of ``compile``.
     """
-    cached = _locate_cached_code(path)
-    key = hashlib.sha256(f"{_FORMAT} {is_script} ".encode() + text).digest()
+    if not _is_marked(path):
+        return compile(source_code, path, "exec", dont_inherit=True)
+    cached, key = None, b""
+    if not isinstance(source_code, ast.Module):
+        text = source_code.encode() if isinstance(source_code, str) else source_code
+        cached = _locate_cached_code(path)
+        key = hashlib.sha256(f"{_FORMAT} {is_script} ".encode() + text).digest()
     compiled = _read_cached_code(cached, key)
     if compiled is None:
         try:
-            tree = ast.parse(text, path)
-            marker = _Marker()
-            marker.mark_module(tree, is_script)
-            code = compile(tree, path, "exec", dont_inherit=True)
+            compiled = _compile_with_marks(source_code, path, is_script)
         except (RecursionError, MemoryError):
             # it is not among the marked files, and whoever asks what ran is told so
-            return compile(text, path, "exec", dont_inherit=True)
-        compiled = code, [written.list_contents() for written in marker.written]
+            return compile(source_code, path, "exec", dont_inherit=True)
         _write_cached_code(cached, key, compiled)
     files.add(path)
     return _insert_marks(path, *compiled)
+
+
+def _compile_with_marks(source_code: str | bytes | ast.Module, path: str, is_script: bool) -> Any:
+    """Return code in which texts stand for the marks, and the contents of the marks."""
+    if isinstance(source_code, ast.Module):
+        tree = copy.deepcopy(source_code)
+    else:
+        tree = ast.parse(source_code, path)
+    marker = _Marker()
+    marker.mark_module(tree, is_script)
+    code = compile(tree, path, "exec", dont_inherit=True)
+    return code, [written.list_contents() for written in marker.written]
 
 
 # -- the marks in the source ---------------------------------------------------------------------
@@ -296,16 +320,17 @@ class _Marker:
 
     def _mark_handler(self, part: Any, outer: str, inside: _Written | None) -> None:
         """Mark an ``except`` or a ``case``."""
-        number = None
-        if inside is not None:
-            first = getattr(part, "lineno", None) or part.pattern.lineno
-            number = inside.add_mark(range(first, part.body[-1].end_lineno + 1))
-            if getattr(part, "type", None) is not None:
-                part.type = inside.wrap_expression(number, part.type)
-                number = None
+        if inside is None:
+            part.body = self._mark_body(part.body, outer, None)
+            return
+        is_case = isinstance(part, ast.match_case)
+        first = part.pattern.lineno if is_case else part.lineno
+        number = inside.add_mark(range(first, part.body[-1].end_lineno + 1))
         part.body = self._mark_body(part.body, outer, inside)
-        if inside is not None and number is not None:
+        if is_case or part.type is None:
             part.body.insert(0, inside.make_statement(number, first))
+        else:
+            part.type = inside.wrap_expression(number, part.type)
 
 
 def _mark_expressions(node: ast.AST, inside: _Written, certain: set[int]) -> None:
