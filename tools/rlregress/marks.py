@@ -39,8 +39,8 @@ _IDLE = (ast.Pass, ast.Global, ast.Nonlocal)
 _Node = TypeVar("_Node", bound=ast.AST)
 #: begins the constant that stands for the marks of a function while its code is compiled or cached.
 _PLACEHOLDER = "rlregress marks "
-#: changes when the same source gets other marks.
-_FORMAT = "1"
+#: changes when the same source may get other marks.
+_VERSION = hashlib.sha256(Path(__file__).read_bytes()).digest()
 
 
 class Marks(bytearray):
@@ -154,7 +154,7 @@ def compile_source(
     if not isinstance(source_code, ast.Module):
         text = source_code.encode() if isinstance(source_code, str) else source_code
         cached = _locate_cached_code(path)
-        key = hashlib.sha256(f"{_FORMAT} {is_script} ".encode() + text).digest()
+        key = hashlib.sha256(_VERSION + bytes([is_script]) + text).digest()
     compiled = _read_cached_code(cached, key)
     if compiled is None:
         try:
@@ -299,7 +299,7 @@ class _Marker:
 
     def _mark_function(self, function: Any, name: str) -> None:
         own = self._begin_function(name)
-        before = own.make_statement(own.add_mark(), function.lineno)
+        before = own.make_statement(own.add_mark(), source.get_first_line(function))
         # a default or a decorator may be a lambda, which lies in its lines
         for part in (*function.decorator_list, function.args):
             _mark_expressions(part, own, set())
@@ -336,15 +336,14 @@ class _Marker:
 def _mark_expressions(node: ast.AST, inside: _Written, certain: set[int]) -> None:
     """Mark the parts of expressions that need not run with their statement.
 
-    These are bodies of lambdas, and of conditional expressions and comprehensions what stands on
-    lines of its own.
+    These are bodies of lambdas, and of conditional expressions, assertions and comprehensions what
+    stands on lines of its own.
 
     Args:
         certain: lines on which something else stands that runs in any case.
     """
     first = _list_parts_that_run_first(node)
-    if first:
-        certain = certain.union(*map(_list_lines, first))
+    after_first = certain.union(*map(_list_lines, first)) if first else certain
     for field, value in ast.iter_fields(node):
         # types may be kept as they are written
         if field in ("annotation", "returns"):
@@ -355,9 +354,9 @@ def _mark_expressions(node: ast.AST, inside: _Written, certain: set[int]) -> Non
             number = None
             is_body = isinstance(node, ast.Lambda) and field == "body"
             if isinstance(child, ast.expr) and (is_body or (first and child not in first)):
-                own_lines = _list_lines(child) - certain
+                own_lines = _list_lines(child) - after_first
                 number = inside.add_mark(own_lines) if is_body or own_lines else None
-            _mark_expressions(child, inside, certain)
+            _mark_expressions(child, inside, certain if child in first else after_first)
             if number is None:
                 continue
             marked = inside.wrap_expression(number, child)
@@ -376,8 +375,8 @@ def _only_declares(statement: ast.stmt) -> bool:
 
 
 def _list_parts_that_run_first(node: ast.AST) -> list[Any]:
-    """Return the part of an expression that runs before its other parts, which then may not run."""
-    if isinstance(node, ast.IfExp):
+    """Return the part of a node that runs before its other parts, which then may not run."""
+    if isinstance(node, (ast.IfExp, ast.Assert)):
         return [node.test]
     if isinstance(node, ast.BoolOp):
         return [node.values[0]]
