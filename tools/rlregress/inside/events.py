@@ -19,7 +19,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache, wraps
+from functools import cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -49,28 +49,6 @@ Event = dict[str, Any]
 Place = list[Any]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
-
-
-def suspend_tracer(function: _Function) -> _Function:
-    """Return a function that suspends the tracer of ``sys.settrace`` while it runs.
-
-    Under a tracer Python runs all code several times slower, and most code of a recording is that
-    of the recorder itself. A decorated function must not free objects of the traced code: their
-    ``__del__`` would run unnoticed.
-    """
-
-    @wraps(function)
-    def run_without_tracer(*arguments: Any, **options: Any) -> Any:
-        tracer = sys.gettrace()
-        if tracer is None:
-            return function(*arguments, **options)
-        sys.settrace(None)
-        try:
-            return function(*arguments, **options)
-        finally:
-            sys.settrace(tracer)
-
-    return run_without_tracer  # type: ignore[return-value]
 
 
 def convert_to_array(value: Any) -> np.ndarray:
@@ -130,7 +108,6 @@ def _project_numbers(numbers: np.ndarray) -> np.ndarray:
     return np.asarray(_directions[0][:, :need] @ numbers)
 
 
-@suspend_tracer
 def make_event_part(value: Any, typed: Any = None) -> Part:
     """Return digest, numbers and types of a number, an array, a tensor, or a tree of them.
 
@@ -260,7 +237,6 @@ def _name_dtype(dtype: Any) -> str:
     return str(dtype)
 
 
-@suspend_tracer
 def make_part_of_many_arrays(values: Sequence[Any], typed: Sequence[Any] | None = None) -> Part:
     """Return one part of many arrays or tensors, such as all parameters of a network.
 
@@ -291,7 +267,6 @@ def _make_part_of_numbers(arrays: Sequence[np.ndarray]) -> Part:
     return [digest.hexdigest(), _round_number(total**0.5), first_values, projections]
 
 
-@suspend_tracer
 def join_event_parts(parts: Sequence[Part]) -> Part:
     """Return one part of a sequence of parts."""
     return _add_types_to_part(
@@ -354,7 +329,6 @@ class Places:
             )
         return self._names[file]
 
-    @suspend_tracer
     def find_nearest_traced_place(self, depth: int = 2) -> Place | None:
         """Return file, line, function and callers of the nearest traced frame, or None."""
         frame: Any = sys._getframe(depth)

@@ -10,7 +10,6 @@ and versions.
 
 from __future__ import annotations
 
-import _thread
 import contextlib
 import dis
 import functools
@@ -22,7 +21,6 @@ import os
 import shutil  # noqa: F401  before what it compares is replaced
 import subprocess
 import sys
-import threading  # noqa: F401  before what it imports is replaced
 import tokenize
 import traceback
 import typing
@@ -85,7 +83,7 @@ _described: dict[int, Any] = {}
 #: what cannot be told.
 _versions: set[str] = set()
 _reading: set[str] = set()
-#: process, how it has started another one or a thread whose calls nothing notes, and in which file.
+#: process, how it has started another one, and in which file.
 _started: set[tuple[int, str, str]] = set()
 
 
@@ -106,9 +104,6 @@ def note_everything_loaded() -> None:
         for event, note in _NOTES.items():
             audit_events.listen_to_events(note, event)
         sys.meta_path.insert(0, _Sought)
-        # threads of ``threading`` are started by what it has imported of that name
-        for name in ("start_new_thread", "start_new", "start_joinable_thread"):
-            _note_calls(_thread, name, _note_started_thread)
         for owner, name in _DESCRIBING:
             _note_calls(owner, name, _note_read_description)
         for owner, name in _PROPERTIES:
@@ -143,10 +138,6 @@ def _note_calls(owner: Any, name: str, note: Callable[[Any, Any], None]) -> None
     setattr(owner, name, note_and_call)
     for supporting in (os.supports_dir_fd, os.supports_fd, os.supports_follow_symlinks):
         supporting.update({note_and_call} if original in supporting else ())
-
-
-def _note_started_thread(frame: Any, _: Any) -> None:
-    _started.add((os.getpid(), "_thread.start_new_thread", _find_file_of_starter(frame)))
 
 
 def _note_read_description(_: Any, described: Any) -> None:
@@ -219,7 +210,7 @@ def _note_listed_folder(_: str, arguments: tuple[Any, ...]) -> None:
 
 
 def _note_read_code(_: str, arguments: tuple[Any, ...]) -> None:
-    # each step of a tracer reads the code of its frame, which is an event, too
+    # to read the code of a frame is such an event, too
     if arguments[1] != "__code__" or type(arguments[0]) is not FunctionType:
         return
     frame = sys._getframe(2)
@@ -301,7 +292,7 @@ def _is_read_by_suite(frame: Any) -> bool:
 
 
 def _find_file_of_starter(frame: Any) -> str:
-    """Return the file of the code that starts another process or thread."""
+    """Return the file of the code that starts another process."""
     while frame.f_back is not None and frame.f_code.co_filename in _STARTERS:
         frame = frame.f_back
     return str(frame.f_code.co_filename)

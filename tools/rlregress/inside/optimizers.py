@@ -15,7 +15,6 @@ from rlregress.inside.events import (
     convert_to_array,
     make_event_part,
     make_part_of_many_arrays,
-    suspend_tracer,
 )
 from rlregress.inside.recorded_methods import call_for_all_subclasses, replace_method_by_handler
 from rlregress.inside.replaced import Hook
@@ -62,7 +61,6 @@ class Steps:
         self._open: dict[int, tuple[Any, list[Any]]] = {}
         self._gradients: list[tuple[Any, Any]] = []
 
-    @suspend_tracer
     def note_gradients_before_step(self, optimizer: Any, *_: Any) -> None:
         """Note gradients and parameters before a step."""
         trained = [p for group in optimizer.param_groups for p in group["params"]]

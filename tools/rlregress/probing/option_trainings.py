@@ -157,18 +157,16 @@ class CapturedOptions:
 
     def capture_during(self, run: Callable[[], Any]) -> Any:
         """Return the result of a training, and capture options during it."""
-        tracer = sys.gettrace()
 
-        def trace(frame: FrameType, event: Any, argument: Any) -> Any:
+        def trace_call(frame: FrameType, *_: Any) -> None:
             self._note_option_of_call(frame)
-            return tracer and tracer(frame, event, argument)
 
         # not sys.setprofile, which also reports each return and each call of C code
-        sys.settrace(trace)
+        sys.settrace(trace_call)
         try:
             return run()
         finally:
-            sys.settrace(tracer)
+            sys.settrace(None)
 
     def take_captured(self) -> list[Option]:
         """Return the options that were captured since the last time, by function."""

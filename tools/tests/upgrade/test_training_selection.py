@@ -175,7 +175,6 @@ def _importable(root):
 def _train(root, before=""):
     """What a training returns and prints, and its trace as far as it has what was executed."""
     places = Places([str(root)])
-    tracer = sys.gettrace()
     printed = io.StringIO()
     # this process has run other tests, which start processes, and look for modules and versions
     fresh = mock.patch.multiple(loading, _started=set(), _versions=set(), _sought=set())
@@ -189,8 +188,6 @@ def _train(root, before=""):
                 result = train()
         except Exception as error:
             return repr(error), small_traces.trace(failure=repr(error))
-        finally:
-            sys.settrace(tracer)
         return (result, printed.getvalue()), small_traces.trace(**executed.make_header_entries())
 
 
@@ -446,7 +443,7 @@ def _looking(folder, train, old, new):
 
 
 def test_code_that_is_looked_at_in_another_way_than_by_a_call_counts(tmp_path):
-    """Sources and code that are read, modules that are looked for, and what no tracer notes."""
+    """Sources and code that are read, modules that are looked for, and calls without tracers."""
     for case, texts in LOOKING.items():
         old, new = _looking(tmp_path / case, *texts)
         trained, trace = _train(new)
@@ -458,10 +455,8 @@ def test_code_that_is_looked_at_in_another_way_than_by_a_call_counts(tmp_path):
         ).select_executed_differences(trace), case
 
 
-#: how nothing is noted any more: whatever differs may be executed.
-UNNOTED = {case for case in LOOKING if "tracer" in case or "thread" in case}
 #: what is looked at is not known: it may be anything that was imported.
-UNNOTED |= {case for case in LOOKING if "attribute" in case or "version" in case}
+UNNOTED = {case for case in LOOKING if "attribute" in case or "version" in case}
 UNNOTED |= {"an annotation that an own decorator reads"}
 
 
