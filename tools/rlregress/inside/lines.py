@@ -147,9 +147,8 @@ _AT_IMPORT: dict[str, Any] = {}
 
 @contextmanager
 def note_functions_called_by_imports(places: Places) -> Iterator[None]:
-    """Note the functions that imports call, and the files that were loaded before."""
-    before = loading.list_loaded_files(places)["imported"]
+    """Note the functions that imports call."""
     with Lines(places) as lines:
         yield
     lines.note_reading_of_types_and_texts()
-    _AT_IMPORT.update(functions=lines.list_called_functions(), before=before)
+    _AT_IMPORT.update(functions=lines.list_called_functions())

@@ -387,7 +387,8 @@ LOOKING = {
         "    return inspect.isgeneratorfunction(size)",
         SIZE.format(1), "def size():\n    yield 1\n"),
     "code of a function inside": (
-        "from pack.part import size\n    return size.__code__.co_consts[1].co_consts",
+        "from pack.part import size\n    held = size.__code__.co_consts\n"
+        "    return [c.co_consts for c in held if hasattr(c, 'co_consts')]",
         "def size():\n    def inner():\n        return 1\n    return inner\n",
         "def size():\n    def inner():\n        return 2\n    return inner\n"),
     "a tracer that is taken away for a while": (
@@ -458,6 +459,8 @@ def test_code_that_is_looked_at_in_another_way_than_by_a_call_counts(tmp_path):
 #: what is looked at is not known: it may be anything that was imported.
 UNNOTED = {case for case in LOOKING if "attribute" in case or "version" in case}
 UNNOTED |= {"an annotation that an own decorator reads"}
+#: its code has no marks.
+UNNOTED |= {"a file that is run by its path", "a function of a file that is nested too deeply"}
 
 
 def test_what_is_looked_at_says_nothing_of_other_code(tmp_path):
@@ -532,7 +535,7 @@ def test_what_was_not_noted_counts_as_executed(tmp_path):
     old, new = _both(tmp_path, *idle)
     difference = _difference(old, new)
     _, trace = _train(new, before="pack.agent")
-    assert difference.select_executed_differences(trace) == [("pack/agent.py", "")]
+    assert difference.select_executed_differences(trace) == [("", "")]
     _, trace = _train(_both(tmp_path / "fresh", *idle)[1])
     assert difference.select_executed_differences(trace) == []
     process = {"what": "process", "class": "Pool", "file": "", "line": 0, "instead": ""}
@@ -546,7 +549,7 @@ def test_what_was_not_noted_counts_as_executed(tmp_path):
 
 
 STARTING = """
-import json, multiprocessing, os, subprocess, sys, threading, _thread
+import json, multiprocessing, os, subprocess, sys
 from rlregress.inside import loading
 from rlregress.inside.events import Places
 
@@ -555,19 +558,8 @@ def forked():
         os._exit(0)
     os.wait()
 
-def raw():
-    lock = _thread.allocate_lock()
-    lock.acquire()
-    _thread.start_new_thread(lock.release, ())
-    lock.acquire()
-
-def thread():
-    started = threading.Thread(target=len, args=("",))
-    started.start()
-    started.join()
-
 ways = {
-    "forked": forked, "raw": raw, "thread": thread,
+    "forked": forked,
     "called": lambda: subprocess.run(["true"], check=True),
     "system": lambda: os.system("true"),
     "platform": lambda: subprocess.run(["uname"], check=True, stdout=subprocess.DEVNULL),
@@ -589,15 +581,13 @@ for roots in ([], ["<string>"]):
     ("how", "started"),
     [
         ("forked", ["os.fork"]),
-        ("raw", ["_thread.start_new_thread"]),
         ("called", ["subprocess.Popen"]),
         ("system", ["os.system"]),
-        # whose calls are noted, and who tells something of the machine
-        ("thread", []),
+        # who tells something of the machine
         ("platform", []),
     ],
 )
-def test_processes_and_threads_that_nothing_notes_are_known(how, started):
+def test_processes_that_nothing_notes_are_known(how, started):
     """What they execute is not in the trace."""
     assert _started("", how) == (started, sorted({"os.fork", *started}))
 

@@ -64,10 +64,7 @@ class Difference:
             *new.called_functions,
             *((file, name) for file, names in by_file for name in names),
         }
-        # of a file that cannot be parsed there are no names
-        unknown = {*at_import["before"], *(file for file, name in called if not name)}
         differing_files = self.files.intersection(header["imported"])
-        differing_files |= {file for file, _ in self.functions if file in unknown}
         differing_files |= self._find_examined_files(header)
         return [*sorted(self.functions & called), *((file, "") for file in sorted(differing_files))]
 
