@@ -52,7 +52,7 @@ class Marks(bytearray):
         """Return whether both are the same object."""
         return self is other
 
-    def __reduce__(self) -> Any:
+    def __reduce_ex__(self, protocol: object) -> Any:
         """Return how to pickle them with the code of a nameless function: without what ran."""
         return bytearray, (len(self),)
 
@@ -94,6 +94,8 @@ class MarkedFunction(NamedTuple):
 #: all marked functions of this process, and the files that they are in.
 functions: list[MarkedFunction] = []
 files: set[str] = set()
+#: what ``write_cache`` writes: file, key and content.
+_compiled: list[tuple[Path, bytes, Any]] = []
 #: tell whether a file is of the traced code.
 _are_traced: list[Callable[[str], object]] = []
 
@@ -162,7 +164,8 @@ def compile_source(
         except (RecursionError, MemoryError):
             # it is not among the marked files, and whoever asks what ran is told so
             return compile(source_code, path, "exec", dont_inherit=True)
-        _write_cached_code(cached, key, compiled)
+        if cached is not None:
+            _compiled.append((cached, key, compiled))
     files.add(path)
     return _insert_marks(path, *compiled)
 
@@ -456,12 +459,13 @@ def _read_cached_code(cached: Path | None, key: bytes) -> Any:
         return None
 
 
-def _write_cached_code(cached: Path | None, key: bytes, compiled: Any) -> None:
-    if cached is None:
-        return
-    with contextlib.suppress(OSError):
-        cached.parent.mkdir(parents=True, exist_ok=True)
-        # other processes may read or write it meanwhile
-        new = cached.with_suffix(f".{os.getpid()}")
-        new.write_bytes(key + marshal.dumps(compiled))
-        new.replace(cached)
+def write_cache() -> None:
+    """Write the marked code of this process to the cache; not while its files are noted."""
+    while _compiled:
+        cached, key, compiled = _compiled.pop()
+        with contextlib.suppress(OSError):
+            cached.parent.mkdir(parents=True, exist_ok=True)
+            # other processes may read or write it meanwhile
+            new = cached.with_suffix(f".{os.getpid()}")
+            new.write_bytes(key + marshal.dumps(compiled))
+            new.replace(cached)

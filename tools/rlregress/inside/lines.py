@@ -58,6 +58,7 @@ class Lines:
             if 1 in function.marks:
                 set_marks = {n for n, is_set in enumerate(function.marks) if is_set}
                 self._set_marks.setdefault(number, set()).update(set_marks)
+        marks.write_cache()
 
     def _list_executed_functions(
         self, within: Collection[tuple[str, str]] | None = None
