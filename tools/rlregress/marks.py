@@ -126,7 +126,9 @@ def mark_imports(is_traced: Callable[[str], object]) -> None:
 
         def get_marked_code(loader: Any, name: str) -> CodeType | None:
             path = loader.get_filename(name)
-            if not _is_marked(path):
+            # a loader may compile in a way of its own, to check types for example
+            compiles_as_usual = type(loader).source_to_code is SourceFileLoader.source_to_code
+            if not compiles_as_usual or not _is_marked(path):
                 return get_code(loader, name)
             return compile_source(loader.get_data(path), path)
 
@@ -166,12 +168,14 @@ def compile_source(
             return compile(source_code, path, "exec", dont_inherit=True)
         if cached is not None:
             _compiled.append((cached, key, compiled))
-    files.add(path)
-    return _insert_marks(path, *compiled)
+    code, contents, is_whole = compiled
+    if is_whole:
+        files.add(path)
+    return _insert_marks(path, code, contents)
 
 
 def _compile_with_marks(source_code: str | bytes | ast.Module, path: str, is_script: bool) -> Any:
-    """Return code in which texts stand for the marks, and the contents of the marks."""
+    """Return code in which texts stand for marks, their contents, and whether all is marked."""
     if isinstance(source_code, ast.Module):
         tree = copy.deepcopy(source_code)
     else:
@@ -179,7 +183,7 @@ def _compile_with_marks(source_code: str | bytes | ast.Module, path: str, is_scr
     marker = _Marker()
     marker.mark_module(tree, is_script)
     code = compile(tree, path, "exec", dont_inherit=True)
-    return code, [written.list_contents() for written in marker.written]
+    return code, [written.list_contents() for written in marker.written], marker.is_whole
 
 
 # -- the marks in the source ---------------------------------------------------------------------
@@ -232,13 +236,26 @@ def _place_at_line(node: _Node, line: int) -> _Node:
 
 
 class _Marker:
-    """Writes marks into the tree of a source file."""
+    """Writes marks into the tree of a source file.
+
+    Attributes:
+        written: the marks of its functions.
+        is_whole: no function was left without marks, because numba compiles its bytecode.
+    """
 
     def __init__(self) -> None:
         self.written: list[_Written] = []
+        self.is_whole = True
+        #: what the file imports of numba.
+        self._compilers: set[str] = set()
 
     def mark_module(self, tree: ast.Module, is_script: bool) -> None:
         """Mark all functions of a module, and its body if it is a script."""
+        for node in ast.walk(tree):
+            if isinstance(node, (ast.Import, ast.ImportFrom)):
+                origin = getattr(node, "module", None)
+                names = [(origin or alias.name, alias.asname or alias.name) for alias in node.names]
+                self._compilers.update(n for whole, n in names if whole.split(".")[0] == "numba")
         inside = self._begin_function("<module>") if is_script else None
         tree.body = self._mark_body(tree.body, "", inside, is_first=True)
 
@@ -280,6 +297,11 @@ class _Marker:
         return marked if before is None else [*marked, before]
 
     def _mark_statement(self, statement: ast.AST, outer: str, inside: _Written | None) -> None:
+        decorators = getattr(statement, "decorator_list", ())
+        used = {n.id for d in decorators for n in ast.walk(d) if isinstance(n, ast.Name)}
+        if used & self._compilers:
+            self.is_whole = False
+            return
         if isinstance(statement, _FUNCTIONS):
             self._mark_function(statement, f"{outer}.{statement.name}" if outer else statement.name)
             return

@@ -337,6 +337,33 @@ def test_code_that_was_loaded_without_marks_is_not_all_noted(tmp_path, monkeypat
         assert (header["noted"], header["functions"]) == (noted, called)
 
 
+COMPILED = """
+from numba import njit as fast
+import functools
+
+@fast(cache=True)
+def advantages(x):
+    return x
+
+@functools.cache
+def plain(x):
+    return x
+"""
+
+
+def test_a_function_whose_bytecode_numba_compiles_has_no_marks(tmp_path, monkeypatch):
+    """It would refuse them; so not all that was executed is noted."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "numba.py").write_text("def njit(**_):\n    return lambda function: function\n")
+    (tmp_path / "compiled.py").write_text(COMPILED)
+    with lines.Lines(Places([str(tmp_path / "compiled.py")])) as executed:
+        module = __import__("compiled")
+        assert module.advantages(1) == module.plain(1) == 1
+    header = executed.make_header_entries()
+    assert (header["noted"], header["functions"]) == (False, {"compiled.py": ["plain"]})
+    assert not any(isinstance(c, bytearray) for c in module.advantages.__code__.co_consts)
+
+
 def test_cached_code_has_the_same_marks_and_a_damaged_cache_none(record, tmp_path, monkeypatch):
     """A file is parsed once; what nobody can read in the cache is made again."""
     monkeypatch.setenv("RLREGRESS_CACHE", str(tmp_path / "cache"))
