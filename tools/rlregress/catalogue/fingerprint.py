@@ -5,7 +5,6 @@ from __future__ import annotations
 from rlregress import missing_packages
 from rlregress.catalogue import registry
 from rlregress.catalogue.judge import Judgement, judge_observation
-from rlregress.frameworks.base import Adapter
 from rlregress.model.detail_answers import UNPROBED
 from rlregress.probing.interface import Probe, Unprobed
 from rlregress.probing.isolation import run_probe_isolated
@@ -33,17 +32,3 @@ def run_and_judge_probe(detail: registry.Detail, probe: Probe) -> Judgement:
             detail.id, None, text, {}, detail.compute_expected_vectors(), lacking=lacking
         )
     return judge_observation(detail, observed)
-
-
-def collect_judgements(adapter: Adapter) -> dict[tuple[str, str], Judgement]:
-    """Return judgements of all probes of an adapter, by (detail id, scope), in catalogue order.
-
-    Raises:
-        UserError: a probe is for a detail that is not in the catalogue.
-    """
-    probes = adapter.observe.list_probes()
-    for id, _ in probes:
-        registry.get_detail(id)
-    order = {detail.id: place for place, detail in enumerate(registry.list_details())}
-    cells = sorted(probes, key=lambda cell: (order[cell[0]], cell[1]))
-    return {cell: run_and_judge_probe(registry.get_detail(cell[0]), probes[cell]) for cell in cells}

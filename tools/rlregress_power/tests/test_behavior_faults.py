@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from rlregress import frameworks, suite
+from rlregress import frameworks
 from rlregress.faults import fault_tables, injection
 from rlregress.model.fault_results import BEHAVIOR, Fault
 from rlregress_power import faults_text, instruments
@@ -53,15 +53,6 @@ def test_a_seeded_fault_turns_its_behaviour_test_red(fault):
         pytest.skip(f"the fault was chosen on another copy of {fault.framework}")
     result, line = seed(fault)
     assert result.detected, line
-
-
-def test_faults_name_algorithms_and_tests_that_there_are():
-    """Each test that a fault names exists in its file of ``tests_behavior``."""
-    for fault in fault_tables.load_faults(BEHAVIOR, frameworks.list_framework_names()):
-        for name in fault.turns:
-            file, _, function = name.partition("::")
-            text = (suite.find_suite_root() / "tests_behavior" / file).read_text(encoding="utf-8")
-            assert f"\ndef {function}(" in text, fault.name
 
 
 def test_a_fault_that_changes_nothing_is_not_detected():

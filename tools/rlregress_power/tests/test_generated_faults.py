@@ -28,20 +28,17 @@ from rlregress.model.fault_results import (
 from rlregress.upgrade.versions import state
 from rlregress_power import generated_faults, power_page, probe_server, tier_power
 
-RESULTS = generated_faults.load_all_results()
-
 
 def faults_of(name, count, draw):
     """Return random faults of a framework, and the number of possible places."""
     return generated_faults.draw_faults(frameworks.get_adapter(name), count, draw)
 
 
-@pytest.mark.parametrize("name", ["sb3", pytest.param("torchrl", marks=pytest.mark.nightly)])
-def test_a_lot_is_drawn_from_all_files_and_can_be_drawn_again(name):
+def test_a_lot_is_drawn_from_all_files_and_can_be_drawn_again():
     """The same seed draws the same faults, and another seed others, from more than ten files."""
-    first, places = faults_of(name, 40, 0)
-    assert first == faults_of(name, 40, 0)[0]
-    assert first != faults_of(name, 40, 1)[0]
+    first, places = faults_of("sb3", 40, 0)
+    assert first == faults_of("sb3", 40, 0)[0]
+    assert first != faults_of("sb3", 40, 1)[0]
     assert len(first) == 40 < places
     assert len({outcome.file for outcome in first}) > 10
     assert len({outcome.operator for outcome in first}) > 5
@@ -71,14 +68,6 @@ def test_the_seeder_makes_the_drawn_fault_and_no_other():
 def inject(fault, text):
     """Return the text with a fault."""
     return source.replace_one_occurrence(text, fault.old, fault.new, fault.occurrence)
-
-
-def test_edits_of_a_file_are_those_of_its_functions():
-    """Each place is listed once, under the innermost function; statements of a module have none."""
-    text = "y = 1 + 1\n\n\ndef f(x):\n    def g(z):\n        return z + 1\n    return g(x) * 2\n"
-    named = {(name, edit.line, edit.operator) for name, edit in mutation.list_edits_of_file(text)}
-    operators = ("operator", "operand", "constant")
-    assert named == {(*place, name) for place in (("f.g", 6), ("f", 7)) for name in operators}
 
 
 def test_files_that_are_not_there_are_refused(monkeypatch):
@@ -149,12 +138,19 @@ def test_only_what_is_explained_as_no_fault_is_left_out(monkeypatch):
     assert tier_power.detects_enough([replace(DRAW, faults=(SEEN, BY_TEST))])
 
 
-def test_the_page_names_what_nothing_sees(monkeypatch, snapshot):
-    """The page has shares by tier and by operator, each miss explained, and draws summed."""
+def test_the_page_names_what_nothing_sees(monkeypatch):
+    """The page has shares by tier, counts by operator, each miss explained, and draws summed."""
     explanations = explain(monkeypatch, (UNSEEN, EQUIVALENT, "x is 0"))
-    snapshot("one-draw.md", power_page.page([DRAW], explanations))
+    page = power_page.page([DRAW], explanations)
+    assert "| 1 of 4 (25%) | none | 1 of 3 (33%) | 2 of 4 (50%) |" in page
+    assert "| 2 of 3 (67%) |" in page
+    assert "| sign | 3 | 1 | 0 | 0 | 1 | 1 | 0 |" in page
+    assert "- `m.py:3` `f` (sign): `x` -> `-x`. **Equivalent**: x is 0" in page
+    assert "nothing runs: 1\n\n- `m.py:4` `f` (bound)" in page
     second_draw = replace(DRAW, draw=1, faults=(SEEN, UNSEEN))
-    snapshot("two-draws.md", power_page.page([DRAW, second_draw], explanations))
+    page = power_page.page([DRAW, second_draw], explanations)
+    assert "| all |  |  | 6 |  | 2 of 6 (33%) | 0 of 6 (0%) |" in page
+    assert "| sign | 5 | 2 | 0 | 0 | 1 | 2 | 0 |" in page
 
 
 def answering(monkeypatch, folder, answers):
@@ -227,29 +223,14 @@ def test_what_no_tier_saw_is_asked_again_of_later_tests(monkeypatch, tmp_path):
     assert f"Detected on {second_draw.asked_again} by {TRACE}." in page
 
 
-def test_nothing_can_be_asked_again_before_it_was_drawn(monkeypatch, tmp_path):
-    """The error is one sentence that says what to run first."""
-    monkeypatch.setattr(generated_faults, "_folder", lambda: tmp_path)
-    with pytest.raises(UserError, match=r"^no faults were drawn from sb3 .* yet; run rlregress"):
-        tier_power.probe_again(frameworks.get_adapter("sb3"), 1, lambda message: None)
-
-
 def test_the_table_of_the_documentation_has_the_last_draw_of_each_framework():
     """Rows of docs/power.md are printed by the command, one for the last draw of each framework."""
     text = (suite.find_suite_root() / "docs" / "power.md").read_text(encoding="utf-8")
     rows = [line for line in text.splitlines() if re.match(r"\| \w+ [\d.]+ \| \d+ \|", line)]
-    printed = power_page.page(RESULTS, generated_faults.load_explanations()).splitlines()
+    results = generated_faults.load_all_results()
+    printed = power_page.page(results, generated_faults.load_explanations()).splitlines()
     last = {}
-    for draw_result in RESULTS:
+    for draw_result in results:
         last[draw_result.framework] = max(draw_result.draw, last.get(draw_result.framework, 0))
     assert [row for row in rows if row not in printed] == []
     assert {(row.split()[1], int(row.split()[4])) for row in rows} == set(last.items())
-
-
-def test_explanations_are_of_kept_faults_that_nothing_sees():
-    """No explanation is of a fault that a tier detects, or that was never drawn."""
-    faults = [
-        (draw_result.framework, fault) for draw_result in RESULTS for fault in draw_result.faults
-    ]
-    unseen = {(name, fault.name) for name, fault in faults if not fault.detected_by}
-    assert set(generated_faults.load_explanations()) <= unseen

@@ -33,13 +33,6 @@ def test_a_fault_changes_a_line_of_the_installed_code(fault):
     assert fault.old.splitlines()[0] in place[0].read_text("utf-8").splitlines()[place[1] - 1]
 
 
-def test_every_framework_and_algorithm_has_a_fault():
-    """SB3, TorchRL and CleanRL have faults of returns for PPO, SAC and TD3."""
-    faults = fault_tables.load_faults(RETURNS, frameworks.list_framework_names())
-    pairs = {(fault.framework, fault.algorithm) for fault in faults}
-    assert pairs == {(f, a) for f in ("sb3", "torchrl", "cleanrl") for a in ("ppo", "sac", "td3")}
-
-
 def test_gates_on_unchanged_code_have_seeds_of_their_own(monkeypatch):
     """No run of one gate is a run of another, so that their false alarms are independent."""
     requested = []
@@ -54,26 +47,6 @@ def test_gates_on_unchanged_code_have_seeds_of_their_own(monkeypatch):
     assert requested == [1000 + gate * SEQUENTIAL_LOOKS.max_runs for gate in range(3)]
     assert [check_result.trouble for check_result in judged] == ["nothing is trained here"] * 3
     assert not any(check_result.regressed or check_result.detected for check_result in judged)
-
-
-@pytest.mark.nightly
-def test_a_fault_that_no_training_enters_is_not_judged(monkeypatch):
-    """A change of a branch that is never taken is reported and not judged; another one is."""
-    options = return_gates._make_options
-
-    def short(*words):
-        return replace(options(*words), budget="smoke", environments="Pendulum-v1", cells="default")
-
-    monkeypatch.setattr(return_gates, "_make_options", short)
-    file, branch = "stable_baselines3/td3/td3.py", "if self._n_updates % self.policy_delay == 0:"
-    new = f"{branch}\n                pass"
-    never = Fault(framework="sb3", algorithm="td3", name="never", file=file, old=branch, new=new)
-    always = replace(never, name="always", new="if True:")
-    unseen, result = return_gates.judge_faults([never, always], 1, print)
-    assert "the first run of every cell is the same" in unseen.trouble
-    assert unseen.runs == 0
-    assert "the same" not in result.trouble
-    assert result.runs > 0, result
 
 
 def test_the_verdict_of_a_gate_is_printed_with_its_cost():
@@ -99,3 +72,23 @@ def test_the_verdict_of_a_gate_is_printed_with_its_cost():
     assert faults_text.summary(RETURNS, [result, missed, broken]) == (
         "1 of 3 checks ended in regressed, 14 CPU minutes in all; 1 could not judge"
     )
+
+
+@pytest.mark.nightly
+def test_a_fault_that_no_training_enters_is_not_judged(monkeypatch):
+    """A change of a branch that is never taken is reported and not judged; another one is."""
+    options = return_gates._make_options
+
+    def short(*words):
+        return replace(options(*words), budget="smoke", environments="Pendulum-v1", cells="default")
+
+    monkeypatch.setattr(return_gates, "_make_options", short)
+    file, branch = "stable_baselines3/td3/td3.py", "if self._n_updates % self.policy_delay == 0:"
+    new = f"{branch}\n                pass"
+    never = Fault(framework="sb3", algorithm="td3", name="never", file=file, old=branch, new=new)
+    always = replace(never, name="always", new="if True:")
+    unseen, result = return_gates.judge_faults([never, always], 1, print)
+    assert "the first run of every cell is the same" in unseen.trouble
+    assert unseen.runs == 0
+    assert "the same" not in result.trouble
+    assert result.runs > 0, result

@@ -137,14 +137,6 @@ def test_one_training_of_each_way_through_the_function_is_tried_first():
     assert tried == [{"short"}, {"alike", "other"}, {"alike, too"}]
 
 
-def test_a_fault_is_tried_in_every_training():
-    """A fault that only the last of forty trainings detects is detected."""
-    traces = {f"sac {n}": trace(3, count=n + 1) for n in range(40)}
-    results, turns = inject(traces, {("sac 39", 3): trace(value=2.0, count=40)})
-    assert detected(results) == ([3], [])
-    assert sum(map(len, turns)) == 40
-
-
 def test_direct_calls_are_made_in_two_trainings_that_run_the_fault():
     """Only calls with different results are kept, described in words."""
     traces = {f"sac {n}": trace(3, count=n + 1) for n in range(3)}

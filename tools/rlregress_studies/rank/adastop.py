@@ -20,7 +20,7 @@ those of the second. The same n places are drawn for the first sample of every p
 The probability of separating one or more pairs of equal laws is at most alpha for two samples, and
 for pairs without a common sample. It is not exact if pairs share samples. In the pairs 1-2 and 2-3,
 for example, sample 2 is once the second and once the first, and common places do not preserve how
-the two statistics depend on each other. ``simulate_adastop`` measures the resulting error.
+the two statistics depend on each other. Its tests simulate the resulting error.
 """
 
 from __future__ import annotations

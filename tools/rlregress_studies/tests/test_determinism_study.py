@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import replace
 from functools import partial
 from xml.etree import ElementTree
 
-import matplotlib
 import numpy as np
 import pytest
 
 from rlregress import frameworks
 from rlregress.errors import UserError
 from rlregress.probing.interface import Trained
-from rlregress.probing.seeded_training import Seeds, Stream
+from rlregress.probing.seeded_training import Seeds
 from rlregress_studies.cli import determinism as study
 from rlregress_studies.determinism import chance, determinism_study, discrete
 from rlregress_studies.determinism.chance import Spread
@@ -71,19 +69,6 @@ def _trainable_adapter(name):
     pytest.skip("CleanRL HEAD is not here: set CLEANRL_HOME")
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", _names())
-def test_a_game_is_trained_on_and_repeats_itself(name, tmp_path):
-    """A game of the Arcade Learning Environment is preprocessed, also with sticky actions."""
-    pytest.importorskip("ale_py")
-    plan = replace(SMALL, environment="ALE/Breakout-v5", sticky=0.25, runs=2)
-    plan = replace(plan, groups=("deterministic", "environment"))
-    adapter = _trainable_adapter(name)
-    assert study.train_and_report([adapter.full_name], plan, tmp_path) == 0
-    (spread,) = json.loads((tmp_path / "determinism.json").read_text())["frameworks"].values()
-    assert spread["groups"]["environment"]["parted"] is not None
-
-
 def checkpoints(*weights, value=1.0):
     """Return the checkpoints of one training."""
     return [Checkpoint(10 * n, weight, 2.0, value) for n, weight in enumerate(weights, 1)]
@@ -128,25 +113,6 @@ def test_groups_vary_one_thing_each():
     assert determinism_study.check_groups(["sampling"]) == ("deterministic", "sampling")
 
 
-def test_a_stream_is_left_alone_by_others_and_leaves_them_alone():
-    """Draws in between do not change a stream's numbers, nor the stream the draws in between."""
-
-    def draw(between):
-        np.random.seed(7)
-        stream, own, foreign = Stream(3), [], []
-        for _ in range(3):
-            with stream.draw_from_stream():
-                own.append(np.random.random())
-            foreign += np.random.random(between).tolist()
-        return own, foreign
-
-    (own, foreign), (same, second_other) = draw(1), draw(2)
-    assert own == same
-    np.random.seed(7)
-    assert [*foreign] == np.random.random(3).tolist()
-    assert len(set(own + second_other)) == 9
-
-
 def test_starts_are_the_same_in_every_process():
     """Scores and held-out states follow from the protocol alone, and agents are told apart."""
     make = partial(discrete.make_environment, "CartPole-v1", training=False)
@@ -161,23 +127,6 @@ def test_starts_are_the_same_in_every_process():
     assert first.score(upright) == 30.0
 
 
-def test_start_sequences_that_end_episodes_are_one_sentence():
-    """The error says that 400 random actions end every episode."""
-    make = partial(discrete.make_environment, "CartPole-v1", training=False)
-    with pytest.raises(UserError, match="400 to 400 random actions each ends an episode; expected"):
-        Starts(make, Protocol(starts=1, shortest=400, longest=400))
-
-
-def test_the_figure_has_a_column_for_each_group_and_a_row_for_each_evaluation():
-    """Titles are groups; the score is drawn above the maximum Q."""
-    spread = chance.measure_spread([checkpoints("a", "b", value=value) for value in (1.0, 3.0)])
-    with matplotlib.rc_context({"svg.fonttype": "none"}):
-        figure = chance.draw_figure("One", {"deterministic": spread, "exploration": spread})
-    assert figure.index("deterministic") < figure.index("exploration")
-    assert "mean maximum Q" in figure
-    assert figure.count("environment steps") == 2
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -185,7 +134,6 @@ def test_the_figure_has_a_column_for_each_group_and_a_row_for_each_evaluation():
         (["--environment", "Pendulum-v1"], "expected discrete ones, as DQN needs them"),
         (["--environment", "FrozenLake-v1"], "whose observations are Discrete(16); expected"),
         (["--steps", "50"], "--steps is 50; expected at least 100"),
-        (["--vary", "weather"], "--vary names 'weather'"),
     ],
 )
 def test_what_cannot_be_trained_is_one_sentence(command, arguments, message, tmp_path):
@@ -193,10 +141,3 @@ def test_what_cannot_be_trained_is_one_sentence(command, arguments, message, tmp
     code, _, error = command("study", "determinism", *arguments, "--report", str(tmp_path))
     assert code == 2
     assert message in error
-
-
-def test_without_the_games_it_says_what_to_install(monkeypatch):
-    """One sentence names the package."""
-    monkeypatch.setitem(sys.modules, "ale_py", None)
-    with pytest.raises(UserError, match="'ale-py' is not installed; install it with: pip install"):
-        discrete.check_environment("ALE/Breakout-v5")

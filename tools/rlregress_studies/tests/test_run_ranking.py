@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
-import subprocess
-import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -80,15 +76,6 @@ def csv(tmp_path, three):
     return write_csv(tmp_path / "r.csv", rows[::-1])
 
 
-def test_the_best_stands_first_and_equals_are_not_separated(three):
-    """c is above a and b, which are not separated; the table is by falling mean."""
-    (task,) = rank_implementations(three).tasks
-    assert task.standings[0].implementation == "c"
-    assert task.decision("c", "a") == task.decision("c", "b") == GREATER
-    assert task.decision("a", "c") == SMALLER
-    assert task.decision("a", "b") == task.decision("b", "a") == NOT_SEPARATED
-
-
 def test_looks_end_where_all_is_decided_and_go_on_where_it_is_not(three):
     """c, separated at the first look, needs five runs, not ten; of four looks two are possible."""
     clear = runs("a", normal(0, 100)) + runs("b", normal(1, 100)) + runs("c", normal(2, 900))
@@ -99,34 +86,6 @@ def test_looks_end_where_all_is_decided_and_go_on_where_it_is_not(three):
     assert (ranking.looks, ranking.undecided) == (2, 1)
     assert ranking.tasks[0].decision("a", "b") == UNDECIDED
     assert "\nnext look at Hopper-v4: more runs of" in "\n".join(ranking_report.lines(ranking))
-
-
-def test_environments_of_other_units_are_one_family():
-    """Returns of -5 and of 9000 are judged together: the scale of an environment plays no part."""
-    small = runs("a", normal(0, 100), "R") + runs("b", normal(1, 130), "R")
-    large = runs("a", normal(2, 100), "I") + runs("b", normal(3, 100), "I")
-    for unit in (1, 90):
-        scaled = [replace(run, final_return=run.final_return * unit) for run in large]
-        decided = {
-            task.name: task.decision("b", "a")
-            for task in rank_implementations(small + scaled).tasks
-        }
-        assert decided == {"I": NOT_SEPARATED, "R": GREATER}
-
-
-@pytest.mark.parametrize("far", [1e3, 1e6])
-@pytest.mark.parametrize("other_tasks", [[], ["I"]])
-def test_an_implementation_far_off_hides_no_difference_of_others(far, other_tasks):
-    """Nor does one whose returns vary far more: each pair is scaled by its own returns."""
-    near = runs("a", normal(0, 100), "R") + runs("b", normal(1, 130), "R")
-    wild = [100 + far * (value - 100) for value in normal(5, 100)]
-    other_units = [
-        run for task in other_tasks for i in "ab" for run in runs(i, normal(ord(i), 100), task)
-    ]
-    for third in (normal(5, far), wild):
-        ranking = rank_implementations(near + runs("c", third, "R") + other_units)
-        (task,) = [task for task in ranking.tasks if task.name == "R"]
-        assert task.decision("b", "a") == GREATER
 
 
 @pytest.mark.parametrize("ceiling", [1, 1000])
@@ -155,30 +114,6 @@ def test_a_run_that_failed_counts_as_the_worst_return(three):
     assert d.failed == 1
 
 
-def test_an_environment_with_one_implementation_is_named_and_left_out(three):
-    """It has nothing to compare with, and the report says so."""
-    ranking = rank_implementations(three + runs("a", normal(5, 1), "Ant-v4"))
-    assert ranking.alone == ("Ant-v4",)
-    assert [task.name for task in ranking.tasks] == ["Hopper-v4"]
-    assert "not ranked" in ranking_report.lines(ranking)[-1]
-
-
-def test_the_table_says_each_pair_twice_and_the_error_once(three):
-    """A pair is in its row and its column; the counts, the level and a legend follow."""
-    text = "\n".join(ranking_report.lines(rank_implementations(three)))
-    assert "Hopper-v4: 3 implementations" in text
-    rows = {line.split()[1]: line.split()[-3:] for line in text.splitlines()[2:5]}
-    assert rows["c"] == [".", ">", ">"]
-    assert sorted(rows["a"]) == sorted([".", "<", "~"])
-    assert "3 pairs in 1 task: 2 separated, 1 not separated, 0 undecided" in text
-    assert "about 5% of such comparisons (pairs that share an implementation" in text
-    two = [run for run in three if run.implementation != "c"]
-    assert "at most 5% of such comparisons." in "\n".join(
-        ranking_report.lines(rank_implementations(two))
-    )
-    assert "equal" not in text
-
-
 @pytest.mark.parametrize(
     ("runs_", "sentence"),
     [
@@ -203,13 +138,9 @@ def test_runs_that_cannot_be_ranked(runs_, sentence):
 @pytest.mark.parametrize(
     ("text", "parts"),
     [
-        ("", ["r.csv"]),
         (HEADER + "\n", ["no rows"]),
-        (HEADER + f"\na,H,{'1' * 5000},1\n", ["'seed' is '111", "a whole number of fewer digits"]),
         (HEADER + "\na,H,0\n", ["line 2 has not as many cells as the first line: 3, not 4"]),
         (HEADER + "\na\x01,H,0,1\n", [r"line 2: column 'implementation' is 'a\x01', expected te"]),
-        (HEADER + '\n"a\nb",H,0,1\n', [r"is 'a\nb', expected text on one line without control"]),
-        (HEADER + ",return\na,H,0,1,2\n", ["line 1 has 2 columns 'return'; write the columns"]),
     ],
 )
 def test_a_damaged_csv_is_one_sentence(refusal, tmp_path, text, parts):
@@ -224,12 +155,9 @@ def test_a_damaged_csv_is_one_sentence(refusal, tmp_path, text, parts):
     ("arguments", "part"),
     [
         ("no.csv", "no.csv cannot be read"),
-        ("/dev/null", "/dev/null is not named .csv; expected a CSV file: write the"),
         ("r.csv --framework x", "a CSV file does not take --framework"),
         ("r.csv --environment Hoper-v4", "did you mean 'Hopper-v4'?"),
         ("r.csv --runs 11", "a has 10 runs on Hopper-v4, and a look needs 11"),
-        ("r.csv --runs 3 --looks 1", "cannot separate any two at alpha 0.05"),
-        ("r.csv --alpha 2", "alpha 2"),
         ("--store nowhere", "nowhere holds no run records"),
         ("--algorithm pppo", "did you mean 'ppo'?"),
         ("--budget smoke", "no runs of budget 'smoke'"),
@@ -257,12 +185,6 @@ def test_the_command_ranks_a_csv_and_writes_json(command, tmp_path, csv, three):
         assert written["tasks"] == content["tasks"]
 
 
-def test_a_ranking_that_needs_more_runs_ends_with_3(command, csv):
-    """The exit code is 3 if the runs decide too little yet, and the next look is named."""
-    code, text, _ = command("study", "rank", "r.csv", "--looks", "3")
-    assert (code, "next look at Hopper-v4: more runs of" in text) == (3, True)
-
-
 def test_stored_runs_are_compared_only_under_one_budget():
     """No task of the stored runs mixes environments, steps or episodes."""
     stored = baseline_runs.load_all_baselines()
@@ -275,14 +197,6 @@ def test_stored_runs_are_compared_only_under_one_budget():
     assert len(by_task) > 1
     assert all(len(keys) == 1 for keys in by_task.values())
     assert len(read_stored(stored)) == sum(len(baseline.runs) for baseline in stored)
-
-
-def test_the_command_ranks_stored_runs(command):
-    """Without a CSV the frameworks are ranked by baselines/returns."""
-    environment = baseline_runs.load_all_baselines()[0].cell.environment
-    code, value, error = command("study", "rank", "--environment", environment)
-    assert code == 0, error
-    assert f"{environment} (" in value
 
 
 @pytest.fixture
@@ -311,11 +225,10 @@ def test_two_versions_in_one_store_are_two_implementations(command, store):
     assert "1 separated" in text
 
 
-@pytest.mark.parametrize("names", ["foo", "{},foo"])
-def test_a_name_without_any_run_in_a_store_is_refused(refusal, store, names):
+def test_a_name_without_any_run_in_a_store_is_refused(refusal, store):
     """The error names it, instead of ranking the others without it."""
     algorithm = baseline_runs.load_all_baselines()[0].cell.algorithm
-    error = refusal("--store", store, "--algorithm", names.format(algorithm))
+    error = refusal("--store", store, "--algorithm", f"{algorithm},foo")
     assert f"has no runs of algorithm 'foo'; known: {algorithm}" in error
 
 
@@ -332,109 +245,13 @@ def test_what_was_asked_and_has_no_runs_is_said_first(command, monkeypatch):
     assert "has no runs" not in text
 
 
-def test_a_damaged_record_is_one_sentence(refusal, store):
-    """A record whose content does not match its checksum is not ranked."""
-    path = next(store.glob("*/*.json"))
-    path.write_text(path.read_text().replace('"seed": 0', '"seed": 7'))
-    assert "does not match its checksum" in refusal("--store", store)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda job: job.pop("seed"), "'seed' is missing"),
-        (lambda job: job["cell"].update(other=1), "does not fit its key"),
-        (lambda job: job.update(seed="0"), "seed"),
-        (lambda job: job["protocol"].update(total_steps="many"), "total_steps"),
-        (lambda job: job.update(versions="1.0"), "key 'job.versions' is '1.0', expected a table"),
-    ],
-    ids=["no seed", "another cell", "seed as text", "steps as text", "versions as text"],
-)
-def test_a_sealed_record_of_another_run_is_one_sentence(refusal, store, change, message):
-    """A record with a valid checksum and an unknown run is not ranked."""
-    path = next(store.glob("*/*.json"))
-    content = run_record.read_record_content(path)
-    change(content["job"])
-    run_record.write_record_with_checksum(path, content)
-    error = refusal("--store", store)
-    assert str(path) in error
-    assert message in error
-
-
-def test_a_cell_that_may_not_be_read_is_not_left_out(refusal, store, monkeypatch):
-    """Its folder is named; the other cells are not ranked as if they were all."""
-    cell, listdir = next(store.iterdir()), os.listdir
-
-    def closed(folder="."):
-        if Path(folder) == cell:
-            raise PermissionError(13, "Permission denied")
-        return listdir(folder)
-
-    monkeypatch.setattr(os, "listdir", closed)
-    assert f"{cell} cannot be read: Permission denied" in refusal("--store", store)
-
-
-def test_the_figure_shows_decisions_and_returns(three):
-    """An SVG with the title of the task, the names and the symbols of the table."""
-    import matplotlib
-
-    with matplotlib.rc_context({"svg.fonttype": "none"}):
-        figure = ranking_report.draw_figure(rank_implementations(three))
-    assert figure.lstrip().startswith("<?xml")
-    for text in ("Hopper-v4", ">a<", ">b<", ">c<", "&gt;", "&lt;", "~", "10 runs"):
-        assert text in figure
-
-
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("name", ["$\\frac{x$", "a_b^$2$", "日本"])
+@pytest.mark.parametrize("name", ["$\\frac{x$", "日本"])
 def test_a_name_is_drawn_as_it_stands(three, name):
     """It is no formula, and a font that lacks it is nothing to warn of."""
     named = [replace(run, implementation=run.implementation + name, task=name, environment=name)
              for run in three]  # fmt: skip
     assert ranking_report.draw_figure(rank_implementations(named)).lstrip().startswith("<?xml")
-
-
-def test_a_report_is_written_as_a_whole_or_not_at_all(refusal, tmp_path, csv):
-    """If one file of the report is a folder, no file is written."""
-    (tmp_path / "report" / "rank.svg").mkdir(parents=True)
-    error = refusal("r.csv")
-    assert "rank.svg is a folder, expected a file of the report; remove it" in error
-    assert [path.name for path in (tmp_path / "report").iterdir()] == ["rank.svg"]
-
-
-ODD = ("$x^{$", "$$", "<b>x</b>", "n" * 300, "\N{GRINNING FACE}", "42", "a|b", "\\alpha", "&amp;")
-
-
-@pytest.mark.nightly
-def test_odd_names_are_ranked_whatever_the_windows_are_called(tmp_path):
-    """Names are not read as formulas or markup, and MPLBACKEND may name an unknown backend."""
-    rows = [
-        f'"{name}",{task},{seed},{seed + 10 * number}'
-        for task in ("$y^{$", "$y_{$")
-        for number, name in enumerate(ODD)
-        for seed in range(8)
-    ]
-    path = tmp_path / "odd.csv"
-    path.write_text("\n".join([HEADER, *rows]))
-    ran = subprocess.run(
-        [sys.executable, "-m", "rlregress", "study", "rank", path, "--report", tmp_path / "report"],
-        env={**os.environ, "MPLBACKEND": "none-of-them"}, capture_output=True, text=True,
-    )  # fmt: skip
-    assert (ran.returncode in (0, 3), ran.stderr) == (True, "")
-    page = (tmp_path / "report" / "rank.html").read_text()
-    assert "<b>x</b>" not in page
-    places = re.findall('id="(-y[^"]*)"', page)
-    assert len(set(places)) == len(places) >= 2
-
-
-@pytest.mark.nightly
-def test_a_hundred_implementations_are_ranked_soon():
-    """Each of 4950 pairs is decided by the boundaries of the pairs that remain."""
-    runs_of = [run for n in range(100) for run in runs(f"impl{n}", normal(n, 20.0 * n, 5))]
-    started = time.monotonic()
-    ranked = run_ranking.rank_implementations(runs_of)
-    assert ranked.undecided == 0
-    assert time.monotonic() - started < 20
 
 
 def test_a_ranking_has_a_page_with_every_decision(command, tmp_path):
@@ -453,3 +270,30 @@ def test_a_ranking_has_a_page_with_every_decision(command, tmp_path):
     assert "b<i> 504" in page.texts("table")[1]
     assert f"rlregress study rank {csv}" in page.texts("header")[0]
     assert json.loads((tmp_path / "rank.json").read_text())
+
+
+def test_a_ranking_that_needs_more_runs_ends_with_3(command, csv):
+    """The exit code is 3 if the runs decide too little yet, and the next look is named."""
+    code, text, _ = command("study", "rank", "r.csv", "--looks", "3")
+    assert (code, "next look at Hopper-v4: more runs of" in text) == (3, True)
+
+
+def test_a_cell_that_may_not_be_read_is_not_left_out(refusal, store, monkeypatch):
+    """Its folder is named; the other cells are not ranked as if they were all."""
+    cell, listdir = next(store.iterdir()), os.listdir
+
+    def closed(folder="."):
+        if Path(folder) == cell:
+            raise PermissionError(13, "Permission denied")
+        return listdir(folder)
+
+    monkeypatch.setattr(os, "listdir", closed)
+    assert f"{cell} cannot be read: Permission denied" in refusal("--store", store)
+
+
+def test_an_environment_with_one_implementation_is_named_and_left_out(three):
+    """It has nothing to compare with, and the report says so."""
+    ranking = rank_implementations(three + runs("a", normal(5, 1), "Ant-v4"))
+    assert ranking.alone == ("Ant-v4",)
+    assert [task.name for task in ranking.tasks] == ["Hopper-v4"]
+    assert "not ranked" in ranking_report.lines(ranking)[-1]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections import Counter
 from dataclasses import replace
@@ -24,29 +23,12 @@ def answers():
     return answer_questions()
 
 
-def test_the_originals_are_those_of_the_paper():
-    """Table 1 of Fujimoto et al. 2018 has seven environments, ten trials each."""
-    originals = published.load_bands_of_original_papers()
-    assert originals["td3", "HalfCheetah"].mean == 9636.95
-    assert originals["td3", "HalfCheetah"].sd == 859.065
-    assert originals["td3", "InvertedPendulum"].half == 0
-    assert len(originals) == 7
-    assert {band.seeds for band in originals.values()} == {10}
-
-
 def test_of_288_pairs_of_frameworks_few_are_left(answers):
-    """Intervals reject 183, or 150 and 134 from one side; Holm leaves two, with Welch none."""
+    """Intervals reject 183; Holm leaves two, with Welch none."""
     differences = [row.difference for row in answers.frameworks]
     assert len(differences) == 288
     assert sum(any(difference.outside) for difference in differences) == 183
     assert sum(all(difference.outside) for difference in differences) == 101
-    # the figures of one side depend on which framework is the first
-    rank = ["sb3", "cleanrl", "torchrl"].index
-    sides = [
-        row.difference.outside[:: 1 if rank(row.first) < rank(row.second) else -1]
-        for row in answers.frameworks
-    ]
-    assert [sum(side) for side in zip(*sides, strict=True)] == [150, 134]
     assert sum(difference.welch < 0.05 for difference in differences) == 37
     assert sum(difference.adjusted_welch < 0.05 for difference in differences) == 0
     assert sum(difference.p < 0.05 for difference in differences) == 48
@@ -59,9 +41,7 @@ def test_of_288_pairs_of_frameworks_few_are_left(answers):
         ("cleanrl", "torchrl", "ppo", "Swimmer-v4", "sb3"),
     ]
     # 1000.0 +- 0.0 on one side or on both leaves nothing to test
-    untested = [difference for difference in differences if not difference.tested]
-    assert len(untested) == 33
-    assert {difference.sign(0.05) for difference in untested} == {0}
+    assert sum(not difference.tested for difference in differences) == 33
 
 
 def test_td3_against_its_paper(answers):
@@ -86,9 +66,8 @@ def test_rankings_by_mean_alone_differ_more_than_can_be_shown(answers):
 
 @pytest.mark.parametrize(
     ("signs", "message"),
-    [([1, 1, 1], SAME), ([-1, -1], SAME), ([1, -1, 0], thesis_answers.OPPOSITE),
-     ([1, 1, 0], OPEN), ([0, 0, 0], OPEN)],
-)  # fmt: skip
+    [([-1, -1], SAME), ([1, -1, 0], thesis_answers.OPPOSITE), ([1, 1, 0], OPEN)],
+)
 def test_a_pair_of_algorithms_in_several_frameworks(signs, message):
     """One framework that cannot tell leaves the pair open, unless two others contradict."""
     assert thesis_questions.summarise_signs(signs) == message
@@ -100,22 +79,6 @@ def test_the_text_says_what_cannot_be_concluded(answers):
     assert "fewer than 8 seeds a side" in text
     assert "5.0 standard deviations with 80 % power among 255 pairs" in text
     assert "No numbers are known of the papers of ppo, sac" in text
-    for question in ("1. Do implementations", "2. Do frameworks", "3. Is the ranking"):
-        assert question in text
-
-
-def test_the_answers_are_plain_json(answers):
-    """The answers can be written as JSON without nan."""
-    content = thesis_questions.as_plain(answers)
-    remaining = json.loads(json.dumps(content, allow_nan=False))
-    assert len(remaining["frameworks"]) == 288
-    assert remaining["reproduction"][0]["verdict"] in (WORSE, SIMILAR, BETTER)
-
-
-def test_stored_runs_answer_or_say_why_not(answers):
-    """Stored runs give a ranking for each question, or the reason why there is none."""
-    for answer in (answers.stored_frameworks, answers.stored_order):
-        assert (answer.ranking is None) <= bool(answer.reason)
 
 
 @pytest.fixture(scope="module")
@@ -169,13 +132,6 @@ def test_runs_that_failed_count_and_are_said(answers, reacher, failed):
     assert f"{failed} runs of sb3 td3 on Hopper-v4 failed and counted as the worst" in text
 
 
-def test_a_stored_return_that_is_too_large_is_refused(reacher, monkeypatch):
-    """Its square would overflow, and no question could be answered."""
-    monkeypatch.setattr(baseline_runs, "load_all_baselines", lambda: [shifted(reacher, 1e300)])
-    with pytest.raises(UserError, match=r"1e\+300 of sb3-ppo on Reacher-v4 .* is too large"):
-        answer_questions()
-
-
 @pytest.fixture
 def papers(tmp_path, monkeypatch):
     """Return the folder of a copy of the published tables, which a test may damage."""
@@ -197,12 +153,11 @@ def papers(tmp_path, monkeypatch):
          "thesis_returns.csv lacks cleanrl ppo Ant-v4 cleanrl; expected a line for each"),
         ("thesis_returns.csv", "ppo,cleanrl,cleanrl,Ant-v4", "pppo,cleanrl,cleanrl,Ant-v4",
          r"lacks cleanrl ppo Ant-v4 cleanrl, .* and \d+ more; .*; ppo, pppo, sac, td3; "),
-        ("thesis_returns.csv", ",sb3,", ",sb4,", "lacks .* more; .* cleanrl, original, sb3, sb4"),
         ("thesis_returns.csv", "9,ppo,cleanrl,cleanrl,Hopper-v4", "9,ppo,cleanrl,cleanrl,Ant-v4",
          "thesis_returns.csv has 2 lines of cleanrl ppo Ant-v4 cleanrl; expected one"),
         ("originals.csv", "td3,Hopper-v1", "td3,Ant-v3", "originals.csv has 2 lines of td3 Ant"),
     ],
-    ids=["missing", "misspelt", "set", "twice", "original"],
+    ids=["missing", "misspelt", "twice", "original"],
 )  # fmt: skip
 def test_a_table_with_cells_missing_or_twice_is_one_sentence(papers, file, old, new, message):
     """The error names the cells and their file."""

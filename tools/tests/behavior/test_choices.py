@@ -29,8 +29,3 @@ def test_shared_draws_are_detected():
     """Two that decide by themselves, and draw the same action where both explore."""
     with pytest.raises(AssertionError, match="whose random actions are the same in 100% of steps"):
         choices.assert_draws_of_their_own("A", _actions([7, 0, 3, 0], [0, 5, 3, 0]), 0.75)
-
-
-def test_environments_that_never_explore_together_share_nothing():
-    """There is no step in which their draws could be the same."""
-    assert choices.largest_share_of_equal_draws(_actions([7, 0, 0], [0, 5, 0])) == 0.0

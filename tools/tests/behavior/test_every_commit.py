@@ -30,7 +30,6 @@ def git(tmp_path):
         ("edited", "baselines/returns/skrl-ppo-Reacher-v4-short.toml", {"skrl"}),
         ("edited", "tools/rlregress/frameworks/base.py", set()),
         ("committed", "tools/rlregress/frameworks/skrl/observe/ppo.py", {"skrl"}),
-        ("edited", "baselines/behavior/contrib.yaml", {"contrib"}),
         ("added", "baselines/details/rsl_rl/ppo.toml", {"rsl_rl"}),
     ],
 )

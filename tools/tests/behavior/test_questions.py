@@ -70,29 +70,6 @@ def test_every_question_names_existing_tests():
             assert f"\ndef {function}(" in text, id
 
 
-def test_every_question_that_tests_name_is_in_the_file():
-    """Each id that a test asks by is known; an id in an f-string is known by its beginning."""
-    known_questions = questions.load()
-    for path in sorted((suite.find_suite_root() / "tests_behavior").glob("test_*.py")):
-        for part in path.read_text("utf-8").split("with asked(")[1:]:
-            argument = part.split(",")[0].strip()
-            if argument.startswith('"'):
-                assert argument.strip('"') in known_questions, path.name
-            elif argument.startswith('f"'):
-                start = argument[2:].partition("{")[0]
-                assert any(id.startswith(start) for id in known_questions), path.name
-
-
-def test_the_page_lists_every_answer(written):
-    """A row for each question, a mark for each algorithm, deviation and reason in words."""
-    written(GOOD)
-    page = questions.page()
-    assert "| question | one-ppo | three-ppo | two-ppo |" in page
-    assert "| [a.b](#ab) | handled | — | deviates |" in page
-    assert "- **deviates**: two-ppo: otherwise ([known](https://example.org/1))" in page
-    assert "- —: three-ppo: it has none" in page
-
-
 def test_a_handled_question_has_to_hold(written):
     """An assertion that fails is raised as it is, and one that holds is let through."""
     written(GOOD)

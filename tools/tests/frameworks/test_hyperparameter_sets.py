@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
-import gymnasium
-import numpy as np
 import pytest
 
 from rlregress import frameworks
 from rlregress.catalogue import documented_defaults
 from rlregress.errors import UserError
 from rlregress.hyperparameters import list_hyperparameter_sets, read_hyperparameters
-from rlregress.probing.interface import TrainingRequest
 from rlregress.probing.isolation import isolate_random_generators
 from rlregress.training import job_plan
 from rlregress.training.budgets import load_budget, resolve_hyperparameters_of_cell
@@ -197,75 +193,3 @@ def test_what_torchrl_is_given_is_read(of, monkeypatch):
         if other == algorithm:
             with pytest.raises(UserError, match=f"{key} is {value} and no argument sets it"):
                 training.check_and_select_hyperparameters(algorithm, {**given, key: 0.75})
-
-
-def test_a_learning_rate_falls_linearly_where_a_set_says_so():
-    """TorchRL's own scheduler brings the learning rate to zero, one step after each rollout."""
-    from rlregress.frameworks.torchrl.api import GymWrapper
-    from rlregress.frameworks.torchrl.quiet import silence_torchrl
-    from rlregress.frameworks.torchrl.train import training
-
-    given = {
-        **read_hyperparameters("torchrl")["ppo"],
-        "rollout_steps": 64, "epochs": 1, "anneal_learning_rate": True,
-    }  # fmt: skip
-    request = TrainingRequest("ppo", lambda: gymnasium.make("Pendulum-v1"), given, 256, seed=0)
-    with isolate_random_generators(), silence_torchrl():
-        environment = training.use_single_precision(GymWrapper(request.make_env(), device="cpu"))
-        made, _ = training.BUILDERS["ppo"](
-            request,
-            environment,
-            training.Space(environment),
-            training.check_and_select_hyperparameters("ppo", given),
-        )
-        rates = []
-        made.register_op("pre_epoch", lambda batch: rates.append(rate(made)) or batch)
-        made.train()
-    assert rates == pytest.approx([3e-4, 2.25e-4, 1.5e-4, 0.75e-4])
-    assert rate(made) == pytest.approx(0.0)
-
-
-def rate(trainer) -> float:
-    """The learning rate of a trainer's optimiser, as it is now."""
-    return trainer.optimizer.param_groups[0]["lr"]
-
-
-def _small(cell: Cell) -> tuple[dict, int]:
-    """Hyperparameters and steps for a training of some hundred steps."""
-    given = given_to(replace(cell, budget="smoke"))
-    if cell.algorithm == "ppo":
-        return {**given, "rollout_steps": 256, "epochs": 2}, 512
-    return given, 120
-
-
-FAST = [("sb3", "ppo", "cleanrl"), ("torchrl", "sac", "cleanrl")]
-
-
-@pytest.mark.parametrize(
-    "combination",
-    [
-        pytest.param(e, id="-".join(e), marks=() if e in FAST else pytest.mark.nightly)
-        for e in EVERY
-    ],
-)
-def test_a_framework_trains_with_a_set_or_refuses_it(combination):
-    """Some hundred steps with a set end with finite parameters, or the training refuses the set."""
-    cell = cell_of(*combination)
-    framework, algorithm, _ = combination
-    given, steps = _small(cell)
-
-    def train():
-        return frameworks.get_adapter(framework).train.train(
-            TrainingRequest(algorithm, lambda: gymnasium.make(ENVIRONMENT), given, steps, seed=0)
-        )
-
-    if combination in REFUSED:
-        with pytest.raises(UserError, match="cannot be set to these hyperparameters"):
-            train()
-        return
-    trained = train()
-    assert trained.steps >= steps
-    assert all(np.all(np.isfinite(values)) for values in trained.parameters.values())
-    observations = np.zeros((3, 4))
-    assert np.all(np.isfinite(trained.policy(observations)))
-    assert np.all(np.isfinite(trained.value(observations)))

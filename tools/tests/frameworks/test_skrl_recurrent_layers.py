@@ -68,10 +68,3 @@ def test_a_version_without_truncations_gives_one_flag():
     both = {"terminated": flags, "truncated": torch.zeros_like(flags)}
     two, _ = layers(rows, {"rnn": states, **both})
     torch.testing.assert_close(one, two)
-
-
-@pytest.mark.parametrize(("kind", "count"), [("gru", 1), ("lstm", 2), ("rnn", 1)])
-def test_a_memory_says_what_states_it_has(kind, count):
-    """Layers, environments and numbers of each state, and the length of sequences."""
-    said = Memory(kind, steps=5, environments=3).make_specification()["rnn"]
-    assert said == {"sequence_length": 5, "sizes": [(2, 3, 6)] * count}

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import importlib
-import json
-import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
 
-import numpy as np
 import pytest
 import torch
 
-from rlregress.catalogue import registry
 from rlregress.probing.families import is_absent_name
 from rlregress.probing.interface import Unprobed, Unsupported
 
@@ -23,8 +19,6 @@ from rlregress.frameworks.torchrl import api, compat, known_networks, programs  
 from rlregress.frameworks.torchrl.quiet import make_quiet_probe, silence_torchrl
 from rlregress.frameworks.torchrl.scripted_environments import wrap_environment
 from rlregress.probing.scripted import Scripted
-
-TOOLS = Path(__file__).resolve().parents[2]
 
 
 class Old:
@@ -38,46 +32,6 @@ class Old:
         def __init__(self, actor, *, entropy_coef=0.01, **more):
             super().__init__(**more)
             self.actor, self.entropy_coef = actor, entropy_coef
-
-
-def answers_without(module: str, ids: list[str]) -> dict:
-    """What the adapter answers in a process that cannot import a module."""
-    inputs = {
-        id: {
-            name: value.tolist() if isinstance(value, np.ndarray) else value
-            for name, value in registry.get_detail(id).inputs.items()
-        }
-        for id in ids
-    }
-    program = (
-        f"import json, sys; sys.modules[{module!r}] = None; sys.path.insert(0, {str(TOOLS)!r}); "
-        f"from rlregress.inside import probe_worker; "
-        f"found = probe_worker.probe_adapter('torchrl', json.loads(sys.argv[1])); "
-        f"print(json.dumps(found))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", program, json.dumps(inputs)],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return json.loads(done.stdout.splitlines()[-1])
-
-
-@pytest.mark.nightly
-@pytest.mark.usefixtures("warm_python")
-def test_what_a_version_lacks_does_not_take_the_rest_with_it():
-    """Without trainers their details are not asked; the library's, and its defaults, are."""
-    ids = ["sac.target.bootstrap", "optimizer.config_epsilon", "ppo.entropy.coefficient"]
-    found = answers_without("torchrl.trainers.algorithms", ids)
-    observed = found["observed"]
-    for cell in ("sac.target.bootstrap trainer", "optimizer.config_epsilon trainer"):
-        assert observed[cell]["why"] == "absent"
-        assert "torchrl.trainers.algorithms" in observed[cell]["error"]
-    assert "observed" in observed["sac.target.bootstrap library"]
-    assert "observed" in observed["ppo.entropy.coefficient library"]
-    assert "td3 trainer" not in found["defaults"]
-    assert found["defaults"]["ppo library"]["clip_range"] == "0.2"
 
 
 def test_a_name_that_is_nowhere_is_absent(monkeypatch):
@@ -187,15 +141,6 @@ def test_what_a_program_imports_in_main_can_be_watched(monkeypatch, tmp_path):
     assert loaded.main(4.0) == 2.0
     loaded.sqrt = lambda number: -number
     assert loaded.main(4.0) == -4.0
-
-
-def test_tensordict_finds_the_pickler_that_pytorch_removed(monkeypatch):
-    """Before tensordict is imported, PyTorch has the name that its older versions import."""
-    import torch.multiprocessing.reductions as reductions
-
-    monkeypatch.delattr(reductions, "ForkingPickler", raising=False)
-    api._prepare_import()
-    assert reductions.ForkingPickler.__module__ == "multiprocessing.reduction"
 
 
 def test_programs_get_the_suites_settings_whether_omegaconf_is_installed_or_not(monkeypatch):

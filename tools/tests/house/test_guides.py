@@ -31,20 +31,6 @@ def test_what_a_guide_shows_is_there(guide):
     assert not_shown(text, suite.find_suite_root()) == []
 
 
-def test_the_guides_are_found():
-    """They are the pages that show parts of files."""
-    assert {guide.stem for guide in GUIDES} == {"adding-a-detail", "power"}
-
-
-def test_a_block_that_is_not_there_is_found(tmp_path):
-    """Another word, or lines that do not follow each other, are not what the file says."""
-    (tmp_path / "a.py").write_text("one\ntwo\nthree\n")
-    page = "<!-- from a.py -->\n```python\n{}\n```\n"
-    assert not_shown(page.format("two\nthree"), tmp_path) == []
-    assert not_shown(page.format("two\nfour"), tmp_path) == ["a.py"]
-    assert not_shown(page.format("one\nthree"), tmp_path) == ["a.py"]
-
-
 def test_every_room_is_in_the_picture():
     """The page on the house names every package and module at the top of the library."""
     picture = (DOCS / "architecture.md").read_text("utf-8").partition("Imports go down")[0]

@@ -8,22 +8,14 @@ on the oldest Python.
 from __future__ import annotations
 
 import ast
-import os
-import re
-import shutil
 import subprocess
 import sys
-import tomllib
 from collections.abc import Iterator
 from functools import cache
-from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
-from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
 
-from rlregress import frameworks
 from rlregress.upgrade.versions import state
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -37,37 +29,14 @@ JUDGES = ("formulas", "model", "verdicts")
 STATISTICS = ("rank/adastop.py",)
 # What would bring a package in without an import statement.
 ROUNDABOUT = {"importlib", "runpy", "pkgutil"}
-# What reads files of data, beside json, which also reads what processes say to each other.
-PARSERS = ("tomllib", "tomli", "yaml", "csv", "configparser", "pandas", "pydantic.TypeAdapter")
-CODE = ("conftest.py", "tools", "tests_unit", "tests_behavior", "tests_performance", "docs")
-# What is needed although no line imports it.
-NOT_IMPORTED = {
-    "pytest-xdist": "pytest loads it: -n 2",
-    "pytest-benchmark": "pytest loads it: the fixture of tests_performance/test_throughput.py",
-    "opencv-python-headless": "gymnasium and the frameworks resize the pictures of Atari with it",
-    "hatchling": "builds the wheel that tools/tests/test_wheel.py installs, and lists its files",
-    "tensorboard": "torch.utils.tensorboard writes with it what traced trainings log",
-    "mkdocs-material": "mkdocs finds it: the look of the site",
-    "ruff": "a command: make lint",
-    "mypy": "a command: make lint",
-    "import-linter": "a command: make lint",
-    "types-pyyaml": "mypy reads it",
-}
 # What is started inside a foreign or old environment; with it goes all that it imports.
 FOREIGN = ("frameworks/**/*.py", "probing/**/*.py", "inside/worker.py", "inside/trace_worker.py")
 
 
 @cache
 def _import_statements(text: str) -> list[ast.Import | ast.ImportFrom]:
-    # statements stand in blocks alone: expressions, which are many, are not looked into
-    found, waiting = [], [ast.parse(text)]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            found.append(node)
-        for block in ("body", "orelse", "finalbody", "handlers", "cases"):
-            waiting += getattr(node, block, ())
-    return sorted(found, key=lambda node: node.lineno)
+    nodes = ast.walk(ast.parse(text))
+    return [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
 
 
 def imports(path: Path, library: Path) -> Iterator[tuple[int, str]]:
@@ -193,9 +162,7 @@ def test_formulas_verdicts_and_results_import_numpy_and_scipy_only():
 
 @pytest.mark.parametrize(
     "line",
-    ["import torch", "def late():\n    import pandas",
-     "from rlregress.frameworks import get_adapter",
-     "from ..catalogue import catalogue", "from rlregress import verdicts", "import rlregress",
+    ["def late():\n    import pandas", "from ..catalogue import catalogue", "import rlregress",
      "import importlib"],
 )  # fmt: skip
 def test_an_import_too_much_in_a_formula_is_found(tmp_path, line):
@@ -223,7 +190,7 @@ def test_what_runs_in_foreign_environments_voids_what_another_one_left_there():
 
 @pytest.mark.parametrize(
     ("line", "named"),
-    [*((f"import {name}", f"3 imports {name}") for name in ("rich", "tomllib", "other")),
+    [("import tomllib", "3 imports tomllib"), ("import other", "3 imports other"),
      ("try: pass\nexcept* OSError: pass",
       "4 Exception groups are only supported in Python 3.11")],
 )  # fmt: skip
@@ -242,80 +209,6 @@ def test_what_the_worker_imports_is_held_to_the_same_rule(tmp_path, line, named)
     assert found.startswith(f"training/store.py:{named}")
 
 
-#: module, a line of it that breaks a contract, the contract, and how it is named
-BROKEN = [
-    ("errors.py", "import rlregress.formulas", "Imports go down", "errors -> rlregress.formulas"),
-    ("verdicts/__init__.py", "import rlregress.report", "Imports go down",
-     "verdicts -> rlregress.report"),
-    ("rogue.py", "", "Imports go down", "rogue"),
-    ("frameworks/base.py", "import rlregress.formulas", "The oracle and the measured thing",
-     "frameworks.base -> rlregress.formulas"),
-    ("formulas/__init__.py", "import torch", "References and statistics know no framework",
-     "formulas -> torch"),
-    ("report/words.py", "from rlregress.check import check_run", "Reports turn data into text",
-     "report.words -> rlregress.check.check_run"),
-    ("report/words.py", "import subprocess", "Reports turn data into text",
-     "report.words -> subprocess"),
-    ("model/verdict.py", "import subprocess", "Results are plain data",
-     "model.verdict -> subprocess"),
-    ("cli/check.py", "import rlregress_studies.rank", "The core knows neither",
-     "cli.check -> rlregress_studies.rank"),
-    ("bisect/search.py", "import rlregress_power", "The core knows neither",
-     "bisect.search -> rlregress_power"),
-]  # fmt: skip
-
-
-@pytest.mark.nightly
-def test_broken_contracts_are_named(tmp_path):
-    """``make lint`` names each import against the contracts of pyproject.toml."""
-    pytest.importorskip("importlinter", reason="import-linter comes with: pip install -e .[dev]")
-    copy = tmp_path / "rlregress"
-    shutil.copytree(LIBRARY, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    for module, line, _, _ in BROKEN:
-        with (copy / module).open("a") as file:
-            file.write(f"\n{line}\n")
-    command = [Path(sys.executable).with_name("lint-imports"), "--no-cache", "--no-logo"]
-    checked = subprocess.run(
-        [*command, "--config", ROOT / "pyproject.toml"], cwd=tmp_path, check=False, text=True,
-        env={**os.environ, "PYTHONPATH": str(tmp_path)}, capture_output=True,
-    )  # fmt: skip
-    assert checked.returncode == 1
-    # a contract's name, underlined, and what breaks it
-    report = checked.stdout.partition("Broken contracts\n")[2]
-    sections = re.findall(r"^(\S.*)\n-{9,}\n((?:(?!.*\n-{9}).*\n)*)", report, re.MULTILINE)
-    for _, _, contract, name in BROKEN:
-        texts = [text for title, text in sections if title.startswith(contract)]
-        assert any(re.search(rf"- +rlregress\.{re.escape(name)}\b", text) for text in texts), name
-
-
-def parsers_beside_the_reader(library: Path) -> list[str]:
-    """Imports of what parses files, in any module but ``datafiles``.
-
-    Of json only where a module also looks for the folder of data.
-    """
-    files = [p for p in sorted(library.rglob("*.py")) if p != library / "datafiles.py"]
-    # tests write what they read
-    files = [path for path in files if "tests" not in path.relative_to(library).parts]
-    # pyproject.toml is no data file, what a session or a process answers is none either, nor is
-    # what is only written
-    others = ("upgrade/versions/dependencies.py", "upgrade/versions/declarations.py",
-              "training/throughput_measurement.py")  # fmt: skip
-    files = [path for path in files if path.relative_to(library).as_posix() not in others]
-    found = [
-        f"{path.relative_to(library)}:{line} imports {name}"
-        for path in files
-        for line, name in imports(path, library)
-        if name in PARSERS or name.split(".")[0] in PARSERS
-    ]
-    reads = re.compile(r"\bjson\.loads?\(")
-    found += [
-        f"{path.relative_to(library)} reads JSON and looks for baselines()"
-        for path in files
-        if reads.search(text := path.read_text()) and "baselines()" in text
-    ]
-    return found
-
-
 @pytest.mark.nightly
 def test_what_asks_other_processes_imports_neither_torch_nor_statistics():
     """A gate, a command and the plugin start without what takes seconds to import.
@@ -332,86 +225,3 @@ print(*sorted({'torch'} & set(sys.modules)))
 """
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (ended.returncode, ended.stdout.split()) == (0, []), ended.stderr
-
-
-@pytest.mark.nightly
-def test_one_module_reads_the_data_files():
-    """Files of data are parsed in one place, so that all damage is told in the same words."""
-    assert [row for package in PACKAGES for row in parsers_beside_the_reader(package)] == []
-
-
-@pytest.mark.parametrize(
-    "line",
-    ["import tomllib", "from yaml import safe_load", "import csv",
-     "from pydantic import TypeAdapter",
-     "import json\njson.loads((suite.locate_baselines() / 'x.json').read_text())"],
-)  # fmt: skip
-def test_a_parser_beside_the_reader_is_found(tmp_path, line):
-    """Another module that parses for itself is named."""
-    clean = "import json\njson.loads('1')\nfrom pydantic import Field\n"
-    library = write(tmp_path / "rlregress", {"datafiles.py": line, "check/own.py": clean})
-    assert parsers_beside_the_reader(library) == []
-    (library / "check" / "own.py").write_text(line)
-    assert len(parsers_beside_the_reader(library)) == 1
-
-
-def dependencies(root: Path) -> list[str]:
-    """The packages that pyproject.toml declares, those of extras included."""
-    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    rows = project["dependencies"] + sum(project["optional-dependencies"].values(), [])
-    names = [str(canonicalize_name(Requirement(row).name)) for row in rows]
-    # an extra may be that of another
-    return [name for name in dict.fromkeys(names) if name != "rlregress"]
-
-
-def imported_packages(root: Path) -> set[str]:
-    """The packages whose modules some file imports; of one that is not installed, its name."""
-    files = [path for name in CODE for path in [root / name, *sorted((root / name).rglob("*.py"))]]
-    modules = {
-        name.split(".")[0]
-        for path in files
-        if path.suffix == ".py"
-        for _, name in imports(path, root)
-    }
-    adapters = [frameworks.get_adapter(name) for name in frameworks.list_framework_names()]
-    known = {
-        module: [adapter.framework.packages[0]]
-        for adapter in adapters for module in adapter.framework.modules
-    } | packages_distributions()  # fmt: skip
-    return {str(canonicalize_name(of)) for name in modules for of in known.get(name, (name,))}
-
-
-def dependencies_without_use(root: Path) -> list[str]:
-    """Dependencies that nothing imports and no reason keeps, and reasons that keep nothing."""
-    declared, used = dependencies(root), imported_packages(root)
-    found = [
-        f"{name} is declared, and nothing imports it"
-        for name in declared
-        if name not in used and name not in NOT_IMPORTED
-    ]
-    for name in NOT_IMPORTED:
-        if name not in declared:
-            found.append(f"{name} is listed as not imported, and not declared")
-        elif name in used:
-            found.append(f"{name} is listed as not imported, and is imported")
-    return found
-
-
-@pytest.mark.nightly
-def test_every_dependency_is_imported_or_has_a_reason():
-    """What is declared in pyproject.toml is imported by some file, or it is said what it is for."""
-    assert dependencies_without_use(ROOT) == []
-
-
-def test_a_dependency_without_use_is_found(tmp_path, monkeypatch):
-    """One that nothing imports is named; so is a reason that has become wrong."""
-    rows = "dependencies = ['numpy>=1', 'Jinja2', 'uv']\noptional-dependencies.dev = ['Mypy']\n"
-    (tmp_path / "pyproject.toml").write_text(f"[project]\n{rows}")
-    (tmp_path / "conftest.py").write_text("import json, numpy.linalg\nfrom packaging import x\n")
-    reasons = {"mypy": "a command", "uv": "a command", "packaging": "x", "numpy": "x"}
-    monkeypatch.setattr(f"{__name__}.NOT_IMPORTED", reasons)
-    assert dependencies_without_use(tmp_path) == [
-        "jinja2 is declared, and nothing imports it",
-        "packaging is listed as not imported, and not declared",
-        "numpy is listed as not imported, and is imported",
-    ]

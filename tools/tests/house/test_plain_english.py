@@ -128,11 +128,3 @@ def test_a_page_that_is_not_is_found():
     assert faults(f"{'word ' * 18}end.\n") == ["19.0 words a sentence"]
     assert faults(f"It {phrase}.") == [f"1: {phrase!r} in: It {phrase}."]
     assert faults(f"| a |\n|---|\n| {phrase} |\n") == [f"3: {phrase!r} in: {phrase}"]
-
-
-def test_what_is_no_sentence_of_the_page_is_left_out():
-    """Code counts as one word; tables, headings, blocks and quotations have no sentences."""
-    page = "One `a b c` two. Three 4.5 of A. Zeller et al. 1999!\n- four\n- five"
-    assert [words for words, _, _ in lengths(page)] == [3, 8, 1, 1]
-    long = "word " * 40
-    assert faults(f"# {long}\n\n> {long}\n\n```\n{long}\n```\n\n| a |\n|---|\n| {long} |\n") == []

@@ -136,7 +136,6 @@ def collected(settings, rollouts, updates):
 LINEAR = {
     "by_rollout": linear(schedules.make_linear_schedule_by_rollout),
     "by_rollout_after_collection": linear(schedules.make_linear_schedule_by_rollout, 1.0),
-    "by_rollout_to_zero": linear(schedules.make_linear_schedule_to_zero),
     "by_update": linear(schedules.make_linear_schedule_by_update),
 }
 FALLING = {name: {"fall": fall} for name, fall in LINEAR.items()}
@@ -156,7 +155,6 @@ VARIANTS = {
         "permutation_last_dropped": {"drops_last": True},
         "equal_parts": {"configured_by": "number"},
         "with_replacement": {"replaces": True},
-        "with_replacement_last_dropped": {"replaces": True, "drops_last": True},
         "whole_rollout": {"configured_by": "nothing"},
     },
     "ppo.minibatches.remainder": {
@@ -170,22 +168,14 @@ VARIANTS = {
     },
     "ppo.early_stop.default": {
         "off": {},
-        **{
-            name: {"stops": name, "by_default": 0.01}
-            for name in ("before_step", "after_step", "after_epoch")
-        },
+        **{name: {"stops": name, "by_default": 0.01} for name in ("before_step", "after_epoch")},
     },
     "ppo.early_stop": {
         "absent": {},
         "k3_1.5_before_step": early("k3", 1.5, "before_step"),
-        "k3_1.5_before_step_this_epoch": early("k3", 1.5, "before_step_this_epoch"),
         "k3_1.5_after_step": early("k3", 1.5, "after_step"),
-        "k3_before_step": early("k3", 1.0, "before_step"),
         "k3_before_step_this_epoch": early("k3", 1.0, "before_step_this_epoch"),
-        "k3_after_epoch": early("k3", 1.0, "after_epoch"),
-        "k3_1.5_after_epoch": early("k3", 1.5, "after_epoch"),
         "k1_after_epoch": early("k1", 1.0, "after_epoch"),
-        "k1_1.5_before_step": early("k1", 1.5, "before_step"),
     },
     "ppo.advantages.recomputed": {"once": {}, "each_epoch": {"recomputes": True}},
     "ppo.advantage.granularity": {
@@ -211,9 +201,7 @@ VARIANTS = {
         "absent": {},
         "factor_1.5_band_2": {"adapts": (1.5, 2.0)},
         "factor_1.5_no_band": {"adapts": (1.5, 1.0)},
-        "factor_2_band_2": {"adapts": (2.0, 2.0)},
         "only_down": {"adapts": (1.5, 2.0, False)},
-        "inverted": {"adapts": (1 / 1.5, 2.0)},
     },
     "ppo.clip_range.schedule": FALLING_BY_DEFAULT,
     "ppo.clip_range.schedule.asked": {

@@ -80,26 +80,19 @@ VARIANTS = {
     "ppo.policy_loss.clip": {
         "pessimistic": {},
         "no_clip": {"policy": formulas.compute_loss_without_clip},
-        "clip_without_minimum": {"policy": formulas.compute_loss_without_minimum},
-        "mean_ratio": {"policy": formulas.compute_loss_of_mean_ratio},
         "optimistic": {"policy": formulas.compute_optimistic_loss},
         "ascent": {"policy_sign": -1.0},
     },
     "ppo.value_loss.scale": {
         "none": {},
         "half": {"factor": 0.5},
-        "quarter": {"factor": 0.25},
         "batch_sum": {"batch_sum": True},
     },
     "ppo.value_loss.coefficient": {
         "half": {},
         "one": {"coefficient": 1.0},
-        "quarter": {"coefficient": 0.25},
-        "two_and_a_half": {"coefficient": 2.5},
     },
-    "ppo.value_loss.distance": {
-        name: {"distance": name} for name in ("squared", "smooth_l1", "absolute")
-    },
+    "ppo.value_loss.distance": {name: {"distance": name} for name in ("squared", "smooth_l1")},
     "ppo.value_clip": CLIPS,
     "ppo.value_clip.default": {
         name: {**options, "clips_by_default": True} for name, options in CLIPS.items()
@@ -120,12 +113,10 @@ VARIANTS = {
         "penalty": {"signs": (1.0, 1.0, 1.0)},
         "none": {"signs": (1.0, 1.0, 0.0)},
     },
-    "ppo.entropy.coefficient": {"zero": {}, "0.01": {"entropy": 0.01}, "0.001": {"entropy": 0.001}},
+    "ppo.entropy.coefficient": {"zero": {}, "0.01": {"entropy": 0.01}},
     "ppo.gradient_clip": {
         "joint_0.5": {},
         "separate_0.5": {"norms": (0.5, 0.5)},
-        "joint_1": {"norms": (1.0,)},
-        "separate_1": {"norms": (1.0, 1.0)},
         "none": {"norms": (np.inf,)},
     },
     "ppo.loss.sign": {

@@ -10,24 +10,18 @@ from .reference import QuantileAgent
 
 DISTANCES = {
     "huber": {},
-    "huber_half": {"threshold": 0.5},
-    "squared": {"threshold": float("inf")},
     "absolute": {"threshold": 0.0},
     "huber_unweighted": {"weighs": "one"},
 }
 FRACTIONS = {
     "midpoints": {},
     "upper": {"place": 1.0},
-    "lower": {"place": 0.0},
-    "flipped": {"weighs": "flipped"},
     "equal": {"weighs": "half"},
 }
 REDUCTIONS = {
     "sum": {},
     "mean": {"reduction": "mean"},
-    "sum_of_pairs": {"reduction": "sum_of_pairs"},
     "sum_batch_sum": {"sum_batch": True},
-    "mean_batch_sum": {"reduction": "mean", "sum_batch": True},
 }
 #: whose details are all measured, but for those in ``PROBED``
 FAMILIES = ["qrdqn", "tqc"]
@@ -49,12 +43,9 @@ VARIANTS = {
     "qrdqn.loss.fractions": FRACTIONS,
     "qrdqn.loss.reduction": REDUCTIONS,
     "qrdqn.target.action": {
-        name: {"chooses_by": name}
-        for name in ("mean", "median", "maximum", "minimum", "double", "each_quantile")
+        name: {"chooses_by": name} for name in ("mean", "median", "double", "each_quantile")
     },
-    "qrdqn.policy.action": {
-        name: {"chooses_by": name} for name in ("mean", "median", "maximum", "minimum")
-    },
+    "qrdqn.policy.action": {name: {"chooses_by": name} for name in ("mean", "median")},
     "tqc.critic_loss.distance": DISTANCES,
     "tqc.critic_loss.fractions": FRACTIONS,
     "tqc.critic_loss.reduction": REDUCTIONS,

@@ -151,18 +151,14 @@ VARIANTS = {
         "reset_at_ends": {},
         "never_reset": {"resets": NEITHER},
         "reset_at_rollouts": {"resets": NEITHER, "resets_at_rollouts": True},
-        "reset_at_both": {"resets_at_rollouts": True},
         "critic_never_reset": {"resets": (True, False)},
     },
     "recurrent.update": {
         "as_collected": {},
         "zeros": {"begins": NEITHER},
         "through_ends": {"ends": NEITHER},
-        "otherwise": {"begins": NEITHER, "ends": NEITHER},
         "policy_zeros": {"begins": (False, True)},
-        "policy_otherwise": {"begins": (False, True), "ends": (False, True)},
         "critic_zeros": {"begins": (True, False)},
-        "critic_otherwise": {"begins": (True, False), "ends": (True, False)},
     },
     "recurrent.minibatches": {
         name: {"order": name}
@@ -184,7 +180,6 @@ VARIANTS = {
     },
     "recurrent.bootstrap": {
         "carried": {},
-        "zeros": {"truncation": "zeros", "last": "zeros"},
         "zeros_at_truncations": {"truncation": "zeros"},
         "zeros_at_ends": {"last": "zeros"},
         "value_before": {"truncation": "before"},

@@ -59,10 +59,7 @@ class DiscreteAgent:
         return {
             "max_target": target.max(),
             "double": target[online.argmax()],
-            "double_reversed": online[target.argmax()],
             "max_online": online.max(),
-            "mean_target": target.mean(),
-            "min_target": target.min(),
         }[self.next_value]
 
     def _error(self):
@@ -70,8 +67,6 @@ class DiscreteAgent:
         ends = {
             "terminated": s.terminated,
             "done": max(s.terminated, s.truncated),
-            "truncated": s.truncated,
-            "nothing": 0.0,
             "everything": 1.0,
         }
         y = s.reward + s.discount * (1.0 - ends[self.mask]) * self._next()
@@ -93,11 +88,7 @@ class DiscreteAgent:
         first, last, falls = self.settings.epsilon
         if self.epsilon_is == "exponential":
             return last + (first - last) * np.exp(-t / falls)
-        if self.epsilon_is == "stays_first":
-            return first
-        if self.epsilon_is == "stays_last":
-            return last
-        if self.epsilon_is == "never" or (self.epsilon_is == "first_greedy" and t == 0):
+        if self.epsilon_is == "first_greedy" and t == 0:
             return 0.0
         return float(np.clip(first + (last - first) * (t - self.late) / falls, last, first))
 
@@ -113,8 +104,6 @@ class DiscreteAgent:
         interval = self.settings.target_every
         if interval is None or self.interval_counts == "never":
             return False
-        if self.interval_counts == "updates_and_one":
-            return updated and updates % (interval + 1) == 0
         return {
             "environment_steps": steps % interval == 0,
             "vector_steps": vector_steps % interval == 0,
@@ -122,7 +111,6 @@ class DiscreteAgent:
             "every_update": updated,
             "every_step": True,
             "steps_and_one": steps % (interval + 1) == 0,
-            "steps_less_one": steps % (interval - 1) == 0,
         }[self.interval_counts]
 
     def run_loop(self, begin=do_nothing, between=do_nothing):
@@ -212,8 +200,6 @@ class ContinuousAgent:
         ends = {
             "terminated": s.terminated,
             "done": max(s.terminated, s.truncated),
-            "truncated": s.truncated,
-            "nothing": 0.0,
             "everything": 1.0,
         }
         y = s.reward + s.discount * (1.0 - ends[self.mask]) * self.values[1]
@@ -297,24 +283,23 @@ class QuantileAgent:
         tau = quantiles.compute_quantile_fractions(n, self.place)[:, None]
         weight = {
             "fraction": quantiles.compute_quantile_weight(tau, errors),
-            "flipped": quantiles.compute_quantile_weight(1.0 - tau, errors),
             "half": 0.5,
             "one": 1.0,
         }[self.weighs]
-        pairs = weight * (
+        distances = (
             quantiles.compute_huber(errors, self.threshold) if self.threshold else np.abs(errors)
         )
-        factor = {"sum": n, "mean": 1, "sum_of_pairs": n * n}[self.reduction]
+        factor = {"sum": n, "mean": 1}[self.reduction]
         factor *= self.settings.batch_size if self.sum_batch else 1
         factor *= self.settings.networks if self.sum_networks else 1
-        return float(factor * pairs.mean())
+        return float(factor * (weight * distances).mean())
 
     def compute_quantile_loss(self, values):
         return self._loss(np.array(values), np.full(len(values), self.settings.reward))
 
     def _chosen(self, values):
-        statistics = {"median": np.median, "maximum": np.max, "minimum": np.min}
-        return quantiles.choose_greedy_action(values, statistics.get(self.chooses_by, np.mean))
+        statistic = np.median if self.chooses_by == "median" else np.mean
+        return quantiles.choose_greedy_action(values, statistic)
 
     def compute_loss(self, online, target):
         s = self.settings
@@ -346,7 +331,6 @@ class GaussianAgent:
         return {
             "new_old": 0.5 * (np.exp(2.0 * d) + m**2 - 1.0) - d,
             "old_new": 0.5 * ((1.0 + m**2) * np.exp(-2.0 * d) - 1.0) + d,
-            "exchanged": 0.5 * ((1.0 + m**2) * np.exp(-2.0 * d) - 1.0) - d,
             "ignored": 0.0,
         }[self.divergence]
 

@@ -67,23 +67,18 @@ class ReferenceTwin:
     executes: str = "unscaled"
     # the loop
     one_environment: bool = False
-    counts_environments: bool = True
     update_per: str = "vector_step"
     ratios: tuple = (1.0, 0.5, 2.0)
-    frequencies: tuple = (1, 1, 1)
     random_until: str = "starts"
     updates_from: str = "starts"
     later: int = 0
     policy_every: int = 1
-    policy_offset: int = 0
     policy_burst: int = 1
     policy_delayed: bool = False
     temperature_every: int = 1
     temperature_trained: bool = True
-    temperature_once: bool = False
     targets_every: int = 1
     targets_delayed: bool = False
-    targets_offset: int = 0
     takes_interval: bool = False
     never_moves: bool = False
     temperature_rate: object = "policy"
@@ -202,9 +197,6 @@ class ReferenceTwin:
             "scaled": action_transforms.add_noise_before_unscaling,
             "environment": action_transforms.add_noise_after_unscaling,
             "none": lambda squashed, _, low, high, clip: (high + low) / 2.0 + half * squashed,
-            "tanh_only": lambda squashed, noise, low, high, clip: np.clip(
-                squashed + high * noise, low, high
-            ),
         }[self.noise_units]
         return float(explore(squashed, noise, s.low, s.high, self.noise_clipped))
 
@@ -213,7 +205,6 @@ class ReferenceTwin:
         batch = self.settings.collected_at_once
         return {
             "starts": starts,
-            "one_less": starts - 1,
             "whole_batches": np.ceil(starts / batch) * batch,
             "never": 0,
         }[self.random_until]
@@ -221,40 +212,27 @@ class ReferenceTwin:
     def _first_update(self):
         s = self.settings
         whole = np.ceil(s.starts / s.collected_at_once) * s.collected_at_once
-        return (
-            self.later
-            + {
-                "starts": max(s.starts, 1),
-                "minibatch": s.batch_size + 1,
-                "first_step": 1,
-                "whole_batches": whole,
-            }[self.updates_from]
-        )
+        if self.updates_from == "first_step":
+            return 1 + self.later
+        return self.later + (whole if self.updates_from == "whole_batches" else max(s.starts, 1))
 
-    def _delayed(self, number, every, delayed, offset):
-        period = self.settings.delay if delayed and self.settings.delay else every
-        return (number - offset) % period == 0
+    def _delayed(self, number, every, delayed):
+        return number % (self.settings.delay if delayed and self.settings.delay else every) == 0
 
-    def _part_steps(self, number, frequency):
+    def _part_steps(self, number):
         """Parts that step in the update of this number, and whether the targets move."""
         parts = ["critic"]
-        every = self.policy_every * frequency
-        if self._delayed(number, every, self.policy_delayed, self.policy_offset):
+        if self._delayed(number, self.policy_every, self.policy_delayed):
             with_it = self.temperature_trained and number % self.temperature_every == 0
-            pair = ["actor"] + ["temperature"] * (with_it and not self.temperature_once)
-            parts += self.policy_burst * pair
-            parts += ["temperature"] * (with_it and self.temperature_once)
+            parts += self.policy_burst * (["actor"] + ["temperature"] * with_it)
         interval = self.settings.target_every if self.takes_interval else None
-        targets = self._delayed(
-            number, interval or self.targets_every, self.targets_delayed, self.targets_offset
-        )
+        targets = self._delayed(number, interval or self.targets_every, self.targets_delayed)
         return parts, targets and not self.never_moves
 
     def run_loop(self):
         s, rng, journal = self.settings, np.random.default_rng(0), Journal()
         count = 1 if self.one_environment else s.environments
-        several = s.per_environment or not self.counts_environments
-        vector_steps = s.steps if several else s.steps // count
+        vector_steps = s.steps if s.per_environment else s.steps // count
         journal.actions = [[] for _ in range(count)]
         which = {"fewer": 1, "more": 2}.get(s.updates, 0)
         credit, number = 0.0, 0
@@ -270,16 +248,16 @@ class ReferenceTwin:
             credit += self.ratios[which] * (count if self.update_per == "transition" else 1)
             while credit >= 1.0:
                 credit, number = credit - 1.0, number + 1
-                self._update(journal, number, self.frequencies[which])
+                self._update(journal, number)
         journal.temperatures.append(self._log_alpha(journal))
-        stored = {"scaled": np.tanh(s.pre_tanh or 0.0), "pre_tanh": s.pre_tanh}
-        journal.stored_action = stored.get(self.stores, journal.actions[0][-1][0])
+        scaled = self.stores == "scaled"
+        journal.stored_action = np.tanh(s.pre_tanh or 0.0) if scaled else journal.actions[0][-1][0]
         journal.stored_reward = self.reward_stored(s.reward)
         return journal
 
-    def _update(self, journal, number, frequency):
+    def _update(self, journal, number):
         s = self.settings
-        parts, targets = self._part_steps(number, frequency)
+        parts, targets = self._part_steps(number)
         norm = 1.0 if s.weight is None else s.weight
         bounds = {"critic": self.clip_critic, "actor": self.clip_policy}
         for part in parts:

@@ -30,14 +30,15 @@ DETAILS = [pytest.param(table, id, id=id) for table in TABLES for id in table.VA
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.__name__.rpartition(".")[2])
-def test_every_variant_of_every_measured_detail_is_here(table: ModuleType):
-    """An agent can be all that the catalogue knows."""
-    known = {id: set(variants) for id, variants in table.VARIANTS.items()}
-    assert known == {id: set(registry.get_detail(id).variants) for id in table.MEASUREMENTS}
+def test_every_measured_detail_has_several_variants_here(table: ModuleType):
+    """Of variants that differ in one number two are enough: the same code measures all."""
+    assert table.VARIANTS.keys() == table.MEASUREMENTS.keys()
+    for id, variants in table.VARIANTS.items():
+        assert len(variants) > 1, id
     details = {
         detail.id for name in table.FAMILIES for detail in registry.list_details_of_family(name)
     }
-    assert details - table.PROBED - known.keys() == set()
+    assert details - table.PROBED - table.VARIANTS.keys() == set()
 
 
 @pytest.mark.parametrize(("table", "id"), DETAILS)
@@ -48,15 +49,6 @@ def test_variants_are_told_apart(table: ModuleType, id: str):
         observed = table.MEASUREMENTS[id](table.make_agent(**options), detail.copy_inputs())
         judged[variant] = judge_observation(detail, observed).variant_or_reason
     assert judged == {variant: variant for variant in judged}
-
-
-@pytest.mark.parametrize("table", [ddpg_variants, dqn_variants, quantile_variants])
-def test_what_an_entry_observes_is_the_text_of_its_measurement(table: ModuleType):
-    """The catalogue says what the measurement does in its own words."""
-    # which a probe of each framework asks as well
-    measured = table.MEASUREMENTS.keys() - {"target.hard_update_period"}
-    texts = {id: " ".join(table.MEASUREMENTS[id].__doc__.split()) for id in measured}
-    assert texts == {id: registry.get_detail(id).observed for id in measured}
 
 
 def test_agents_that_differ_have_no_variant():

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import csv
-import json
-import os
 import textwrap
 from pathlib import Path
 
 import pytest
 
-import rlregress
 from rlregress import frameworks
-from rlregress.catalogue import registry
 from rlregress.errors import UserError
 from rlregress.inside import probe_worker
 from rlregress.measurements import dqn
-from rlregress.missing_packages import MissingPackage
 from rlregress.probing import families
 from rlregress.probing.interface import Unsupported
 from tools.tests.processes import run_python
@@ -163,39 +158,6 @@ def test_unreadable_values_hide_no_others():
     assert values_read["b"].reason == "IndexError: list index out of range"
 
 
-SCRIPT = """
-import json, sys
-import stable_baselines3
-from stable_baselines3.common import noise
-del stable_baselines3.DQN, noise.NormalActionNoise
-from rlregress.inside import probe_worker
-print(json.dumps(probe_worker.probe_adapter("sb3", json.loads(sys.argv[1]))))
-"""
-
-
-@pytest.mark.usefixtures("warm_python")
-def test_a_class_that_a_version_lacks_takes_only_its_own_details_with_it():
-    """Without DQN and one kind of noise, losses of SAC and TD3 are probed."""
-    requested = ["td3.exploration.noise", "dqn.exploration.draw", "sac.critic_loss.scale"]
-    inputs = {
-        id: {key: getattr(v, "tolist", lambda v=v: v)() for key, v in detail.inputs.items()}
-        for id, detail in ((id, registry.get_detail(id)) for id in requested)
-    }
-    path = str(Path(rlregress.__file__).parents[1])
-    words = ("-W", "ignore", "-c", SCRIPT, json.dumps(inputs))
-    done = run_python(*words, env={**os.environ, "PYTHONPATH": path})
-    answers = json.loads(done.stdout.splitlines()[-1])
-    observed = answers["observed"]
-    assert "observed" in observed["sac.critic_loss.scale library"]
-    for id, name in ((requested[0], "NormalActionNoise"), (requested[1], "DQN")):
-        answer = observed[f"{id} library"]
-        assert name in answer["error"]
-        assert answer["whose"] == "suite"
-        assert answer["place"]["file"].startswith("rlregress/frameworks/sb3/")
-    assert "ppo library" in answers["defaults"]
-    assert "DQN" in answers["defaults_unread"]["dqn library"]
-
-
 def _make_adapter(probe):
     """Return an adapter of one probe, whose trainings cannot be listed."""
     defaults = {("ppo", "library"): {"x": 0.5}, ("sac", "library"): families.Unread("gone")}
@@ -296,16 +258,10 @@ def test_which_trainings_a_framework_has_is_read_without_it() -> None:
     """An upgrade makes both versions itself; none of them has to be installed here."""
     rows = run_python("-c", TRAININGS_WITHOUT).stdout.splitlines()
     without = {name: names for name, *names in csv.reader(rows, delimiter=";")}
-    for name in frameworks.list_framework_names():
-        adapter = frameworks.get_adapter(name)
-        if adapter.framework.checkout:
-            continue  # which scripts there are, a copy of them says
-        assert without[name], name
-        try:
-            adapter.code.map_package_versions()
-        except MissingPackage:
-            continue
-        assert without[name] == sorted(adapter.list_trace_trainings())
+    for name, adapter in ((row, frameworks.get_adapter(row)) for row in without):
+        # which scripts there are, a copy of them says
+        if not adapter.framework.checkout:
+            assert without[name] == sorted(adapter.list_trace_trainings()) != []
 
 
 @pytest.mark.parametrize("text", ["class Old: pass\nLIMIT = Old.limit\n", "def training(): pass\n"])

@@ -18,20 +18,6 @@ DRAWS = {
 
 
 @pytest.mark.parametrize("library", DRAWS)
-def test_a_generator_goes_on_after_the_block_as_if_nothing_had_been_drawn(library):
-    """Whatever is drawn or seeded in the block."""
-    with random_generators.restore_generator_states_after():
-        random_generators.seed_generators(1)
-        expected = [DRAWS[library]() for _ in range(2)]
-        random_generators.seed_generators(1)
-        observed = [DRAWS[library]()]
-        with random_generators.restore_generator_states_after():
-            DRAWS[library]()
-            random_generators.seed_generators(2)
-        assert [*observed, DRAWS[library]()] == expected
-
-
-@pytest.mark.parametrize("library", DRAWS)
 def test_a_draw_shows_in_the_states_of_its_generator_alone(library):
     """States can be compared by ``==``."""
     with random_generators.restore_generator_states_after():

@@ -83,9 +83,7 @@ def test_parameters_constants_and_keys_are_read(monkeypatch):
 
 def test_a_module_that_cannot_be_imported_hides_no_others(monkeypatch, tmp_path):
     """It is named with the reason, unless there is none of its name, and the others are read."""
-    module = types.ModuleType(__name__)
-    module.train = train
-    monkeypatch.setitem(sys.modules, "some_users_call", module)
+    _module(monkeypatch, train=train)
     (tmp_path / "broken_here.py").write_text("import nowhere.to.be.found\n")
     monkeypatch.syspath_prepend(tmp_path)
     names = ["some.thing.gone", "broken_here", "some_users_call"]
