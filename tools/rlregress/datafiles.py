@@ -220,10 +220,10 @@ def read_json_line(text: str, model: Any, path: Path, remedy: str = "") -> Any:
     return _parse_text_of_format(text, "JSON", model, path, remedy)
 
 
-def _parse_text_of_format(text: str, kind: str, model: Any, path: Path, remedy: str) -> Any:
+def _parse_text_of_format(text: str, syntax: str, model: Any, path: Path, remedy: str) -> Any:
     advice = f"; {remedy}" if remedy else ""
-    _check_number_of_digits(text, kind, path, advice)
-    if kind == "JSON" and text.count(",") < _MAX_VALUES["JSON"]:
+    _check_number_of_digits(text, syntax, path, advice)
+    if syntax == "JSON" and text.count(",") < _MAX_VALUES["JSON"]:
         # fast: pydantic parses it. Text that it cannot parse is parsed below, for a clear message
         adapter = _make_type_adapter(model, strict=True)
         try:
@@ -231,48 +231,50 @@ def _parse_text_of_format(text: str, kind: str, model: Any, path: Path, remedy: 
         except ValidationError as error:
             problems = error.errors(include_url=False)
         if text.strip() and all(problem["loc"][:1] == (0,) for problem in problems):
-            raise _make_error_of_problems(problems, None, adapter, path, kind, advice)
+            raise _make_error_of_problems(problems, None, adapter, path, syntax, advice)
     try:
-        content = _PARSERS[kind](text)
+        content = _PARSERS[syntax](text)
     except (ValueError, csv.Error, yaml.YAMLError, RecursionError) as error:
         reason = " ".join(str(error).split())
-        raise UserError(f"{path} is not valid {kind}: {reason}{advice}") from None
-    return validate_content(content, model, path, remedy, kind)
+        raise UserError(f"{path} is not valid {syntax}: {reason}{advice}") from None
+    return validate_content(content, model, path, remedy, syntax)
 
 
-def _check_number_of_digits(text: str, kind: str, path: Path, advice: str) -> None:
-    if kind == "JSON" and _TOO_LARGE.search(text):
+def _check_number_of_digits(text: str, syntax: str, path: Path, advice: str) -> None:
+    if syntax == "JSON" and _TOO_LARGE.search(text):
         raise UserError(
             f"{path} holds a whole number of more than 308 digits, expected fewer{advice}"
         )
 
 
-def validate_content(content: Any, model: Any, path: Path, remedy: str = "", kind: str = "") -> Any:
+def validate_content(
+    content: Any, model: Any, path: Path, remedy: str = "", syntax: str = ""
+) -> Any:
     """Validate content that was read already, as ``read_data_file`` does.
 
     Args:
         path: origin of the content, for messages.
-        kind: format of the file; empty: the format that its name shows.
+        syntax: format of the file; empty: the format that its name shows.
     """
-    kind, advice = kind or _find_format_of_file(path), f"; {remedy}" if remedy else ""
-    adapter = _make_type_adapter(model, strict=kind != "CSV")
+    syntax, advice = syntax or _find_format_of_file(path), f"; {remedy}" if remedy else ""
+    adapter = _make_type_adapter(model, strict=syntax != "CSV")
     try:
         # as JSON: a list fills a tuple, and yet text in quotes is no number
         text = json.dumps([content], default=str)
-        if kind == "JSON" and text.count(",") >= _MAX_VALUES["JSON"]:
+        if syntax == "JSON" and text.count(",") >= _MAX_VALUES["JSON"]:
             raise ValueError(_TOO_MANY)
-        _check_number_of_digits(text, kind, path, advice)
+        _check_number_of_digits(text, syntax, path, advice)
         validated = adapter.validate_json(text)
     except (ValueError, RecursionError) as error:
         if not isinstance(error, ValidationError):
             reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-            raise UserError(f"{path} is not valid {kind}: {reason}{advice}") from None
+            raise UserError(f"{path} is not valid {syntax}: {reason}{advice}") from None
         problems = error.errors(include_url=False)
         if problems[0]["type"] == "json_invalid":  # half of a surrogate pair, for one
-            raise UserError(f"{path} is not valid {kind}: {problems[0]['msg']}{advice}") from None
+            raise UserError(f"{path} is not valid {syntax}: {problems[0]['msg']}{advice}") from None
     else:
         return validated[0]
-    raise _make_error_of_problems(problems, content, adapter, path, kind, advice)
+    raise _make_error_of_problems(problems, content, adapter, path, syntax, advice)
 
 
 def _make_error_of_problems(
@@ -280,13 +282,14 @@ def _make_error_of_problems(
     content: Any,
     adapter: TypeAdapter[Any],
     path: Path,
-    kind: str,
+    syntax: str,
     advice: str,
 ) -> UserError:
     # a key that is misspelt is missing too: the spelling explains it
     first = next((error for error in problems if error["type"] in _UNKNOWN_KEYS), problems[0])
     return UserError(
-        _describe_validation_error(path, kind, content, first, _make_json_schema(adapter)) + advice
+        _describe_validation_error(path, syntax, content, first, _make_json_schema(adapter))
+        + advice
     )
 
 
@@ -333,14 +336,14 @@ def list_toml_files(path: Path, content: str) -> list[Path]:
     return files
 
 
-def list_places_of_tables(path: Path, name: str, count: int) -> list[str]:
+def list_places_of_tables(path: Path, table: str, count: int) -> list[str]:
     """Return the places of the ``count`` tables ``[[name]]`` of a TOML file, for messages."""
-    header = re.compile(rf"^\s*\[\[\s*{name}\s*\]\]")
+    header = re.compile(rf"^\s*\[\[\s*{table}\s*\]\]")
     rows = enumerate(_read_text(path).splitlines(), start=1)
     lines = [number for number, row in rows if header.match(row)]
     if len(lines) != count:  # written as a list of inline tables
-        return [f"{path}, [[{name}]] {number}" for number in range(1, count + 1)]
-    return [f"{path}, [[{name}]] at line {line}" for line in lines]
+        return [f"{path}, [[{table}]] {number}" for number in range(1, count + 1)]
+    return [f"{path}, [[{table}]] at line {line}" for line in lines]
 
 
 class _CsvRow(dict[str, str]):
@@ -453,18 +456,18 @@ def _make_json_schema(adapter: TypeAdapter[Any]) -> Mapping[str, Any]:
 
 
 def _describe_validation_error(
-    path: Path, file_format: str, content: Any, error: ErrorDetails, schema: Mapping[str, Any]
+    path: Path, syntax: str, content: Any, error: ErrorDetails, schema: Mapping[str, Any]
 ) -> str:
     """Describe an error of pydantic in a sentence, with the JSON schema of the model."""
     _, *keys = error["loc"]
     place = str(path)
     kind, context = error["type"], error.get("ctx", {})
-    is_cell, noun = file_format == "CSV" and bool(keys), "key"
+    is_cell, noun = syntax == "CSV" and bool(keys), "key"
     if is_cell:
         # a column is named in the first line, and its cells stand below
         row, noun = int(keys.pop(0)), "column"
         place = f"{path}, line {1 if kind in _KEY_ERRORS else content[row].line}"
-    elif file_format == "TOML" and len(keys) > 1 and isinstance(keys[1], int):
+    elif syntax == "TOML" and len(keys) > 1 and isinstance(keys[1], int):
         tables = content[keys[0]]
         # a list of text with a bad entry is no list of tables
         if kind == "dataclass_type" or isinstance(tables[keys[1]], dict):
@@ -518,25 +521,25 @@ def _find_table_schema(schema: Mapping[str, Any], keys: Iterable[int | str]) -> 
     return next((part for part in parts if part.get("type") in ("object", "array")), {})
 
 
-def _find_inner_schema(part: Mapping[str, Any], key: int | str) -> Any:
+def _find_inner_schema(schema: Mapping[str, Any], key: int | str) -> Any:
     """Return the JSON schema of one key or one entry of a list; None if there is none."""
     if isinstance(key, str):
-        return part.get("properties", {}).get(key) or part.get("additionalProperties")
-    fixed = part.get("prefixItems", ())
-    return fixed[key] if key < len(fixed) else part.get("items")
+        return schema.get("properties", {}).get(key) or schema.get("additionalProperties")
+    fixed = schema.get("prefixItems", ())
+    return fixed[key] if key < len(fixed) else schema.get("items")
 
 
-def _list_alternatives(schema: Mapping[str, Any], part: Any) -> list[Mapping[str, Any]]:
+def _list_alternatives(schema: Mapping[str, Any], inner: Any) -> list[Mapping[str, Any]]:
     """List the alternatives of a part (``anyOf``), with all references resolved."""
-    while isinstance(part, Mapping) and "$ref" in part:
-        part = schema["$defs"][part["$ref"].rpartition("/")[2]]
-    if not isinstance(part, Mapping):
+    while isinstance(inner, Mapping) and "$ref" in inner:
+        inner = schema["$defs"][inner["$ref"].rpartition("/")[2]]
+    if not isinstance(inner, Mapping):
         return []
     return [
-        part,
+        inner,
         *(
             alternative
-            for alternative_part in part.get("anyOf", ())
+            for alternative_part in inner.get("anyOf", ())
             for alternative in _list_alternatives(schema, alternative_part)
         ),
     ]

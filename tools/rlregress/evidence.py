@@ -45,11 +45,11 @@ def convert_to_plain_data(value: Any) -> Any:
     return value
 
 
-def _parse_value_of_option(text: Any) -> Any:
+def _parse_value_of_option(option_value: Any) -> Any:
     try:
-        return json.loads(text)
+        return json.loads(option_value)
     except (TypeError, ValueError):
-        return text
+        return option_value
 
 
 def _split_tier(nodeid: str) -> tuple[str, str]:

@@ -119,24 +119,24 @@ def is_group_writable(status: os.stat_result) -> bool:
 
 
 def describe_possible_writers(
-    status: os.stat_result, subject: str, shared: bool, sticky: bool = False
+    status: os.stat_result, subject: str, is_shared: bool, is_sticky: bool = False
 ) -> str:
     """Describe who besides this user, root and own groups may have written something.
 
     Args:
         subject: the file or folder, in words.
-        shared: the members of its group may write to its folder, and so each may own it.
-        sticky: the subject is a folder like /tmp, in which others cannot replace this user's files.
+        is_shared: the members of its group may write to its folder, and so each may own it.
+        is_sticky: the subject is a folder like /tmp, where others cannot replace own files.
 
     Returns:
         A description; empty if nobody may.
     """
-    if status.st_mode & stat.S_IWOTH and not sticky:
+    if status.st_mode & stat.S_IWOTH and not is_sticky:
         return f"everybody may write to {subject}"
     if status.st_mode & stat.S_IWGRP and not is_group_writable(status):
         return f"the group {status.st_gid}, which is none of yours, may write to {subject}"
     if status.st_uid not in (os.getuid(), 0) and not (
-        shared and status.st_gid in _list_own_groups()
+        is_shared and status.st_gid in _list_own_groups()
     ):
         return f"{subject} belongs to the user {status.st_uid}"
     return ""

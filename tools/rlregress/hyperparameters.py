@@ -16,17 +16,19 @@ def list_hyperparameter_sets() -> list[str]:
     return [file.stem for file in datafiles.list_files_by_name(folder, "*.yaml")]
 
 
-def read_hyperparameters(name: str) -> Mapping[str, Mapping[str, Any]]:
+def read_hyperparameters(set_name: str) -> Mapping[str, Mapping[str, Any]]:
     """Read a set: algorithm -> hyperparameter -> value.
 
     Raises:
         UserError: there is no such set, or its file is damaged.
     """
     names = list_hyperparameter_sets()
-    if name not in names:
-        raise UserError(f"unknown hyperparameter set '{name}'; {suggest_names(name, names)}")
+    if set_name not in names:
+        raise UserError(
+            f"unknown hyperparameter set '{set_name}'; {suggest_names(set_name, names)}"
+        )
     sets: Mapping[str, Mapping[str, Any]] = datafiles.read_data_file_cached(
-        suite.locate_baselines() / "hyperparameters" / f"{name}.yaml",
+        suite.locate_baselines() / "hyperparameters" / f"{set_name}.yaml",
         Mapping[Line, Mapping[Line, Value]],
     )
     return sets

@@ -306,14 +306,14 @@ def count_done_parts(count: int = 1, reused: bool = False) -> None:
 
 @contextmanager
 def show_progress(
-    say: Callable[[str], None],
-    line: Callable[[], str] | None = None,
+    log: Callable[[str], None],
+    make_line: Callable[[], str] | None = None,
     stream: TextIO | None = None,
 ) -> Iterator[Callable[[str], None]]:
     """Show the progress of the command: in place on a terminal, now and then elsewhere.
 
     Args:
-        line: returns the line to show; None: that of the stages from here on.
+        make_line: returns the line to show; None: that of the stages from here on.
         stream: to write the line to; None: the standard output.
 
     Yields:
@@ -322,7 +322,7 @@ def show_progress(
     global _estimate
     outer, _estimate = _estimate, Estimate()
     estimate = _estimate
-    current = line or estimate.format_progress_line
+    current = make_line or estimate.format_progress_line
     stream = stream or sys.stdout
     terminal = stream.isatty()
     last, named = time.monotonic(), ""
@@ -338,7 +338,7 @@ def show_progress(
         with lock:
             last = time.monotonic()
             clear_progress_line()
-            say(text)
+            log(text)
 
     def redraw_periodically() -> None:
         nonlocal named

@@ -11,24 +11,18 @@ from rlregress import evidence
 from rlregress.check import nightly_record
 from rlregress.inside.run_record import write_text_atomically
 from rlregress.model.check_result import CheckResult
-from rlregress.report import (
-    check_findings,
-    check_report,
-    ci_formats,
-    markdown_page,
-    short_summary,
-)
+from rlregress.report import check_findings, check_report, ci_formats, markdown_page, short_summary
 from rlregress.report.html import check_page
 
 
 def write_check_report(
-    result: CheckResult, entries: Sequence[dict[str, Any]], folder: Path, top: Path
+    result: CheckResult, entries: Sequence[dict[str, Any]], folder: Path, repository: Path
 ) -> str:
     """Write the page, ``summary.md``, and the files for other programs; return the page as text.
 
     Args:
         entries: the evidence.
-        top: folder of the repository; paths in the files are relative to it.
+        repository: folder of the repository; paths in the files are relative to it.
     """
     page = check_page.make_page_of_check(result)
     text = markdown_page.format_page_as_markdown(page)
@@ -45,7 +39,7 @@ def write_check_report(
     )
     comment = ci_formats.make_pull_request_comment(ci_formats.GATE, brief, text)
     write_text_atomically(folder / "summary.md", comment)
-    findings = check_findings.list_check_findings(result, top)
+    findings = check_findings.list_check_findings(result, repository)
     write_text_atomically(
         folder / "gate.sarif", json.dumps(ci_formats.build_sarif(findings), indent=1) + "\n"
     )

@@ -124,9 +124,7 @@ def read_source_text(path: str | Path) -> str:
 
 
 def list_files_below(
-    folder: Path,
-    without: Collection[str] = ("__pycache__",),
-    inside: tuple[Path, ...] = (),
+    folder: Path, without: Collection[str] = ("__pycache__",), inside: tuple[Path, ...] = ()
 ) -> Iterator[Path]:
     """Yield all files below a folder, sorted, or the file itself; links to folders are followed.
 
@@ -147,13 +145,13 @@ def map_lines_to_tests(source: Source) -> dict[int, Test]:
     return {line: test for test in source.tests for line in range(test.line, test.last + 1)}
 
 
-def replace_one_occurrence(text: str, old: str, new: str, occurrence: int = 0) -> str | None:
+def replace_one_occurrence(source: str, old: str, new: str, occurrence: int = 0) -> str | None:
     """Replace one occurrence in a text, counted from 1; 0: the only one.
 
     Returns:
         The text; None if there is no such occurrence, or several for 0.
     """
-    parts = text.split(old)
+    parts = source.split(old)
     place = max(occurrence, 1)
     if len(parts) <= place or (not occurrence and len(parts) != 2):
         return None

@@ -57,7 +57,7 @@ class Row:
         return Badge(self.word, tones.GOOD) if self.right else Badge("not as expected", tones.BAD)
 
 
-def row(instrument: str, result: FaultResult) -> Row:
+def make_row_of_fault(instrument: str, result: FaultResult) -> Row:
     """Build the row of one fault and an instrument."""
     right = result.in_place if instrument == TRACES else result.detected
     is_right = None if result.trouble else right
@@ -68,7 +68,7 @@ def row(instrument: str, result: FaultResult) -> Row:
     return Row(result, is_right, text, word, verdicts=bool(result.verdicts))
 
 
-def page(rows: Sequence[Row], summary: str, facts: Facts) -> str:
+def make_faults_page(rows: Sequence[Row], summary: str, facts: Facts) -> str:
     """Build the page of injected faults, undetected ones first."""
     wrong = [row for row in rows if row.right is False]
     unasked = [row for row in rows if row.right is None]
@@ -99,10 +99,12 @@ def page(rows: Sequence[Row], summary: str, facts: Facts) -> str:
     )
     own = [row for row in right if row.verdicts]
     sections = [
-        Section("wrong", "Not as expected", "", [_finding(row) for row in wrong]),
-        Section("unasked", "Could not be probed", "", [_finding(row) for row in unasked]),
+        Section("wrong", "Not as expected", "", [_make_finding_of_fault(row) for row in wrong]),
+        Section(
+            "unasked", "Could not be probed", "", [_make_finding_of_fault(row) for row in unasked]
+        ),
         Section("seen", "As expected", "", [table] if right and not own else []),
-        Section("judged", "As expected", "", [_finding(row) for row in own]),
+        Section("judged", "As expected", "", [_make_finding_of_fault(row) for row in own]),
     ]
     return pages.Page(facts, [card], sections).render_html()
 
@@ -112,14 +114,15 @@ def _describe_change(row: Row) -> str:
     return f"{fault.old.strip()} → {fault.new.strip() or 'nothing'}" if fault.file else ""
 
 
-def _finding(row: Row) -> Finding:
+def _make_finding_of_fault(row: Row) -> Finding:
     fault = row.result.fault
     parts: list[object] = []
     if fault.file:
         old, new = fault.old.splitlines() or [""], fault.new.splitlines() or [""]
         most = max(len(old), len(new))
         pairs = [
-            LinePair(old=_numbered_line(old, at), new=_numbered_line(new, at)) for at in range(most)
+            LinePair(old=_find_numbered_line(old, at), new=_find_numbered_line(new, at))
+            for at in range(most)
         ]
         parts.append(SourcePair(Hunk(title=fault.file, groups=(tuple(pairs),)), _COLUMN_TITLES))
     if row.verdicts:
@@ -128,5 +131,5 @@ def _finding(row: Row) -> Finding:
     return Finding(row.name, row.badge, (), (), parts)
 
 
-def _numbered_line(lines: Sequence[str], at: int) -> tuple[int, str] | None:
+def _find_numbered_line(lines: Sequence[str], at: int) -> tuple[int, str] | None:
     return (at + 1, lines[at]) if at < len(lines) else None

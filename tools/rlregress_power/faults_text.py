@@ -122,7 +122,7 @@ _LINES: Mapping[str, Callable[[FaultResult], list[str]]] = {
 }
 
 
-def summary(instrument: str, results: Sequence[FaultResult]) -> str:
+def summarise_results(instrument: str, results: Sequence[FaultResult]) -> str:
     """Describe how many faults an instrument detects."""
     detected = sum(result.detected for result in results)
     count_text = f"{detected} of {len(results)}"

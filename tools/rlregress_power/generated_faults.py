@@ -25,15 +25,7 @@ from rlregress.errors import UserError
 from rlregress.faults import mutation
 from rlregress.frameworks.base import Adapter
 from rlregress.inside.run_record import write_text_atomically
-from rlregress.model.fault_results import (
-    GAP,
-    KINDS,
-    Drawn,
-    Explained,
-    Fault,
-    Mutant,
-    Outcome,
-)
+from rlregress.model.fault_results import GAP, KINDS, Drawn, Explained, Fault, Mutant, Outcome
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +46,7 @@ class _Explanations:
     fault: tuple[_Explained, ...] = ()
 
 
-def _folder() -> Path:
+def _locate_faults() -> Path:
     return suite.locate_data_of_package(rlregress_power, "faults")
 
 
@@ -64,7 +56,7 @@ def load_scope(framework: str) -> tuple[str, ...]:
     Raises:
         UserError: none are named for this framework.
     """
-    path = _folder() / "generated.toml"
+    path = _locate_faults() / "generated.toml"
     scopes: Mapping[str, _Scope] = datafiles.read_data_file(path, Mapping[str, _Scope])
     if framework not in scopes:
         raise UserError(
@@ -123,7 +115,7 @@ def _list_files(adapter: Adapter) -> dict[str, Path]:
         if not any(fnmatchcase(name, pattern) for name in paths_by_name):
             raise UserError(
                 f"'{pattern}' names no file of {adapter.full_name} {adapter.code.version()}; "
-                f"change it in {_folder() / 'generated.toml'}"
+                f"change it in {_locate_faults() / 'generated.toml'}"
             )
     return paths_by_name
 
@@ -156,24 +148,24 @@ def make_fault(fault: Mutant, framework: str, sound: str, name: str, algorithm: 
     )
 
 
-def results_path(framework: str, draw: int) -> Path:
+def locate_results(framework: str, draw: int) -> Path:
     """Return the path of the results."""
-    return _folder() / "generated" / f"{framework}-draw-{draw}.json"
+    return _locate_faults() / "generated" / f"{framework}-draw-{draw}.json"
 
 
 def load_results(framework: str, draw: int) -> Drawn | None:
     """Return the stored results; None if there are none."""
-    path = results_path(framework, draw)
-    return _read(path) if path.is_file() else None
+    path = locate_results(framework, draw)
+    return _read_results(path) if path.is_file() else None
 
 
 def load_all_results() -> list[Drawn]:
     """Return all stored results, by framework and draw."""
-    all_results = [_read(path) for path in (_folder() / "generated").glob("*.json")]
+    all_results = [_read_results(path) for path in (_locate_faults() / "generated").glob("*.json")]
     return sorted(all_results, key=lambda item: (item.framework, item.draw))
 
 
-def _read(path: Path) -> Drawn:
+def _read_results(path: Path) -> Drawn:
     remedy = "remove the file and run rlregress selftest faults --tiers again"
     content: Drawn = datafiles.read_data_file(path, Drawn, remedy)
     return content
@@ -181,7 +173,7 @@ def _read(path: Path) -> Drawn:
 
 def write_results(results: Drawn) -> None:
     """Write the results, replacing earlier ones."""
-    path = results_path(results.framework, results.draw)
+    path = locate_results(results.framework, results.draw)
     path.parent.mkdir(exist_ok=True)
     write_text_atomically(path, json.dumps(asdict(results), indent=1) + "\n")
 
@@ -198,7 +190,9 @@ def list_misses(draw: Drawn, explained: Mapping[tuple[str, str], Explained]) -> 
 
 def load_explanations() -> dict[tuple[str, str], Explained]:
     """Return (framework, fault) -> why no tier detects it, for reviewed faults."""
-    content: _Explanations = datafiles.read_data_file(_folder() / "explained.toml", _Explanations)
+    content: _Explanations = datafiles.read_data_file(
+        _locate_faults() / "explained.toml", _Explanations
+    )
     return {
         (explanation.framework, explanation.fault): explanation for explanation in content.fault
     }

@@ -9,7 +9,7 @@ from rlregress.report import tables
 from rlregress_power.judged_releases import OUTCOMES, JudgedPair
 
 
-def pair_lines(row: JudgedPair) -> Iterator[str]:
+def describe_pair(row: JudgedPair) -> Iterator[str]:
     """Describe the result for one pair of releases."""
     yield f"{row.before} -> {row.release}: {row.headline} ({row.seconds:.0f} s)"
     for change in row.changes:
@@ -17,7 +17,7 @@ def pair_lines(row: JudgedPair) -> Iterator[str]:
         yield f"  {change.outcome}: {change.id}{by}"
 
 
-def history_table(title: str, published: int, rows: Sequence[JudgedPair]) -> list[str]:
+def make_history_table(title: str, published: int, rows: Sequence[JudgedPair]) -> list[str]:
     """Return the table of a framework.
 
     Args:

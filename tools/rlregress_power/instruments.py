@@ -37,7 +37,7 @@ from rlregress.trace import recording_processes
 from rlregress.trace.child_processes import extract_last_message
 from rlregress.trace.recording_processes import Runtime
 from rlregress.trace.trace_comparison import compare_traces
-from rlregress.upgrade.versions.cached_folders import Say
+from rlregress.upgrade.versions.cached_folders import Log
 from rlregress_power import probe_server, replay_power, return_gates, traced_mutants
 
 
@@ -71,13 +71,13 @@ def _group_by_framework(faults: Sequence[Fault]) -> Mapping[str, list[Fault]]:
     return {name: [fault for fault in faults if fault.framework == name] for name in names}
 
 
-def _judge_by_probes(faults: Sequence[Fault], workers: int, say: Say) -> Iterator[FaultResult]:
+def _judge_by_probes(faults: Sequence[Fault], workers: int, log: Log) -> Iterator[FaultResult]:
     for name, framework_faults in _group_by_framework(faults).items():
-        say(f"{name}: {len(framework_faults)} faults; measuring which lines each probe executes")
+        log(f"{name}: {len(framework_faults)} faults; measuring which lines each probe executes")
         yield from probe_server.probe_each_fault(name, framework_faults, workers)
 
 
-def _judge_by_traces(faults: Sequence[Fault], workers: int, say: Say) -> Iterator[FaultResult]:
+def _judge_by_traces(faults: Sequence[Fault], workers: int, log: Log) -> Iterator[FaultResult]:
     """Trace the installed code once per algorithm, then every changed copy."""
     with (
         TemporaryDirectory(prefix="rlregress-traced-") as name,
@@ -121,7 +121,7 @@ def _trace_fault(fault: Fault, original: Trace, folder: Path) -> FaultResult:
         changed = _record_training(fault.framework, fault.algorithm, output, runtime)
     output.unlink()
     comparison = compare_traces(original, changed)
-    events = _first_events(comparison)
+    events = _list_first_events(comparison)
     diverged = comparison.verdict == "diverged"
     kind = comparison.first.kind if comparison.first is not None else ""
     places = {f"{event.file} {event.function}" for event in events}
@@ -136,7 +136,7 @@ def _trace_fault(fault: Fault, original: Trace, folder: Path) -> FaultResult:
     )
 
 
-def _first_events(comparison: Comparison) -> list[Event]:
+def _list_first_events(comparison: Comparison) -> list[Event]:
     """Return the events of the first difference, that of the changed copy first."""
     if comparison.first is None:
         return []
@@ -161,7 +161,7 @@ def _find_function(fault: Fault) -> str:
     return inner.name.rpartition(".")[2] if inner is not None else "<module>"
 
 
-def _judge_by_scenarios(faults: Sequence[Fault], workers: int, say: Say) -> Iterator[FaultResult]:
+def _judge_by_scenarios(faults: Sequence[Fault], workers: int, log: Log) -> Iterator[FaultResult]:
     """Trace every training of the installed code, and again with each fault that it runs."""
     for name, framework_faults in _group_by_framework(faults).items():
         mutants = {
@@ -171,10 +171,10 @@ def _judge_by_scenarios(faults: Sequence[Fault], workers: int, say: Say) -> Iter
         }
         mutants_found = list(mutants.values())
         seeded = traced_mutants.trace_with_mutants(
-            frameworks.get_adapter(name), mutants_found, workers, say
+            frameworks.get_adapter(name), mutants_found, workers, log
         )
         by_fault = dict(zip(mutants, seeded, strict=True))
-        yield from (_result_under_option(fault, by_fault.get(fault)) for fault in framework_faults)
+        yield from (_judge_under_option(fault, by_fault.get(fault)) for fault in framework_faults)
 
 
 def _make_mutant(fault: Fault) -> Mutant | None:
@@ -201,13 +201,13 @@ def _make_mutant(fault: Fault) -> Mutant | None:
     )
 
 
-def _result_under_option(fault: Fault, seeded: Seeded | None) -> FaultResult:
+def _judge_under_option(fault: Fault, seeded: Seeded | None) -> FaultResult:
     if seeded is None:
         return FaultResult(fault=fault, fits=False, trouble="does not fit this version")
     comparison = seeded.comparison
     last = fault.function.rpartition(".")[2]
     in_place = comparison is not None and _names_function(
-        _first_events(comparison), fault.file, last
+        _list_first_events(comparison), fault.file, last
     )
     how = "an error" if comparison is None else "in place" if in_place else "found"
     return FaultResult(
@@ -220,12 +220,12 @@ def _result_under_option(fault: Fault, seeded: Seeded | None) -> FaultResult:
     )
 
 
-def _judge_by_tests(faults: Sequence[Fault], workers: int, say: Say) -> Iterator[FaultResult]:
+def _judge_by_tests(faults: Sequence[Fault], workers: int, log: Log) -> Iterator[FaultResult]:
     with ThreadPoolExecutor(workers) as pool:
         yield from pool.map(_test_fault, faults)
 
 
-def pytest_command(framework: str, paths: Sequence[str], *arguments: str) -> list[str]:
+def build_pytest_command(framework: str, paths: Sequence[str], *arguments: str) -> list[str]:
     """Return the arguments of Python that run tests of a framework."""
     return [
         *suite.make_pytest_arguments(*paths), "-q", "-p", "no:cacheprovider", "-p", "no:xdist",
@@ -246,7 +246,9 @@ def run_tests(
     """
     with TemporaryDirectory(prefix="rlregress-behavior-") as folder:
         evidence = Path(folder) / "evidence.json"
-        command = pytest_command(fault.framework, paths, *arguments, "--evidence", str(evidence))
+        command = build_pytest_command(
+            fault.framework, paths, *arguments, "--evidence", str(evidence)
+        )
         completed = injection.run_python_with_fault(fault, command, patience)
         entries = json.loads(evidence.read_text("utf-8"))["tests"] if evidence.is_file() else None
     ran = completed.returncode in (0, 1) and entries
@@ -283,7 +285,7 @@ def make_behavior_result(fault: Fault, failed: Mapping[str, str], trouble: str =
     return FaultResult(fault=fault, detected=detected, by=failed, trouble=trouble)
 
 
-def _judge_by_throughput(faults: Sequence[Fault], workers: int, say: Say) -> Iterator[FaultResult]:
+def _judge_by_throughput(faults: Sequence[Fault], workers: int, log: Log) -> Iterator[FaultResult]:
     """Measure a copy with each fault, one at a time, against the stored processes."""
     for fault in faults:
         pair = fault.framework, fault.algorithm

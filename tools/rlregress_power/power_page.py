@@ -15,9 +15,17 @@ _OPERATORS = (
 _NOT_RUN, _RUN = "not detected, on a line that nothing runs", "not detected, although run"
 
 
-def page(results: Sequence[Drawn], explained: Mapping[tuple[str, str], Explained]) -> str:
+def make_power_page(
+    results: Sequence[Drawn], explained: Mapping[tuple[str, str], Explained]
+) -> str:
     """Return the page."""
-    parts = [_HEAD.strip(), "", *_shares_table(results, explained), "", *_rows_by_operator(results)]
+    parts = [
+        _HEAD.strip(),
+        "",
+        *_make_table_of_shares(results, explained),
+        "",
+        *_list_rows_by_operator(results),
+    ]
     for draw in results:
         parts += ["", *_list_undetected(draw, explained)]
     return "\n".join(parts) + "\n"
@@ -65,7 +73,7 @@ def _find_explanation(
     return explained.get((draw.framework, fault.name)) if not fault.detected_by else None
 
 
-def _shares_table(
+def _make_table_of_shares(
     results: Sequence[Drawn], explained: Mapping[tuple[str, str], Explained]
 ) -> Iterable[str]:
     head = [
@@ -77,16 +85,16 @@ def _shares_table(
     for draw in results:
         version = next(iter(draw.versions.values()), "")
         named = [f"{draw.framework} {version}".strip(), str(draw.draw), draw.date]
-        rows.append([*named, *_shares_row(str(draw.of), [draw], explained)])
+        rows.append([*named, *_make_row_of_shares(str(draw.of), [draw], explained)])
     if len(results) > 1:
-        rows.append(["all", "", "", *_shares_row("", results, explained)])
+        rows.append(["all", "", "", *_make_row_of_shares("", results, explained)])
     return [
-        *tables.format_markdown_head(*head, numbers=len(head) - 1),
+        *tables.format_markdown_head(*head, numeric=len(head) - 1),
         *(tables.format_markdown_row(*row) for row in rows),
     ]
 
 
-def _shares_row(
+def _make_row_of_shares(
     places: str, results: Sequence[Drawn], explained: Mapping[tuple[str, str], Explained]
 ) -> list[str]:
     faults = [fault for draw in results for fault in draw.faults]
@@ -97,27 +105,28 @@ def _shares_row(
     counts_text = len(faults) - sum(kinds[kind] for kind in KINDS if kind != GAP)
     either = [fault for fault in faults if fault.detected_by in TIERS[:2]]
     return [
-        str(len(faults)), places, *(_detected_of_probed(faults, tier) for tier in TIERS[:2]),
-        _part(len(either), len(faults)), *(_detected_of_probed(faults, tier) for tier in TIERS[2:]),
-        _part(detected, len(faults)),
-        *(str(kinds[kind]) for kind in KINDS if kind != GAP), _part(detected, counts_text),
-        _part(detected + since, counts_text)
+        str(len(faults)), places, *(_format_detected(faults, tier) for tier in TIERS[:2]),
+        _format_share(len(either), len(faults)),
+        *(_format_detected(faults, tier) for tier in TIERS[2:]),
+        _format_share(detected, len(faults)),
+        *(str(kinds[kind]) for kind in KINDS if kind != GAP), _format_share(detected, counts_text),
+        _format_share(detected + since, counts_text)
         if any(draw.asked_again for draw in results)
         else "not checked",
     ]  # fmt: skip
 
 
-def _detected_of_probed(faults: Sequence[Outcome], tier: str) -> str:
+def _format_detected(faults: Sequence[Outcome], tier: str) -> str:
     """Describe how many faults a tier detects, of those that it ran on."""
     tried = [fault for fault in faults if tier in fault.said]
-    return _part(sum(bool(fault.said[tier]) for fault in tried), len(tried))
+    return _format_share(sum(bool(fault.said[tier]) for fault in tried), len(tried))
 
 
-def _part(part: int, total: int) -> str:
+def _format_share(part: int, total: int) -> str:
     return f"{part} of {total} ({part / total:.0%})" if total else "none"
 
 
-def _rows_by_operator(results: Sequence[Drawn]) -> Iterable[str]:
+def _list_rows_by_operator(results: Sequence[Drawn]) -> Iterable[str]:
     faults = [fault for draw in results for fault in draw.faults]
     names = [name for name in _OPERATORS if any(fault.operator == name for fault in faults)]
     names += sorted({fault.operator for fault in faults} - set(names))
@@ -132,7 +141,7 @@ def _rows_by_operator(results: Sequence[Drawn]) -> Iterable[str]:
         ])  # fmt: skip
     head = ["operator", "faults", *(f"first detected by {tier}" for tier in TIERS), _RUN, _NOT_RUN]
     return [
-        *tables.format_markdown_head(*head, numbers=len(head) - 1),
+        *tables.format_markdown_head(*head, numeric=len(head) - 1),
         *(tables.format_markdown_row(*row) for row in rows),
     ]
 
@@ -156,9 +165,9 @@ def _list_undetected(draw: Drawn, explained: Mapping[tuple[str, str], Explained]
             )
 
 
-def summary(results: Sequence[Drawn]) -> str:
+def summarise_power(results: Sequence[Drawn]) -> str:
     """Return a summary in one line."""
     faults = [fault for draw in results for fault in draw.faults]
     detected = sum(bool(fault.detected_by) for fault in faults)
     text = f"{', '.join(TIERS[:-1])} or {TIERS[-1]}"
-    return f"of the generated faults {_part(detected, len(faults))} are detected by {text}"
+    return f"of the generated faults {_format_share(detected, len(faults))} are detected by {text}"

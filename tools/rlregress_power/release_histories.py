@@ -44,14 +44,14 @@ class _Results:
     pairs: tuple[JudgedPair, ...]
 
 
-def results_path(framework: str) -> Path:
+def locate_results(framework: str) -> Path:
     """Return the path of a framework's results."""
     return suite.locate_data_of_package(rlregress_power, "histories") / f"{framework}.results.json"
 
 
 def load_results(framework: str) -> tuple[JudgedPair, ...]:
     """Return the stored results; empty if nothing was judged yet."""
-    path = results_path(framework)
+    path = locate_results(framework)
     if not path.is_file():
         return ()
     remedy = "remove the file and run rlregress selftest histories again"
@@ -63,7 +63,7 @@ def judge_pairs(
     framework: str,
     judge: Judge,
     only: Sequence[str] = (),
-    say: cached_folders.Say = cached_folders.ignore_message,
+    log: cached_folders.Log = cached_folders.ignore_message,
     further: bool = False,
 ) -> Iterator[JudgedPair]:
     """Judge every pair without a result, and store the result after each.
@@ -96,7 +96,7 @@ def judge_pairs(
     # the newest first, because users make these upgrades next
     selected = pending[::-1]
     for number, pair in enumerate(selected, start=1):
-        say(f"[{number}/{len(selected)}] {framework} {pair.before} -> {pair.release}")
+        log(f"[{number}/{len(selected)}] {framework} {pair.before} -> {pair.release}")
         begun = time.monotonic()
         try:
             data: Mapping[str, Any] = judge(pair)
@@ -119,7 +119,7 @@ def _write_results(framework: str, rows: Sequence[JudgedPair]) -> None:
         if not change["later"]:
             del change["later"]
     text = json.dumps({"pairs": pairs}, indent=1)
-    write_text_atomically(results_path(framework), text + "\n")
+    write_text_atomically(locate_results(framework), text + "\n")
 
 
 def make_judged_pair(pair: ReleasePair, data: Mapping[str, Any], seconds: float) -> JudgedPair:

@@ -24,7 +24,7 @@ from rlregress.model.fault_results import Fault, FaultResult
 from rlregress.trace.child_processes import extract_last_message
 from rlregress.training import worker_launch
 from rlregress.training.recorded_runs import RunResult
-from rlregress.upgrade.versions.cached_folders import Say
+from rlregress.upgrade.versions.cached_folders import Log
 from rlregress_power import generated_faults, replayed_run
 
 #: time limit of a run with a fault, in seconds: ten times its duration on a busy machine
@@ -43,7 +43,7 @@ class _Replayed:
     lines: Mapping[str, Collection[int]]
 
 
-def judge_faults(faults: Sequence[Fault], workers: int, say: Say) -> Iterator[FaultResult]:
+def judge_faults(faults: Sequence[Fault], workers: int, log: Log) -> Iterator[FaultResult]:
     """Train the first seed of a stored replay with each fault, up to the first difference."""
     for fault in faults:
         try:
@@ -139,9 +139,7 @@ def _judge_fault(fault: Fault, replayed: _Replayed) -> FaultResult:
     if place is None:
         raise UserError(f"does not fit this version of {fault.framework}")
     result = FaultResult(
-        fault=fault,
-        executed=_is_executed(*place, replayed.lines.get(fault.file, ())),
-        runs=1,
+        fault=fault, executed=_is_executed(*place, replayed.lines.get(fault.file, ())), runs=1
     )
     with injection.inject_fault(fault) as environment:
         try:

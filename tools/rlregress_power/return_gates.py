@@ -17,7 +17,7 @@ from rlregress.errors import UserError
 from rlregress.faults import injection
 from rlregress.model.fault_results import Fault, FaultResult
 from rlregress.training import worker_launch
-from rlregress.upgrade.versions.cached_folders import Say
+from rlregress.upgrade.versions.cached_folders import Log
 from rlregress.verdicts.looks import SEQUENTIAL_LOOKS
 
 #: cell -> record of a run without its times
@@ -25,7 +25,7 @@ Outcomes = dict[str, dict[str, Any]]
 
 
 def judge_faults(
-    faults: Sequence[Fault], workers: int, say: Say, cells: str = "all", gates: int = 0
+    faults: Sequence[Fault], workers: int, log: Log, cells: str = "all", gates: int = 0
 ) -> Iterator[FaultResult]:
     """Train and judge a copy with each fault, on stored cells of its algorithm.
 

@@ -38,7 +38,7 @@ from rlregress.model.fault_results import (
 )
 from rlregress.training import worker_launch
 from rlregress.upgrade.versions import state
-from rlregress.upgrade.versions.cached_folders import Say
+from rlregress.upgrade.versions.cached_folders import Log
 from rlregress_power import (
     behavior_coverage,
     generated_faults,
@@ -54,14 +54,14 @@ PATIENCE = 900
 SHARE = 0.95
 
 
-def run_tiers(adapter: Adapter, count: int, draw: int, workers: int, say: Say) -> Drawn:
+def run_tiers(adapter: Adapter, count: int, draw: int, workers: int, log: Log) -> Drawn:
     """Draw faults and run the tiers; earlier results of the same tests and faults are reused.
 
     Args:
         count: number of faults.
         draw: seed of the draw.
         workers: number of parallel processes.
-        say: called with lines of progress.
+        log: called with lines of progress.
 
     Raises:
         UserError: no files of the framework are named, or its faults cannot be injected.
@@ -101,14 +101,14 @@ def run_tiers(adapter: Adapter, count: int, draw: int, workers: int, say: Say) -
         generated_faults.write_results(results)
         return results
 
-    for tier in _run_tier(adapter, faults, outcomes, workers, say):
+    for tier in _run_tier(adapter, faults, outcomes, workers, log):
         results = keep()
         if tier != BEHAVIOR:
-            say(_describe_progress(results.faults, tier))
+            log(_describe_progress(results.faults, tier))
     return keep()
 
 
-def probe_again(adapter: Adapter, workers: int, say: Say) -> list[Drawn]:
+def probe_again(adapter: Adapter, workers: int, log: Log) -> list[Drawn]:
     """Run today's tests on faults that no tier detected when they were drawn.
 
     Faults that are explained, except gaps, are left out.
@@ -134,9 +134,9 @@ def probe_again(adapter: Adapter, workers: int, say: Say) -> list[Drawn]:
             if name in missed:
                 faults[name] = fault
     outcomes = dict(enumerate(map(generated_faults.make_outcome, faults.values())))
-    for tier in _run_tier(adapter, list(faults.values()), outcomes, workers, say):
+    for tier in _run_tier(adapter, list(faults.values()), outcomes, workers, log):
         if tier != BEHAVIOR:
-            say(_describe_progress(tuple(outcomes.values()), tier))
+            log(_describe_progress(tuple(outcomes.values()), tier))
     results = {outcome.name: outcome.said for outcome in outcomes.values()}
     today = datetime.date.today().isoformat()
     new_results = []
@@ -151,11 +151,7 @@ def probe_again(adapter: Adapter, workers: int, say: Say) -> list[Drawn]:
 
 
 def _run_tier(
-    adapter: Adapter,
-    faults: Sequence[Mutant],
-    outcomes: dict[int, Outcome],
-    workers: int,
-    say: Say,
+    adapter: Adapter, faults: Sequence[Mutant], outcomes: dict[int, Outcome], workers: int, log: Log
 ) -> Iterator[str]:
     """Add the results of each tier to ``outcomes``; yield the tier now and then, to store them."""
     sound = {
@@ -179,7 +175,7 @@ def _run_tier(
             for n, outcome in outcomes.items()
             if tier not in outcome.said and (tier in (UNIT, TRACE) or not outcome.detected_by)
         }
-        for number, answer, run in query(adapter, remaining, workers, say):
+        for number, answer, run in query(adapter, remaining, workers, log):
             outcomes[number] = outcomes[number].add_result_of_tier(tier, answer, run)
             if tier == BEHAVIOR:  # takes longest
                 yield tier
@@ -197,7 +193,7 @@ _Answer = tuple[int, str, bool]
 
 
 def _run_probes(
-    adapter: Adapter, faults: Mapping[int, Fault], workers: int, say: Say
+    adapter: Adapter, faults: Mapping[int, Fault], workers: int, log: Log
 ) -> list[_Answer]:
     progress.begin_stage("probing faults", len(faults))
     answers = []
@@ -215,16 +211,12 @@ def _run_probes(
 
 
 def _run_traces(
-    adapter: Adapter,
-    faults: Mapping[int, Mutant],
-    workers: int,
-    say: Say,
-    by_calls: bool = False,
+    adapter: Adapter, faults: Mapping[int, Mutant], workers: int, log: Log, by_calls: bool = False
 ) -> list[_Answer]:
     if not faults:
         return []
     mutants_found = list(faults.values())
-    seeded = traced_mutants.trace_with_mutants(adapter, mutants_found, workers, say, by_calls)
+    seeded = traced_mutants.trace_with_mutants(adapter, mutants_found, workers, log, by_calls)
     return [
         (number, result.called if by_calls else result.detected_by, bool(result.trainings))
         for number, result in zip(faults, seeded, strict=True)
@@ -237,7 +229,7 @@ _called = partial(_run_traces, by_calls=True)
 
 
 def _run_behavior_tests(
-    adapter: Adapter, faults: Mapping[int, Fault], workers: int, say: Say
+    adapter: Adapter, faults: Mapping[int, Fault], workers: int, log: Log
 ) -> Iterator[_Answer]:
     """Return the results of ``tests_behavior`` for the files that run a fault's statement."""
     if not faults:
@@ -263,7 +255,7 @@ def _measure_executed_lines(adapter: Adapter) -> _ExecutedLines:
     with TemporaryDirectory(prefix="rlregress-reach-") as folder:
         output = Path(folder) / "reach.json"
         completed = process_tree.run_supervised(
-            [sys.executable, *instruments.pytest_command(adapter.name, ["tests_behavior"])]
+            [sys.executable, *instruments.build_pytest_command(adapter.name, ["tests_behavior"])]
             + ["-p", behavior_coverage.__name__, "-m", "not nightly"],
             env={
                 **worker_launch.make_worker_environment(),

@@ -39,7 +39,7 @@ def trace_with_mutants(
     adapter: Adapter,
     faults: Sequence[Mutant],
     workers: int,
-    say: cached_folders.Say,
+    log: cached_folders.Log,
     by_calls: bool = False,
 ) -> list[Seeded]:
     """Trace every training of the installed code, and again with each fault that it runs.
@@ -61,7 +61,7 @@ def trace_with_mutants(
         traces = {name: trace for name, trace in recorded.items() if not trace.failure}
         if not by_calls:
             return trace_faults(
-                faults, trainings, traces, partial(runtimes.record_without_storing, "new"), say
+                faults, trainings, traces, partial(runtimes.record_without_storing, "new"), log
             )
         call = partial(
             direct_calls.compare_calls_of_mutants, runtimes, folders=adapter.code.list_folders()
@@ -74,7 +74,7 @@ def trace_faults(
     trainings: Mapping[str, Training],
     traces: Mapping[str, Trace],
     record: Record,
-    say: Callable[[str], None] = lambda _: None,
+    log: Callable[[str], None] = lambda _: None,
 ) -> list[Seeded]:
     """Inject each fault, and record the trainings that run its line, until one differs.
 
@@ -83,7 +83,7 @@ def trace_faults(
     Args:
         trainings, traces: by name, of the code without a fault, with the lines that they execute.
         record: records trainings.
-        say: called after every turn with the number of detected faults.
+        log: called after every turn with the number of detected faults.
     """
     seeded = _make_untried(faults, traces)
     most = max((len(result.trainings) for result in seeded), default=0)
@@ -108,7 +108,7 @@ def trace_faults(
             if not seeded[n].detected_by and not seeded[n].misfit:
                 seeded[n] = _note_trial(seeded[n], name, traces[name], after[job.name])
         detected = sum(bool(result.detected_by) for result in seeded)
-        say(
+        log(
             f"{detected} of {len(seeded)} faults detected, in up to {min(end, most)} trainings each"
         )
         begin, end = end, 2 * end + 1

@@ -1,4 +1,4 @@
-"""Hostile contents, values and file types in place of a file."""
+"""Hostile contents and file types in place of a file, and what sound ones hold."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import tomli_w
-import yaml
 
 from rlregress.cluster import manifest
 from rlregress.inside import run_record
@@ -25,12 +24,6 @@ from rlregress.training.cell import Cell, Job, Protocol
 from rlregress.training.lease import Holder
 from tools.tests.check import night_files
 
-#: in the place of any value
-VALUES = (
-    None, "x", "", [], ["x"], {}, {"x": "x"}, 7, -1, 0.5, True, 10**30, 10**400, float("nan"),
-    float("inf"), "\ud800", "\x1b]0;x\x07", "a\nb", "../../x", "/abs/x", "n" * 300,
-    [[[[[[[[["deep"]]]]]]]]],
-)  # fmt: skip
 #: a file as a whole
 CONTENTS = {
     "empty": b"", "binary": bytes(range(256)) * 4, "no UTF-8": b"\xff\xfe{}", "a null": b"null",
@@ -84,28 +77,6 @@ def without(sample: Any, place: tuple[Any, ...]) -> Any:
     return edited(sample, place, delitem)
 
 
-def renamed(sample: Any, place: tuple[Any, ...], name: str) -> Any:
-    """Return the sample with another key at a place."""
-
-    def rename(inner: Any, key: Any) -> None:
-        if isinstance(inner, dict):
-            inner[name] = inner.pop(key)
-
-    return edited(sample, place, rename)
-
-
-def variants(sample: Any) -> Iterator[tuple[str, Any]]:
-    """Yield each hostile variant of the sample, with a description."""
-    for place in places(sample):
-        named = ".".join(map(str, place)) or "all"
-        for number, value in enumerate(VALUES):
-            yield f"{named} = {number}", replaced(sample, place, value)
-        if place:
-            yield f"without {named}", without(sample, place)
-            for name in ("../../x", "\x1b[2J", "n" * 300, ""):
-                yield f"{named} as {name[:9]!r}", renamed(sample, place, name)
-
-
 @dataclass(frozen=True)
 class Format:
     """A kind of file.
@@ -133,10 +104,6 @@ def _json(content: Any) -> bytes:
 
 def _toml(content: Any) -> bytes:
     return tomli_w.dumps(content).encode("utf-8", "surrogatepass")
-
-
-def _yaml(content: Any) -> bytes:
-    return yaml.safe_dump(content).encode("utf-8", "surrogatepass")
 
 
 def _csv(content: Any) -> bytes:
@@ -224,12 +191,6 @@ def _header(content: Any) -> bytes:
     return json.dumps(content).encode() + b"\n" + line
 
 
-def _dump_line(content: Any) -> bytes:
-    line = json.dumps(content).encode() + b" \n"
-    digest = hashlib.sha256(line).hexdigest()
-    return json.dumps(asdict(manifest._Header(1, 1, len(line), digest))).encode() + b"\n" + line
-
-
 def _sound(folder: Path, name: str, content: bytes) -> None:
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -267,10 +228,6 @@ FORMATS = (
            lambda folder: _sound(folder, f"{JOB.name}.json", sealed(RECORD))),
     Format("manifest", {"schema": 1, "runs": 1, "width": "right", "digest": ""}, _header,
            "runs.jsonl", _READ_LIST),
-    Format("line of a manifest",
-           {"run": JOB.name, "group": JOB.cell.group, "seconds": 1.0,
-            "job": {**JOB.convert_to_plain_data(), "key": JOB.key}}, _dump_line, "runs.jsonl",
-            _READ_LIST),
     Format("night", {"night": NIGHTS[0]}, _json, "0/verdict.json", _READ_NIGHTS),
     Format("trace", TRACE, _trace, "run.trace", ("diff {file} {file}",)),
     Format("CSV", _CSV_ROWS, _csv, "runs.csv", ("study rank {file} --report {out}",)),
@@ -281,13 +238,6 @@ FORMATS = (
     Format("lock file", "numpy==1.26.4\n{package}==0.0.1\n",
            lambda text: str(text).encode("utf-8", "surrogatepass"), "lock.txt",
            ("upgrade {file} installed --report {out}",)),
-    Format("hyperparameters", {"ppo": {"discount": 0.9, "learning_rate": 1e-3}}, _yaml,
-           "baselines/hyperparameters/sb3.yaml", ("plan --framework sb3 --budget smoke",)),
-    Format("budgets", None, _toml, "baselines/budgets.toml", ("plan --framework sb3",)),
-    Format("stored runs", None, _toml, "baselines/returns/sb3-ppo-Hopper-v4-short.toml",
-           ("plan --framework sb3 --algorithm ppo --environment Hopper-v4",
-            "study rank --report {out}",
-            "study thesis --report {out}")),
 )  # fmt: skip
 
 

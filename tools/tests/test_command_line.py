@@ -105,18 +105,13 @@ def test_a_plan_begins_with_minutes_and_what_it_would_detect(command, tmp_path):
     assert output.splitlines()[-1].startswith("next: rlregress check --budget short --cells ")
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "",
-        "--scenario none",
+def test_a_report_repeats_the_options_of_an_upgrade(command, monkeypatch):
+    """The command in a report is the one that was typed."""
+    words = (
         "--framework sb3,torchrl --algorithm ppo,sac --scenario goals,atari --min-coverage 0.25 "
         "--fail-on close --accepted reviewed.toml --trace-all --no-returns "
-        "--single-look --lend pandas --minutes 1.5",
-    ],
-)
-def test_a_report_repeats_the_options_of_an_upgrade(command, monkeypatch, words):
-    """The command in a report is the one that was typed."""
+        "--single-look --lend pandas --minutes 1.5"
+    )
     judged = []
     monkeypatch.setattr(
         upgrade, "judge_and_report_upgrade", lambda options, *_: judged.append(options) or 0
@@ -126,17 +121,13 @@ def test_a_report_repeats_the_options_of_an_upgrade(command, monkeypatch, words)
     assert option.format_options_as_arguments(judged[0], typed) == words.split()
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "--budget short",
+def test_a_report_repeats_the_options_of_a_check(command, monkeypatch):
+    """pytest takes them, too, but for the throughput."""
+    words = (
         "--budget full --framework sb3 --algorithm ppo --environment Hopper-v4 "
         "--hyperparameters original --seeds 5 --single-look --alpha 0.01 --first-seed 2000 "
-        "--store runs --throughput",
-    ],
-)
-def test_a_report_repeats_the_options_of_a_check(command, monkeypatch, words):
-    """pytest takes them, too, but for the throughput."""
+        "--store runs --throughput"
+    )
     judged = []
     monkeypatch.setattr(
         check, "judge_and_report_check", lambda options, *_: judged.append(options) or 0

@@ -162,11 +162,10 @@ def test_a_figure_that_cannot_be_drawn_says_so(monkeypatch):
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("trained", [(), ("tests_behavior/test_determinism.py",)])
-def test_tests_that_lack_a_package_are_skipped_with_the_line(tmp_path, trained):
+def test_tests_that_lack_a_package_are_skipped_with_the_line(tmp_path):
     """None fails, and the report begins with them; determinism needs no MuJoCo."""
     unit = ("tests_unit/test_atari.py", "tests_unit/test_details.py")
-    files = (*unit, "tests_behavior/test_atari_games.py", *trained)
+    files = (*unit, "tests_behavior/test_atari_games.py", "tests_behavior/test_determinism.py")
     gone = {"modules": ["cv2", "ale_py", "mujoco"], "distributions": ["ale-py", "mujoco"]}
     path = os.pathsep.join([str(Path(hidden.__path__[0])), str(Path(suite.__file__).parents[2])])
     words = [*suite.make_pytest_arguments(*files), "-q", "-rs", "-p", "no:cacheprovider"]

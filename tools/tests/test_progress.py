@@ -65,22 +65,6 @@ def test_elsewhere_there_is_a_line_now_and_then(printed):
     assert 1 <= sum(row is not None for row in rows) <= most
 
 
-def test_a_silent_command_reports_its_stage(monkeypatch):
-    """A line is printed for each while without another one."""
-    monkeypatch.setattr(progress, "IN_LOG", 0.1)
-    monkeypatch.setattr(progress.sys.stdout, "isatty", lambda: False)
-    text = []
-    with progress.show_progress(text.append) as say:
-        progress.begin_stage("unknown work")
-        time.sleep(0.25)
-        for _ in range(5):
-            say("a line")
-    assert text[0].startswith("unknown work: about ")
-    assert text[0].endswith(" so far")
-    assert text.count("a line") == 5
-    assert 1 <= len(text) - 5 <= 3
-
-
 def expect(*stages):
     """Return an estimate that expects these stages."""
     estimate = Estimate()

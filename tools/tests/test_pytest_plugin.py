@@ -18,10 +18,8 @@ from rlregress.errors import UserError
 from rlregress.faults import fault_tables, injection
 from rlregress.model.fault_results import DETAILS
 from rlregress.pytest_plugin import subjects
-from rlregress.training import worker_launch
 from rlregress.training.cell import Cell
-from tools.conftest import pytest_terminal_summary
-from tools.tests.processes import run_pytest, run_python
+from tools.tests.processes import run_pytest
 from tools.tests.small_adapters import SmallAdapter
 
 #: a framework with a probe for every detail, in two scopes
@@ -193,22 +191,6 @@ def test_details_are_selected_by_id_or_its_beginning():
     assert requested_names.find_detail_ids([]) == frozenset()
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("sac.critc_loss", "unknown detail 'sac.critc_loss'; did you mean 'sac.critic_loss.scale'"),
-        ("sac.crit", "unknown detail 'sac.crit'; did you mean "),
-        ("qqq", "unknown detail 'qqq'; "),
-    ],
-)
-def test_a_detail_that_does_not_exist_is_an_error(name, message):
-    """The nearest names are offered, or the families."""
-    with pytest.raises(UserError) as raised:
-        requested_names.find_detail_ids(["sac", name])
-    assert str(raised.value).startswith(message)
-    assert str(raised.value).endswith("(rlregress details lists the families)")
-
-
 def test_a_test_that_asserts_nothing_is_an_error():
     """Asking alone proves nothing; once something was asserted, the test stands."""
     implementation = Implementation(ADAPTER, registry.get_detail("sac.actor_loss"), "library", None)
@@ -305,58 +287,6 @@ def test_failures_are_folded_by_detail_with_the_code_that_decides_it():
     assert re.match(r"  sac\.critic_loss\.scale: \d+ tests; ", line)
     assert f"{Path(folder).parent}/{fault.file}" in line
     assert "- deciding code -" in output
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize(
-    ("variables", "options", "used"),
-    [({}, [], "1"), ({"OMP_NUM_THREADS": "3"}, [], "3"), ({}, ["--unpinned"], None)],
-)  # fmt: skip
-def test_torch_gets_one_thread_unless_the_user_says_otherwise(tmp_path, variables, options, used):
-    """The variable is 1, the user's value, or unset with ``--unpinned``."""
-    asking = tmp_path / "test_asking.py"
-    asking.write_text(
-        "import os\n"
-        f"def test_threads():\n    assert os.environ.get('OMP_NUM_THREADS') == {used!r}\n"
-    )
-    mine = worker_launch.make_worker_environment(pinned=False)
-    outside = {name: value for name, value in mine.items() if name != "OMP_NUM_THREADS"}
-    words = ("-m", "pytest", "-q", "-p", "rlregress.pytest_plugin", "-p", "no:cacheprovider")
-    words = (*words, "--rootdir", tmp_path, *options, asking)
-    run_python(*words, cwd=tmp_path, env=outside | variables)
-
-
-TOTAL = "  100 s 100%    85 in all"
-
-
-@pytest.mark.parametrize(
-    ("slowest", "number", "lines"),
-    [
-        (90.0, 2, ["   93 s  93%    80 a.py", "    7 s   7%     5 b.py", TOTAL]),
-        (90.0, 1, ["   93 s  93%    80 a.py", TOTAL]),
-        (1.0, 2, []),
-    ],
-)
-def test_a_long_run_ends_with_its_dearest_files(slowest, number, lines):
-    """Set-up, test and clean-up of all tests of a file count, those that failed as well."""
-    printed = []
-
-    def report(name, when, duration, cpu_seconds=None):
-        properties = [("cpu seconds", cpu_seconds)] if cpu_seconds else []
-        common = (name, ("", 0, ""), {}, "failed", None, when)
-        return pytest.TestReport(*common, duration=duration, user_properties=properties)
-
-    reports = [report("a.py::one", "setup", 3.0), report("a.py::one", "call", slowest),
-               report("a.py::one", "teardown", 0.0, 80.0),
-               report("b.py::two", "call", 7.0, 5.0)]  # fmt: skip
-    terminal = SimpleNamespace(
-        stats={"": reports[:1], "passed": reports[1:3], "failed": reports[3:], "warnings": [None]},
-        config=SimpleNamespace(getoption={"--dearest": number}.get),
-        section=lambda title: None,
-        line=printed.append,
-    )
-    pytest_terminal_summary(terminal)
-    assert printed == lines
 
 
 @pytest.mark.parametrize("torch", ["2.13.0+cpu", "2.0.0"])

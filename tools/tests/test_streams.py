@@ -80,26 +80,6 @@ def test_streams_that_are_closed_are_those_of_nobody(words, closed, code, tmp_pa
     assert (process.returncode, "Traceback" in process.stdout + process.stderr) == (code, False)
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    every(5, [("CLEANRL_HOME", ["--version"]),
-              ("RLREGRESS_CACHE", ["upgrade", "stable-baselines3==0.0.1", "installed"]),
-              *((name, ["runs", "status"])
-                for name in ("GITHUB_WORKSPACE", "MPLCONFIGDIR", "XDG_CONFIG_HOME"))]),
-)  # fmt: skip
-def test_a_variable_that_names_a_loop_of_links_is_no_error_of_the_suite(name, words, tmp_path):
-    """Variables with loops of links or wrong widths cause no traceback."""
-    loop = tmp_path / "loop"
-    loop.symlink_to(loop)
-    store = ["--store", make_store(tmp_path / "runs")] if words == ["runs", "status"] else []
-    widths = {"COLUMNS": "9" * 11, "TERMINAL_WIDTH": "wide", "MPLBACKEND": "agg"}
-    environment = {**os.environ, **widths, name: str(loop)}
-    process = run_command(*words, *store, stdout=subprocess.PIPE, env=environment)
-    assert "Traceback" not in process.stderr
-    assert "error of the suite" not in process.stderr
-    assert process.returncode == (2 if words[0] == "upgrade" else 0)
-
-
 def test_the_top_of_a_repository_is_no_loop(tmp_path, monkeypatch):
     """A loop of links is its own top; a pipe is no page of a run."""
     loop, pipe = tmp_path / "loop", tmp_path / "pipe"

@@ -92,56 +92,12 @@ def test_it_ends_with_the_process_that_was_started(warm_executable, number):
     raise AssertionError(f"{running} runs on")
 
 
-@pytest.mark.parametrize("sent", [b"", (100).to_bytes(8, "big") + b"{"])
-def test_a_caller_that_ends_early_harms_no_other(warm_executable, sent):
-    """Earlier and later callers are served after one that sends nothing or a part."""
-    folder = str(Path(warm_executable).parent)
-    text = "print('begun', flush=True); input(); raise SystemExit(7)"
-    command, pipe = [warm_executable, "-c", text], subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as running:
-        assert running.stdout is not None
-        assert running.stdout.readline() == "begun\n"
-        try:
-            with warm._connected(folder) as connection:
-                connection.sendall(sent)
-            after = subprocess.run([warm_executable, "-c", "raise SystemExit(5)"], timeout=20)
-            running.communicate("\n", timeout=20)
-        finally:
-            running.kill()
-    assert (running.returncode, after.returncode) == (7, 5)
-
-
 def test_a_module_of_its_own_is_not_hidden(warm_executable, tmp_path):
     """A torch on the path is imported, as Python does."""
     (tmp_path / "torch.py").write_text("VALUE = 3\n", encoding="utf-8")
     words = ("-c", "import torch; print(torch.VALUE)")
     variables = {**os.environ, "PYTHONPATH": str(tmp_path)}
     assert run_python(*words, python=warm_executable, env=variables).stdout == "3\n"
-
-
-@pytest.mark.parametrize("options", [["-u"], []])
-def test_output_is_unbuffered_with_its_option(warm_executable, options):
-    """Output is there when the process ends at once, with ``-u`` and not without."""
-    text = "import os, sys; sys.stdout.write('here'); os._exit('torch' in sys.modules)"
-    variables = {name: v for name, v in os.environ.items() if name != "PYTHONUNBUFFERED"}
-    words = (*options, "-c", text)
-    warm = run_python(*words, python=warm_executable, code=1, env=variables)
-    cold = run_python(*words, env=variables)
-    assert warm.stdout == cold.stdout == ("here" if options else "")
-
-
-def test_limits_that_say_the_same_share_a_server():
-    """A limit of a single library is told apart only where it is not the one of all libraries."""
-    limits = {"OMP_NUM_THREADS": "1"}
-    assert warm._key({**limits, "MKL_NUM_THREADS": "1"}) == warm._key(limits)
-    assert warm._key({**limits, "MKL_NUM_THREADS": "2"}) != warm._key(limits)
-    assert warm._key({"MKL_NUM_THREADS": "1"}) != warm._key({})
-
-
-def test_processes_with_other_caches_share_a_server():
-    """Torch names its folder in each process that has imported it: the workers of pytest-xdist."""
-    keys = {warm._key({"TORCHINDUCTOR_CACHE_DIR": folder}) for folder in ("/tmp/a", "/tmp/b")}
-    assert keys == {warm._key({})}
 
 
 def test_each_variable_of_a_child_process_has_its_own_server():

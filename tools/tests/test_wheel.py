@@ -17,7 +17,6 @@ import pytest
 
 from rlregress import __version__, suite
 from rlregress.model.verdict import EXIT_CODES, INCONCLUSIVE
-from rlregress.upgrade.versions import installer
 from tools.tests.nightly import every
 
 BUILDS = "hatchling comes with: pip install -e .[dev]"
@@ -252,34 +251,6 @@ def _files(environment: Path) -> set[Path]:
 
 
 @pytest.mark.nightly
-def test_further_packages_work_from_wheels(environment, tmp_path):
-    """Their commands name the missing package; installed, they read their wheels' data."""
-    program, python = environment / "bin" / "rlregress", environment / "bin" / "python"
-    rows = [f"{name},X,{seed},{seed}" for name in "ab" for seed in range(5)]
-    header = "implementation,environment,seed,return"
-    (tmp_path / "runs.csv").write_text("\n".join([header, *rows]))
-    commands = {
-        "study rank runs.csv": "1 not separated",
-        "selftest histories --show --framework sb3": "pairs of neighbouring releases",
-        "selftest faults --tiers --show --framework skrl": "| skrl ",
-    }
-    for words in commands:
-        process = _call([program, *words.split()], tmp_path, code=2)
-        assert "install it from a clone" in process.stderr
-    tools = {"PYTHONPATH": os.environ.get("PYTHONPATH", "")}
-    for package in OWN_DATA:
-        build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path]
-        _call(build, suite.find_suite_root() / "tools" / package, tools)
-    wheels = sorted(tmp_path.glob("*.whl"))
-    _call([*PIP, "--python", python, "install", "--no-deps", "--no-index", *wheels], tmp_path)
-    try:
-        for words, value in commands.items():
-            assert value in _call([program, *words.split()], tmp_path).stdout
-    finally:
-        _call([*PIP, "--python", python, "uninstall", "-y", *OWN_DATA], tmp_path)
-
-
-@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("arguments", "value"),
     [("details ppo.value_clip", "ppo.value_clip"), ("plan", "CPU minutes of fresh seeds, at most"),
@@ -304,69 +275,3 @@ def test_commands_work_in_an_empty_folder(environment, tmp_path, arguments, valu
         assert passed == {"unit", "behavior", "performance"}
         # the run is below the current folder
         assert list((tmp_path / "runs").rglob("*.json*"))
-
-
-@pytest.mark.nightly
-def test_an_upgrade_is_judged_from_a_wheel(environment, tmp_path):
-    """An upgrade: both sides are asked, each by the library of the wheel."""
-    command = ["upgrade", "stable-baselines3==2.8.0", "installed", "--no-returns"]
-    before = _files(environment)
-    program = environment / "bin" / "rlregress"
-    process = subprocess.run(
-        [program, *command, "--scenario", "none", "--algorithm", "td3"],
-        cwd=tmp_path,
-        env={k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "CLEANRL_HOME")},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    if "cannot be reached" in process.stderr:
-        pytest.skip(f"an upgrade takes a package index: {process.stderr.strip()}")
-    assert process.returncode == 3, process.stdout[-2000:] + process.stderr[-2000:]
-    assert "Removed or incompatible: logger.read_csv" in process.stdout
-    assert _files(environment) == before
-
-
-def _extras() -> list[str]:
-    text = (suite.find_suite_root() / "pyproject.toml").read_text(encoding="utf-8")
-    declared = tomllib.loads(text)["project"]["optional-dependencies"]
-    return ["", *(name for name in declared if name not in ("dev", "site"))]
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("extra", _extras())
-def test_an_extra_is_enough(built, tmp_path, extra):
-    """Tests pass with one extra alone, or are skipped with the line that helps."""
-    virtual_environment = tmp_path / "environment"
-    _call([sys.executable, "-m", "venv", "--without-pip", virtual_environment], tmp_path)
-    named = f"rlregress[{extra}] @ {built.as_uri()}"
-    install = ["pip", "install", "--python", str(virtual_environment / "bin" / "python"), named]
-    try:
-        installer.run_uv([*install, "-c", str(suite.find_suite_root() / "constraints.txt")], named)
-    except installer.Unreachable as error:
-        pytest.skip(f"an installation takes a package index: {error}")
-    program = virtual_environment / "bin" / "rlregress"
-    if extra not in ("sb3", "torchrl", "cleanrl", "contrib", "rsl-rl", "skrl", "all"):
-        process = _call([program, "check"], tmp_path, code=2)
-        assert "no framework is installed; " in process.stderr
-        assert "pip install 'rlregress[all]'" in process.stderr
-        return
-    arguments = ["tests_unit", "tests_behavior", "-q", "-rs", "-p", "no:cacheprovider"]
-    keywords = "gae or warp_frame or different_frames or same_seed and td3"
-    text = _call([program, "test", *arguments, "-k", keywords], tmp_path).stdout
-    assert " passed" in text
-    # the other frameworks have no wrappers of games to ask
-    atari = extra in ("sb3", "torchrl", "cleanrl", "contrib")
-    assert ("install it with: pip install 'rlregress[atari]'" in text) == atari
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("options", [[], ["-p", "rlregress.pytest_plugin", "--framework", "sb3"]])
-def test_pytest_finds_the_tests_of_a_wheel(environment, tmp_path, options):
-    """The package name finds the tests; the suite's options take its plugin."""
-    process = _call(
-        [environment / "bin" / "python", "-m", "pytest", "-p", "no:cacheprovider", *options]
-        + ["--pyargs", "rlregress.suite", "-q", "-k", "critic_loss and sb3 and not slow"],
-        tmp_path,
-    )
-    assert " passed" in process.stdout
-    line = r"^sb3: \d+ of \d+ details checked, the others not selected"
-    assert re.search(line, process.stdout, re.MULTILINE)

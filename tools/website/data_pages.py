@@ -206,7 +206,7 @@ def build_histories() -> Pages:
             known_changes.list_release_pairs(name),
             release_histories.load_results(name),
         )
-        lines = histories_text.history_table(title, len(pairs), judged)
+        lines = histories_text.make_history_table(title, len(pairs), judged)
         outcomes = {change.id: change for row in judged for change in row.changes}
         counts = lines[1 : next(i for i, line in enumerate(lines) if line.startswith("- "))]
         text = [

@@ -111,9 +111,9 @@ class LibraryDriver:
         (loss,) = losses
         return loss
 
-    def choose_action(self, values: Sequence[float], deterministic: bool) -> int | None:
+    def choose_action(self, q_values: Sequence[float], deterministic: bool) -> int | None:
         """``compute_action``, or what ``Collector`` does in a step of a training."""
-        self.set_values(values, values)
+        self.set_values(q_values, q_values)
         with _draws(self._settings.draw):
             return self._without_chance() if deterministic else self.explore()[0]
 
@@ -126,10 +126,10 @@ class LibraryDriver:
             self._collector.collect(n_step=self._settings.environments)
         return [int(environment.received[-1]) for environment in self._envs.environments]
 
-    def run_loop(self, begin: Look = do_nothing, between: Look = do_nothing) -> LoopRecord:
+    def run_loop(self, on_start: Look = do_nothing, on_step: Look = do_nothing) -> LoopRecord:
         """``run`` of ``OffPolicyTrainer``."""
         with _draws(self._settings.draw):
-            return self._envs.record_training(self._train, begin, between)
+            return self._envs.record_training(self._train, on_start, on_step)
 
     def _train(self) -> None:
         settings = self._settings
@@ -214,11 +214,11 @@ class TrainerDriver(LibraryDriver):
             self._trainer.params.epoch_num_steps -= config.start_timesteps
         self._trainer.run()
 
-    def choose_action(self, values: Sequence[float], deterministic: bool) -> int | None:
+    def choose_action(self, q_values: Sequence[float], deterministic: bool) -> int | None:
         """An action after a training: of the training, or of the test that follows it."""
-        self.set_values(values, values)
+        self.set_values(q_values, q_values)
         self.run_loop()
-        return super().choose_action(values, deterministic)
+        return super().choose_action(q_values, deterministic)
 
     def _without_chance(self) -> int:
         self._test_collector.reset()

@@ -29,9 +29,9 @@ class Step:
     new: int
     between: tuple[int, ...] = ()
 
-    def shift_step_by(self, by: int) -> Step:
+    def shift_step_by(self, count: int) -> Step:
         """Return the same step in a list that begins this many versions earlier."""
-        return Step(self.old + by, self.new + by, tuple(n + by for n in self.between))
+        return Step(self.old + count, self.new + count, tuple(n + count for n in self.between))
 
 
 def link_versions_in_line(count: int) -> list[tuple[int, ...]]:
@@ -86,17 +86,19 @@ def _list_set_bits(mask: int) -> Iterator[int]:
         mask ^= lowest
 
 
-def find_every_step_that_changes(count: int, after: Callable[[int], Step | None]) -> Iterator[Step]:
+def find_every_step_that_changes(
+    count: int, find_next: Callable[[int], Step | None]
+) -> Iterator[Step]:
     """Yield all steps at which a list of versions changed, one after the other.
 
     A change that was undone before the last version may not be found.
 
     Args:
-        after: returns the first step after a version towards the last version's value; None: the
-            version has that value already.
+        find_next: returns the first step after a version towards the last version's value; None:
+            the version has that value already.
     """
     low = 0
-    while low < count - 1 and (step := after(low)) is not None:
+    while low < count - 1 and (step := find_next(low)) is not None:
         yield step
         low = step.new
 

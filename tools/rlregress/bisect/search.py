@@ -68,7 +68,7 @@ class Search:
 
     symptom: Symptom
     adapters: Sequence[Adapter]
-    say: cached_folders.Say
+    say: cached_folders.Log
     own: Path
     shared: Sequence[str] = ()
     values: dict[str, Value] = field(default_factory=dict)
@@ -230,9 +230,9 @@ class Search:
             return SKIPPED
         return OLD
 
-    def describe_value_of_version(self, name: str) -> str:
+    def describe_value_of_version(self, version: str) -> str:
         """Describe the measured value of a version, for scopes that differ from the old end."""
-        value = self.values[name]
+        value = self.values[version]
         compared = {s: text for s, text in value.items() if s in self._asked} or dict(value)
         differing = {s: text for s, text in compared.items() if self._asked.get(s) != text}
         named = differing or compared
@@ -330,15 +330,15 @@ class Search:
 def _start_search(
     symptom: Symptom,
     adapters: Sequence[Adapter],
-    say: cached_folders.Say,
-    shared: Sequence[str] = (),
+    log: cached_folders.Log,
+    packages: Sequence[str] = (),
 ) -> Iterator[Search]:
     """Yield a search with a folder of its own.
 
     A repeated search uses the measurements of one that was interrupted or had no network.
     """
     with cached_folders.make_temporary_folder("bisect") as own:
-        search = Search(symptom, adapters, say, own, shared)
+        search = Search(symptom, adapters, log, own, packages)
         try:
             yield search
         except installer.Unreachable:
@@ -353,7 +353,7 @@ def search_changing_release(
     symptom: Symptom,
     ends: tuple[RequestedVersion, RequestedVersion],
     adapters: Sequence[Adapter],
-    say: cached_folders.Say,
+    log: cached_folders.Log,
     finds_all: bool = False,
 ) -> Bisected:
     """Find the package and its release that changed the symptom.
@@ -374,8 +374,8 @@ def search_changing_release(
         text = " ".join(f"{n}=={v}" for n, v in sorted(pins.items()) if n in differing)
         return Candidate(text, lambda: versions.request_version_of_pins(pins, python))
 
-    shared = _list_shared_packages(old, new, python, adapters, say)
-    with _start_search(symptom, adapters, say, shared) as search:
+    shared = _list_shared_packages(old, new, python, adapters, log)
+    with _start_search(symptom, adapters, log, shared) as search:
         differ = search.measure_ends(make_candidate(old), make_candidate(new))
         result = _make_result_of_ends(
             search, ends[0].text, ends[1].text, make_candidate(old), make_candidate(new)
@@ -459,13 +459,13 @@ def _check_environments(
 
 
 def _list_shared_packages(
-    old: Pins, new: Pins, python: str, adapters: Sequence[Adapter], say: cached_folders.Say
+    old: Pins, new: Pins, python: str, adapters: Sequence[Adapter], log: cached_folders.Log
 ) -> tuple[str, ...]:
     """Return the packages that both ends have in one version. All versions between use them."""
     old_request, new_request = (
         versions.request_version_of_pins(pins, python) for pins in (old, new)
     )
-    pair = resolved.resolve_versions(old_request, new_request, adapters, say)
+    pair = resolved.resolve_versions(old_request, new_request, adapters, log)
     rows = [dict(version.versions.rows) if version.versions else {} for version in pair]
     differing = [
         set(version.versions.missing_rows) if version.versions else set() for version in pair
@@ -483,18 +483,18 @@ def _list_shared_packages(
 
 
 def _find_changing_steps(
-    search: Search, row: Sequence[Candidate], finds_all: bool
+    search: Search, candidates: Sequence[Candidate], finds_all: bool
 ) -> Iterator[Step]:
     """Yield one step, or every step, at which a list with differing ends changes."""
 
     def find_next_step(low: int) -> Step | None:
-        if low and not search.measure_ends(row[low], row[-1]):
+        if low and not search.measure_ends(candidates[low], candidates[-1]):
             return None
         return _find_first_changing_step(
-            search, row[low:], bisection.link_versions_in_line(len(row) - low)
+            search, candidates[low:], bisection.link_versions_in_line(len(candidates) - low)
         ).shift_step_by(low)
 
-    steps = bisection.find_every_step_that_changes(len(row), find_next_step)
+    steps = bisection.find_every_step_that_changes(len(candidates), find_next_step)
     return steps if finds_all else islice(steps, 1)
 
 
@@ -503,7 +503,7 @@ def search_changing_commit(
     repository: Path,
     ends: tuple[str, str],
     adapters: Sequence[Adapter],
-    say: cached_folders.Say,
+    log: cached_folders.Log,
     first_parent: bool = False,
     pins: Sequence[str] = (),
     python: str = "",
@@ -520,7 +520,7 @@ def search_changing_commit(
     old, new = (revisions.find_commit(repository, revision) for revision in ends)
     if old == new:
         raise UserError(f"'{ends[0]}' and '{ends[1]}' are the same commit, {old[:10]}")
-    with _start_search(symptom, adapters, say) as search:
+    with _start_search(symptom, adapters, log) as search:
         candidate = partial(_make_commit_candidate, search, repository, pins, python)
         count, merged = 0, ""
         result: Bisected | None = None
@@ -560,22 +560,22 @@ def search_changing_commit(
 
 
 def _make_commit_candidate(
-    search: Search, repository: Path, pins: Sequence[str], python: str, name: str
+    search: Search, repository: Path, pins: Sequence[str], python: str, commit: str
 ) -> Candidate:
     """Return a commit, which is written to a folder of the search when it is checked."""
 
     def request_version() -> RequestedVersion:
-        tree = revisions.check_out_commit(repository, name, search.own)
-        return RequestedVersion(name[:10], tuple(pins), tree=tree, python=python)
+        tree = revisions.check_out_commit(repository, commit, search.own)
+        return RequestedVersion(commit[:10], tuple(pins), tree=tree, python=python)
 
-    return Candidate(name[:10], request_version)
+    return Candidate(commit[:10], request_version)
 
 
 def _find_first_changing_step(
-    search: Search, row: Sequence[Candidate], parents: Sequence[Sequence[int]]
+    search: Search, candidates: Sequence[Candidate], parents: Sequence[Sequence[int]]
 ) -> bisection.Step:
     return bisection.find_first_new_version(
-        parents, lambda number: search.compare_with_old_end(row[number])
+        parents, lambda number: search.compare_with_old_end(candidates[number])
     )
 
 
@@ -604,18 +604,18 @@ def _find_merged_branch(
 
 
 def _make_result_of_ends(
-    search: Search, old: str, new: str, first: Candidate, last: Candidate
+    search: Search, old: str, new: str, first_version: Candidate, last_version: Candidate
 ) -> Bisected:
     """Return the result after checking both ends."""
     return Bisected(
         symptom=search.symptom.title,
         ends=(old, new),
         values=(
-            search.describe_value_of_version(first.text),
-            search.describe_value_of_version(last.text),
+            search.describe_value_of_version(first_version.text),
+            search.describe_value_of_version(last_version.text),
         ),
         unsearched=tuple(search.describe_unanswered()),
-        why=search.describe_errors_of_ends(last.text),
+        why=search.describe_errors_of_ends(last_version.text),
     )
 
 
@@ -632,13 +632,13 @@ def _add_unanswered_to_result(search: Search, result: Bisected, candidates: int)
 
 def _explain_found_step(
     search: Search,
-    row: Sequence[Candidate],
+    candidates: Sequence[Candidate],
     step: Step,
     names: Sequence[str] = (),
     package: str = "",
 ) -> ChangedAt:
-    names = names or [candidate.text for candidate in row]
-    old, new = row[step.old], row[step.new]
+    names = names or [candidate.text for candidate in candidates]
+    old, new = candidates[step.old], candidates[step.new]
     between = [names[number] for number in step.between]
     if old.text in search.skipped:
         # it was taken for old, as nothing shows it to be new

@@ -74,9 +74,9 @@ class Checked:
             self.resolved, self.adapters, cached_folders.ignore_message, self.own
         )
 
-    def measure_or_read(self, name: str, measure: Callable[[PreparedVersion], Any]) -> Any:
+    def measure_or_read(self, measurement: str, measure: Callable[[PreparedVersion], Any]) -> Any:
         """Return a stored measurement, or measure now and store it as plain data."""
-        digest = hashlib.sha256(name.encode()).hexdigest()[:16]
+        digest = hashlib.sha256(measurement.encode()).hexdigest()[:16]
         path = self.folder / f"{digest}.json"
         try:
             return json.loads(path.read_text(encoding="utf-8"))
@@ -204,20 +204,20 @@ def _check_algorithm_exists(adapter: Adapter, owner: str, default_name: str) -> 
         )
 
 
-def make_symptom_of_default(adapter: Adapter, name: str) -> Symptom:
+def make_symptom_of_default(adapter: Adapter, option: str) -> Symptom:
     """Return the symptom of a default, of a hyperparameter ("td3 minibatch_size") or a parameter.
 
     The name of a parameter is "<owner> <parameter>". The owner is a function or a class by its full
     name ("stable_baselines3.td3.td3.TD3"), its import path ("stable_baselines3.TD3") or, for a
     class, its algorithm ("td3").
     """
-    owner, _, parameter = name.strip().rpartition(" ")
+    owner, _, parameter = option.strip().rpartition(" ")
     if not owner:
         raise UserError(
-            f"--default is '{name}', expected an algorithm or a function, and a parameter of it, "
+            f"--default is '{option}', expected an algorithm or a function, and a parameter of it, "
             "such as 'td3 minibatch_size'"
         )
-    _check_algorithm_exists(adapter, owner, name)
+    _check_algorithm_exists(adapter, owner, option)
 
     def find_default(checked: Checked, _: Checked) -> Value:
         answered = checked.fingerprint_details(adapter)
@@ -246,7 +246,7 @@ def make_symptom_of_default(adapter: Adapter, name: str) -> Symptom:
             f"{key.partition(' ')[0]} {name}" for key, parameters in rows for name in parameters
         }
 
-    return Symptom(f"default of {name}", find_default, list_candidate_names, name=name)
+    return Symptom(f"default of {option}", find_default, list_candidate_names, name=option)
 
 
 def _is_class_of(path: str, owner: str) -> bool:
@@ -340,13 +340,13 @@ def _make_value_of_training(training: Training) -> Callable[[Checked, Checked], 
     return compare_with_old_end
 
 
-def make_symptom_of_command(text: str) -> Symptom:
+def make_symptom_of_command(command: str) -> Symptom:
     """Return the symptom of a command: its exit code (125: not checked), with the version's Python.
 
     Raises:
         UserError: its quotes do not close, or it needs a shell.
     """
-    words = _split_command_into_words(text)
+    words = _split_command_into_words(command)
 
     def run_command(prepared: PreparedVersion) -> list[Any]:
         _check_version_is_not_hidden(words, prepared)
@@ -388,18 +388,18 @@ def make_symptom_of_command(text: str) -> Symptom:
     def explain_exit_code(checked: Checked) -> str:
         return str(checked.measure_or_read("command", run_command)[1])
 
-    key = f"{text}\n{Path.cwd()}"
+    key = f"{command}\n{Path.cwd()}"
     return Symptom(
-        f"exit code of {text}", find_exit_code, key=key, foreign=True, why=explain_exit_code
+        f"exit code of {command}", find_exit_code, key=key, foreign=True, why=explain_exit_code
     )
 
 
-def _split_command_into_words(text: str) -> list[str]:
+def _split_command_into_words(command: str) -> list[str]:
     """Return the words of a command; raise UserError if it cannot be run as it is."""
     try:
-        words = shlex.split(text)
+        words = shlex.split(command)
     except ValueError as error:
-        raise UserError(f"--command is {text!r}, which cannot be read: {error}") from None
+        raise UserError(f"--command is {command!r}, which cannot be read: {error}") from None
     shell = [word for word in words if word in _SHELL]
     if shell:
         raise UserError(

@@ -174,10 +174,7 @@ DETAILS: tuple[Detail, ...] = (
         {"deviation": 2.0, "learning_rate": 0.5},
         {
             "deviation": ("the deviation", lambda i: i["deviation"] + i["learning_rate"]),
-            "logarithm": (
-                "its logarithm",
-                lambda i: i["deviation"] * np.exp(i["learning_rate"]),
-            ),
+            "logarithm": ("its logarithm", lambda i: i["deviation"] * np.exp(i["learning_rate"])),
             "neither": ("neither: it stays as it is", lambda i: i["deviation"]),
         },
         consequence="""Steps of a logarithm are relative to the deviation, and it cannot become

@@ -210,13 +210,13 @@ FILLED_ALL = _FILLED + "the two Q networks, and the policy. "
 
 
 def make_soft_update_detail(
-    id: str, sources: tuple[str, ...], filled: str, inputs: Mapping[str, Any], count: int
+    id: str, sources: tuple[str, ...], description: str, inputs: Mapping[str, Any], count: int
 ) -> Detail:
     """Build the detail: direction and coefficient of the soft update of each target."""
     return make_detail(
         id,
         "In which direction, and by which fraction, do the target networks follow?",
-        filled
+        description
         + """One target update of the framework runs, with the coefficient that is the default in
         this scope; where there is none, the fraction that moves is ``tau`` (a parameter that means
         the fraction kept is 1 - tau). """

@@ -81,10 +81,7 @@ DETAILS: tuple[Detail, ...] = (
         {"states": [200.0, 300.0, -100.0, 400.0, 50.0, 600.0], "error": 2.0, "factor": 10.0},
         {
             "follow": ("they do", make_constant_formula(1.0, 1.0, 1.0)),
-            "states_fixed": (
-                "those of rewards alone",
-                lambda i: [i["factor"], i["factor"], 1.0],
-            ),
+            "states_fixed": ("those of rewards alone", lambda i: [i["factor"], i["factor"], 1.0]),
             "loss_not_scaled": (
                 "they do, but the loss is that of states as they are",
                 lambda i: [1.0, i["factor"], 1.0],

@@ -35,10 +35,7 @@ TRANSFORMS: Mapping[
         lambda x, values: values["rollout_steps"] // x,
         lambda x, values: values["rollout_steps"] // x,
     ),
-    "switch": (
-        lambda x, _: x is not None,
-        lambda x, values: values["clip_range"] if x else None,
-    ),
+    "switch": (lambda x, _: x is not None, lambda x, values: values["clip_range"] if x else None),
 }
 
 

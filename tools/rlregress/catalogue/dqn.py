@@ -22,10 +22,10 @@ _SETTINGS = "Mnih et al. 2015, extended data table 1"
 
 
 def _make_double_q_detail() -> Detail:
-    def make_target_formula(chooser: str, valued: str) -> Formula:
+    def make_target_formula(chooser: str, evaluator: str) -> Formula:
         return lambda i: (
             i["reward"]
-            + i["discount"] * dqn.compute_next_value(i["online"], i["target"], chooser, valued)
+            + i["discount"] * dqn.compute_next_value(i["online"], i["target"], chooser, evaluator)
         )
 
     def make_formula_of_target_network(reduction: Callable[..., Any]) -> Formula:
@@ -172,11 +172,11 @@ def _make_interval_with_several_environments_detail() -> Detail:
 
 
 def _make_epsilon_schedule_detail() -> Detail:
-    def make_linear_schedule_formula(late: int = 0) -> Formula:
+    def make_linear_schedule_formula(delay: int = 0) -> Formula:
         def compute_random_steps(inputs: Inputs) -> np.ndarray:
             count = int(inputs["steps"])
             epsilon = dqn.compute_linear_epsilon(
-                inputs["first"], inputs["last"], inputs["falls"], count, late
+                inputs["first"], inputs["last"], inputs["falls"], count, delay
             )
             return dqn.count_random_steps(epsilon, inputs["draws"])
 
@@ -299,7 +299,7 @@ def _make_train_frequency_detail() -> Detail:
 
     return make_measured_detail(
         "dqn.train_frequency",
-        measured.train_frequency,
+        measured.measure_train_frequency,
         "With several environments, after how many transitions comes the next update?",
         (_SETTINGS + " (update frequency)", "documentation of each framework"),
         {"every": 8, "environments": 4, "steps": 72},

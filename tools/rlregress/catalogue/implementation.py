@@ -48,8 +48,8 @@ def make_adapter_key(adapter: Adapter) -> AdapterKey:
 class _RecordedInputs(Mapping[str, Any]):
     """Inputs that record in ``read`` the names that are read."""
 
-    def __init__(self, inputs: Mapping[str, Any], read: set[str]) -> None:
-        self._inputs, self._read = inputs, read
+    def __init__(self, inputs: Mapping[str, Any], read_names: set[str]) -> None:
+        self._inputs, self._read = inputs, read_names
 
     def __getitem__(self, name: str) -> Any:
         self._read.add(name)
@@ -142,11 +142,11 @@ class Implementation:
         return replace(answer, inputs=replaced)
 
     def _check_changed_inputs_are_read(
-        self, changed: Sequence[str], read: set[str], reader: str
+        self, changed: Sequence[str], read_names: set[str], reader: str
     ) -> None:
         """Raise UserError if a changed input is not read: the test would not check its claim."""
         for name in changed:
-            if name not in read:
+            if name not in read_names:
                 raise UserError(
                     f"{self.detail.id}: '{name}' is not read by {reader} and has to stay as it is "
                     f"in the catalogue, {format_inputs({name: self.detail.inputs[name]})}"
@@ -187,12 +187,12 @@ class Implementation:
         if judgement.variant != documented.variant:
             raise AssertionError(self._format_report(judgement, documented))
 
-    def assert_documented(self, answer: Judgement, /, **variants: Any) -> None:
+    def assert_documented(self, judgement: Judgement, /, **variants: Any) -> None:
         """Assert that the answer has the numbers of the documented variant and of no other.
 
         Args:
-            answer: result of ``probe``.
-            variants: variant -> its number, or list [k], for the inputs of ``answer``. All
+            judgement: result of ``probe``.
+            variants: variant -> its number, or list [k], for the inputs of ``judgement``. All
                 documented variants of the framework, at any version, must be stated.
 
         Raises:
@@ -201,47 +201,47 @@ class Implementation:
                 number is not what the catalogue's formula gives. Or the code could not be probed.
         """
         __tracebackhide__ = True
-        if answer.detail != self.detail.id:
+        if judgement.detail != self.detail.id:
             raise UserError(
-                f"{self.detail.id}: the answer is that of {answer.detail}; pass one of this detail"
+                f"{self.detail.id}: the answer is that of {judgement.detail}; "
+                "pass one of this detail"
             )
-        documented = self._require_expectation(answer)
-        probe_inputs = self._replace_inputs(answer.inputs)
-        numbers = self._check_stated_numbers(answer, variants, probe_inputs.make_error_scales())
-        judged = judge_against_stated_variants(probe_inputs, answer, numbers)
+        documented = self._require_expectation(judgement)
+        probe_inputs = self._replace_inputs(judgement.inputs)
+        numbers = self._check_stated_numbers(judgement, variants, probe_inputs.make_error_scales())
+        judged = judge_against_stated_variants(probe_inputs, judgement, numbers)
         self.judgements.append(judged)
         if judged.variant != documented.variant:
             # a variant of the catalogue that the test does not state is named too
-            named = judged if answer.variant in (None, documented.variant) else answer
+            named = judged if judgement.variant in (None, documented.variant) else judgement
             raise AssertionError(self._format_report(named, documented))
-        if answer.variant is None:
+        if judgement.variant is None:
             raise UserError(
                 f"{self.detail.id}: the inputs do not tell '{judged.variant}' from every other "
-                f"variant ({answer.reason}); choose some that do"
+                f"variant ({judgement.reason}); choose some that do"
             )
 
-    def _require_expectation(self, answer: Judgement) -> Expectation:
+    def _require_expectation(self, judgement: Judgement) -> Expectation:
         """Return the expectation; raises if there is none or the code could not be probed."""
         __tracebackhide__ = True
-        if answer.lacking:
-            raise MissingPackage(answer.lacking)
-        if answer.unprobed:
-            raise UserError(
-                f"{self.detail.id}, {self.adapter.full_name}, scope {self.scope}: {answer.reason}"
-            )
+        if judgement.lacking:
+            raise MissingPackage(judgement.lacking)
+        if judgement.unprobed:
+            place = f"{self.detail.id}, {self.adapter.full_name}, scope {self.scope}"
+            raise UserError(f"{place}: {judgement.reason}")
         if self.documented is None:
             raise AssertionError(
-                f"{self.detail.id}: {describe_variant(answer.variant_or_reason)} (documented: "
+                f"{self.detail.id}: {describe_variant(judgement.variant_or_reason)} (documented: "
                 f"nothing for {self.adapter.name} {self.version}, scope {self.scope}); "
                 f"add an entry to baselines/details/{self.adapter.name}/"
             )
         return self.documented
 
     def _check_stated_numbers(
-        self, answer: Judgement, variants: Mapping[str, Any], scales: np.ndarray
+        self, judgement: Judgement, variants: Mapping[str, Any], scales: np.ndarray
     ) -> dict[str, np.ndarray]:
         """Return the stated numbers as vectors; UserError if one is not the catalogue's."""
-        id, expected = self.detail.id, answer.expected
+        id, expected = self.detail.id, judgement.expected
         numbers: dict[str, np.ndarray] = {}
         for name, value in variants.items():
             if name not in expected:

@@ -126,23 +126,23 @@ def _choose_variant(detail: Detail, distances: Mapping[str, float]) -> tuple[str
 
 
 def judge_against_stated_variants(
-    detail: Detail, answer: Judgement, stated: Mapping[str, np.ndarray]
+    detail: Detail, judgement: Judgement, stated: Mapping[str, np.ndarray]
 ) -> Judgement:
     """Judge the same observation against the stated numbers of some variants only.
 
     Args:
         detail: a catalogue entry with the inputs of the answer.
-        answer: the judgement for these inputs.
+        judgement: the judgement for these inputs.
         stated: variant -> expected vector [k].
 
     Returns:
-        ``answer`` itself if its observation could not be compared.
+        ``judgement`` itself if its observation could not be compared.
     """
-    if answer.observed is None or not answer.distances:
-        return answer
-    distances = _compute_distances(answer.observed, stated, detail.make_error_scales())
+    if judgement.observed is None or not judgement.distances:
+        return judgement
+    distances = _compute_distances(judgement.observed, stated, detail.make_error_scales())
     variant, reason = _choose_variant(detail, distances)
-    return replace(answer, variant=variant, reason=reason, distances=distances, expected=stated)
+    return replace(judgement, variant=variant, reason=reason, distances=distances, expected=stated)
 
 
 def format_vector(vector: np.ndarray) -> str:

@@ -165,7 +165,7 @@ def _make_epsilon_detail() -> Detail:
                 make_formula(
                     lambda x: formulas.compute_decayed_statistics(x, 0.9999),
                     epsilon=0.0,
-                    least_variance=1e-4,
+                    min_variance=1e-4,
                 ),
             ),
             "variance_floor_1e-2": (
@@ -173,7 +173,7 @@ def _make_epsilon_detail() -> Detail:
                 make_formula(
                     lambda x: formulas.compute_decayed_statistics(x, 0.99999),
                     epsilon=0.0,
-                    least_variance=1e-2,
+                    min_variance=1e-2,
                 ),
             ),
             "deviation_floor_1e-4": (
@@ -181,7 +181,7 @@ def _make_epsilon_detail() -> Detail:
                 make_formula(
                     lambda x: formulas.compute_decayed_statistics(x, 0.9999),
                     epsilon=0.0,
-                    least_deviation=1e-4,
+                    min_deviation=1e-4,
                 ),
             ),
         },
@@ -226,7 +226,7 @@ def _make_statistics_detail() -> Detail:
             # distance from the mean is 0 too, or nearly so
             moments = statistics(_get_observations(inputs))
             return formulas.standardise_by_statistics(
-                _get_observations(inputs), moments, epsilon=0.0, least_variance=1e-12
+                _get_observations(inputs), moments, epsilon=0.0, min_variance=1e-12
             )[_OBSERVED_ROWS]
 
         return standardise_observed_rows
@@ -250,7 +250,7 @@ def _make_statistics_detail() -> Detail:
             ),
             "cumulative_sample": (
                 "all the same; the sample variance",
-                make_formula(lambda x: formulas.compute_cumulative_statistics(x, 0.0, freedom=1)),
+                make_formula(lambda x: formulas.compute_cumulative_statistics(x, 0.0, ddof=1)),
             ),
             "cumulative_unit_prior": (
                 "all the same, next to one sample of mean 0 and variance 1",

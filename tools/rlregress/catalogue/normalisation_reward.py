@@ -34,7 +34,7 @@ def _standardise_rewards(inputs: Inputs) -> np.ndarray:
     return formulas.standardise_by_statistics(
         _get_rewards(inputs),
         formulas.compute_cumulative_statistics(_get_rewards(inputs), 0.0),
-        least_variance=1e-4,
+        min_variance=1e-4,
     )
 
 
@@ -95,7 +95,7 @@ def _make_reward_detail() -> Detail:
                 _drop_first_value(
                     lambda i: formulas.standardise_by_statistics(
                         _get_rewards(i),
-                        formulas.compute_decayed_statistics(_get_rewards(i), 0.999, freedom=1),
+                        formulas.compute_decayed_statistics(_get_rewards(i), 0.999, ddof=1),
                     )
                 ),
             ),

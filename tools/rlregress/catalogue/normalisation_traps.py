@@ -20,8 +20,10 @@ def _get_observations(inputs: Inputs) -> np.ndarray:
     return np.asarray(inputs["observations"], dtype=np.float64)
 
 
-def _standardise(x: np.ndarray) -> np.ndarray:
-    return formulas.standardise_by_statistics(x, formulas.compute_cumulative_statistics(x))
+def _standardise(observations: np.ndarray) -> np.ndarray:
+    return formulas.standardise_by_statistics(
+        observations, formulas.compute_cumulative_statistics(observations)
+    )
 
 
 def _make_terminal_statistics_detail() -> Detail:
@@ -90,11 +92,11 @@ def _make_terminal_observation_detail() -> Detail:
 
 
 def _make_replay_normalisation_detail() -> Detail:
-    def make_formula(statistics_of: int) -> Formula:
+    def make_formula(step: int) -> Formula:
         def standardise_replayed(inputs: Inputs) -> np.ndarray:
             x = _get_observations(inputs)
             mean, variance = formulas.compute_cumulative_statistics(x, 0.0).select_statistics_at(
-                statistics_of
+                step
             )
             return (x[1:3] - mean) / np.sqrt(variance)
 
@@ -103,7 +105,7 @@ def _make_replay_normalisation_detail() -> Detail:
     def standardise_when_collected(inputs: Inputs) -> np.ndarray:
         x = _get_observations(inputs)
         return formulas.standardise_by_statistics(
-            x, formulas.compute_cumulative_statistics(x, 0.0), least_variance=1e-4
+            x, formulas.compute_cumulative_statistics(x, 0.0), min_variance=1e-4
         )[1:3]
 
     return make_detail(
@@ -213,13 +215,15 @@ def _make_shared_statistics_detail() -> Detail:
     def make_formula(formula: Callable[[np.ndarray], np.ndarray]) -> Formula:
         return lambda i: formula(np.stack([i["first"], i["second"]]))
 
-    def standardise_separately(x: np.ndarray) -> np.ndarray:
-        return np.concatenate([_standardise(row)[1:] for row in x])
+    def standardise_separately(observations: np.ndarray) -> np.ndarray:
+        return np.concatenate([_standardise(row)[1:] for row in observations])
 
-    def standardise_together(x: np.ndarray) -> np.ndarray:
-        statistics = formulas.compute_cumulative_statistics(x.T.reshape(-1))
+    def standardise_together(observations: np.ndarray) -> np.ndarray:
+        statistics = formulas.compute_cumulative_statistics(observations.T.reshape(-1))
         pooled = statistics.select_statistics_at(slice(1, None, 2))
-        return np.concatenate([formulas.standardise_by_statistics(row, pooled)[1:] for row in x])
+        return np.concatenate(
+            [formulas.standardise_by_statistics(row, pooled)[1:] for row in observations]
+        )
 
     return make_detail(
         "normalisation.environments",

@@ -154,7 +154,7 @@ def _compute_observations_in_evaluation(inputs: Inputs, trained: bool, moving: b
         return formulas.standardise_by_statistics(evaluation, frozen)
     stream = np.concatenate([training, evaluation]) if trained else evaluation
     values = formulas.standardise_by_statistics(
-        stream, formulas.compute_cumulative_statistics(stream), epsilon=0.0, least_variance=1e-6
+        stream, formulas.compute_cumulative_statistics(stream), epsilon=0.0, min_variance=1e-6
     )
     return values[len(stream) - len(evaluation) :]
 
@@ -230,10 +230,7 @@ def _make_evaluation_details() -> list[Detail]:
                     _EVALUATIONS["training_moving"][1],
                 ),
                 "lost": ("nothing is normalised", _EVALUATIONS["none"][1]),
-                "fresh": (
-                    "they begin anew",
-                    _EVALUATIONS["fresh_moving"][1],
-                ),
+                "fresh": ("they begin anew", _EVALUATIONS["fresh_moving"][1]),
             },
             tolerance=2e-2,
             scales=(1.0, 1.0, 1.0),

@@ -12,10 +12,10 @@ _DOCUMENTED = ("documentation of each framework",)
 _MERGED = ("Chan et al. 1982", *_DOCUMENTED)
 
 
-def _make_formula_of_merged_batches(prior: normaliser.Statistics, freedom: int) -> Formula:
+def _make_formula_of_merged_batches(prior: normaliser.Statistics, ddof: int) -> Formula:
     def standardise_after_each_batch(inputs: Inputs) -> list[float]:
-        first = prior.merge_batch(inputs["first"], freedom)
-        second = first.merge_batch(inputs["second"], freedom)
+        first = prior.merge_batch(inputs["first"], ddof)
+        second = first.merge_batch(inputs["second"], ddof)
         return [float(running.standardise(inputs["number"])) for running in (first, second)]
 
     return standardise_after_each_batch

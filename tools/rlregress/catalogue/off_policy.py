@@ -167,10 +167,7 @@ def make_vectorisation_detail(id: str, sources: tuple[str, ...]) -> Detail:
                 "a step of all environments counts once; one update per transition",
                 lambda i: [i["environments"], 1.0, i["environments"]],
             ),
-            "one_environment": (
-                "there can be one environment only",
-                lambda i: [1.0, 1.0, 1.0],
-            ),
+            "one_environment": ("there can be one environment only", lambda i: [1.0, 1.0, 1.0]),
         },
         consequence="""The same number of timesteps collects n times as much data in one
         implementation as in the other, and n times fewer updates fall on each transition.""",

@@ -19,11 +19,13 @@ def _make_blend_formula(fraction: float) -> Formula:
     return compute_blended_parameters
 
 
-def _make_soft_update_detail(id: str, filled: str, inputs: Mapping[str, Any], count: int) -> Detail:
+def _make_soft_update_detail(
+    id: str, description: str, inputs: Mapping[str, Any], count: int
+) -> Detail:
     return make_detail(
         id,
         "Which share does the coefficient of the target update mean?",
-        filled
+        description
         + """The user sets the coefficient, by the name that the framework has for it in this
         scope, to ``coefficient``; one target update runs. """
         + f"Observed, [{count}]: a parameter of each target network after it.",

@@ -269,12 +269,14 @@ def _make_entropy_details() -> list[Detail]:
 
 
 def _make_optimiser_details() -> list[Detail]:
-    def make_clipped_norm_formula(max_norm: float, apart: bool) -> Formula:
+    def make_clipped_norm_formula(max_norm: float, is_separate: bool) -> Formula:
         def compute_clipped_norm(inputs: Inputs) -> float:
             gradient = [np.full(1, inputs["raw_norm"])]
             once = ppo.clip_gradients_by_joint_norm(gradient, max_norm)
             clipped = (
-                once * 2 if apart else ppo.clip_gradients_by_joint_norm(gradient * 2, max_norm)
+                once * 2
+                if is_separate
+                else ppo.clip_gradients_by_joint_norm(gradient * 2, max_norm)
             )
             return min(float(np.sqrt(sum(np.sum(g**2) for g in clipped))), float(inputs["cap"]))
 

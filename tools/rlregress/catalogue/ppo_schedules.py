@@ -109,9 +109,9 @@ def _count_whole_rollouts(inputs: Inputs) -> float:
 
 
 def _make_adaptive_learning_rate_detail() -> Detail:
-    def make_rates_formula(factor: float, band: float, up: bool = True) -> Formula:
+    def make_rates_formula(factor: float, band: float, can_rise: bool = True) -> Formula:
         return lambda i: schedules.compute_adaptive_rate_factors(
-            i["divergences"], i["target"], factor, band, up
+            i["divergences"], i["target"], factor, band, can_rise
         )
 
     return make_detail(
@@ -123,11 +123,7 @@ def _make_adaptive_learning_rate_detail() -> Detail:
         can be asked for, it is, with target ``target``. Observed, [4]: the learning rate after
         each update, divided by ``learning_rate``.""",
         ("Bag of tricks, Learning Rate Scheduling",),
-        {
-            "divergences": [0.1, 0.015, 0.001, 0.0075],
-            "target": 0.01,
-            "learning_rate": 1e-3,
-        },
+        {"divergences": [0.1, 0.015, 0.001, 0.0075], "target": 0.01, "learning_rate": 1e-3},
         {
             "absent": ("the divergence has no influence", lambda i: np.ones(4)),
             "factor_1.5_band_2": (

@@ -62,10 +62,10 @@ def _make_fractions_detail(id: str, paper: str) -> Detail:
 
         return compute_shares
 
-    def make_formula_of_place(place: float) -> Formula:
+    def make_formula_of_place(position: float) -> Formula:
         return make_shares_formula(
             lambda n: quantiles.compute_quantile_weight(
-                quantiles.compute_quantile_fractions(n, place), np.ones(n)
+                quantiles.compute_quantile_fractions(n, position), np.ones(n)
             )
         )
 
@@ -98,8 +98,8 @@ def _make_fractions_detail(id: str, paper: str) -> Detail:
 
 
 def _make_reduction_detail(id: str, paper: str) -> Detail:
-    def make_formula(of_quantiles: Callable[[int], int], summed: bool = False) -> Formula:
-        return lambda i: [of_quantiles(int(i["quantiles"])), i["batch_size"] if summed else 1]
+    def make_formula(count_quantiles: Callable[[int], int], is_summed: bool = False) -> Formula:
+        return lambda i: [count_quantiles(int(i["quantiles"])), i["batch_size"] if is_summed else 1]
 
     return make_measured_detail(
         id,
@@ -116,11 +116,11 @@ def _make_reduction_detail(id: str, paper: str) -> Detail:
             "sum_of_pairs": ("summed over all pairs", make_formula(lambda n: n * n)),
             "sum_batch_sum": (
                 "summed over the quantiles and over the minibatch",
-                make_formula(lambda n: n, summed=True),
+                make_formula(lambda n: n, is_summed=True),
             ),
             "mean_batch_sum": (
                 "a mean over all pairs, summed over the minibatch",
-                make_formula(lambda n: 1, summed=True),
+                make_formula(lambda n: 1, is_summed=True),
             ),
         },
         """The number of quantiles, or the size of a minibatch, is then a factor of the gradient: it
@@ -142,12 +142,7 @@ def _make_target_action_detail() -> Detail:
         measured.measure_target_action,
         "Which next action is the target the distribution of, and which network chooses it?",
         (f"{_DABNEY}, algorithm 1", "van Hasselt et al. 2016, equation 4"),
-        {
-            "online": [-0.5, -0.4, -0.3, -0.2, 0.5],
-            "target": _TABLE,
-            "reward": 0.1,
-            "discount": 0.5,
-        },
+        {"online": [-0.5, -0.4, -0.3, -0.2, 0.5], "target": _TABLE, "reward": 0.1, "discount": 0.5},
         {
             "mean": (
                 "the one with the best mean, by the target network",

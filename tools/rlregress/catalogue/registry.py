@@ -193,9 +193,9 @@ def list_details_of_family(name: str) -> tuple[Detail, ...]:
     return tuple(detail for detail in list_details() if detail.id.startswith(f"{name}."))
 
 
-def search_details(words: str) -> tuple[Detail, ...]:
-    """Return the entries that contain ``words``, ignoring case; none for an empty string."""
-    needle = words.casefold()
+def search_details(phrase: str) -> tuple[Detail, ...]:
+    """Return the entries that contain ``phrase``, ignoring case; none for an empty string."""
+    needle = phrase.casefold()
     return tuple(
         d for d in list_details() if needle and needle in _join_text_of_detail(d).casefold()
     )

@@ -16,8 +16,8 @@ _POLICY = """The policy reports log-probability ``log_prob`` for every action th
 _SOFT = {"log_prob": -1.7, "temperature": 0.3}
 
 
-def _make_formula_of_soft_target(form: Callable[..., float]) -> Formula:
-    return lambda i: form(
+def _make_formula_of_soft_target(compute_target: Callable[..., float]) -> Formula:
+    return lambda i: compute_target(
         i["reward"], i["target_q"], i["log_prob"], i["temperature"], i["discount"]
     )
 

@@ -244,9 +244,7 @@ DETAILS: tuple[Detail, ...] = (
         "updates of the Q networks, then of the policy,",
         2,
         (_DELAY, "thesis, Table 8"),
-        {
-            "policy_every_second_step": lambda i: [1.0, 0.5, 1.0, 0.25, 1.0, 1.0],
-        },
+        {"policy_every_second_step": lambda i: [1.0, 0.5, 1.0, 0.25, 1.0, 1.0]},
     ),
     off_policy.make_learning_starts_detail("sac.learning_starts", (_DELAY, "thesis, Table 8")),
     off_policy.make_vectorisation_detail(

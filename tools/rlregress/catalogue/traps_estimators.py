@@ -112,10 +112,7 @@ DETAILS: tuple[Detail, ...] = (
         vectorised function ran, 0 if the one with a loop over the steps did.""",
         ("docstring of GAE (vectorized)",),
         {"discount": 0.9, "trace": 0.8},
-        {
-            "vectorised": ("the vectorised one", lambda i: 1.0),
-            "loop": ("the loop", lambda i: 0.0),
-        },
+        {"vectorised": ("the vectorised one", lambda i: 1.0), "loop": ("the loop", lambda i: 0.0)},
         consequence="""The loop takes time in proportion to the length of the rollout; the results
         agree.""",
     ),

@@ -14,10 +14,10 @@ def _compute_shifted_centre(inputs: Inputs) -> float:
     return float(centre + half * np.tanh(centre))
 
 
-def _make_centre_of_actions_detail(id: str, which: str, description: str) -> Detail:
+def _make_centre_of_actions_detail(id: str, policy: str, description: str) -> Detail:
     return make_detail(
         id,
-        f"Does {which} play the middle of asymmetric action bounds for an output of 0?",
+        f"Does {policy} play the middle of asymmetric action bounds for an output of 0?",
         f"""One action dimension with bounds [``low``, ``high``]. {description}
         Observed, [1]: the action in the environment's units.""",
         ("thesis, Boxes 4 and 5",),

@@ -105,14 +105,6 @@ def are_cells_of_study(cells: str) -> bool:
     return cells in _load_file_of_cells().studies
 
 
-def name_table_of_study(name: str) -> str:
-    """Return the published table of a study; UserError if there is no such study."""
-    studies = _load_file_of_cells().studies
-    if name not in studies:
-        raise UserError(f"unknown study '{name}'; {suggest_names(name, studies)}")
-    return studies[name]
-
-
 def _explain_excluded_cells(cells: Sequence[Cell]) -> dict[Cell, UserError]:
     """Return cell -> why it cannot be trained here, in one sentence."""
     reasons = {}

@@ -19,12 +19,7 @@ from typing import Any
 from rlregress import evidence, suite
 from rlregress.catalogue import requested_names
 from rlregress.catalogue.expectations import DetailScope
-from rlregress.check import (
-    cell_selection,
-    outcome,
-    report_data,
-    stored_throughput,
-)
+from rlregress.check import cell_selection, outcome, report_data, stored_throughput
 from rlregress.check.cell_selection import Selection
 from rlregress.check.machines import describe_other_machines
 from rlregress.check.session import Session
@@ -109,16 +104,16 @@ def build_throughput_command(options: CheckOptions) -> list[str]:
     return [*command, "--evidence", str(options.throughput_evidence)]
 
 
-def build_repeat_command(options: CheckOptions, name: str = "check") -> str:
+def build_repeat_command(options: CheckOptions, command: str = "check") -> str:
     """Return the command that repeats this judgement from the runs in the store.
 
     Args:
-        name: a command that takes the same options, such as "runs launch".
+        command: a command that takes the same options, such as "runs launch".
     """
     # the folder of the report and the number of processes do not change the verdict
     repeated_options = list_options(CheckOptions).keys() - {"budget", "report", "workers"}
     words = ["--budget", options.budget, *format_options_as_arguments(options, repeated_options)]
-    return shlex.join(["rlregress", *name.split(), *words])
+    return shlex.join(["rlregress", *command.split(), *words])
 
 
 @contextmanager

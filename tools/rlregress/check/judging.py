@@ -290,16 +290,16 @@ def count_awaited_runs(session: Session) -> dict[Cell, int]:
     return awaited
 
 
-def estimate_seconds_to_do(session: Session, measured: Sequence[tuple[str, float]]) -> float:
+def estimate_seconds_to_do(session: Session, timings: Sequence[tuple[str, float]]) -> float:
     """Return the sequential seconds of the runs without a record.
 
     These are the runs of the next looks, which start a process each, and the expected runs of later
     ones.
 
     Args:
-        measured: as of ``Session.seconds_of_runs``.
+        timings: as of ``Session.seconds_of_runs``.
     """
-    awaited, seconds = count_awaited_runs(session), session.estimate_run_seconds(measured)
+    awaited, seconds = count_awaited_runs(session), session.estimate_run_seconds(timings)
     first = session.looks.run_counts[0]
     # of later looks only the expected number of runs is known; they share started processes
     later_seconds = sum(
@@ -310,7 +310,7 @@ def estimate_seconds_to_do(session: Session, measured: Sequence[tuple[str, float
     start_seconds = read_durations().start
     return later_seconds + sum(
         start_seconds + run_seconds
-        for _, run_seconds in session.estimate_remaining_runs(measured, awaited)
+        for _, run_seconds in session.estimate_remaining_runs(timings, awaited)
     )
 
 

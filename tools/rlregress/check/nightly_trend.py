@@ -31,13 +31,7 @@ from rlregress.check.stored_throughput import MEMORY, QUANTITIES
 from rlregress.errors import UserError
 from rlregress.model.quantities import BY_NAME, get_cell_of_name
 from rlregress.model.trend_result import Row, Shift, Trend
-from rlregress.model.verdict import (
-    COULD_NOT_JUDGE,
-    IMPROVED,
-    INCONCLUSIVE,
-    REGRESSED,
-    REPRODUCED,
-)
+from rlregress.model.verdict import COULD_NOT_JUDGE, IMPROVED, INCONCLUSIVE, REGRESSED, REPRODUCED
 
 _LIKELIHOOD_QUANTILE = -2 * math.log(1 - math.sqrt(0.95))
 _UNDECIDED_VERDICTS = (INCONCLUSIVE, COULD_NOT_JUDGE)
@@ -91,12 +85,12 @@ def _raise_unreadable_folder(error: OSError) -> None:
 
 
 def read_nightly_runs(
-    folders: Sequence[Path], since: str = ""
+    folders: Sequence[Path], start_date: str = ""
 ) -> tuple[list[NightlyRun], list[str]]:
     """Return the nights below these folders by date, and descriptions of those left out.
 
     Args:
-        since: a date; earlier nights are left out.
+        start_date: a date; earlier nights are left out.
 
     Raises:
         UserError: there is no night.
@@ -118,16 +112,16 @@ def read_nightly_runs(
             f"none of the {len(reports)} nightly reports can be read; the first: {left_out[0]}"
         )
     nights = [night for date in sorted(by_date) for night in by_date[date]]
-    recent = [night for night in nights if night.started >= since]
+    recent = [night for night in nights if night.started >= start_date]
     if not recent:
         raise UserError(
-            f"no nightly run is from {since} or later; the last of {len(nights)} is from "
+            f"no nightly run is from {start_date} or later; the last of {len(nights)} is from "
             f"{nights[-1].started[:10]}; name an earlier date with --since"
         )
     if copies:
         left_out.append(f"reports that are copies of others: {copies}")
     if len(recent) < len(nights):
-        left_out.append(f"nights before {since}, as --since says: {len(nights) - len(recent)}")
+        left_out.append(f"nights before {start_date}, as --since says: {len(nights) - len(recent)}")
     return recent, left_out
 
 

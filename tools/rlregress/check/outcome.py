@@ -207,8 +207,10 @@ def _group_tests_by_missing_package(
     return {sentence: tuple(names) for sentence, names in sorted(names_by_sentence.items())}
 
 
-def _list_untested_tiers(tests: Mapping[str, Mapping[str, int]], trained: bool) -> tuple[str, ...]:
-    tiers = ("unit", "behavior", "performance") if trained else ("unit", "behavior")
+def _list_untested_tiers(
+    tests: Mapping[str, Mapping[str, int]], is_trained: bool
+) -> tuple[str, ...]:
+    tiers = ("unit", "behavior", "performance") if is_trained else ("unit", "behavior")
     return tuple(tier for tier in tiers if not tests.get(tier, {}).get("passed"))
 
 

@@ -31,7 +31,7 @@ def propose_gates(
             the drop: a gate chosen after seeing runs does not keep its error rates.
     """
 
-    def cheapest_gate(drops: Callable[[Gate], Mapping[str, float | None]]) -> Gate | None:
+    def find_cheapest_gate(drops: Callable[[Gate], Mapping[str, float | None]]) -> Gate | None:
         detecting = [
             gate
             for gate in gates
@@ -55,7 +55,7 @@ def propose_gates(
                 unknown=_explain_unknown_drops(session),
             ),
         )
-    cell_gate = cheapest_gate(lambda gate: gate.cells)
+    cell_gate = find_cheapest_gate(lambda gate: gate.cells)
     restriction = (
         f" of the {stored_count} that have stored runs, of {cell_count}"
         if stored_count < cell_count
@@ -70,7 +70,7 @@ def propose_gates(
     ]
     # all gates list the same groups
     if gates[0].groups:
-        group_gate = cheapest_gate(lambda gate: gate.groups)
+        group_gate = find_cheapest_gate(lambda gate: gate.groups)
         proposals.append(
             Wanted(
                 what=f"{drop} that the cells of a group have in common, shown by one or the other",

@@ -36,9 +36,9 @@ class _Row:
     half_width: Annotated[Number, Field(ge=0)]
 
 
-def locate_published_table(name: str) -> Path:
+def locate_published_table(table: str) -> Path:
     """Return the file of a published table."""
-    return suite.locate_baselines() / "paper" / f"{name}.csv"
+    return suite.locate_baselines() / "paper" / f"{table}.csv"
 
 
 def _check_keys_are_distinct(path: Path, keys: Sequence[tuple[str, ...]]) -> None:
@@ -51,31 +51,31 @@ def _check_keys_are_distinct(path: Path, keys: Sequence[tuple[str, ...]]) -> Non
 
 
 @cache
-def load_published_bands(name: str) -> dict[Key, Band]:
+def load_published_bands(table: str) -> dict[Key, Band]:
     """Return the bands of a published table; UserError names file and line of bad input."""
     rows: tuple[_Row, ...] = datafiles.read_data_file(
-        locate_published_table(name), tuple[_Row, ...]
+        locate_published_table(table), tuple[_Row, ...]
     )
     keys = [(row.framework, row.algorithm, row.environment, row.hyperparameters) for row in rows]
-    _check_keys_are_distinct(locate_published_table(name), keys)
+    _check_keys_are_distinct(locate_published_table(table), keys)
     bands = [recover_band_from_print(row.mean, row.half_width, PUBLISHED_SEEDS) for row in rows]
     return dict(zip(keys, bands, strict=True))
 
 
-def find_published_band(cell: Cell, name: str) -> Band | None:
+def find_published_band(cell: Cell, table: str) -> Band | None:
     """Return the published band of a cell, if the table has one."""
     key = (cell.framework, cell.algorithm, cell.environment, cell.hyperparameters)
-    return load_published_bands(name).get(key)
+    return load_published_bands(table).get(key)
 
 
-def count_runs_below_ceiling(cell: Cell, name: str) -> tuple[int, int]:
+def count_runs_below_ceiling(cell: Cell, table: str) -> tuple[int, int]:
     """Return (runs below the ceiling, all runs) of the published cells of an environment.
 
     A mean of five runs below the ceiling contains at least one failed run. More are possible but
     not published, so this is a lower bound.
     """
     means = [
-        band.mean for key, band in load_published_bands(name).items() if key[2] == cell.environment
+        band.mean for key, band in load_published_bands(table).items() if key[2] == cell.environment
     ]
     failed = sum(mean < max(means) for mean in means)
     return failed, PUBLISHED_SEEDS * len(means)

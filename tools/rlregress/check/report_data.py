@@ -158,8 +158,7 @@ def summarize_algorithm_coverage(
     returns = {cell.algorithm for cell in judged}
     families = {id.partition(".")[0] for id in ids}
     return AlgorithmCoverage(
-        returns=tuple(sorted(returns)),
-        others=tuple(sorted((families & set(algorithms)) - returns)),
+        returns=tuple(sorted(returns)), others=tuple(sorted((families & set(algorithms)) - returns))
     )
 
 

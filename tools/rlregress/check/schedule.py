@@ -23,17 +23,17 @@ STARTUP_SECONDS = 4.3
 _TOTAL_DRAWS, _MAX_DRAWS = 200_000, 200
 
 
-def compute_makespan(lengths: Sequence[float], workers: int) -> float:
+def compute_makespan(run_lengths: Sequence[float], workers: int) -> float:
     """Return the duration of runs that start in order on the first free worker."""
-    free_at = [0.0] * min(workers, len(lengths))
-    for length in lengths:
+    free_at = [0.0] * min(workers, len(run_lengths))
+    for length in run_lengths:
         heapq.heapreplace(free_at, free_at[0] + length)
     return max(free_at, default=0.0)
 
 
-def bound_makespan_from_below(lengths: Sequence[float], workers: int) -> float:
+def bound_makespan_from_below(run_lengths: Sequence[float], workers: int) -> float:
     """Return a lower bound of the duration, whatever the order of these runs."""
-    return max(sum(lengths) / workers, max(lengths, default=0.0))
+    return max(sum(run_lengths) / workers, max(run_lengths, default=0.0))
 
 
 def list_length_ratios(cell: Cell, baselines: Sequence[Baseline]) -> tuple[float, ...]:

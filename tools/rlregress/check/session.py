@@ -259,13 +259,13 @@ class Session:
         ]
         return [cell.id for cell in self.cells] + self.list_group_names() + secondary
 
-    def find_framework(self, name: str) -> str:
+    def find_framework(self, verdict_name: str) -> str:
         """Return the framework of a judged name."""
-        return self._find_cell(name).framework
+        return self._find_cell(verdict_name).framework
 
-    def find_algorithm(self, name: str) -> str:
+    def find_algorithm(self, verdict_name: str) -> str:
         """Return the algorithm of a judged name."""
-        return self._find_cell(name).algorithm
+        return self._find_cell(verdict_name).algorithm
 
     def _find_cell(self, name: str) -> Cell:
         quantity = get_quantity_of_name(name)
@@ -325,19 +325,19 @@ class Session:
             if stored is not None and stored["status"] == FINISHED
         ]
 
-    def estimate_run_seconds(self, measured: Sequence[tuple[str, float]]) -> dict[Cell, float]:
+    def estimate_run_seconds(self, timings: Sequence[tuple[str, float]]) -> dict[Cell, float]:
         """Estimate the seconds of a run of each cell on this machine.
 
         The CPU seconds of the stored runs are multiplied by the slowdown of measured runs here, of
         the same framework and algorithm if there are any, else of all.
 
         Args:
-            measured: id of the cell and wall-clock seconds of runs of this session.
+            timings: id of the cell and wall-clock seconds of runs of this session.
         """
         cells = {cell.id: cell for cell in self.cells}
         estimated: defaultdict[str, float] = defaultdict(float)
         measured_sum: defaultdict[str, float] = defaultdict(float)
-        for id, seconds in measured:
+        for id, seconds in timings:
             if self.estimate_seconds_of_cell(cells[id]):
                 for group in (cells[id].group, _ALL_GROUPS):
                     estimated[group] += self.estimate_seconds_of_cell(cells[id])
@@ -350,17 +350,17 @@ class Session:
         }
 
     def estimate_remaining_runs(
-        self, measured: Sequence[tuple[str, float]], run_counts: Mapping[Cell, int] | None = None
+        self, timings: Sequence[tuple[str, float]], run_counts: Mapping[Cell, int] | None = None
     ) -> list[tuple[Job, float]]:
         """Return the runs of the next look without a record, with the seconds of each.
 
         Later looks are left out: their number of runs is known only after this one.
 
         Args:
-            measured: see ``estimate_run_seconds``.
+            timings: see ``estimate_run_seconds``.
             run_counts: total runs of each cell that the next look waits for; None: first look.
         """
-        seconds = self.estimate_run_seconds(measured)
+        seconds = self.estimate_run_seconds(timings)
         counts = run_counts or dict.fromkeys(self.cells, self.looks.run_counts[0])
         first = [job for cell, count in counts.items() for job in self._jobs[cell][:count]]
         return [

@@ -96,13 +96,13 @@ def _compute_smallest_drops_by_algorithm(
 
 def _predict_makespan_of_session(
     session: Session,
-    measured: Sequence[tuple[str, float]],
+    timings: Sequence[tuple[str, float]],
     awaited: Mapping[Cell, int],
     workers: int,
 ) -> Makespan | None:
     baselines = baseline_runs.load_all_baselines()
     spreads = {cell: schedule.list_length_ratios(cell, baselines) for cell in session.cells}
-    runs = session.estimate_remaining_runs(measured, awaited)
+    runs = session.estimate_remaining_runs(timings, awaited)
     # a process start is slowed down as much as a run
     expected = [
         seconds + schedule.STARTUP_SECONDS * seconds / session.estimate_seconds_of_cell(job.cell)

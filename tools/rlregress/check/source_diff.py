@@ -16,23 +16,24 @@ def diff_two_texts(
     title: str,
     old: Sequence[str],
     new: Sequence[str],
-    first: tuple[int, int] = (1, 1),
-    rank: Callable[[int, int], int] = lambda begin, end: 0,
+    starts: tuple[int, int] = (1, 1),
+    rank_lines: Callable[[int, int], int] = lambda begin, end: 0,
 ) -> Hunk:
     """Return the differing lines of two texts, with ``CONTEXT`` lines around them.
 
     Common indentation is removed.
 
     Args:
-        first: numbers of the first lines of both texts.
-        rank: order of a range of lines of the second text; hunks of higher rank are left out first.
+        starts: numbers of the first lines of both texts.
+        rank_lines: order of a range of lines of the second text; hunks of higher rank are left out
+            first.
     """
     groups: list[tuple[LinePair, ...]] = []
     remaining, left_out = MAX_ROWS, 0
     matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
     grouped = list(matcher.get_grouped_opcodes(CONTEXT))
-    for codes in sorted(grouped, key=lambda c: _find_best_rank(c, first[1], rank)):
-        rows = [row for _, *span in codes for row in _pair_differing_lines(old, new, first, span)]
+    for codes in sorted(grouped, key=lambda c: _find_best_rank(c, starts[1], rank_lines)):
+        rows = [row for _, *span in codes for row in _pair_differing_lines(old, new, starts, span)]
         groups += [tuple(rows[:remaining])] if remaining else []
         left_out += sum(not row.same for row in rows[remaining:])
         remaining = max(0, remaining - len(rows))
@@ -43,26 +44,26 @@ def diff_two_texts(
 
 
 def _find_best_rank(
-    codes: Sequence[Sequence[object]], first: int, rank: Callable[[int, int], int]
+    codes: Sequence[Sequence[object]], start: int, rank_lines: Callable[[int, int], int]
 ) -> int:
     differing = [code for code in codes if code[0] != "equal"]
-    return min(rank(first + int(str(c[3])), first + int(str(c[4]))) for c in differing)
+    return min(rank_lines(start + int(str(c[3])), start + int(str(c[4]))) for c in differing)
 
 
-def _dedent_line_pair(row: LinePair, columns: int) -> LinePair:
-    old, new = ((line[0], line[1][columns:]) if line else None for line in (row.old, row.new))
+def _dedent_line_pair(pair: LinePair, columns: int) -> LinePair:
+    old, new = ((line[0], line[1][columns:]) if line else None for line in (pair.old, pair.new))
     return LinePair(old=old, new=new)
 
 
 def _pair_differing_lines(
-    old: Sequence[str], new: Sequence[str], first: tuple[int, int], span: Sequence[int]
+    old: Sequence[str], new: Sequence[str], starts: tuple[int, int], span: Sequence[int]
 ) -> list[LinePair]:
     old_begin, old_end, new_begin, new_end = span
     rows = []
     for step in range(max(old_end - old_begin, new_end - new_begin)):
         old_at, new_at = old_begin + step, new_begin + step
-        old_line = (old_at + first[0], old[old_at]) if old_at < old_end else None
-        new_line = (new_at + first[1], new[new_at]) if new_at < new_end else None
+        old_line = (old_at + starts[0], old[old_at]) if old_at < old_end else None
+        new_line = (new_at + starts[1], new[new_at]) if new_at < new_end else None
         rows.append(LinePair(old=old_line, new=new_line))
     return rows
 

@@ -205,19 +205,19 @@ def measure_throughput_of_processes(
 
 
 def judge_measured_throughput(
-    measured: Mapping[_Pair, Sequence[Measurement]], alpha: float
+    new_measurements: Mapping[_Pair, Sequence[Measurement]], alpha: float
 ) -> dict[_Pair, dict[str, ThroughputVerdict]]:
     """Judge all new processes of a session as one family.
 
     Args:
-        measured: (full name of a framework, algorithm) -> its new processes.
+        new_measurements: (full name of a framework, algorithm) -> its new processes.
         alpha: probability of one or more false ``regressed`` in the session.
 
     Returns:
         Quantity -> verdict of each pair; without those that ``find_comparable_throughput`` rejects.
     """
     samples: dict[tuple[_Pair, str], Sample] = {}
-    for pair, processes in measured.items():
+    for pair, processes in new_measurements.items():
         with suppress(UserError):
             if (stored_processes := find_comparable_throughput(*pair)) and processes:
                 for quantity, attribute in QUANTITIES.items():

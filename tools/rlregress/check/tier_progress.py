@@ -75,7 +75,7 @@ class TiersProgress:
         processes: number of processes that share the work.
         runs: returns the number of finished trainings, their largest total, the expected seconds of
             the remaining ones, and whether trainings of this session were measured.
-        say: called with each line.
+        log: called with each line.
         started: start of the session, by ``time.monotonic``; None: now.
     """
 
@@ -84,13 +84,13 @@ class TiersProgress:
         durations: Durations,
         processes: int,
         runs: Callable[[], tuple[int, int, float, bool]],
-        say: Callable[[str], None],
+        log: Callable[[str], None],
         started: float | None = None,
     ) -> None:
         self._started = time.monotonic() if started is None else started
         #: (tier, framework) -> outcome -> number of tests
         self._outcomes: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-        self._durations, self._processes, self._runs, self._say = durations, processes, runs, say
+        self._durations, self._processes, self._runs, self._say = durations, processes, runs, log
         self._all: Counter[str] = Counter()
         self._done: Counter[str] = Counter()
         #: tier -> measured and expected seconds of its finished tests

@@ -20,8 +20,8 @@ from rlregress.report import harmless
 from rlregress.trace import child_processes
 
 
-def _describe_interruption(words: list[str]) -> str:
-    names = [" ".join(words[:count]) for count in (1, 2)]
+def _describe_interruption(arguments: list[str]) -> str:
+    names = [" ".join(arguments[:count]) for count in (1, 2)]
     note = next((row.kept for row in commands.ROWS if row.name in names and row.kept), "")
     return f"interrupted; {note or 'nothing is stored; start it again'}"
 

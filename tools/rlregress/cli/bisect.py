@@ -155,11 +155,11 @@ def bisect(
     raise typer.Exit(result.exit_code)
 
 
-def _parse_end_of_range(text: str, python: str) -> RequestedVersion:
+def _parse_end_of_range(version: str, python: str) -> RequestedVersion:
     try:
-        return requested.parse_requested_version(text, python)
+        return requested.parse_requested_version(version, python)
     except UserError as error:
-        if "=" in text or "/" in text:
+        if "=" in version or "/" in version:
             raise
         raise UserError(f"{error}; for a commit, name the repository with --repo") from None
 
@@ -182,7 +182,7 @@ def _select_adapters_of_versions(
             version = RequestedVersion(
                 commit[:10], tree=revisions.check_out_commit(repository, commit, own)
             )
-            return affected.list_affected_adapters(version, version, frozenset(), script=alone)
+            return affected.list_affected_adapters(version, version, frozenset(), for_script=alone)
     return affected.list_affected_adapters(
-        *ends, affected.list_packages_pinned_apart(*ends), script=alone
+        *ends, affected.list_packages_pinned_apart(*ends), for_script=alone
     )

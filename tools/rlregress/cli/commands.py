@@ -148,13 +148,13 @@ def _build_command() -> TyperGroup:
     return group
 
 
-def _list_commands_below(above: str) -> list[tuple[str, Any]]:
+def _list_commands_below(group: str) -> list[tuple[str, Any]]:
     """Return names and commands or groups directly below a group, in the order of ``ROWS``."""
     by_name: dict[str, Any] = {}
     for row in ROWS:
-        if not row.name.startswith(above):
+        if not row.name.startswith(group):
             continue
-        head, _, deeper = row.name.removeprefix(above).partition(" ")
+        head, _, deeper = row.name.removeprefix(group).partition(" ")
         if not deeper:
             by_name[head] = Lazy(row)
         elif head not in by_name:

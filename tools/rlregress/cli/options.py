@@ -135,8 +135,7 @@ Budget = _annotate_check_option("budget")
 Store = _annotate_check_option("store")
 Workers = _annotate_check_option("workers")
 Report = Annotated[
-    str,
-    typer.Option(metavar="FOLDER", help="Of the report; default: report/.", show_default=False),
+    str, typer.Option(metavar="FOLDER", help="Of the report; default: report/.", show_default=False)
 ]
 Inconclusive = Annotated[
     str,
@@ -169,7 +168,7 @@ def set_default_budget(check_options: CheckOptions) -> CheckOptions:
 
 
 def reject_given_options(
-    context: typer.Context, fields: Collection[str], who: str, advice: str
+    context: typer.Context, fields: Collection[str], command: str, advice: str
 ) -> None:
     """Raise UserError that names the options of the command line that do not apply."""
     rejected = [
@@ -179,7 +178,7 @@ def reject_given_options(
         and "COMMANDLINE" in str(context.get_parameter_source(parameter.name))
     ]
     if rejected:
-        raise UserError(f"{who} {', '.join(rejected)}; {advice}")
+        raise UserError(f"{command} {', '.join(rejected)}; {advice}")
 
 
 def check_inconclusive_option(value: str) -> None:
@@ -200,12 +199,12 @@ def parse_verdict(option: str, value: str) -> str:
     return value or FAIL_ON
 
 
-def parse_share(option: str, text: str) -> float:
+def parse_share(option: str, value: str) -> float:
     """Parse a share written as 20% or as 0.2."""
     try:
-        share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+        share = float(value.removesuffix("%")) / (100 if value.endswith("%") else 1)
     except ValueError:
         share = math.nan
     if not 0 < share <= 1:
-        raise UserError(f"{option} is '{text}', expected a share up to 100%, such as 20% or 0.2")
+        raise UserError(f"{option} is '{value}', expected a share up to 100%, such as 20% or 0.2")
     return share

@@ -86,8 +86,7 @@ def launch(
         int, typer.Option("--max", min=0, metavar="N", help="Of --slurm: at a time.")
     ] = 0,
     sbatch: Annotated[
-        list[str] | None,
-        typer.Option(metavar="OPTION", help="Of --slurm: account=x; repeatable."),
+        list[str] | None, typer.Option(metavar="OPTION", help="Of --slurm: account=x; repeatable.")
     ] = None,
     before: Annotated[
         str, typer.Option(metavar="FILE", help="Of --slurm: lines of shell before a run.")

@@ -41,8 +41,7 @@ def trace(
         str, typer.Option("-o", "--output", metavar="FILE", help="The trace; run.trace.")
     ] = _TRACE,
     golden_file: Annotated[
-        str,
-        typer.Option("--golden", metavar="FILE", help="A small text file to commit instead."),
+        str, typer.Option("--golden", metavar="FILE", help="A small text file to commit instead.")
     ] = "",
 ) -> None:
     """Example:
@@ -75,8 +74,7 @@ def diff(
     old: Annotated[Path, typer.Argument(metavar="OLD", show_default=False)],
     new: Annotated[Path | None, typer.Argument(metavar="[NEW]", show_default=False)] = None,
     script: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Record it again; OLD is its golden file."),
+        Path | None, typer.Option(metavar="FILE", help="Record it again; OLD is its golden file.")
     ] = None,
 ) -> None:
     """Example:

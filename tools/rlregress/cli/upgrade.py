@@ -52,9 +52,7 @@ from rlregress.upgrade.versions import cached_folders
 Versions = Annotated[
     list[str],
     typer.Argument(
-        metavar="[OLD] NEW",
-        help="Pins, a folder, a lock file, or installed.",
-        show_default=False,
+        metavar="[OLD] NEW", help="Pins, a folder, a lock file, or installed.", show_default=False
     ),
 ]
 #: values of --scenario that are not names

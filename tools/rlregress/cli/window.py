@@ -15,11 +15,11 @@ def get_screen_width() -> int:
     return min(Console().width, screen.WIDEST)
 
 
-def print_screen(lines: Iterable[Text], say: Callable[[str], object]) -> None:
+def print_screen(lines: Iterable[Text], log: Callable[[str], object]) -> None:
     """Print the lines of a screen, in colour where the terminal has colours."""
     console = Console(highlight=False, soft_wrap=True)
     with console.capture() as captured:
         for line in lines:
             console.print(line)
     for text in captured.get().splitlines():
-        say(text)
+        log(text)

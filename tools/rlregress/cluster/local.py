@@ -110,13 +110,13 @@ def _start_process_ending_with_this(
 
 
 @contextmanager
-def _delay_signals(numbers: Iterable[signal.Signals]) -> Iterator[None]:
+def _delay_signals(signals: Iterable[signal.Signals]) -> Iterator[None]:
     """Delay the handling of signals until the end of the block.
 
     Python runs hooks around a fork and ignores exceptions that a handler raises in one of them.
     """
     received: list[int] = []
-    handled = [number for number in numbers if callable(signal.getsignal(number))]
+    handled = [number for number in signals if callable(signal.getsignal(number))]
     before = {number: signal.signal(number, lambda n, _: received.append(n)) for number in handled}
     try:
         yield

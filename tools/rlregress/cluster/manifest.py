@@ -108,7 +108,7 @@ class Manifest:
         try:
             content = json.loads(line)
             plain = Job.make_from_plain_data(content["job"]).convert_to_plain_data()
-            job: Job = datafiles.validate_content(plain, Job, self.path, kind="JSON")
+            job: Job = datafiles.validate_content(plain, Job, self.path, syntax="JSON")
             # the summary and the job must be the same run: of two keys "run", JSON takes the last
             run = _parse_summary_of_run(index, line)
             is_same_run = run is not None and {run.name, content["run"]} == {job.name}

@@ -218,10 +218,10 @@ def _read_submitted_runs(store: Store) -> dict[str, set[int]]:
     return submitted
 
 
-def _parse_index_ranges(text: str, offset: int) -> Iterator[range]:
+def _parse_index_ranges(ranges: str, offset: int) -> Iterator[range]:
     """Parse the output of ``format_index_ranges``; ValueError for other text."""
     last = -1
-    for part in text.split(","):
+    for part in ranges.split(","):
         begin, _, end = part.partition("-")
         first, last_before, last = int(begin), last, int(end or begin)
         if not last_before < first <= last < _MAX_ARRAY_SIZE:
@@ -369,11 +369,11 @@ def _build_array_script(manifest: Manifest, store: Store, site: Site, piece: Pie
     return Script(name, text, runs)
 
 
-def _parse_job_number(answer: str) -> str:
+def _parse_job_number(output: str) -> str:
     """Parse the number of a job from the answer of sbatch."""
-    number, _, _ = answer.strip().partition(";")
+    number, _, _ = output.strip().partition(";")
     if not re.fullmatch(r"\d{1,18}", number, re.ASCII):
-        raise UserError(f"sbatch answered '{answer.strip()[:80]}', expected the number of a job")
+        raise UserError(f"sbatch answered '{output.strip()[:80]}', expected the number of a job")
     return number
 
 

@@ -117,12 +117,12 @@ class Lucky:
 
     Args:
         generator: a generator of NumPy; its methods that draw one number can be called.
-        most: whether to return the largest draw.
+        largest: whether to return the largest draw.
     """
 
-    def __init__(self, generator: Any, most: bool) -> None:
+    def __init__(self, generator: Any, largest: bool) -> None:
         self._generator = generator
-        self._choose = max if most else min
+        self._choose = max if largest else min
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):

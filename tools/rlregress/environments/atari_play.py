@@ -56,16 +56,16 @@ def list_actions_of_reset(player: Player) -> list[int]:
     return list(player.game.actions)
 
 
-def summarize_noop_openings(least: Sequence[int], most: Sequence[int]) -> np.ndarray:
+def summarize_noop_openings(shortest: Sequence[int], longest: Sequence[int]) -> np.ndarray:
     """Return [fewest, most, whether all are action 0] of the luckiest and unluckiest openings."""
-    only = all(action == NOOP for action in most)
-    return np.array([len(least), len(most), only], dtype=np.float64)
+    only = all(action == NOOP for action in longest)
+    return np.array([len(shortest), len(longest), only], dtype=np.float64)
 
 
-def summarize_fire_openings(with_fire: Sequence[int], without: Sequence[int]) -> np.ndarray:
+def summarize_fire_openings(with_fire: Sequence[int], without_fire: Sequence[int]) -> np.ndarray:
     """Return [number of actions, first, second, number of actions in a game without FIRE]."""
     first_two = [*map(float, with_fire[:2]), NOTHING, NOTHING][:2]
-    return np.array([len(with_fire), *first_two, len(without)], dtype=np.float64)
+    return np.array([len(with_fire), *first_two, len(without_fire)], dtype=np.float64)
 
 
 def play_reset_ended_by_second_action(player: Player) -> np.ndarray:

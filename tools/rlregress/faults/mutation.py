@@ -48,21 +48,21 @@ class Edit:
     operator: str
 
 
-def _list_functions(text: str) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+def _list_functions(source: str) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
-    return [node for node in ast.walk(ast.parse(text)) if isinstance(node, kinds)]
+    return [node for node in ast.walk(ast.parse(source)) if isinstance(node, kinds)]
 
 
 @lru_cache(maxsize=256)
-def list_edits_of_file(text: str) -> tuple[tuple[str, Edit], ...]:
+def list_edits_of_file(content: str) -> tuple[tuple[str, Edit], ...]:
     """Return all edits of a file in the order of lines, each with its function's qualified name.
 
     An edit in a nested function belongs to the inner one.
     """
-    rows = text.encode().split(b"\n")
-    nodes = {(node.name, node.end_lineno): node for node in _list_functions(text)}
+    rows = content.encode().split(b"\n")
+    nodes = {(node.name, node.end_lineno): node for node in _list_functions(content)}
     edits_by_result: dict[tuple[int, bytes], tuple[str, Edit]] = {}
-    for function in source.parse_source(text).functions:
+    for function in source.parse_source(content).functions:
         node = nodes.get((function.name.rpartition(".")[2], function.last))
         for edit in _list_edits_of_function(node, rows) if node is not None else ():
             result = edit.line, _apply_edit_to_line(rows[edit.line - 1], edit)
@@ -70,17 +70,17 @@ def list_edits_of_file(text: str) -> tuple[tuple[str, Edit], ...]:
     return tuple(sorted(edits_by_result.values(), key=lambda item: item[1].line))
 
 
-def build_mutant(file: str, function: str, edit: Edit, text: str) -> Mutant | None:
+def build_mutant(file: str, function: str, edit: Edit, source: str) -> Mutant | None:
     """Return the mutant of one edit; None if the edit changes nothing or the file fails to parse.
 
     Args:
-        text: the text of the whole file.
+        source: the text of the whole file.
     """
-    rows = text.encode().split(b"\n")
+    rows = source.encode().split(b"\n")
     row = rows[edit.line - 1]
     changed = _apply_edit_to_line(row, edit)
     new_text = b"\n".join([*rows[: edit.line - 1], changed, *rows[edit.line :]]).decode()
-    if changed == row or not _does_text_compile(new_text):
+    if changed == row or not _does_source_compile(new_text):
         return None
     old, new = row.decode().strip(), changed.decode().strip()
     return Mutant(
@@ -94,13 +94,13 @@ def build_mutant(file: str, function: str, edit: Edit, text: str) -> Mutant | No
     )
 
 
-def _apply_edit_to_line(row: bytes, edit: Edit) -> bytes:
-    return row[: edit.start] + edit.new.encode() + row[edit.end :]
+def _apply_edit_to_line(line: bytes, edit: Edit) -> bytes:
+    return line[: edit.start] + edit.new.encode() + line[edit.end :]
 
 
-def _does_text_compile(text: str) -> bool:
+def _does_source_compile(source: str) -> bool:
     try:
-        compile(text, "<mutant>", "exec")
+        compile(source, "<mutant>", "exec")
     except (SyntaxError, ValueError):
         return False
     return True
@@ -196,11 +196,11 @@ def _get_source_of_node(node: ast.AST, rows: Sequence[bytes]) -> str:
 
 
 def _replace_by_operand(
-    node: ast.expr, part: ast.expr, rows: Sequence[bytes], operator: str
+    node: ast.expr, operand: ast.expr, rows: Sequence[bytes], operator: str
 ) -> Iterator[Edit]:
     """Replace an expression by one of its operands."""
-    if _are_on_one_line(node, part):
-        text = f"({_get_source_of_node(part, rows)})"
+    if _are_on_one_line(node, operand):
+        text = f"({_get_source_of_node(operand, rows)})"
         yield Edit(node.lineno, node.col_offset, node.end_col_offset or 0, text, operator)
 
 

@@ -113,8 +113,8 @@ def _read_changed_file(implementation: Implementation, fault: Fault) -> str:
     return path.read_text(encoding="utf-8") if path is not None else ""
 
 
-def _make_source_line(fault: Fault, text: str, number: int) -> SourceLine:
-    return SourceLine(file=fault.file, line=number, text=text.splitlines()[number - 1].strip())
+def _make_source_line(fault: Fault, source: str, number: int) -> SourceLine:
+    return SourceLine(file=fault.file, line=number, text=source.splitlines()[number - 1].strip())
 
 
 def _get_first_line(fragment: str) -> str:
@@ -122,7 +122,7 @@ def _get_first_line(fragment: str) -> str:
 
 
 @cache
-def _find_most_similar_line(text: str, fragment: str) -> int:
+def _find_most_similar_line(source: str, fragment: str) -> int:
     """Return the number of the line that is most similar to a fragment, from 1; else 0.
 
     The similarity is the number of characters in the tokens that both share in the same order. The
@@ -130,7 +130,7 @@ def _find_most_similar_line(text: str, fragment: str) -> int:
     """
     tokens = _TOKEN.findall(fragment)
     characters_by_line: dict[int, int] = {}
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(source.splitlines(), start=1):
         blocks = SequenceMatcher(None, tokens, _TOKEN.findall(line), autojunk=False)
         characters_by_line[number] = sum(
             len("".join(tokens[block.a : block.a + block.size]))

@@ -28,7 +28,7 @@ class Statistics(NamedTuple):
 
 
 def compute_cumulative_statistics(
-    x: ArrayLike, prior_count: float = PRIOR_COUNT, freedom: int = 0
+    x: ArrayLike, prior_count: float = PRIOR_COUNT, ddof: int = 0
 ) -> Statistics:
     """Let every number count the same, next to ``prior_count`` numbers of mean 0 and variance 1.
 
@@ -38,22 +38,22 @@ def compute_cumulative_statistics(
     Args:
         x: [T].
         prior_count: 0: no prior.
-        freedom: subtracted from the number of samples in the variance; 1: the sample variance.
+        ddof: subtracted from the number of samples in the variance; 1: the sample variance.
     """
     x = np.asarray(x, dtype=np.float64)
     count = prior_count + np.arange(1, len(x) + 1)
     mean = np.cumsum(x) / count
     squares = prior_count + np.cumsum(x**2) - count * mean**2
-    return Statistics(mean, squares / np.maximum(count - freedom, 1e-12))
+    return Statistics(mean, squares / np.maximum(count - ddof, 1e-12))
 
 
-def compute_decayed_statistics(x: ArrayLike, decay: float, freedom: int = 0) -> Statistics:
+def compute_decayed_statistics(x: ArrayLike, decay: float, ddof: int = 0) -> Statistics:
     """Weigh a number that came k numbers ago by decay^k; divide the weights by their sum.
 
     Args:
         x: [T].
         decay: of one step.
-        freedom: subtracted from the sum of the weights in the variance.
+        ddof: subtracted from the sum of the weights in the variance.
     """
     x = np.asarray(x, dtype=np.float64)
     ages = np.arange(len(x))[:, None] - np.arange(len(x))[None, :]
@@ -61,7 +61,7 @@ def compute_decayed_statistics(x: ArrayLike, decay: float, freedom: int = 0) -> 
     count = weights.sum(axis=1)
     mean = weights @ x / count
     squares = weights @ x**2 - count * mean**2
-    return Statistics(mean, squares / np.maximum(count - freedom, 1e-12))
+    return Statistics(mean, squares / np.maximum(count - ddof, 1e-12))
 
 
 def compute_uncorrected_statistics(x: ArrayLike, decay: float) -> Statistics:
@@ -87,8 +87,8 @@ def standardise_by_statistics(
     x: ArrayLike,
     statistics: Statistics,
     epsilon: float = 1e-8,
-    least_variance: float = 0.0,
-    least_deviation: float = 0.0,
+    min_variance: float = 0.0,
+    min_deviation: float = 0.0,
     std_epsilon: float = 0.0,
 ) -> np.ndarray:
     """Return (x - mean) / sqrt(variance + epsilon), element by element.
@@ -97,12 +97,12 @@ def standardise_by_statistics(
         x: as long as the statistics.
         statistics: mean and variance to use for each element.
         epsilon: added to the variance.
-        least_variance: a smaller variance counts as this.
-        least_deviation: a smaller standard deviation counts as this.
+        min_variance: a smaller variance counts as this.
+        min_deviation: a smaller standard deviation counts as this.
         std_epsilon: added to the standard deviation.
     """
-    variance = np.maximum(statistics.variance, least_variance) + epsilon
-    deviation = np.maximum(np.sqrt(variance), least_deviation) + std_epsilon
+    variance = np.maximum(statistics.variance, min_variance) + epsilon
+    deviation = np.maximum(np.sqrt(variance), min_deviation) + std_epsilon
     return (np.asarray(x, dtype=np.float64) - statistics.mean) / deviation
 
 

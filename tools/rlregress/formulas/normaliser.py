@@ -15,17 +15,17 @@ class Statistics(NamedTuple):
     variance: float
     rows: float
 
-    def merge_batch(self, batch: ArrayLike, freedom: int = 0) -> Statistics:
+    def merge_batch(self, batch: ArrayLike, ddof: int = 0) -> Statistics:
         """Return the statistics with the rows of a batch (Chan et al. 1982).
 
         Args:
             batch: [n].
-            freedom: 1: the sample variance of the batch is merged as if it were its variance.
+            ddof: 1: the sample variance of the batch is merged as if it were its variance.
         """
         x = np.asarray(batch, dtype=np.float64)
         rows = self.rows + len(x)
         delta = x.mean() - self.mean
-        squares = self.variance * self.rows + x.var(ddof=freedom) * len(x)
+        squares = self.variance * self.rows + x.var(ddof=ddof) * len(x)
         squares += delta**2 * self.rows * len(x) / rows
         return Statistics(self.mean + delta * len(x) / rows, squares / rows, rows)
 

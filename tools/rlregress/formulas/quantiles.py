@@ -17,14 +17,14 @@ def compute_huber(errors: np.ndarray, threshold: float) -> np.ndarray:
     return np.where(magnitude <= threshold, 0.5 * magnitude**2, beyond)
 
 
-def compute_quantile_fractions(quantiles: int, place: float = 0.5) -> np.ndarray:
+def compute_quantile_fractions(quantiles: int, position: float = 0.5) -> np.ndarray:
     """Return the fraction tau that each quantile stands for, [quantiles], ascending.
 
     Args:
-        place: position in the interval of 1 / quantiles; 0.5 is the midpoint (Dabney et al. 2018,
+        position: place in the interval of 1 / quantiles; 0.5 is the midpoint (Dabney et al. 2018,
             lemma 2), 1 the upper end.
     """
-    return (np.arange(quantiles) + place) / quantiles
+    return (np.arange(quantiles) + position) / quantiles
 
 
 def compute_quantile_weight(fraction: np.ndarray, error: np.ndarray) -> np.ndarray:

@@ -69,18 +69,18 @@ def compute_actor_loss(
     return float(np.mean(temperature * np.asarray(log_probs, dtype=np.float64) - q))
 
 
-def clamp_log_std(head: np.ndarray, low: float = -20.0, high: float = 2.0) -> np.ndarray:
+def clamp_log_std(output: np.ndarray, low: float = -20.0, high: float = 2.0) -> np.ndarray:
     """log sigma = clip(head, low, high), any shape (thesis, Box 5, first form)."""
-    return np.clip(np.asarray(head, dtype=np.float64), low, high)
+    return np.clip(np.asarray(output, dtype=np.float64), low, high)
 
 
-def rescale_log_std_by_tanh(head: np.ndarray, low: float = -5.0, high: float = 2.0) -> np.ndarray:
+def rescale_log_std_by_tanh(output: np.ndarray, low: float = -5.0, high: float = 2.0) -> np.ndarray:
     """log sigma = low + (high - low) / 2 * (tanh(head) + 1) (thesis, Box 5, second form)."""
-    return low + 0.5 * (high - low) * (np.tanh(np.asarray(head, dtype=np.float64)) + 1.0)
+    return low + 0.5 * (high - low) * (np.tanh(np.asarray(output, dtype=np.float64)) + 1.0)
 
 
 def compute_log_std_by_softplus(
-    head: np.ndarray, *, bias_for_one: bool, floor: float, clamp: float = 1e-4
+    output: np.ndarray, *, bias_for_one: bool, floor: float, clamp: float = 1e-4
 ) -> np.ndarray:
     """log of sigma = max(softplus(head + bias) + floor, clamp), any shape.
 
@@ -88,7 +88,7 @@ def compute_log_std_by_softplus(
     is chosen such that sigma(0) = 1, which takes softplus(bias) = 1 - floor.
     """
     bias = np.log(np.expm1(1.0 - floor)) if bias_for_one else 0.0
-    sigma = compute_softplus(np.asarray(head, dtype=np.float64) + bias) + floor
+    sigma = compute_softplus(np.asarray(output, dtype=np.float64) + bias) + floor
     return np.log(np.maximum(sigma, clamp))
 
 

@@ -196,7 +196,7 @@ class Train(Kind):
         raise self._make_unsupported("collect_transitions")
 
     def collect_minibatches(
-        self, request: TrainingRequest, environments: int, around: TrainingVariant
+        self, request: TrainingRequest, environments: int, variant: TrainingVariant
     ) -> Sequence[Minibatch]:
         """Train, and return the minibatches that the updates read.
 
@@ -206,7 +206,7 @@ class Train(Kind):
         Args:
             request: as for ``collect_transitions``.
             environments: as for ``collect_transitions``.
-            around: the variant of the training.
+            variant: the variant of the training.
 
         Raises:
             Unsupported: the framework has nothing of the kind.

@@ -111,7 +111,7 @@ def measure_policy_delay(make_agent: MakeContinuousAgent, inputs: Inputs) -> np.
             agent.fill_parameters(1.0, 0.0)
 
     run = agent.run_loop(
-        begin=lambda _: agent.fill_parameters(1.0, 0.0), between=note_move_of_target
+        on_start=lambda _: agent.fill_parameters(1.0, 0.0), on_step=note_move_of_target
     )
     values = sum(role in ("values", "both") for role in run.roles)
     policy = sum(role in ("policy", "both") for role in run.roles)
@@ -134,7 +134,7 @@ def measure_target_share(make_agent: MakeContinuousAgent, inputs: Inputs) -> np.
         if values != 0.0 and not shares:
             shares.append((values, -1.0 if policy is None else policy))
 
-    agent.run_loop(begin=lambda _: agent.fill_parameters(1.0, 0.0), between=note_share_of_move)
+    agent.run_loop(on_start=lambda _: agent.fill_parameters(1.0, 0.0), on_step=note_share_of_move)
     return np.array(shares[0] if shares else (0.0, 0.0))
 
 
@@ -157,7 +157,7 @@ def measure_exploration_noise(make_agent: MakeContinuousAgent, inputs: Inputs) -
             )
         )
         pre_tanh = float(inputs["pre_tanh"])
-        run = agent.run_loop(begin=lambda _, a=agent, p=pre_tanh: a.set_policy(p, p))  # type: ignore[misc]
+        run = agent.run_loop(on_start=lambda _, a=agent, p=pre_tanh: a.set_policy(p, p))  # type: ignore[misc]
         deviations.append(run.actions[0][-1])
     return np.array(deviations)
 
@@ -173,7 +173,7 @@ def measure_default_exploration_noise(
     """
     samples = int(inputs["samples"])
     agent = make_agent(Settings(steps=samples + 2, every=10))
-    run = agent.run_loop(begin=lambda _: agent.set_policy(0.0, 0.0))
+    run = agent.run_loop(on_start=lambda _: agent.set_policy(0.0, 0.0))
     actions = np.array(run.actions[0])[-samples:]
     return np.array([compute_log2_spread(actions)])
 
@@ -188,7 +188,7 @@ def measure_learning_starts(make_agent: MakeContinuousAgent, inputs: Inputs) -> 
     agent = make_agent(
         Settings(steps=int(inputs["steps"]), starts=int(inputs["starts"]), noise=0.0)
     )
-    run = agent.run_loop(begin=lambda _: agent.set_policy(_SATURATED, _SATURATED))
+    run = agent.run_loop(on_start=lambda _: agent.set_policy(_SATURATED, _SATURATED))
     random = np.flatnonzero(np.array(run.actions[0]) < 0.999)
     first, _ = run.updates[0]
     return np.array([random[-1] + 1 if len(random) else 0, first], dtype=np.float64)
@@ -204,7 +204,7 @@ def measure_new_draws_of_warmup(make_agent: MakeContinuousAgent, inputs: Inputs)
     agent = make_agent(
         Settings(steps=int(inputs["steps"]), starts=int(inputs["starts"]), noise=0.0)
     )
-    run = agent.run_loop(begin=lambda _: agent.set_policy(_SATURATED, _SATURATED))
+    run = agent.run_loop(on_start=lambda _: agent.set_policy(_SATURATED, _SATURATED))
     actions = np.array(run.actions[0])
     random = actions[actions < 0.999]
     if not len(random):
@@ -220,7 +220,7 @@ def measure_clipped_gradient_norm(make_agent: MakeContinuousAgent, inputs: Input
     first step of its optimiser; 0.0 for a norm beyond 100.
     """
     agent = make_agent(Settings(steps=8))
-    run = agent.run_loop(begin=lambda _: agent.set_values(float(inputs["value"]), 0.0))
+    run = agent.run_loop(on_start=lambda _: agent.set_values(float(inputs["value"]), 0.0))
     norms = [
         norm for (_, norm), role in zip(run.updates, run.roles, strict=False) if role != "policy"
     ]

@@ -43,7 +43,7 @@ def _make_values_with_last_best() -> list[float]:
 def _act_greedily(agent: DiscreteAgent) -> LoopRecord:
     """Run the agent where the last action is the best one in every state."""
     values = _make_values_with_last_best()
-    return agent.run_loop(begin=lambda _: agent.set_values(values, values))
+    return agent.run_loop(on_start=lambda _: agent.set_values(values, values))
 
 
 def _find_random_actions(actions: Sequence[float]) -> np.ndarray:
@@ -124,7 +124,7 @@ def measure_clipped_gradient_norm(make_agent: MakeDiscreteAgent, inputs: Inputs)
     together that the optimiser finds at its first step; 0.0 for a norm beyond 100.
     """
     agent = make_agent(Settings(steps=8))
-    run = agent.run_loop(begin=lambda _: agent.fill_parameters(float(inputs["weight"]), 0.0))
+    run = agent.run_loop(on_start=lambda _: agent.fill_parameters(float(inputs["weight"]), 0.0))
     _, norm = run.updates[0]
     return np.array([invert_norm(norm)])
 
@@ -146,7 +146,7 @@ def _record_target_moves(
             agent.fill_parameters(1.0, 0.0)
 
     run = agent.run_loop(
-        begin=lambda _: agent.fill_parameters(1.0, 0.0), between=note_move_of_target
+        on_start=lambda _: agent.fill_parameters(1.0, 0.0), on_step=note_move_of_target
     )
     return moves, sum(1 for actions in run.actions if actions)
 
@@ -271,7 +271,7 @@ def measure_learning_starts(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np
     return np.array([random[-1] + 1 if len(random) else 0, first], dtype=np.float64)
 
 
-def train_frequency(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np.ndarray:
+def measure_train_frequency(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np.ndarray:
     """Measure the unit in which the steps between two updates are counted.
 
     The framework's own setting for steps between two updates is ``every``; once with one
@@ -304,5 +304,5 @@ MEASUREMENTS: Mapping[str, Callable[[MakeDiscreteAgent, Inputs], np.ndarray]] = 
     "dqn.epsilon.schedule": measure_epsilon_schedule,
     "dqn.epsilon.deterministic": measure_deterministic_exploration,
     "dqn.learning_starts": measure_learning_starts,
-    "dqn.train_frequency": train_frequency,
+    "dqn.train_frequency": measure_train_frequency,
 }

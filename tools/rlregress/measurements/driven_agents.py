@@ -104,18 +104,18 @@ class DiscreteAgent(Protocol):
         All transitions of its minibatch have action 0, and reward and ends of the settings.
         """
 
-    def run_loop(self, begin: Look = do_nothing, between: Look = do_nothing) -> LoopRecord:
+    def run_loop(self, on_start: Look = do_nothing, on_step: Look = do_nothing) -> LoopRecord:
         """Run the framework's own loop for ``steps`` environment steps.
 
-        ``begin`` is called once the networks are made, before the first action; ``between`` ahead
-        of every step of the first environment, and after the last one.
+        ``on_start`` is called once the networks are made, before the first action; ``on_step``
+        before every step of the first environment, and after the last one.
         """
 
-    def choose_action(self, values: Sequence[float], deterministic: bool) -> int | None:
+    def choose_action(self, q_values: Sequence[float], deterministic: bool) -> int | None:
         """Return an action as a training chooses it or, if ``deterministic``, one without chance.
 
-        Epsilon is at its end. The Q network outputs ``values`` in every state. None: the framework
-        offers no such way.
+        Epsilon is at its end. The Q network outputs ``q_values`` in every state. None: the
+        framework offers no such way.
         """
 
 
@@ -155,7 +155,7 @@ class ContinuousAgent(Protocol):
     def read_target_actions(self) -> np.ndarray:
         """Return the next actions that target Q networks evaluate in an update, [batch_size]."""
 
-    def run_loop(self, begin: Look = do_nothing, between: Look = do_nothing) -> LoopRecord:
+    def run_loop(self, on_start: Look = do_nothing, on_step: Look = do_nothing) -> LoopRecord:
         """Run a training, as ``DiscreteAgent.run_loop`` does."""
 
 

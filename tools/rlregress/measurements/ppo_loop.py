@@ -267,7 +267,9 @@ def make_diverging_ratios(divergence: float) -> np.ndarray:
     return np.array([1.0 - distance, 1.0 + distance])
 
 
-def clip_ranges(train: Train, inputs: Inputs, falling: Collection[str] | None = None) -> np.ndarray:
+def measure_clip_ranges(
+    train: Train, inputs: Inputs, falling: Collection[str] | None = None
+) -> np.ndarray:
     """Return the clip ranges of a training, divided by the first one; every ratio is clipped."""
     start = float(inputs["clip_range"])
     training = _train_with_schedule(
@@ -279,7 +281,7 @@ def clip_ranges(train: Train, inputs: Inputs, falling: Collection[str] | None = 
 def measure_requested_clip_ranges(train: Train, inputs: Inputs) -> np.ndarray:
     """Return clip ranges that have to fall: alone, then together with the learning rate."""
     both = ("clip_range",), ("clip_range", "learning_rate")
-    return np.concatenate([clip_ranges(train, inputs, falling) for falling in both])
+    return np.concatenate([measure_clip_ranges(train, inputs, falling) for falling in both])
 
 
 def measure_entropy_coefficients(train: Train, inputs: Inputs) -> np.ndarray:
@@ -307,7 +309,7 @@ MEASUREMENTS: Mapping[str, Callable[[Train, Inputs], np.ndarray]] = {
     "ppo.learning_rate.schedule.asked": measure_requested_learning_rates,
     "ppo.learning_rate.negative": measure_lowest_learning_rate,
     "ppo.learning_rate.adaptive": measure_adaptive_learning_rate,
-    "ppo.clip_range.schedule": clip_ranges,
+    "ppo.clip_range.schedule": measure_clip_ranges,
     "ppo.clip_range.schedule.asked": measure_requested_clip_ranges,
     "ppo.entropy.schedule": measure_entropy_coefficients,
 }

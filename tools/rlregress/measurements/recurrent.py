@@ -112,9 +112,9 @@ def make_probe_of_all_agents(
     return lambda inputs: np.mean([measurement(train, inputs) for train in trains], axis=0)
 
 
-def _make_script_of_ends(steps: int, of: int = 0) -> list[float]:
-    """Return the script of an end after ``steps`` steps: repeated, or once in ``of`` steps."""
-    script = [0.0] * max(steps, of)
+def _make_script_of_ends(steps: int, period: int = 0) -> list[float]:
+    """Return the script of an end after ``steps`` steps: repeated, or once in ``period`` steps."""
+    script = [0.0] * max(steps, period)
     script[steps - 1] = 1.0
     return script
 
@@ -175,7 +175,10 @@ def make_padded_settings(inputs: Inputs, **options: Any) -> Settings:
     """Return a rollout of two environments; in one of them an episode ends."""
     steps = int(inputs["rollout"])
     rewards = [float(inputs.get("advantage", 0.0))] + [0.0] * (steps - 1)
-    ending = {"rewards": 0.0, "terminated": _make_script_of_ends(int(inputs["episode"]), of=steps)}
+    ending = {
+        "rewards": 0.0,
+        "terminated": _make_script_of_ends(int(inputs["episode"]), period=steps),
+    }
     # without a discount the reward is the advantage, and the target of the value
     return Settings([{"rewards": rewards}, ending], steps, discount=0.0, **options)
 
@@ -214,7 +217,7 @@ def measure_bootstrap_values(train: Train, inputs: Inputs) -> np.ndarray:
     reward, discount = 1.0, 0.9
     scripts: list[Mapping[str, Any]] = [
         {"terminated": _make_script_of_ends(int(inputs["beside"]))},
-        {"rewards": reward, "truncated": _make_script_of_ends(episode, of=2 * steps)},
+        {"rewards": reward, "truncated": _make_script_of_ends(episode, period=2 * steps)},
     ]
     settings = Settings(scripts, steps, rollouts=2, discount=discount)
     first, second = train(settings).rollouts

@@ -59,7 +59,7 @@ def measure_effect_of_action_scale(make_driver: MakeTwinDriver, inputs: Inputs) 
     return np.array([wide - unit])
 
 
-def update_order(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
+def measure_update_order(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Return which parts of an update come before the policy's loss and the targets."""
 
     def run_first_update(rate: float, log_prob: float) -> tuple[float, float]:
@@ -92,12 +92,12 @@ def _count_consecutive_policy_updates(journal: Journal) -> int:
     return longest
 
 
-def update_schedule(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
+def measure_update_schedule(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Measure the last ``counted`` steps: updates of each part, moves of targets, longest burst."""
     journal = make_driver(make_loop_settings(inputs)).run_loop()
     past = int(inputs["steps"]) - int(inputs["counted"])
     counts = [
-        journal.count_updates(part, after=past) for part in ("critic", "actor", "temperature")
+        journal.count_updates(part, past_steps=past) for part in ("critic", "actor", "temperature")
     ]
     critics = [steps for part, steps in journal.updates if part == "critic"]
     moves = zip(journal.moves, critics, strict=False)
@@ -165,9 +165,9 @@ MEASUREMENTS: Mapping[str, Measurement] = {
     "sac.actor_loss": twin_details.measure_actor_loss,
     "sac.target_update.polyak": twin_details.measure_target_update,
     "sac.target_update.parameter": twin_details.measure_target_update,
-    "sac.replay.action": twin_details.replay_action,
+    "sac.replay.action": twin_details.measure_replay_action,
     "sac.learning_starts": twin_details.measure_learning_starts,
-    "sac.update_ratio": partial(twin_details.update_ratio, ("critic", "actor")),
+    "sac.update_ratio": partial(twin_details.measure_update_ratio, ("critic", "actor")),
     "sac.vectorisation": twin_details.measure_steps_and_updates_of_several_environments,
     "sac.networks": twin_details.measure_network_architecture,
     "sac.gradient_clip": twin_details.measure_clipped_gradient_norms,
@@ -180,8 +180,8 @@ MEASUREMENTS: Mapping[str, Measurement] = {
     "sac.log_std.bounds": measure_log_standard_deviation,
     "sac.log_prob.tanh_correction": measure_tanh_correction,
     "sac.log_prob.action_scale": measure_effect_of_action_scale,
-    "sac.update_order": update_order,
-    "sac.update_schedule": update_schedule,
+    "sac.update_order": measure_update_order,
+    "sac.update_schedule": measure_update_schedule,
     "sac.target_update.interval": measure_target_interval,
     "sac.reward_scaling": measure_reward_scaling,
     "sac.networks.initialisation": measure_initialisation_of_first_layer,

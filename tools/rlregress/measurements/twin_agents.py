@@ -109,14 +109,14 @@ class TwinDriver(Protocol):
 
     shares_rate: bool
 
-    def compute_critic_loss(self, values: Sequence[float]) -> float:
-        """Return the loss of the Q networks, which output ``values``, as it is differentiated."""
+    def compute_critic_loss(self, q_values: Sequence[float]) -> float:
+        """Return the loss of the Q networks, which output ``q_values``, as it is differentiated."""
 
-    def compute_actor_loss(self, values: Sequence[float]) -> float:
-        """Return the differentiated loss of the policy; the Q networks output ``values``."""
+    def compute_actor_loss(self, q_values: Sequence[float]) -> float:
+        """Return the differentiated loss of the policy; the Q networks output ``q_values``."""
 
-    def compute_target(self, values: Sequence[float]) -> float:
-        """Return the target of the Q networks, whose target networks output ``values``."""
+    def compute_target(self, q_values: Sequence[float]) -> float:
+        """Return the target of the Q networks, whose target networks output ``q_values``."""
 
     def run_first_update(self, target_value: float) -> tuple[float, float]:
         """Return the Q networks' target and the policy's loss in the first update of a policy.

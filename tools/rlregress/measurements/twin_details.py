@@ -136,7 +136,7 @@ def measure_target_update(make_driver: MakeTwinDriver, inputs: Inputs) -> np.nda
     )
 
 
-def replay_action(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
+def measure_replay_action(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Measure the last action that the environment received, and the one that is stored."""
     steps = int(inputs.get("batch_size", 1))
     bounds = {"low": inputs["low"], "high": inputs["high"], "pre_tanh": float(inputs["pre_tanh"])}
@@ -157,14 +157,16 @@ def measure_learning_starts(make_driver: MakeTwinDriver, inputs: Inputs) -> np.n
     return np.array([below[-1] + 1 if len(below) else 0, first], dtype=np.float64)
 
 
-def update_ratio(parts: Sequence[str], make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
+def measure_update_ratio(
+    parts: Sequence[str], make_driver: MakeTwinDriver, inputs: Inputs
+) -> np.ndarray:
     """Measure updates of the parts for each step, in the last ``counted`` steps of each run."""
     past = int(inputs["steps"]) - int(inputs["counted"])
     runs = [
         make_driver(make_loop_settings(inputs, updates=updates)).run_loop()
         for updates in ("default", "fewer", "more")
     ]
-    counts = [run.count_updates(part, after=past) for run in runs for part in parts]
+    counts = [run.count_updates(part, past_steps=past) for run in runs for part in parts]
     return np.array(counts) / int(inputs["counted"])
 
 
@@ -178,7 +180,7 @@ def measure_steps_and_updates_of_several_environments(
         make_loop_settings(inputs, environments=int(inputs["environments"]))
     ).run_loop()
     half = journal.steps // 2
-    updates = journal.count_updates("critic", after=half) / half
+    updates = journal.count_updates("critic", past_steps=half) / half
     return np.array([journal.steps / int(inputs["steps"]), updates, journal.environments])
 
 

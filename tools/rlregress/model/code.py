@@ -139,8 +139,8 @@ class Hunk:
         """Return where the second version first adds or changes a line; None: it only removes."""
         return next((row.new[0] for row in self.differing if row.new is not None), None)
 
-    def shorten_hunk(self, most: int) -> Hunk:
+    def shorten_hunk(self, max_rows: int) -> Hunk:
         """Return the first differing rows, without the lines around them."""
         rows = self.differing
-        left_out = self.left_out + len(rows[most:])
-        return replace(self, groups=(tuple(rows[:most]),) if rows else (), left_out=left_out)
+        left_out = self.left_out + len(rows[max_rows:])
+        return replace(self, groups=(tuple(rows[:max_rows]),) if rows else (), left_out=left_out)

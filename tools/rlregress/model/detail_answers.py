@@ -15,7 +15,7 @@ UNPROBED = "could not be probed: "
 _NO_NAME = "none"
 
 
-def describe_variant(name: str, meaning: str = "") -> str:
+def describe_variant(variant: str, meaning: str = "") -> str:
     """Return the words for a variant, or the reason why there is none.
 
     The variant ``none`` ("not clipped") gets further words, so that it does not read as a failure.
@@ -23,9 +23,9 @@ def describe_variant(name: str, meaning: str = "") -> str:
     Args:
         meaning: the variant in one phrase, unless the text has it elsewhere.
     """
-    if name != _NO_NAME:
-        return name
-    return f"'{name}' (the variant: {meaning})" if meaning else f"the variant '{name}'"
+    if variant != _NO_NAME:
+        return variant
+    return f"'{variant}' (the variant: {meaning})" if meaning else f"the variant '{variant}'"
 
 
 @dataclass(frozen=True, kw_only=True)

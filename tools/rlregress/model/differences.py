@@ -18,14 +18,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rlregress.model.loaded_files import LOADED_ALIKE
-from rlregress.model.verdict import (
-    COULD_NOT_JUDGE,
-    HOLDS,
-    IMPROVED,
-    INCONCLUSIVE,
-    MOVED,
-    REGRESSED,
-)
+from rlregress.model.verdict import COULD_NOT_JUDGE, HOLDS, IMPROVED, INCONCLUSIVE, MOVED, REGRESSED
 
 # -- states ----------------------------------------------------------------------------------------
 
@@ -216,18 +209,18 @@ def title_unexecuted_entries(entry: Entry) -> str:
     return "Never executed" if entry.kind == FUNCTION else "Imported by nothing that ran"
 
 
-def combine_states_of_checks(states: Iterable[str], one_way: bool) -> str:
+def combine_states_of_checks(states: Iterable[str], has_one_way: bool) -> str:
     """Return the state of a piece of code from the states of the checks that executed it.
 
     Args:
-        one_way: whether some of its branches were taken one way only.
+        has_one_way: whether some of its branches were taken one way only.
     """
     states_found = set(states)
     for state in DIFFERENT:
         if state in states_found:
             return state
     if states_found & set(EXECUTED_SAME):
-        return ONE_WAY if one_way else SAME
+        return ONE_WAY if has_one_way else SAME
     if IN_PART in states_found:
         return IN_PART
     return NOT_COMPARED if states_found else NEVER
@@ -438,40 +431,40 @@ def _compose_headline(verdict: str, entries: Sequence[Entry], checked: Coverage)
 _NOT_CODE = tuple(kind for kind in KINDS if kind not in CODE)
 
 
-def _list_titles_of_differences(counted: Sequence[Entry]) -> list[tuple[str, list[str]]]:
+def _list_titles_of_differences(entries: Sequence[Entry]) -> list[tuple[str, list[str]]]:
     """Return titles and names of the differences, the worst first."""
-    violated = [entry for entry in counted if entry.verdict == REGRESSED]
+    violated = [entry for entry in entries if entry.verdict == REGRESSED]
     checks = (DETAIL, TRAINING, SCRIPT, ENVIRONMENT, DEFAULT)
-    saved = [e for e in counted if e.kind == SAVED and e.state == DIFFERS]
+    saved = [e for e in entries if e.kind == SAVED and e.state == DIFFERS]
     files = {why: [e.short for e in saved if e.reason.startswith(why)]
              for why in (OLD_FILES, LOADED_ALIKE)}  # fmt: skip
-    retyped = [entry for entry in counted if entry.reason.startswith(OTHER_TYPES)]
+    retyped = [entry for entry in entries if entry.reason.startswith(OTHER_TYPES)]
     named = _list_names_of_entries([*violated, *retyped])
     lost, alike = files[OLD_FILES], files[LOADED_ALIKE]
     rows = [
         ("Regressed", [entry.short for entry in violated]),
         ("The new version fails",
-        _describe_counts_by_kind(counted, (TRAINING, SCRIPT), (NEW_FAILS,))),
+        _describe_counts_by_kind(entries, (TRAINING, SCRIPT), (NEW_FAILS,))),
         (OTHER_TYPES.capitalize(), [f"{entry.short} ({entry.reason.partition(': ')[2]})"
                                     for entry in retyped[:1]] + [e.short for e in retyped[1:]]),
         ("Differ",
-        [n for n in _describe_counts_by_kind(counted, checks, (DIFFERS,)) if n not in named]),
-        ("Culprit", [entry.short for entry in counted if entry.culprit]),
-        ("Differ when called", [entry.short for entry in counted if entry.kind in CODE
+        [n for n in _describe_counts_by_kind(entries, checks, (DIFFERS,)) if n not in named]),
+        ("Culprit", [entry.short for entry in entries if entry.culprit]),
+        ("Differ when called", [entry.short for entry in entries if entry.kind in CODE
                                 and (entry.state == BEYOND
                                      or (entry.state == DIFFERS and entry.reason))]),
-        ("Differ in logs only", _describe_counts_by_kind(counted, (TRAINING, SCRIPT), (LOGS,))),
-        ("Removed or incompatible", _describe_counts_by_kind(counted, (PUBLIC,), (DIFFERS,))),
+        ("Differ in logs only", _describe_counts_by_kind(entries, (TRAINING, SCRIPT), (LOGS,))),
+        ("Removed or incompatible", _describe_counts_by_kind(entries, (PUBLIC,), (DIFFERS,))),
         (OLD_FILES.capitalize(), lost),
         ("Saved files differ", [e.short for e in saved if e.short not in lost + alike]),
         ("Saved files load alike, then training differs", alike),
-        ("No longer installed", _sort_lost_packages(counted)),
-        ("Requirements", [entry.summary for entry in counted if entry.kind == REQUIREMENT
+        ("No longer installed", _sort_lost_packages(entries)),
+        ("Requirements", [entry.summary for entry in entries if entry.kind == REQUIREMENT
                           and entry.state == DIFFERS and not is_requirement_gone(entry)]),
-        ("New warnings", _describe_counts_by_kind(counted, (WARNING,), (LOGS,))),
+        ("New warnings", _describe_counts_by_kind(entries, (WARNING,), (LOGS,))),
         ("Differ by rounding only",
-        _describe_counts_by_kind(counted, (TRAINING, SCRIPT), (CLOSE,))),
-        ("Repaired", _describe_counts_by_kind(counted, (TRAINING, SCRIPT), (OLD_FAILED,))),
+        _describe_counts_by_kind(entries, (TRAINING, SCRIPT), (CLOSE,))),
+        ("Repaired", _describe_counts_by_kind(entries, (TRAINING, SCRIPT), (OLD_FAILED,))),
     ]  # fmt: skip
     return [(title, names) for title, names in rows if names]
 
@@ -481,10 +474,10 @@ def is_requirement_gone(entry: Entry) -> bool:
     return entry.kind == REQUIREMENT and entry.summary.startswith(GONE)
 
 
-def _sort_lost_packages(counted: Sequence[Entry]) -> list[str]:
+def _sort_lost_packages(entries: Sequence[Entry]) -> list[str]:
     """Return lost packages: those that were required, then those that only these required."""
-    required = [e.name for e in counted if is_requirement_gone(e)]
-    return [*required, *_describe_counts_by_kind(counted, (PACKAGE,), (DIFFERS,))]
+    required = [e.name for e in entries if is_requirement_gone(e)]
+    return [*required, *_describe_counts_by_kind(entries, (PACKAGE,), (DIFFERS,))]
 
 
 def _list_names_of_entries(entries: Iterable[Entry]) -> set[str]:

@@ -57,9 +57,7 @@ _KINDS = {
     "printed": "the training is the same, but it prints something else",
 }
 #: part of an event -> meaning of a difference in it, if it is more precise than that of the kind
-_PARTS = {
-    "size": "the optimiser is given another number of tensors, or of parameters in them",
-}
+_PARTS = {"size": "the optimiser is given another number of tensors, or of parameters in them"}
 #: most names of entries and parameters
 _NAMED = 4
 #: largest relative difference that may come from the order of additions
@@ -71,8 +69,8 @@ _ANSWER = "the training ends with, or a call returns, another value"
 _DRAWS = "random draws, such as minibatch sampling"
 
 
-def _format_part_of_event(part: Part, types: bool = False) -> str:
-    if types:
+def _format_part_of_event(part: Part, shows_types: bool = False) -> str:
+    if shows_types:
         return part.types
     if part.text:
         return part.text
@@ -81,9 +79,9 @@ def _format_part_of_event(part: Part, types: bool = False) -> str:
     return f"[{text}]{norm}" if len(part.values) != 1 else text
 
 
-def format_value_of_event(event: Event, part: str, types: bool = False) -> str:
+def format_value_of_event(event: Event, part: str, shows_types: bool = False) -> str:
     """Return the recorded value of a part of an event, or its types; empty if it has none."""
-    return _format_part_of_event(event.parts[part], types) if part in event.parts else ""
+    return _format_part_of_event(event.parts[part], shows_types) if part in event.parts else ""
 
 
 def describe_event(event: Event) -> str:
@@ -93,50 +91,48 @@ def describe_event(event: Event) -> str:
     return f"event {event.index + 1}: {action}{where}"
 
 
-def describe_divergence(first: Divergence, title: str = "first difference") -> list[str]:
+def describe_divergence(diff: Divergence, title: str = "first difference") -> list[str]:
     """Describe the first difference: kind, both lines, both values, and the events before."""
-    meaning = _PARTS.get(first.part, _KINDS[first.kind])
-    if first.old is not None and first.old.kind == "output" and first.part:
-        meaning = _ANSWER if first.old.is_answer else _OUTPUT
-    if first.old is not None and first.old.kind == "reset":
+    meaning = _PARTS.get(diff.part, _KINDS[diff.kind])
+    if diff.old is not None and diff.old.kind == "output" and diff.part:
+        meaning = _ANSWER if diff.old.is_answer else _OUTPUT
+    if diff.old is not None and diff.old.kind == "reset":
         meaning = "an episode begins with another observation: another seed or environment"
-    if first.old is not None and first.old.kind == "final":
+    if diff.old is not None and diff.old.kind == "final":
         meaning = "every event is the same, but the networks end with other parameters or buffers"
-    if first.types:
-        meaning = first.types
-    lines = [f"{title} ({first.kind}): {meaning}"]
-    for label, version_event in zip(VERSIONS, (first.old, first.new), strict=True):
+    if diff.types:
+        meaning = diff.types
+    lines = [f"{title} ({diff.kind}): {meaning}"]
+    for label, version_event in zip(VERSIONS, (diff.old, diff.new), strict=True):
         if version_event is None:
-            of_name = first.kind in ("interface", "logs", "files", "printed")
+            of_name = diff.kind in ("interface", "logs", "files", "printed")
             none = "nothing of that name" if of_name else "the trace has ended"
             lines.append(f"  {label}: {none}")
             continue
         lines.append(
             f"  {label}: "
-            f"{describe_event(version_event)}{_format_value_in_divergence(first, version_event)}"
+            f"{describe_event(version_event)}{_format_value_in_divergence(diff, version_event)}"
         )
         above = [f"{c.file}:{c.line} in {c.function}" for c in version_event.callers]
         if above:
             how = "raised in" if version_event.error else "called from"
             lines.append(f"     {how} {', from '.join(above)}")
-    if first.entries:
-        further = len(first.entries) - _NAMED
+    if diff.entries:
+        further = len(diff.entries) - _NAMED
         ending = f" and {further} more" if further > 0 else ""
-        lines.append(f"  in {', '.join(first.entries[:_NAMED])}{ending}")
-    if first.ratio is not None:
-        lines.append(f"  new / old: x{first.ratio:.6g}")
-    if first.before:
+        lines.append(f"  in {', '.join(diff.entries[:_NAMED])}{ending}")
+    if diff.ratio is not None:
+        lines.append(f"  new / old: x{diff.ratio:.6g}")
+    if diff.before:
         lines.append("  just before, the same on both versions:")
-        lines += [f"    {describe_event(version_event)}" for version_event in first.before]
+        lines += [f"    {describe_event(version_event)}" for version_event in diff.before]
     return lines
 
 
-def _format_value_in_divergence(first: Divergence, event: Event) -> str:
-    if not first.part:
+def _format_value_in_divergence(diff: Divergence, event: Event) -> str:
+    if not diff.part:
         return ""
-    return (
-        f": {first.part} {format_value_of_event(event, first.part, bool(first.types)) or 'nothing'}"
-    )
+    return f": {diff.part} {format_value_of_event(event, diff.part, bool(diff.types)) or 'nothing'}"
 
 
 def _describe_growth_of_losses(growth: Sequence[Growth]) -> list[str]:
@@ -173,13 +169,13 @@ def list_other_activity(trace: Trace) -> list[str]:
     return [_describe_activity_elsewhere(row) for row in trace.other_activity]
 
 
-def _describe_activity_elsewhere(row: Mapping[str, Any]) -> str:
+def _describe_activity_elsewhere(entry: Mapping[str, Any]) -> str:
     activity = {"process": "in another process, unrecorded", "thread": "in another thread"}[
-        row["what"]
+        entry["what"]
     ]
-    where = f"{row['file']}:{row['line']}" if row["file"] else "an unknown place"
-    who = f"{row['class']}, " if row["class"] else ""
-    advice = f"; to run it in one process: {row['instead']}" if row["instead"] else ""
+    where = f"{entry['file']}:{entry['line']}" if entry["file"] else "an unknown place"
+    who = f"{entry['class']}, " if entry["class"] else ""
+    advice = f"; to run it in one process: {entry['instead']}" if entry["instead"] else ""
     return f"part of the training runs {activity}, started by {who}{where}{advice}"
 
 
@@ -265,22 +261,22 @@ def describe_random_source(
     )
 
 
-def describe_written_output(first: Divergence) -> str:
+def describe_written_output(diff: Divergence) -> str:
     """Describe the first difference of written output in one clause; empty if it is elsewhere."""
-    if first.kind not in ("files", "printed"):
+    if diff.kind not in ("files", "printed"):
         return ""
     name = next(
-        version_event.name for version_event in (first.old, first.new) if version_event is not None
+        version_event.name for version_event in (diff.old, diff.new) if version_event is not None
     )
-    if first.old is None or first.new is None:
-        which = "old" if first.new is None else "new"
+    if diff.old is None or diff.new is None:
+        which = "old" if diff.new is None else "new"
         return f"only the {which} version writes {name}"
-    types = bool(first.types)
+    types = bool(diff.types)
     old, new = (
-        format_value_of_event(version_event, first.part, types) or "nothing"
-        for version_event in (first.old, first.new)
+        format_value_of_event(version_event, diff.part, types) or "nothing"
+        for version_event in (diff.old, diff.new)
     )
-    return f"{name}, {first.part}: {old} -> {new}"
+    return f"{name}, {diff.part}: {old} -> {new}"
 
 
 def describe_unsteady_output(trace: Trace) -> list[str]:

@@ -146,9 +146,9 @@ class Outcome:
         """The first tier whose later tests detect it; empty: none."""
         return _find_first_tier(self.again)
 
-    def add_result_of_tier(self, tier: str, result: str, run: bool) -> Outcome:
+    def add_result_of_tier(self, tier: str, result: str, has_run: bool) -> Outcome:
         """Return the outcome with the result of one more tier."""
-        return replace(self, said={**self.said, tier: result}, run=self.run or run)
+        return replace(self, said={**self.said, tier: result}, run=self.run or has_run)
 
 
 def _find_first_tier(results: Mapping[str, str]) -> str:

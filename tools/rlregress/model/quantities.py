@@ -1,4 +1,4 @@
-"""The judged quantities of a run: returns, the accuracy of its critic, logged diagnostics.
+"""The verdict_name quantities of a run: returns, the accuracy of its critic, logged diagnostics.
 
 Each is one number of a run. All are tested in the same way and in one family, in which each has a
 stated share of the error. Changes are described in different words.
@@ -150,22 +150,26 @@ ONE_SIDED: tuple[Quantity, ...] = (RETURNS, TRAINING, CRITIC)
 BY_NAME = {quantity.name: quantity for quantity in (RETURNS, *SECONDARY)}
 
 
-def get_quantity_of_name(name: str) -> Quantity:
-    """Return the quantity of a judged name; see ``Quantity.make_verdict_name``."""
-    last = name.rpartition(" ")[2]
+def get_quantity_of_name(verdict_name: str) -> Quantity:
+    """Return the quantity of a verdict_name name; see ``Quantity.make_verdict_name``."""
+    last = verdict_name.rpartition(" ")[2]
     return next(
         (
             quantity
             for quantity in SECONDARY
-            if name == quantity.make_verdict_name(name[: -len(last) - 1])
+            if verdict_name == quantity.make_verdict_name(verdict_name[: -len(last) - 1])
         ),
         RETURNS,
     )
 
 
-def get_cell_of_name(name: str) -> str:
-    """Return the cell or group of a judged name; see ``Quantity.make_verdict_name``."""
-    return name if get_quantity_of_name(name) is RETURNS else name.rpartition(" ")[0]
+def get_cell_of_name(verdict_name: str) -> str:
+    """Return the cell or group of a verdict_name name; see ``Quantity.make_verdict_name``."""
+    return (
+        verdict_name
+        if get_quantity_of_name(verdict_name) is RETURNS
+        else verdict_name.rpartition(" ")[0]
+    )
 
 
 def compute_shares_of_error(counts: Mapping[Quantity, int]) -> dict[Quantity, float]:

@@ -14,9 +14,9 @@ VERSIONS = ("old", "new")
 LOST = "not compared"
 
 
-def describe_version_label(labels: str) -> str:
+def describe_version_label(label: str) -> str:
     """Return "the old version" of the label "old"; of "old and new", both versions."""
-    return f"the {labels} version" if labels in (*VERSIONS, "installed") else "both versions"
+    return f"the {label} version" if label in (*VERSIONS, "installed") else "both versions"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,15 +103,15 @@ class Event:
         return tuple(part.digest for part in self.parts.values())
 
 
-def add_places_to_error(error: str, at: str, by: str) -> str:
+def add_places_to_error(error: str, library_frame: str, caller_frame: str) -> str:
     """Return an error with its places.
 
     Args:
-        at: "file:line function" of the innermost frame of the library.
-        by: the frame of the script, or of the suite's training, that called it.
+        library_frame: "file:line function" of the innermost frame of the library.
+        caller_frame: the frame of the script, or of the suite's training, that called it.
     """
-    caller = f", called by {by}" if by and by != at else ""
-    return f"{error} at {at or 'an unknown place'}{caller}"
+    caller = f", called by {caller_frame}" if caller_frame and caller_frame != library_frame else ""
+    return f"{error} at {library_frame or 'an unknown place'}{caller}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -250,9 +250,9 @@ def describe_first_differing_types(old: str, new: str) -> str:
 _OTHER_NAMES = "other names: "
 
 
-def _split_name_and_type(item: str) -> tuple[str, str]:
-    name, colon, type_name = item.rpartition(": ")
-    return (name, type_name) if colon else ("", item)
+def _split_name_and_type(entry: str) -> tuple[str, str]:
+    name, colon, type_name = entry.rpartition(": ")
+    return (name, type_name) if colon else ("", entry)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -327,8 +327,8 @@ class Divergence:
         return _compute_ratio_of_norms(self.old.parts.get(self.part), self.new.parts.get(self.part))
 
 
-def _get_digest_of_entry(named: Mapping[str, Part], name: str) -> str:
-    return named[name].digest if name in named else ""
+def _get_digest_of_entry(parts: Mapping[str, Part], name: str) -> str:
+    return parts[name].digest if name in parts else ""
 
 
 def _compute_ratio_of_norms(old: Part | None, new: Part | None) -> float | None:

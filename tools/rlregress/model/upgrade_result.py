@@ -466,11 +466,6 @@ class Tally:
     checked: int
     all: int
 
-    @property
-    def is_complete(self) -> bool:
-        """Return whether nothing is missing."""
-        return self.checked == self.all
-
     def __str__(self) -> str:
         return f"{self.checked} of {self.all}"
 
@@ -658,24 +653,24 @@ class ScriptResult:
 
 
 def map_entries_to_explaining_functions(
-    part: FrameworkResult | ScriptResult,
+    result: FrameworkResult | ScriptResult,
 ) -> dict[str, tuple[Changed, ...]]:
     """Return names of entries that differ -> the changed functions that explain them.
 
     The surest function comes first. Entries without such a function are left out.
     """
     functions = {
-        name: culprits.functions for name, culprits in part.culprits.items() if culprits.functions
+        name: culprits.functions for name, culprits in result.culprits.items() if culprits.functions
     }
-    if isinstance(part, FrameworkResult):
+    if isinstance(result, FrameworkResult):
         surest = {own[0] for own in functions.values()}
-        executed_functions = [execution.function for execution in part.executions]
-        for finding in group_details_by_functions(part.details.changed, executed_functions):
+        executed_functions = [execution.function for execution in result.executions]
+        for finding in group_details_by_functions(result.details.changed, executed_functions):
             # a probe may run several changed functions; the culprit of a training is the surest
             sure = tuple(f for f in finding.functions if f in surest)
             own = tuple(dict.fromkeys((*sure, *finding.functions)))
             functions |= {f"{d.id} [{d.scope}]": own for d in finding.details if own}
-    for execution in part.executions:
+    for execution in result.executions:
         if execution.calls is not None and execution.calls.arguments:
             functions[" ".join(execution.function.key)] = (execution.function,)
     return functions

@@ -70,16 +70,16 @@ class ScriptedEnvs:
     def record_training(
         self,
         train: Callable[[], Any],
-        begin: Look = do_nothing,
-        between: Look = do_nothing,
+        on_start: Look = do_nothing,
+        on_step: Look = do_nothing,
         role: Callable[[Any], str] = lambda optimizer: "values",
     ) -> LoopRecord:
         """Return the record of a training; arguments as of ``DiscreteAgent.run_loop``."""
-        begin(0)
-        self.between = between
+        on_start(0)
+        self.between = on_step
         with self.note_gradients(role):
             train()
-        between(self.steps)
+        on_step(self.steps)
         return self.make_record()
 
     def make_record(self) -> LoopRecord:
@@ -90,9 +90,9 @@ class ScriptedEnvs:
 class _RecordedEnv(Scripted):
     """Calls ``begin`` and ``between`` of its ``ScriptedEnvs`` if it is the first one."""
 
-    def __init__(self, envs: ScriptedEnvs, first: bool, script: Any) -> None:
+    def __init__(self, envs: ScriptedEnvs, is_first: bool, script: Any) -> None:
         super().__init__(**script)
-        self._envs, self._first = envs, first
+        self._envs, self._first = envs, is_first
 
     def reset(self, **options: Any) -> Any:
         envs = self._envs

@@ -97,9 +97,9 @@ def is_broken_module(error: BaseException, name: str) -> bool:
     return error.name is not None and not f"{name}.".startswith(f"{error.name}.")
 
 
-def is_absent_name(thing: Any) -> bool:
+def is_absent_name(value: Any) -> bool:
     """Return whether the installed version lacks a name."""
-    return isinstance(thing, Absent)
+    return isinstance(value, Absent)
 
 
 class _LenientModule:
@@ -134,15 +134,15 @@ def _list_guarded_lines(file: str | None) -> frozenset[int]:
 
 
 @contextlib.contextmanager
-def import_absent_for_missing_names(within: str) -> Iterator[None]:
-    """Let modules of the package ``within`` import ``Absent`` for names that are missing."""
+def import_absent_for_missing_names(package: str) -> Iterator[None]:
+    """Let modules of the package ``package`` import ``Absent`` for names that are missing."""
     strict = builtins.__import__
 
     def import_or_absent(
         name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
     ) -> Any:
         importer = globals or {}
-        ours = f"{importer.get('__name__')}.".startswith(f"{within}.")
+        ours = f"{importer.get('__name__')}.".startswith(f"{package}.")
         # whoever writes "try" knows what to do without
         if not ours or sys._getframe(1).f_lineno in _list_guarded_lines(importer.get("__file__")):
             return strict(name, globals, locals, fromlist, level)
@@ -175,11 +175,11 @@ def import_with_absent_names(name: str) -> ModuleType:
     return _import_module(name, name.rpartition(".")[0])
 
 
-def _import_module(name: str, within: str) -> ModuleType:
+def _import_module(name: str, package: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except Exception:  # as above
-        with import_absent_for_missing_names(within):
+        with import_absent_for_missing_names(package):
             return importlib.import_module(name)
 
 

@@ -8,17 +8,17 @@ from typing import Any
 from rlregress.errors import UserError
 
 
-def raise_if_unusable(who: str, reasons: Sequence[str]) -> None:
+def raise_if_unusable(target: str, reasons: Sequence[str]) -> None:
     """Raise UserError if there are reasons why a hyperparameter set cannot be used.
 
     Args:
-        who: the class or the script of an algorithm that was to be set.
+        target: the class or the script of an algorithm that was to be set.
         reasons: one clause for each hyperparameter, or each group of them.
     """
     if reasons:
         raise UserError(
-            f"{who} cannot be set to these hyperparameters: {'; '.join(reasons)}; expected another "
-            "hyperparameter set, or another framework or algorithm"
+            f"{target} cannot be set to these hyperparameters: {'; '.join(reasons)}; expected "
+            "another hyperparameter set, or another framework or algorithm"
         )
 
 

@@ -40,9 +40,9 @@ class Unprobed(Exception):
             otherwise it is a version that nobody has looked at yet.
     """
 
-    def __init__(self, message: str, known: bool) -> None:
+    def __init__(self, message: str, is_known: bool) -> None:
         super().__init__(message)
-        self.known = known
+        self.known = is_known
 
 
 class Unsupported(Exception):

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 _shift = 0
 
 
-def shift_all_seeds(by: int) -> None:
+def shift_all_seeds(shift: int) -> None:
     """Let every probe of this process, and every training of a behaviour test, draw other numbers.
 
     Assertions have to hold for every seed.
     """
     global _shift
-    _shift = by
+    _shift = shift
 
 
 def shift_seed(seed: int) -> int:

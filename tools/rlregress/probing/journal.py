@@ -27,11 +27,11 @@ class Recorder(Journal):
         parts: Parts,
         policy: Parameters,
         targets: Parameters,
-        after: Callable[[str], Any] = lambda part: None,
+        on_step: Callable[[str], Any] = lambda part: None,
     ) -> Iterator[None]:
         """Record every step of every optimiser; ``policy`` and ``targets`` are watched.
 
-        ``after`` is called with each part, once its step is recorded and before it is made.
+        ``on_step`` is called with each part, once its step is recorded and before it is made.
         """
         states: list[list[torch.Tensor]] = []
         temperature: list[torch.Tensor] = []
@@ -61,7 +61,7 @@ class Recorder(Journal):
                 self.losses[part].append(sum(losses))
                 losses.clear()
                 self.updates.append((part, self.steps))
-                after(part)
+                on_step(part)
 
         with record_differentiated_losses(note_step) as losses:
             yield

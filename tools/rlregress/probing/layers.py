@@ -81,12 +81,12 @@ def measure_activation(network: nn.Module, call: Callable[[torch.Tensor], Any]) 
 
 
 def describe_ppo_networks_as_numbers(
-    parts: Sequence[nn.Module], heads: int, sequences: Iterable[Any], fed: torch.Tensor
+    parts: Sequence[nn.Module], heads: int, sequences: Iterable[Any], inputs: torch.Tensor
 ) -> np.ndarray:
     """Return policy and value network of PPO as numbers.
 
     Three widths of the hidden layers of each (0: there is no such layer), whether they share a
-    layer, and what their activation function makes of the numbers ``fed``.
+    layer, and what their activation function makes of the numbers ``inputs``.
 
     Args:
         parts: policy and value network.
@@ -97,7 +97,7 @@ def describe_ppo_networks_as_numbers(
     widths = [[layer.out_features for layer in own[: len(own) - heads]] for own in layers]
     shared = set(map(id, layers[0])) & set(map(id, layers[1]))
     functions = [m for sequence in sequences for m in sequence if not isinstance(m, nn.Linear)]
-    outputs = np.stack([function(fed).numpy() for function in functions])
+    outputs = np.stack([function(inputs).numpy() for function in functions])
     if np.ptp(outputs, axis=0).any():
         raise RuntimeError("the networks have several activation functions")
     padded = np.ravel([(own + [0] * 3)[:3] for own in widths])
@@ -137,7 +137,7 @@ def measure_ppo_initialisation(layers: Sequence[nn.Linear]) -> list[float]:
     return [*gains, max(float(bias.abs().max()) for bias in biases)]
 
 
-def read_log_epsilon(optimizer: torch.optim.Optimizer, own: Iterable[torch.Tensor]) -> float:
+def read_log_epsilon(optimizer: torch.optim.Optimizer, parameters: Iterable[torch.Tensor]) -> float:
     """Return the logarithm to base 10 of Adam's epsilon; 0.0 unless it holds just these parameters.
 
     Raises:
@@ -146,23 +146,23 @@ def read_log_epsilon(optimizer: torch.optim.Optimizer, own: Iterable[torch.Tenso
     if not isinstance(optimizer, torch.optim.Adam):
         raise RuntimeError(f"the optimiser is no Adam but {type(optimizer).__name__}")
     ids = {id(parameter) for group in optimizer.param_groups for parameter in group["params"]}
-    if ids != set(map(id, own)):
+    if ids != set(map(id, parameters)):
         return 0.0
     (epsilon,) = {group["eps"] for group in optimizer.param_groups}
     return float(np.log10(epsilon))
 
 
 def compute_gradient_norm(
-    optimizer: torch.optim.Optimizer, own: Iterable[torch.Tensor] | None = None
+    optimizer: torch.optim.Optimizer, only_parameters: Iterable[torch.Tensor] | None = None
 ) -> float:
     """Return the norm of all gradients that an optimiser finds.
 
     Args:
-        own: of these parameters alone.
+        only_parameters: of these parameters alone.
     """
     parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
-    if own is not None:
-        ids = set(map(id, own))
+    if only_parameters is not None:
+        ids = set(map(id, only_parameters))
         parameters = [parameter for parameter in parameters if id(parameter) in ids]
     gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
     return float(np.sqrt(sum(float(gradient.double().pow(2).sum()) for gradient in gradients)))

@@ -187,7 +187,7 @@ class CapturedOptions:
                 frame, _list_parameters_passed_down(frame) if is_constructor else set()
             )
 
-    def _capture_options(self, frame: FrameType, handed_down: Collection[str]) -> None:
+    def _capture_options(self, frame: FrameType, passed_names: Collection[str]) -> None:
         function, described = find_function_of_frame(frame)
         if function is None:
             return
@@ -195,7 +195,7 @@ class CapturedOptions:
             is_left = parameter.default is not parameter.empty and (
                 frame.f_locals.get(name, self) is parameter.default
             )
-            if is_left and name not in handed_down and not _LEADING_OUT.search(name):
+            if is_left and name not in passed_names and not _LEADING_OUT.search(name):
                 key = f"{function.__module__}.{function.__qualname__}", name
                 self._options[key] = Option(function, described, parameter)
 

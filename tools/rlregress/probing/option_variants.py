@@ -133,16 +133,20 @@ def _list_quoted_words(doc: str, name: str) -> list[str]:
 
 
 def list_variants(
-    called: Any, subject: Subject, required: Mapping[str, Any]
+    called: Any, subject: Subject, required_arguments: Mapping[str, Any]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield label and keywords of each variant: each option, and options that go together.
 
     Args:
-        required: arguments that every call has.
+        required_arguments: arguments that every call has.
     """
     for name, parameter in list_parameters_with_inherited(called).items():
         varied = parameter.default is not parameter.empty and name not in subject.skip
-        if varied and "*" not in subject.skip and not {name} & {*required, *subject.options}:
+        if (
+            varied
+            and "*" not in subject.skip
+            and not {name} & {*required_arguments, *subject.options}
+        ):
             for value in list_other_values(called, parameter):
                 yield f"{name}={value}", {name: value}
     for name, values in subject.options.items():
@@ -336,9 +340,9 @@ def _says_option_is_missing(error: Exception) -> bool:
     )
 
 
-def split_answer_into_items(answer: Any) -> Mapping[str, Any]:
+def split_answer_into_items(result: Any) -> Mapping[str, Any]:
     """Return the items of an answer; an answer without items is its only one."""
-    return answer if isinstance(answer, Items) else {"": answer}
+    return result if isinstance(result, Items) else {"": result}
 
 
 def name_events_of_call(name: str, value: Any) -> dict[str, Any]:

@@ -24,7 +24,7 @@ def copy_to_flat_array(tensor: Any) -> np.ndarray:
     return copy_to_array(tensor).reshape(-1)
 
 
-def note_sampled_minibatches(buffer: Any, read: list[Minibatch]) -> None:
+def note_sampled_minibatches(buffer: Any, minibatches: list[Minibatch]) -> None:
     """Append every minibatch that ``buffer.sample`` returns from now on.
 
     Args:
@@ -36,7 +36,7 @@ def note_sampled_minibatches(buffer: Any, read: list[Minibatch]) -> None:
     def sample_and_note(*arguments: Any, **options: Any) -> Any:
         data = sample(*arguments, **options)
         discounts = getattr(data, "discounts", None)
-        read.append(
+        minibatches.append(
             Minibatch(
                 observations=copy_to_array(data.observations),
                 actions=copy_to_array(data.actions),
@@ -61,7 +61,7 @@ def _select_targets_of_first_network(targets: np.ndarray, rows: int) -> np.ndarr
 
 @contextmanager
 def note_compared_targets(
-    read: list[Minibatch],
+    minibatches: list[Minibatch],
     losses: Sequence[tuple[Any, str]] = _LOSSES,
     of_rows: Callable[[np.ndarray, int], np.ndarray] = _select_targets_of_first_network,
 ) -> Iterator[None]:
@@ -70,7 +70,7 @@ def note_compared_targets(
     They are the argument without a gradient. Of several networks those of the first are recorded.
 
     Args:
-        read: the minibatches so far.
+        minibatches: the minibatches so far.
         losses: the functions that compare them, each by its module and its name there.
         of_rows: (targets as a loss gets them, number of rows) -> one of each row, [rows].
     """
@@ -78,9 +78,9 @@ def note_compared_targets(
     def wrap_loss(loss: Callable[..., Any]) -> Callable[..., Any]:
         def note_and_compare(first: Any, second: Any, *arguments: Any, **options: Any) -> Any:
             constant = [tensor for tensor in (first, second) if not tensor.requires_grad]
-            if read and read[-1].targets is None and len(constant) == 1:
-                targets = of_rows(copy_to_array(constant[0]), len(read[-1].observations))
-                read[-1] = replace(read[-1], targets=targets)
+            if minibatches and minibatches[-1].targets is None and len(constant) == 1:
+                targets = of_rows(copy_to_array(constant[0]), len(minibatches[-1].observations))
+                minibatches[-1] = replace(minibatches[-1], targets=targets)
             return loss(first, second, *arguments, **options)
 
         return note_and_compare

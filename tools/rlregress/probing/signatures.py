@@ -49,31 +49,31 @@ def _list_public_classes_and_functions(module: Any) -> Iterator[Any]:
             yield thing
 
 
-def _is_class_or_function(thing: Any) -> bool:
-    return inspect.isclass(thing) or inspect.isfunction(thing)
+def _is_class_or_function(value: Any) -> bool:
+    return inspect.isclass(value) or inspect.isfunction(value)
 
 
-def _add_signature(thing: Any, by_name: dict[str, dict[str, str]]) -> None:
-    name = f"{thing.__module__}.{thing.__qualname__}"
-    if name in by_name:
+def _add_signature(owner: Any, table: dict[str, dict[str, str]]) -> None:
+    name = f"{owner.__module__}.{owner.__qualname__}"
+    if name in table:
         return
-    if not inspect.isclass(thing):
-        _add_defaults(name, read_defaults_of_function(thing), by_name)
+    if not inspect.isclass(owner):
+        _add_defaults(name, read_defaults_of_function(owner), table)
         return
     _add_defaults(
-        name, {**_read_defaults_of_constructor(thing), **_read_public_constants(thing)}, by_name
+        name, {**_read_defaults_of_constructor(owner), **_read_public_constants(owner)}, table
     )
-    for own, member in list(vars(thing).items()):
+    for own, member in list(vars(owner).items()):
         function = getattr(member, "__func__", member)
         if inspect.isclass(member) and dataclasses.is_dataclass(member):
-            _add_defaults(f"{name}.{own}", _read_defaults_of_constructor(member), by_name)
+            _add_defaults(f"{name}.{own}", _read_defaults_of_constructor(member), table)
         elif inspect.isfunction(function) and not own.startswith("_"):
-            _add_defaults(f"{name}.{own}", read_defaults_of_function(function), by_name)
+            _add_defaults(f"{name}.{own}", read_defaults_of_function(function), table)
 
 
-def _add_defaults(name: str, defaults: dict[str, str], by_name: dict[str, dict[str, str]]) -> None:
+def _add_defaults(name: str, defaults: dict[str, str], table: dict[str, dict[str, str]]) -> None:
     if defaults:
-        by_name[name] = defaults
+        table[name] = defaults
 
 
 def _read_defaults_of_constructor(kind: type) -> dict[str, str]:

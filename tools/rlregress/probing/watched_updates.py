@@ -14,9 +14,11 @@ _DISTANCES = ("mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss")
 
 
 @contextmanager
-def call_before_steps(optimizer: torch.optim.Optimizer, look: Callable[[], None]) -> Iterator[None]:
-    """Call ``look`` before every step of an optimiser, gradients in place."""
-    handle = optimizer.register_step_pre_hook(lambda *_: look())
+def call_before_steps(
+    optimizer: torch.optim.Optimizer, callback: Callable[[], None]
+) -> Iterator[None]:
+    """Call ``callback`` before every step of an optimiser, gradients in place."""
+    handle = optimizer.register_step_pre_hook(lambda *_: callback())
     try:
         yield
     finally:

@@ -91,6 +91,6 @@ def add_suite_options(parser: pytest.Parser) -> None:
     )
 
 
-def _format_help_text(text: str, default: Any, usual: Any) -> str:
-    text = f"{text[0].lower()}{text[1:].rstrip('.')}"
-    return text if default == usual else f"{text} ({default})"
+def _format_help_text(help_text: str, default: Any, usual_default: Any) -> str:
+    help_text = f"{help_text[0].lower()}{help_text[1:].rstrip('.')}"
+    return help_text if default == usual_default else f"{help_text} ({default})"

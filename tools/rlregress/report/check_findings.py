@@ -22,13 +22,13 @@ from rlregress.report.upgrade_findings import (
 _LEVELS = {REGRESSED: ERROR, IMPROVED: NOTICE, MOVED: NOTICE}
 
 
-def list_check_findings(result: CheckResult, top: Path) -> list[Finding]:
+def list_check_findings(result: CheckResult, repository: Path) -> list[Finding]:
     """Return every deviation, regression and failure, the worst first.
 
     The place of a detail is the line that decides it, if the framework lies in the repository.
 
     Args:
-        top: folder of the repository.
+        repository: folder of the repository.
     """
     result_findings = [
         Finding(
@@ -37,7 +37,7 @@ def list_check_findings(result: CheckResult, top: Path) -> list[Finding]:
             f"{deviation.framework}: {deviation.id} is not done as documented",
             f"documented: {describe_variant(*deviation.documented)}, found: "
             f"{describe_variant(*deviation.found)} [{deviation.scope}]",
-            *_shorten_place_below(deviation.path, deviation.line, top),
+            *_shorten_place_below(deviation.path, deviation.line, repository),
         )
         for deviation in result.report_data.deviations
     ]
@@ -53,8 +53,8 @@ def list_check_findings(result: CheckResult, top: Path) -> list[Finding]:
     return sort_findings(result_findings)
 
 
-def _shorten_place_below(path: Path | None, line: int, top: Path) -> tuple[str, int]:
-    file = get_path_below(path, top) if path is not None else ""
+def _shorten_place_below(path: Path | None, line: int, repository: Path) -> tuple[str, int]:
+    file = get_path_below(path, repository) if path is not None else ""
     return (file, line) if file else ("", 1)
 
 

@@ -87,13 +87,13 @@ def _make_sarif_location(finding: Finding) -> dict[str, Any]:
     return {"physicalLocation": {"artifactLocation": place, "region": region}}
 
 
-def make_pull_request_comment(mark: str, brief: Sequence[str], text: str) -> str:
+def make_pull_request_comment(mark: str, brief: Sequence[str], report: str) -> str:
     """Return a comment for a pull request. Its mark lets the next comment overwrite it.
 
     Args:
         mark: ``GATE`` or ``UPGRADE``.
         brief: the short summary, the verdict first.
-        text: the report, which the comment folds.
+        report: the report, which the comment folds.
     """
     safe = [harmless.escape_markdown(harmless.escape_line(line)) for line in brief]
     head = [mark, f"### {safe[0]}", "", *(f"- {line}" for line in safe[1:]), ""]
@@ -102,7 +102,7 @@ def make_pull_request_comment(mark: str, brief: Sequence[str], text: str) -> str
     return (
         "\n".join(head)
         + fold
-        + cut_text_after_line(harmless.escape_markdown(text), room, len)
+        + cut_text_after_line(harmless.escape_markdown(report), room, len)
         + end
     )
 
@@ -111,13 +111,15 @@ def _count_bytes(text: str) -> int:
     return len(text.encode())
 
 
-def cut_text_after_line(text: str, room: int, measure: Callable[[str], int] = _count_bytes) -> str:
+def cut_text_after_line(
+    text: str, max_length: int, measure: Callable[[str], int] = _count_bytes
+) -> str:
     """Return a text, cut after the last line that fits, with a note on its length.
 
     Args:
         measure: returns the length of a text; bytes by default.
     """
-    if measure(text) <= room:
+    if measure(text) <= max_length:
         return text
     lines = text.splitlines(keepends=True)
     message = f"\n... {len(lines)} lines in all; the whole report is in the artifact\n"
@@ -125,10 +127,10 @@ def cut_text_after_line(text: str, room: int, measure: Callable[[str], int] = _c
     size = measure(message)
     for line in lines:
         size += measure(line)
-        if size > room:
+        if size > max_length:
             break
         kept_lines.append(line)
-    return "".join(kept_lines) + message if measure(message) <= room else ""
+    return "".join(kept_lines) + message if measure(message) <= max_length else ""
 
 
 def format_upgrade_as_junit(result: Upgrade, seconds: float) -> str:

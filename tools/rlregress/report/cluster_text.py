@@ -112,9 +112,9 @@ def _describe_attempts(survey: Survey) -> list[str]:
     )
 
 
-def _list_first_lines(lines: Sequence[str], most: int = _LISTED) -> list[str]:
-    hidden = len(lines) - most
-    return [*lines[:most], *([f"  and {hidden} more"] if hidden > 0 else [])]
+def _list_first_lines(lines: Sequence[str], max_lines: int = _LISTED) -> list[str]:
+    hidden = len(lines) - max_lines
+    return [*lines[:max_lines], *([f"  and {hidden} more"] if hidden > 0 else [])]
 
 
 def format_store_audit(result: Audit) -> list[str]:

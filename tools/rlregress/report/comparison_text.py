@@ -11,13 +11,13 @@ from rlregress.report import terminal_tables
 from rlregress.report.html.page import Table
 
 
-def _group_scopes_by_variant(answers: Iterable[FoundVariant]) -> list[tuple[str, str]]:
+def _group_scopes_by_variant(variants: Iterable[FoundVariant]) -> list[tuple[str, str]]:
     """Return (variant, scopes) pairs of one framework. Scopes with the same variant share one.
 
     If there is only one variant, its scopes are left out, unless they are names of classes.
     """
     scopes: dict[str, list[str]] = {}
-    for answer in answers:
+    for answer in variants:
         scopes.setdefault(describe_variant(answer.variant or answer.meaning), []).append(
             answer.scope
         )
@@ -27,19 +27,19 @@ def _group_scopes_by_variant(answers: Iterable[FoundVariant]) -> list[tuple[str,
     return [(variant, ", ".join(names) if named else "") for variant, names in scopes.items()]
 
 
-def describe_variants_of_framework(answers: Iterable[FoundVariant]) -> list[str]:
+def describe_variants_of_framework(variants: Iterable[FoundVariant]) -> list[str]:
     """Describe the variants of one framework, with scopes if there are several variants."""
     return [
         f"{variant} [{scopes}]" if scopes else variant
-        for variant, scopes in _group_scopes_by_variant(answers)
+        for variant, scopes in _group_scopes_by_variant(variants)
     ]
 
 
-def _format_variants_with_deciding_lines(row: Row, name: str) -> str:
+def _format_variants_with_deciding_lines(row: Row, framework: str) -> str:
     """Return the variants of one framework, and the lines that decide them."""
-    answers = row.answers.get(name, ())
+    answers = row.answers.get(framework, ())
     places = dict.fromkeys(str(answer.place) for answer in answers if answer.place is not None)
-    absent = f"- ({row.absent[name]})" if name in row.absent else "-"
+    absent = f"- ({row.absent[framework]})" if framework in row.absent else "-"
     return "\n".join([*describe_variants_of_framework(answers), *places]) or absent
 
 
@@ -89,15 +89,15 @@ def print_comparison(comparison: Comparison) -> None:
     ):
         if rows:
             terminal_tables.print_table(
-                make_variants_table(comparison, rows), f"{len(rows)} {title}", lines=False
+                make_variants_table(comparison, rows), f"{len(rows)} {title}", has_lines=False
             )
     if comparison.left_out:
         print(f"{describe_number_of_differences(comparison)}.")
 
 
-def name_with_version(name: str, version: str) -> str:
+def name_with_version(framework: str, version: str) -> str:
     """Return a framework's name with its version, unless the name has it already."""
-    return name if name.endswith(f"@{version}") else f"{name} {version}"
+    return framework if framework.endswith(f"@{version}") else f"{framework} {version}"
 
 
 def describe_number_of_differences(comparison: Comparison) -> str:

@@ -12,31 +12,31 @@ from rlregress.report import words
 
 
 def describe_distribution(
-    name: str, verdict: Mapping[str, Any], runs: CellRuns | None
+    cell: str, verdict: Mapping[str, Any], runs: CellRuns | None
 ) -> list[str]:
     """Describe the distribution of runs behind a verdict, and later runs; empty for a group.
 
     Args:
-        name: under which it is judged.
+        cell: under which it is judged.
         runs: of its cell; None: not known.
     """
     if "stored_mean" not in verdict:
         return []
-    quantity = get_quantity_of_name(name)
+    quantity = get_quantity_of_name(cell)
     text = "; ".join(
         [*_describe_ranges(quantity, verdict, runs), *_describe_middle(quantity, verdict)]
     )
-    later = _describe_later_runs(name, verdict, runs)
+    later = _describe_later_runs(cell, verdict, runs)
     return ([f"descriptive: {text}"] if text else []) + ([later] if later else [])
 
 
-def _describe_later_runs(name: str, verdict: Mapping[str, Any], runs: CellRuns | None) -> str:
+def _describe_later_runs(cell: str, verdict: Mapping[str, Any], runs: CellRuns | None) -> str:
     """Describe the runs after the deciding look and the mean with them; empty without any."""
     if runs is None or "stored_mean" not in verdict or len(runs.new) <= verdict["new_seeds"]:
         return ""
     count_text = words.count_words(len(runs.new) - verdict["new_seeds"], "later run")
     text = f"not judged here: {count_text}, trained for other verdicts on this cell"
-    quantity, before = get_quantity_of_name(name), verdict["stored_mean"]
+    quantity, before = get_quantity_of_name(cell), verdict["stored_mean"]
     finite = _list_finite_numbers(quantity, runs.new)
     if len(finite) < len(runs.new) or before is None or not verdict["scale"]:
         return text

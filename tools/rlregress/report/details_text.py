@@ -54,30 +54,30 @@ def print_number_of_details(
         ("What the sources name", _make_table_of_sources(items)),
         ("What is checked in each framework", _make_table_of_frameworks(frameworks)),
     ):
-        terminal_tables.print_table(table, title, lines=False)
+        terminal_tables.print_table(table, title, has_lines=False)
 
 
 def print_details_in_lines(details: Sequence[Entry]) -> None:
     """Print details, one a line."""
     rows = [[detail.id, detail.question, ", ".join(detail.variants)] for detail in details]
-    terminal_tables.print_table(Table(("detail", "question", "variants"), rows), lines=False)
+    terminal_tables.print_table(Table(("detail", "question", "variants"), rows), has_lines=False)
     print(f"{count_words(len(details), 'detail')}; rlregress details ID prints one in full")
 
 
-def print_missing_parts_of_details(who: str, lacking: Sequence[Missing], total: int) -> None:
+def print_missing_parts_of_details(framework: str, lacking: Sequence[Missing], total: int) -> None:
     """Print the missing probes, expectations and faults of a framework.
 
     Args:
-        who: the framework and its version.
+        framework: the framework and its version.
         total: number of details that it could be checked for.
     """
     rows = [[row.detail, row.lacks, row.example] for row in lacking]
     if rows:
         terminal_tables.print_table(
-            Table(("detail", "lacks", "measured elsewhere by"), rows), lines=False
+            Table(("detail", "lacks", "measured elsewhere by"), rows), has_lines=False
         )
     without = sum(row.lacks == "probe" for row in lacking)
-    print(f"{who}: {total - without} of {count_words(total, 'detail')} probed")
+    print(f"{framework}: {total - without} of {count_words(total, 'detail')} probed")
 
 
 def print_detail(detail: Entry, documented: Mapping[str, Mapping[tuple[str, str], str]]) -> None:
@@ -101,7 +101,9 @@ def print_detail(detail: Entry, documented: Mapping[str, Mapping[tuple[str, str]
         f"\nProbe: {detail.observed}\nInputs: {dict(detail.inputs)}",
     )
     terminal_tables.make_console().print(*texts, sep="\n")
-    terminal_tables.print_table(Table(("variant", "meaning", "documented of"), rows), lines=False)
+    terminal_tables.print_table(
+        Table(("variant", "meaning", "documented of"), rows), has_lines=False
+    )
 
 
 def _describe_variants_by_scope(scopes: dict[str, Any]) -> str:
@@ -133,7 +135,7 @@ def print_fingerprint(fingerprint: dict[str, Any], differing: Sequence[str]) -> 
         ]
         for id, frameworks in fingerprint["details"].items()
     ]
-    terminal_tables.print_table(Table(("detail", *titles), rows), lines=False)
+    terminal_tables.print_table(Table(("detail", *titles), rows), has_lines=False)
     print(
         f"{len(differing)} not as documented: {', '.join(differing)}"
         if differing

@@ -36,11 +36,11 @@ def _escape_match(match: re.Match[str]) -> str:
     return match[0].encode("unicode_escape").decode()
 
 
-def escape_for_terminal(text: str, before: str = "", colours: bool = False) -> str:
+def escape_for_terminal(text: str, line_start: str = "", colours: bool = False) -> str:
     """Escape a text for a terminal or the log of a job: control sequences, workflow commands.
 
     Args:
-        before: the earlier text of the same line, at most ``BEFORE`` characters.
+        line_start: the earlier text of the same line, at most ``BEFORE`` characters.
         colours: whether to keep escape sequences for colours.
     """
     text = text.replace(_FENCE, "")
@@ -54,10 +54,10 @@ def escape_for_terminal(text: str, before: str = "", colours: bool = False) -> s
         )
     else:
         text = _OBEYED.sub(_escape_match, text)
-    command_spans = (match.span() for match in re.finditer(r"##\w*\[", before + text))
-    if any(start < len(before) < end for start, end in command_spans):
+    command_spans = (match.span() for match in re.finditer(r"##\w*\[", line_start + text))
+    if any(start < len(line_start) < end for start, end in command_spans):
         text = f" {text}"
-    text = _COMMAND.sub(r"\1: ", before + text)[len(before) :]
+    text = _COMMAND.sub(r"\1: ", line_start + text)[len(line_start) :]
     return _ANYWHERE.sub("# #", text)
 
 

@@ -77,8 +77,8 @@ def _format_titled_list(title: str, items: Sequence[object]) -> list[str]:
     return [f"**{title}**", "", *_format_list(items, LISTED)] if items else []
 
 
-def _format_list(items: Sequence[object], most: int | None = None) -> list[str]:
-    lines = [f"- {_format_line_of_text(item)}" for item in items[:most]]
+def _format_list(items: Sequence[object], max_items: int | None = None) -> list[str]:
+    lines = [f"- {_format_line_of_text(item)}" for item in items[:max_items]]
     return [*lines, *_describe_hidden_count(len(items[len(lines) :])), ""]
 
 
@@ -86,23 +86,23 @@ def _describe_hidden_count(hidden: int) -> list[str]:
     return ["", f"and {hidden} more, on the page"] if hidden > 0 else []
 
 
-def _format_table(table: Table, most: int | None = None) -> list[str]:
+def _format_table(table: Table, max_items: int | None = None) -> list[str]:
     rows = [
         tables.format_markdown_row(
             *(cell.word if isinstance(cell, Badge) else _format_line_of_text(cell) for cell in row)
         )
-        for row in table.rows[:most]
+        for row in table.rows[:max_items]
     ]
-    head = tables.format_markdown_head(*table.head, numbers=table.numbers)
+    head = tables.format_markdown_head(*table.head, numeric=table.numbers)
     return [*head, *rows, *_describe_hidden_count(len(table.rows) - len(rows)), ""]
 
 
-def _format_source_pair(pair: SourcePair | None, most: int = _SOURCE) -> list[str]:
+def _format_source_pair(pair: SourcePair | None, max_items: int = _SOURCE) -> list[str]:
     if not pair:
         return []
     lines = [f"{mark} {line}" for mark, line in pair.lines]
-    ending = _describe_hidden_count(len(lines) - most + pair.hunk.left_out)
-    return [*harmless.quote_for_markdown("\n".join(lines[:most])), *ending, ""]
+    ending = _describe_hidden_count(len(lines) - max_items + pair.hunk.left_out)
+    return [*harmless.quote_for_markdown("\n".join(lines[:max_items])), *ending, ""]
 
 
 def _format_finding(finding: Finding) -> list[str]:
@@ -119,12 +119,12 @@ def _format_finding(finding: Finding) -> list[str]:
     ]
 
 
-def _format_parts(parts: Iterable[object], most: int | None = None) -> list[str]:
+def _format_parts(parts: Iterable[object], max_items: int | None = None) -> list[str]:
     lines: list[str] = []
     for part in filter(None, parts):
         match part:
             case Table():
-                lines += _format_table(part, most)
+                lines += _format_table(part, max_items)
             case Heading():
                 lines += [f"### {part.text}", ""]
             case SourcePair():
@@ -149,5 +149,5 @@ def _format_parts(parts: Iterable[object], most: int | None = None) -> list[str]
             case Grid():
                 lines += _format_parts(part.findings)
             case list() | tuple():
-                lines += _format_list(part, most)
+                lines += _format_list(part, max_items)
     return lines

@@ -9,9 +9,9 @@ from pathlib import Path
 from rlregress.model.golden_result import GoldenResult
 
 
-def _quote_word_for_shell(text: str | Path) -> str:
+def _quote_word_for_shell(word: str | Path) -> str:
     """Quote a word for a shell, so that users can copy the command."""
-    return shlex.quote(str(text))
+    return shlex.quote(str(word))
 
 
 def suggest_after_probe(differing: Sequence[str]) -> str:
@@ -99,22 +99,22 @@ def suggest_after_launch(store: Path) -> str:
     )
 
 
-def suggest_after_verify(store: Path, wrong: bool, damaged: bool, missing: bool) -> str:
+def suggest_after_verify(store: Path, has_wrong: bool, has_damaged: bool, has_missing: bool) -> str:
     """Suggest the next step after reading every record of a store.
 
     Args:
-        wrong: whether some records are wrong.
-        damaged: whether some are damaged and not set aside.
-        missing: whether some runs have no record.
+        has_wrong: whether some records are wrong.
+        has_damaged: whether some are damaged and not set aside.
+        has_missing: whether some runs have no record.
     """
-    if damaged:
+    if has_damaged:
         return (
             "Set damaged records aside: rlregress runs status --verify --set-aside, and launch "
             "again to repeat their runs"
         )
-    if wrong:
+    if has_wrong:
         return "Remove the wrong records, then launch again to repeat their runs"
-    if missing:
+    if has_missing:
         return "Launch again to do the missing runs"
     return (
         f"Judge by these runs: rlregress check --fresh-seeds --store {_quote_word_for_shell(store)}"

@@ -194,18 +194,18 @@ def _make_table_of_gates(gates: tuple[Gate, ...]) -> list[str]:
     return tables.align_columns(rows)
 
 
-def _format_drops_of_gates(drops_by_gate: list[Mapping[str, float | None]], name: str) -> list[str]:
-    drops = [gate_drops[name] for gate_drops in drops_by_gate]
+def _format_drops_of_gates(drops_by_gate: list[Mapping[str, float | None]], cell: str) -> list[str]:
+    drops = [gate_drops[cell] for gate_drops in drops_by_gate]
     return [_format_drop(drop) for drop in drops]
 
 
-def _describe_proposal(proposal: Wanted, begun: bool) -> list[str]:
+def _describe_proposal(proposal: Wanted, has_begun: bool) -> list[str]:
     if proposal.unknown:
         return [f"{proposal.what}: what a check detects is not known: {proposal.unknown}"]
     if proposal.gate is not None:
-        if begun and proposal.gate.chosen:
+        if has_begun and proposal.gate.chosen:
             return [f"{proposal.what}: {proposal.gate.name}, which has begun, detects it"]
-        fresh = ", with fresh seeds" * begun
+        fresh = ", with fresh seeds" * has_begun
         return [
             f"{proposal.what}: {proposal.gate.name} detects it at the lowest cost: "
             f"{proposal.gate.expected / 60:.1f} CPU minutes if no returns fell, "

@@ -40,10 +40,10 @@ class _List:
     items: Sequence[Sequence[Text]]
     left_out: int
 
-    def list_first_lines(self, most: int) -> list[Text]:
+    def list_first_lines(self, max_items: int) -> list[Text]:
         """Return the first items, and how many more there are."""
-        hidden = len(self.items) - most + self.left_out
-        item_lines = [line for item in self.items[:most] for line in item]
+        hidden = len(self.items) - max_items + self.left_out
+        item_lines = [line for item in self.items[:max_items] for line in item]
         ending = [Text(f"    and {hidden} more, on the page")] if hidden else []
         return [Text(f"  {self.title}"), *item_lines, *ending]
 
@@ -101,13 +101,13 @@ def format_next_steps(cards: Sequence[Card], width: int) -> list[str]:
     return lines
 
 
-def _count_fitting_items(lists: Sequence[_List], room: int) -> Iterator[int | None]:
+def _count_fitting_items(lists: Sequence[_List], max_lines: int) -> Iterator[int | None]:
     """Yield the number of items of each list that fit: each list gets one before any gets two.
 
     None: there is no room for its title.
     """
     shown = list(lists)
-    while shown and sum(len(own.list_first_lines(0)) for own in shown) > room:
+    while shown and sum(len(own.list_first_lines(0)) for own in shown) > max_lines:
         shown.pop()
     counts = [0] * len(shown)
     longest = max((len(own.items) for own in shown), default=0)
@@ -116,7 +116,7 @@ def _count_fitting_items(lists: Sequence[_List], room: int) -> Iterator[int | No
             tried = [*counts]
             tried[place] = number + 1
             used = sum(len(o.list_first_lines(n)) for o, n in zip(shown, tried, strict=True))
-            if counts[place] == number < len(own.items) and used <= room:
+            if counts[place] == number < len(own.items) and used <= max_lines:
                 counts = tried
     return iter([*counts, *[None] * (len(lists) - len(shown))])
 
@@ -165,7 +165,7 @@ def _wrap_sentence(
     indent: int = 0,
     hanging: int | None = None,
     style: str = "",
-    most: int = _SENTENCE,
+    max_lines: int = _SENTENCE,
 ) -> list[Text]:
     """Return the wrapped lines of a sentence; excess lines are counted.
 
@@ -179,7 +179,7 @@ def _wrap_sentence(
     room = max(width - (indent if cell_len(safe) <= width - indent else after), 1)
     text = terminal_tables.break_long_words(safe, room)
     wrapped = Text(text, style=style).wrap(Console(width=width, file=StringIO()), room)
-    shown = list(wrapped) if len(wrapped) <= most else list(wrapped)[: most - 1]
+    shown = list(wrapped) if len(wrapped) <= max_lines else list(wrapped)[: max_lines - 1]
     if len(shown) < len(wrapped):
         shown.append(Text(f"and {len(wrapped) - len(shown)} more lines, on the page"))
     for number, line in enumerate(shown):

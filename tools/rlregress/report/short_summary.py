@@ -11,18 +11,18 @@ _MOST = 280
 
 
 def make_summary_lines(
-    facts: Facts, cards: Sequence[Card], report: str, own: Sequence[str] = ()
+    facts: Facts, cards: Sequence[Card], report: str, sentences: Sequence[str] = ()
 ) -> list[str]:
     """Return verdict, unjudged parts, changes, next steps, and the path of the report.
 
     Args:
         report: path of the page.
-        own: results of the user's own script and file, one line each.
+        sentences: results of the user's own script and file, one line each.
     """
     has_several = len(cards) > 1
     return [
         facts.title,
-        *own,
+        *sentences,
         _join_fitting_sentences(
             "Not judged", _list_first_sentences(cards, has_several, "not_judged")
         ),
@@ -34,22 +34,22 @@ def make_summary_lines(
     ]
 
 
-def format_first_steps(cards: Sequence[Card], most: int = 1) -> list[str]:
+def format_first_steps(cards: Sequence[Card], max_steps: int = 1) -> list[str]:
     """Return the next steps in words, with commands."""
-    return [f"{step.text} {step.command}".strip() for step in list_first_steps(cards, most)]
+    return [f"{step.text} {step.command}".strip() for step in list_first_steps(cards, max_steps)]
 
 
-def list_first_steps(cards: Sequence[Card], most: int = 1) -> list[Step]:
+def list_first_steps(cards: Sequence[Card], max_steps: int = 1) -> list[Step]:
     """Return the first steps of each card; identical ones once."""
-    return list(dict.fromkeys(step for card in cards for step in card.steps[:most]))
+    return list(dict.fromkeys(step for card in cards for step in card.steps[:max_steps]))
 
 
-def _list_first_sentences(cards: Sequence[Card], has_several: bool, name: str) -> list[str]:
+def _list_first_sentences(cards: Sequence[Card], has_several: bool, list_name: str) -> list[str]:
     """Return each card's first sentence and how many more it has, the worst card first."""
     sentences: list[str] = []
     for card in cards:
-        card_sentences = list(getattr(card, name))
-        if name == "changed":
+        card_sentences = list(getattr(card, list_name))
+        if list_name == "changed":
             card_sentences = [culprit.title for culprit in card.culprits] + card_sentences
         if card_sentences:
             ending = f" (and {len(card_sentences) - 1} more)" if card_sentences[1:] else ""

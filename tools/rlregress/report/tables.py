@@ -11,9 +11,9 @@ def format_markdown_row(*cells: object) -> str:
     return f"| {' | '.join(escaped)} |"
 
 
-def format_markdown_head(*names: str, numbers: int = 0) -> list[str]:
-    """Return the row of column names and the rule; the last ``numbers`` are aligned right."""
-    return [format_markdown_row(*names), "|" + "---|" * (len(names) - numbers) + "---:|" * numbers]
+def format_markdown_head(*names: str, numeric: int = 0) -> list[str]:
+    """Return the row of column names and the rule; the last ``numeric`` are aligned right."""
+    return [format_markdown_row(*names), "|" + "---|" * (len(names) - numeric) + "---:|" * numeric]
 
 
 def align_columns(rows: Sequence[Sequence[str]]) -> list[str]:

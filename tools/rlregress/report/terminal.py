@@ -35,14 +35,14 @@ def suggest_when_all_tests_are_excluded(options: Sequence[str]) -> str:
     )
 
 
-def suggest_when_no_tests_exist(named: Sequence[str]) -> str:
+def suggest_when_no_tests_exist(paths: Sequence[str]) -> str:
     """Suggest how to proceed when no tests exist and no option excluded any.
 
     Args:
-        named: files and folders, as they were given.
+        paths: files and folders, as they were given.
     """
     return (
-        f"no test was collected from {', '.join(named)}: it holds no tests; name other files or "
+        f"no test was collected from {', '.join(paths)}: it holds no tests; name other files or "
         "folders, such as tests_unit, tests_behavior or tests_performance"
     )
 
@@ -55,12 +55,14 @@ def describe_recorded_run(record: Mapping[str, Any], done: int, total: int) -> s
     )
 
 
-def describe_finished_run(entry: dict[str, Any], done: int, most: int, seconds_left: float) -> str:
+def describe_finished_run(
+    entry: dict[str, Any], ended: int, total: int, seconds_left: float
+) -> str:
     """Describe a finished run in one line, with the time left for the first look.
 
     Args:
-        done: runs that have ended.
-        most: runs if every cell comes to the last look.
+        ended: runs that have ended.
+        total: runs if every cell comes to the last look.
     """
     record = entry["record"]
     spent = record["time"].get("wall_seconds", 0.0)
@@ -68,7 +70,7 @@ def describe_finished_run(entry: dict[str, Any], done: int, most: int, seconds_l
     returned = words.format_return(record["final_return"])
     remaining = f"; about {seconds_left / 60:.0f} min left" if seconds_left >= 30 else ""
     return (
-        f"[{done}/{most}] {record['cell']} seed {record['seed']}: {record['status']}, return "
+        f"[{ended}/{total}] {record['cell']} seed {record['seed']}: {record['status']}, return "
         f"{returned}{words.describe_critic(record.get('critic'))}, {spent:.0f} s at "
         f"{rate or 0:.0f} steps per CPU second{remaining}"
     )

@@ -20,14 +20,14 @@ def make_console() -> Console:
     return Console(width=width, highlight=False, markup=False)
 
 
-def print_table(table: Table, title: str = "", lines: bool = True) -> None:
+def print_table(table: Table, title: str = "", has_lines: bool = True) -> None:
     """Print a table; a path that does not fit is broken between its parts.
 
     Args:
-        lines: whether there is a line between two rows.
+        has_lines: whether there is a line between two rows.
     """
     terminal = make_console()
-    rich_table = rich_tables.Table(title=title, show_lines=lines)
+    rich_table = rich_tables.Table(title=title, show_lines=has_lines)
     for name in table.head:
         rich_table.add_column(name, overflow="fold")
     widest = (terminal.width - 1) // len(table.head) - 3
@@ -36,15 +36,15 @@ def print_table(table: Table, title: str = "", lines: bool = True) -> None:
     terminal.print(rich_table)
 
 
-def break_long_words(text: str, room: int) -> str:
+def break_long_words(text: str, width: int) -> str:
     """Return a text in which words that are too long are broken between their parts."""
-    return re.sub(r"[^\s]+", lambda word: _break_word(word[0], room), text)
+    return re.sub(r"[^\s]+", lambda word: _break_word(word[0], width), text)
 
 
-def _break_word(word: str, room: int) -> str:
+def _break_word(word: str, width: int) -> str:
     lines = [""]
-    for part in re.findall(r"[^/._]*[/._]*", word) if len(word) > room else [word]:
-        if lines[-1] and len(lines[-1] + part) > room:
+    for part in re.findall(r"[^/._]*[/._]*", word) if len(word) > width else [word]:
+        if lines[-1] and len(lines[-1] + part) > width:
             lines.append("")
         lines[-1] += part
     return "\n".join(lines)

@@ -13,10 +13,7 @@ _COLUMNS = (
     "training", "processes", "ratio to the floor", "steps per CPU s", "gradient steps per CPU s",
     "peak MiB (imports alone)",
 )  # fmt: skip
-_MEANING = {
-    "training": "ratio to the floor while it learns",
-    "peak memory": "peak memory in MiB",
-}
+_MEANING = {"training": "ratio to the floor while it learns", "peak memory": "peak memory in MiB"}
 
 
 def _round_throughput(value: float) -> str:
@@ -34,14 +31,14 @@ def _make_row_of_processes(name: str, processes: Sequence[Mapping[str, Any]]) ->
     return [name, str(len(processes)), ratio, steps, updates, f"{peak} ({idle})"]
 
 
-def make_throughput_table(measured: Mapping[tuple[str, str], Mapping[str, Any]]) -> Table:
+def make_throughput_table(measurements: Mapping[tuple[str, str], Mapping[str, Any]]) -> Table:
     """Return one row for each (framework, algorithm) with ``processes``.
 
     Rates are means over processes; after ± the standard deviation of the ratio.
     """
     rows = [
         _make_row_of_processes(" ".join(pair), numbers["processes"])
-        for pair, numbers in measured.items()
+        for pair, numbers in measurements.items()
         if numbers.get("processes")
     ]
     return Table(_COLUMNS, rows, len(_COLUMNS) - 1)
@@ -68,27 +65,29 @@ def format_throughput_verdict(name: str, verdict: Mapping[str, Any]) -> str:
     )
 
 
-def format_throughput_lines(measured: Mapping[tuple[str, str], Mapping[str, Any]]) -> list[str]:
+def format_throughput_lines(measurements: Mapping[tuple[str, str], Mapping[str, Any]]) -> list[str]:
     """Return the table and the verdicts of a session; nothing if it measured nothing.
 
     Args:
-        measured: (framework, algorithm) -> ``processes`` (measurements) and ``verdicts`` (by
+        measurements: (framework, algorithm) -> ``processes`` (measurements) and ``verdicts`` (by
             quantity), as plain data; either may be absent.
     """
-    own = make_throughput_table(measured)
+    own = make_throughput_table(measurements)
     text = (
         tables.align_columns([own.head, *(list(map(str, row)) for row in own.rows)]) if own else []
     )
-    if verdicts := format_throughput_verdicts(measured):
+    if verdicts := format_throughput_verdicts(measurements):
         text += ["", *(f"- {line}" for line in verdicts)]
     return ["", *text] if text else []
 
 
-def format_throughput_verdicts(measured: Mapping[tuple[str, str], Mapping[str, Any]]) -> list[str]:
+def format_throughput_verdicts(
+    measurements: Mapping[tuple[str, str], Mapping[str, Any]],
+) -> list[str]:
     """Return the verdicts, and the error rate that holds for them together."""
     verdicts = {
         f"{' '.join(pair)}, {_MEANING[quantity]}": verdict
-        for pair, numbers in measured.items()
+        for pair, numbers in measurements.items()
         for quantity, verdict in numbers.get("verdicts", {}).items()
     }
     if not verdicts:

@@ -111,5 +111,5 @@ def _describe_differing_checkpoint(old: Event, new: Event) -> list[str]:
     return [f"later, {explain.describe_event(old)}: {'; '.join(values)}"]
 
 
-def _describe_differing_pair(name: str, old: str, new: str) -> str:
-    return f"{name} {old or 'not imported'} -> {new or 'not imported'}"
+def _describe_differing_pair(distribution: str, old: str, new: str) -> str:
+    return f"{distribution} {old or 'not imported'} -> {new or 'not imported'}"

@@ -41,10 +41,10 @@ def sort_findings(all_findings: Iterable[Finding]) -> list[Finding]:
     return sorted(all_findings, key=lambda item: (LEVELS.index(item.level), not item.file))
 
 
-def get_path_below(path: Path, top: Path) -> str:
+def get_path_below(path: Path, repository: Path) -> str:
     """Return the part of a path below the top of a repository; empty if it is elsewhere."""
     try:
-        return path.resolve().relative_to(top.resolve()).as_posix()
+        return path.resolve().relative_to(repository.resolve()).as_posix()
     except (ValueError, RuntimeError):  # the latter is that of a loop of links
         return ""
 
@@ -116,11 +116,11 @@ def list_upgrade_findings(result: Upgrade, repository: PinnedRepository) -> list
     )
 
 
-def _make_finding_of_group(group: Sequence[Entry], file: str, line: int) -> Finding:
-    entry = group[0]
+def _make_finding_of_group(entries: Sequence[Entry], file: str, line: int) -> Finding:
+    entry = entries[0]
     level = {REGRESSED: ERROR, model.NEW_FAILS: ERROR, model.CHANGED: WARNING}
     check = entry.kind if entry.kind != model.DETAIL else f"detail {entry.name.split()[0]}"
-    other_names = join_first_names([further.name for further in group[1:]], 5)
+    other_names = join_first_names([further.name for further in entries[1:]], 5)
     texts = (
         entry.summary,
         entry.reason,

@@ -6,10 +6,10 @@ from rlregress.model.planned_session import Standing
 from rlregress.model.verdict import HOLDS, IMPROVED, INCONCLUSIVE, MOVED, REGRESSED
 
 
-def describe_next_wave(number: int, most: int, runs: int, cells: int, remaining: int) -> str:
+def describe_next_wave(wave: int, last: int, runs: int, cells: int, remaining: int) -> str:
     """Describe the next runs: their number, their cells, and those that are not done."""
     return (
-        f"wave {number} of at most {most}: {runs} runs of {cells} undecided cells, "
+        f"wave {wave} of at most {last}: {runs} runs of {cells} undecided cells, "
         f"{remaining} of them to do"
     )
 

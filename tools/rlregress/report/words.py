@@ -47,36 +47,38 @@ def count_words(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def join_first_names(names: Sequence[str], most: int = 12) -> str:
+def join_first_names(names: Sequence[str], max_names: int = 12) -> str:
     """Return the first of some names, and how many more there are."""
-    ending = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + ending
+    ending = f" and {len(names) - max_names} more" if len(names) > max_names else ""
+    return ", ".join(names[:max_names]) + ending
 
 
-def select_first_clauses(text: str, most: int) -> str:
+def select_first_clauses(text: str, max_length: int) -> str:
     """Return the first clauses of a text, as many as have room; all of it if it is short enough.
 
     Args:
-        most: characters that there is room for.
+        max_length: characters that there is room for.
     """
     one_line = " ".join(text.split())
-    if len(one_line) <= most:
+    if len(one_line) <= max_length:
         return one_line
-    ends = [end.start() for end in re.finditer(r"[.;:,] ", one_line) if 0 < end.start() <= most]
+    ends = [
+        end.start() for end in re.finditer(r"[.;:,] ", one_line) if 0 < end.start() <= max_length
+    ]
     return one_line[: ends[-1]] if ends else ""
 
 
-def describe_critic(measured: Mapping[str, Any] | None) -> str:
+def describe_critic(critic: Mapping[str, Any] | None) -> str:
     """Describe how well the critic of a run predicts its returns; empty if not recorded."""
-    if measured is None:
+    if critic is None:
         return ""
-    if not measured.get("finite", True):
+    if not critic.get("finite", True):
         return ", critic: its values are not finite"
-    if measured.get("explained_variance") is None:
+    if critic.get("explained_variance") is None:
         return ", critic: the returns do not vary"
     return (
-        f", critic: explained variance {measured['explained_variance']:.2f}, "
-        f"bias {measured['bias']:+.2f}"
+        f", critic: explained variance {critic['explained_variance']:.2f}, "
+        f"bias {critic['bias']:+.2f}"
     )
 
 
@@ -160,11 +162,11 @@ def describe_cells_judged_by_returns_only(reasons: Mapping[str, Mapping[str, str
 
 
 def _format_interval(
-    interval: Sequence[float | None] | None, scale: float, formatted: Callable[[float], str]
+    interval: Sequence[float | None] | None, scale: float, format_number: Callable[[float], str]
 ) -> str:
     if not interval or not scale or None in interval:
         return ""
-    low, high = (formatted(bound / scale) for bound in interval if bound is not None)
+    low, high = (format_number(bound / scale) for bound in interval if bound is not None)
     return f"{low} to {high}"
 
 
@@ -248,7 +250,7 @@ def is_from_stored_runs(verdict: Mapping[str, Any]) -> bool:
     return "adjusted_p" not in verdict
 
 
-def format_verdict(name: str, verdict: Mapping[str, Any]) -> str:
+def format_verdict(verdict_name: str, verdict: Mapping[str, Any]) -> str:
     """Return a verdict in one line: effect, interval, seeds, error rate and detectable drop.
 
     The verdict is on a critic, a group, a cell with a published band, or a cell with stored runs.
@@ -256,7 +258,7 @@ def format_verdict(name: str, verdict: Mapping[str, Any]) -> str:
     returns; over runs it is the geometric mean.
     """
     verdict_effect, about = describe_effect(verdict), _name_subject_of_verdict(verdict)
-    head = f"{verdict['verdict']:<12} {name}"
+    head = f"{verdict['verdict']:<12} {verdict_name}"
     judged = f"adjusted p {select_adjusted_p(verdict)} (alpha {verdict['alpha']:g})"
     seeds = f"{verdict['new_seeds']} new seeds"
     if not is_from_stored_runs(verdict):

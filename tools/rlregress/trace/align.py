@@ -41,17 +41,17 @@ def are_events_similar(old: Event, new: Event, limit: float) -> bool:
 
 
 def find_next_matching_events(
-    old: Sequence[Event], new: Sequence[Event], i: int, j: int, limit: float, both: bool
+    old: Sequence[Event], new: Sequence[Event], i: int, j: int, limit: float, may_skip_both: bool
 ) -> tuple[int, int] | None:
     """Return the nearest pair of indices from which both traces agree, or None.
 
     Args:
         i, j: the indices at which the two traces differ.
         limit: relative difference up to which events count as the same; 0: bit-identical only.
-        both: whether events may be skipped in both traces, not only in one.
+        may_skip_both: whether events may be skipped in both traces, not only in one.
     """
     for skipped in range(1, WINDOW):
-        of_old = range(skipped + 1) if both else (0, skipped)
+        of_old = range(skipped + 1) if may_skip_both else (0, skipped)
         for n in sorted(of_old, key=lambda n: min(n, skipped - n)):
             i2, j2 = i + n, j + skipped - n
             if i2 <= len(old) and j2 <= len(new) and _is_plausible_match(old, new, i2, j2, limit):

@@ -56,14 +56,14 @@ def limit_processes(deadline: Deadline) -> Iterator[None]:
         _deadline = before
 
 
-def is_time_over(until: float | None = None) -> bool:
+def is_time_over(end_time: float | None = None) -> bool:
     """Return whether the time of the command, or of a part of it, is over."""
-    return time.time() >= _find_end_time(until)
+    return time.time() >= _find_end_time(end_time)
 
 
-def raise_if_time_is_over(until: float | None = None) -> None:
+def raise_if_time_is_over(end_time: float | None = None) -> None:
     """Raise OutOfTime if the time of the command is over, or that of a part of it."""
-    if is_time_over(until):
+    if is_time_over(end_time):
         raise OutOfTime(_deadline.reason)
 
 
@@ -79,14 +79,14 @@ def was_anything_skipped() -> bool:
     return bool(_deadline.cut)
 
 
-def _find_end_time(until: float | None) -> float:
-    return _deadline.at if until is None else min(until, _deadline.at)
+def _find_end_time(end_time: float | None) -> float:
+    return _deadline.at if end_time is None else min(end_time, _deadline.at)
 
 
 @contextmanager
-def _kill_process_at(process: subprocess.Popen[str], until: float | None) -> Iterator[None]:
+def _kill_process_at(process: subprocess.Popen[str], end_time: float | None) -> Iterator[None]:
     """Kill a process when time is over, unless the block has ended before."""
-    seconds = min(_find_end_time(until) - time.time(), threading.TIMEOUT_MAX)
+    seconds = min(_find_end_time(end_time) - time.time(), threading.TIMEOUT_MAX)
     limit = threading.Timer(seconds, process_tree.kill_tree, [process])
     limit.daemon = True
     limit.start()
@@ -101,8 +101,8 @@ def _start_process(
     command: Sequence[str],
     environment: Mapping[str, str],
     folder: Path | str | None,
-    out: int,
-    errors: int,
+    stdout: int,
+    stderr: int,
     standard_input: int = subprocess.DEVNULL,
 ) -> Iterator[subprocess.Popen[str]]:
     """Start a process that is ended with the block, with this process, or when time is over.
@@ -116,8 +116,8 @@ def _start_process(
         env=dict(environment),
         cwd=folder,
         stdin=standard_input,
-        stdout=out,
-        stderr=errors,
+        stdout=stdout,
+        stderr=stderr,
         text=True,
         errors="replace",
     ) as process:
@@ -190,9 +190,9 @@ class Worker:
         self.is_ready = True
 
     def do_jobs(
-        self, path: Path, count: int, line: Callable[[str], None], until: float | None = None
+        self, path: Path, count: int, on_line: Callable[[str], None], end_time: float | None = None
     ) -> str:
-        """Do the jobs of a file until time is over; call ``line`` with each printed line.
+        """Do the jobs of a file until time is over; call ``on_line`` with each printed line.
 
         Args:
             count: number of the jobs.
@@ -203,14 +203,14 @@ class Worker:
         process, done, self.is_ready = self._process, 0, False
         assert process.stdin is not None
         assert process.stdout is not None
-        with _kill_process_at(process, until):
+        with _kill_process_at(process, end_time):
             with suppress(BrokenPipeError):
                 print(path, file=process.stdin, flush=True)
             for printed in islice(process.stdout, count):
-                line(printed.rstrip("\n"))
+                on_line(printed.rstrip("\n"))
                 done += 1
         # where time is over, it may be killed at any moment
-        self.is_ready = done == count and not is_time_over(until)
+        self.is_ready = done == count and not is_time_over(end_time)
         if done == count:
             return ""
         status = process.wait()

@@ -221,13 +221,13 @@ def _make_golden_content(trace: Trace) -> dict[str, Any]:
 
 
 def _select_single_events_and_blocks(
-    events: Sequence[Event], sites: dict[str, int], room: int
+    events: Sequence[Event], sites: dict[str, int], max_bytes: int
 ) -> dict[str, Any]:
     """Return as many single events as fit, and blocks of the other events.
 
     Args:
         sites: the sites listed so far; those of the single events are added.
-        room: size of the file, in bytes.
+        max_bytes: size of the file, in bytes.
     """
     rows: list[str] = []
     # as ``_format_json`` writes them, with the end of the line
@@ -239,12 +239,12 @@ def _select_single_events_and_blocks(
         rows.append(" ".join([str(_number_call_site(event, sites)), *digests]))
         size += len(rows[-1]) + 6 + sum(len(site) + 4 for site in islice(sites, site_count, None))
         # blocks begin after a step or an update, where two recordings can be cut
-        if size <= room * _SINGLE and event.kind in _DECISIVE:
+        if size <= max_bytes * _SINGLE and event.kind in _DECISIVE:
             single, single_sites = len(rows), len(sites)
-    if size <= room:
+    if size <= max_bytes:
         single, single_sites = len(rows), len(sites)
     remaining = [event for event in events[single:] if event.kind in _DECISIVE]
-    block = max(math.ceil(len(remaining) * (_BLOCK + 6) / (room * (1 - _SINGLE))), 1)
+    block = max(math.ceil(len(remaining) * (_BLOCK + 6) / (max_bytes * (1 - _SINGLE))), 1)
     return {
         "sites": [json.loads(site) for site in islice(sites, single_sites)],
         "events": rows[:single],
@@ -461,15 +461,17 @@ def compare_with_golden(golden: Golden, trace: Trace) -> GoldenResult:
     )
 
 
-def _add_known_values(first: Divergence, golden: Golden, events: Sequence[Event]) -> Divergence:
+def _add_known_values(
+    divergence: Divergence, golden: Golden, events: Sequence[Event]
+) -> Divergence:
     """Return the first difference, with the old event's stored values if there are any."""
     events_by_index = {event.index: event for _, event in golden.list_known_events()}
-    old = first.old and events_by_index.get(first.old.index, first.old)
-    new = first.new and events[first.new.index]
-    if new is not None and old is first.old:
+    old = divergence.old and events_by_index.get(divergence.old.index, divergence.old)
+    new = divergence.new and events[divergence.new.index]
+    if new is not None and old is divergence.old:
         # the types of the old event are known no more than its values
         new = replace(new, parts={name: replace(p, types="") for name, p in new.parts.items()})
-    return replace(first, old=old, new=new)
+    return replace(divergence, old=old, new=new)
 
 
 def _find_first_block(golden: Golden, count: int, events: Sequence[Event]) -> Block | None:
@@ -484,7 +486,7 @@ def _find_first_block(golden: Golden, count: int, events: Sequence[Event]) -> Bl
 
 
 def _list_differing_checkpoints(
-    golden: Golden, events: Sequence[Event], after: int
+    golden: Golden, events: Sequence[Event], event_index: int
 ) -> list[tuple[Event, Event]]:
     """Return the (old, new) pairs of checkpoints after an event that differ in their digests."""
     new = {
@@ -495,7 +497,7 @@ def _list_differing_checkpoints(
     return [
         (old, event)
         for old, event in pairs
-        if event is not None and old.index > after and event.digests != old.digests
+        if event is not None and old.index > event_index and event.digests != old.digests
     ]
 
 

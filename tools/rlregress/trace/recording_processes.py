@@ -138,11 +138,13 @@ def record_trace_twice(job: Mapping[str, Any], output: Path, runtime: Runtime) -
     return repeated
 
 
-def record_trace_again(job: Mapping[str, Any], first: Trace, runtime: Runtime) -> Repeated:
+def record_trace_again(job: Mapping[str, Any], first_trace: Trace, runtime: Runtime) -> Repeated:
     """Record a trace again and compare both."""
     with TemporaryDirectory(prefix="rlregress-trace-") as folder:
         repetition = record_trace(job, Path(folder) / "again.trace", runtime)
-    first = mark_unsteady_parts(first, repetition)
+    first_trace = mark_unsteady_parts(first_trace, repetition)
     return Repeated(
-        trace=first, with_itself=compare_traces(first, repetition), repetition=repetition
+        trace=first_trace,
+        with_itself=compare_traces(first_trace, repetition),
+        repetition=repetition,
     )

@@ -92,11 +92,12 @@ def measure_rounding_of_comparison(
     return replace(comparison, verdict="close", first=first_rounding, rounding=None, growth=())
 
 
-def _cut_trace_before_event(trace: Trace, number: int) -> Trace:
+def _cut_trace_before_event(trace: Trace, event_number: int) -> Trace:
     """Return a trace cut before a main event, by number; all of it without such an event."""
     main = _list_main_events(trace)
     return replace(
-        trace, events=trace.events[: main[number].index] if main[number:] else trace.events
+        trace,
+        events=trace.events[: main[event_number].index] if main[event_number:] else trace.events,
     )
 
 

@@ -163,18 +163,21 @@ class _Walk:
         )
         return bool({key for key, _ in old - new} & {key for key, _ in new - old})
 
-    def _make_comparison_at_end(self, verdict: str, first: Divergence | None) -> Comparison:
-        rounding = self.rounding if first is not self.rounding else None
+    def _make_comparison_at_end(self, verdict: str, divergence: Divergence | None) -> Comparison:
+        rounding = self.rounding if divergence is not self.rounding else None
         numbers = None
         if verdict == "diverged":
             self.losses.note_following_losses(self.old[self.i :], self.new[self.j :])
             if self.interface is not None and self.interface.retypes:
                 # what comes after another type may come from it
-                first, numbers = self.interface, first if first is not self.interface else None
+                divergence, numbers = (
+                    self.interface,
+                    divergence if divergence is not self.interface else None,
+                )
         return Comparison(
             verdict=verdict,
             compared=self.compared,
-            first=first,
+            first=divergence,
             growth=self.losses.list_growth_of_losses(),
             extra=tuple(self.extra),
             equal=self.equal,
@@ -195,24 +198,24 @@ class _Walk:
             if self._is_gap_explained(part, gap):
                 self._count_compared_event(x, part, gap)
                 return None
-            if part not in EXACT and self._skip_events_of_one_version(both=False):
+            if part not in EXACT and self._skip_events_of_one_version(may_skip_both=False):
                 return None
             self.compared += 1
             return self._find_cause(
                 self.make_divergence(self._classify_divergence(x, y, part), part), gap
             )
-        if self._skip_events_of_one_version(both=True):
+        if self._skip_events_of_one_version(may_skip_both=True):
             return None
         return self._find_cause(self.make_divergence("order", ""), math.inf)
 
-    def _find_worst_part(self, x: Event, y: Event) -> tuple[str, float]:
+    def _find_worst_part(self, old: Event, new: Event) -> tuple[str, float]:
         """Return the first part that no rounding explains, or else the first that differs at all.
 
         Values with differing names, types or shapes are not judged here: later events show whether
         numbers diverge.
         """
-        retyped = _list_retyped_parts(x, y)
-        differing = [row for row in list_differing_parts(x, y) if row[0] not in retyped]
+        retyped = _list_retyped_parts(old, new)
+        differing = [row for row in list_differing_parts(old, new) if row[0] not in retyped]
         beyond = [name for name in differing if not self._is_gap_explained(*name)]
         return (beyond or differing or [("", 0.0)])[0]
 
@@ -224,36 +227,40 @@ class _Walk:
         # rounding that has grown, not a difference of its own that comes on top
         return gap < GROWN and gap <= JUMP * self.worst
 
-    def _note_types(self, x: Event, y: Event, before: tuple[Event, ...]) -> None:
+    def _note_types(self, old: Event, new: Event, before: tuple[Event, ...]) -> None:
         """Note the first name with a differing type, or else the first name that differs."""
         if self.interface is not None and self.interface.retypes:
             return
-        for part in _list_retyped_parts(x, y):
-            type_difference = Divergence(kind="interface", part=part, old=x, new=y, before=before)
+        for part in _list_retyped_parts(old, new):
+            type_difference = Divergence(
+                kind="interface", part=part, old=old, new=new, before=before
+            )
             if self.interface is None or type_difference.retypes:
                 self.interface = type_difference
                 return
 
-    def _count_compared_event(self, x: Event, part: str, gap: float) -> None:
+    def _count_compared_event(self, old: Event, part: str, gap: float) -> None:
         self.compared += 1
         if part and self.rounding is None:
             self.rounding = self.make_divergence(
-                self._classify_divergence(x, self.new[self.j], part), part
+                self._classify_divergence(old, self.new[self.j], part), part
             )
         self.worst = max(self.worst, gap)
         self.equal += self._is_equal_so_far()
-        if part and x.kind == "backward":
-            self.losses.note_difference_of_loss(x, gap)
-        if x.kind == "optimizer" and self.suspect is not None:
+        if part and old.kind == "backward":
+            self.losses.note_difference_of_loss(old, gap)
+        if old.kind == "optimizer" and self.suspect is not None:
             self.since += 1
             if self.since >= ACQUITTED:
                 self.suspect = None
         self.i, self.j = self.i + 1, self.j + 1
 
-    def _skip_events_of_one_version(self, both: bool) -> bool:
+    def _skip_events_of_one_version(self, may_skip_both: bool) -> bool:
         """Skip events of one version if both versions agree afterwards."""
         limit = GROWN if self.rounding is not None else 0.0
-        resumed = find_next_matching_events(self.old, self.new, self.i, self.j, limit, both)
+        resumed = find_next_matching_events(
+            self.old, self.new, self.i, self.j, limit, may_skip_both
+        )
         if resumed is None:
             return False
         only = [*self.old[self.i : resumed[0]], *self.new[self.j : resumed[1]]]
@@ -283,8 +290,8 @@ class _Walk:
             return self.rounding
         return divergence
 
-    def _classify_divergence(self, x: Event, y: Event, part: str) -> str:
-        if x.kind == "write":
+    def _classify_divergence(self, old: Event, new: Event, part: str) -> str:
+        if old.kind == "write":
             if self._is_initialisation_different():
                 return "initialisation"
             before = _get_kind_of_first(self.old[: self.i][::-1], ("backward", "optimizer", "step"))
@@ -293,12 +300,12 @@ class _Walk:
                 return "gradient"
             # between acting and learning a buffer is filled, after learning come the targets
             return "data" if before == "step" else "target update"
-        if x.kind == "draw":
+        if old.kind == "draw":
             if self._is_initialisation_different():
                 return "initialisation"
             after = _get_kind_of_first(self.old[self.i :], ("backward", "optimizer", "step"))
             return "exploration" if after == "step" else "sampling"
-        return KINDS.get((x.kind, part), "order")
+        return KINDS.get((old.kind, part), "order")
 
     def _is_initialisation_different(self) -> bool:
         """Return whether this difference gives networks other initial parameters."""
@@ -310,24 +317,24 @@ class _Walk:
         return pair[0].digests != pair[1].digests
 
 
-def _list_retyped_parts(x: Event, y: Event) -> list[str]:
+def _list_retyped_parts(old: Event, new: Event) -> list[str]:
     """Return the parts of both events whose names, types or shapes differ."""
     return [
         name
-        for name, part in x.parts.items()
-        if name in y.parts and part.types != y.parts[name].types
+        for name, part in old.parts.items()
+        if name in new.parts and part.types != new.parts[name].types
     ]
 
 
-def _differ_only_in_numbers(x: Event, y: Event) -> bool:
+def _differ_only_in_numbers(old: Event, new: Event) -> bool:
     """Return whether two events differ only in numbers."""
-    if x.key != y.key:
+    if old.key != new.key:
         return False
     # a function may be renamed, but draws of two functions are two draws, and losses two losses
-    if x.kind == "backward":
-        return x.function == y.function or find_first_differing_part(x, y)[1] < GROWN
-    loose = x.kind in ("step", "reset", "output", "loss", "optimizer", "parameters")
-    return loose or x.function == y.function or x.digests == y.digests
+    if old.kind == "backward":
+        return old.function == new.function or find_first_differing_part(old, new)[1] < GROWN
+    loose = old.kind in ("step", "reset", "output", "loss", "optimizer", "parameters")
+    return loose or old.function == new.function or old.digests == new.digests
 
 
 def _split_off_networks(events: Sequence[Event]) -> tuple[Sequence[Event], Event | None]:
@@ -550,11 +557,13 @@ def find_first_nonnumeric_differences(old: Trace, new: Trace) -> dict[tuple[str,
     return divergences
 
 
-def _find_worst_part_of_events(x: Event, y: Event, kind: str, limit: float) -> tuple[str, float]:
+def _find_worst_part_of_events(
+    old: Event, new: Event, kind: str, limit: float
+) -> tuple[str, float]:
     """Return the first differing part; for written output, the first beyond rounding."""
     if kind not in WRITTEN:
-        return find_first_differing_part(x, y)
-    differing = list_differing_parts(x, y)
+        return find_first_differing_part(old, new)
+    differing = list_differing_parts(old, new)
     beyond = [part_difference for part_difference in differing if part_difference[1] > limit]
     return (beyond or differing or [("", 0.0)])[0]
 

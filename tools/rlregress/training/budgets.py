@@ -79,11 +79,11 @@ def load_budget(name: str) -> Budget:
     return Budget(name=name, **vars(tables[name]))
 
 
-def _find_hyperparameters_of_algorithm(name: str, algorithm: str) -> Mapping[str, Any]:
-    sets = read_hyperparameters(name)
+def _find_hyperparameters_of_algorithm(set_name: str, algorithm: str) -> Mapping[str, Any]:
+    sets = read_hyperparameters(set_name)
     if algorithm not in sets:
         raise UserError(
-            f"the hyperparameter set '{name}' has no algorithm '{algorithm}'; "
+            f"the hyperparameter set '{set_name}' has no algorithm '{algorithm}'; "
             f"{suggest_names(algorithm, sets)}"
         )
     return sets[algorithm]

@@ -98,10 +98,7 @@ class Attempt:
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        _: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
     ) -> None:
         with suppress(OSError, UserError):
             # clean-up must not hide the error that ended the attempt
@@ -180,11 +177,11 @@ class Store:
         path = self.locate_record(job).with_suffix(_LEASE)
         return path.exists() and not lease.is_lease_over(path)
 
-    def read_lease_holder(self, name: str) -> tuple[Holder | None, float]:
+    def read_lease_holder(self, job_name: str) -> tuple[Holder | None, float]:
         """Return the present or last holder of a run's lease, and the time of its last heartbeat.
 
         Args:
-            name: see ``Job.name``.
+            job_name: see ``Job.name``.
 
         Returns:
             The holder, None if the lease is not readable, and seconds since 1970.
@@ -192,21 +189,21 @@ class Store:
         Raises:
             OSError: the lease is gone.
         """
-        path = self.folder / f"{name}{_LEASE}"
+        path = self.folder / f"{job_name}{_LEASE}"
         return lease.read_holder(path), path.stat().st_mtime
 
-    def read_progress_of_attempt(self, name: str, attempt: str) -> Progress | None:
+    def read_progress_of_attempt(self, job_name: str, attempt: str) -> Progress | None:
         """Return the progress that an attempt's worker reports; None before its first report."""
-        path = self.folder / f"{name}{_ATTEMPTS}" / attempt / f"record{_PROGRESS}"
+        path = self.folder / f"{job_name}{_ATTEMPTS}" / attempt / f"record{_PROGRESS}"
         try:
             report: Progress = datafiles.read_data_file(path, Progress)
         except UserError:
             return None
         return report
 
-    def read_checkpoint_progress(self, name: str) -> Progress | None:
+    def read_checkpoint_progress(self, job_name: str) -> Progress | None:
         """Return the progress in the checkpoint of a run; None without a usable checkpoint."""
-        path = self.folder / f"{name}{_CHECKPOINT}"
+        path = self.folder / f"{job_name}{_CHECKPOINT}"
         head = checkpoint.read_checkpoint_head(path)
         values = {key: head[key] for key in Progress.__dataclass_fields__ if key in head}
         try:
@@ -224,11 +221,11 @@ class Store:
             with suppress(OSError):
                 path.with_suffix(_CHECKPOINT).unlink(missing_ok=True)
 
-    def read_failure_reason(self, name: str) -> str:
+    def read_failure_reason(self, job_name: str) -> str:
         """Return the last line of the error of a failed run."""
         try:
             text = files.read_regular_file(
-                self.folder / f"{name}{_FAILED}", largest=_MAX_REASON_BYTES
+                self.folder / f"{job_name}{_FAILED}", largest=_MAX_REASON_BYTES
             )
         except OSError:
             return ""

@@ -74,10 +74,7 @@ def make_worker_environment(pinned: bool = True, portable: bool = False) -> dict
 
 
 def do_run_unless_recorded(
-    job: Job,
-    store: Store,
-    pinned: bool = True,
-    wait: bool = True,
+    job: Job, store: Store, pinned: bool = True, wait: bool = True
 ) -> dict[str, Any]:
     """Do the run of ``job`` unless its record exists. Return the record.
 

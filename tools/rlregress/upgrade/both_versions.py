@@ -9,12 +9,7 @@ from dataclasses import dataclass, field, replace
 from rlregress import progress
 from rlregress.model.code import Changed
 from rlregress.model.differences import Entry
-from rlregress.model.upgrade_result import (
-    Cost,
-    Culprits,
-    EnvironmentComparison,
-    PieceExecution,
-)
+from rlregress.model.upgrade_result import Cost, Culprits, EnvironmentComparison, PieceExecution
 from rlregress.upgrade import recordings
 from rlregress.upgrade.differences import outside_training
 from rlregress.upgrade.differences.inventory import Inventory

@@ -331,7 +331,7 @@ class _Planned:
 
 
 def _compare_versions(
-    pair: ResolvedPair,
+    resolved: ResolvedPair,
     prepared: tuple[PreparedVersion, PreparedVersion],
     differences: Inventory,
     folders: tuple[Path, Path],
@@ -350,16 +350,17 @@ def _compare_versions(
             )
             executed_codes.append(executed)
         left_out = [
-            _list_skipped_families(adapter, executed_codes, options) for adapter in pair.adapters
+            _list_skipped_families(adapter, executed_codes, options)
+            for adapter in resolved.adapters
         ]
-        prints = _start_probes(both, pair.adapters, left_out)
+        prints = _start_probes(both, resolved.adapters, left_out)
         played = (
             runtimes.call_for_each_version("physics", physics_comparison.play_fixed_actions)
-            if pair.changes_physics
+            if resolved.changes_physics
             else None
         )
-        planned = _plan_comparisons(both, pair.adapters, prints, left_out, prepared)
-        files_of = pair.adapters if options.loads_old_files else ()
+        planned = _plan_comparisons(both, resolved.adapters, prints, left_out, prepared)
+        files_of = resolved.adapters if options.loads_old_files else ()
         framework_results = []
         for framework_result, executed in _compare_frameworks(both, planned, files_of):
             framework_results.append(framework_result)
@@ -367,7 +368,9 @@ def _compare_versions(
         # last: where time is limited, trainings come first
         framework_results = _add_comparison_of_old_files(both, framework_results, files_of)
         environments = _compare_played_environments(played, options) if played is not None else []
-    unowned = [] if script is not None else list_pieces_of_no_framework(pair.adapters, differences)
+    unowned = (
+        [] if script is not None else list_pieces_of_no_framework(resolved.adapters, differences)
+    )
     unused = _find_unused_broken_names(differences, script_result, options)
     coverage_ = options.min_coverage
     if coverage_ is None:
@@ -385,46 +388,46 @@ def _compare_versions(
                 unowned, join_executed_code(executed_codes), environments, unused
             )
         ),
-        pinned=pair.pinned,
+        pinned=resolved.pinned,
         min_coverage=coverage_,
         fail_on=options.fail_on,
     )
 
 
 def _start_probes(
-    both: BothVersions, adapters: Sequence[Adapter], left_out: Sequence[Sequence[str]]
+    versions: BothVersions, adapters: Sequence[Adapter], left_out: Sequence[Sequence[str]]
 ) -> list[Answers]:
     """Begin to probe details on both versions; return the future results of each framework."""
-    options = both.options
+    options = versions.options
     probed_details = [_select_details(names, options) for names in left_out]
     details_ = expected_stages.list_stages_of_probing(probed_details, options)
     unknown_stage = progress.CommandStage(expected_stages.UNKNOWN, parts=options.script is None)
     progress.expect_stages([*details_, unknown_stage])
     return [
-        both.runtimes.call_for_each_version(
+        versions.runtimes.call_for_each_version(
             "-".join([adapter.full_name, "details" if details else "no-details", *names]),
             version_fingerprints.fingerprint_version,
             adapter,
             details,
-            until=options.time_limit_of_stage("details"),
+            end_time=options.time_limit_of_stage("details"),
         )
         for adapter, names, details in zip(adapters, left_out, probed_details, strict=True)
     ]
 
 
 def _plan_comparisons(
-    both: BothVersions,
+    versions: BothVersions,
     adapters: Sequence[Adapter],
-    prints: Sequence[Answers],
+    fingerprints: Sequence[Answers],
     left_out: Sequence[Sequence[str]],
     prepared: tuple[PreparedVersion, PreparedVersion],
 ) -> list[_Planned]:
     """Return the planned comparison of each framework, when its details are probed."""
-    options, differences = both.options, both.inventory
+    options, differences = versions.options, versions.inventory
     progress.begin_stage(expected_stages.DETAILS)
     results = [
         _wait_for_probes(answers, adapter)
-        for adapter, answers in zip(adapters, prints, strict=True)
+        for adapter, answers in zip(adapters, fingerprints, strict=True)
     ]
     owned = [
         FrameworkDifferences(adapter, differences, prints_, options.script is None)
@@ -454,10 +457,10 @@ def _plan_comparisons(
 
 
 def _compare_frameworks(
-    both: BothVersions, planned: Sequence[_Planned], files_of: Sequence[Adapter]
+    versions: BothVersions, planned: Sequence[_Planned], file_adapters: Sequence[Adapter]
 ) -> Iterator[tuple[FrameworkResult, ExecutedCode]]:
     """Yield the result of each framework, and the code that its trainings executed."""
-    options = both.options
+    options = versions.options
     adapters = [plan.own.adapter for plan in planned]
     following = [
         (len(p.trainings), len(p.own.differing), bool(p.own.details.changed), p.selects)
@@ -468,11 +471,13 @@ def _compare_frameworks(
         progress.expect_stages(
             [
                 *expected_stages.list_stages_of_trainings(following[number:], options),
-                *expected_stages.list_stages_of_old_files(files_of, options),
+                *expected_stages.list_stages_of_old_files(file_adapters, options),
                 *expected_stages.list_stages_of_returns(adapters, to_train, options),
             ]
         )
-        framework_result, executed = compare_framework(both, plan.own, plan.trainings, plan.selects)
+        framework_result, executed = compare_framework(
+            versions, plan.own, plan.trainings, plan.selects
+        )
         to_train[number] = framework_result.to_train
         built_in = [name for version in plan.own.prints for name in version.algorithms]
         lacks = not_checked.list_unchecked_subjects(
@@ -490,19 +495,21 @@ def _compare_frameworks(
 
 
 def _add_comparison_of_old_files(
-    both: BothVersions, framework_results: Sequence[FrameworkResult], files_of: Sequence[Adapter]
+    versions: BothVersions,
+    framework_results: Sequence[FrameworkResult],
+    file_adapters: Sequence[Adapter],
 ) -> list[FrameworkResult]:
     """Return the frameworks' results with those of loading files that the old version saved."""
-    options = both.options
+    options = versions.options
     progress.begin_stage(expected_stages.FILES)
     tasks = [
-        both.runtimes.call_once_for_both_versions(
+        versions.runtimes.call_once_for_both_versions(
             saved_files_comparison.compare_kinds_of_files,
             adapter,
             options.algorithms,
-            _read_user_file_options(options) if adapter is files_of[0] else None,
+            _read_user_file_options(options) if adapter is file_adapters[0] else None,
         )
-        for adapter in files_of
+        for adapter in file_adapters
     ]
     with_files = list(framework_results)
     for number, task in enumerate(tasks):
@@ -620,9 +627,7 @@ def _read_user_file_options(options: Options) -> dict[str, str] | None:
 
 
 def _choose_trainings_to_trace(
-    adapters: Sequence[Adapter],
-    probes: Sequence[tuple[Fingerprint, Fingerprint]],
-    options: Options,
+    adapters: Sequence[Adapter], probes: Sequence[tuple[Fingerprint, Fingerprint]], options: Options
 ) -> tuple[list[list[Training]], list[dict[str, str]]]:
     """Return the traced trainings of each framework: every algorithm, plain and through its
     scenarios.

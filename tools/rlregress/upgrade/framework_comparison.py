@@ -27,24 +27,25 @@ class FrameworkDifferences:
 
     Args:
         prints: the fingerprints of both versions, from its probes.
-        code: whether pieces of code belong to it; with a script, they belong to the script.
+        has_code: whether pieces of code belong to it; with a script, they belong to the script.
     """
 
     def __init__(
         self,
         adapter: Adapter,
         inventory: Inventory,
-        prints: tuple[Fingerprint, Fingerprint],
-        code: bool = True,
+        fingerprints: tuple[Fingerprint, Fingerprint],
+        has_code: bool = True,
     ) -> None:
-        self.adapter, self.prints = adapter, prints
+        self.adapter, self.prints = adapter, fingerprints
         versions = [
-            fingerprint.versions.get(adapter.framework.packages[0], "") for fingerprint in prints
+            fingerprint.versions.get(adapter.framework.packages[0], "")
+            for fingerprint in fingerprints
         ]
         later = attribution.find_cells_of_other_versions(adapter, *versions)
-        self.details = version_fingerprints.compare_fingerprints(*prints, later)
-        self.defaults = tuple(version_fingerprints.list_changed_defaults(*prints))
-        self.unread = tuple(version_fingerprints.list_unread_defaults(*prints))
+        self.details = version_fingerprints.compare_fingerprints(*fingerprints, later)
+        self.defaults = tuple(version_fingerprints.list_changed_defaults(*fingerprints))
+        self.unread = tuple(version_fingerprints.list_unread_defaults(*fingerprints))
         changed = {(d.id, d.scope): d for d in self.details.changed}
         self.standing = {
             key: attribution.describe_whether_documented(adapter, d, versions[1])
@@ -53,8 +54,10 @@ class FrameworkDifferences:
         self.documented = {
             key: attribution.list_documented_variants(adapter, d) for key, d in changed.items()
         }
-        self.pieces = [piece for piece in inventory.pieces if code and _owns_piece(adapter, piece)]
-        unowned = list_pieces_of_no_framework([adapter], inventory) if code else []
+        self.pieces = [
+            piece for piece in inventory.pieces if has_code and _owns_piece(adapter, piece)
+        ]
+        unowned = list_pieces_of_no_framework([adapter], inventory) if has_code else []
         #: those that its trainings may run, too: of packages that are no framework's.
         self.differing = [piece for piece in (*self.pieces, *unowned) if piece.counts]
 
@@ -95,14 +98,14 @@ class FrameworkDifferences:
                 details.setdefault(function, []).append(f"{key[0]} [{key[1]}]")
         return details
 
-    def list_functions_to_note(self, keep: bool) -> dict[str, Noted]:
+    def list_functions_to_note(self, keeps_traces: bool) -> dict[str, Noted]:
         """Return label of a version -> the functions whose lines are noted there.
 
         Args:
-            keep: traces are kept and compared with further versions: only functions are noted, no
-                lines.
+            keeps_traces: traces are kept and compared with further versions: only functions are
+                noted, no lines.
         """
-        if keep:
+        if keeps_traces:
             return {"old": [], "new": []}
         lines: dict[str, Noted] = {
             label: [[piece.get_file_on(label), piece.name] for piece in self.differing]
@@ -126,58 +129,58 @@ def list_pieces_of_no_framework(adapters: Iterable[Adapter], inventory: Inventor
 
 
 def compare_framework(
-    both: BothVersions, own: FrameworkDifferences, trainings: Sequence[Training], selects: bool
+    versions: BothVersions, diff: FrameworkDifferences, trainings: Sequence[Training], selects: bool
 ) -> tuple[FrameworkResult, ExecutedCode]:
     """Compare one framework by probes and trainings; return the result and the executed code.
 
     Args:
         selects: record the old version only of trainings that execute something that differs.
     """
-    if late := sum(detail.why == LATE for detail in own.details.not_probed):
-        note_skipped_task(f"{late} of {own.details.total_count} details of {own.name}")
-    explained = both.explain_differing_trainings(
-        _record_and_compare(both, own, trainings, selects),
+    if late := sum(detail.why == LATE for detail in diff.details.not_probed):
+        note_skipped_task(f"{late} of {diff.details.total_count} details of {diff.name}")
+    explained = versions.explain_differing_trainings(
+        _record_and_compare(versions, diff, trainings, selects),
         trainings,
-        own.differing,
-        own.pieces,
-        own.details_by_probed_function,
+        diff.differing,
+        diff.pieces,
+        diff.details_by_probed_function,
     )
     recorded, executions = explained.recorded, explained.executions
     checks = entries.make_training_entries(
-        recorded.traced, recorded.not_traced, recorded.same, own.name
+        recorded.traced, recorded.not_traced, recorded.same, diff.name
     )
     # of the others it is not known which of the changed functions they could do without
     evident = [check for check in checks if check.name not in recorded.stand_ins]
-    details = entries.make_detail_entries(own.details, own.standing, own.name)
+    details = entries.make_detail_entries(diff.details, diff.standing, diff.name)
     executed = ExecutedCode(
         traces=recorded.traces,
         checks=entries.collect_states_and_culprits([*evident, *details], explained.culprits),
     )
     functions = [
         *attribution.select_functions_that_explain(
-            explained.culprits.values(), own.details.changed, own.differing, executions
+            explained.culprits.values(), diff.details.changed, diff.differing, executions
         ),
         *attribution.choose_functions_to_show(executions),
     ]
-    modules, (old, new) = own.adapter.framework.modules, own.prints
+    modules, (old, new) = diff.adapter.framework.modules, diff.prints
     described = FrameworkResult(
-        name=own.name,
-        title=own.adapter.framework.title,
+        name=diff.name,
+        title=diff.adapter.framework.title,
         module=modules[0] if modules else "",
         versions=(old.versions, new.versions),
-        details=own.details,
-        standing=own.standing,
-        documented=own.documented,
-        defaults=own.defaults,
-        unread=own.unread,
+        details=diff.details,
+        standing=diff.standing,
+        documented=diff.documented,
+        defaults=diff.defaults,
+        unread=diff.unread,
         traced=tuple(recorded.traced),
         not_traced=tuple(recorded.not_traced),
         same_code=tuple(recorded.same),
         entries=(
             *checks,
             *details,
-            *entries.make_default_entries(own.defaults, own.unread, own.name),
-            *both.list_entries_of_code(executions, executed, own.name),
+            *entries.make_default_entries(diff.defaults, diff.unread, diff.name),
+            *versions.list_entries_of_code(executions, executed, diff.name),
         ),
         executions=tuple(executions),
         culprits=explained.culprits,
@@ -190,13 +193,13 @@ def compare_framework(
 
 
 def _record_and_compare(
-    both: BothVersions, own: FrameworkDifferences, trainings: Sequence[Training], selects: bool
+    versions: BothVersions, diff: FrameworkDifferences, trainings: Sequence[Training], selects: bool
 ) -> Recorded:
     difference = None
     if selects:
-        files = {file.file: file.without_effect for file in both.inventory.files}
-        difference = training_selection.sort_differences_by_effect(both.inventory.pieces, files)
-    lines = own.list_functions_to_note(both.options.keep is not None)
+        files = {file.file: file.without_effect for file in versions.inventory.files}
+        difference = training_selection.sort_differences_by_effect(versions.inventory.pieces, files)
+    lines = diff.list_functions_to_note(versions.options.keep is not None)
     return recordings.record_and_compare(
-        both.runtimes, trainings, lines, difference, own.differing, both.options
+        versions.runtimes, trainings, lines, difference, diff.differing, versions.options
     )

@@ -66,7 +66,7 @@ def record_and_compare(
     progress.begin_stage(expected_stages.RECORDING, 2 * len(trainings))
     until = options.time_limit_of_stage("traces")
     if difference is None:
-        old, new = runtimes.record_on_both_versions(trainings, lines, until=until)
+        old, new = runtimes.record_on_both_versions(trainings, lines, end_time=until)
         same: list[str] = []
     else:
         old, new = runtimes.record_new_then_chosen_old(
@@ -166,14 +166,12 @@ def compare_recorded(
 
 
 def _choose_representative_trainings(
-    once: Mapping[str, Comparison | NotTraced],
-    traces: Traces,
-    differing: Sequence[Changed],
+    compared: Mapping[str, Comparison | NotTraced], traces: Traces, differing: Sequence[Changed]
 ) -> dict[str, str]:
     """Return diverging training -> the training that represents it."""
     diverging = {
         name: comparison
-        for name, comparison in once.items()
+        for name, comparison in compared.items()
         if isinstance(comparison, Comparison) and compared_trainings.needs_repetition(comparison)
     }
     stand_for = diverging_groups.choose_representatives(
@@ -191,21 +189,21 @@ def _choose_representative_trainings(
 def _record_diverging_trainings_again(
     runtimes: Runtimes,
     trainings: Sequence[Training],
-    once: Mapping[str, Comparison | NotTraced],
+    compared: Mapping[str, Comparison | NotTraced],
     traces: Traces,
-    stand_for: dict[str, str],
+    stand_ins: dict[str, str],
     options: Options,
 ) -> dict[str, tuple[Repeated, Repeated]]:
     """Record trainings that diverge again, on both versions.
 
     Args:
-        stand_for: training -> its representative. If a representative does not repeat itself, each
-            of its trainings represents itself afterwards.
+        stand_ins: training -> its representative. If that does not repeat itself, each of its
+            trainings represents itself afterwards.
     """
     old, new = traces
     repetitions: dict[str, tuple[Repeated, Repeated]] = {}
     to_repeat = [
-        training for training in trainings if stand_for.get(training.name) == training.name
+        training for training in trainings if stand_ins.get(training.name) == training.name
     ]
     while to_repeat:
         options.say(
@@ -213,9 +211,12 @@ def _record_diverging_trainings_again(
         )
         progress.begin_stage(expected_stages.REPETITION, 2 * len(to_repeat))
         old_again, new_again = runtimes.record_on_both_versions(
-            [compared_trainings.name_parts_of_first_difference(t, once[t.name]) for t in to_repeat],
-            again=True,
-            until=options.time_limit_of_stage("causes"),
+            [
+                compared_trainings.name_parts_of_first_difference(t, compared[t.name])
+                for t in to_repeat
+            ],
+            repeats=True,
+            end_time=options.time_limit_of_stage("causes"),
         )
         recorded = old_again.keys() & new_again.keys()
         names = [training.name for training in to_repeat if training.name in recorded]
@@ -232,9 +233,9 @@ def _record_diverging_trainings_again(
             if not all(traced_training.repeats for traced_training in repetitions[n])
         }
         to_repeat = [
-            t for t in trainings if stand_for.get(t.name) in loose and t.name not in repetitions
+            t for t in trainings if stand_ins.get(t.name) in loose and t.name not in repetitions
         ]
-        stand_for.update({training.name: training.name for training in to_repeat})
+        stand_ins.update({training.name: training.name for training in to_repeat})
     if repetitions:
         noisy = sum(
             not all(traced_training.repeats for traced_training in both)
@@ -252,9 +253,9 @@ def _record_diverging_trainings_again(
 def _compare_with_rounding_measured(
     runtimes: Runtimes,
     trainings: Sequence[Training],
-    once: Mapping[str, Comparison | NotTraced],
+    compared: Mapping[str, Comparison | NotTraced],
     traces: Traces,
-    stand_for: Mapping[str, str],
+    stand_ins: Mapping[str, str],
     options: Options,
 ) -> dict[str, Comparison | NotTraced]:
     """Compare again with rounding measured, where rounding may explain a divergence.
@@ -263,9 +264,9 @@ def _compare_with_rounding_measured(
     """
     copies: dict[str, list[Training]] = {}
     for training in trainings:
-        comparison = once[training.name]
+        comparison = compared[training.name]
         if isinstance(comparison, Comparison) and (
-            comparison.verdict == "diverged" or stand_for.get(training.name) == training.name
+            comparison.verdict == "diverged" or stand_ins.get(training.name) == training.name
         ):
             begin = rounding.find_rounding_start(comparison)
             if begin is not None:
@@ -277,12 +278,12 @@ def _compare_with_rounding_measured(
     recorded = runtimes.record_without_storing(
         "old",
         [copy for copies_of_one in copies.values() for copy in copies_of_one],
-        until=options.time_limit_of_stage("causes"),
+        end_time=options.time_limit_of_stage("causes"),
     )
     old, new = traces
     comparisons: dict[str, Comparison | NotTraced] = {}
     for name, perturbed in copies.items():
-        comparison = once[name]
+        comparison = compared[name]
         assert isinstance(comparison, Comparison)
         copied = [recorded[t.name] for t in perturbed if t.name in recorded]
         if len(copied) < len(perturbed):
@@ -327,9 +328,9 @@ def find_culprits_of_diverging(
         by_name,
         differing,
         lambda jobs: runtimes.record_without_storing(
-            "new", list(jobs), until=options.time_limit_of_stage("causes")
+            "new", list(jobs), end_time=options.time_limit_of_stage("causes")
         ),
-        until=options.time_limit_of_stage("causes"),
+        end_time=options.time_limit_of_stage("causes"),
     )
     if diverging and differing and is_time_over(options.time_limit_of_stage("causes")):
         note_skipped_task("the rest of the search for culprits")

@@ -19,19 +19,21 @@ from rlregress.upgrade.recordings import Recorded, Traces
 from rlregress.upgrade.verdict import entries
 
 
-def compare_script(both: BothVersions, script: Training) -> tuple[ScriptResult, ExecutedCode]:
+def compare_script(versions: BothVersions, script: Training) -> tuple[ScriptResult, ExecutedCode]:
     """Return the result of a script on both versions, and the code that it executed."""
-    script, traces, steps, seconds = _record_script(both, script)
-    pieces, options = both.inventory.pieces, both.options
+    script, traces, steps, seconds = _record_script(versions, script)
+    pieces, options = versions.inventory.pieces, versions.options
     differing = [piece for piece in pieces if piece.counts]
     progress.expect_stages(expected_stages.list_stages_of_script(seconds, len(differing), options))
     if script.name in traces[0] and script.name in traces[1]:
-        recorded = recordings.compare_recorded(both.runtimes, [script], traces, differing, options)
+        recorded = recordings.compare_recorded(
+            versions.runtimes, [script], traces, differing, options
+        )
     else:
         note_skipped_task(f"{script.name}; --steps records fewer environment steps")
         late = compared_trainings.report_training_not_in_time(script, options.minutes)
         recorded = Recorded(not_traced=[late], traces=traces)
-    explained = both.explain_differing_trainings(recorded, [script], differing, pieces, {})
+    explained = versions.explain_differing_trainings(recorded, [script], differing, pieces, {})
     recorded, executions = explained.recorded, explained.executions
     compared_script = recorded.traced[0] if recorded.traced else recorded.not_traced[0]
     checks = entries.make_training_entries(
@@ -49,28 +51,28 @@ def compare_script(both: BothVersions, script: Training) -> tuple[ScriptResult, 
         entries=(
             *checks,
             *entries.make_untraced_steps_entry(script.name, steps),
-            *both.list_entries_of_code(executions, executed),
+            *versions.list_entries_of_code(executions, executed),
         ),
         executions=tuple(executions),
         culprits=explained.culprits,
         hunks=attribution.collect_differing_lines(
             functions, recordings.collect_executed_lines(recorded.traces[1])
         ),
-        names=_find_missing_names(both, compared_script),
+        names=_find_missing_names(versions, compared_script),
         costs=explained.costs,
     )
     return result, executed
 
 
-def _record_script(both: BothVersions, script: Training) -> tuple[Training, Traces, int, float]:
+def _record_script(versions: BothVersions, script: Training) -> tuple[Training, Traces, int, float]:
     """Return the script as compared, its traces, its steps if it was cut, and its duration in s.
 
     A script that has not ended in time is compared as far as both versions have come.
     """
     progress.begin_stage(f"recording {script.name} on both versions", 2)
-    until = both.options.time_limit_of_stage("script")
-    old, new = both.runtimes.record_on_both_versions(
-        [script], {"old": True, "new": True}, until=until
+    until = versions.options.time_limit_of_stage("script")
+    old, new = versions.runtimes.record_on_both_versions(
+        [script], {"old": True, "new": True}, end_time=until
     )
     if script.name not in old or script.name not in new:
         return script, (old, new), 0, 0.0
@@ -80,7 +82,7 @@ def _record_script(both: BothVersions, script: Training) -> tuple[Training, Trac
         return script, (old, new), 0, seconds
     if not steps:
         return script, ({}, {}), 0, seconds
-    both.options.say(
+    versions.options.say(
         f"{script.name} has not ended: its first {steps} environment steps are compared"
     )
     note_skipped_task(f"{script.name} after {steps} environment steps; --steps records fewer")
@@ -92,13 +94,15 @@ def _record_script(both: BothVersions, script: Training) -> tuple[Training, Trac
 
 
 def _find_missing_names(
-    both: BothVersions, compared_script: Traced | NotTraced
+    versions: BothVersions, compared_script: Traced | NotTraced
 ) -> ScriptNames | None:
     """Return the names that are gone and that the script uses; None: none is gone."""
-    broken = both.inventory.broken_names
-    path = Path((both.options.script or {})["script"])
+    broken = versions.inventory.broken_names
+    path = Path((versions.options.script or {})["script"])
     names = (
-        names_in_script.find_lost_names_in_script(path, broken, both.runtimes) if broken else None
+        names_in_script.find_lost_names_in_script(path, broken, versions.runtimes)
+        if broken
+        else None
     )
     if names is not None and isinstance(compared_script, Traced) and compared_script.crash is None:
         # what ended in an error may not have imported everything
@@ -108,6 +112,6 @@ def _find_missing_names(
             for place in trace.header["folders_imported"]
         }
         own = names_in_script.list_user_files(path, names)
-        old = both.inventory.list_package_folders("old")
+        old = versions.inventory.list_package_folders("old")
         names = replace(names, unused=names_in_script.find_unused_names(broken, own, places, old))
     return names

@@ -17,14 +17,7 @@ from rlregress.upgrade.versions import cached_folders
 #: stage -> share of the time for comparing at which it ends, of "names" of all time; old files get
 #: the rest. A script that has no end is recorded until its own share is over; its repetition takes
 #: as long.
-SHARES = {
-    "names": 0.4,
-    "details": 0.2,
-    "script": 0.4,
-    "traces": 0.5,
-    "causes": 0.75,
-    "calls": 0.9,
-}
+SHARES = {"names": 0.4, "details": 0.2, "script": 0.4, "traces": 0.5, "causes": 0.75, "calls": 0.9}
 #: stages whose processes have time to start all the same, so that something is compared; of the
 #: others it is known only later whether there are any.
 _FIRST = ("details", "script", "traces")

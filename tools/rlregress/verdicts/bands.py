@@ -24,7 +24,7 @@ from rlregress.verdicts.looks import make_single_look
 from rlregress.verdicts.power import find_drop_observed_beyond
 
 
-def recover_band_from_print(mean: float, half: float, seeds: int = 5, decimals: int = 1) -> Band:
+def recover_band_from_print(mean: float, spread: float, seeds: int = 5, decimals: int = 1) -> Band:
     """Recover mean and standard deviation from a printed half width.
 
     Four returns of 1000 and one of 193 are printed as 838.6 +- 282.9.
@@ -32,22 +32,22 @@ def recover_band_from_print(mean: float, half: float, seeds: int = 5, decimals: 
     Raises:
         UserError: fewer than two seeds, a negative half width, or numbers that are not finite.
     """
-    if seeds < 2 or not half >= 0 or not (math.isfinite(mean) and math.isfinite(half)):
+    if seeds < 2 or not spread >= 0 or not (math.isfinite(mean) and math.isfinite(spread)):
         raise UserError(
-            f"the published band {mean} +- {half} of {seeds} seeds cannot be used: it needs finite "
-            "numbers, a half width of at least 0 and at least 2 seeds."
+            f"the published band {mean} +- {spread} of {seeds} seeds cannot be used: it needs "
+            "finite numbers, a half width of at least 0 and at least 2 seeds."
         )
     rounding = 0.5 * 10.0**-decimals
     # printed is 1.96 times the standard error, from the variance that divides by all seeds
     to_sample_sd = math.sqrt(seeds) / 1.96 * math.sqrt(seeds / (seeds - 1))
     return Band(
         mean=mean,
-        half=half,
+        half=spread,
         seeds=seeds,
         rounding=rounding,
-        sd=half * to_sample_sd,
-        sd_low=max(0.0, half - rounding) * to_sample_sd,
-        sd_high=(half + rounding) * to_sample_sd,
+        sd=spread * to_sample_sd,
+        sd_low=max(0.0, spread - rounding) * to_sample_sd,
+        sd_high=(spread + rounding) * to_sample_sd,
     )
 
 
@@ -74,17 +74,17 @@ def _compute_standard_error(sd: float, seeds: int, new: np.ndarray) -> float:
 
 
 def compute_smallest_band_drop(
-    seeds: int, n: int, hypotheses: int = 1, alpha: float = 0.05, power: float = 0.8
+    seeds: int, new_runs: int, hypotheses: int = 1, alpha: float = 0.05, power: float = 0.8
 ) -> float:
     """Return the smallest drop that this check detects, in standard deviations of one run's return.
 
     It follows from the noncentral t law, two-sided at alpha / hypotheses. For 5 published seeds:
     n = 5: 2.0 (one cell), 3.0 (8 cells), 4.1 (72 cells); n = 20: 1.5, 1.9, 2.4.
     """
-    freedom = seeds + n - 2
+    freedom = seeds + new_runs - 2
     # Holm's first step: the level that a single deviating cell must pass
     needed = scipy.stats.t.isf(alpha / hypotheses / 2, freedom)
-    root = math.sqrt(seeds * n / (seeds + n))
+    root = math.sqrt(seeds * new_runs / (seeds + new_runs))
     return float(
         scipy.optimize.brentq(
             lambda d: scipy.stats.nct.sf(needed, freedom, d * root) - power, 0.0, 100.0

@@ -28,9 +28,7 @@ def compute_welch_interval(
 
 
 def compute_group_interval(
-    cells: Sequence[tuple[ArrayLike, ArrayLike]],
-    scales: Sequence[float],
-    confidence: float = 0.95,
+    cells: Sequence[tuple[ArrayLike, ArrayLike]], scales: Sequence[float], confidence: float = 0.95
 ) -> tuple[float, float] | None:
     """Return Welch's interval of the mean over cells of (mean(new) - mean(stored)) / scale.
 

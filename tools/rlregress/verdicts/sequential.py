@@ -206,9 +206,7 @@ class Course:
 
 
 def judge_cells_and_groups(
-    cells: Mapping[str, CellSample],
-    looks: Looks = SEQUENTIAL_LOOKS,
-    rules: Rules = _DEFAULTS,
+    cells: Mapping[str, CellSample], looks: Looks = SEQUENTIAL_LOOKS, rules: Rules = _DEFAULTS
 ) -> Verdicts:
     """Judge every cell and every group of at least two tested cells.
 
@@ -463,15 +461,7 @@ def _build_cell_verdict(course: Course, name: str) -> CellVerdict:
         # where nothing could be tested there are no hypotheses
         level = alpha / max(hypotheses, 1)
         reasons = list_reasons_against_holding(
-            stored,
-            n,
-            runs.failed,
-            runs.effect_fraction,
-            visible,
-            looks,
-            level,
-            rules,
-            quantity,
+            stored, n, runs.failed, runs.effect_fraction, visible, looks, level, rules, quantity
         )
         verdict = INCONCLUSIVE if reasons else HOLDS
         if visible is not None and not lacks_numbers:

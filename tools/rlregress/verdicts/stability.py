@@ -49,11 +49,7 @@ class Stability:
 
 
 def check_stability_of_baseline(
-    stored: ArrayLike,
-    new_seeds: int,
-    level: float = 0.05,
-    repetitions: int = 2_000,
-    seed: int = 0,
+    stored: ArrayLike, new_seeds: int, level: float = 0.05, repetitions: int = 2_000, seed: int = 0
 ) -> Stability:
     """Estimate the false alarm rates of a baseline by resampling it.
 

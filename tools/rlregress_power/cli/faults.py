@@ -60,11 +60,11 @@ def run_instrument(
             typer.echo("\n".join(faults_text.describe_result(name, result)))
             if instrument.counted:
                 progress.count_done_parts()
-    summary = faults_text.summary(name, results)
+    summary = faults_text.summarise_results(name, results)
     typer.echo(summary)
-    rows = [faults_page.row(name, result) for result in results]
+    rows = [faults_page.make_row_of_fault(name, result) for result in results]
     page.write_and_print_path(
-        faults_page.TITLE, lambda facts: faults_page.page(rows, summary, facts)
+        faults_page.TITLE, lambda facts: faults_page.make_faults_page(rows, summary, facts)
     )
     unexpected = [row.name for row in rows if not row.right]
     output.print_next_steps([after_faults(unexpected)])
@@ -84,8 +84,8 @@ def _run_tiers(names: Sequence[str], count: int, draw: int, workers: int, missed
             results = [
                 tier_power.run_tiers(adapter, count, draw, workers, say) for adapter in adapters
             ]
-    typer.echo(power_page.page(results, generated_faults.load_explanations()))
-    typer.echo(power_page.summary(results))
+    typer.echo(power_page.make_power_page(results, generated_faults.load_explanations()))
+    typer.echo(power_page.summarise_power(results))
     return tier_power.detects_enough(results)
 
 
@@ -102,7 +102,7 @@ def _print_recorded_tiers(names: Sequence[str]) -> bool:
             f"no generated faults{named} were judged yet; run rlregress selftest faults --tiers "
             "without --show"
         )
-    typer.echo(power_page.page(results, generated_faults.load_explanations()), nl=False)
+    typer.echo(power_page.make_power_page(results, generated_faults.load_explanations()), nl=False)
     return tier_power.detects_enough(results)
 
 
@@ -114,23 +114,19 @@ def faults(
     workers: Workers = 0,
     traced: Annotated[bool, typer.Option("--traced", help="By traces of short trainings.")] = False,
     optional: Annotated[
-        bool,
-        typer.Option("--optional", help="Those under an option, by traces."),
+        bool, typer.Option("--optional", help="Those under an option, by traces.")
     ] = False,
     behavior: Annotated[
-        bool,
-        typer.Option("--behavior", help="Those of several environments, by tests."),
+        bool, typer.Option("--behavior", help="Those of several environments, by tests.")
     ] = False,
     returns: Annotated[
         bool, typer.Option("--returns", help="Those of learning, by trainings.")
     ] = False,
     replays: Annotated[
-        bool,
-        typer.Option("--replays", help="Those of learning, by one replay each."),
+        bool, typer.Option("--replays", help="Those of learning, by one replay each.")
     ] = False,
     throughput: Annotated[
-        bool,
-        typer.Option("--throughput", help="Those of time or memory, by measuring."),
+        bool, typer.Option("--throughput", help="Those of time or memory, by measuring.")
     ] = False,
     algorithm: Algorithms = None,
     unchanged: Annotated[
@@ -146,8 +142,7 @@ def faults(
         str, typer.Option(metavar="CELLS", show_default=False, help="Of --returns; all.")
     ] = "all",
     tiers: Annotated[
-        bool,
-        typer.Option("--tiers", help="Mutants drawn at random, by every tier."),
+        bool, typer.Option("--tiers", help="Mutants drawn at random, by every tier.")
     ] = False,
     count: Annotated[
         int, typer.Option(min=1, metavar="N", help="Of --tiers, --replays: how many.")
@@ -157,8 +152,7 @@ def faults(
     ] = 0,
     show: Annotated[bool, typer.Option("--show", help="Of --tiers: print what is kept.")] = False,
     missed: Annotated[
-        bool,
-        typer.Option("--missed", help="Of --tiers: again what no tier detected."),
+        bool, typer.Option("--missed", help="Of --tiers: again what no tier detected.")
     ] = False,
     html: Html = "",
 ) -> None:

@@ -87,7 +87,7 @@ def judge_histories(
         for row in release_histories.judge_pairs(
             name, judge, only, typer.echo, further=bool(scenarios)
         ):
-            for line in histories_text.pair_lines(row):
+            for line in histories_text.describe_pair(row):
                 typer.echo(line)
 
 
@@ -125,7 +125,7 @@ def show_histories(names: Sequence[str]) -> None:
     for name in names:
         published = len(known_changes.list_release_pairs(name))
         rows = release_histories.load_results(name)
-        for line in histories_text.history_table(
+        for line in histories_text.make_history_table(
             frameworks.get_adapter(name).framework.title, published, rows
         ):
             typer.echo(line)

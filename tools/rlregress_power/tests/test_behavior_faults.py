@@ -84,7 +84,7 @@ def test_all_named_tests_have_to_fail_with_the_words(failed, detected):
     """A fault is missed if a named test passes, or if no failure has the words."""
     result = instruments.make_behavior_result(FAULT, failed)
     assert result.detected is detected
-    total = faults_text.summary(BEHAVIOR, [result])
+    total = faults_text.summarise_results(BEHAVIOR, [result])
     assert total == f"{int(detected)} of 1 injected faults made their behaviour tests fail"
 
 

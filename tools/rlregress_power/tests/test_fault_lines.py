@@ -34,7 +34,7 @@ MISSED = replace(ELSEWHERE, detected=False, by={}, verdict="equal", failure="")
 def report(instrument, results):
     """Return the lines and the summary of some faults."""
     told = [line for result in results for line in faults_text.describe_result(instrument, result)]
-    return "\n".join([*told, faults_text.summary(instrument, results), ""])
+    return "\n".join([*told, faults_text.summarise_results(instrument, results), ""])
 
 
 def test_a_trace_is_reported_with_its_place(snapshot):
@@ -50,7 +50,7 @@ def test_a_fault_under_an_option_is_reported_with_its_training(snapshot):
         None, replace(missed, detected_by="t1"), replace(missed, misfit="why"), missed,
         replace(missed, trainings=()),
     ]  # fmt: skip
-    results = [instruments._result_under_option(FAULT, outcome) for outcome in seeded]
+    results = [instruments._judge_under_option(FAULT, outcome) for outcome in seeded]
     snapshot("under-options.txt", report(OPTIONS, results))
 
 

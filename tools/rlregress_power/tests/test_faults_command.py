@@ -44,8 +44,11 @@ def test_faults_that_were_not_seen_come_first():
     result = probe_server.make_result(fault, {"sac.actor_loss": {"library": "other"}})
     unseen = probe_server.make_result(replace(fault, name="unseen"), {})
     broken = probe_server.make_result(replace(fault, name="broken"), {"": {"": "it ended"}})
-    rows = [faults_page.row(DETAILS, fault_result) for fault_result in (result, unseen, broken)]
-    page = stands_alone(faults_page.page(rows, "1 of 3 were seen", FACTS))
+    rows = [
+        faults_page.make_row_of_fault(DETAILS, fault_result)
+        for fault_result in (result, unseen, broken)
+    ]
+    page = stands_alone(faults_page.make_faults_page(rows, "1 of 3 were seen", FACTS))
     assert page.texts("h2")[1:] == ["Not as expected", "Could not be probed", "As expected"]
     wrong, unasked = page.texts("article", "finding")
     assert "unseen ✕ not as expected" in wrong

@@ -141,14 +141,14 @@ def test_only_what_is_explained_as_no_fault_is_left_out(monkeypatch):
 def test_the_page_names_what_nothing_sees(monkeypatch):
     """The page has shares by tier, counts by operator, each miss explained, and draws summed."""
     explanations = explain(monkeypatch, (UNSEEN, EQUIVALENT, "x is 0"))
-    page = power_page.page([DRAW], explanations)
+    page = power_page.make_power_page([DRAW], explanations)
     assert "| 1 of 4 (25%) | none | 1 of 3 (33%) | 2 of 4 (50%) |" in page
     assert "| 2 of 3 (67%) |" in page
     assert "| sign | 3 | 1 | 0 | 0 | 1 | 1 | 0 |" in page
     assert "- `m.py:3` `f` (sign): `x` -> `-x`. **Equivalent**: x is 0" in page
     assert "nothing runs: 1\n\n- `m.py:4` `f` (bound)" in page
     second_draw = replace(DRAW, draw=1, faults=(SEEN, UNSEEN))
-    page = power_page.page([DRAW, second_draw], explanations)
+    page = power_page.make_power_page([DRAW, second_draw], explanations)
     assert "| all |  |  | 6 |  | 2 of 6 (33%) | 0 of 6 (0%) |" in page
     assert "| sign | 5 | 2 | 0 | 0 | 1 | 2 | 0 |" in page
 
@@ -164,7 +164,7 @@ def answering(monkeypatch, folder, answers):
 
         return answered
 
-    monkeypatch.setattr(generated_faults, "_folder", lambda: folder)
+    monkeypatch.setattr(generated_faults, "_locate_faults", lambda: folder)
     files = ("stable_baselines3/common/noise.py",)
     monkeypatch.setattr(generated_faults, "load_scope", lambda name: files)
     names = {
@@ -218,7 +218,7 @@ def test_what_no_tier_saw_is_asked_again_of_later_tests(monkeypatch, tmp_path):
     # the first of the two was seen by probes as number 0, the second by traces as number 1
     assert [fault.detected_later_by for fault in second_draw.faults if fault.again] == [UNIT, TRACE]
     assert tier_power.count_detected(second_draw) == (3, 3)
-    page = power_page.page([second_draw], generated_faults.load_explanations())
+    page = power_page.make_power_page([second_draw], generated_faults.load_explanations())
     assert "| 1 of 3 (33%) | 3 of 3 (100%) |" in page
     assert f"Detected on {second_draw.asked_again} by {TRACE}." in page
 
@@ -228,7 +228,7 @@ def test_the_table_of_the_documentation_has_the_last_draw_of_each_framework():
     text = (suite.find_suite_root() / "docs" / "power.md").read_text(encoding="utf-8")
     rows = [line for line in text.splitlines() if re.match(r"\| \w+ [\d.]+ \| \d+ \|", line)]
     results = generated_faults.load_all_results()
-    printed = power_page.page(results, generated_faults.load_explanations()).splitlines()
+    printed = power_page.make_power_page(results, generated_faults.load_explanations()).splitlines()
     last = {}
     for draw_result in results:
         last[draw_result.framework] = max(draw_result.draw, last.get(draw_result.framework, 0))

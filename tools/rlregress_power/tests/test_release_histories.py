@@ -279,7 +279,7 @@ def test_what_scenarios_alone_name_is_added(folder):
     assert judge_again(report(traces=trained("sac n-step", alone=TRAIN))) == added
     assert release_histories.load_results("x") == (added,)
     list(release_histories.judge_pairs("x", Judge(report()), only=["1.2"]))
-    assert release_histories.results_path("x").read_text().count('"later"') == 1
+    assert release_histories.locate_results("x").read_text().count('"later"') == 1
 
 
 @pytest.mark.parametrize("release", ["1.4", "1.0", ""])

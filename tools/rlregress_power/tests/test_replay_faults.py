@@ -48,7 +48,7 @@ def test_what_replays_detected_is_counted_by_lines_that_run():
     never, broken = FaultResult(fault=fault), FaultResult(fault=fault, trouble="no replay")
     (line,) = faults_text.describe_result(REPLAYS, never)
     assert " ".join(line.split()) == "NOT DETECTED sb3 td3 x: its line never runs, 0 CPU seconds"
-    assert faults_text.summary(REPLAYS, [result, never, broken]) == (
+    assert faults_text.summarise_results(REPLAYS, [result, never, broken]) == (
         "1 of 2 faults were detected by one replay each, 1 of the 1 whose line runs, 0 CPU minutes "
         "in all; 1 could not be judged"
     )

@@ -69,7 +69,7 @@ def test_the_verdict_of_a_gate_is_printed_with_its_cost():
     assert faults_text.describe_result(RETURNS, missed)[0].startswith("not regressed")
     (line,) = faults_text.describe_result(RETURNS, broken)
     assert line == "COULD NOT JUDGE a sac gone: there is no a/sac.py"
-    assert faults_text.summary(RETURNS, [result, missed, broken]) == (
+    assert faults_text.summarise_results(RETURNS, [result, missed, broken]) == (
         "1 of 3 checks ended in regressed, 14 CPU minutes in all; 1 could not judge"
     )
 

@@ -64,7 +64,7 @@ def test_what_a_fault_slows_down_is_seen(fault, measured):
     first, *lines = faults_text.describe_result(THROUGHPUT, judged)
     assert first.startswith("detected ")
     assert any("regressed" in line for line in lines)
-    assert faults_text.summary(THROUGHPUT, [judged]).startswith("1 of 1")
+    assert faults_text.summarise_results(THROUGHPUT, [judged]).startswith("1 of 1")
 
 
 def test_a_fault_that_slows_nothing_down_is_not_seen(fault, measured, monkeypatch):

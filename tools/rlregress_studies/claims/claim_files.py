@@ -192,7 +192,7 @@ def find_recorded_verdict(claim: Claim, version: str) -> str | None:
     return verdicts[max(firsts, key=lambda first: Version(first or "0"))] if firsts else None
 
 
-def load(folder: Path) -> tuple[Claim, ...]:
+def load_claims(folder: Path) -> tuple[Claim, ...]:
     """Load the claims of all files of a folder, one file for each source.
 
     Raises:

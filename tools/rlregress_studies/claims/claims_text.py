@@ -104,7 +104,7 @@ def count_verdicts(settled: Sequence[Settled]) -> list[Counts]:
     count_text: dict[tuple[str, str, str], Counter[str]] = {}
     for settled_claim in settled:
         said_of = "something else" if settled_claim.claim.said_of else "it"
-        key = (settled_claim.claim.document, _subject_of_claim(settled_claim), said_of)
+        key = (settled_claim.claim.document, _name_subject_of_claim(settled_claim), said_of)
         count_text.setdefault(key, Counter())[settled_claim.verdict] += 1
     largest = _list_documents(settled)
     ordered = sorted(count_text.items(), key=lambda pair: (largest.index(pair[0][0]), *pair[0][1:]))
@@ -121,11 +121,11 @@ def _list_documents(settled: Sequence[Settled]) -> list[str]:
     ]
 
 
-def _subject_of_claim(settled_claim: Settled) -> str:
+def _name_subject_of_claim(settled_claim: Settled) -> str:
     return f"{settled_claim.claim.framework} {settled_claim.version}".strip()
 
 
-def claims_markdown(settled: Sequence[Settled], frameworks: Sequence[Framework]) -> str:
+def format_claims(settled: Sequence[Settled], frameworks: Sequence[Framework]) -> str:
     """Return all claims with their verdicts as Markdown."""
     versions = ", ".join(f"{framework.title} {framework.version}" for framework in frameworks)
     lines = [_HEAD.format(versions=versions), *_count_rows(settled), ""]
@@ -145,18 +145,18 @@ def claims_markdown(settled: Sequence[Settled], frameworks: Sequence[Framework])
     return "\n".join(lines)
 
 
-def page(
+def make_claims_page(
     settled: Sequence[Settled],
     items: Sequence[Item],
     answers: Answers,
     frameworks: Sequence[Framework],
 ) -> str:
     """Return the page of all claims, as Markdown."""
-    rows = index_rows(items, answers, frameworks)
-    return "\n".join([claims_markdown(settled, frameworks), *rows, ""])
+    rows = list_index_rows(items, answers, frameworks)
+    return "\n".join([format_claims(settled, frameworks), *rows, ""])
 
 
-def index_rows(
+def list_index_rows(
     items: Sequence[Item], answers: Answers, frameworks: Sequence[Framework]
 ) -> Iterator[str]:
     """Yield the rows of an index: items of the sources, their checks, and the answers."""
@@ -187,7 +187,7 @@ def _count_rows(settled: Sequence[Settled]) -> Iterator[str]:
     yield f"{claims} claims, {len(settled)} verdicts (one for each copy of a framework)."
     yield ""
     heads = ("source", "framework", "said of", *_VERDICTS)
-    yield from tables.format_markdown_head(*heads, numbers=len(_VERDICTS))
+    yield from tables.format_markdown_head(*heads, numeric=len(_VERDICTS))
     for count in count_verdicts(settled):
         numbers = [count.verdicts.get(verdict, 0) for verdict in _VERDICTS]
         yield tables.format_markdown_row(count.document, count.framework, count.said_of, *numbers)
@@ -201,24 +201,26 @@ def _format_code(text: str) -> str:
 
 def _list_answers(settled: Sequence[Settled]) -> Iterator[str]:
     yield from tables.format_markdown_head("framework", "asks", "says", "found", "verdict")
-    yield from dict.fromkeys(_row(settled_claim) for settled_claim in settled)
+    yield from dict.fromkeys(_format_claim_row(settled_claim) for settled_claim in settled)
     notes = list(_list_notes(settled))
     if notes:
         yield ""
         yield " ".join(notes)
 
 
-def _row(settled_claim: Settled) -> str:
+def _format_claim_row(settled_claim: Settled) -> str:
     claim = settled_claim.claim
     scope = f", {claim.scope}" if claim.scope else ""
     subject = f"`{claim.subject}`" if claim.subject else ""
-    says = " or ".join(_format_value(_claim_lines(value), claim.detail) for value in claim.says)
+    says = " or ".join(
+        _format_value(_list_claim_lines(value), claim.detail) for value in claim.says
+    )
     answered = _format_answers(settled_claim.answers, claim.detail) or ("-" if claim.says else "")
     verdict = f"**{settled_claim.verdict}**" + (
         f" ({settled_claim.reason})" if settled_claim.reason else ""
     )
     return tables.format_markdown_row(
-        _subject_of_claim(settled_claim) + scope, subject, says, answered, verdict
+        _name_subject_of_claim(settled_claim) + scope, subject, says, answered, verdict
     )
 
 
@@ -238,7 +240,7 @@ def _list_notes(settled: Sequence[Settled]) -> Iterator[str]:
         yield note if noted == everyone else f"({', '.join(sorted(noted))}) {note}"
 
 
-def _claim_lines(value: object) -> str:
+def _list_claim_lines(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

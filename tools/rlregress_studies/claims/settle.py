@@ -27,7 +27,7 @@ from rlregress_studies.claims.claim_files import (
     Claim,
     Settled,
     find_recorded_verdict,
-    load,
+    load_claims,
 )
 
 ABSENT = "absent"
@@ -177,7 +177,7 @@ def _format_ranges(entries: Iterable[_Range]) -> str:
 DOCUMENT = "Janssens 2025, How Stable are Baselines"
 
 
-def settle_names(adapter: Adapter) -> Iterator[Settled]:
+def settle_printed_names(adapter: Adapter) -> Iterator[Settled]:
     """Yield every printed hyperparameter name of a framework, settled."""
     names, version = adapter.read.list_parameter_names(), adapter.code.version()
     for cell in hyperparameter_names.list_printed_names(adapter.name):
@@ -212,7 +212,7 @@ def settle_names(adapter: Adapter) -> Iterator[Settled]:
         yield build_settled(claim, version, verdict, by_scope, reason)
 
 
-def settle_all(adapters: Sequence[Adapter]) -> list[Settled]:
+def settle_all_claims(adapters: Sequence[Adapter]) -> list[Settled]:
     """Settle every claim about one of the frameworks.
 
     Claims that cannot be checked are included. They are in the order of the files; a claim is
@@ -221,7 +221,7 @@ def settle_all(adapters: Sequence[Adapter]) -> list[Settled]:
     adapter_names = {adapter.name for adapter in adapters}
     left_out = set(frameworks.list_framework_names()) - adapter_names
     results = []
-    for claim in load(suite.locate_data_of_package(rlregress_studies, "claims")):
+    for claim in load_claims(suite.locate_data_of_package(rlregress_studies, "claims")):
         if claim.not_checkable and claim.framework not in left_out:
             results.append(build_settled(claim, "", NOT_CHECKABLE, {}, claim.not_checkable))
         results += [
@@ -229,7 +229,7 @@ def settle_all(adapters: Sequence[Adapter]) -> list[Settled]:
             for adapter in adapters
             if adapter.name == claim.framework and not claim.not_checkable
         ]
-    names = [settled_name for adapter in adapters for settled_name in settle_names(adapter)]
+    names = [settled_name for adapter in adapters for settled_name in settle_printed_names(adapter)]
     rows = list(dict.fromkeys((name.claim.place, name.claim.quote) for name in names))
     return results + sorted(
         names,

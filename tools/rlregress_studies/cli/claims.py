@@ -29,17 +29,17 @@ def claims(
     verdict is the recorded one, 1: some verdict is another, 2: could not judge.
     """
     raise typer.Exit(
-        show(
+        print_claims_page(
             requested_names.find_adapters(split_comma_separated_names("--framework", framework)),
             as_markdown,
         )
     )
 
 
-def show(adapters: Sequence[Adapter], as_markdown: bool = False) -> int:
+def print_claims_page(adapters: Sequence[Adapter], as_markdown: bool = False) -> int:
     """Settle the claims of the sources and print them; 1 if one is not as recorded."""
     waiting.probe_all_with_progress(adapters)
-    settled = settle.settle_all(adapters)
+    settled = settle.settle_all_claims(adapters)
     output.mark_exit_code_decided()
     differing = claims_text.describe_differing(settled)
     if as_markdown:
@@ -51,7 +51,7 @@ def show(adapters: Sequence[Adapter], as_markdown: bool = False) -> int:
             for adapter in adapters
         ]
         answered = settle.answer_items(items, adapters)
-        typer.echo(claims_text.page(settled, items, answered, probed_adapters))
+        typer.echo(claims_text.make_claims_page(settled, items, answered, probed_adapters))
         return 1 if differing else 0
     claims_text.print_claims(settled)
     output.print_next_steps([after_claims(differing)])

@@ -44,7 +44,7 @@ def train_and_report(
         for adapter in adapters:
             name = f"{adapter} {adapter.label}".rstrip()
             try:
-                runs = determinism_study.train_all(
+                runs = determinism_study.train_all_members(
                     adapter, plan, starts, folder / "runs", typer.echo
                 )
             except Unsupported as error:
@@ -64,7 +64,7 @@ def train_and_report(
     lines = [
         f"DQN on {plan.environment}, {plan.steps} steps, after the last of which:",
         "",
-        *chance.spreads_table(spreads),
+        *chance.make_table_of_spreads(spreads),
         "",
         *(
             f"- {name}, {group}: {words}"
@@ -84,7 +84,7 @@ def train_and_report(
     typer.echo("\n".join(lines))
     for name, spread in spreads.items():
         figure = folder / f"determinism-{name.lower().replace(' ', '-')}.svg"
-        write_text_atomically(figure, chance.draw_figure(name, spread))
+        write_text_atomically(figure, chance.draw_spreads(name, spread))
     typer.echo(f"report: {folder} (determinism.json, and a figure for each framework)")
     return 1 if wrong else 0
 

@@ -86,23 +86,27 @@ def _rank_and_report(runs: Sequence[run_ranking.ImplementationRun], options: Opt
     missing_packages.require_module("matplotlib")
     started, date = time.monotonic(), report_data.format_time_with_offset()
     ranked = run_ranking.rank_implementations(
-        runs, options.runs, options.looks, options.alpha, options.beta, say=typer.echo
+        runs, options.runs, options.looks, options.alpha, options.beta, log=typer.echo
     )
     figure = ranking_report.draw_figure(ranked)
     seconds = round(time.monotonic() - started, 1)
     facts = Facts(
-        ranking_report.title(ranked), date, seconds, report_data.describe_machine(), options.command
+        ranking_report.format_ranking_title(ranked),
+        date,
+        seconds,
+        report_data.describe_machine(),
+        options.command,
     )
     files = {
-        "rank.json": _format_json(run_ranking.as_dict(ranked)),
+        "rank.json": _format_json(run_ranking.convert_ranking(ranked)),
         "rank.svg": figure,
-        "rank.html": ranking_report.page(ranked, facts),
+        "rank.html": ranking_report.make_ranking_page(ranked, facts),
     }
     _write_files(options.report, files)
-    for line in ranking_report.lines(ranked):
+    for line in ranking_report.describe_ranking(ranked):
         typer.echo(line)
     typer.echo(f"report: {options.report} (rank.html, rank.json, rank.svg)")
-    output.print_next_steps(short_summary.format_first_steps(ranking_report.cards(ranked)))
+    output.print_next_steps(short_summary.format_first_steps(ranking_report.make_cards(ranked)))
     return 3 if ranked.undecided else 0
 
 
@@ -110,8 +114,8 @@ def print_answers(report: Path) -> None:
     """Print and write the answers to the thesis' questions."""
     check_folder_is_writable(report, "the report")
     answered = thesis_questions.answer_questions()
-    _write_files(report, {"study.json": _format_json(thesis_questions.as_plain(answered))})
-    for line in thesis_text.answers_as_lines(answered):
+    _write_files(report, {"study.json": _format_json(thesis_questions.convert_study(answered))})
+    for line in thesis_text.describe_study(answered):
         typer.echo(line)
     typer.echo(f"report: {report} (study.json)")
     output.print_next_steps([after_study()])
@@ -176,9 +180,7 @@ def rank(
     raise typer.Exit(rank_stored(store, run_filter, environments, options))
 
 
-def thesis(
-    report: Report = "report",
-) -> None:
+def thesis(report: Report = "report") -> None:
     """Example:
 
     rlregress study thesis

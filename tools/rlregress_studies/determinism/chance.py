@@ -64,7 +64,7 @@ class Checkpoint:
 Runs = Sequence[Sequence[Checkpoint]]
 
 
-def _deviations(numbers: np.ndarray) -> list[float]:
+def _compute_deviations(numbers: np.ndarray) -> list[float]:
     # by rounding, the mean of equal numbers may differ from them, and their deviation from 0
     deviations: list[float] = np.where(np.ptp(numbers, axis=1) == 0.0, 0.0, numbers.std(1)).tolist()
     return deviations
@@ -83,9 +83,9 @@ def measure_spread(runs: Runs) -> Spread:
         distinct=weights[-1],
         steps=steps,
         score_mean=scores.mean(1).tolist(),
-        score_deviation=_deviations(scores),
+        score_deviation=_compute_deviations(scores),
         value_mean=values.mean(1).tolist(),
-        value_deviation=_deviations(values),
+        value_deviation=_compute_deviations(values),
     )
 
 
@@ -107,7 +107,7 @@ def list_unexpected(framework: str, groups: Mapping[str, Spread]) -> list[str]:
     return lines
 
 
-def spreads_table(spreads: Mapping[str, Mapping[str, Spread]]) -> list[str]:
+def make_table_of_spreads(spreads: Mapping[str, Mapping[str, Spread]]) -> list[str]:
     """Return a Markdown table: a row for each framework and group, of the last checkpoint."""
     head = (
         "framework", "varied", "runs", "weights", "score", "deviation", "mean maximum Q",
@@ -130,7 +130,7 @@ def spreads_table(spreads: Mapping[str, Mapping[str, Spread]]) -> list[str]:
     ]
 
 
-def draw_figure(framework: str, groups: Mapping[str, Spread]) -> str:
+def draw_spreads(framework: str, groups: Mapping[str, Spread]) -> str:
     """Draw figure 1 of the paper as SVG: a column for each group, scores above maximum Q.
 
     The line is the mean of the trainings, the area one population standard deviation around it.

@@ -165,7 +165,7 @@ def train_and_evaluate(
     return checkpoints_found
 
 
-def _training_path(folder: Path, adapter: Adapter, plan: DeterminismPlan, member: Member) -> Path:
+def _locate_training(folder: Path, adapter: Adapter, plan: DeterminismPlan, member: Member) -> Path:
     """Return the file of a training, so that a restart does only missing ones."""
     decides = {
         "framework": adapter.full_name,
@@ -179,12 +179,12 @@ def _training_path(folder: Path, adapter: Adapter, plan: DeterminismPlan, member
     return folder / f"{adapter.full_name.replace('@', '-')}-{key}.json"
 
 
-def train_all(
+def train_all_members(
     adapter: Adapter,
     plan: DeterminismPlan,
     starts: Starts,
     folder: Path,
-    say: Callable[[str], None] = lambda line: None,
+    log: Callable[[str], None] = lambda line: None,
 ) -> dict[str, Runs]:
     """Return the trainings of all groups, by group; finished ones are read from a folder.
 
@@ -196,7 +196,7 @@ def train_all(
     for group in plan.groups:
         runs = []
         for number, member in enumerate(list_members(group, plan.runs)):
-            path = _training_path(folder, adapter, plan, member)
+            path = _locate_training(folder, adapter, plan, member)
             if path.is_file():
                 remedy = "remove the file: the training is then done again"
                 checkpoints_found = datafiles.read_data_file(path, list[Checkpoint], remedy)
@@ -208,7 +208,7 @@ def train_all(
                 write_text_atomically(path, text + "\n")
                 took = time.monotonic() - began
                 after = f"; about {took * (remaining - 1):.0f} s left" if remaining > 1 else ""
-                say(f"{adapter}, {group}: {number + 1} of {plan.runs} in {took:.0f} s{after}")
+                log(f"{adapter}, {group}: {number + 1} of {plan.runs} in {took:.0f} s{after}")
             remaining -= 1
             runs.append(checkpoints_found)
         groups[group] = runs

@@ -66,7 +66,7 @@ def check_environment(name: str) -> None:
         )
 
 
-def _sign(reward: Any) -> float:
+def _get_sign(reward: Any) -> float:
     return float(np.sign(reward))
 
 
@@ -85,7 +85,7 @@ def make_environment(name: str, sticky: float = 0.0, training: bool = True) -> A
     game: Any = gymnasium.make(name, frameskip=1, repeat_action_probability=sticky)
     wrapped: Any = gymnasium.wrappers.AtariPreprocessing(game, terminal_on_life_loss=training)
     wrapped = gymnasium.wrappers.FrameStackObservation(wrapped, 4)
-    return gymnasium.wrappers.TransformReward(wrapped, _sign) if training else wrapped
+    return gymnasium.wrappers.TransformReward(wrapped, _get_sign) if training else wrapped
 
 
 @dataclass(frozen=True)

@@ -173,7 +173,7 @@ def _draw_arrangements(plan: AdastopPlan) -> Iterator[tuple[FloatArray, IndexArr
             yield 1.0 - 2.0 * draw_arrangements(n, n, plan.draws - 1, rng), draw_rows
 
 
-def _pooled_spreads(first: FloatArray, second: FloatArray) -> FloatArray:
+def _compute_pooled_spreads(first: FloatArray, second: FloatArray) -> FloatArray:
     """Return the standard deviation of two rows [pairs, runs] together; 1 if all are equal."""
     stacked = np.concatenate([first, second], axis=1)
     return np.where(np.ptp(stacked, axis=1) > 0, stacked.std(axis=1), 1.0)
@@ -305,7 +305,7 @@ def compare_samples(
             part += np.take(np.einsum("sr,dr->sd", block, dealt), arranged, axis=1)
         own = so_far[:, : look * n]
         sums = own.sum(axis=1)
-        unit = _pooled_spreads(own[first], own[second])
+        unit = _compute_pooled_spreads(own[first], own[second])
         # from the samples of the pair only: the size of other returns does not affect its rounding
         tie = TIE * (most[first] + most[second]) / unit
         observed = np.abs(sums[first] - sums[second]) / unit

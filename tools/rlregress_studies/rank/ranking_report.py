@@ -43,26 +43,26 @@ def _shorten_name(name: str) -> str:
     return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 3]}..."
 
 
-def letter(number: int) -> str:
+def get_letter(number: int) -> str:
     """Return the letters of a number: A, B, ..., Z, AA, AB, ..."""
     before, last = divmod(number, 26)
-    return (letter(before - 1) if before else "") + chr(ord("A") + last)
+    return (get_letter(before - 1) if before else "") + chr(ord("A") + last)
 
 
-def symbol(task: TaskRanking, first: str, second: str) -> str:
+def get_symbol(task: TaskRanking, first: str, second: str) -> str:
     """Return the symbol for the decision about the first against the second."""
     return "." if first == second else SYMBOLS[task.decision(first, second)]
 
 
-def task_lines(task: TaskRanking) -> list[str]:
+def describe_task(task: TaskRanking) -> list[str]:
     """Return the table of one task: rows by falling mean, each against each column."""
     names = [ranked.implementation for ranked in task.standings]
-    letters = [letter(number) for number in range(len(names))]
+    letters = [get_letter(number) for number in range(len(names))]
     width = max(len(name) for name in names)
     lines = [f"{task.name}: {len(names)} implementations"]
     lines.append(f"     {'':<{width}}       mean  runs " + "".join(f"{x:>3}" for x in letters))
     for sign, place in zip(letters, task.standings, strict=True):
-        row = "".join(f"{symbol(task, place.implementation, name):>3}" for name in names)
+        row = "".join(f"{get_symbol(task, place.implementation, name):>3}" for name in names)
         failed = f"  {place.failed} failed" if place.failed else ""
         lines.append(
             f"  {sign:>2} {place.implementation:<{width}} {place.mean:>10.5g}  "
@@ -72,13 +72,13 @@ def task_lines(task: TaskRanking) -> list[str]:
     return lines
 
 
-def lines(ranking: Ranking) -> list[str]:
+def describe_ranking(ranking: Ranking) -> list[str]:
     """Return every task, then the counts, the error rate and missing runs."""
-    report_lines = [line for task in ranking.tasks for line in task_lines(task)]
-    return [*report_lines, LEGEND, *conclusions(ranking)]
+    report_lines = [line for task in ranking.tasks for line in describe_task(task)]
+    return [*report_lines, LEGEND, *list_conclusions(ranking)]
 
 
-def conclusions(ranking: Ranking) -> list[str]:
+def list_conclusions(ranking: Ranking) -> list[str]:
     """Return the counts, the error rate and missing runs."""
     plan = ranking.plan
     conclusion_lines = []
@@ -171,14 +171,12 @@ def _draw_figure(ranking: Ranking) -> str:
             aspect="auto",
         )
         for row, column_ in itertools.permutations(places, 2) if signs else ():
-            text = symbol(task, names[row], names[column_])
+            text = get_symbol(task, names[row], names[column_])
             above.text(column_, row, text, ha="center", va="center")
         above.set_title(_shorten_name(task.name), fontsize="small")
         above.set_yticks(places, labels, fontsize="small")
         above.set_xticks(
-            places,
-            [f"{len(ranked.returns)} runs" for ranked in task.standings],
-            fontsize="x-small",
+            places, [f"{len(ranked.returns)} runs" for ranked in task.standings], fontsize="x-small"
         )
         below = page.add_subplot(2, len(ranking.tasks), len(ranking.tasks) + column + 1)
         below.boxplot([ranked.returns for ranked in task.standings], showmeans=True)
@@ -193,29 +191,29 @@ def _draw_figure(ranking: Ranking) -> str:
 _WORDS = {GREATER: "better", SMALLER: "worse", NOT_SEPARATED: "not separated"}
 
 
-def title(ranking: Ranking) -> str:
+def format_ranking_title(ranking: Ranking) -> str:
     """Return the title: the ranked tasks."""
     tasks = ", ".join(task.name for task in ranking.tasks)
     return f"Ranking: {tasks}"
 
 
-def page(ranking: Ranking, facts: Facts) -> str:
+def make_ranking_page(ranking: Ranking, facts: Facts) -> str:
     """Return the page of a ranking."""
     keys = _make_keys([task.name for task in ranking.tasks])
     sections = [
-        _task_section(task, key, facts.command)
+        _make_section_of_task(task, key, facts.command)
         for task, key in zip(ranking.tasks, keys, strict=True)
     ]
-    sections.append(Section("rests-on", "What this rests on", "", [conclusions(ranking)]))
-    return pages.Page(facts, cards(ranking), sections).render_html()
+    sections.append(Section("rests-on", "What this rests on", "", [list_conclusions(ranking)]))
+    return pages.Page(facts, make_cards(ranking), sections).render_html()
 
 
-def cards(ranking: Ranking) -> list[Card]:
+def make_cards(ranking: Ranking) -> list[Card]:
     """Return the first screen: a card for each task."""
-    return [_card(ranking, task) for task in ranking.tasks]
+    return [_make_card_of_task(ranking, task) for task in ranking.tasks]
 
 
-def _card(ranking: Ranking, task: TaskRanking) -> Card:
+def _make_card_of_task(ranking: Ranking, task: TaskRanking) -> Card:
     counts = Counter(pair.decision for pair in task.decisions)
     separated = counts[GREATER] + counts[SMALLER]
     total = len(task.decisions)
@@ -233,7 +231,7 @@ def _card(ranking: Ranking, task: TaskRanking) -> Card:
     text = f"{best.implementation} has the largest mean, {words.format_return(best.mean)}"
     text += f", and is not separated from {', '.join(ties)}." if ties else ", beyond chance."
     failed = [f"{s.implementation}: {s.failed} runs failed" for s in task.standings if s.failed]
-    waiting = [line for line in conclusions(ranking) if line.startswith("next look at")]
+    waiting = [line for line in list_conclusions(ranking) if line.startswith("next look at")]
     own = [line for line in waiting if line.startswith(f"next look at {task.name}:")]
     steps = [Step(f"{line[0].upper()}{line[1:]}.") for line in own]
     return Card(task.name, badge, text, [], failed, [], steps, "What failed")
@@ -245,9 +243,9 @@ def _make_keys(names: Sequence[str]) -> list[str]:
     return [f"{key}-{n}" if keys.count(key) > 1 else key for n, key in enumerate(keys, start=1)]
 
 
-def _task_section(task: TaskRanking, key: str, command: str) -> Section:
+def _make_section_of_task(task: TaskRanking, key: str, command: str) -> Section:
     names = [ranked.implementation for ranked in task.standings]
-    letters = [letter(number) for number in range(len(names))]
+    letters = [get_letter(number) for number in range(len(names))]
     rows = [
         [
             sign, ranked.implementation, words.format_return(ranked.mean), len(ranked.returns),
@@ -307,7 +305,7 @@ def _plot_returns(axes: Axes, rows: Mapping[str, Sequence[float]]) -> None:
 
 
 def _describe_decision(task: TaskRanking, first: str, second: str) -> str:
-    sign = symbol(task, first, second)
+    sign = get_symbol(task, first, second)
     if first == second:
         return sign
     return f"{sign} {_WORDS.get(task.decision(first, second), UNDECIDED)}"

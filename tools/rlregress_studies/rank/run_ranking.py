@@ -81,13 +81,13 @@ def read_csv(path: Path) -> list[ImplementationRun]:
     ]
 
 
-def implementation_of(cell: Cell) -> str:
+def name_implementation(cell: Cell) -> str:
     """Return framework and algorithm, and the hyperparameter set if it is not the own one."""
     own = cell.hyperparameters == cell.framework
     return cell.group if own else f"{cell.group}-{cell.hyperparameters}"
 
 
-def task_key(cell: Cell, protocol: Protocol) -> str:
+def make_task_key(cell: Cell, protocol: Protocol) -> str:
     """Return environment, step budget and evaluation episodes, which must agree within a task."""
     return (
         f"{cell.environment} ({protocol.total_steps} steps, "
@@ -97,8 +97,8 @@ def task_key(cell: Cell, protocol: Protocol) -> str:
 
 def read_stored(
     stored: Iterable[baseline_runs.Baseline],
-    implementation: Callable[[Cell], str] = implementation_of,
-    task: Callable[[Cell, Protocol], str] = task_key,
+    implementation: Callable[[Cell], str] = name_implementation,
+    task: Callable[[Cell, Protocol], str] = make_task_key,
 ) -> list[ImplementationRun]:
     """Return the runs of ``baselines/returns`` under names of implementations and tasks."""
     return [
@@ -151,8 +151,8 @@ def convert_records(run_records: Sequence[tuple[Job, dict[str, Any]]]) -> list[I
             for name, value in own.items()
             if any(code.get(name) != value for code in codes[cell])
         )
-        name = implementation_of(cell) + (f" ({', '.join(differing)})" if differing else "")
-        task = task_key(cell, job.protocol)
+        name = name_implementation(cell) + (f" ({', '.join(differing)})" if differing else "")
+        task = make_task_key(cell, job.protocol)
         runs.append(
             ImplementationRun(name, cell.environment, task, job.seed, stored["final_return"])
         )
@@ -213,7 +213,7 @@ def read_runs(
             stored_cell for stored_cell in stored if run_filter.selects_cell(stored_cell.cell)
         )
     place = store or str(baseline_runs.locate_returns_folder())
-    _check_known(run_filter, cells, place)
+    _check_names_are_known(run_filter, cells, place)
     if not runs:
         raise UserError(
             f"no runs of budget '{run_filter.budget}' are left after --framework and --algorithm "
@@ -227,7 +227,7 @@ def read_runs(
     )
 
 
-def _check_known(run_filter: RunFilter, cells: Iterable[Cell], place: str) -> None:
+def _check_names_are_known(run_filter: RunFilter, cells: Iterable[Cell], place: str) -> None:
     """Raise UserError for a framework or an algorithm without any run."""
     for names, name in ((run_filter.frameworks, "framework"), (run_filter.algorithms, "algorithm")):
         known_names = {getattr(cell, name) for cell in cells}
@@ -327,7 +327,7 @@ def rank_implementations(
     looks: int | None = None,
     alpha: float = 0.05,
     beta: float = 0.0,
-    say: Callable[[str], None] = lambda line: None,
+    log: Callable[[str], None] = lambda line: None,
 ) -> Ranking:
     """Compare all implementations of each task in pairs; all pairs of all tasks are one family.
 
@@ -337,7 +337,7 @@ def rank_implementations(
         looks: number of planned looks; None: as many as every implementation has runs for.
         alpha: probability of separating one or more pairs that are equal.
         beta: probability of accepting a pair early; see ``adastop.AdastopPlan``.
-        say: called with lines of progress if there are many pairs.
+        log: called with lines of progress if there are many pairs.
 
     Raises:
         UserError: nothing can be compared, or the plan could not separate anything.
@@ -366,7 +366,7 @@ def rank_implementations(
         places += [(task, name) for name in sorted(task_runs)]
         samples += [np.array(task_runs[name]) for _, name in places[start:]]
         pairs += itertools.combinations(range(start, len(places)), 2)
-    with progress.show_progress(say):
+    with progress.show_progress(log):
         progress.begin_stage("deciding pairs", len(pairs))
         compared = adastop.compare_samples(samples, pairs, plan, progress.count_done_parts)
 
@@ -416,7 +416,7 @@ def _build_ranked(
     )
 
 
-def as_dict(ranking: Ranking) -> dict[str, Any]:
+def convert_ranking(ranking: Ranking) -> dict[str, Any]:
     """Return the ranking as plain JSON values; infinite boundaries are None."""
     plain = asdict(ranking)
     plain["boundaries"] = [

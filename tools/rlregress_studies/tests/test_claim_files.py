@@ -40,7 +40,7 @@ def claims(tmp_path):
     def loaded(*changes):
         text = "\n".join(_table("claim", CLAIM | changed) for changed in changes)
         (tmp_path / "paper.toml").write_text(f'document = "A paper"\n{text}')
-        return claim_files.load(tmp_path)
+        return claim_files.load_claims(tmp_path)
 
     return loaded
 
@@ -100,13 +100,13 @@ def test_a_document_without_claims_is_named(tmp_path, claims):
         claims({}, {})
     (tmp_path / "empty").mkdir()
     with pytest.raises(UserError, match="holds no claims of a source document; expected TOML"):
-        claim_files.load(tmp_path / "empty")
+        claim_files.load_claims(tmp_path / "empty")
     for folder, names in (("sources", ("one", "other")), ("claims", ("one",))):
         (tmp_path / folder).mkdir()
         for name in names:
             (tmp_path / folder / f"{name}.toml").write_text('document = "x"\n')
     with pytest.raises(UserError, match="claims has no other.toml; expected one for each"):
-        claim_files.load(tmp_path / "claims")
+        claim_files.load_claims(tmp_path / "claims")
 
 
 @pytest.fixture

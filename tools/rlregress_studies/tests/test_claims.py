@@ -29,12 +29,13 @@ def pytest_generate_tests(metafunc):
         adapters = requested_names.find_adapters(
             requested_names.split_comma_separated_names("--framework", names)
         )
+        claims = claim_files.load_claims(suite.locate_baselines() / "claims")
         pairs = [
             pytest.param(
                 claim, adapter, id=f"{claim.id}@{adapter.label}".rstrip("@"),
                 marks=() if _is_settled(number, adapter.name) else pytest.mark.nightly,
             )
-            for number, claim in enumerate(claim_files.load(suite.locate_baselines() / "claims"))
+            for number, claim in enumerate(claims)
             for adapter in adapters
             if claim.framework == adapter.name and not claim.not_checkable
         ]  # fmt: skip

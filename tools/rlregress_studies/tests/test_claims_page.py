@@ -6,9 +6,9 @@ from rlregress.catalogue import registry
 from rlregress.model.detail_answers import Item
 from rlregress_studies.claims.claim_files import Claim, Framework
 from rlregress_studies.claims.claims_text import (
-    claims_markdown,
     describe_differing,
-    index_rows,
+    format_claims,
+    list_index_rows,
 )
 from rlregress_studies.claims.settle import answer_items, build_settled
 from tools.tests.small_adapters import SmallAdapter
@@ -49,7 +49,7 @@ def test_a_verdict_that_is_not_the_recorded_one_differs():
 
 def test_the_document_groups_the_answers_by_quote():
     """Verdicts are counted by source, version and subject; each quote has the answers below it."""
-    page = claims_markdown(SETTLED, [FRAMEWORK])
+    page = format_claims(SETTLED, [FRAMEWORK])
     assert "| A paper | some 1.0 | it | 0 | 1 | 0 | 0 | 0 |" in page
     assert "| A paper | some 2.0 | something else | 1 | 0 | 0 | 0 | 0 |" in page
     assert "| **all** |  |  | 3 | 1 | 0 | 0 | 0 |" in page
@@ -67,7 +67,7 @@ def test_the_index_has_a_row_for_every_item(tmp_path):
         Item(id="c", place="Table 6", title="settings", defaults=("ppo.epochs", "ppo.other")),
     ]  # fmt: skip
     answered = answer_items(items, [_make_adapter(tmp_path)])
-    assert list(index_rows(items, answered, [FRAMEWORK]))[-5:] == [
+    assert list(list_index_rows(items, answered, [FRAMEWORK]))[-5:] == [
         "| Box 6 | a factor | `sac.critic_loss.scale` | half (library) |",
         "|  |  | *no code*: the rest |  |",
         "| heading 2 | rewards | *no code*: about a task |  |",

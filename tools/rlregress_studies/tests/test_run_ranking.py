@@ -85,7 +85,9 @@ def test_looks_end_where_all_is_decided_and_go_on_where_it_is_not(three):
     ranking = rank_implementations(three, looks=4)
     assert (ranking.looks, ranking.undecided) == (2, 1)
     assert ranking.tasks[0].decision("a", "b") == UNDECIDED
-    assert "\nnext look at Hopper-v4: more runs of" in "\n".join(ranking_report.lines(ranking))
+    assert "\nnext look at Hopper-v4: more runs of" in "\n".join(
+        ranking_report.describe_ranking(ranking)
+    )
 
 
 @pytest.mark.parametrize("ceiling", [1, 1000])
@@ -181,7 +183,7 @@ def test_the_command_ranks_a_csv_and_writes_json(command, tmp_path, csv, three):
     assert {(row.implementation, row.task) for row in rows} == {("a", "H")}
     # the order of the lines plays no part: runs are looked at by seed
     for ranked in (read_csv(csv), three):
-        content = json.loads(json.dumps(run_ranking.as_dict(rank_implementations(ranked))))
+        content = json.loads(json.dumps(run_ranking.convert_ranking(rank_implementations(ranked))))
         assert written["tasks"] == content["tasks"]
 
 
@@ -296,4 +298,4 @@ def test_an_environment_with_one_implementation_is_named_and_left_out(three):
     ranking = rank_implementations(three + runs("a", normal(5, 1), "Ant-v4"))
     assert ranking.alone == ("Ant-v4",)
     assert [task.name for task in ranking.tasks] == ["Hopper-v4"]
-    assert "not ranked" in ranking_report.lines(ranking)[-1]
+    assert "not ranked" in ranking_report.describe_ranking(ranking)[-1]

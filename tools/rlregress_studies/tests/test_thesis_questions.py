@@ -75,7 +75,7 @@ def test_a_pair_of_algorithms_in_several_frameworks(signs, message):
 
 def test_the_text_says_what_cannot_be_concluded(answers):
     """It names the seeds for a test without assumptions, and the difference that 5 seeds detect."""
-    text = "\n".join(thesis_text.answers_as_lines(answers))
+    text = "\n".join(thesis_text.describe_study(answers))
     assert "fewer than 8 seeds a side" in text
     assert "5.0 standard deviations with 80 % power among 255 pairs" in text
     assert "No numbers are known of the papers of ppo, sac" in text
@@ -106,7 +106,7 @@ def test_one_stored_run_is_no_sample(answers, reacher):
     """A single stored run is named, and not judged."""
     cells = compare_with_tables([replace(reacher, seeds=1, runs=reacher.runs[:1])])
     assert [cell.verdict for cell in cells] == [None]
-    text = "\n".join(thesis_text.answers_as_lines(replace(answers, stored_cells=cells)))
+    text = "\n".join(thesis_text.describe_study(replace(answers, stored_cells=cells)))
     assert "0 of 288 printed cells" in text
     assert "one stored run, which is too few: sb3-ppo-Reacher-v4-full" in text
 
@@ -127,7 +127,7 @@ def test_runs_that_failed_count_and_are_said(answers, reacher, failed):
     returns = [*[min([find_worst_returns()["Hopper-v4"], *remaining])] * failed, *remaining]
     assert paper.mean == pytest.approx(sum(returns) / 5)
     with_runs = replace(answers, stored_cells=(only,), stored_reproduction=(paper,))
-    text = "\n".join(thesis_text.answers_as_lines(with_runs))
+    text = "\n".join(thesis_text.describe_study(with_runs))
     assert f"{failed} runs of sb3-ppo-Reacher-v4-full failed and counted as the worst" in text
     assert f"{failed} runs of sb3 td3 on Hopper-v4 failed and counted as the worst" in text
 

@@ -191,7 +191,7 @@ class Study:
 Name = TypeVar("Name")
 
 
-def _largest_p_value(first: Band, second: Band, pooled: bool) -> float:
+def _compute_largest_p_value(first: Band, second: Band, pooled: bool) -> float:
     """Return the largest p-value that the rounding of the numbers allows; nan without spread."""
     if first.half == 0 or second.half == 0:
         return math.nan
@@ -214,11 +214,11 @@ def _adjust_p_values(p: Mapping[Name, float]) -> dict[Name, float]:
 def compare_pairs(pairs: Mapping[Name, tuple[Band, Band]]) -> dict[Name, Difference]:
     """Compare the two summaries of every pair; Holm over all pairs that can be tested."""
     p = {
-        name: _largest_p_value(first, second, pooled=True)
+        name: _compute_largest_p_value(first, second, pooled=True)
         for name, (first, second) in pairs.items()
     }
     welch = {
-        name: _largest_p_value(first, second, pooled=False)
+        name: _compute_largest_p_value(first, second, pooled=False)
         for name, (first, second) in pairs.items()
     }
     adjusted, adjusted_welch = _adjust_p_values(p), _adjust_p_values(welch)

@@ -27,11 +27,11 @@ from rlregress_studies.rank.adastop import GREATER, SMALLER
 from rlregress_studies.rank.ranking_result import Ranking
 from rlregress_studies.rank.run_ranking import (
     ImplementationRun,
-    as_dict,
     check_size,
+    convert_ranking,
+    make_task_key,
     rank_implementations,
     read_stored,
-    task_key,
 )
 from rlregress_studies.thesis.thesis_answers import (
     ALPHA,
@@ -216,8 +216,8 @@ def _rank_runs(runs: Sequence[ImplementationRun], nothing: str) -> StoredAnswer:
     )
 
 
-def _set_and_budget(cell: Cell, protocol: Protocol) -> str:
-    return f"{task_key(cell, protocol)}, hyperparameters {cell.hyperparameters}"
+def _name_set_and_budget(cell: Cell, protocol: Protocol) -> str:
+    return f"{make_task_key(cell, protocol)}, hyperparameters {cell.hyperparameters}"
 
 
 def _list_stored_pairs(ranking: Ranking | None) -> dict[str, dict[tuple[str, str], str]]:
@@ -322,7 +322,7 @@ def answer_questions() -> Study:
         read_stored(
             stored,
             implementation=lambda cell: cell.algorithm,
-            task=lambda cell, protocol: f"{cell.framework}: {_set_and_budget(cell, protocol)}",
+            task=lambda cell, protocol: f"{cell.framework}: {_name_set_and_budget(cell, protocol)}",
         ),
         "no framework has stored runs of two algorithms on one environment with as many steps",
     )
@@ -340,7 +340,9 @@ def answer_questions() -> Study:
             read_stored(
                 stored,
                 implementation=lambda cell: cell.framework,
-                task=lambda cell, protocol: f"{cell.algorithm}: {_set_and_budget(cell, protocol)}",
+                task=lambda cell, protocol: (
+                    f"{cell.algorithm}: {_name_set_and_budget(cell, protocol)}"
+                ),
             ),
             "no two frameworks have stored runs under one set of hyperparameters",
         ),
@@ -354,12 +356,12 @@ def answer_questions() -> Study:
     )
 
 
-def as_plain(study: Study) -> dict[str, Any]:
+def convert_study(study: Study) -> dict[str, Any]:
     """Return the study as plain JSON values; undefined numbers (nan) become None."""
 
     def answer(stored_answer: StoredAnswer) -> dict[str, Any]:
         return {
-            "ranking": as_dict(stored_answer.ranking) if stored_answer.ranking else None,
+            "ranking": convert_ranking(stored_answer.ranking) if stored_answer.ranking else None,
             "reason": stored_answer.reason,
         }
 

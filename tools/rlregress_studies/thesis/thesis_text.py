@@ -140,7 +140,7 @@ def _describe_stored(answer: StoredAnswer) -> list[str]:
     reason_text = f" ({answer.reason})" if answer.reason else ""
     return [
         f"  stored runs{reason_text}:",
-        *(f"    {line}" for line in ranking_report.lines(answer.ranking)),
+        *(f"    {line}" for line in ranking_report.describe_ranking(answer.ranking)),
     ]
 
 
@@ -205,7 +205,7 @@ def _describe_reproduced(cells: Sequence[StoredCell], published: int) -> list[st
     return lines
 
 
-def answers_as_lines(study: Study) -> list[str]:
+def describe_study(study: Study) -> list[str]:
     """Return all answers."""
     report_lines = [
         *_describe_first_question(study),

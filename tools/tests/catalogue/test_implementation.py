@@ -216,7 +216,7 @@ def test_code_that_nobody_knows_is_an_error_and_no_failure(ours, monkeypatch):
     """An unprobed detail is an error of the suite, and no failure of the framework."""
 
     def unknown(self, inputs):
-        raise Unprobed("a script of another shape", known=False)
+        raise Unprobed("a script of another shape", is_known=False)
 
     implementation = ours()
     monkeypatch.setattr(OneProbe, "_probe", unknown)

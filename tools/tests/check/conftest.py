@@ -12,21 +12,8 @@ from rlregress.training import worker_launch
 from tools.tests.training.test_records import content
 from tools.tests.verdicts.three_looks import LOOKS
 
-from .stored import (
-    critic,
-    entropy,
-    training_return,
-    with_critics,
-    with_returns_alone,
-    with_training,
-)  # fmt: skip
+from .stored import critic, entropy, with_critics, with_returns_alone
 from .working import SessionEnded
-
-#: what is different in the record of a run that failed
-FAILED = {
-    "status": "failed", "failure": "it crashed", "final_return": None, "training_return": None,
-    "critic": None,
-}  # fmt: skip
 
 
 @pytest.fixture
@@ -43,15 +30,13 @@ def stored_selection(tmp_path, monkeypatch):
 def trained(monkeypatch):
     """Trainings with known returns: (cell, seed) of every one, and a dial for what they lose.
 
-    On the same dial: what the training episodes lose, the logarithm of the factor by which the
-    critics' errors grow, and the mean entropy; None: the records have none; and the seeds whose
-    runs fail. Sessions have the three looks of ``three_looks``, whatever the default is.
+    On the same dial: the logarithm of the factor by which the critics' errors grow, and the mean
+    entropy; None: the records have none. Sessions have the looks of ``three_looks``.
     """
     monkeypatch.setattr("rlregress.check.session.SEQUENTIAL_LOOKS", LOOKS)
     monkeypatch.setattr("rlregress.check.candidates.SEQUENTIAL_LOOKS", LOOKS)
     done: list[tuple[str, int]] = []
-    dial = {"loss": 0.0, "left": 10_000, "failing": ()}
-    dial |= {"training": None, "worse": None, "entropy": None}
+    dial = {"loss": 0.0, "left": 10_000, "worse": None, "entropy": None}
 
     def train(job, attempt, pinned):
         if dial["left"] == 0:
@@ -62,18 +47,13 @@ def trained(monkeypatch):
         stored = np.array(baseline_runs.load_baseline(path).returns)
         rng = np.random.default_rng([job.seed, len(job.cell.id)])
         value = float(rng.choice(stored) - dial["loss"] * abs(stored.mean()))
-        training_value = dial["training"]
-        if training_value is not None:
-            training_value = training_return(rng, training_value)
         record = content(job) | {
             "curve": [], "final_return": value, "episode_returns": [value],
-            "steps": job.protocol.total_steps, "training_return": training_value,
+            "steps": job.protocol.total_steps, "training_return": None,
             "critic": None if dial["worse"] is None else critic(rng, dial["worse"]),
             "diagnostics": dial["entropy"] and entropy(rng, dial["entropy"]),
         }  # fmt: skip
-        run_record.write_record_with_checksum(
-            attempt.record, record | (FAILED if job.seed in dial["failing"] else {})
-        )
+        run_record.write_record_with_checksum(attempt.record, record)
 
     monkeypatch.setattr(worker_launch, "_train_until_recorded", train)
     monkeypatch.setattr("rlregress.check.session._POLL_SECONDS", 0.01)
@@ -91,11 +71,4 @@ def stored_cells(stored_selection):
 def with_stored_critics(stored_cells, tmp_path, monkeypatch):
     """Return the stored cells, whose runs have critics."""
     with_critics(stored_cells, tmp_path / "stored", monkeypatch)
-    return stored_cells
-
-
-@pytest.fixture
-def with_stored_training(stored_cells):
-    """Return the stored cells, whose runs tell what their training episodes returned."""
-    with_training(stored_cells)
     return stored_cells

@@ -27,11 +27,6 @@ def entropy(rng, mean=1.4):
     return {"entropy": float(rng.normal(mean, 0.02)), "kl": None}
 
 
-def training_return(rng, loss=0.0):
-    """Return a training return of 100 +- 5, less a share."""
-    return float(rng.normal(100.0 * (1.0 - loss), 5.0))
-
-
 @contextmanager
 def edited_baseline(cell):
     """Yield the stored content of a cell for edits, and write it back."""
@@ -58,15 +53,6 @@ def with_returns_alone(cells, folder, monkeypatch):
             for run in content["run"]:
                 for name in ("training_return", "critic", "diagnostics"):
                     run.pop(name, None)
-
-
-def with_training(cells):
-    """Give the stored runs of ``cells``, which are copies, returns of their training episodes."""
-    for number, cell in enumerate(cells):
-        rng = np.random.default_rng(number)
-        with edited_baseline(cell) as content:
-            for run in content["run"]:
-                run["training_return"] = training_return(rng)
 
 
 def with_critics(cells, folder, monkeypatch, entropies=False):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import os
+import re
 import tomllib
 from collections.abc import Sequence
 from dataclasses import replace
@@ -78,12 +78,6 @@ def test_a_critic_without_its_returns_is_not_written(written):
         written(run_record(0), run_record(1, critic=lacking))
 
 
-def test_a_run_without_a_critic_can_be_stored_and_read(written):
-    """Records that are older than the number, and those of runs that failed, have none."""
-    older, failed = written(run_record(0), run_record(1, critic=None))
-    assert older.critic is failed.critic is None
-
-
 @pytest.mark.parametrize(
     ("without", "critic_text", "kl_text"),
     [
@@ -106,33 +100,18 @@ def test_stored_runs_without_a_value_are_counted(written, without, critic_text, 
     assert stored.explain_exclusion(DIAGNOSTICS["kl"]) == kl_text
 
 
-@pytest.mark.parametrize(
-    ("key", "value", "sentence"),
-    [
-        ("bootstrapped", math.nan, "key 'critic.bootstrapped' is nan, expected a number from 0"),
-        ("explained_variance", 1.5, "variance' is 1.5, expected a finite number of at most 1"),
-        ("explained_variance", -math.inf, "variance' is -inf, expected a finite number of at most"),
-        ("explained_variance", math.nan, "variance' is nan, expected a finite number of at most 1"),
-        ("explained_variance", None, "key 'critic' has one of 'explained_variance' and 'bias', ex"),
-        ("bias", math.nan, "key 'critic.bias' is nan, expected a finite number"),
-        ("entropi", 1.0, "'diagnostics' has the key 'entropi'; did you mean 'entropy'? (known:"),
-    ],
-)
-def test_a_stored_number_that_cannot_be_is_one_sentence(written, key, value, sentence):
-    """A critic that no training can have, or a diagnostic that there is not: run, key and value."""
-    written(run_record(0), run_record(1, critic=CRITIC_TOLD, diagnostics={"kl": 0.1}))
+def test_a_critic_that_cannot_be_is_one_sentence(written):
+    """Half of a critic's numbers: the run, the key and the next step are named."""
+    written(run_record(0), run_record(1, critic=CRITIC_TOLD))
     path = baseline_runs.locate_baseline(CELL)
-    content = tomllib.loads(path.read_text())
-    run = content["run"][1]
-    run["diagnostics" if key == "entropi" else "critic"][key] = value
-    run["critic"] = {name: number for name, number in run["critic"].items() if number is not None}
-    path.write_text(tomli_w.dumps(content))
+    path.write_text(path.read_text().replace("explained_variance = 0.5\n", ""))
     with pytest.raises(UserError) as raised:
         baseline_runs.load_baseline(path)
-    text = str(raised.value)
-    assert sentence in text
-    assert text.startswith(f"{path}, [[run]] at line")
-    assert text.endswith("; record it again, with --replace")
+    assert re.match(
+        rf"{path}, \[\[run\]\] at line \d+: key 'critic' has one of 'explained_variance' and 'bias'"
+        ".*; record it again, with --replace$",
+        str(raised.value),
+    )
 
 
 def test_the_learning_curve_of_a_run_is_stored(written):
@@ -142,11 +121,6 @@ def test_the_learning_curve_of_a_run_is_stored(written):
     first, older = written(run_record(0, learning_curve=curve), run_record(1))
     assert first.learning_curve == ((5.0, 2.0), (10.0, 8.0), (100.0, 4.0))
     assert older.learning_curve == ()
-
-
-def test_stored_runs_that_are_older_can_be_read():
-    """All that is stored can be read, with or without critics."""
-    assert all(len(stored.runs) >= 2 for stored in baseline_runs.load_all_baselines())
 
 
 def stored(*seeds: int, jobs: Sequence[Job] = (), **changes) -> None:

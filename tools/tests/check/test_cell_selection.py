@@ -7,16 +7,12 @@ import shutil
 import pytest
 
 from rlregress import frameworks, suite
-from rlregress.check import baseline_runs, cell_selection, check_run, published, session_planning
+from rlregress.check import baseline_runs, cell_selection
 from rlregress.check.cell_selection import Selection, choose_cells, describe_excluded_cells
-from rlregress.check_options import CheckOptions
 from rlregress.errors import UserError
 from rlregress.hyperparameters import read_hyperparameters
-from rlregress.report import plan_text
 from rlregress.training.budgets import load_budget, resolve_hyperparameters_of_cell
 from rlregress.training.cell import Cell
-
-THESIS = published.load_published_bands("thesis_returns")
 
 
 def resolve(framework, algorithm, name, budget="full"):
@@ -24,13 +20,6 @@ def resolve(framework, algorithm, name, budget="full"):
     return resolve_hyperparameters_of_cell(
         Cell(framework, algorithm, "any", name, budget), load_budget(budget)
     )
-
-
-def test_the_study_has_every_framework_algorithm_environment_and_set():
-    """The thesis has 3 frameworks, 3 algorithms, 8 environments and 4 sets, each with each."""
-    frameworks_, algorithms, environments, sets = map(set, zip(*THESIS, strict=True))
-    assert [len(names) for names in (frameworks_, algorithms, environments, sets)] == [3, 3, 8, 4]
-    assert len(THESIS) == 288
 
 
 def test_every_cell_of_a_study_is_trained_or_left_out_with_its_reason(monkeypatch):
@@ -61,33 +50,11 @@ def test_a_named_set_selects_all_cells_stored_under_it():
         choose_cells(Selection("full", ("torchrl",), ("ppo",), hyperparameters="sb3"))
 
 
-def test_a_study_can_be_narrowed():
-    """Frameworks, algorithms and a hyperparameter set choose among the cells of a study."""
-    selected = Selection("full", ("sb3",), ("td3",), cells="thesis", hyperparameters="torchrl")
-    cells = choose_cells(selected)
-    assert len(cells) == 8
-    assert {cell.group for cell in cells} == {"sb3-td3"}
-    assert {cell.hyperparameters for cell in cells} == {"torchrl"}
-
-
 def test_a_study_has_the_budget_of_its_table():
     """Nobody has to name the budget of a study."""
     assert cell_selection.choose_default_budget("thesis") == "full"
     for cells in ("default", "all"):
         assert cell_selection.choose_default_budget(cells) == "short"
-
-
-def test_a_plan_of_a_study_states_its_hours(tmp_path):
-    """Seeds times cells are the runs; environments without stored runs count with the others."""
-    selected = Selection("full", ("sb3",), ("ppo",), cells="thesis", hyperparameters="cleanrl")
-    plan = session_planning.plan_session(selected, 0, str(tmp_path))
-    lines = plan_text.describe_plan(plan, processes=2)
-    assert lines[0].startswith("40 runs of budget full in 8 cells, 40 of them to do")
-    seconds = [cell.seconds for cell in plan.cells]
-    assert min(seconds) > 600.0
-    assert f"in all {5 * sum(seconds) / 3600:.1f} core-hours" in lines[-2]
-    assert lines[-2].endswith("and what 299 evaluations on the way take")
-    assert lines[-1].startswith("time until the last run ends, with 2 at a time: ")
 
 
 def test_cells_of_another_set_name_it():
@@ -121,13 +88,6 @@ def test_hyperparameters_of_one_frameworks_code_are_not_shared():
     assert resolved["value_coefficient"] == 0.25
     assert resolved.keys() == read_hyperparameters("sb3")["ppo"].keys()
     assert {"policy_gain", "value_gain"} <= read_hyperparameters("torchrl")["ppo"].keys()
-
-
-def test_a_check_hands_the_set_to_its_trainings(tmp_path):
-    """The command that does the work trains with the set that the check was asked for."""
-    words = check_run.build_pytest_command(CheckOptions(tmp_path, hyperparameters="original"))
-    assert words[words.index("--hyperparameters") + 1] == "original"
-    assert "--hyperparameters" not in check_run.build_pytest_command(CheckOptions(tmp_path))
 
 
 def test_the_learning_rate_of_a_set_is_that_of_all_networks():

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import resource
 
 import numpy as np
 import pytest
 
 from rlregress.check.nightly_trend import locate_drop_in_series
 
-from ..processes import run_python
 from ..report.test_check_page import stands_alone
 from . import night_files
 
@@ -101,12 +99,11 @@ PAGES = {
     "a drop that later checks cannot tell is an alarm": (
         lambda: change(nights(40, 3, drop=0.3, begin=30), range(36, 40), _undecide), (), 1),
     "the last check cannot tell": (lambda: change(nights(20, 3), [19], _undecide), (), 3),
-    "the last check could not judge": (
-        lambda: change(nights(20, 3), [19], _drop_verdicts), (), 3),
-    "a drop since the first night": (lambda: nights(10, 3, drop=0.3, begin=0), (), 1),
     "another machine is named": (
         lambda: change(nights(40, 3, drop=0.4, begin=20, upgrade=False), range(20, 40),
                         _move_machine), (), 1),
+    "the last check could not judge": (
+        lambda: change(nights(20, 3), [19], _drop_verdicts), (), 3),
     "other hyperparameters are named": (
         lambda: change(nights(40, 3, drop=0.4, begin=20, upgrade=False), range(20, 40),
                         _change_rates), (), 1),
@@ -150,16 +147,6 @@ def test_a_page_shows_what_changed_with_its_numbers(judged, tmp_path):
     assert night_files.day(0) in figure
     assert night_files.day(39) in figure
     assert len([row for row in page.texts("tr") if row.startswith(night_files.day(30))]) >= 1
-
-
-def test_nights_without_a_change_have_nothing_to_draw(judged, tmp_path):
-    """The page says so, and that there is nothing to do."""
-    judged(night_files.nights(40, 4))
-    page = stands_alone((tmp_path / "report" / "trend.html").read_text("utf-8"))
-    (card,) = page.texts("article", "card")
-    assert "found nothing worse than the baseline" in card
-    assert "Nothing: go on." in card
-    assert page.texts("figure") == []
 
 
 def test_a_day_after_all_nights_is_one_sentence(judged):
@@ -220,18 +207,14 @@ def test_a_reproduced_cell_is_judged(judged, state, is_judged):
     assert (missing not in page) == is_judged
 
 
-@pytest.mark.parametrize("after", [3, 10, 20])
-def test_the_interval_holds_the_night_of_a_drop(after):
+def test_the_interval_holds_the_night_of_a_drop():
     """About 95 % of 1000 intervals hold the night of a drop by two standard deviations."""
     rng = np.random.default_rng(0)
     values = rng.normal(size=(1000, 40))
-    values[:, -after:] -= 2.0
+    values[:, -10:] -= 2.0
     intervals = [locate_drop_in_series(history) for history in values]
     coverage = np.mean(
-        [
-            interval is not None and interval[1] <= 40 - after <= interval[2]
-            for interval in intervals
-        ]
+        [interval is not None and interval[1] <= 30 <= interval[2] for interval in intervals]
     )
     assert 0.92 <= coverage <= 0.99
 
@@ -242,17 +225,3 @@ def test_a_history_that_rises_has_no_drop():
     assert locate_drop_in_series([1.0]) is None
     assert locate_drop_in_series([1.0, 1.0]) is None
     assert locate_drop_in_series([2.0, 2.0, 1.0]) == (2, 2, 2)
-
-
-@pytest.mark.nightly
-def test_a_thousand_nights_of_72_cells_take_seconds(tmp_path):
-    """Exit code 1, the drop of night 700 dated within three nights, in under 20 CPU seconds."""
-    folder = night_files.write_nights(
-        tmp_path / "nights", night_files.nights(1000, 72, drop=0.3, begin=700, dropped=(4,))
-    )
-    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-    words = ("-m", "rlregress", "trend", folder, "--report", tmp_path / "report")
-    trend = run_python(*words, code=1)
-    seconds = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
-    assert any(f"first night {night_files.day(night)}" in trend.stdout for night in range(697, 704))
-    assert seconds < 20

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rlregress.check import baseline_runs, cell_selection
+from rlregress.check import cell_selection
 from rlregress.check.judging import train_and_judge_session
 from rlregress.model.quantities import format_percent
 from rlregress.report import plan_text
@@ -62,42 +62,6 @@ def test_power_is_unknown_without_stored_runs(tmp_path, options, count):
     drop = f"a drop of 12.5% in any one of {count} cells"
     assert line.startswith(f"{drop}: what a check detects is not ")
     assert "none of these cells has any" in line
-
-
-@pytest.mark.nightly
-def test_a_plan_states_the_power_of_training_returns(
-    stored_selection, tmp_path, with_stored_training
-):
-    """A drop that no evaluation would show is seen by the training, for less than by more seeds."""
-    planned = plan(stored_selection, tmp_path, must_detect=0.12)
-    gate = planned.gates[0]
-    for cell in with_stored_training:
-        assert gate.cells[f"{cell.id} training"] < 0.12 < gate.cells[cell.id]
-    assert [proposal.gate is not None for proposal in planned.wanted] == [True, True]
-    path = baseline_runs.locate_baseline(with_stored_training[0])
-    path.write_text(path.read_text().replace("training_return", "#"))
-    [alone, _] = plan(stored_selection, tmp_path, must_detect=0.12).wanted
-    assert (alone.gate, list(alone.missing)) == (None, [with_stored_training[0].id])
-
-
-@pytest.mark.nightly
-@pytest.mark.usefixtures("trained")
-def test_a_plan_counts_the_critics(stored_selection, tmp_path, with_stored_critics, monkeypatch):
-    """Judged critics make the detectable drop of returns a little larger."""
-    with_them = plan(stored_selection, tmp_path)
-    gate = with_them.gates[0]
-    ids = [cell.id for cell in with_stored_critics]
-    group = with_stored_critics[0].group
-    assert list(gate.critics) == [*(f"{id} critic" for id in ids), f"{group} critic"]
-    assert all(1.05 < factor < 1.5 for factor in gate.critics.values())
-    assert gate.critics[f"{group} critic"] < min(gate.critics[f"{id} critic"] for id in ids)
-    rows = [line.split()[:3] for line in plan_text.describe_plan(with_them, 1)]
-    assert [ids[0], "critic", f"x{gate.critics[f'{ids[0]} critic']:.2f}"] in rows
-    monkeypatch.setattr(baseline_runs.Baseline, "explain_exclusion", lambda *_: "left out")
-    without = plan(stored_selection, tmp_path).gates[0]
-    assert without.critics == {}
-    assert without.groups[group] < gate.groups[group] < 1.1 * without.groups[group]
-    assert without.expected < gate.expected < 1.5 * without.expected
 
 
 def test_plan_and_check_agree_on_power_where_a_cell_is_not_tested(

@@ -7,10 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
-from rlregress.check import schedule, session_planning
-from rlregress.check.cell_selection import Selection
+from rlregress.check import schedule
 from rlregress.check.schedule import bound_makespan_from_below, compute_makespan, predict_makespan
-from rlregress.report import plan_text
 
 
 @pytest.mark.parametrize(
@@ -61,19 +59,3 @@ def test_drawn_lengths_have_ratios_of_the_same_cell():
     sample = schedule.draw_run_lengths([10.0, 1.0] * 3000, ratios, np.random.default_rng(1))
     assert set(sample) == {5.0, 15.0, 1.0}
     assert np.mean(sample[::2]) == pytest.approx(10.0, abs=0.5)
-
-
-@pytest.mark.nightly
-def test_a_plan_says_when_the_last_run_ends(tmp_path):
-    """The end lies between the bound and the time of one worker."""
-    selection = Selection("short", ("sb3",), cells="sb3-ppo-*")
-    single_worker = session_planning.plan_session(selection, 2, str(tmp_path), workers=1).makespan
-    planned = session_planning.plan_session(selection, 2, str(tmp_path), workers=2)
-    two = planned.makespan
-    runs = sum(cell.undone for cell in planned.cells)
-    assert single_worker.bound == pytest.approx(planned.seconds + runs * schedule.STARTUP_SECONDS)
-    assert two.bound == pytest.approx(single_worker.bound / 2)
-    assert two.bound <= two.seconds < single_worker.seconds
-    [line] = [line for line in plan_text.describe_plan(planned, 2) if line.startswith("makespan")]
-    assert f"time until the last run ends, with 2 at a time: {two.seconds / 60:.1f} min" in line
-    assert line.endswith(f"no order of the runs takes less than {two.bound / 60:.1f}")

@@ -10,12 +10,10 @@ import pytest
 from rlregress import evidence, suite
 from rlregress.check.cell_selection import Selection
 from rlregress.check.judging import estimate_new_runs, estimate_seconds_to_do
-from rlregress.inside import run_record
 from rlregress.model.quantities import format_percent
 from rlregress.progress import read_durations
 from rlregress.report import plan_text
 from tools.tests.nightly import every
-from tools.tests.training.test_records import content
 
 from .working import open_stored, plan, run_whole_session
 
@@ -84,36 +82,6 @@ def test_further_looks_count_as_far_as_they_are_expected(tmp_path):
     assert max(further.values()) > 0
     expected = sum(runs * open_one.estimate_seconds_of_cell(cell) for cell, runs in further.items())
     assert estimate_seconds_to_do(open_one, []) == pytest.approx(first + expected)
-
-
-def _write(session, cell, seconds, status="finished"):
-    job = session.list_jobs_of_cell(cell)[0]
-    path = session.store.locate_record(job)
-    path.parent.mkdir(parents=True)
-    failure = "" if status == "finished" else "NaN"
-    record = {"status": status, "failure": failure, "time": {"wall_seconds": seconds}}
-    run_record.write_record_with_checksum(path, content(job) | record)
-
-
-def _find_cost(planned):
-    """Return the line that says how long the session takes."""
-    [line] = [line for line in plan_text.describe_plan(planned, 2) if "core-minutes" in line]
-    return line
-
-
-@pytest.mark.nightly
-def test_a_plan_goes_by_the_runs_that_are_done(session, tmp_path):
-    """One run at four times the estimate multiplies the remaining estimate by four, and says so."""
-    first = plan(SELECTION, tmp_path, 2)
-    assert "as fast as the stored runs; a busy or slower machine" in _find_cost(first)
-    cell = session.cells[0]
-    estimate = session.estimate_seconds_of_cell(cell)
-    _write(session, cell, 4 * estimate)
-    _write(session, session.cells[1], 0.1, status="failed")
-    then = plan(SELECTION, tmp_path, 2)
-    remaining = first.seconds - estimate - session.estimate_seconds_of_cell(session.cells[1])
-    assert (then.measured, then.seconds) == (1, pytest.approx(4 * remaining))
-    assert "at the speed of the 1 runs that are done" in _find_cost(then)
 
 
 def test_a_plan_of_a_decided_session_has_nothing_left_to_train(stored_selection, trained, tmp_path):
@@ -193,32 +161,6 @@ def test_a_plan_counts_the_runs_of_the_next_look(stored_selection, trained, tmp_
     assert any(line.startswith(f"of the {'next' if looks else 'first'} look ") for line in text)
 
 
-@pytest.mark.nightly
-def test_a_plan_leaves_a_check_that_has_begun_for_fresh_seeds_alone(
-    stored_selection, trained, tmp_path, command
-):
-    """Another gate may detect the drop, with runs of fresh seeds."""
-    _, dial = trained
-    session = open_stored(stored_selection, tmp_path, 5)
-    session.run_or_read_job(session.list_jobs_of_cell(session.cells[0])[0])
-    planned = plan(stored_selection, tmp_path, 5)
-    five = next(gate for gate in planned.gates if gate.chosen)
-    many = next(gate for gate in planned.gates if gate.seeds == 20)
-    [group] = {cell.group for cell in session.cells}
-    share = (five.groups[group] + many.groups[group]) / 2
-    requested = f"plan --seeds 5 --must-detect {share:.3f}".split()
-    code, output, _ = command(
-        *requested, "--cells", stored_selection.cells, "--store", str(tmp_path)
-    )
-    common = output.splitlines()[-2]
-    assert code == 0
-    assert common.endswith(", with fresh seeds")
-    following = output.splitlines()[-1]
-    assert following.startswith(f"next: a drop of {100 * float(f'{share:.3f}'):g}% that the cells")
-    assert following.count("--seeds") <= 1
-    assert f"--first-seed 2000 --store {tmp_path}" in following
-
-
 GATE = "next: rlregress check --budget short --framework sb3 --algorithm ppo"
 
 
@@ -232,58 +174,6 @@ def test_a_plan_ends_in_the_check_that_it_plans(command, options, following):
     """The last line repeats the options, or those of the cheapest sufficient gate."""
     code, output, _ = command("plan", "--framework", "sb3", "--algorithm", "ppo", *options)
     assert (code, output.splitlines()[-1]) == (0, following)
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("options", [["--single-look"], ["--seeds", "3"]])
-def test_the_gate_that_is_proposed_is_the_one_that_follows(command, options):
-    """The next command is the sufficient gate, not the requested one."""
-    requested = ["plan", "--framework", "sb3", "--algorithm", "ppo", "--must-detect", "9.6%"]
-    _, output, _ = command(*requested, *options)
-    lines = [line for line in output.splitlines() if "detects it at the lowest cost" in line]
-    named = {line.partition(": ")[2].partition(" detects it")[0] for line in lines}
-    following = [line for line in output.splitlines() if line.startswith("next: ")]
-    assert len(following) == len(named) > 0
-    for name in named:
-        option = "" if name == "sequential" else f" {name}"
-        assert any(line.endswith(f"{GATE.removeprefix('next: ')}{option}") for line in following)
-
-
-@pytest.mark.nightly
-def test_a_gate_for_one_of_two_drops_says_which(command, stored_selection):
-    """If no gate detects a drop in any one cell, the next step is labelled with the common drop."""
-    code, output, _ = command("plan", "--cells", stored_selection.cells, "--must-detect", "30%")
-    assert code == 0
-    assert "none of these checks detects it in every one" in output
-    *_, proposal, following = output.splitlines()
-    assert not proposal.startswith("next: ")
-    assert following.startswith("next: a drop of 30% that the cells of a group have in common")
-
-
-@pytest.mark.nightly
-def test_a_plan_that_proposes_two_gates_names_both(command):
-    """One for a drop in any cell, another for one in common, each with what it sees."""
-    code, output, _ = command("plan", "--framework", "sb3", "--must-detect", "12%")
-    (any_one, single_command), (common, common_command) = [
-        line.removeprefix("next: ").rsplit(": ", 1) for line in output.splitlines()[-2:]
-    ]
-    assert code == 0
-    assert any_one.startswith("a drop of 12% in any one cell")
-    assert common.startswith("a drop of 12% that the cells of a group have in common")
-    assert common_command == "rlregress check --budget short --framework sb3"
-    assert single_command == f"{common_command} --seeds 20"
-
-
-@pytest.mark.nightly
-def test_a_plan_proposes_no_insufficient_gate(command):
-    """The plan ends with the missing runs; a study is launched on many machines instead."""
-    requested = ["plan", "--framework", "sb3", "--algorithm", "ppo"]
-    _, output, _ = command(*requested, "--must-detect", "5.1%")
-    assert "next:" not in output
-    _, output, _ = command(*requested, "--cells", "thesis")
-    assert output.splitlines()[-1].startswith(
-        "next: rlregress runs launch --budget full --framework sb3 --algorithm ppo"
-    )
 
 
 def test_only_runs_of_this_session_are_measured():

@@ -9,12 +9,11 @@ import pytest
 from rlregress.check.cell_selection import Selection
 from rlregress.check.judging import train_and_judge_session
 from rlregress.check.session_waves import build_next_wave, build_standing_of_looks
-from rlregress.model.cells import CellVerdict
 from rlregress.model.verdict import REGRESSED
 from rlregress.report import waves_text
 from tools.tests.nightly import every
 
-from .working import SessionEnded, open_stored, run_whole_session
+from .working import open_stored, run_whole_session
 
 
 def run_waves(session) -> list:
@@ -48,52 +47,6 @@ def test_waves_do_the_runs_of_a_session_and_come_to_its_verdicts(
     reopened = open_stored(stored_selection, tmp_path / "b")
     assert train_and_judge_session(session) == train_and_judge_session(reopened) == alone
     assert done == []
-
-
-def test_a_wave_has_the_runs_of_undecided_cells_alone(stored_selection, trained, tmp_path):
-    """A cell that is decided at the first look has no run in the second wave."""
-    _, dial = trained
-    dial["loss"] = 0.2
-    session = open_stored(stored_selection, tmp_path)
-    _, second, *_ = run_waves(session)
-    verdicts = {
-        name: v
-        for name, v in train_and_judge_session(session).items()
-        if isinstance(v, CellVerdict)
-    }
-    decided = {name for name, verdict in verdicts.items() if verdict.look == 1}
-    trained_again = {job.cell.id for job in second.jobs}
-    assert decided
-    assert trained_again == set(verdicts) - decided
-    assert second.cells == len(trained_again)
-    assert {job.seed for job in second.jobs} == set(range(1005, 1010))
-
-
-@pytest.mark.nightly
-def test_ended_at_any_moment_a_wave_is_gone_on_with(stored_selection, trained, tmp_path):
-    """Ended after every seventh run, waves do no run twice and list the same runs, fewer to do."""
-    done, dial = trained
-    dial["loss"] = 0.3
-    undisturbed = run_waves(open_stored(stored_selection, tmp_path / "a"))
-    once = Counter(done)
-    done.clear()
-    jobs_by_wave = {}
-    while True:
-        dial["left"] = 7
-        session = open_stored(stored_selection, tmp_path / "b")
-        try:
-            wave = build_next_wave(session)
-            if wave is not None:
-                assert jobs_by_wave.setdefault(wave.number, wave.jobs) == wave.jobs
-                done_jobs = [job for job in wave.jobs if (job.cell.id, job.seed) in done]
-                assert len(wave.undone) == len(wave.jobs) - len(done_jobs)
-            run_waves(session)
-        except SessionEnded:
-            continue
-        break
-    assert jobs_by_wave == {wave.number: wave.jobs for wave in undisturbed}
-    assert Counter(done) == once
-    assert set(once.values()) == {1}
 
 
 def test_the_standing_after_each_wave_is_reported(stored_selection, trained, tmp_path):

@@ -13,13 +13,11 @@ from rlregress.check import check_run, outcome, stored_throughput
 from rlregress.check_options import CheckOptions
 from rlregress.cli import baseline, check
 from rlregress.errors import UserError
-from rlregress.report import markdown_page, throughput_text
-from rlregress.report.html import check_page
 from rlregress.training import throughput_measurement
 from rlregress.training.throughput_measurement import Measurement
 
 from ..report import simulated
-from .test_outcome import cell, entry, result_of
+from .test_outcome import cell, entry
 
 SOUND = Measurement(0.5, 40.0, 40.0, 300.0, 400.0)
 
@@ -196,16 +194,6 @@ def test_a_check_names_a_damaged_file_before_it_trains(
         check.judge_and_report_check(options)
 
 
-def test_a_row_tells_how_fast_a_training_is():
-    """Its ratio to the floor, its rates and its memory, each the mean of the processes."""
-    table = throughput_text.make_throughput_table(
-        {("some", "sac"): {"processes": [vars(SOUND)] * 2}}
-    )
-    (row,) = table.rows
-    assert row == ["some sac", "2", "0.500 ± 0.000", "40", "40", "400 (300)"]
-    assert len(table.head) == len(row)
-
-
 def throughput_entries(verdict: str, result: str = "passed") -> list[dict]:
     """Return the entries of a measurement and of its verdict."""
     verdicts = {
@@ -230,15 +218,6 @@ def test_throughput_counts_in_the_verdict_of_a_framework(verdict, trained, messa
     result = "failed" if verdict == "regressed" else "passed"
     entries = throughput_entries(verdict, result) + [cell("x", "holds")] * (trained is None)
     assert outcome.build_framework_outcomes(entries, trained)[0].verdict == message
-
-
-def test_the_report_has_throughput_and_its_verdict():
-    """The table and the line of the verdict stand below the framework."""
-    outcomes = outcome.build_framework_outcomes([*throughput_entries("holds"), cell("x", "holds")])
-    text = markdown_page.format_page_as_markdown(check_page.make_page_of_check(result_of(outcomes)))
-    assert "| some sac | 1 | 0.500 |" in text
-    assert "some sac, ratio to the floor while it learns: 0.5 -> 0.4 (-20%, 95 %" in text
-    assert "would detect a change of 12% with 80 % power" in text
 
 
 def test_a_check_measures_throughput_only_on_request(tmp_path):
@@ -280,12 +259,3 @@ def test_impossible_requests_are_errors(name, folder):
         baseline._print_stored_throughput((name,), 0)
     with pytest.raises(UserError, match="sb3@9"):
         baseline._print_stored_throughput(("sb3@9",), 0)
-
-
-def test_the_stored_files_can_be_read():
-    """They hold known frameworks, every algorithm, and ratios below the floor."""
-    measurements = stored_throughput.load_all_throughput()
-    assert {framework for framework, _ in measurements} <= set(frameworks.list_framework_names())
-    assert {algorithm for _, algorithm in measurements} == {"ppo", "sac", "td3"}
-    for stored in measurements.values():
-        assert all(0 < process.ratio < 1 for process in stored.process)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
 from rlregress.check import tier_progress
 from rlregress.check.tier_progress import TiersProgress
 from rlregress.progress import Durations
-from tools.tests.processes import run_pytest
 
 TESTS = [
     *(f"tests_unit/test_gae.py::test_gae[{n}]" for n in range(60)),
@@ -84,16 +81,6 @@ def test_a_tier_without_tests_is_left_out(printed):
     assert progress.format_line() == "formulas 30 of 60; about 29 s left"
 
 
-def test_cheap_tests_shorten_neither_trainings_nor_the_report(printed):
-    """Thirty tests of 1 s took none; 100 s of trainings in two processes and 12 s are left."""
-    durations = Durations(1.0, 10.0, 1.0, {"making the report": 12.0})
-    progress = TiersProgress(durations, 2, lambda: (0, 40, 100.0, False), printed.append)
-    progress.note_tests_to_run([*TESTS[:30], TESTS[-1]])
-    for _ in range(30):
-        progress.count_ended_test(ended_entry("unit"))
-    assert progress.format_line().endswith("about 62 s left")
-
-
 def test_durations_here_correct_recorded_ones(printed):
     """Longer on this machine; the first ones, which import, do not tell yet."""
     progress = make_progress(printed, tests=TESTS[:80])
@@ -109,22 +96,6 @@ def test_durations_here_correct_recorded_ones(printed):
     progress.count_ended_test(ended_entry("behavior", 20.0))
     # 30 s in place of 20 for 190 s of behaviour
     assert progress.format_line() == "formulas 30 of 60, behaviour 1 of 20; about 6 min left"
-
-
-@pytest.mark.nightly
-@pytest.mark.usefixtures("warm_python")
-@pytest.mark.parametrize("workers", ["0", "1"])
-def test_a_session_says_how_far_it_is(workers):
-    """Lines in place of letters, with workers and without."""
-    words = "tests_unit/test_gae.py --framework sb3 --detail gae.truncation -q --progress"
-    options = ("-n", workers, "-o", "console_output_style=classic")
-    ran = run_pytest(*words.split(), *options)
-    lines = [line for line in ran.stdout.splitlines() if line and "node" not in line]
-    number = re.fullmatch(r"formulas 0 of (\d+); about \d+ s so far", lines[0])
-    assert number, ran.stdout
-    assert re.fullmatch(rf"formulas after \d+ s: sb3 passed {number[1]} tests", lines[1])
-    assert lines[2].startswith("sb3: ")
-    assert lines[3].startswith(f"{number[1]} passed")
 
 
 def test_a_tier_is_reported_when_its_last_test_ends(printed):

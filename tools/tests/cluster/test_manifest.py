@@ -51,17 +51,6 @@ def test_the_same_runs_are_the_same_file(written, tmp_path):
     assert len(list(written.path.parent.iterdir())) == 2
 
 
-def test_a_line_is_one_run_in_json(written):
-    """Other tools read it without this one."""
-    header, *lines = written.path.read_text().splitlines()
-    assert json.loads(header)["runs"] == len(lines) == 3
-    for line, (seed, seconds) in zip(lines, [(1000, 30.0), (0, 1.0), (1, 0.0)], strict=True):
-        run = job(seed)
-        content = {"run": run.name, "group": run.cell.group, "seconds": seconds}
-        content["job"] = run.convert_to_plain_data() | {"key": run.key}
-        assert line.rstrip() == json.dumps(content)
-
-
 def test_a_store_keeps_its_own_copy(written, tmp_path):
     """Tasks find the copy in the store after the first file is gone."""
     store = Store(tmp_path / "runs")
@@ -76,15 +65,13 @@ def test_a_store_keeps_its_own_copy(written, tmp_path):
     ("damage", "message"),
     [
         (lambda text: "", "is not a manifest of runs"),
-        (lambda text: "[]", "is not a manifest of runs"),
-        (lambda text: "\0" * 5000, "is not a manifest of runs"),
         (lambda text: "[" * 900, "is not a manifest of runs"),
         (lambda text: text.replace('"runs": 3', f'"runs": {"9" * 99}'), "9 bytes of runs|damaged"),
         (lambda text: text[:-5], r"damaged: found \d+ bytes of runs, expected \d+"),
         (lambda text: text.replace("1000-", "1001-"), "damaged: its runs do not match its digest"),
         (lambda text: text.replace('{"run"', '["run"'), "damaged: line 0 is not a run"),
     ],
-    ids=["empty", "other", "zeros", "deep", "huge number", "cut off", "edited", "broken"],
+    ids=["empty", "deep", "huge number", "cut off", "edited", "broken"],
 )  # fmt: skip
 def test_a_damaged_manifest_is_named(written, damage, message):
     """Damage is one sentence, before a run is started."""
@@ -113,10 +100,8 @@ def forge(path, line: str) -> Manifest:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("run", "../outside/0000-0123"), ("run", "/etc/passwd"), ("run", "a/\x1b[2J"), ("run", 7),
-        ("run", "a"), ("run", "a/b/c"), ("group", "\x9b31m"), ("group", ["a"]), ("group", "../x"),
-        ("seconds", math.nan), ("seconds", math.inf), ("seconds", -1.0), ("seconds", 1e300),
-        ("seconds", "60"), ("seconds", None),
+        ("run", "../outside/0000-0123"), ("run", "a/\x1b[2J"), ("run", 7), ("run", "a/b/c"),
+        ("group", "\x9b31m"), ("seconds", math.nan), ("seconds", -1.0), ("seconds", 1e300),
     ],
 )  # fmt: skip
 def test_fields_beside_a_job_are_validated(tmp_path, name, value):
@@ -140,19 +125,6 @@ def test_a_job_that_is_none_is_not_done(tmp_path):
         forged_manifest.read_job_at(0)
 
 
-def test_a_pipe_in_the_place_of_a_manifest_is_not_waited_for(written, tmp_path):
-    """Nobody may ever write to it."""
-    pipe = tmp_path / "pipe.jsonl"
-    os.mkfifo(pipe)
-    with pytest.raises(UserError, match="cannot be read: it is a pipe, not a file; expected a fil"):
-        Manifest(pipe)
-    store = Store(tmp_path / "runs")
-    run_selection.copy_manifest_to_store(written, store)
-    pipe.rename(tmp_path / "runs" / "manifests" / "pipe.jsonl")
-    with pytest.raises(UserError, match="it is a pipe, not a file"):
-        run_selection.list_manifests_of_store(store)
-
-
 @pytest.mark.parametrize("index", [-1, 3])
 def test_an_index_beyond_the_list_is_named(written, index):
     """An index below 0 or beyond the last run is an error."""
@@ -167,9 +139,7 @@ def write_another_list(path):
 
 PLANTED = {
     "another list": write_another_list,
-    "no list": lambda path: path.write_text("x"),
     "a link": lambda path: path.symlink_to("/dev/null"),
-    "a folder": lambda path: path.mkdir(),
     "a pipe": os.mkfifo,
 }
 

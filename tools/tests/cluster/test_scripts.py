@@ -57,15 +57,9 @@ def test_a_piece_fits_into_an_array():
     assert all(piece[-1] - piece[0] <= 1000 for piece in pieces)
 
 
-def test_a_list_of_indices_is_not_too_long_for_a_line():
-    """Every second run of 100 000 is named in lines of a few thousand characters."""
-    pieces = list(slurm_arrays.split_indices_into_arrays(range(0, 100_000, 2), 4_000_001))
-    assert sum(map(len, pieces)) == 50_000
-    assert max(len(slurm_arrays.format_index_ranges(piece)) for piece in pieces) <= 8000
-
-
-def test_a_script_names_its_runs_and_nothing_else(tmp_path, snapshot):
+def test_a_script_names_its_runs_and_nothing_else(tmp_path, snapshot, monkeypatch):
     """Undone runs are listed longest first; options and lines of a site replace ours."""
+    monkeypatch.setattr(run_one, "collect_variables_of_remote_process", dict)
     run_list = write_listed(tmp_path, dict.fromkeys(range(0, 14, 2), 100.0))
     done = {run.name for run in run_list.iterate_runs() if run.number in (0, 3)}
     scripts, _ = build_scripts(run_list, tmp_path, size=3, done=done)
@@ -249,11 +243,3 @@ def test_an_answer_of_sbatch_that_is_none_is_one_sentence(tmp_path, monkeypatch)
     with pytest.raises(UserError, match=text):
         slurm_arrays.submit_remaining_runs(lambda _: [script], store, print)
     assert slurm_arrays.read_queued_tasks(store).gone == {}
-
-
-def test_where_no_slurm_is_nothing_is_submitted(tmp_path, monkeypatch):
-    """An error names the missing program; the state of the queue is unknown."""
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(UserError, match="there is no scontrol here; .*--dry-run"):
-        slurm_arrays.read_max_array_size()
-    assert "there is no squeue here" in slurm_arrays.read_queued_tasks(Store(tmp_path)).error

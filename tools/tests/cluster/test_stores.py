@@ -153,27 +153,15 @@ def test_without_a_running_run_no_time_is_known(tmp_path):
     new_store = Store(tmp_path)
     result = store_status.survey_store(new_store, [write_list(new_store, 1)])
     assert result.seconds_left is None
-    text = cluster_text.format_store_status(result, {}, "")
+    text = cluster_text.format_store_status(result, {}, "it is away")
     assert "nothing is running: launch again to do the remaining runs" in text
+    assert "Slurm did not answer: it is away" in text
 
 
 def test_a_status_is_one_screen(store, snapshot):
     """The page has a table, the time left, and stuck, stopped, failed and running runs."""
     lines = cluster_text.format_store_status(survey(store), {("PENDING", "Resources"): 3}, "")
     snapshot("status.txt", "\n".join([*lines, ""]))
-
-
-def test_a_long_status_is_cut(tmp_path):
-    """Of many stuck runs eight are shown, and the others are counted."""
-    new_store = Store(tmp_path)
-    for seed in range(20):
-        attempt(new_store, seed, silent=200.0)
-    lines = cluster_text.format_store_status(
-        store_status.survey_store(new_store, []), {}, "it is away"
-    )
-    assert sum(line.startswith("stuck: ") for line in lines) == 8
-    assert "  and 12 more" in lines
-    assert "Slurm did not answer: it is away" in lines
 
 
 def test_a_sound_store_is_verified(store):
@@ -199,16 +187,7 @@ def _put_other_protocol(store: Store) -> None:
     store.put_record_of_attempt(other_job, content(other_job), "one")
 
 
-def _edit(store: Store, change: Callable[[str], str]) -> None:
-    path = store.locate_record(job(0))
-    path.write_text(change(path.read_text()))
-
-
 DAMAGE: dict[str, tuple[Callable[[Store], object], str]] = {
-    "edited": (lambda store: _edit(store, lambda text: text.replace("1.5", "9.5")),
-               "does not match its checksum"),
-    "cut off": (lambda store: _edit(store, lambda text: text[:100]),
-                "is damaged: expected one JSON object with a checksum"),
     "moved": (lambda store: store.locate_record(job(0)).rename(store.locate_record(job(6))),
               "does not match its name: it contains"),
     "key": (lambda store: _seal(store, key=job(6).key),

@@ -133,16 +133,6 @@ def test_a_mutant_changes_one_line_of_several():
     }  # fmt: skip
 
 
-def test_faults_stand_in_the_order_of_their_lines():
-    """Each with its place, its operator, and the line before and after."""
-    text = "def f(x):\n    self.a = -x\n    return x\n\n\ndef g(x):\n    return -x\n"
-    assert [str(fault) for fault in mutants_of(text)] == [
-        "m.py:2 f (dropped statement): self.a = -x -> pass",
-        "m.py:2 f (sign): self.a = -x -> self.a = (x)",
-        "m.py:7 g (sign): return -x -> return (x)",
-    ]
-
-
 def test_a_fault_that_comes_about_twice_is_one():
     """Two operators that make the same line make one fault."""
     assert mutants_of("def f(x):\n    return f(x, x)\n") == []

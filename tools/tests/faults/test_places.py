@@ -6,11 +6,8 @@ import pytest
 
 from rlregress import frameworks
 from rlregress.catalogue.implementation import list_implementations
-from rlregress.faults import fault_tables, places
+from rlregress.faults import places
 from rlregress.frameworks.framework_code import Code
-from rlregress.model.fault_results import DETAILS
-from rlregress.source import replace_one_occurrence
-from tools.tests.nightly import all_frameworks
 
 FILE, LINE = "stable_baselines3/sac/sac.py", "critic_loss = 0.5 * sum(F.mse_loss("
 
@@ -68,40 +65,3 @@ def test_no_line_is_named_where_none_is_most_like_it(edited, new):
     assert places.describe_lines_at_fault(implementation, None) == []
     text = places.locate_line_at_fault(implementation, None)
     assert text.endswith(" no longer has the line that decided it: 0.5 * sum(")
-
-
-INSTALLED = [a for a in frameworks.list_installed_adapters() if a.framework.expectations is None]
-
-
-@pytest.mark.parametrize(
-    "adapter", all_frameworks(INSTALLED, lambda a: a.name, lambda a: a.full_name)
-)
-def test_the_line_of_a_known_fault_is_named(adapter, tmp_path, monkeypatch):
-    """More than half of the faults are named, nine in ten of these at the right line."""
-    kind, file = type(adapter.code), tmp_path / "changed.py"
-    locate = kind.find_installed_path
-    named = right = cases = 0
-    for fault in fault_tables.load_faults(DETAILS, [adapter.name]):
-        path = locate(adapter.code, fault.file)
-        text = path.read_text("utf-8") if path is not None else ""
-        changed = replace_one_occurrence(text, fault.old, fault.new, fault.occurrence)
-        if changed is None:
-            continue
-        file.write_text(changed, "utf-8")
-        monkeypatch.setattr(
-            kind,
-            "find_installed_path",
-            lambda c, name, f=fault: file if name == f.file else locate(c, name),
-        )
-        before = fault.old.join(text.split(fault.old)[: max(fault.occurrence, 1)])
-        place = fault.file, before.count("\n") + 1
-        for implementation in list_implementations(adapter, fault.turns[0]):
-            if implementation.scope in fault.scopes:
-                suspect = places.find_lines_to_inspect(implementation, fault.finds or None)
-                cases += 1
-                named += bool(suspect.recorded)
-                if suspect.recorded:
-                    right += place == (suspect.lines[0].file, suspect.lines[0].line)
-        monkeypatch.setattr(kind, "find_installed_path", locate)
-    assert named > cases / 2
-    assert right >= 0.9 * named

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import re
-import tomllib
 from dataclasses import replace
 
 import pytest
 
-from rlregress import frameworks, suite
+from rlregress import frameworks
 from rlregress.catalogue import registry
 from rlregress.check.stored_throughput import QUANTITIES
 from rlregress.errors import UserError
@@ -88,22 +85,6 @@ def test_faults_name_known_variants(name):
     for fault in fault_tables.load_faults(DETAILS, [name]):
         for id in fault.turns:
             assert not fault.finds or fault.finds in registry.get_detail(id).variants, fault.name
-
-
-@pytest.mark.parametrize("name", sorted(os.listdir(suite.locate_baselines() / "details")))
-def test_a_fault_stands_after_the_detail_that_it_turns(name):
-    """The [[detail]] above a fault is the first one in its ``turns``."""
-    wrong = []
-    for path in sorted((suite.locate_baselines() / "details" / name).glob("*.toml")):
-        above = ""
-        for block in re.split(r"(?m)^(?=\[\[)", path.read_text(encoding="utf-8")):
-            table = tomllib.loads(block)
-            for detail in table.get("detail", []):
-                above = detail["id"]
-            for fault in table.get("fault", []):
-                if fault["turns"][0] != above:
-                    wrong.append(f"{path.name}: {fault['name']} stands after {above}")
-    assert wrong == []
 
 
 GOOD = {"name": "whole", "file": "package/sac.py", "old": "0.5 * ", "new": "",

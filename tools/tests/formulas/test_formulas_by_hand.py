@@ -224,7 +224,7 @@ NORMALISATION = {
         [0.0, 12.5]),
     "divided by one less": (
         lambda: normalisation.compute_cumulative_statistics(X, prior_count=0.0,
-        freedom=1).variance[-1], 50.0 / 3.0),
+        ddof=1).variance[-1], 50.0 / 3.0),
     "decay 1/2: weights 1/4, 1/2, 1": (
         lambda: [moments[2] for moments in normalisation.compute_decayed_statistics(X, 0.5)],
         [4.25 / 1.75, 11.25 / 1.75 - (4.25 / 1.75) ** 2]),
@@ -233,9 +233,9 @@ NORMALISATION = {
     "(6 - 4) / sqrt(3 + 1)": (
         lambda: normalisation.standardise_by_statistics([6.0], MOMENTS, epsilon=1.0), [1]),
     "a variance of at least 16": (lambda: normalisation.standardise_by_statistics(
-        [6.0], MOMENTS, epsilon=0.0, least_variance=16.0), [0.5]),
+        [6.0], MOMENTS, epsilon=0.0, min_variance=16.0), [0.5]),
     "a deviation of at least 4": (lambda: normalisation.standardise_by_statistics(
-        [6.0], MOMENTS, epsilon=0.0, least_deviation=4.0), [0.5]),
+        [6.0], MOMENTS, epsilon=0.0, min_deviation=4.0), [0.5]),
     "scaled, not centred: 6 / sqrt(3 + 1)": (
         lambda: normalisation.divide_by_deviation([6.0], MOMENTS, epsilon=1.0), [3.0]),
     "the least so far is 0, the largest 1": (
@@ -262,7 +262,7 @@ NORMALISATION = {
     "a prior is a row of mean 0 and variance 1: (1 + 4.5) / 2": (
         lambda: normaliser.make_prior_statistics(1.0).merge_batch([3.0]), (1.5, 2.75, 2.0)),
     "a sample variance of 2 is merged: (1 + 2 * 2 + 4 * 2 / 3) / 3": (
-        lambda: normaliser.make_prior_statistics(1.0).merge_batch([1.0, 3.0], freedom=1).variance,
+        lambda: normaliser.make_prior_statistics(1.0).merge_batch([1.0, 3.0], ddof=1).variance,
         (1.0 + 4.0 + 8.0 / 3.0) / 3.0),
     "mean 1, deviation 2": (
         lambda: normaliser.Statistics(1.0, 4.0, 10.0).standardise([4.0, 1.0]), [1.5, 0.0]),

@@ -22,8 +22,8 @@ STEPS = [
     after.suggest_after_diff(diverged=True),
     after.suggest_after_golden_file(FOLDER / "a.golden", "train.py", repeats=True),
     after.suggest_after_launch(FOLDER),
-    after.suggest_after_verify(FOLDER, wrong=False, damaged=True, missing=False),
-    after.suggest_after_verify(FOLDER, wrong=False, damaged=False, missing=False),
+    after.suggest_after_verify(FOLDER, has_wrong=False, has_damaged=True, has_missing=False),
+    after.suggest_after_verify(FOLDER, has_wrong=False, has_damaged=False, has_missing=False),
     claims.after_claims(["one"]),
     rank.after_study(),
     histories.after_histories(["sb3"]),
@@ -46,7 +46,7 @@ def test_a_path_in_a_command_is_one_word_of_it(name):
     for step in (
         after.suggest_after_trace(path, repeats=True),
         after.suggest_after_launch(path),
-        after.suggest_after_verify(path, wrong=False, damaged=False, missing=False),
+        after.suggest_after_verify(path, has_wrong=False, has_damaged=False, has_missing=False),
     ):
         assert name in shlex.split(step.partition(": ")[2])
 

@@ -113,15 +113,15 @@ class DiscreteAgent:
             "steps_and_one": steps % (interval + 1) == 0,
         }[self.interval_counts]
 
-    def run_loop(self, begin=do_nothing, between=do_nothing):
+    def run_loop(self, on_start=do_nothing, on_step=do_nothing):
         s, rng = self.settings, np.random.default_rng(0)
         count = 1 if self.one_environment else s.environments
         actions = [[] for _ in range(count)]
         noted, updates = [], 0
-        begin(0)
+        on_start(0)
         steps = vector_steps = 0
         while steps < s.steps:
-            between(steps)
+            on_step(steps)
             for own in actions:
                 own.append(self._action(steps, rng))
             vector_steps, steps = vector_steps + 1, steps + count
@@ -135,20 +135,20 @@ class DiscreteAgent:
                 for name in self.target:
                     old, new = self.target[name], self.online[name]
                     self.target[name] = (1.0 - self.share) * old + self.share * new
-        between(steps)
+        on_step(steps)
         return LoopRecord(actions, noted)
 
     def find_first_update(self, starts):
         """Environment steps before which there is no update."""
         return 1 if self.first_update_later < 0 else max(starts, 1) + self.first_update_later
 
-    def choose_action(self, values, deterministic):
-        self.set_values(values, values)
+    def choose_action(self, q_values, deterministic):
+        self.set_values(q_values, q_values)
         if deterministic and self.deterministic == "none":
             return None
         greedy = deterministic and self.deterministic == "greedy"
         rng = np.random.default_rng(0)
-        return int(np.argmax(values)) if greedy else self._action(10**6, rng)
+        return int(np.argmax(q_values)) if greedy else self._action(10**6, rng)
 
 
 @dataclass
@@ -233,12 +233,12 @@ class ContinuousAgent:
         }[self.noise_units]
         return float(np.clip(added, s.low, s.high) if self.noise_clipped else added)
 
-    def run_loop(self, begin=do_nothing, between=do_nothing):
+    def run_loop(self, on_start=do_nothing, on_step=do_nothing):
         s, rng = self.settings, np.random.default_rng(0)
         actions, noted, roles, updates = [], [], [], 0
-        begin(0)
+        on_start(0)
         for step in range(s.steps):
-            between(step)
+            on_step(step)
             actions.append(self._action(step, rng))
             later = self.first_update_later
             if step + 1 < (1 if later < 0 else max(s.starts, 1) + later):
@@ -252,7 +252,7 @@ class ContinuousAgent:
             if updates % self.targets_every == 0:
                 self.values = _followed(self.values, self.share)
                 self.policy = _followed(self.policy, self.policy_share or 0.0)
-        between(s.steps)
+        on_step(s.steps)
         return LoopRecord([actions], noted, roles)
 
 
@@ -309,8 +309,8 @@ class QuantileAgent:
             following = target.max(axis=1)
         return self._loss(online[:, 0], s.reward + s.discount * following)
 
-    def choose_action(self, values, deterministic):
-        return self._chosen(values)
+    def choose_action(self, q_values, deterministic):
+        return self._chosen(q_values)
 
 
 @dataclass

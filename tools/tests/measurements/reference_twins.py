@@ -92,9 +92,9 @@ class ReferenceTwin:
 
     # -- losses and targets --------------------------------------------------------------------
 
-    def compute_critic_loss(self, values):
+    def compute_critic_loss(self, q_values):
         s = self.settings
-        tiled = np.repeat(np.array(values)[: self.named, None], s.batch_size, axis=1)
+        tiled = np.repeat(np.array(q_values)[: self.named, None], s.batch_size, axis=1)
         return critics.compute_critic_loss(
             tiled,
             np.full(s.batch_size, s.reward),
@@ -104,15 +104,15 @@ class ReferenceTwin:
             samples=self.samples,
         )
 
-    def compute_actor_loss(self, values):
+    def compute_actor_loss(self, q_values):
         s = self.settings
-        value = critics.reduce_over_networks(np.array(values)[:, None], self.climbs)[0]
+        value = critics.reduce_over_networks(np.array(q_values)[:, None], self.climbs)[0]
         entropy = (s.temperature or 0.0) * (s.log_prob or 0.0)
         return self.policy_sign * (self.entropy_sign * entropy - value)
 
-    def compute_target(self, values):
+    def compute_target(self, q_values):
         s = self.settings
-        value = critics.reduce_over_networks(np.array(values)[:, None], self.over)[0]
+        value = critics.reduce_over_networks(np.array(q_values)[:, None], self.over)[0]
         entropy = (s.temperature or 0.0) * (s.log_prob or 0.0)
         inside = {"inside": -entropy, "flipped": entropy}.get(self.entropy, 0.0)
         flags = np.array([s.terminated]), np.array([s.truncated])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import select
@@ -132,22 +131,3 @@ class Browser:
         values = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
         assert "exceptionDetails" not in values, values["exceptionDetails"]
         return values["result"].get("value")
-
-    def wait(self, expression: str, seconds: float = 20.0) -> bool:
-        """Return whether a JavaScript expression becomes true in the page within that time."""
-        until = time.monotonic() + seconds
-        while not (true := bool(self.value(expression))) and time.monotonic() < until:
-            time.sleep(0.1)
-        return true
-
-    def press(self, key: str, code: int) -> None:
-        """Press and let go of a key."""
-        names = {"key": key, "code": key, "windowsVirtualKeyCode": code}
-        text = {"text": "\r"} if key == "Enter" else {}
-        self.call("Input.dispatchKeyEvent", type="keyDown", **names, **text)
-        self.call("Input.dispatchKeyEvent", type="keyUp", **names)
-
-    def picture(self, path: Path, full_page: bool = True) -> None:
-        """The page as a PNG file."""
-        data = self.call("Page.captureScreenshot", captureBeyondViewport=full_page)["data"]
-        path.write_bytes(base64.b64decode(data))

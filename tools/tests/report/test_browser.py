@@ -6,19 +6,15 @@ Needs Chromium (on Debian: ``apt-get install --no-install-recommends chromium``)
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from rlregress.model.fault_results import DETAILS, Fault
 from rlregress.report.html import upgrade_page
-from rlregress_power import faults_page, probe_server
 
 from ..check import night_files
-from ..check.stored import with_returns_alone
 from ..upgrade import test_result as upgrades
-from . import browser, simulated
+from . import browser
 from .browser import Browser
 from .test_check_page import CRITIC_DETAIL, HOPPER, failed
 from .test_other_pages import FACTS, parted  # noqa: F401 (a fixture)
@@ -80,32 +76,15 @@ def opened() -> Iterator[Browser]:
         yield chromium
 
 
-@pytest.fixture(
-    params=[
-        "unchanged", "regressed", "inconclusive", "could not judge", "upgrade", "partial upgrade",
-        "unchanged upgrade", "rank", "compare", "faults", "trend",
-    ]
-)  # fmt: skip
-def page(request, night, tmp_path, monkeypatch, command) -> Path:
+@pytest.fixture(params=["regressed", "upgrade", "compare", "trend"])
+def page(request, night, tmp_path, command) -> Path:
     """Return the file of a page of each kind."""
     path = tmp_path / "page.html"
-    if request.param == "unchanged":
-        return night(cells="default", frameworks=None, figures=True)[2] / "report.html"
     if request.param == "regressed":
         text = f"{CRITIC_DETAIL}: none (documented: half)"
         entry = failed(text, detail=CRITIC_DETAIL, scope="library", found="none")
         long = failed("a_long_word_" * 40)
         return night({HOPPER: 0.5}, further_entries=[entry, long], figures=True)[2] / "report.html"
-    if request.param == "inconclusive":
-        cell = simulated.stored_cells()["sb3-sac-Pendulum-v1-short"].cell
-        with_returns_alone([cell], tmp_path / "returns alone", monkeypatch)
-        return night(cells=cell.id, figures=True)[2] / "report.html"
-    if request.param == "could not judge":
-        return night(without="gae.", figures=True)[2] / "report.html"
-    if request.param == "rank":
-        code, _, error = command("study", "rank", "--algorithm", "ppo", "--report", str(tmp_path))
-        assert code in (0, 3), error
-        return tmp_path / "rank.html"
     if request.param == "trend":
         folder = night_files.write_nights(
             tmp_path / "nights", night_files.nights(40, 4, drop=0.3, begin=25)
@@ -116,28 +95,7 @@ def page(request, night, tmp_path, monkeypatch, command) -> Path:
         code, _, error = command("compare", "sb3", "torchrl", "--html", str(path))
         assert code == 0, error
         return path
-    if request.param == "faults":
-        fault = Fault(
-            name="a_fault", file="a.py", old="x = 0.5 * y" * 9, new="x = 1.0",
-            turns=(CRITIC_DETAIL,), finds="none",
-        )  # fmt: skip
-        result = probe_server.make_result(fault, {CRITIC_DETAIL: {"library": "none"}})
-        both = (result, probe_server.make_result(fault, {}))
-        rows = [faults_page.row(DETAILS, fault_result) for fault_result in both]
-        path.write_text(faults_page.page(rows, "1 of 2 were seen", FACTS))
-        return path
-    framework_result = upgrades.of(upgrades.traced(), not_probed=upgrades.missing())
-    if request.param == "upgrade":
-        framework_result = request.getfixturevalue("parted")
-    if request.param == "partial upgrade":
-        file = f"{upgrades.FILE.partition('/')[0]}/common/vec_env/a_module_with_a_long_name.py"
-        functions = [upgrades.function(f"VecRecorder._stop_recording_{n}", file) for n in range(9)]
-        never = [replace(upgrades.reached(), function=function) for function in functions]
-        framework_result = upgrades.of(
-            upgrades.traced(),
-            executions=(upgrades.reached("sac"), *never),
-            hunks={**request.getfixturevalue("parted").hunks},
-        )
+    framework_result = request.getfixturevalue("parted")
     path.write_text(
         upgrade_page.make_page_of_upgrade(upgrades.upgrade(framework_result), FACTS).render_html()
     )
@@ -160,36 +118,3 @@ def test_a_page_is_whole_on_every_screen(opened, page):
             assert opened.value(SMALL) == [], where
             brightness = "getComputedStyle(document.body).backgroundColor"
             assert (opened.value(brightness) == "rgb(18, 21, 24)") == dark
-
-
-def test_a_page_is_used_with_the_keyboard_alone(opened, page):
-    """Tab reaches links, tables and folds; Enter opens and closes them; focus is outlined."""
-    opened.open(page, 1600, False)
-    if not opened.value("document.querySelectorAll('summary').length"):
-        pytest.skip("nothing is folded on this page")
-    tab_stops = set()
-    for _ in range(400):
-        opened.press("Tab", 9)
-        tag = opened.value("document.activeElement.tagName")
-        tab_stops.add(tag)
-        if tag == "SUMMARY":
-            break
-    assert {"A", "SUMMARY"} <= tab_stops
-    assert opened.value("getComputedStyle(document.activeElement).outlineStyle") == "solid"
-    fold = "document.activeElement.parentElement"
-    # source that was executed is open already
-    before = opened.value(f"{fold}.open")
-    opened.press("Enter", 13)
-    assert opened.value(f"{fold}.open") is not before
-    assert opened.value(f"{fold}.querySelectorAll('td, li, pre, .source').length")
-
-
-def test_a_printed_page_opens_and_breaks_nothing(opened, page):
-    """Printed text is dark on white, whatever the screen prefers."""
-    opened.open(page, 1600, True)
-    opened.call("Emulation.setEmulatedMedia", media="print",
-                features=[{"name": "prefers-color-scheme", "value": "dark"}])  # fmt: skip
-    assert opened.value("getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
-    assert opened.value("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    assert len(opened.call("Page.printToPDF", printBackground=True)["data"]) > 10_000
-    opened.call("Emulation.setEmulatedMedia", media="", features=[])

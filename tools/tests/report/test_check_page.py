@@ -5,18 +5,15 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import shutil
-from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from rlregress import frameworks
 from rlregress.catalogue import requested_names
-from rlregress.check import baseline_runs, check_run, report_data
+from rlregress.check import check_run
 from rlregress.check.outcome import build_framework_outcomes
 from rlregress.check_options import CheckOptions
-from rlregress.model.check_result import CheckResult, ReportData
-from rlregress.model.quantities import CRITIC, TRAINING
+from rlregress.model.check_result import CheckResult
 from rlregress.report import check_report, markdown_page, words
 from rlregress.report.html import check_page
 
@@ -233,41 +230,6 @@ def test_a_failed_run_has_its_last_words(night):
     assert "Seed 1999 failed: ValueError: no such thing" in cell
 
 
-def test_runs_after_a_verdict_are_reported_apart(night):
-    """Five runs decide; ten more are there for the critic: how many, and the mean of all."""
-    records = simulated.new_records(HOPPER, simulated.stored_cells()[HOPPER], 0.0, 40)
-    passed, worse = failed("", outcome="passed"), {"explained_variance": -3.0}
-    for record in records:
-        record["critic"] |= worse
-    changes = [{**passed, "cell": HOPPER, "record": record} for record in records[20:30]]
-    _, text, report = night(further_entries=changes)
-    values = json.loads((report / "verdict.json").read_text())["frameworks"]["sb3"]["verdicts"]
-    tests = json.loads((report / "evidence.json").read_text())["tests"]
-    new = [e["record"] for e in tests if e.get("cell") == HOPPER and "record" in e]
-    verdict = values[HOPPER]
-    later = len(new) - verdict["new_seeds"]
-    assert later >= 10
-    mean = np.mean([record["final_return"] for record in new])
-    share = words.format_signed_percent((mean - verdict["stored_mean"]) / verdict["scale"])
-    message = f"{later} later runs, trained for other verdicts on this cell; the mean of all "
-    message = f"not judged here: {message}{len(new)} is {words.format_return(mean)} ({share})"
-    finished = [{**record, "status": "finished"} for record in new]
-    critics = [baseline_runs.read_judged_numbers(record)[CRITIC] for record in finished]
-    factor = np.exp(values[f"{HOPPER} critic"]["stored_mean"] - np.mean(critics))
-    markdown = (report / "summary.md").read_text()
-    assert f"- {message}" in markdown
-    assert factor > 1.1
-    assert f"; of all {len(new)} the error is x{factor:.2f}" in markdown
-    cell = find_cell(stands_alone(text), HOPPER)
-    assert message in cell
-    judged = sorted(new, key=lambda record: record["seed"])[: verdict["new_seeds"]]
-    low, high = (f(record["final_return"] for record in judged) for f in (min, max))
-    assert (
-        f"new runs between {words.format_return(low)} and {words.format_return(high)}; interq"
-        in markdown
-    )
-
-
 def test_a_report_is_written_whole_or_not_at_all(night, monkeypatch):
     """An interrupted gate leaves the earlier report; a whole one replaces all of its files."""
     _, _, report = night()
@@ -290,8 +252,10 @@ def test_a_report_is_written_whole_or_not_at_all(night, monkeypatch):
         (new.report / "verdicts.csv").write_text("")
     assert {path.name: path.read_bytes() for path in report.iterdir()} == before
     (report / "throughput.json").write_text("of another gate")
+    (report / "upgrade.json").write_text("of an upgrade")
     night()
     assert not (report / "throughput.json").exists()
+    assert (report / "upgrade.json").read_text() == "of an upgrade"
 
 
 def test_five_lines_say_it_to_a_chat(night, capsys):
@@ -307,17 +271,6 @@ def test_five_lines_say_it_to_a_chat(night, capsys):
     assert f"--cells {HOPPER} --first-seed 2000" in lines[3]
     assert lines[4].endswith(str(report / "report.html"))
     assert max(map(len, lines)) <= 280
-
-
-def test_the_worst_finding_is_the_first_card(night):
-    """A framework's fault stands before a test that could not be set up, which is none of its."""
-    broken = {**failed("a file is gone", "tests_unit/test_b.py::test_b"), "outcome": "error"}
-    _, text, _ = night({HOPPER: 0.5}, further_entries=[broken])
-    first, second = stands_alone(text).texts("article", "card")
-    assert first.startswith("sb3 ")
-    assert "regressed" in first
-    assert first.index("What changed") < first.index("Not judged")
-    assert second.startswith("The suite itself")
 
 
 def test_a_broken_suite_is_listed_first():
@@ -387,26 +340,3 @@ def result_of(entries, broken=(), trained=(), **fields) -> CheckResult:
         outcomes=outcomes, broken=broken, unjudged=[], versions=none, sources={}, copies=none,
         alpha=0.05, budget="short", seconds=1.0, exit_code=0, **fields,
     )  # fmt: skip
-
-
-@pytest.mark.nightly
-def test_72_cells_fit_into_two_megabytes():
-    """A page of 72 cells with all their figures and runs stays below two megabytes."""
-    stored_cells = simulated.stored_cells().items()
-    with_training = [item for item in stored_cells if not item[1].explain_exclusion(TRAINING)]
-    cells = {f"{name}-{n}": stored for n, (name, stored) in enumerate((with_training * 72)[:72])}
-    # a loss that most cells are long in doubt about
-    entries = simulated.run_entries(cells, dict.fromkeys(cells, 0.1))
-    new = report_data.collect_runs_by_cell(entries)
-    like = report_data.collect_runs_by_cell([{"cell": stored.cell.id} for stored in cells.values()])
-    runs = {
-        name: replace(like[stored.cell.id], new=new[name].new) for name, stored in cells.items()
-    }
-    facts = {"started": "today", "command": "rlregress check", "machine": "here"}
-    result = result_of(entries, trained=None, report_data=ReportData(**facts, runs=runs))
-    text = check_page.make_page_of_check(result).render_html()
-    page = stands_alone(text)
-    assert len(page.texts("article", "cell")) == 72
-    assert len(page.texts("svg")) == 3 * 72
-    assert sum(len(runs_of_cell.new) for runs_of_cell in runs.values()) > 72 * 8
-    assert len(text.encode()) < 2_000_000

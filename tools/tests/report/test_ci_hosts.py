@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 import stable_baselines3
 
-from rlregress.report import ci_formats
-
 from .test_check_page import CRITIC_DETAIL, HOPPER, failed
 
 CRITIC = failed("not as documented", detail=CRITIC_DETAIL, scope="library", found="none")
@@ -70,36 +68,8 @@ def test_code_scanning_is_given_everything(on_github, night):
     assert len(set(prints)) == len(prints)
 
 
-def test_a_comment_has_the_verdict_and_folds_the_report(night):
-    """The mark of gates first, so that it is found again and is not that of an upgrade."""
-    _, _, report = night({HOPPER: 0.5})
-    text = (report / "summary.md").read_text()
-    mark, verdict, *_ = text.splitlines()
-    assert mark == ci_formats.GATE != ci_formats.UPGRADE
-    assert verdict == "### Check: sb3 regressed"
-    assert text.count("- ") >= 4
-    assert "<details>" in text.partition("\n# Check: sb3 regressed")[0]
-
-
-def test_an_unchanged_night_annotates_nothing(on_github, night, capsys):
-    """Code scanning gets no finding, and the summary is written."""
-    code, _, report = night()
-    assert code == 0
-    assert "::" not in [line[:2] for line in capsys.readouterr().out.splitlines()]
-    (run,) = json.loads((report / "gate.sarif").read_text())["runs"]
-    assert run["results"] == []
-    assert "# Check: sb3 holds" in on_github.read_text()
-
-
 def test_elsewhere_nothing_is_annotated(night, capsys, monkeypatch):
     """Without GitHub no annotation is printed."""
     monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
     night({HOPPER: 0.5}, further_entries=[CRITIC])
     assert "::error" not in capsys.readouterr().out
-
-
-def test_a_summary_that_cannot_be_written_is_one_sentence(on_github, night):
-    """It names the variable; the report is there."""
-    on_github.mkdir()
-    with pytest.raises(Exception, match="the file that GITHUB_STEP_SUMMARY names cannot be"):
-        night()

@@ -36,6 +36,12 @@ def test_the_range_is_that_of_the_runs_that_were_judged():
     )
     training, _ = descriptive_text.describe_distribution(f"{CELL} training", VERDICT, cell_runs)
     assert training.endswith("stored runs between 380 and 420, new runs between 360 and 410")
+    new = [ReportedRun(seed=seed, numbers={"critic": -1.0}) for seed in range(2)]
+    critic = {"stored_mean": 0.0, "new_seeds": 1, "scale": 1.0}
+    (later,) = descriptive_text.describe_distribution(
+        f"{CELL} critic", critic, CellRuns(stored=(), new=new)
+    )
+    assert later.endswith("on this cell; of all 2 the error is x2.72")
 
 
 @pytest.mark.parametrize(
@@ -60,22 +66,11 @@ def test_the_mean_of_all_is_left_out_where_a_later_run_has_no_number():
     assert later == "not judged here: 2 later runs, trained for other verdicts on this cell"
 
 
-@pytest.mark.parametrize(
-    "verdict",
-    [
-        {"cells": (CELL, "another"), "effect_fraction": 0.1, "new_seeds": 10},
-        {"adjusted_p": 1.0, "effect": 3.0, "new_seeds": 5},
-    ],
-    ids=["group", "published band"],
-)
-def test_groups_and_published_bands_have_no_range(verdict):
-    """A group has no runs of its own, and no runs are stored where a band judges."""
-    assert (
-        descriptive_text.describe_distribution(
-            CELL, verdict, CellRuns(stored=STORED, new=runs(1, 2, 3))
-        )
-        == []
-    )
+def test_a_published_band_has_no_range():
+    """No runs are stored where a band judges."""
+    band = {"adjusted_p": 1.0, "effect": 3.0, "new_seeds": 5}
+    runs_of_cell = CellRuns(stored=STORED, new=runs(1, 2, 3))
+    assert descriptive_text.describe_distribution(CELL, band, runs_of_cell) == []
 
 
 def test_runs_that_are_not_known_have_no_range():

@@ -214,15 +214,6 @@ def test_added_and_removed_lines_are_not_changed_ones():
     assert difference.left_out == 0
 
 
-@pytest.mark.parametrize("name", ["compare", "selftest faults"])
-def test_an_unwritable_page_is_an_error_before_anything_starts(command, tmp_path, name):
-    """A folder is no file: one sentence, and nothing is asked."""
-    names_given = ("sb3", "torchrl") if name == "compare" else ("--framework", "sb3")
-    code, text, error = command(*name.split(), *names_given, "--html", str(tmp_path))
-    assert (code, text) == (2, "")
-    assert f"the page cannot be written to {tmp_path}: it is a folder, not a file" in error
-
-
 def test_every_verdict_has_a_sign_of_its_own_tone():
     """No verdict of a gate or of an upgrade is shown by chance: each has a tone."""
     from rlregress.report import check_report

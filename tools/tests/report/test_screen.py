@@ -71,8 +71,7 @@ def hostile(name):
 NAMES = {
     "short": "x",
     "a long word": "x" * 5000,
-    "a long path": "/".join(["folder"] * 700),
-    "many words": "word " * 1000,
+    "many words": "word " * 100,
     "letters of two columns": "訓練" * 200,
     "what a terminal obeys": "\x1b[2J\x07\n" * 50,
 }

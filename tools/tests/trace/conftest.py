@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import itertools
-import shutil
 import sys
 from types import SimpleNamespace
 
@@ -21,6 +20,16 @@ def _no_garbage():
 
 
 @pytest.fixture
+def recorder(request):
+    """A recorder of the test's own file."""
+    from rlregress.inside.events import Places
+    from rlregress.inside.recorder import Recorder
+
+    with Recorder(Places([str(request.path)])) as recorder:
+        yield recorder
+
+
+@pytest.fixture
 def repetitions_of_100_ms(monkeypatch):
     """Give a call repetitions at 100 ms each, however long they take."""
 
@@ -32,7 +41,7 @@ def repetitions_of_100_ms(monkeypatch):
     monkeypatch.setattr(calls, "_measure_seconds_of_children", lambda: 0.0)
 
 
-#: text and name of a script -> its trace, of those that were recorded without options.
+#: text and name of a script -> the file of its trace, if it was recorded without options.
 _TRACES = {}
 
 
@@ -53,7 +62,7 @@ def recorded(tmp_path, monkeypatch):
         script.write_text(text, encoding="utf-8")
         output = tmp_path / f"{name}.trace"
         if not job and (text, name) in _TRACES:
-            shutil.copyfile(_TRACES[text, name], output)
+            output.write_bytes(_TRACES[text, name])
             return trace_reader.load_trace(output)
         monkeypatch.setattr(sys, "argv", [])
         monkeypatch.setattr(sys, "path", list(sys.path))
@@ -65,7 +74,7 @@ def recorded(tmp_path, monkeypatch):
         finally:
             torch.set_num_threads(threads)
         if not job:
-            _TRACES[text, name] = output
+            _TRACES[text, name] = output.read_bytes()
         return trace_reader.load_trace(output)
 
     return recorded

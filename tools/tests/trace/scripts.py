@@ -114,3 +114,9 @@ def recorded_here(text, folder, named=(), nudged=None):
     with Recorder(Places([str(script)]), named=named, nudged=nudged) as recorder:
         exec(compile(text, str(script), "exec"), names)
     return recorder, names
+
+
+def told(recorder, *kinds):
+    """Kind and name of events, of environments if no kinds are named."""
+    kinds = kinds or ("reset", "step")
+    return [(e["kind"], e["name"]) for e in recorder.events if e["kind"] in kinds]

@@ -13,7 +13,6 @@ import pytest
 from rlregress.inside import batch
 from rlregress.trace import recording_processes, trace_reader
 from rlregress.trace.recording_processes import Runtime
-from rlregress.trace.trace_comparison import compare_traces
 from rlregress.upgrade.evidence import runtimes
 from rlregress.upgrade.evidence.compared_trainings import Training
 
@@ -22,63 +21,31 @@ pytestmark = pytest.mark.usefixtures("warm_python")
 PLAIN = {"framework": "sb3", "training": "a2c", "seed": 0}
 
 
-def plain_job(folder, name, **changes):
-    """Return the job of a plain training."""
-    output = str(folder / f"{name}.trace")
-    return {**PLAIN, "lines": False, "name": name, "output": output, **changes}
-
-
-@pytest.fixture(scope="module")
-def recorded(tmp_path_factory, warm_executable):
-    """Two equal trainings, with two between them that fail; the process, and its folder."""
-    folder = tmp_path_factory.mktemp("batch")
+def test_a_training_that_fails_leaves_what_it_said(tmp_path, warm_executable):
+    """In its trace, or where there can be none in a file beside; the others go on."""
+    changes = {"one": {}, "lost": {"framework": "none"}, "failed": {"training": "none"}, "last": {}}
     jobs = [
-        plain_job(folder, "one"),
-        plain_job(folder, "lost", framework="none"),
-        plain_job(folder, "failed", training="none"),
-        plain_job(folder, "other"),
+        {**PLAIN, "lines": False, "name": name, "output": f"{tmp_path}/{name}.trace", **changed}
+        for name, changed in changes.items()
     ]
-    path = folder / "jobs.json"
-    path.write_text(json.dumps({"jobs": jobs, "folder": str(folder)}))
+    path = tmp_path / "jobs.json"
+    path.write_text(json.dumps({"jobs": jobs, "folder": str(tmp_path)}))
     runtime = Runtime("old", python=warm_executable)
     process = subprocess.run(
         recording_processes.make_start_command("batch", runtime),
         env=runtime.make_environment_variables(),
         input=f"{path}\n", capture_output=True, text=True,
     )  # fmt: skip
-    return process, folder
-
-
-@pytest.mark.nightly
-def test_trainings_of_a_batch_are_those_of_processes_of_their_own(recorded, tmp_path):
-    """The first and the last one are equal to the bit to each other, and to one recorded alone."""
-    _, folder = recorded
-    first, second = (trace_reader.load_trace(folder / f"{name}.trace") for name in ("one", "other"))
-    job = {**PLAIN, "lines": False}
-    alone = recording_processes.record_trace(job, tmp_path / "alone.trace", Runtime("old"))
-    assert first.failure == ""
-    assert min(first.count_events_of_kind("optimizer"), first.count_events_of_kind("step")) > 1
-    assert {compare_traces(first, trace).verdict for trace in (second, alone)} == {"equal"}
-
-
-def test_what_trainings_share_is_prepared_without_an_error(recorded):
-    """An error in it would also lose the functions that imports call."""
-    process, _ = recorded
-    assert process.stderr == ""
-
-
-def test_a_training_that_fails_leaves_what_it_said(recorded):
-    """In its trace, or where there can be none in a file beside; the others go on."""
-    process, folder = recorded
-    assert process.returncode == 0
+    # an error in what trainings share would also lose the functions that imports call
+    assert (process.returncode, process.stderr) == (0, "")
     rows = [line.split("\t") for line in process.stdout.splitlines()]
     assert [(name, status == "0") for name, status, _ in rows] == [
-        ("one", True), ("lost", False), ("failed", True), ("other", True)
+        ("one", True), ("lost", False), ("failed", True), ("last", True)
     ]  # fmt: skip
-    assert "'none'" in (folder / "lost.trace.error").read_text().strip().splitlines()[-1]
-    assert "none" in trace_reader.load_trace(folder / "failed.trace").failure
-    names = sorted(path.name for path in folder.iterdir())
-    assert names == ["failed.trace", "jobs.json", "lost.trace.error", "one.trace", "other.trace"]
+    assert "'none'" in (tmp_path / "lost.trace.error").read_text().strip().splitlines()[-1]
+    assert "none" in trace_reader.load_trace(tmp_path / "failed.trace").failure
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == ["failed.trace", "jobs.json", "last.trace", "lost.trace.error", "one.trace"]
 
 
 ENDED = """
@@ -130,31 +97,34 @@ def test_a_list_of_trainings_may_take_longer_than_one():
     assert batch.find_patience({"script": "train.py"}) == 0
 
 
-def test_a_process_that_goes_on_records_as_a_new_one_does(tmp_path):
-    """Its second list of trainings is equal to the bit to one that a new process records."""
-    runtime = Runtime("old")
-    trainings = [Training("sb3", "a2c", PLAIN)]
-    folders = [tmp_path / name for name in ("new", "first", "second")]
-    for folder in folders:
-        folder.mkdir()
-    (new,) = runtimes.load_or_record_traces(trainings, runtime, folders[0], lines=True).values()
+def test_a_process_that_goes_on_records_as_one_of_a_single_training_does(tmp_path):
+    """Both of its lists of trainings are equal to the bit to a training that is recorded alone."""
+    runtime, trainings = Runtime("old"), [Training("sb3", "a2c", PLAIN)]
+    alone = recording_processes.record_trace(
+        {**PLAIN, "lines": True}, tmp_path / "alone.trace", runtime
+    )
     with closing(runtimes.Workers(1)) as workers:
-        lists = [
-            runtimes.load_or_record_traces(trainings, runtime, folder, lines=True, workers=workers)[
-                "a2c"
-            ]
-            for folder in folders[1:]
+        traces = [
+            trace
+            for name in ("first", "second")
+            for trace in runtimes.load_or_record_traces(
+                trainings, runtime, tmp_path / name, lines=True, workers=workers
+            ).values()
         ]
         # one process did both
         assert len(workers.idle) == 1
-    assert not new.failure
-    assert new.count_events_of_kind("optimizer") > 1
+    assert not alone.failure
+    assert alone.count_events_of_kind("optimizer") > 1
+    # modules that all trainings share are loaded before the fork
+    assert "stable_baselines3/common/on_policy_algorithm.py" in alone.header["imported"]
+    assert alone.header["opened"] == ["stable_baselines3/version.txt"]
     # numbers, places, and all that was executed
-    untold = {"job", "wall_seconds", "cpu_seconds", "grown_mib"}
-    for trace in lists:
-        assert trace.events == new.events
+    untold = {"job", "wall_seconds", "cpu_seconds", "grown_mib", "at_import"}
+    assert traces[0].header["at_import"] == traces[1].header["at_import"]
+    for trace in traces:
+        assert trace.events == alone.events
         assert {k: v for k, v in trace.header.items() if k not in untold} == {
-            k: v for k, v in new.header.items() if k not in untold
+            k: v for k, v in alone.header.items() if k not in untold
         }
 
 

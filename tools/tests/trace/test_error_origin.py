@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
+import importlib
+import sys
 
 import numpy as np
 import pytest
@@ -52,16 +53,12 @@ class Environment(gymnasium.Env):
 
 
 @pytest.fixture
-def theirs(tmp_path):
+def theirs(tmp_path, monkeypatch):
     """A module of the traced code."""
-    path = tmp_path / "theirs.py"
-    path.write_text(MODULE, encoding="utf-8")
-    spec = importlib.util.spec_from_file_location("theirs", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    (tmp_path / "theirs.py").write_text(MODULE, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield importlib.import_module("theirs")
+    del sys.modules["theirs"]
 
 
 def origin(theirs, call, hooked=True):

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import pickle
-
 import pytest
 import torch
 
 from rlregress.inside.events import Places, make_event_part, make_part_of_many_arrays
-from rlregress.inside.recorder import Recorder, Stop
+from rlregress.inside.recorder import Recorder
 
 from .scripts import TRAINING, changed, recorded_here
 
@@ -101,38 +99,6 @@ def test_the_last_event_comes_after_an_error(tmp_path):
     assert final(recorder) == final(full_trace)
 
 
-EATS = changed(
-    (
-        "        following, reward, terminated, truncated, _ = environment.step(action)\n",
-        "        try:\n"
-        "            following, reward, terminated, truncated, _ = environment.step(action)\n"
-        "        except:\n"
-        "            tried.append(step)\n",
-    ),
-    ("def main():\n", "tried = []\n\n\ndef main():\n"),
-)
-
-
-def test_a_script_that_eats_the_stop_is_recorded_to_its_step_only(tmp_path):
-    """Stop comes again at every later step; nothing that happens after the first is recorded."""
-    recorded = []
-    for text in (TRAINING, EATS):
-        script = tmp_path / "eats.py"
-        script.write_text(text, encoding="utf-8")
-        names = {"__name__": "eats"}
-        recorder = Recorder(Places([str(script)]), steps=5)
-        try:
-            with recorder:
-                exec(compile(text, str(script), "exec"), names)
-        except Stop:
-            assert text is TRAINING
-        recorded.append([(e["kind"], e["name"], e["parts"]) for e in recorder.events])
-    assert names["tried"] == list(range(4, 8))
-    assert [kind for kind, _, _ in recorded[0]].count("step") == 5
-    assert recorded[0] == recorded[1]
-    assert recorded[0][-1][0] == "final"
-
-
 def test_a_loop_that_counts_only_steps_that_succeed_ends(tmp_path):
     """After many Stops that were eaten the script goes on by itself, unrecorded."""
     text = (
@@ -178,20 +144,3 @@ def test_a_replaced_buffer_counts():
         net.eval()(torch.ones(1, 2)).sum().backward()
         net.running_mean = torch.full((2,), 3.0)
     assert final(recorder)["buffers"] == make_part_of_many_arrays([net.running_mean])
-
-
-def test_a_network_that_was_unpickled_counts():
-    """A network from a pickle is a network like any other."""
-    sent = pickle.dumps(torch.nn.Linear(2, 1))
-    with Recorder(Places([__file__])) as recorder:
-        net = pickle.loads(sent)
-        net(torch.ones(1, 2)).sum().backward()
-        net.weight.data = torch.zeros(1, 2)
-    assert final(recorder)["parameters"] == make_part_of_many_arrays([net.weight])
-
-
-def test_without_networks_there_is_no_last_event():
-    """A recorder that met no network adds nothing."""
-    with Recorder(Places([__file__])) as recorder:
-        torch.rand(2)
-    assert [e["kind"] for e in recorder.events] == ["draw"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -34,19 +33,15 @@ def loss(given, wanted):
 SCRIPT = "import learner\n" + changed(
     ("    return ((given - wanted) ** 2).mean()", "    return learner.loss(given, wanted)")
 )
-#: the trace of ``kept``, recorded once.
-_TRACE = []
 
 
 @pytest.fixture
 def golden_and_trace(recorded, tmp_path):
     """The golden file of a training of eight steps, and its trace."""
-    if not _TRACE:
-        _TRACE.append(recorded(TRAINING))
+    trace = recorded(TRAINING)
     path = tmp_path / "train.golden"
-    path.with_suffix(".py").write_text(TRAINING)
-    golden.write_golden_file(path, _TRACE[0])
-    return path, _TRACE[0]
+    golden.write_golden_file(path, trace)
+    return path, trace
 
 
 def edited(path, **values):
@@ -56,21 +51,21 @@ def edited(path, **values):
     path.write_text(json.dumps({**content, "checksum": compute_checksum(content)}))
 
 
-def test_a_script_is_the_same_as_in_its_own_golden_file(golden_and_trace):
-    """A golden file reports no difference from the trace that it was made of."""
-    path, trace = golden_and_trace
+def compare(path, trace):
+    """Return the comparison of a golden file with a trace, and its lines in words."""
     result = golden.compare_with_golden(golden.load_golden_file(path), trace)
+    return result, traces_text.describe_golden_difference(result, trace)
+
+
+def test_a_script_is_the_same_as_in_its_own_golden_file(golden_and_trace):
+    """No difference is reported; of the first twenty events all is known."""
+    path, trace = golden_and_trace
+    result, text = compare(path, trace)
     assert result.is_same
     assert (result.versions, result.sources, result.seeds) == ({}, {}, {})
-    assert traces_text.describe_golden_difference(result, trace)[0].startswith(
-        "same to the bit: 8 env"
-    )
+    assert text[0].startswith("same to the bit: 8 env")
     assert path.stat().st_size < 40_000
-
-
-def test_a_golden_file_has_one_line_for_each_event(golden_and_trace):
-    """A line is a site and a digest for each part; of the first twenty events all is known."""
-    path, trace = golden_and_trace
+    # a line for each event: a site and a digest for each part
     content = json.loads(path.read_text())
     lines = [line.strip(' ",') for line in path.read_text().splitlines()]
     assert len(content["events"]) == content["length"] == len(trace.events)
@@ -83,22 +78,20 @@ def test_a_golden_file_has_one_line_for_each_event(golden_and_trace):
 @pytest.mark.parametrize(
     ("old", "new", "kind", "function"),
     [
-        ("np.random.seed(1)", "np.random.seed(2)", "exploration", "explore"),
         ("0.1 * new + 0.9 * old", "0.2 * new + 0.8 * old", "target update", "follow"),
         # as little as an addition in another order: a digest tells no size
         (".mean()\n", ".mean() * (1 + 1e-7)\n", "loss", "main"),
     ],
-    ids=["seed", "target", "rounding"],
+    ids=["target", "rounding"],
 )
 def test_a_changed_line_is_found(golden_and_trace, recorded, old, new, kind, function):
     """The first event that differs is named with its line, and is never called rounding."""
     path, original = golden_and_trace
-    trace = recorded(changed((old, new)))
-    result = golden.compare_with_golden(golden.load_golden_file(path), trace)
+    result, text = compare(path, recorded(changed((old, new))))
     first = result.comparison.first
     assert (result.is_same, list(result.sources)) == (False, ["train.py"])
     assert (first.kind, first.old.function) == (kind, function)
-    text = "\n".join(traces_text.describe_golden_difference(result, trace))
+    text = "\n".join(text)
     assert f"differs at event {first.old.index + 1} of {len(original.events)}" in text
     assert first.old.place in text
     assert not re.search("rounding|close", text)
@@ -107,13 +100,11 @@ def test_a_changed_line_is_found(golden_and_trace, recorded, old, new, kind, fun
 def test_values_are_shown_where_they_are_known(golden_and_trace, recorded):
     """An early event has both values; a later one the new, and the old at checkpoints."""
     path, _ = golden_and_trace
-    early = recorded(changed(("reset(seed=3)", "reset(seed=4)")))
-    result = golden.compare_with_golden(golden.load_golden_file(path), early)
+    result, text = compare(path, recorded(changed(("reset(seed=3)", "reset(seed=4)"))))
     assert result.comparison.first.old.index < 20
-    assert "digest" not in "\n".join(traces_text.describe_golden_difference(result, early))
+    assert "digest" not in "\n".join(text)
     late = recorded(changed(("* (1 - step / 40)", "* (1 - step / 40 + (step > 5))")))
-    result = golden.compare_with_golden(golden.load_golden_file(path), late)
-    text = traces_text.describe_golden_difference(result, late)
+    result, text = compare(path, late)
     assert result.comparison.first.kind == "schedule"
     assert any("old: " in line and "learning_rate digest " in line for line in text)
     assert any(line.startswith("later, event ") and " -> " in line for line in text)
@@ -121,44 +112,23 @@ def test_values_are_shown_where_they_are_known(golden_and_trace, recorded):
 
 def test_events_that_change_nothing_are_no_difference(golden_and_trace, recorded):
     """An array more that becomes a tensor is listed where all numbers after it are the same."""
-    path, _ = golden_and_trace
     extra_lines = "    torch.as_tensor(np.zeros(3))\n    optimizer = torch.optim.Adam"
     trace = recorded(changed(("    optimizer = torch.optim.Adam", extra_lines)))
-    result = golden.compare_with_golden(golden.load_golden_file(path), trace)
+    result, text = compare(golden_and_trace[0], trace)
     assert result.is_same
-    text = traces_text.describe_golden_difference(result, trace)
     assert any(line.startswith("only the new recording has 1 events") for line in text)
 
 
 def test_a_training_that_ends_earlier_or_later_differs(golden_and_trace, recorded):
     """Two steps less or more are a difference, and so is an error at the end."""
     path, _ = golden_and_trace
-    loaded = golden.load_golden_file(path)
     for count in (6, 10):
-        trace = recorded(changed(("range(8)", f"range({count})")))
-        assert not golden.compare_with_golden(loaded, trace).is_same
+        result, _ = compare(path, recorded(changed(("range(8)", f"range({count})"))))
+        assert not result.is_same
     failing = recorded(changed(("trained = main()", "trained = main()\nraise OSError('full')")))
-    result = golden.compare_with_golden(loaded, failing)
+    result, text = compare(path, failing)
     assert not result.is_same
-    assert "ended in OSError: full" in "\n".join(
-        traces_text.describe_golden_difference(result, failing)
-    )
-
-
-@pytest.mark.nightly
-def test_a_long_script_fits(recorded, tmp_path):
-    """The file of a training of 2000 updates has at most 200 kB, and repeats itself."""
-    trace = recorded(changed(("range(8)", "range(40)")))
-    copies = 50
-    events = [event for event in trace.events if event.kind != "final"] * copies
-    trace = replace(trace, events=tuple(replace(e, index=n) for n, e in enumerate(events)))
-    path = tmp_path / "long.golden"
-    golden.write_golden_file(path, trace)
-    assert 160_000 < path.stat().st_size <= 200_000
-    loaded = golden.load_golden_file(path)
-    assert loaded.block > 1
-    assert len(loaded.events) > 2000
-    assert golden.compare_with_golden(loaded, trace).is_same
+    assert "ended in OSError: full" in "\n".join(text)
 
 
 def test_a_late_difference_is_found_in_its_block(recorded, tmp_path, monkeypatch):
@@ -167,22 +137,21 @@ def test_a_late_difference_is_found_in_its_block(recorded, tmp_path, monkeypatch
     trace = recorded(changed(("range(8)", "range(40)")))
     path = tmp_path / "long.golden"
     golden.write_golden_file(path, trace)
-    loaded = golden.load_golden_file(path)
+    assert path.stat().st_size <= golden.LARGEST
     late = recorded(
         changed(("range(8)", "range(40)"), ("(1 - step / 40)", "(1 - step / 40 + (step > 36))"))
     )
-    result = golden.compare_with_golden(loaded, late)
+    result, text = compare(path, late)
     decisive = [e for e in late.events if e.kind in golden._DECISIVE]
     changes = [n for n, e in enumerate(decisive) if e.kind == "optimizer"][37]
     assert result.comparison.verdict == "equal"
     assert result.block.start <= changes < result.block.stop
-    assert result.block.stop - result.block.start == loaded.block
-    text = "\n".join(traces_text.describe_golden_difference(result, late))
-    assert text.startswith(f"differs in steps and updates {result.block.start + 1} to ")
+    size = result.block.stop - result.block.start
+    assert size == golden.load_golden_file(path).block > 1
+    assert text[0].startswith(f"differs in steps and updates {result.block.start + 1} to ")
     # one step more or less at the end is in the last block, or after it
-    for shorter in (replace(trace, events=trace.events[:-9]),
-                  replace(trace, events=(*trace.events, *trace.events[-9:]))):  # fmt: skip
-        assert not golden.compare_with_golden(loaded, shorter).is_same
+    for events in (trace.events[:-9], (*trace.events, *trace.events[-9:])):
+        assert not compare(path, replace(trace, events=events))[0].is_same
 
 
 def test_changed_functions_of_the_library_are_named(recorded, tmp_path, monkeypatch):
@@ -198,7 +167,7 @@ def test_changed_functions_of_the_library_are_named(recorded, tmp_path, monkeypa
     monkeypatch.delitem(sys.modules, "learner")
     parse_source_file.cache_clear()
     trace = recorded(SCRIPT, packages=["learner"])
-    result = golden.compare_with_golden(golden.load_golden_file(path), trace)
+    result, _ = compare(path, trace)
     assert result.sources == {"learner/__init__.py": ["loss, lines 7 to 8"]}
     assert (result.comparison.first.kind, result.comparison.first.old.function) == ("loss", "main")
 
@@ -210,9 +179,7 @@ def test_packages_and_seeds_that_moved_are_named(golden_and_trace):
     del versions["gymnasium"]
     edited(path, versions={**versions, "torch": "1.13.1", "gone": "2.0"},
            seeds={"torch's generator": "5"})  # fmt: skip
-    text = traces_text.describe_golden_difference(
-        golden.compare_with_golden(golden.load_golden_file(path), trace), trace
-    )
+    _, text = compare(path, trace)
     (packages,) = (line for line in text if line.startswith("changed packages: "))
     for moved in (f"torch 1.13.1 -> {torch.__version__}", "gone 2.0 -> not imported",
                   f"gymnasium not imported -> {gymnasium.__version__}"):  # fmt: skip
@@ -226,7 +193,7 @@ def test_what_moved_without_another_result_has_a_next_step(golden_and_trace):
 
     def step(**values):
         edited(path, **values)
-        result = golden.compare_with_golden(golden.load_golden_file(path), trace)
+        result, _ = compare(path, trace)
         assert result.is_same
         return next_steps.suggest_after_golden_difference(result, path, Path("train.py"), [])
 
@@ -243,31 +210,18 @@ def test_what_moved_without_another_result_has_a_next_step(golden_and_trace):
     )
 
 
-def _cut(text):
-    return text[: len(text) // 2]
-
-
-def _edited(text):
-    return text.replace('"length": ', '"length": 1', 1)
-
-
-def _of_another_schema(text):
-    return json.dumps({**json.loads(text), "schema": 9, "more": 1})
-
-
 #: what happens to a file, and what is said of it
 DAMAGE = [
-    (_cut, "is not valid JSON"),
-    (lambda _: "", "is not valid JSON"),
-    (lambda _: "[]", "expected a table"),
-    (_edited, "was changed after it was recorded: its checksum differs"),
-    (_of_another_schema, "key 'schema' is 9, expected 1"),
+    (lambda text: text[: len(text) // 2], "is not valid JSON"),
+    (lambda text: text.replace('"length": ', '"length": 1', 1),
+     "was changed after it was recorded: its checksum differs"),
+    (lambda text: json.dumps({**json.loads(text), "schema": 9, "more": 1}),
+     "key 'schema' is 9, expected 1"),
     (lambda text: text.replace('"steps"', '"step"'), "unknown key 'step'"),
     (lambda text: text.replace('"events": [', '"events": ["999 00000000",'), "among the"),
-    (lambda text: text.replace('"torch"', '"to\x1brch"'), "is not valid JSON"),
     (lambda text: text + " " * 200_000, "more than 200000"),
     (lambda _: "\udcff", "is not text, as golden files are"),
-]
+]  # fmt: skip
 
 
 def test_a_damaged_golden_file(golden_and_trace, command):
@@ -286,12 +240,11 @@ def test_a_damaged_golden_file(golden_and_trace, command):
 WRONG = [
     (("diff", "{file}", "--script", "{folder}/none.py"), "there is no script"),
     (("diff", "{file}", "--script", "{folder}"), "is a folder; expected a Python file"),
+    (("trace", "{script}", "--golden", "{folder}"), "is a folder"),
     (("diff", "{folder}/none", "--script", "{script}"), "there is no golden file"),
-    (("diff", "{folder}", "--script", "{script}"), "it is a folder, not a file"),
     (("diff", "{file}"), "expected either NEW, a second trace, or --script"),
     (("diff", "{file}", "{file}", "--script", "{script}"), "golden file; found both"),
     (("diff", "{file}", "{file}"), "it is not compressed with gzip, as traces are"),
-    (("trace", "{script}", "--golden", "{folder}"), "is a folder"),
     (("trace", "--framework", "sb3", "--algorithm", "ppo", "--golden", "{folder}/new"),
      "--golden records a script to its own file; leave --framework out"),
     (("trace", "{script}", "--golden", "{folder}/new", "-o", "x"), "leave --output out"),
@@ -320,28 +273,6 @@ def test_a_script_that_does_not_repeat_itself_is_refused(command, tmp_path):
 
 
 @pytest.mark.nightly
-@pytest.mark.skipif(shutil.which("qemu-x86_64") is None, reason="qemu-user is not installed")
-def test_another_processor_has_the_same_bits(command, tmp_path, monkeypatch):
-    """PPO of Stable-Baselines3 is the same to the bit on an emulated Haswell."""
-    pytest.importorskip("stable_baselines3")
-    script, path = tmp_path / "train.py", tmp_path / "train.golden"
-    script.write_text(
-        "from stable_baselines3 import PPO\n"
-        "settings = {'n_steps': 128, 'batch_size': 64, 'n_epochs': 4, 'seed': 7}\n"
-        "PPO('MlpPolicy', 'Pendulum-v1', **settings).learn(256)\n"
-    )
-    assert command("trace", str(script), "--golden", str(path))[0] == 0
-    emulated = tmp_path / "python"
-    python = Path(sys.prefix) / "bin" / "python"
-    emulated.write_text(f'#!/bin/sh\nexec qemu-x86_64 -cpu Haswell {python} "$@"\n')
-    emulated.chmod(0o755)
-    monkeypatch.setattr(sys, "executable", str(emulated))
-    code, out, error = command("diff", str(path), "--script", str(script))
-    assert (code, error) == (0, "")
-    assert out.startswith("same to the bit: 256 environment steps")
-
-
-@pytest.mark.nightly
 def test_a_golden_file_on_the_command_line(command, tmp_path, monkeypatch):
     """The exit code says whether a script is the same, differs, or could not be compared."""
     monkeypatch.chdir(tmp_path)
@@ -352,14 +283,9 @@ def test_a_golden_file_on_the_command_line(command, tmp_path, monkeypatch):
     code, out, error = command(*compare)
     assert (code, error) == (0, "")
     assert out.startswith("same to the bit: 6 environment steps")
-    for change, expected, words in (
-        ((".mean()\n", ".mean() * 2\n"), 1, ("differs at event ", "train.py: loss_of, lines",
-                                            "next: Read the changes in these files")),
-        (("torch.manual_seed(1)", "torch.seed()"), 3, ("does not repeat itself",)),
-    ):  # fmt: skip
-        script.write_text(changed(change))
-        code, out, _ = command(*compare)
-        assert (code, [word for word in words if word not in out]) == (expected, [])
+    script.write_text(changed((".mean()\n", ".mean() * 2\n")))
+    code, out, _ = command(*compare)
+    assert (code, "train.py: loss_of, lines" in out) == (1, True)
     script.write_text("import nowhere\n")
     code, _, error = command(*compare)
     assert (code, "No module named 'nowhere'" in error) == (2, True)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 
 import pytest
 
-from rlregress.trace import recording_processes, trace_reader
+from rlregress.trace import recording_processes
 from rlregress.trace.recording_processes import Runtime
 from rlregress.training import worker_launch
 
@@ -66,21 +65,3 @@ def test_a_script_whose_working_folder_is_gone_reads_as_it_did(tmp_path):
         env=worker_launch.make_worker_environment(),
         check=True,
     )
-
-
-def test_what_is_loaded_before_the_fork_counts(tmp_path):
-    """Each training of a batch has loaded the modules and files that all of them share."""
-    job = {"framework": "sb3", "training": "a2c", "seed": 0, "name": "a2c", "lines": False}
-    path = tmp_path / "jobs.json"
-    jobs = [{**job, "output": str(tmp_path / "a2c.trace")}]
-    path.write_text(json.dumps({"jobs": jobs, "folder": str(tmp_path)}))
-    runtime = Runtime("old")
-    subprocess.run(
-        recording_processes.make_start_command("batch", runtime),
-        env=runtime.make_environment_variables(), check=True,
-        input=f"{path}\n", text=True,
-    )  # fmt: skip
-    header = trace_reader.load_trace(tmp_path / "a2c.trace").header
-    assert "stable_baselines3/common/on_policy_algorithm.py" in header["imported"]
-    # read when the package is imported
-    assert header["opened"] == ["stable_baselines3/version.txt"]

@@ -22,19 +22,8 @@ from rlregress.probing.toys import Ends
 from rlregress.trace.trace_comparison import compare_traces
 
 from ..upgrade.small_traces import part
+from .scripts import told
 from .test_trace_comparison import build_trace, rename_events
-
-
-@pytest.fixture
-def recorder():
-    """A recorder of this file."""
-    with Recorder(Places([__file__])) as recorder:
-        yield recorder
-
-
-def told(recorder, *kinds):
-    """Kind and name of events."""
-    return [(e["kind"], e["name"]) for e in recorder.events if e["kind"] in kinds]
 
 
 def make():
@@ -251,20 +240,6 @@ def replace_by_loss(trace, text, number):
     return replace(trace, events=tuple(rows))
 
 
-def test_other_keys_of_a_loss_are_a_difference_of_their_own():
-    """Neither a rounding before nor equal numbers after excuse them; the report shows both."""
-    old = replace_by_loss(build_trace("bbobo", [1, 1, 1, 1, 1]), "loss: float32 tensor scalar", 1.0)
-    new = replace_by_loss(
-        build_trace("bbobo", [1 + 1e-7, 1, 1, 1, 1]), "loss: float64 tensor scalar", 1.0
-    )
-    comparison = compare_traces(old, new)
-    assert comparison.verdict == "diverged"
-    assert (comparison.first.kind, comparison.first.part) == ("interface", "values")
-    text = "\n".join(explain.describe_trace_comparison(comparison, old, new))
-    words = "loss: float64 tensor scalar where the old version has float32 tensor scalar"
-    assert f"first difference (interface): {words}" in text
-
-
 def test_other_keys_hide_no_other_numbers():
     """Numbers that diverge later are the first difference, with the keys beside it."""
     old = replace_by_loss(build_trace("bbobo", [1, 1, 1, 1, 1]), "loss: float32 tensor scalar", 1.0)
@@ -275,15 +250,6 @@ def test_other_keys_hide_no_other_numbers():
     assert (comparison.first.kind, comparison.equal) == ("loss", 1)
     assert comparison.interface is not None
     assert "also (interface)" in "\n".join(explain.describe_trace_comparison(comparison, old, new))
-
-
-def test_other_values_of_a_loss_with_the_same_keys_are_numbers():
-    """A loss module that returns another value is a difference of the loss."""
-    trace = build_trace("bbobo", [1] * 5)
-    old, new = (replace_by_loss(trace, "loss float32 scalar", number) for number in (1.0, 2.0))
-    comparison = compare_traces(old, new)
-    assert (comparison.first.kind, comparison.first.part) == ("loss", "values")
-    assert comparison.interface is None
 
 
 def test_methods_that_only_one_version_records_are_left_out():

@@ -90,13 +90,6 @@ def test_the_same_code_is_called_in_many_ways_and_differs_in_none():
     assert result["same"] > 20
 
 
-def test_the_arguments_of_a_difference_are_named():
-    """The smallest changed arguments, and both results."""
-    result = examined(*edit(LOSS, RAISING), self=Loss(), batch=values())["differs"]
-    assert result["arguments"].startswith("self.gamma ")
-    assert result["new"] == "error ValueError: gamma"
-
-
 DELAYED = """
 def delayed(self, batch, steps):
     for step in range(steps):
@@ -123,29 +116,6 @@ class Bounded:
         self.bound = 10.0
 
 
-class Running:
-    """Statistics that a function writes and does not return."""
-
-    def __init__(self):
-        self.mean, self.count, self.low = np.zeros(2), 1e-4, np.full(2, -np.inf)
-
-
-UPDATED = """
-def update(self, batch, count):
-    total = self.count + count
-    self.mean = self.mean + (batch - self.mean) * count / total
-    self.count = total
-"""
-
-
-def test_arguments_that_make_the_state_nan_are_no_evidence():
-    """As those that make a result so: of no batch at all the old code has no mean either."""
-    versions = edit(UPDATED, (" * count / total", " * (count / total)"))
-    result = examined(*versions, self=Running(), batch=np.ones(2), count=0)
-    assert "differs" not in result
-    assert result["skipped"]
-
-
 BEGIN = "def begin(self, limits):\n    self._bound, self._limits = self.bound, limits\n"
 RENAMED = ("self._bound", "self._largest_bound")
 
@@ -153,8 +123,7 @@ RENAMED = ("self._bound", "self._largest_bound")
 def test_a_private_attribute_under_another_name_does_not_differ():
     """It holds the same, and its name has the words of the old one: readers are told by traces."""
     old, new = edit(BEGIN, RENAMED)
-    for versions in ((old, new), (new, old)):
-        assert "differs" not in examined(*versions, self=Bounded(), limits=[1.0])
+    assert "differs" not in examined(old, new, self=Bounded(), limits=[1.0])
     # where the new version names it still, somebody reads it
     assert "differs" in examined(old, new, known={"_bound"}, self=Bounded(), limits=[1.0])
 
@@ -309,11 +278,8 @@ def store(memory, value):
 ZEROS = "np.zeros((4, 2), np.uint8)"
 #: other ways to store -> the type, if it is another one
 STORES = {
-    "floats": ([(ZEROS, "np.zeros((4, 2))")], "float64 array 4x2"),
     "lists": ([(ZEROS, "[[0] * 2 for _ in range(4)]"), ("[0] = value", "[0] = [value] * 2")],
               "object list of 4"),
-    "flat": ([(ZEROS, "np.zeros((8,), np.uint8)"), ("[0] = value", "[:2] = value")],
-             "uint8 array 8"),
     "a tensor": ([(ZEROS, "torch.zeros((4, 2), dtype=torch.uint8)")], "uint8 tensor 4x2"),
     "another value, too": ([(ZEROS, "np.zeros((4, 2)); memory['first'] = value + 1")],
                            "float64 array 4x2"),
@@ -329,12 +295,3 @@ def test_another_type_is_named_before_other_values(case):
     if words:
         assert (differs["path"], differs["old"]) == ("memory['image']", "uint8 array 4x2")
     assert (differs and differs["new"]) == (words or None)
-
-
-@pytest.mark.parametrize(
-    "new", [lambda values: np.asarray(values.sum()), lambda values: float(values.sum())]
-)
-def test_a_scalar_of_another_kind_differs(new):
-    """A scalar of NumPy, an array without axes and a number of Python are three types."""
-    differs = examined(lambda values: values.sum(), new, values=np.ones(3))["differs"]
-    assert (differs["path"], differs["old"]) == ("the result", "float64")

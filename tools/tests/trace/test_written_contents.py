@@ -29,13 +29,10 @@ def make_part(text):
                 text=shown)  # fmt: skip
 
 
-def packed(*, save=torch.save, **entries):
+def packed(save, entries):
     """A file of one of the libraries."""
     out = io.BytesIO()
-    if save is torch.save:
-        torch.save(entries, out)
-    else:
-        save(out, **entries)
+    save(entries, out)
     return out.getvalue()
 
 
@@ -43,7 +40,6 @@ def packed(*, save=torch.save, **entries):
     ("old", "new", "is_masked"),
     [
         ("|    fps        | 1234 |", "|    fps        | 98   |", True),
-        ('{"time/fps": 12, "loss": 0.5}', '{"time/fps": 7, "loss": 0.5}', True),
         ("took 0.25 s", "took 13.5 s", True),
         ("begun 2026-11-28 06:40:12,123", "begun 2027-01-02 16:04:59,001", True),
         ("step 3: 1795849136.25", "step 3: 1795849155", True),
@@ -55,8 +51,6 @@ def packed(*, save=torch.save, **entries):
         ),
         (f"in {os.getcwd()}/runs", "in runs", True),
         ("<A object at 0x7f0011223344>", "<A object at 0x7f0011229999>", True),
-        # as skrl names the files of its memory
-        ("memory_0x7f0011223344.pt", "memory_0x7f0011229999.pt", True),
         (
             "id 01234567-89ab-cdef-0123-456789abcdef",
             "id 11234567-89ab-cdef-0123-456789abcde0",
@@ -67,10 +61,8 @@ def packed(*, save=torch.save, **entries):
         # numbers of other names, blanks where no time is shown, and names of folders
         ("|    loss        | 1.5 |", "|    loss        | 1.6 |", False),
         ('{"time/total_timesteps": 64}', '{"time/total_timesteps": 65}', False),
-        ("epoch 3", "epoch 4", False),
         ("a  b", "a b", False),
         ("/data/run1/x", "/data/run2/x", False),
-        ("rollout 128 steps", "rollout 256 steps", False),
         ("learning_starts: 100", "learning_starts: 10", False),
     ],
 )
@@ -119,11 +111,12 @@ def test_arrays_tensors_and_pickles_are_compared_by_their_values():
     """Type and numbers of each, whatever the file around them."""
     array = np.arange(4, dtype=np.uint8)
     for name, content, path, kind in (
-        ("x.npz", packed(save=np.savez, a=array), "a.npy: array", "uint8 array 4"),
-        ("x.pt", packed(a=torch.arange(4.0)), "value['a']", "float32 tensor 4"),
+        ("x.npz", packed(lambda named, out: np.savez(out, **named), {"a": array}),
+         "a.npy: array", "uint8 array 4"),
+        ("x.pt", packed(torch.save, {"a": torch.arange(4.0)}), "value['a']", "float32 tensor 4"),
         ("x.pkl", pickle.dumps({"a": array}), "value['a']", "uint8 array 4"),
         ("x.pkl.gz", gzip.compress(pickle.dumps({"a": array})), "value['a']", "uint8 array 4"),
-    ):
+    ):  # fmt: skip
         leaves = items(name, content)
         assert leaves[path][0] == kind, name
         assert leaves[path][1].tolist() == [0, 1, 2, 3]
@@ -158,7 +151,6 @@ def test_what_cannot_be_read_is_compared_by_its_bytes(content):
     ("old", "new", "rounds"),
     [
         ("loss 0.5 at 3", "loss 0.50000001 at 3", True),
-        ("| loss | 0.5      |", "| loss | 0.50000001 |", True),
         ("loss 0.5", "loss 0.50", False),
         ("loss 0.5", "cost 0.5", False),
         ("loss 0.5", "loss nan", False),

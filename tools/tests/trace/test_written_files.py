@@ -122,10 +122,9 @@ def test_a_file_that_is_still_open_is_complete(written):
     open_files[0].close()
 
 
-@pytest.mark.parametrize("names", [("abcde_42", "fgh_1234"), ("abcdefgh", "ijkl_1_2")])
-def test_the_name_of_a_temporary_folder_does_not_count(written, monkeypatch, names):
+def test_the_name_of_a_temporary_folder_does_not_count(written, monkeypatch):
     """Whatever letters chance puts there, and in a folder that is itself temporary."""
-    temporary_names = iter(names)
+    temporary_names = iter(("abcde_42", "ijkl_1_2"))
     monkeypatch.setattr(tempfile, "_get_candidate_names", lambda: temporary_names)
 
     def train():
@@ -145,11 +144,9 @@ def test_the_name_of_a_temporary_folder_does_not_count(written, monkeypatch, nam
         ("{temporary}/SB3-2026-11-28-17-26-43-992231/log.txt", False),
         ("{temporary}/torchinductor_me/a/b", False),
         ("{random}/a", False),
-        ("{temporary}/SB3/log.txt", True),
         ("{temporary}/run-2026-11-28-17-26-43/log.txt", True),
         ("runs/2026-11-28-17-26-43-992231/log.txt", True),
         ("{there}", False),
-        ("{there}/a", True),
     ],
 )
 def test_what_both_versions_may_write_is_written_by_one_at_a_time(
@@ -215,10 +212,3 @@ def test_a_file_of_one_version_alone_is_a_difference():
     new = steady(trace(a=["x"], b3=["y"]), trace(a=["x"], b4=["y"]))
     assert compare_traces(old, new).verdict == "equal"
     assert compare_traces(old, trace(b5=["y"])).verdict == "diverged"
-
-
-def test_a_line_more_is_a_difference():
-    """On either side, also where all lines that both have are the same."""
-    for pair in ((trace(a=["x"]), trace(a=["x", "y"])), (trace(a=["x", "y"]), trace(a=["x"]))):
-        comparison = compare_traces(*pair)
-        assert (comparison.verdict, comparison.first.part) == ("diverged", "line 1")

@@ -60,16 +60,6 @@ def test_an_attempt_has_a_folder_and_leaves_nothing(store):
     assert list(store.locate_record(job()).parent.iterdir()) == []
 
 
-def test_an_attempt_that_ends_in_an_error_says_so_in_its_lease(store):
-    """The lease keeps the reason, and the next attempt is counted."""
-    with pytest.raises(UserError), claim(store):
-        raise UserError("no room")
-    assert store.read_lease_holder(job().name)[0].ended == "no room"
-    assert not store.is_in_progress(job())
-    with claim(store) as second_attempt:
-        assert second_attempt.convert_to_plain_data()["restarts"] == 1
-
-
 def test_a_damaged_record_gives_way(store):
     """A record that cannot be read is set aside for the one that an attempt brings."""
     store.locate_record(job()).parent.mkdir()
@@ -86,13 +76,9 @@ def test_a_failed_run_is_known_by_a_name(store):
     assert store.put_record_of_attempt(job(1), content(job(1)), "one")
     assert store.list_runs_by_state().failed == {job().name}
     assert store.read_failure_reason(job().name) == "ValueError: nan"
-
-
-def test_a_failure_that_comes_second_does_not_make_a_run_failed(store):
-    """The mark of a failed run goes with the record that stays."""
-    assert store.put_record_of_attempt(job(), content(job()), "one")
-    assert not store.put_record_of_attempt(job(), {**content(job()), **FAILED}, "two")
-    assert store.list_runs_by_state().failed == set()
+    # the mark goes with the record that stays
+    assert not store.put_record_of_attempt(job(1), {**content(job(1)), **FAILED}, "two")
+    assert store.list_runs_by_state().failed == {job().name}
 
 
 def test_the_files_of_a_store_tell_its_runs(store):
@@ -119,9 +105,7 @@ def test_a_held_run_is_an_error_without_waiting(store):
         worker_launch.do_run_unless_recorded(job(), store, wait=False)
 
 
-@pytest.mark.parametrize(
-    "attempt", ["/some/folder", "", "..", "../../x", "a/b", "x\n", ".", "x" * 300]
-)
+@pytest.mark.parametrize("attempt", ["/some/folder", "", "../../x", "x" * 300])
 def test_a_lease_that_names_no_attempt_has_nothing_removed(store, tmp_path, attempt):
     """Only the folder of a valid attempt name is removed."""
     precious = tmp_path.parent / "x"
@@ -163,35 +147,26 @@ def test_the_clock_of_a_machine_decides_nothing(store, monkeypatch):
 def test_a_link_that_comes_amid_a_removal_is_not_followed(tmp_path):
     """Each folder on the way is opened as one: what it becomes meanwhile leads nowhere."""
     store, victim = tmp_path / "store", tmp_path / "victim"
-    cell, attempts = store / "cell", store / "cell" / "run.attempts"
-    cell.mkdir(parents=True)
+    attempts = store / "cell" / "run.attempts"
+    attempts.parent.mkdir(parents=True)
     (victim / "a").mkdir(parents=True)
     attempts.symlink_to(victim)
     with pytest.raises(UserError, match="where a link leads"):
         files.remove_inside(store, attempts / "a")
     # the link itself is removed, and not what it leads to
     files.remove_inside(store, attempts)
-    assert list(cell.iterdir()) == []
+    assert list(attempts.parent.iterdir()) == []
     assert (victim / "a").exists()
-    files.remove_inside(store, cell / "gone" / "a")
-    (attempts / "a").mkdir(parents=True)
-    files.remove_inside(store, attempts)
-    assert list(cell.iterdir()) == []
 
 
 def test_nothing_is_written_through_a_name_that_was_put_there(tmp_path, monkeypatch):
     """A draft has a name that nobody can know, and is made anew."""
     victim = tmp_path / "victim"
     victim.write_text("mine")
-    target = tmp_path / "record.json"
-    for number in range(os.getpid() - 5, os.getpid() + 5):
-        (tmp_path / f".record.json.{number}").symlink_to(victim)
-    run_record.write_text_atomically(target, "new")
-    assert (target.read_text(), victim.read_text()) == ("new", "mine")
     monkeypatch.setattr(uuid, "uuid4", lambda: uuid.UUID(int=1))
     (tmp_path / f".record.json.{uuid.UUID(int=1).hex}").symlink_to(victim)
     with pytest.raises(FileExistsError):
-        run_record.write_text_atomically(target, "newer")
+        run_record.write_text_atomically(tmp_path / "record.json", "new")
     assert victim.read_text() == "mine"
 
 
@@ -219,11 +194,9 @@ def test_every_damaged_record_is_kept(store):
 def test_foreign_files_in_a_store_are_ignored(store, tmp_path):
     """Neither files of others, nor what links lead to, nor folders in place of marks."""
     cell = store.locate_record(job()).parent
-    (cell / "deep" / "deeper").mkdir(parents=True)
+    (cell / "deep").mkdir(parents=True)
     for name in ("package.json", "deep/1000-abc.json", "x.lease", "1002-abc.json"):
         (cell / name).write_text("{}")
-    (tmp_path / "environments" / "resolutions").mkdir(parents=True)
-    (tmp_path / "environments" / "resolutions" / "a.json").write_text("{}")
     victim = tmp_path.parent / "other-store"
     victim.mkdir(exist_ok=True)
     (victim / "1000-abc.json").write_text("{}")
@@ -242,15 +215,7 @@ def test_a_folder_in_place_of_a_mark_loses_no_result(store):
     assert store.find_record(job()) is not None
 
 
-def test_a_run_failed_for_one_reason_in_one_line(store):
-    """Lines that a reason may hold are none of the status."""
-    path = store.locate_record(job()).with_suffix(".failed")
-    path.parent.mkdir()
-    path.write_text("crash\nverdict: holds\nat last\n")
-    assert store.read_failure_reason(job().name) == "at last"
-
-
-@pytest.mark.parametrize("host", ["(none)", "", "a b/c", "x" * 300, "knoten-ü"])
+@pytest.mark.parametrize("host", ["", "a b/c", "x" * 300])
 def test_a_host_may_be_called_as_it_likes(store, monkeypatch, host):
     """The name of an attempt is made of it, and is that of a folder."""
     monkeypatch.setattr(lease.platform, "node", lambda: host)

@@ -106,8 +106,7 @@ def one_thread():
 
 
 TRAININGS = [
-    ("sb3", "ppo", "Hopper-v4"), ("sb3", "ppo", "Pendulum-v1"), ("sb3", "sac", "Hopper-v4"),
-    ("sb3", "sac", "Pendulum-v1"), ("sb3", "td3", "Hopper-v4"), ("sb3", "td3", "Pendulum-v1"),
+    ("sb3", "ppo", "Hopper-v4"), ("sb3", "sac", "Pendulum-v1"), ("sb3", "td3", "Hopper-v4"),
     ("torchrl", "ppo", "Hopper-v4"), ("torchrl", "sac", "Pendulum-v1"),
     ("torchrl", "td3", "Hopper-v4"),
 ]  # fmt: skip
@@ -148,45 +147,17 @@ def interrupted(tmp_path_factory):
     return job, folder / "checkpoint", uninterrupted
 
 
-def _time_limit(model: Any) -> Any:
-    environment = model.env.envs[0]
-    while not hasattr(environment, "_elapsed_steps"):
-        environment = environment.env
-    return environment
-
-
 #: what could be forgotten -> what the checkpoint is like without it
 FORGOTTEN = {
     "nothing": lambda saved, model: None,
     "np_random of the environment": lambda saved, model: setattr(
         model.env.envs[0].unwrapped, "np_random", np.random.default_rng(0)),
-    "random state of torch": lambda saved, model: saved["random"].update(
-        torch=torch.get_rng_state()),
-    "random state of NumPy": lambda saved, model: saved["random"].update(
-        numpy=np.random.get_state()),
-    "elapsed steps": lambda saved, model: setattr(_time_limit(model), "_elapsed_steps", 0),
-    "state of the environment": lambda saved, model: setattr(
-        model.env.envs[0].unwrapped, "state", np.zeros(2)),
-    "last observation": lambda saved, model: setattr(model, "_last_obs", 0 * model._last_obs),
-    "optimiser": lambda saved, model: model.actor.optimizer.state.clear(),
-    "target network": lambda saved, model: model.critic_target.load_state_dict(
-        model.critic.state_dict()),
-    "temperature": lambda saved, model: model.log_ent_coef.data.zero_(),
-    "replay position": lambda saved, model: setattr(model.replay_buffer, "pos", 0),
-    "replay rows": lambda saved, model: model.replay_buffer.rewards.fill(0.0),
-    "diagnostics": lambda saved, model: saved["training"][1]["temperature"].clear(),
-    "training episodes": lambda saved, model: setattr(saved["episodes"], "_steps", 0),
-    "evaluations": lambda saved, model: saved["watch"].update(curve=[]),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "forgotten",
-    [pytest.param(name, marks=() if number < 2 else pytest.mark.nightly)
-     for number, name in enumerate(FORGOTTEN)],
-)  # fmt: skip
+@pytest.mark.parametrize("forgotten", FORGOTTEN)
 def test_a_forgotten_part_changes_the_record(tmp_path, interrupted, forgotten):
-    """Control: without any one part of its state a continued run has another record."""
+    """Control: without one part of its state a continued run has another record."""
     job, checkpoint_path, uninterrupted = interrupted
     shutil.copy(checkpoint_path, tmp_path / "checkpoint")
     load = pickled.unpickle_objects
@@ -224,22 +195,17 @@ def test_a_checkpoint_of_somebody_else_is_not_read(tmp_path, interrupted, monkey
     own, shared, them = (0o755, me, mine), (0o2775, me, mine), 4321
     cases = [
         ((0o600, me, mine), own, own, ""),
-        ((0o664, me, mine), (0o775, me, mine), own, ""),
         ((0o664, 0, mine), own, own, ""),
         ((0o644, me, mine), (0o1777, me, mine), own, ""),
         ((0o664, them, mine), shared, shared, ""),
-        ((0o664, them, mine), (0o2775, them, mine), shared, ""),
         ((0o666, me, mine), own, own, "everybody may write to it"),
         ((0o644, me, mine), (0o777, me, mine), own, "everybody may write to its folder"),
         ((0o644, me, mine), own, (0o777, me, mine), "everybody may write to its store"),
         ((0o664, them, them), (0o3777, me, them), own, "the group 4321, .* may write to it"),
-        ((0o644, them, mine), (0o3777, me, mine), own, "it belongs to the user 4321"),
-        ((0o664, me, them), own, own, "the group 4321, .* may write to it"),
         ((0o644, me, mine), (0o775, me, them), own, "the group 4321, .* may write to its folder"),
         ((0o644, me, mine), (0o755, them, mine), own, "its folder belongs to the user 4321"),
         ((0o644, me, mine), own, (0o755, them, mine), "its store belongs to the user 4321"),
         ((0o644, them, mine), own, own, "it belongs to the user 4321"),
-        ((0o664, them, mine), shared, own, "it belongs to the user 4321"),
     ]
     paths = (copy_path, copy_path.parent, copy_path.parent.parent)
     for *rights, text in cases:

@@ -105,10 +105,3 @@ def test_the_temperature_is_the_one_that_is_learned(adapter):
     temperature = trained_agent.diagnostics["temperature"]
     assert temperature[-1] == pytest.approx(float(np.exp(learned).reshape(-1)[0]), rel=0.12)
     assert temperature[0] > temperature[-1]
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("adapter", _adapters_with("td3"))
-def test_a_deterministic_policy_has_no_diagnostics(adapter):
-    """Nothing is made up for an algorithm without entropy and temperature."""
-    assert not any(trained(adapter, "td3", 44).diagnostics.values())

@@ -194,6 +194,7 @@ class Leases(RuleBasedStateMachine):
         state = self.lease_states.get(trying.seed)
         if state and state.by is trying:
             if is_over:
+                assert self.store.read_lease_holder(job(trying.seed).name)[0].ended == "no room"
                 self.lease_states[trying.seed] = LeaseState(trying, is_over=True)
             else:
                 del self.lease_states[trying.seed]

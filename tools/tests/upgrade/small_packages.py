@@ -1,4 +1,4 @@
-"""Two versions of a small package, written for a test."""
+"""Packages, and a file that runs code as it is loaded, written for a test."""
 
 from __future__ import annotations
 
@@ -38,3 +38,13 @@ def edit_copy(adapter, file, folder, *edits, everywhere=False):
     path.unlink()
     path.write_text(text, encoding="utf-8")
     return str(folder)
+
+
+class Hostile:
+    """Writes a file when it is loaded."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return open, (self.path, "w")

@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
-import sys
-import threading
-import time
 
 import pytest
 from filelock import FileLock
@@ -26,6 +21,11 @@ from rlregress.upgrade.versions.resolved import ResolvedVersion
 SB3 = frameworks.get_adapter("sb3")
 
 
+def list_folders(cache):
+    """Return the names of the folders that are in the cache."""
+    return [path.name for path in (cache / "overlays").iterdir() if path.is_dir()]
+
+
 def test_a_folder_is_made_once(cache):
     """The second command that wants the same environment finds it."""
     folder, calls = cache / "overlays" / "x", []
@@ -37,9 +37,7 @@ def test_a_folder_is_made_once(cache):
 
 
 def test_a_folder_that_could_not_be_made_is_not_there(cache):
-    """After an error there is neither a folder nor a part of one, and earlier folders stay."""
-    earlier = cache / "overlays" / "kept"
-    cached_folders.make_folder_once(earlier, lambda target: {})
+    """After an error there is neither a folder nor a part of one."""
 
     def broken(target):
         (target / "half").write_text("")
@@ -47,53 +45,45 @@ def test_a_folder_that_could_not_be_made_is_not_there(cache):
 
     with pytest.raises(UserError, match="no network"):
         cached_folders.make_folder_once(cache / "overlays" / "x", broken)
-    assert {path.name for path in (cache / "overlays").iterdir() if path.is_dir()} == {"kept"}
-    assert cached_folders.read_ready_record(earlier) == {}
+    assert list_folders(cache) == []
 
 
-def test_a_killed_command_leaves_nothing_that_looks_finished(cache):
-    """A command killed while it makes an environment leaves no lock, and the next one makes it."""
-    script = (
-        "import sys, time; from pathlib import Path\n"
-        "from rlregress.upgrade.versions import cached_folders\n"
-        "def make(target):\n"
-        "    (target / 'half').write_text(''); print('making', flush=True); time.sleep(60)\n"
-        f"cached_folders.make_folder_once(Path({str(cache / 'overlays' / 'x')!r}), make)\n"
-    )
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
-    command = [sys.executable, "-c", script]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as process:
-        assert process.stdout.readline().strip() == b"making"
-        process.send_signal(signal.SIGKILL)
+def test_what_a_killed_command_has_left_is_no_finished_folder(cache):
+    """Whether it lies in its place or beside it: the next command makes it from nothing."""
     folder = cache / "overlays" / "x"
-    assert cached_folders.read_ready_record(folder) is None
+    for left in (folder, folder.with_name("making-x-1")):
+        left.mkdir(parents=True)
+        (left / "half").write_text("")
     assert not cached_folders.make_folder_once(folder, lambda target: {"files": os.listdir(target)})
     assert cached_folders.read_ready_record(folder) == {"files": []}
-    assert [path.name for path in folder.parent.iterdir() if path.is_dir()] == ["x"]
+    assert list_folders(cache) == ["x"]
+
+
+def test_a_temporary_folder_goes_with_its_command_and_those_of_killed_ones(cache):
+    """Nobody holds the lock of what a killed command has left."""
+    left = cache / "bisect" / "left"
+    left.mkdir(parents=True)
+    left.with_suffix(".lock").touch()
+    with cached_folders.make_temporary_folder("bisect") as folder:
+        assert [path for path in left.parent.iterdir() if path.is_dir()] == [folder]
+    assert list(left.parent.iterdir()) == []
 
 
 def test_two_commands_do_not_make_the_same_folder(cache):
     """The second command reports that it waits, and finds the first one's folder."""
-    folder, text = cache / "overlays" / "x", []
-    (cache / "overlays").mkdir(parents=True)
-    results = []
-    with FileLock(f"{folder}.lock"):
-        second = threading.Thread(
-            target=lambda: results.append(
-                cached_folders.make_folder_once(folder, lambda target: {}, text.append)
-            )
-        )
-        second.start()
-        for _ in range(100):
-            if text:
-                break
-            time.sleep(0.05)
+    folder, said = cache / "overlays" / "x", []
+    folder.parent.mkdir(parents=True)
+    first = FileLock(f"{folder}.lock")
+    first.acquire()
+
+    def finish_first_command(text):
+        said.append(text)
         folder.mkdir()
         (folder / cached_folders.READY).write_text("{}")
-    second.join(timeout=10)
-    assert results == [True]
-    assert text
-    assert "waiting" in text[0]
+        first.release()
+
+    assert cached_folders.make_folder_once(folder, lambda target: {}, finish_first_command)
+    assert "waiting" in said[0]
 
 
 def test_a_cache_that_cannot_be_written_is_one_sentence(tmp_path, monkeypatch):
@@ -101,22 +91,18 @@ def test_a_cache_that_cannot_be_written_is_one_sentence(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv(cached_folders.CACHE_VARIABLE, str(tmp_path / "file"))
     with pytest.raises(UserError, match=cached_folders.CACHE_VARIABLE):
-        cached_folders.make_folder_once(
-            cached_folders.locate_cache() / "overlays" / "x", lambda target: {}
-        )
+        cached_folders.make_folder_once(tmp_path / "file" / "overlays" / "x", lambda target: {})
 
 
 @pytest.mark.parametrize(
-    ("file", "message"), [("", "holds no framework"), ("pyvenv.cfg", "without a Python")]
+    ("file", "message"), [("README", "holds no framework"), ("pyvenv.cfg", "without a Python")]
 )
 def test_a_folder_that_is_no_version_is_refused(tmp_path, file, message):
     """A tree without a framework, and a user's environment whose interpreter is gone."""
-    if file:
-        (tmp_path / file).write_text("")
+    (tmp_path / file).touch()
+    version = ResolvedVersion("new", requested.parse_requested_version(str(tmp_path)))
     with pytest.raises(UserError, match=message):
-        prepared_versions.prepare_version(
-            ResolvedVersion("new", requested.parse_requested_version(str(tmp_path))), [SB3]
-        )
+        prepared_versions.prepare_version(version, [SB3])
 
 
 def test_a_users_environment_that_changed_in_place_is_another_version(tmp_path, monkeypatch):
@@ -133,7 +119,6 @@ def test_a_users_environment_that_changed_in_place_is_another_version(tmp_path, 
     version = prepared_versions.prepare_version(
         ResolvedVersion("old", requested.parse_requested_version(str(tmp_path))), [SB3]
     )
-    assert version.lines == [f"old: {tmp_path} (your environment)"]
     before = state.digest_version_state(version, [SB3])
     assert state.digest_version_state(version, [SB3]) == before
     source.write_text("22\n")

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from rlregress.inside import error_origin, events
-from rlregress.model import explain
-from rlregress.model.recorded_traces import NotTraced, Traced, describe_version_label
-from rlregress.report.html import traces_page
+from rlregress.inside import events
+from rlregress.inside.error_origin import RECORDER, SUITE, TRACED
+from rlregress.model.recorded_traces import VERSIONS, NotTraced, Traced
+from rlregress.trace import jobs
+from rlregress.trace.recording_processes import Runtime
 from rlregress.trace.trace_reader import load_trace
-from rlregress.upgrade.evidence import compared_trainings
+from rlregress.upgrade.evidence import compared_trainings, runtimes
+from rlregress.upgrade.evidence.compared_trainings import Training, note_end_without_recorder
+from rlregress.upgrade.evidence.runtimes import Runtimes
 from tools.tests.trace.scripts import changed, recorded_here
 from tools.tests.upgrade import small_traces
 from tools.tests.upgrade.small_traces import event, part
@@ -18,12 +21,11 @@ DTYPE = "Traceback\nRuntimeError: mat1 and mat2 must have the same dtype"
 LOAD = "Traceback\nUnpicklingError: weights only"
 
 
-def trace(count, failure="", theirs=True, kind="step"):
+def trace(count, failure="", origin=TRACED, **header):
     """Return a trace of so many steps, and the error that ended them."""
-    rows = [event(kind, "environment 0", index=n, parts={"reward": part(float(n))})
+    rows = [event("step", "environment 0", index=n, parts={"reward": part(float(n))})
             for n in range(count)]  # fmt: skip
-    error = {"origin": error_origin.TRACED if theirs else error_origin.RECORDER} if failure else {}
-    return small_traces.trace(*rows, failure=failure, error=error)
+    return small_traces.trace(*rows, failure=failure, error={"origin": origin}, **header)
 
 
 def compare_traces(old, new):
@@ -31,28 +33,15 @@ def compare_traces(old, new):
     return small_traces.compare_training("sac delays", old, new, lambda _: (old, new))
 
 
-LAST_LAYER = "nn.Linear(16, 2))\n"
-CLIPPED = "        nn.utils.clip_grad_norm_(online.parameters(), 0.5)\n"
-ENTRIES = {
-    "a parameter": (
-        LAST_LAYER, LAST_LAYER + "    online[2].bias.data.fill_(0.25)\n", "value",
-        ["Sequential.2.bias"]),
-    "a gradient": (
-        CLIPPED, CLIPPED + "        online[0].bias.grad.mul_(0.5)\n", "value",
-        ["gradient of Sequential.0.bias (again)"]),
-    "another network": (
-        "old.copy_(0.1 * new + 0.9 * old)", "old.copy_(0.1 * new + (0.9 + 0.05 * (old.dim() > 1)) "
-        "* old)", "value", ["Sequential 2.0.weight", "Sequential 2.2.weight"]),
-}  # fmt: skip
+FOLLOWED = "old.copy_(0.1 * new + 0.9 * old)"
 
 
-@pytest.mark.parametrize("case", ENTRIES)
-def test_what_differs_first_is_named(case, tmp_path):
-    """By the parameter and its network, when both versions are recorded again."""
-    old, new, part, names = ENTRIES[case]
+def test_what_differs_first_is_named(tmp_path):
+    """By the parameters and their network, when both versions are recorded again."""
+    matrices_alone = FOLLOWED.replace("0.9", "(0.9 + 0.05 * (old.dim() > 1))")
 
     def record_named(named):
-        for label, text in (("a", changed()), ("b", changed((old, new)))):
+        for label, text in (("a", changed()), ("b", changed((FOLLOWED, matrices_alone)))):
             folder = tmp_path / f"{label}{len(named)}"
             folder.mkdir()
             recorder, _ = recorded_here(text, folder, named)
@@ -62,7 +51,7 @@ def test_what_differs_first_is_named(case, tmp_path):
             yield load_trace(path)
 
     def record_again(comparison):
-        training = compared_trainings.Training("script", "here.py", {"script": "here.py"})
+        training = Training("script", "here.py", {"script": "here.py"})
         return tuple(
             record_named(
                 compared_trainings.name_parts_of_first_difference(training, comparison).job["named"]
@@ -71,8 +60,8 @@ def test_what_differs_first_is_named(case, tmp_path):
 
     training = small_traces.compare_training("here.py", *record_named(()), record_again)
     first = training.comparison.first
-    assert (first.part, first.entries) == (part, names)
-    assert f"in {', '.join(names)}" in "\n".join(explain.describe_divergence(first))
+    names = ["Sequential 2.0.weight", "Sequential 2.2.weight"]
+    assert (first.part, first.entries) == ("value", names)
 
 
 @pytest.mark.parametrize(
@@ -90,37 +79,125 @@ def test_what_differs_first_is_named(case, tmp_path):
 def test_a_training_that_breaks_off_in_one_version_diverges(old, new, at):
     """It does not do the same, and the report says how it ends."""
     training = compare_traces(old, new)
-    assert isinstance(training, Traced)
-    assert (training.comparison.verdict, training.repeats, training.proved) == (
-        "diverged",
-        True,
-        False,
-    )
+    assert (training.comparison.verdict, training.repeats) == ("diverged", True)
     first = training.comparison.first
     assert (first.kind, *(e and e.index for e in (first.old, first.new))) == ("order", *at)
-    text = str(traces_page.make_finding_of_trainings([training], None, (), "").parts)
-    for label, trace in (("old", old), ("new", new)):
-        message = (
-            f"{describe_version_label(label)} breaks off with an error: "
-            f"{trace.failure.splitlines()[-1:]}"
-        )
-        assert (message.replace("['", "").replace("']", "") in text) == bool(trace.failure)
+    errors = [trace.failure.splitlines()[-1] for trace in (old, new) if trace.failure]
+    assert [note.rpartition("an error: ")[2] for note in training.notes] == errors
+
+
+ENDED, RECORDERS = "it ended in an error", "this suite's recorder failed"
+UNFIT = "this suite's training does not fit that version"
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "labels"),
+    ("old", "new", "reasons"),
     [
         # before anything is trained there is nothing to compare
-        (trace(0, DTYPE), trace(9), ["old"]),
-        # an error of this library's own
-        (trace(5, DTYPE, theirs=False), trace(9), ["old"]),
+        (trace(0, DTYPE), trace(9), {"old": ENDED}),
+        # errors of this library's own, and of a version that its training is not written for
+        (trace(5, DTYPE, RECORDER), trace(9), {"old": RECORDERS}),
+        (trace(9), note_end_without_recorder(trace(5, DTYPE), trace(9)), {"new": RECORDERS}),
+        (trace(5, DTYPE, SUITE), trace(9), {"old": UNFIT}),
         # the same error on both versions says nothing of what comes after
-        (trace(5, LOAD), trace(5, LOAD), ["old", "new"]),
+        (trace(5, LOAD), trace(5, LOAD), {"old": ENDED, "new": ENDED}),
     ],
 )
-def test_other_errors_are_gaps(old, new, labels):
+def test_other_errors_are_gaps(old, new, reasons):
     """They are named, and are no change."""
     training = compare_traces(old, new)
     assert isinstance(training, NotTraced)
-    assert list(training.reasons) == labels
+    assert {label: why.partition(":")[0] for label, why in training.reasons.items()} == reasons
     assert training.counts
+    assert (training.crash and training.crash.label) == (
+        "old" if reasons == {"old": ENDED} else None
+    )
+
+
+LEARNER = """
+import numpy
+import torch
+
+class Loss:
+    def __init__(self):
+        self.weight = 1.0
+
+    def of(self, given, wanted):
+        return self.weight * ((given - wanted) ** 2).mean()
+"""
+SCRIPT = "import learner\n" + changed(
+    ("    return ((given - wanted) ** 2).mean()", "    return criterion.of(given, wanted)"),
+    ("trained = main()", "criterion = learner.Loss()\ntrained = main()"),
+)
+LOSS_LINE = "return self.weight"
+
+
+@pytest.fixture
+def script(tmp_path, warm_python):
+    """Compare a script on a package as it is and with a fragment of it replaced."""
+
+    def compare_script(old, new):
+        assert old in LEARNER
+        trees, folders = [], []
+        for label, source in zip(VERSIONS, (LEARNER, LEARNER.replace(old, new)), strict=True):
+            trees.append(tmp_path / f"tree-{label}")
+            folders.append(tmp_path / label)
+            for folder in (trees[-1] / "learner", folders[-1]):
+                folder.mkdir(parents=True)
+            (trees[-1] / "learner" / "__init__.py").write_text(source, encoding="utf-8")
+        path = tmp_path / "train.py"
+        path.write_text(SCRIPT, encoding="utf-8")
+        job = {**jobs.build_script_job(path, [], ["learner"], 0), "trees": ["learner"]}
+        training = Training("script", "train.py", job)
+        both = [Runtime(label, paths=(str(p),)) for label, p in
+                zip(VERSIONS, trees, strict=True)]  # fmt: skip
+        with Runtimes(tuple(both), tuple(folders), 2) as processes:
+
+            def record(**options):
+                traces = processes.record_on_both_versions([training], **options)
+                return [version["train.py"] for version in traces]
+
+            recorded = record(lines={"old": True, "new": True})
+            return small_traces.compare_training(
+                "train.py", *recorded, lambda _: record(repeats=True)
+            )
+
+    return compare_script
+
+
+def at(text, function):
+    """The place of a line of the script."""
+    (line,) = [n for n, line_ in enumerate(SCRIPT.splitlines(), 1) if line_.strip() == text]
+    return f"train.py:{line} {function}"
+
+
+LOSS, UPDATE = at("return criterion.of(given, wanted)", "loss_of"), at("loss.backward()", "main")
+OF = "learner/__init__.py:10 Loss.of"
+
+
+@pytest.mark.parametrize(
+    ("statement", "error", "innermost", "by"),
+    [
+        ("given.sum().backward()", "RuntimeError", UPDATE, UPDATE),
+        ("import os; os.abort()", "the process was ended by SIGABRT", OF, LOSS),
+        pytest.param("raise SystemExit(3)", "SystemExit", OF, LOSS, marks=pytest.mark.nightly),
+    ],
+)
+def test_an_error_of_the_new_version_is_a_crash(script, statement, error, innermost, by):
+    """It names the error, where it was raised, and the line of the script."""
+    outcome = script(LOSS_LINE, f"{statement}\n        {LOSS_LINE}")
+    crash = outcome.crash
+    assert (crash.label, crash.error.partition(":")[0]) == ("new", error)
+    assert (crash.at, crash.by) == (innermost, by)
+    assert isinstance(outcome, Traced) == (crash.executed is not None) == ("process" not in error)
+    if crash.executed is not None:
+        assert "<module>" in crash.executed.header["functions"]["train.py"]
+        assert "train.py" in crash.executed.header["imported"]
+
+
+def test_a_process_that_is_killed_is_not_judged():
+    """SIGKILL is what a machine without memory sends."""
+    text = "the process was ended by SIGKILL"
+    training = Training("script", "train.py", {"script": "train.py", "packages": ["learner"]})
+    killed = runtimes._make_killed_trace(training, runtimes._ENDED.search(text), text)
+    assert compared_trainings.find_crash(small_traces.trace(), killed) is None

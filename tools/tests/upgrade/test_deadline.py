@@ -1,8 +1,9 @@
-"""Reading the code of both versions ends when the time of the command is over."""
+"""What was not done when the time of the command was over is not called equal."""
 
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import pytest
 
@@ -12,53 +13,34 @@ from rlregress.model.verdict import COULD_NOT_JUDGE
 from rlregress.trace.child_processes import Deadline, OutOfTime, limit_processes
 from rlregress.upgrade.differences import changed_functions, public_names
 from rlregress.upgrade.differences.inventory import Inventory
+from rlregress.upgrade.evidence import compared_trainings
+from rlregress.upgrade.evidence.compared_trainings import Training
 from rlregress.upgrade.verdict import entries
-
-#: functions of a module, all of which differ; to read them takes seconds.
-FUNCTIONS, MODULES = 200, 40
+from tools.tests.upgrade.small_packages import write_versions
 
 
-@pytest.fixture(scope="module")
-def packages(tmp_path_factory):
-    """Two versions of a package with thousands of functions that differ."""
-    folders = []
-    for version in (1, 2):
-        folder = tmp_path_factory.mktemp("side") / "large"
-        folder.mkdir()
-        (folder / "__init__.py").write_text(f"from large import m0\nVERSION = [{version}]\n")
-        for number in range(MODULES):
-            rows = [
-                f"def f{n}(x, y={version}, z=0):\n    if x > y:\n        return x * {version}\n"
-                f"    return x + {n}\n"
-                for n in range(FUNCTIONS)
-            ]
-            (folder / f"m{number}.py").write_text("\n".join(rows))
-        folders.append(folder)
-    return folders
-
-
-def _changed(old, new):
-    return changed_functions.find_changed_functions([str(old)], [str(new)])
-
-
-@pytest.mark.parametrize("stage", [_changed, public_names.list_public_changes])
-def test_a_large_package_is_not_read_beyond_the_deadline(packages, stage):
-    """Its files are read one by one, and the next one is not begun."""
-    with (
-        limit_processes(Deadline(0.2 / 60, time.time())),
-        pytest.raises(OutOfTime, match=r"--minutes 0\.0"),
-    ):
-        stage(*packages)
-
-
-def test_names_that_were_not_compared_are_no_equal_names(packages):
-    """The package has one entry, whose state is that it could not be read."""
+def test_nothing_is_read_after_the_deadline(tmp_path):
+    """A package may be so large that reading it takes longer than the command has."""
+    texts = ({"__init__.py": f"def f(x={n}): ...\n"} for n in (1, 2))
+    old, new = write_versions(tmp_path, *texts)
+    with limit_processes(Deadline(1, time.time() - 60)), pytest.raises(OutOfTime, match="minutes"):
+        changed_functions.find_changed_functions(old, new)
     with pytest.raises(OutOfTime):
-        public_names.list_public_changes(*packages, until=time.time())
+        public_names.list_public_changes(Path(old[0]), Path(new[0]), end_time=time.time())
+
+
+def test_a_training_that_was_not_recorded_in_time_was_never_executed():
+    """It is listed with the reason."""
+    late = compared_trainings.report_training_not_in_time(Training("sb3", "ppo", {}), 5.0)
+    entry = entries.make_uncompared_training_entry(late, "sb3")
+    assert (entry.state, "--minutes 5 were over" in entry.reason) == (model.NEVER, True)
+
+
+def test_names_that_were_not_compared_are_no_equal_names():
+    """The package has one entry, whose state is that it could not be read."""
     change = public_names.make_entry_not_compared("large", "--minutes 3 were over")
     (entry,) = entries.make_metadata_entries(Inventory(public=(change,)))
     assert (entry.state, entry.counts, entry.is_late) == (model.CANNOT, True, True)
-    assert entry.summary == "the public names of large were not compared: --minutes 3 were over"
 
 
 def test_nothing_is_judged_if_time_was_over_for_all():

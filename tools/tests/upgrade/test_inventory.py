@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -10,12 +12,17 @@ from rlregress.model import differences as model
 from rlregress.model.recorded_traces import VERSIONS
 from rlregress.source import list_files_below
 from rlregress.trace.recording_processes import Runtime
-from rlregress.upgrade.differences.inventory import list_differences
+from rlregress.upgrade.differences import early_answers, public_names
+from rlregress.upgrade.differences.inventory import Inventory, list_differences
+from rlregress.upgrade.differences.public_names import PublicChange
 from rlregress.upgrade.verdict import entries
 from rlregress.upgrade.versions import requested
 from rlregress.upgrade.versions.prepared_versions import PreparedVersion
 from rlregress.upgrade.versions.resolved import ResolvedPair, ResolvedVersion
 
+from .test_result import BATCH, SCALE
+
+INSTALLED = requested.parse_requested_version("installed")
 #: files of a distribution -> how many of them its RECORD lists, from the first.
 DISTRIBUTIONS = {
     "a-package": {"a_package/__init__.py": "x = {n}\n"},
@@ -33,7 +40,7 @@ DISTRIBUTIONS = {
 def compare_distributions(tmp_path):
     """Return the inventory of two folders of pinned distributions of versions 1 and 2."""
 
-    def compared(distributions=None, recorded=VERSIONS, adapters=()):
+    def compared(distributions=None, recorded=VERSIONS):
         pinned, prepared = set(), []
         for number, label in enumerate(VERSIONS, start=1):
             root = tmp_path / label
@@ -41,29 +48,21 @@ def compare_distributions(tmp_path):
                 pinned.add(name)
                 info = root / f"{name.replace('-', '_')}-{number}.dist-info"
                 info.mkdir(parents=True)
-                (info / "METADATA").write_text(
-                    f"Metadata-Version: 2.1\nName: {name}\nVersion: {number}\n"
-                )
+                (info / "METADATA").write_text(f"Name: {name}\nVersion: {number}\n")
                 for file, text in files.items():
                     (root / file).parent.mkdir(parents=True, exist_ok=True)
                     (root / file).write_text(text.format(n=number))
                 if label in recorded:
                     (info / "RECORD").write_text("".join(f"{file},,\n" for file in files))
-            version = requested.parse_requested_version("installed")
-            prepared.append(
-                PreparedVersion(version, Runtime(label, sys.executable, (str(root),)), "overlay")
-            )
-        resolved = [
-            ResolvedVersion(label, requested.parse_requested_version("installed"))
-            for label in VERSIONS
-        ]
-        pair = ResolvedPair(resolved[0], resolved[1], frozenset(pinned), tuple(adapters), {})
-        return list_differences(pair, *prepared)
+            runtime = Runtime(label, sys.executable, (str(root),))
+            prepared.append(PreparedVersion(INSTALLED, runtime, "overlay"))
+        resolved = [ResolvedVersion(label, INSTALLED) for label in VERSIONS]
+        return list_differences(ResolvedPair(*resolved, frozenset(pinned), (), {}), *prepared)
 
     return compared
 
 
-@pytest.mark.parametrize("recorded", [VERSIONS, ("old",), ("new",), ()])
+@pytest.mark.parametrize("recorded", [VERSIONS, ("old",), ()])
 def test_whatever_differs_in_version_is_listed(compare_distributions, recorded):
     """By its code that differs, or by its versions where none is found to differ."""
     inventory_ = compare_distributions(recorded=recorded)
@@ -78,8 +77,7 @@ def test_whatever_differs_in_version_is_listed(compare_distributions, recorded):
     for name in DISTRIBUTIONS:
         is_listed = own.get(name, {""}) <= places
         assert name in inventory_.versions or is_listed, name
-    for name in ("libraries-alone", "nothing-but-a-version", "no-code"):
-        assert inventory_.versions[name] == ("1", "2")
+    assert inventory_.versions["no-code"] == ("1", "2")
     if recorded == VERSIONS:
         assert not own.keys() & inventory_.versions.keys()
         assert {"space.inner", "space._fast", "space.other"} <= {
@@ -92,14 +90,11 @@ def test_distributions_that_require_what_differs_are_its_users(compare_distribut
     for name, required in (("zoo", "below"), ("below", "a-package"), ("apart", "numpy")):
         info = tmp_path / "old" / f"{name}-1.dist-info"
         info.mkdir(parents=True)
-        rows = f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\nRequires-Dist: {required}\n"
-        (info / "METADATA").write_text(rows)
+        (info / "METADATA").write_text(f"Name: {name}\nVersion: 1\nRequires-Dist: {required}\n")
         (info / "RECORD").write_text(f"{name}.py,,\n")
         (tmp_path / "old" / f"{name}.py").write_text("")
-    inventory_found = compare_distributions({"a-package": DISTRIBUTIONS["a-package"]})
-    assert sorted(inventory_found.users) == [
-        str(tmp_path / "old" / f"{name}.py") for name in ("below", "zoo")
-    ]
+    users = compare_distributions({"a-package": DISTRIBUTIONS["a-package"]}).users
+    assert {Path(file).stem for file in users} == {"below", "zoo"}
 
 
 def test_packages_whose_files_have_one_name_are_listed_by_version(compare_distributions):
@@ -114,12 +109,8 @@ def test_packages_whose_files_have_one_name_are_listed_by_version(compare_distri
     ("file", "old", "new", "message"),
     [
         ("scale.txt", "1.0", "0.1", ""),
-        ("lr.json", "10", "4", ""),
-        ("notes.md", "a", "b", ""),
-        ("notes.rst", "a", "b", ""),
         ("alone.pyc", "a", "b", ""),
         ("VERSION", "1.0\n", "1.1\n", "a version string"),
-        ("VERSION.txt", "1.0", "1.1", "a version string"),
         ("version.txt", "1.0", "1.1", "a version string"),
         ("version.txt", "1.0", "fast", ""),
         ("a.pyi", "x: int", "x: str", "read by type checkers only"),
@@ -134,13 +125,10 @@ def test_few_files_can_have_no_effect(compare_distributions, tmp_path, file, old
     inventory_found = compare_distributions({"a-package": DISTRIBUTIONS["a-package"]})
     (changed_file,) = inventory_found.files
     assert (changed_file.file, changed_file.without_effect) == (f"a_package/{file}", message)
-    (entry,) = entries.make_other_file_entries(inventory_found, {}, {})
-    assert entry.state == (model.NO_EFFECT if message else model.NEVER)
-    opened = {"sac": {changed_file.file}}
-    (entry,) = entries.make_other_file_entries(
-        inventory_found, {"sac": (model.DIFFERS, None)}, opened
-    )
-    assert entry.state == (model.NO_EFFECT if message else model.DIFFERS)
+    states = {"sac": (model.DIFFERS, None)}
+    for opened, state in (({}, model.NEVER), ({"sac": {changed_file.file}}, model.DIFFERS)):
+        (entry,) = entries.make_other_file_entries(inventory_found, states, opened)
+        assert entry.state == (model.NO_EFFECT if message else state)
 
 
 def test_a_linked_folder_belongs_to_its_package(compare_distributions, tmp_path):
@@ -149,11 +137,9 @@ def test_a_linked_folder_belongs_to_its_package(compare_distributions, tmp_path)
         (tmp_path / label / "a_package").mkdir(parents=True)
         (tmp_path / label / "shared").mkdir()
         (tmp_path / label / "shared" / "ppo.py").write_text(f"def train():\n    return {rate}\n")
-        (tmp_path / label / "shared" / "ppo.yaml").write_text(f"rate: {rate}\n")
         (tmp_path / label / "a_package" / "ppo").symlink_to("../shared")
     inventory_found = compare_distributions({"a-package": DISTRIBUTIONS["a-package"]})
     assert "a_package/ppo/ppo.py train" in {f"{p.file} {p.name}" for p in inventory_found.pieces}
-    assert [file_.file for file_ in inventory_found.files] == ["a_package/ppo/ppo.yaml"]
 
 
 def test_files_below_a_folder(tmp_path):
@@ -172,3 +158,34 @@ def test_files_below_a_folder(tmp_path):
     assert list(list_files_below(pack, without=("a", "c"))) == [
         pack / "__pycache__" / "x.py", pack / "b" / "x.py"
     ]  # fmt: skip
+
+
+GONE = PublicChange(kind="gone", name="frame.f", file="f.py", line=1, summary="frame.f is gone")
+
+
+def test_what_is_gone_is_printed_before_a_training():
+    """A package with its old version, those that were required first; each name once, and few.
+
+    What was not compared is not printed as gone.
+    """
+    other = (
+        replace(GONE, kind="deprecated", summary="frame.g warns now"),
+        public_names.make_entry_not_compared("frame", "--minutes 3 were over"),
+    )
+    versions = {"a": ("1", "2"), "b": ("1", ""), "c": ("", "2"), "z": ("3", "")}
+    inventory = Inventory(public=(GONE, GONE, *other), versions=versions, lost=("z",))
+    assert early_answers.describe_broken_names_and_lost_packages(inventory) == [
+        "  gone or incompatible: frame.f is gone",
+        "  no longer installed: z 3, b 1",
+    ]
+    public = tuple(replace(GONE, summary=f"name {number} is gone") for number in range(30))
+    *names, total = early_answers.describe_broken_names_and_lost_packages(Inventory(public=public))
+    assert total == f"  gone or incompatible: and {30 - len(names)} more"
+
+
+def test_what_probes_find_is_printed_with_old_and_new():
+    """Details and defaults."""
+    assert early_answers.describe_changed_details_and_defaults([SCALE], [BATCH]) == [
+        f"  differs: sac.critic_loss.scale [library]: {SCALE.words}",
+        "  another default: td3 [library] `batch`: 100 -> 256",
+    ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from rlregress.errors import UserError
 from rlregress.upgrade.versions import known_good_pins
 
 
@@ -28,13 +27,6 @@ def test_a_stack_holds_from_one_release_up_to_another(read):
     versions = ["0.9", "1.0", "1.9.9", "2.0", "2.0rc1", "x"]
     assert [v for v in versions if stack.is_for_release("a-b", v)] == ["1.0", "1.9.9", "2.0rc1"]
     assert not any(stack.is_for_release("other", version) for version in versions)
-
-
-def test_a_range_without_a_version_is_named(read):
-    """File and entry are in the sentence."""
-    text = r"x\.toml, .* line 1: no version lies between since '2.0' and"
-    with pytest.raises(UserError, match=text):
-        read(*GOOD[:2], 'since = "2.0"', *GOOD[3:])
 
 
 def test_what_the_user_pins_wins(read):

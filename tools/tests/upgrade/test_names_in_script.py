@@ -8,16 +8,12 @@ import pytest
 
 from rlregress.inside import importable_names
 from rlregress.model import differences as model
-from rlregress.model.upgrade_result import ScriptResult
-from rlregress.report.html import upgrade_page
 from rlregress.upgrade import cascade
 from rlregress.upgrade.differences.inventory import Inventory, Package
 from rlregress.upgrade.differences.public_names import PublicChange
 from rlregress.upgrade.evidence import names_in_script
 from rlregress.upgrade.upgrade_options import Options
 from rlregress.upgrade.verdict import entries
-
-from .test_result import FACTS, GONE, of, traced, upgrade
 
 READ, INIT, MODULE = "frame.logger.read_csv", "frame.PPO.__init__", "frame.old"
 #: a name that both versions have, and another one of the same last part.
@@ -30,40 +26,30 @@ def confirmed(script, names=(READ, INIT, MODULE), old=()):
     Args:
         old: names that the old version does not have either.
     """
-    names_found = names_in_script.find_lines_naming(script, names)
+    found = names_in_script.find_lines_naming(script, names)
+    dotted = {line.dotted for line in found.lines}
+    dotted |= {line.name.removesuffix(".__init__") for line in found.lines}
 
-    def imported(missing):
-        paths = {
-            path
-            for line in names_found.lines
-            for path in (line.dotted, line.name.removesuffix(".__init__"))
-        }
-        return {
-            path: {"error": f"ImportError: no {path}"}
-            if any(f"{path}.".startswith(f"{name}.") for name in missing) else {"is": path}
-            for path in paths
-        }  # fmt: skip
+    def describe(path, missing):
+        is_missing = any(f"{path}.".startswith(f"{name}.") for name in missing)
+        return {"error": f"ImportError: no {path}"} if is_missing else {"is": path}
 
     return names_in_script.keep_lines_of_changed_names(
-        names_found, imported(old), imported([READ, MODULE])
+        found, *({p: describe(p, missing) for p in dotted} for missing in (old, [READ, MODULE]))
     )
 
 
 @pytest.mark.parametrize(
     ("text", "lines"),
     [
-        ("from frame.logger import read_csv\nread_csv()", {1: READ, 2: READ}),
         ("from frame.logger import read_csv as read\nread()", {1: READ, 2: READ}),
         ("from frame import logger\nlogger.read_csv()", {2: READ}),
         ("import frame.logger as log\nlog.read_csv()", {2: READ}),
         ("import frame\nframe.logger.read_csv()", {2: READ}),
         ("def f(log):\n    return (\n        log\n        .read_csv()\n    )", {4: READ}),
-        ("import pandas\npandas.read_csv('a')", {}),
         ("from pandas import read_csv\nread_csv('a')", {}),
-        ("def read_csv(): ...\nread_csv()", {}),
         ("import frame\nframe.PPO()", {2: INIT}),
         ("from frame.old import thing", {1: MODULE}),
-        ("import frame.old", {1: MODULE}),
         (f"from {STILL_THERE.rpartition('.')[0]} import read_csv\nread_csv()", {}),
         (f"import frame\n{SAME_LAST_PART}()", {}),
     ],
@@ -97,19 +83,16 @@ def test_names_are_imported_as_a_script_does(tmp_path, monkeypatch):
         (tmp_path / "frame_").mkdir(exist_ok=True)
         (tmp_path / "frame_" / file).write_text(text)
     monkeypatch.syspath_prepend(tmp_path)
-    assert importable_names.describe_importable_object(
-        "frame_.a.f"
-    ) == importable_names.describe_importable_object("frame_.g")
-    assert importable_names.describe_importable_object("frame_.a") == {"is": "frame_.a"}
-    assert importable_names.describe_importable_object("frame_.N") == {"is": "frame_.N"}
-    assert {name: importable_names.describe_importable_object(f"frame_.{name}")["error"]
-            for name in ("broken", "broken.x", "ends", "h", "a.h")} == {
-        "broken": "ModuleNotFoundError: No module named 'nothing_of_this_name'",
-        "broken.x": "ModuleNotFoundError: No module named 'nothing_of_this_name'",
+    describe = importable_names.describe_importable_object
+    assert describe("frame_.a.f") == describe("frame_.g")
+    assert describe("frame_.a") == {"is": "frame_.a"}
+    assert describe("frame_.N") == {"is": "frame_.N"}
+    missing = "ModuleNotFoundError: No module named 'nothing_of_this_name'"
+    assert {name: describe(f"frame_.{name}")["error"] for name in ("broken.x", "ends", "a.h")} == {
+        "broken.x": missing,
         "ends": "SystemExit: 3",
-        "h": "AttributeError: module 'frame_' has no attribute 'h'",
         "a.h": "AttributeError: module 'frame_.a' has no attribute 'h'",
-    }  # fmt: skip
+    }
 
 
 def test_files_beside_the_script_that_it_imports_are_read(tmp_path):
@@ -125,6 +108,7 @@ def test_files_beside_the_script_that_it_imports_are_read(tmp_path):
         "above.py": "",
         "idle.py": "from frame.logger import read_csv",
         "frame/__init__.py": "from frame.logger import read_csv",
+        "settings.yaml": "",
     }
     for name, text in texts.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -140,95 +124,45 @@ def test_files_beside_the_script_that_it_imports_are_read(tmp_path):
         ("other.py", 2),
         ("pack/three.py", 1),
     ]
+    own = names_in_script.list_user_files(tmp_path / "train.py", names_found)
+    assert {*own} == {tmp_path / f for f in (*names_found.files, "broken.py", "settings.yaml")}
 
 
-@pytest.fixture
-def written(tmp_path):
-    """Return a function: whether a name may be used by the script and its imports, file -> text.
-
-    Files below ``site-packages`` are those of installed packages.
-    """
-
-    def used(name, script="", settings="", **texts):
-        frame = tmp_path / "site-packages" / "frame"
-        frame.mkdir(parents=True, exist_ok=True)
-        (frame / "__init__.py").write_text(
-            "class Base: ...\nclass PPO(Base): ...\nMine = PPO\nclass Idle: ..."
-        )
-        (tmp_path / "train.py").write_text(script)
-        (tmp_path / "config.yaml").write_text(settings)
-        places = [frame]
-        for module, text in texts.items():
-            places.append(tmp_path / module.replace("installed", "site-packages/installed"))
-            places[-1].mkdir(exist_ok=True)
-            (places[-1] / "__init__.py").write_text(text)
-        names_found = names_in_script.find_lines_naming(tmp_path / "train.py", {name})
-        own = names_in_script.list_user_files(tmp_path / "train.py", names_found)
-        unused = names_in_script.find_unused_names([name], own, map(str, places), [str(frame)])
-        return name not in unused
-
-    return used
-
-
-USED = {
-    "an import": {"script": "from frame.logger import read_csv"},
-    "an attribute of whatever": {"script": "def f(x):\n    x.read_csv()"},
-    "a text": {"script": "getattr(x, 'read_csv')"},
-    "a name that is put together": {"script": "getattr(x, 'read_' + kind)"},
-    "a module that is named as the script runs": {"script": "importlib.import_module(name)()"},
-    "settings beside the script": {"settings": "_target_: frame.logger.read_csv"},
-    "a folder of the user": {"mine": "x.read_csv()"},
-    "an installed package that names the framework": {
-        "installed_zoo": "import frame\nframe.logger.read_csv()"},
-    "a file that cannot be read": {"script": "import broken", "broken": "def"},
-}  # fmt: skip
-
-
-UNUSED = {
-    "other names": {"script": "import frame\nframe.PPO()\ngetattr(x, 'learn')"},
-    "a package that has nothing of the framework": {"installed_pandas": "def read_csv(): ..."},
-}
-
-
-@pytest.mark.parametrize("case", [*USED, *UNUSED])
-def test_a_name_counts_where_it_may_be_used(written, case):
-    """Wherever it is written, by the user or by a package that uses the framework."""
-    assert written(READ, **{**USED, **UNUSED}[case]) == (case in USED)
-
-
-def test_a_class_is_used_by_its_heirs_and_an_operator_without_a_word(written):
+def test_a_class_is_used_by_its_heirs_and_an_operator_without_a_word(tmp_path):
     """Its parameters are those of what derives from it, under any other name of that."""
-    names = ("PPO.__init__", "Base.__init__", "Idle.__init__", "Idle.__call__")
-    script = "import frame\nframe.Mine()"
-    used = {name for name in names if written(f"frame.{name}", script=script)}
-    assert used == {"PPO.__init__", "Base.__init__", "Idle.__call__"}
+    frame, script = tmp_path / "frame.py", tmp_path / "train.py"
+    frame.write_text("class Base: ...\nclass PPO(Base): ...\nMine = PPO\nclass Idle: ...")
+    script.write_text("import frame\nframe.Mine()")
+    names = {f"frame.{n}" for n in ("PPO.__init__", "Base.__init__", "Idle.__init__", "A.__call__")}
+    unused = names_in_script.find_unused_names(names, [script], [], [str(frame)])
+    assert unused == {"frame.Idle.__init__"}
 
 
-def test_what_cannot_be_read_may_use_every_name(tmp_path):
+def test_a_file_that_is_gone_may_use_every_name(tmp_path):
     """A file that is gone since the script imported it leaves all names in the verdict."""
-    (tmp_path / "train.py").write_text("")
-    files = [tmp_path / "train.py", tmp_path / "other.py"]
-    assert not names_in_script.find_unused_names([READ], files, [], [])
-    files[1].write_text("def")
-    assert not names_in_script.find_unused_names([READ], files, [], [])
-    files[1].write_text("")
-    assert names_in_script.find_unused_names([READ], files, [], []) == {READ}
+    script = tmp_path / "train.py"
+    script.touch()
+    assert names_in_script.find_unused_names([READ], [script], [], []) == {READ}
+    assert not names_in_script.find_unused_names([READ], [script, tmp_path / "other.py"], [], [])
 
 
 @pytest.mark.parametrize(
     ("files", "used"),
     [
-        ({"repo/train.py": "import frame\nframe.PPO()"}, False),
-        ({"repo/train.py": "import frame\nframe.PPO()", "other/a.py": "x.read_csv"}, False),
-        ({"repo/train.py": "import frame", "repo/.venv/lib/site-packages/a.py": "read_csv"}, False),
+        ({"repo/train.py": "import frame\nframe.PPO()\ngetattr(x, 'learn')"}, False),
+        ({"repo/train.py": "import frame\ngetattr(x, 'read_csv')"}, True),
+        ({"repo/train.py": "import frame\ngetattr(x, 'read_' + kind)"}, True),
+        ({"repo/train.py": "import frame\nimportlib.import_module(name)()"}, True),
+        ({"repo/train.py": "import numpy"}, True),
+        ({"repo/train.py": "import frame", "repo/broken.py": "def"}, True),
         ({"repo/train.py": "import frame", "repo/deep/er/a.py": "def f(x):\n x.read_csv()"}, True),
         ({"repo/train.py": "import frame", "repo/deep/conf/a.yaml": "call: read_csv"}, True),
-        ({"repo/train.py": "import frame", "repo/look.ipynb": '{"source": ["read_csv(x)"]}'}, True),
-        ({"repo/train.py": "import frame\ngetattr(x, 'read_' + kind)"}, True),
-        ({"repo/train.py": "import frame", "repo/broken.py": "def"}, True),
-        ({"repo/train.py": "import numpy"}, True),
+        ({"repo/train.py": "import frame", "repo/.venv/lib/site-packages/a.py": "read_csv"}, False),
         ({"repo/train.py": "import frame", "repo/report/upgrade.json": "read_csv"}, False),
+        ({"repo/train.py": "import frame", "other/a.py": "x.read_csv"}, False),
+        ({"repo/train.py": "import frame", "mine/a.py": "x.read_csv()"}, True),
         ({"repo/train.py": "import frame", "site-packages/zoo/a.py": "frame.read_csv()"}, True),
+        ({"repo/train.py": "import frame", "site-packages/zoo/a.py": "def read_csv(): ..."}, False),
     ],
 )
 def test_names_are_searched_below_the_file_of_accepted_entries(tmp_path, files, used):
@@ -241,10 +175,12 @@ def test_names_are_searched_below_the_file_of_accepted_entries(tmp_path, files, 
     options = Options(accepted=repo / "accepted.toml", report=repo / "report")
     frame = tmp_path / "old" / "frame"
     frame.mkdir(parents=True)
+    # what the compared package itself names is no use of it
+    (frame / "__init__.py").write_text("def read_csv(): ...")
     change = PublicChange(kind="gone", name=READ, file="f.py", line=1, summary="s")
     inventory = Inventory(
         public=(change,), packages=(Package(name="frame", old=frame, new=None),),
-        users=(str(tmp_path / "site-packages" / "zoo"),),
+        users=(str(frame), str(tmp_path / "site-packages" / "zoo"), str(tmp_path / "mine")),
     )  # fmt: skip
     assert (cascade._find_unused_broken_names(inventory, None, options) == set()) == used
     assert not cascade._find_unused_broken_names(inventory, None, replace(options, accepted=None))
@@ -256,27 +192,3 @@ def test_a_name_that_the_script_does_not_use_is_listed_and_has_no_effect():
     inventory = Inventory(public=(change, replace(change, name=MODULE)))
     states = {e.name: e.state for e in entries.make_metadata_entries(inventory, frozenset([READ]))}
     assert states == {READ: model.NO_EFFECT, MODULE: model.DIFFERS}
-
-
-def _steps(names):
-    script = ScriptResult(training=traced("train.py"), names=names)
-    card, *_ = upgrade_page.make_cards_of_upgrade(
-        upgrade(of(), script=script, other_packages=(GONE,)), FACTS
-    )
-    return [step.text for step in card.steps]
-
-
-def test_the_next_step_names_the_lines_or_says_that_there_are_none(tmp_path):
-    """The reader need not search a script that was read."""
-    script = tmp_path / "train.py"
-    for text, expected in (
-        ("from frame.logger import read_csv\n",
-         "Change 1 line that names what is gone or incompatible: train.py:1 from frame.logger "
-         "import read_csv (ImportError: no frame.logger.read_csv)."),
-        ("import frame\n", "Search your other code: train.py names nothing of what is gone or "
-         "incompatible (logger.read_csv)."),
-    ):  # fmt: skip
-        script.write_text(text)
-        assert _steps(confirmed(script, {READ})) == [expected]
-    expected = "Search your code for what is gone or incompatible: logger.read_csv."
-    assert _steps(None) == [expected]

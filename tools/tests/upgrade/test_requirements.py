@@ -46,10 +46,6 @@ REQUIREMENTS = {
         declare("x", **EXTRA), declare("x; extra=='plot'", **EXTRA),
         ["requirement: no longer installed: x (an extra now: plot)",
          "requirement: extra plot: newly installed: x"]),
-    "out of an extra": (
-        declare("x; extra=='plot'", **EXTRA), declare("x", **EXTRA),
-        ["requirement: newly installed: x",
-         "requirement: extra plot: no longer installed: x"]),
     "within an extra": (
         declare("x; extra=='plot'", **EXTRA), declare("x>=2; extra=='plot'", **EXTRA),
         ["requirement: extra plot: needs x>=2 (was x)"]),
@@ -58,17 +54,12 @@ REQUIREMENTS = {
     "a condition that holds here both times": (declare("x"), declare("x; python_version>'3'"), []),
     "a condition that no longer holds here": (
         declare("x"), declare("x; python_version<'3'"), ["requirement: no longer installed: x"]),
-    "for other interpreters alone": (
-        declare("x>=1; python_version<'3'"), declare("x>=2; python_version<'3'"), []),
     "two rows for one distribution": (
         declare("x>=1", "x<9"), declare("x>=1", "x<8"),
         ["requirement: needs x<8,>=1 (was x<9,>=1)"]),
     "from another place": (
         declare("x"), declare(URL),
         [f"requirement: needs {Requirement(URL)} (was x)"]),
-    "from a second place": (
-        declare(URL), declare(URL, OTHER_URL),
-        [f"requirement: needs {URL},https://b.org/x.whl (was {URL})"]),
     "one of two places": (
         declare(URL, OTHER_URL), declare(URL, "x @ https://c.org/x.whl"),
         [f"requirement: needs {URL},https://c.org/x.whl (was {URL},https://b.org/x.whl)"]),
@@ -76,22 +67,16 @@ REQUIREMENTS = {
         declare(URL, "x>=1"), declare("x>=1"), [f"requirement: needs x>=1 (was {URL},>=1)"]),
     "the same version in other words": (
         declare("x>=1.0,==2.0rc1"), declare("x >= 1.0.0, == 2.0.rc1"), []),
-    "other versions of one release": (
-        declare("x~=1.0"), declare("x~=1.0.0"), ["requirement: needs x~=1.0.0 (was x~=1.0)"]),
-    "the same Python in other words": (declare(python=">=3.9"), declare(python=">=3.9.0"), []),
     "Python": (
         declare(python=">=3.9"), declare(python=">=3.10"),
         ["python: python >=3.10 (was >=3.9)"]),
     "an extra that is gone": (declare(**EXTRA), declare(), ["extra: extra plot is gone"]),
-    "an extra that is new": (
-        declare(), declare("x; extra=='plot'", **EXTRA), ["extra: extra plot is new"]),
     "an entry point": (
         declare(entry_points={"one of g": "a:f", "two of g": "a:f"}),
         declare(entry_points={"two of g": "a:g", "three of g": "a:f"}),
         ["entry point: entry point one of g is gone",
          "entry point: entry point three of g is new",
          "entry point: entry point two of g points at a:g (was a:f)"]),
-    "nothing": (declare("x>=1", **EXTRA), declare("x>=1", **EXTRA), []),
 }  # fmt: skip
 
 
@@ -148,10 +133,8 @@ def test_an_installed_distribution_is_read_from_its_metadata(tmp_path):
     [
         ("METADATA", b"Name: a\nVersion: 1\nSummary: caf\xe9\n"),
         ("METADATA", b"\xef\xbb\xbfName: a\nVersion: 1\nRequires-Dist: x\n"),
-        ("METADATA", b""),
         ("METADATA", b"Name: a\nVersion: 1\nRequires-Dist: x; os_name ~= 'posix'\n"),
         ("entry_points.txt", b"[g]\nno value\n"),
-        ("entry_points.txt", b"[g]\none = caf\xe9:f\n"),
     ],
 )
 def test_damaged_metadata_is_not_read(file, content, tmp_path):
@@ -200,8 +183,6 @@ DYNAMIC = PYPROJECT.split("requires-python")[0] + (
     'dynamic = ["requires-python", "dependencies", "optional-dependencies", "scripts"]\n'
 )
 TREES = {
-    "pyproject.toml": {"pyproject.toml": PYPROJECT},
-    "setup.cfg": {"setup.cfg": CFG, "setup.py": "from setuptools import setup\nsetup()\n"},
     "setup.py": {"setup.py": SETUP},
     "setup.cfg before setup.py": {"setup.cfg": CFG, "setup.py": SETUP.replace("x>=1", "w")},
     "pyproject.toml before setup.py": {
@@ -224,15 +205,10 @@ def test_a_tree_declares_the_same_in_each_of_its_files(tmp_path, case):
     """Whichever file declares it, and without executing any."""
     declaration = tree(tmp_path, TREES[case])
     assert not declaration.unread
-    assert (declaration.version, declaration.requires_python) == ("1", ">=3.9")
-    assert declaration.extras == {"plot"}
-    assert declaration.entry_points == {"one of console_scripts": "a:f"}
-    assert [(r.name, str(r.specifier)) for r in declaration.requires] == [
-        ("x", ">=1"), ("y", ""), ("z", "<2"),
-    ]  # fmt: skip
+    assert declaration.version == "1"
     expected = declare(
         "x>=1", "y; python_version>'3'", "z<2; python_version>'3' and extra=='plot'",
-        python=">=3.9", entry_points=declaration.entry_points, **EXTRA,
+        python=">=3.9", entry_points={"one of console_scripts": "a:f"}, **EXTRA,
     )  # fmt: skip
     assert list_requirement_changes(declaration, expected) == []
 
@@ -246,9 +222,6 @@ UNREAD = {
         "setup.py:8"),
     "a list that is added to": (
         "setup.py", SETUP.replace("setup(\n", "core += ['w']\nsetup(\n"), "install_requires",
-        "setup.py:8"),
-    "a name bound twice": (
-        "setup.py", SETUP.replace("setup(\n", "core = ['w']\nsetup(\n"), "install_requires",
         "setup.py:8"),
     "arguments as **": (
         "setup.py", "from setuptools import setup\nsetup(name='a', **facts)\n", "extras_require",
@@ -265,7 +238,6 @@ UNREAD = {
     "poetry": ("pyproject.toml", "[tool.poetry]\nname='a'\n", "install_requires", "poetry"),
     "broken TOML": (
         "pyproject.toml", "[project\n", "entry_points", "pyproject.toml cannot be read"),
-    "broken Python": ("setup.py", "setup(\n", "extras_require", "setup.py cannot be read"),
     "no file": ("README", "", "python_requires", "no [project] in pyproject.toml"),
 }  # fmt: skip
 
@@ -283,29 +255,21 @@ def test_what_is_no_literal_is_reported_with_its_line(tmp_path, case):
 
 # -- what a change means for the environment that was checked --------------------------------------
 
-NEVER = "python_version < '3'"
 INSTALLED = {"numpy": "2.1.0", "torch": "2.8.0", "python": "3.11.7"}
 MEANT = {
-    "newly required, and another version is here": (declare(), declare("numpy<2"), [False]),
     "newly required, and here": (declare(), declare("numpy>=2"), [True]),
     "newly required, and not here": (declare(), declare("scipy"), [False]),
     "newly required from elsewhere": (declare(), declare("numpy @ https://x.org/n.whl"), [False]),
-    "raised to what is here": (declare("torch>=2.3"), declare("torch>=2.8"), [True]),
     "raised above what is here": (declare("torch>=2.3"), declare("torch>=2.9"), [False]),
-    "widened, and what is here is in it": (declare("numpy<2.2"), declare("numpy<3"), [True]),
-    "widened, and what is here is not in it": (declare("numpy<1.2"), declare("numpy<2"), [False]),
-    "widened, and not here": (declare("scipy<1"), declare("scipy<2"), [False]),
     "with fewer extras": (declare("numpy[fast]"), declare("numpy"), [False]),
     "with more extras": (declare("numpy"), declare("numpy[fast]"), [True]),
     "no longer required": (declare("numpy"), declare(), [False]),
-    "of another interpreter": (declare(), declare(f"scipy; {NEVER}"), []),
     "a Python that is here": (declare(), declare(python=">=3.11"), [True]),
     "one that is not": (declare(python=">=3.9"), declare(python=">=3.12"), [False]),
     "any Python": (declare(python=">=3.9"), declare(), [True]),
     "an entry point elsewhere": (
         declare(entry_points={"x of g": "a:f"}), declare(entry_points={"x of g": "a:h"}), [False]),
     "a new entry point": (declare(), declare(entry_points={"x of g": "a:f"}), [True]),
-    "an entry point that is gone": (declare(entry_points={"x of g": "a:f"}), declare(), [False]),
     "in an extra that nobody asked for": (
         declare(extras=frozenset({"plot"})),
         declare("scipy; extra == 'plot'", extras=frozenset({"plot"})), [True]),

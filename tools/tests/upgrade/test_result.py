@@ -36,19 +36,13 @@ from rlregress.model.upgrade_result import (
 )
 from rlregress.report import markdown_page, short_summary, upgrade_data, upgrade_text
 from rlregress.report.html import upgrade_page
-from rlregress.report.html.page import Badge, Card, Facts, Step
+from rlregress.report.html.page import Facts
 from rlregress.trace.child_processes import Deadline, limit_processes
 from rlregress.trace.recording_processes import Runtime
 from rlregress.upgrade.culprits import attribution
 from rlregress.upgrade.differences.public_names import PublicChange
-from rlregress.upgrade.evidence import (
-    compared_trainings,
-    physics_comparison,
-    return_gate,
-    saved_files_comparison,
-)
+from rlregress.upgrade.evidence import compared_trainings, return_gate, saved_files_comparison
 from rlregress.upgrade.evidence.version_fingerprints import make_changed_detail
-from rlregress.upgrade.upgrade_options import Options
 from rlregress.upgrade.verdict import entries
 from rlregress.upgrade.versions import requested
 from rlregress.upgrade.versions.prepared_versions import PreparedVersion
@@ -109,33 +103,25 @@ def lost(name="sac dictionary", labels=("new",), supported=True):
     return NotTraced(name=name, reasons=why, supported=dict.fromkeys(VERSIONS, supported))
 
 
-def of(*trainings, changed=(), not_probed=(), by_group=9, standing=None, returned=None, **given):
+def of(*trainings, changed=(), not_probed=(), standing=None, returned=None, **given):
     """What was found of a framework."""
     held = tuple(t for t in trainings if isinstance(t, Traced))
     gone = tuple(t for t in trainings if isinstance(t, NotTraced))
-    details = Details(same=by_group, changed=tuple(changed), not_probed=tuple(not_probed))
+    details = Details(same=9, changed=tuple(changed), not_probed=tuple(not_probed))
     stands = {(d.id, d.scope): standing or UNDOCUMENTED for d in changed}
     checks = entries.make_training_entries(held, gone, (), SB3.name)
-    evidence = entries.collect_states_and_culprits(checks, given.get("causes", {}))
+    evidence = entries.collect_states_and_culprits(checks, {})
     pieces = entries.make_code_entries(given.get("executions", ()), evidence, (), (), SB3.name)
+    defaults = given.get("defaults", ()), given.get("unread", ())
     made = FrameworkResult(
-        name=SB3.name,
-        title=SB3.framework.title,
-        module=SB3.framework.modules[0],
+        name=SB3.name, title=SB3.framework.title, module=SB3.framework.modules[0],
         versions=({"package": "1"}, {"package": "2"}),
         entries=(
-            *checks,
-            *entries.make_detail_entries(details, stands, SB3.name),
-            *entries.make_default_entries(
-                given.get("defaults", ()), given.get("unread", ()), SB3.name
-            ),
-            *pieces,
+            *checks, *entries.make_detail_entries(details, stands, SB3.name),
+            *entries.make_default_entries(*defaults, SB3.name), *pieces,
         ),
-        details=details,
-        standing=stands,
+        details=details, standing=stands, traced=held, not_traced=gone,
         documented={(d.id, d.scope): attribution.list_documented_variants(SB3, d) for d in changed},
-        traced=held,
-        not_traced=gone,
         **given,
     )  # fmt: skip
     if returned is None:
@@ -146,20 +132,12 @@ def of(*trainings, changed=(), not_probed=(), by_group=9, standing=None, returne
 
 def upgrade(*frameworks_, physics=(), script=None, **given):
     """The whole of it."""
-    versions = [
-        PreparedVersion(
-            requested.parse_requested_version("a==1"),
-            Runtime("old"),
-            "environment",
-            why=("a 1 needs b<2",),
-        ),
-        PreparedVersion(
-            requested.parse_requested_version("installed"), Runtime("new"), "installed"
-        ),
-    ]
+    parse, why = requested.parse_requested_version, ("a 1 needs b<2",)
+    old = PreparedVersion(parse("a==1"), Runtime("old"), "environment", why=why)
+    new = PreparedVersion(parse("installed"), Runtime("new"), "installed")
     beside = (*entries.make_environment_entries(physics), *given.pop("other_packages", ()))
     return Upgrade(
-        old=versions[0].info, new=versions[1].info, frameworks=tuple(frameworks_),
+        old=old.info, new=new.info, frameworks=tuple(frameworks_),
         physics=tuple(physics), script=script, other_packages=beside, **given,
     )  # fmt: skip
 
@@ -198,12 +176,8 @@ CASES = {
         "partly checked", 0),
     "a detail that could not be probed is no equality": (
         of(traced(), not_probed=missing()), "partly checked", 0),
-    "nor is one that could be probed on neither version": (
-        of(traced(), not_probed=missing(label="old and new")), "partly checked", 0),
     "a scenario that ends in an error on both versions": (
         of(traced("sac gsde"), lost(labels=VERSIONS)), "partly checked", 0),
-    "one that this suite cannot run on one version": (
-        of(traced("sac gsde"), lost()), "partly checked", 0),
     "one that neither version has": (
         of(traced(), lost(labels=VERSIONS, supported=False)), "unchanged", 0),
     "a changed function that nothing executed": (
@@ -221,8 +195,6 @@ CASES = {
     "a documented detail beside a diverged trace": (
         of(PARTED, changed=[SCALE], standing=DOCUMENTED), "changed", 3),
     "another default is a change": (of(traced(), defaults=(BATCH,)), "changed", 3),
-    "also beside a training that failed": (
-        of(traced(), lost("ppo"), defaults=(BATCH,)), "changed", 3),
     "what does not repeat proves nothing": (of(traced(repeats=False)), "could not judge", 2),
     "beside what does it is a gap": (
         of(traced(repeats=False), traced("td3")), "partly checked", 0),
@@ -237,8 +209,6 @@ CASES = {
     "returns that improved": (of(PARTED, returned="improved"), "improved", 0),
     "returns that regressed": (of(PARTED, returned="regressed"), "regressed", 1),
     "returns that cannot tell": (of(PARTED, returned="inconclusive"), "inconclusive", 3),
-    "returns that regressed where nothing was executed": (
-        of(traced(), executions=(reached(),), returned="regressed"), "regressed", 1),
     "an algorithm without baseline runs stays a change": (
         of(PARTED, traced("dqn", "diverged"), returned="holds"), "changed", 3),
     "a scenario has no baseline runs": (
@@ -254,24 +224,17 @@ def test_what_was_found_comes_to_one_verdict():
 
 
 def test_events_that_are_not_compared_are_counted_in_every_report():
-    """The headline, the first screen and the data name the training; its entry has their number."""
+    """Headline, first screen and data name the training; its entry has their number."""
     close = traced(verdict="close", not_compared=3)
     result = upgrade(of(close, executions=(reached("sac"),)))
-    assert result.judgement.headline.startswith("partly checked: ")
     assert "Compared in part: sac." in result.judgement.headline
     training, piece = (e for e in result.entries if e.state == model.IN_PART)
-    assert (training.kind, "the last 3 are not compared" in training.reason) == (
-        model.TRAINING,
-        True,
-    )
-    assert (piece.name, piece.reason) == (
-        f"{FILE} SAC.train",
-        "the trainings that execute it are compared in part",
-    )
+    assert training.kind == model.TRAINING
+    assert "the last 3 are not compared" in training.reason
+    assert piece.reason == "the trainings that execute it are compared in part"
     assert result.tallies["trainings"] == Tally(checked=0, all=1)
-    assert any(
-        "sac" in line for line in upgrade_page.make_cards_of_upgrade(result, FACTS)[0].not_judged
-    )
+    (card,) = upgrade_page.make_cards_of_upgrade(result, FACTS)
+    assert any("sac" in line for line in card.not_judged)
     plain = upgrade_data.convert_upgrade_to_plain_data(result)["frameworks"]["sb3"]["traces"]["sac"]
     assert (plain["verdict"], plain["not_compared"]) == ("close", 3)
     assert not close.proved
@@ -293,85 +256,38 @@ def test_another_divergence_or_error_is_another_entry():
     assert made[4].key != made[5].key
 
 
-def test_the_worst_framework_decides():
-    """One framework that changed is not acquitted by another one that did not."""
-    assert upgrade(of(traced()), of(PARTED)).verdict == "changed"
+def last_line(folder, **given):
+    """Return the lines between that of the report and the verdict."""
+    _, *lines, _ = upgrade_text.make_last_lines(upgrade(of(), **given), folder)
+    return "\n".join(lines)
 
 
-def test_what_ran_is_counted_beside_what_did_not():
-    """The headline says how many changed pieces ran, and names what could not be compared."""
-    gone = lost(labels=VERSIONS)
-    framework = of(traced(), gone, not_probed=missing(), executions=(reached("sac"),))
-    assert upgrade(framework).judgement.headline == (
-        "partly checked: No difference found in what ran: 1 of 1 changed pieces ran. "
-        "Not checked: sac dictionary, atari.warp_frame [0]."
-    )
-
-
-def test_a_change_beside_what_was_not_checked_says_both():
-    """A change is a change, however much was not checked beside it."""
-    text = upgrade(of(traced(), not_probed=missing(9), defaults=(BATCH,))).judgement.headline
-    assert text == (
-        "changed: Differ: td3 [library] batch. Not checked: atari.warp_frame [0], "
-        "atari.warp_frame [1], atari.warp_frame [2] and 6 more."
-    )
-
-
-@pytest.mark.parametrize(
-    ("held", "line"),
-    [(traced("train.py"), "your script train.py: equal"),
-     (traced("train.py", "diverged"), "your script train.py: diverged"),
-     (lost("train.py"), "your script: train.py, on the new version: it ended in an error: E: no")],
-    ids=["equal", "diverged", "not traced"],
-)  # fmt: skip
-def test_what_became_of_the_script_stands_just_before_the_verdict(held, line, tmp_path):
+def test_what_became_of_the_script_stands_just_before_the_verdict(tmp_path):
     """A user who names a script looks for it first; without one there is no such line."""
-    _, *found, _ = upgrade_text.make_last_lines(
-        upgrade(of(), script=ScriptResult(training=held)), tmp_path
-    )
-    assert found == [line]
-    assert len(upgrade_text.make_last_lines(upgrade(of(traced())), tmp_path)) == 2
+    assert last_line(tmp_path) == ""
+    line = last_line(tmp_path, script=ScriptResult(training=traced("train.py", "diverged")))
+    assert line == "your script train.py: diverged"
+    line = last_line(tmp_path, script=ScriptResult(training=lost("train.py")))
+    assert line == "your script: train.py, on the new version: it ended in an error: E: no"
 
 
 def test_what_became_of_the_users_file_stands_just_before_the_verdict(tmp_path):
-    """It is named with its state and the returns of its episodes, also in brief."""
+    """It is named with its state and the returns of its episodes, or why there are none."""
     played = "mean return of episodes 1 to 20: 21.5 -> 20.5"
     loaded = LoadedFile(name="mine.zip", compared=9, differing=1, item="x", played=played)
     other = LoadedFile(name="ppo model", compared=9, played=played)
-    made = upgrade(
-        of(),
-        other_packages=entries.make_saved_file_entries([loaded, other], "sb3"),
-        file="mine.zip",
-    )
-    _, line, _ = upgrade_text.make_last_lines(made, tmp_path)
+    found = entries.make_saved_file_entries([loaded, other], "sb3")
+    line = last_line(tmp_path, other_packages=found, file="mine.zip")
     assert line.startswith("your file mine.zip: differs")
     assert line.endswith(played)
-    brief = upgrade_command._summarise_upgrade_briefly(made, tmp_path, FACTS)
-    assert line in brief
-
-
-def test_a_users_file_that_time_did_not_allow_is_named_with_the_reason(tmp_path):
-    """It could not be compared; that no episode was played has no other reason."""
     runtimes, user = (Runtime("old"), Runtime("new")), {"file": "/mine/mine.zip"}
     with limit_processes(Deadline(1.0, time.time() - 90)):
         folders = tmp_path, tmp_path
-        lost = saved_files_comparison.compare_kinds_of_files(runtimes, folders, SB3, ["ppo"], user)
-    made = upgrade(
-        of(), other_packages=entries.make_saved_file_entries(lost, "sb3"), file="mine.zip"
-    )
-    _, line, _ = upgrade_text.make_last_lines(made, tmp_path)
+        late = saved_files_comparison.compare_kinds_of_files(runtimes, folders, SB3, ["ppo"], user)
+    found = entries.make_saved_file_entries(late, "sb3")
+    line = last_line(tmp_path, other_packages=found, file="mine.zip")
     assert line.startswith("your file mine.zip: cannot run here: ")
     assert line.endswith("--minutes 1 were over; it played no episodes")
-
-
-def test_no_sentence_of_the_brief_report_is_cut():
-    """Further sentences are counted; a single long step is printed whole."""
-    changed = [f"the function {n} {'does something else ' * 5}" for n in range(4)]
-    command = f"rlregress trace {'--long ' * 60}end"
-    card = Card("The upgrade", Badge("changed"), "", changed=changed, steps=[Step("Run", command)])
-    lines = short_summary.make_summary_lines(FACTS, [card], "page")
-    assert lines[3] == f"Next: Run {command}."
-    assert "…" not in "".join(lines)
 
 
 def test_what_time_did_not_allow_comes_first_on_the_page(tmp_path):
@@ -434,50 +350,6 @@ def test_what_nothing_has_reached_is_trained():
     assert of(PARTED, traced("td3 gsde", "diverged")).to_train == ["sac"]
 
 
-def test_physics_that_moved_is_a_change():
-    """Equal traces on the built-in environments do not acquit another physics."""
-    row, other = {"rows": [[0.0, 1.0], [0.5, 2.0]]}, {"rows": [[0.0, 1.0], [0.5, 2.5]]}
-    moved = physics_comparison.compare_played_actions({"x": row, "y": row}, {"x": other, "y": row})
-    assert [(m.step, m.at_first) for m in moved] == [(1, 0.5), (None, 0.0)]
-    assert upgrade(of(traced()), physics=moved).verdict == "changed"
-    assert upgrade(of(traced()), physics=moved[1:]).verdict == "unchanged"
-
-
-LACKING = {"error": "gone", "is_lacking": True}
-BROKEN = {"error": "no memory", "is_lacking": False}
-ROW = {"rows": [[0.0, 1.0]]}
-
-
-@pytest.mark.parametrize(("old", "new"), [(LACKING, ROW), (BROKEN, BROKEN)])
-def test_an_environment_that_a_version_cannot_play_was_not_checked(old, new):
-    """It has not moved, and is no equality either."""
-    found_ = physics_comparison.compare_played_actions({"x": old, "y": ROW}, {"x": new, "y": ROW})
-    assert not any(m.differs for m in found_)
-    result = upgrade(of(traced()), physics=found_)
-    assert result.judgement.headline == "partly checked: Not checked: x."
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "value"),
-    [
-        ({"error": "gone"}, {"rows": [[0.0]]}, "| environment | x |  | old: gone |"),
-        (LACKING, LACKING, "| x |  | neither version has it: gone |"),
-        (LACKING, BROKEN, "| environment | x |  | both versions: gone; no memory |"),
-        (BROKEN, BROKEN, "| environment | x |  | both versions: no memory |"),
-        ({"rows": [[0.0, 1.0]]}, {"rows": [[0.0, 1.0, 2.0]]}, "the observations have 1 and 2"),
-        ({"rows": [[0.0, 1.0]]}, {"rows": [[0.0, 1.0]] * 2}, "episodes end elsewhere"),
-    ],
-)
-def test_an_environment_that_cannot_be_compared_says_why(old, new, value):
-    """An environment that a version lacks, or whose observations changed shape, is named."""
-    text = report(
-        upgrade(
-            of(traced()), physics=physics_comparison.compare_played_actions({"x": old}, {"x": new})
-        )
-    )
-    assert value in text
-
-
 def test_only_traces_that_part_are_recorded_again():
     """Equal traces of two processes repeat each other; others are held against repetitions."""
     values = {"A": 8.4, "B": 16.8, "C": 9.9}
@@ -498,9 +370,8 @@ def test_only_traces_that_part_are_recorded_again():
     for pair, label in (("CB", "old"), ("AC", "new")):
         loose = compared("B", *pair)
         assert (loose.repeats, loose.word) == (False, "diverged, but does not repeat itself")
-        assert [note for note in loose.notes if "does not repeat itself" in note][0].startswith(
-            label
-        )
+        (note,) = [note for note in loose.notes if "does not repeat itself" in note]
+        assert note.startswith(label)
 
 
 def test_a_training_that_one_version_lacks_is_told_from_one_that_fails():
@@ -521,12 +392,9 @@ def test_a_changed_detail_and_a_diverged_trace_are_connected_by_the_function():
         PARTED, changed=[GAMMA, SCALE], executions=(reached("sac"),),
         culprits={"sac": culprits},
     )  # fmt: skip
-    text = report(upgrade(framework))
-    assert "explained by sac.critic_loss.scale [library]: half -> 'none' (the variant: " in text
-    assert "explained by td3" not in text
-    data = upgrade_data.convert_upgrade_to_plain_data(upgrade(framework))["frameworks"]["sb3"][
-        "traces"
-    ]["sac"]
+    assert "explained by td3" not in report(upgrade(framework))
+    plain = upgrade_data.convert_upgrade_to_plain_data(upgrade(framework))
+    data = plain["frameworks"]["sb3"]["traces"]["sac"]
     assert data["details"] == ["sac.critic_loss.scale [library]"]
     assert data["cause"]["moving"] == [f"{FILE} SAC.train"]
 
@@ -545,17 +413,6 @@ def _without_a_variant():
     near = (("half", (4.25,)), ("none", (8.5,)))
     strange = Answer(variant=None, observed=(7.0,), text="no variant matches", near=near)
     return upgrade(of(traced(), changed=[replace(SCALE, new=strange)]))
-
-
-def _everything():
-    row, other = {"rows": [[0.0, 1.0]]}, {"rows": [[0.0, 2.0]]}
-    moved = physics_comparison.compare_played_actions({"x": row, "y": row}, {"x": other, "y": row})
-    found = of(traced(), traced("td3", "diverged"), changed=[SCALE], executions=(reached("sac"),))
-    return upgrade(found, physics=moved)
-
-
-def _parted(culprits_by_training):
-    return upgrade(of(*(traced(name, "diverged") for name in NAMES), culprits=culprits_by_training))
 
 
 def _one_way():
@@ -577,38 +434,51 @@ REPORTS = {
     "what was not checked": lambda: upgrade(
         of(PARTED, lost(), not_probed=missing(6), executions=(reached(),))),
     "numbers of no variant": _without_a_variant,
-    "one line for each question": _everything,
-    "one culprit of several": lambda: _parted(
-        {**dict.fromkeys(NAMES, ONE), "td3": replace(ONE, alone=None)}),
-    "no cause": lambda: _parted({}),
+    "one culprit of several": lambda: upgrade(of(
+        *(traced(name, "diverged") for name in NAMES),
+        culprits={**dict.fromkeys(NAMES, ONE), "td3": replace(ONE, alone=None)})),
     "branches that went one way only": _one_way,
     "what neither version has": _absent,
-    "another default": lambda: upgrade(of(traced(), defaults=(BATCH,))),
+}  # fmt: skip
+
+
+#: sentences of each report, in the order in which somebody has to know them.
+SENTENCES = {
+    "what was not checked": (
+        "None of 1 changed pieces ran, 7 checks without a result", "and 3 more, on the page",
+        "| this suite's own probe does not fit that version | AttributeError: no such thing | 6 |",
+        "| diverged | sac | 1 | 50% |", "new / old: x2", f"| {FILE} | 3-4 |",
+        "- because a 1 needs b<2"),
+    "numbers of no variant": (
+        "| half -> no variant matches |  | not documented |", "1 of 10 that were probed",
+        "expected of half: [4.25]", "expected of the variant 'none': [8.5]",
+        "the new version: no variant matches: sum over networks of the mean squared error"),
+    "one culprit of several": (
+        "- sac, sac gsde, sac n-step diverged", "- td3 diverged", "### sac: diverged",
+        "culprit: stable_baselines3/sac/sac.py:270 SAC.train: with its old code",
+        "2 more diverge at the same line, for the same reason", "### td3: diverged",
+        "first differs in changed code: stable_baselines3/sac/sac.py:270 SAC.train"),
+    "branches that went one way only": (
+        "| function | SAC.train | changed | sac | line 275: clamp: never above |",
+        "masks taken one way only: 1", f"{FILE}:275 clamp: never above"),
+    "what neither version has": (
+        "- Nothing: upgrade.", "1 detail about what neither version has", "1.0 has no trainer"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", REPORTS)
-def test_the_report_says_all_of_it(name, snapshot):
+def test_the_report_says_all_of_it(name):
     """In the order in which somebody has to know it."""
-    snapshot(f"{name.replace(' ', '-')}.md", report(REPORTS[name]()))
-
-
-def test_a_report_stays_until_there_is_another(tmp_path, monkeypatch):
-    """A gate that ends in an error leaves the last report as it was."""
-    upgrade_command.write_upgrade_report(upgrade(of(traced())), tmp_path, FACTS)
-    before = (tmp_path / "upgrade.md").read_text()
-    monkeypatch.setattr(upgrade_command.cascade, "judge_upgrade", lambda options: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        upgrade_command.judge_and_report_upgrade(Options("a", "b", tmp_path))
-    assert (tmp_path / "upgrade.md").read_text() == before
-    names = {f"upgrade.{kind}" for kind in ("html", "json", "md", "sarif", "xml")}
-    assert {path.name for path in tmp_path.iterdir()} == names
+    text = report(REPORTS[name]())
+    for sentence in SENTENCES[name]:
+        assert sentence in text
+        text = text.partition(sentence)[2]
 
 
 def test_the_trainings_verdict_is_of_returns():
     """Only tests of returns come in; a broken one is no verdict on the framework."""
-    verdict = {"verdict": "holds", "effect_fraction": 0.02, "failed": 0, "new_seeds": 15}
-    verdict["visible_fraction"] = 0.3
+    verdict = {"verdict": "holds", "effect_fraction": 0.02, "failed": 0, "new_seeds": 15,
+               "visible_fraction": 0.3}  # fmt: skip
     entry = {"test": "tests_performance/t.py::t[sb3-sac]", "group": "sb3-sac", "framework": "sb3",
              "tier": "performance"}  # fmt: skip
     good = [{**entry, "outcome": "passed", "verdict": verdict}]
@@ -688,17 +558,17 @@ def test_a_package_that_is_no_longer_installed_is_what_to_do_about():
                  summary="3 -> not installed")  # fmt: skip
     failed = Entry(kind=model.SCRIPT, name="train.py", state=model.NEW_FAILS, reason=reason)
     step, *_ = steps(other_packages=[gone, failed])
-    assert step.text == (
-        f"train.py ends in {reason}. Install pandas, which the new version no longer does; to "
-        "judge the rest:"
-    )
+    assert step.text.startswith(f"train.py ends in {reason}. Install pandas, which")
     assert step.command == "a command --lend pandas"
     step, *_ = steps(other_packages=[failed])
     assert step.text.endswith("Change that line, or report it upstream.")
 
 
 def test_what_to_do_begins_with_the_error_and_its_line():
-    """Then the names that are gone; with the culprit, if the old code of one function mends it."""
+    """Then the names that are gone, or that a script has none of them.
+
+    With the culprit, if the old code of one function mends it.
+    """
     failed = Entry(kind=model.SCRIPT, name="train.py", state=model.NEW_FAILS,
                    reason="AttributeError: no x at train.py:9 <module>")  # fmt: skip
     culprit = Entry(
@@ -710,14 +580,15 @@ def test_what_to_do_begins_with_the_error_and_its_line():
         training=lost("train.py"), names=ScriptNames(files=("train.py",), lines=(line,))
     )
     first, second, *_ = steps(other_packages=[failed, culprit, GONE], script=script)
-    assert first.text == (
-        "train.py ends in AttributeError: no x at train.py:9 <module>. It does not with the old "
-        "code of Wrapper.f (removed, g/core.py:3). Change that line, or report it upstream."
+    assert first.text.startswith("train.py ends in AttributeError: no x at train.py:9 <module>. ")
+    assert "It does not with the old code of Wrapper.f (removed, g/core.py:3)." in first.text
+    assert second.text.startswith("Change 1 line")
+    assert second.text.endswith(": train.py:2 from g import y (E: no y).")
+    (search,) = steps(
+        other_packages=[GONE],
+        script=ScriptResult(training=traced("train.py"), names=ScriptNames(files=("train.py",))),
     )
-    assert second.text == (
-        "Change 1 line that names what is gone or incompatible: train.py:2 from g import y "
-        "(E: no y)."
-    )
+    assert "train.py names nothing of what is gone or incompatible (logger" in search.text
 
 
 def test_what_to_do_names_packages_that_are_gone_before_names_that_are():
@@ -728,11 +599,9 @@ def test_what_to_do_names_packages_that_are_gone_before_names_that_are():
                             ("matplotlib", ("needed by plot_results",)), ("six", ()))
     ]  # fmt: skip
     first, second, *_ = steps(other_packages=[*gone, GONE])
-    assert (first.text, first.command) == (
-        "Install pandas and matplotlib, which the new version no longer does, if you use "
-        "load_results, plot_results:",
-        "pip install pandas matplotlib",
-    )
+    assert first.text.startswith("Install pandas and matplotlib, which the new version no longer")
+    assert first.text.endswith("if you use load_results, plot_results:")
+    assert first.command == "pip install pandas matplotlib"
     assert second.text == "Search your code for what is gone or incompatible: logger.read_csv."
 
 

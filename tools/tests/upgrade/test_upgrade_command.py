@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
-import sys
 import time
 from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,14 +16,15 @@ from rlregress import frameworks, progress
 from rlregress.catalogue import registry
 from rlregress.cli import upgrade as upgrade_command
 from rlregress.errors import UserError
+from rlregress.inside import events
 from rlregress.model import differences as model
 from rlregress.model.recorded_traces import VERSIONS
 from rlregress.progress import Durations
 from rlregress.trace.child_processes import Deadline, OutOfTime, limit_processes, note_skipped_task
 from rlregress.trace.recording_processes import Runtime
 from rlregress.upgrade import cascade
-from rlregress.upgrade.evidence import runtime_process, version_fingerprints
-from rlregress.upgrade.evidence.runtimes import Runtimes
+from rlregress.upgrade.evidence import runtime_process, runtimes, version_fingerprints
+from rlregress.upgrade.evidence.compared_trainings import Training
 from rlregress.upgrade.evidence.version_fingerprints import Fingerprint
 from rlregress.upgrade.upgrade_options import Options
 from rlregress.upgrade.verdict import entries
@@ -45,13 +45,13 @@ def branch(tmp_path):
 
 @pytest.fixture
 def judge(cache, tmp_path, monkeypatch):
-    """Judge an upgrade by SAC's details and trainings; return the exit code and the report."""
+    """Judge an upgrade by SAC's details and training; return the exit code and the report."""
     requested = [d for d in registry.list_details() if d.id.startswith("sac.critic_loss")]
     monkeypatch.setattr(registry, "list_details", lambda: requested)
 
-    def judged(old, new, algorithms=("sac",)):
+    def judged(old, new):
         options = Options(
-            old, new, tmp_path / "report", algorithms=algorithms, scenarios=[], returns=False,
+            old, new, tmp_path / "report", algorithms=["sac"], scenarios=[], returns=False,
             files=False, say=print,
         )  # fmt: skip
         code = upgrade_command.judge_and_report_upgrade(options)
@@ -81,137 +81,25 @@ def test_a_branch_with_another_loss_is_found_and_explained(
     assert traced["first"]["new"] == f"{FILE}:{line}"
     assert traced["details"] == ["sac.critic_loss.scale [library]"]
     assert traced["cause"]["alone"] == f"{FILE} SAC.train"
-    page = (tmp_path / "report" / "upgrade.html").read_text()
-    assert "<del>0.5</del> * sum(F.mse_loss" in page
-    assert "<ins>1.0</ins> * sum(F.mse_loss" in page
-    text = (Path(tree) / FILE).read_text()
-    changed = 1 + text.split("1.0 * sum(F.mse_loss")[0].count("\n")
+    assert "<del>0.5</del> * sum(F.mse_loss" in (tmp_path / "report" / "upgrade.html").read_text()
+    changed = 1 + (Path(tree) / FILE).read_text().split("1.0 * sum(F.mse")[0].count("\n")
     annotated = [row for row in capsys.readouterr().out.splitlines() if row.startswith("::")]
     assert [row.partition(",title")[0] for row in annotated] == [
         f"::error file={FILE},line={changed}", f"::warning file={FILE},line={changed}",
     ]  # fmt: skip
-    (run,) = json.loads((tmp_path / "report" / "upgrade.sarif").read_text())["runs"]
-    detail, trace = run["results"]
-    assert detail["ruleId"] == "detail sac.critic_loss.scale"
-    (location,) = trace["locations"]
-    place = location["physicalLocation"]
-    assert place["artifactLocation"]["uri"] == FILE
-    assert place["region"] == {"startLine": changed}
 
 
-@pytest.mark.nightly
-@pytest.mark.usefixtures("warm_python")
-def test_a_branch_that_does_the_same_is_acquitted(judge, branch, tmp_path):
-    """A renamed variable is no change, and the acquittal says what it covers."""
-    code, report = judge(
-        "installed",
-        branch("critic_loss = 0.5 * sum", "critic_loss = sum([0.5]) * sum"),
-        ["sac", "ppo"],
+def test_half_a_recording_of_a_killed_upgrade_is_not_used(tmp_path, monkeypatch):
+    """Whole recordings of an interrupted gate are kept; half a trace is recorded again."""
+    trainings = [Training("sb3", name, {}) for name in ("sac", "td3")]
+    whole, half = (runtimes.locate_trace(training, tmp_path) for training in trainings)
+    events.write_trace(str(whole), {"failure": "", "seeded": [], "lines": {}}, [])
+    half.write_text("half")
+    monkeypatch.setattr(
+        runtimes, "_record_traces", lambda missing, *_: {t.name: "recorded" for t in missing}
     )
-    traced = report["frameworks"]["sb3"]["traces"]["sac"]
-    assert (code, report["verdict"], traced["verdict"]) == (0, "unchanged", "equal")
-    assert 0.5 < traced["reached"] < 1.0
-    (function,) = [entry for entry in report["entries"] if entry["kind"] == "function"]
-    assert (function["name"], function["by"]) == (f"{FILE} SAC.train", ["sac"])
-    assert any("was never true" in note for note in function["notes"])
-    # which does not enter what differs, and needs no trace
-    assert report["frameworks"]["sb3"]["same_code"] == ["ppo"]
-    assert report["asked"]["trainings"] == [2, 2]
-    assert f"`{FILE}:" in (tmp_path / "report" / "upgrade.md").read_text()
-
-
-#: a gate whose every question is answered at once; its trainings record a step each, except that
-#: the second one of the new version waits to be killed.
-INTERRUPTED = """
-import json, sys
-from pathlib import Path
-from rlregress.trace import recording_processes
-from rlregress.inside.run_record import write_text_atomically
-from rlregress.upgrade import cascade
-from rlregress.upgrade.evidence import version_fingerprints
-from rlregress.upgrade.upgrade_options import Options
-
-log = Path(sys.argv[1])
-lists = dict.fromkeys(["folders", "functions"], [])
-names = ["versions", "observed", "defaults", "defaults_unread", "signatures", "signatures_unread"]
-maps = dict.fromkeys(names, {})
-
-def ask(version, module, job, kept):
-    if not kept.is_file():
-        with log.open("a") as file:
-            print(version.label, kept.name, file=file)
-        write_text_atomically(kept, json.dumps({"algorithms": ["sac", "td3"], **lists, **maps}))
-    return json.loads(kept.read_text())
-
-def start(module, version):
-    assert module == "batch"
-    return [version.python, "-c", sys.argv[4], version.label, *sys.argv[1:3]]
-
-version_fingerprints.runtime_process.run_module_on_version = ask
-recording_processes.make_start_command = start
-options = Options(
-    "installed", sys.argv[3], Path("report"), ["sb3"], scenarios=[], returns=False, workers=1,
-    trace_all=True, files=False,
-)
-print(cascade.judge_upgrade(options).verdict)
-"""
-BATCH = """
-import json, os, sys, time
-from pathlib import Path
-from rlregress.inside import events
-
-label, log, mode = sys.argv[1:]
-lists = (json.loads(Path(line.strip()).read_text())["jobs"] for line in sys.stdin)
-for job in (job for jobs in lists for job in jobs):
-    with open(log, "a") as file:
-        print(label, job["name"], file=file)
-    gate = os.getppid()
-    if (mode, label, job["name"]) == ("wait", "new", "td3"):
-        Path(job["output"]).write_text("half")
-        while os.getppid() == gate:
-            time.sleep(0.1)
-        sys.exit(1)
-    parts = {"reward": events.make_event_part(1.0)}
-    step = {"kind": "step", "name": "x", "at": None, "parts": parts}
-    events.write_trace(job["output"], {"failure": "", "seeded": [], "lines": {}}, [step])
-    print(job["name"], 0, 0.1, sep="\\t", flush=True)
-"""
-
-
-@pytest.mark.nightly
-def test_an_interrupted_upgrade_continues_where_it_was(cache, branch, tmp_path, warm_executable):
-    """Whole recordings of a killed gate are kept, and half a trace is not."""
-    log = tmp_path / "log"
-    tree = branch("critic_loss = 0.5", "critic_loss = 0.50")
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
-
-    def command(python, mode):
-        return [python, "-c", INTERRUPTED, str(log), mode, tree, BATCH]
-
-    def run():
-        ran = subprocess.run(
-            command(warm_executable, "go"), cwd=tmp_path, env=environment, capture_output=True,
-            text=True,
-        )  # fmt: skip
-        assert ran.returncode == 0, ran.stderr
-        return ran.stdout.strip()
-
-    waiting = command(sys.executable, "wait")
-    with subprocess.Popen(waiting, cwd=tmp_path, env=environment) as process:
-        for _ in range(600):
-            if log.is_file() and "new td3" in log.read_text():
-                break
-            time.sleep(0.1)
-        process.send_signal(signal.SIGKILL)
-    before = log.read_text().splitlines()
-    assert before == [
-        "old sb3-details.json", "new sb3-details.json", "old sac", "old td3", "new sac", "new td3",
-    ]  # fmt: skip
-    assert run() == "unchanged"
-    assert log.read_text().splitlines()[len(before) :] == ["new td3"]
-    # one that had ended is done anew
-    assert run() == "unchanged"
-    assert log.read_text().splitlines()[len(before) + 1 :] == before
+    traces = runtimes.load_or_record_traces(trainings, Runtime("new"), tmp_path)
+    assert (traces["sac"].failure, traces["td3"]) == ("", "recorded")
 
 
 def test_a_stage_has_time_to_start_its_processes(monkeypatch):
@@ -231,9 +119,9 @@ def test_a_stage_has_time_to_start_its_processes(monkeypatch):
 def test_with_one_process_the_old_version_leaves_time_for_the_new_one(tmp_path, workers, shares):
     """A time up to which one version alone is probed would compare nothing."""
     both, folders, now = (Runtime("old"), Runtime("new")), (tmp_path, tmp_path), time.time()
-    with Runtimes(both, folders, workers) as runtimes:
-        ends = runtimes.call_for_each_version(
-            "x", lambda runtime, path, until: until - now, until=now + 100
+    with runtimes.Runtimes(both, folders, workers) as processes:
+        ends = processes.call_for_each_version(
+            "x", lambda runtime, path, until: until - now, end_time=now + 100
         )
         assert [end.result() for end in ends] == pytest.approx(shares, abs=1.0)
 
@@ -256,22 +144,27 @@ def test_details_without_an_answer_in_time_take_nothing_else_with_them():
     assert (trainings, one_sided, deadline.cut) == ([[]], [{}], ["details of sb3"])
 
 
-def test_an_upgrade_that_had_too_little_time_is_continued(cache):
-    """The next gate finds its recordings; after one that had ended all is new."""
+def test_an_upgrade_that_was_interrupted_or_had_too_little_time_is_continued(cache):
+    """The next gate finds its recordings; after one that had ended, or failed, all is new."""
     old, new = (
         PreparedVersion(RequestedVersion("x"), Runtime(label), "tree") for label in VERSIONS
     )
-    report = []
-    for is_cut in (True, False, False):
+    continued = []
+    for end in ("cut", "interrupted", "done", "error", "done"):
         with (
+            suppress(UserError, KeyboardInterrupt),
             limit_processes(Deadline(1.0, time.time())),
             cascade._open_work_folders(old, new, (), Options(), None) as (folder, _),
         ):
-            report.append((folder / "sac.trace").exists())
+            continued.append((folder / "sac.trace").exists())
             (folder / "sac.trace").touch()
-            if is_cut:
+            if end == "cut":
                 note_skipped_task("the rest")
-    assert report == [False, True, False]
+            if end == "interrupted":
+                raise KeyboardInterrupt
+            if end == "error":
+                raise UserError("nothing was traced")
+    assert continued == [False, True, True, False, False]
 
 
 @pytest.mark.parametrize(("why", "is_kept"), [("time", False), ("error", True)])
@@ -341,5 +234,8 @@ def test_the_state_of_a_version_changes_with_its_code(cache, branch, monkeypatch
     version = PreparedVersion(RequestedVersion("installed"), Runtime("old"), "installed")
     before = state.digest_version_state(version, [SB3])
     assert state.digest_version_state(version, [SB3]) == before
+    # what is hidden is not on it
+    hiding = replace(version, runtime=replace(version.runtime, hidden=("numpy",)))
+    assert state.digest_version_state(hiding, [SB3]) != before
     monkeypatch.setattr(state, "digest_framework_files", lambda adapter: {"module": "other"})
     assert state.digest_version_state(version, [SB3]) != before

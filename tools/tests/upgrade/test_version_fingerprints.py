@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,10 +11,16 @@ import pytest
 from rlregress import frameworks
 from rlregress.catalogue import registry
 from rlregress.inside import probe_worker
-from rlregress.model.upgrade_result import Answer, ChangedDefault
+from rlregress.model.upgrade_result import Answer
 from rlregress.probing.interface import Unprobed
 from rlregress.upgrade.culprits import attribution
-from rlregress.upgrade.evidence import version_fingerprints
+from rlregress.upgrade.evidence.version_fingerprints import (
+    Fingerprint,
+    _judge_raw_answer,
+    compare_fingerprints,
+    list_changed_defaults,
+    list_unread_defaults,
+)
 from tools.tests.small_adapters import SmallAdapter
 
 SCALE = "sac.critic_loss.scale"
@@ -43,7 +50,7 @@ def _raising(error):
         # what a framework itself says of an extra package
         (AssertionError("OpenCV is not installed, you can do pip install opencv"), "package"),
         (ModuleNotFoundError("No module named 'probed.x'", name="probed.x"), "error"),
-        (Unprobed("other statements", known=False), "code"),
+        (Unprobed("other statements", is_known=False), "code"),
     ],
 )
 def test_why_a_probe_has_no_answer(monkeypatch, error, why):
@@ -67,13 +74,11 @@ def test_a_probe_that_time_is_over_for_is_late(monkeypatch, adapter):
 
 
 def _print(**answers):
-    return version_fingerprints.Fingerprint(
-        {}, (), {(SCALE, scope): answer for scope, answer in answers.items()}
-    )
+    return Fingerprint({}, (), {(SCALE, scope): answer for scope, answer in answers.items()})
 
 
 def _answer(*observed):
-    return version_fingerprints._judge_raw_answer(SCALE, {"observed": list(observed)}, [])
+    return _judge_raw_answer(SCALE, {"observed": list(observed)}, [])
 
 
 def test_fingerprints_are_compared_by_variant():
@@ -81,11 +86,15 @@ def test_fingerprints_are_compared_by_variant():
     expected = registry.get_detail(SCALE).compute_expected_vectors()
     half, none = (_answer(*np.atleast_1d(expected[name])) for name in ("half", "none"))
     gone = Answer(variant=None, observed=None, text="no cv2", why="package")
-    old = _print(one=half, two=half, three=gone, four=gone)
-    new = _print(one=half, two=none, three=half, four=gone, five=half)
-    details = version_fingerprints.compare_fingerprints(old, new)
+    unknown = _answer(*np.full(np.atleast_1d(expected["half"]).shape, 77.0))
+    old = _print(one=half, two=half, three=gone, four=gone, six=half)
+    new = _print(one=half, two=none, three=half, four=gone, five=half, six=unknown)
+    details = compare_fingerprints(old, new)
     assert details.same == 1
-    assert [(d.scope, d.names) for d in details.changed] == [("two", "half -> none")]
+    # numbers that no variant explains come last, and have no known consequence
+    changed = [(d.scope, d.new.variant, bool(d.consequence)) for d in details.changed]
+    assert changed == [("two", "none", True), ("six", None, False)]
+    assert details.changed[0].names == "half -> none"
     assert [(d.scope, d.label, d.why) for d in details.not_probed] == [
         ("five", "old", "no probe"), ("four", "old and new", "package"), ("three", "old", "package")
     ]  # fmt: skip
@@ -99,93 +108,67 @@ def test_details_that_neither_version_has_are_not_probed():
     half = _answer(*np.atleast_1d(registry.get_detail(SCALE).compute_expected_vectors()["half"]))
     gone = Answer(variant=None, observed=None, text="Unprobed: 1.0 has no trainer", why="absent")
     old, new = _print(one=half, two=gone, three=gone), _print(one=half, two=gone, three=half)
-    details = version_fingerprints.compare_fingerprints(
-        old, new, {(SCALE, "two"), (SCALE, "three")}
-    )
+    details = compare_fingerprints(old, new, {(SCALE, "two"), (SCALE, "three")})
     assert [d.scope for d in details.absent] == ["two"]
     assert [(d.scope, d.label, d.why) for d in details.not_probed] == [("three", "old", "absent")]
     assert (details.probed_count, details.total_count) == (1, 2)
-    details = version_fingerprints.compare_fingerprints(old, new)
+    details = compare_fingerprints(old, new)
     assert not details.absent
     assert [d.scope for d in details.not_probed] == ["three", "two"]
     # where nothing could be probed, nothing is the same
-    details = version_fingerprints.compare_fingerprints(_print(x=gone), _print(x=gone))
+    details = compare_fingerprints(_print(x=gone), _print(x=gone))
     assert (details.same, details.probed_count, details.total_count) == (0, 0, 1)
 
 
 def test_details_of_other_versions_are_those_that_are_documented_of_none_of_these():
     """TorchRL installs its programs from 0.10.0 on; its losses are documented of all versions."""
     adapter = frameworks.get_adapter("torchrl")
-    later = attribution.find_cells_of_other_versions(adapter, "0.9.1", "0.9.2")
+    find = attribution.find_cells_of_other_versions
+    later = find(adapter, "0.9.1", "0.9.2")
     assert ("atari.fire_reset", "script") in later
     assert (SCALE, "library") not in later
-    assert (
-        len(later) > len(attribution.find_cells_of_other_versions(adapter, "0.9.2", "0.10.0")) > 0
-    )
-    assert attribution.find_cells_of_other_versions(adapter, "0.9.1", "none") == set()
+    assert len(later) > len(find(adapter, "0.9.2", "0.10.0")) > 0
+    assert find(adapter, "0.9.1", "none") == set()
 
 
 def test_two_unknown_answers_that_differ_are_a_change():
     """Where no variant matches on either version, the numbers decide, finite or not."""
     size = len(np.atleast_1d(registry.get_detail(SCALE).compute_expected_vectors()["half"]))
     first, second, nan = (_answer(*[x] * size) for x in (77.0, 78.0, float("nan")))
-    assert (
-        len(version_fingerprints.compare_fingerprints(_print(x=first), _print(x=second)).changed)
-        == 1
-    )
-    assert version_fingerprints.compare_fingerprints(_print(x=first), _print(x=first)).same == 1
-    assert version_fingerprints.compare_fingerprints(_print(x=nan), _print(x=nan)).same == 1
+    assert len(compare_fingerprints(_print(x=first), _print(x=second)).changed) == 1
+    assert compare_fingerprints(_print(x=first), _print(x=first)).same == 1
+    assert compare_fingerprints(_print(x=nan), _print(x=nan)).same == 1
     assert [name for name, _ in first.near][:1]
-
-
-def test_what_is_recognised_is_listed_first_and_has_a_consequence():
-    """Numbers that no variant explains have no known consequence."""
-    expected = registry.get_detail(SCALE).compute_expected_vectors()
-    half, none = (_answer(*np.atleast_1d(expected[name])) for name in ("half", "none"))
-    unknown = _answer(*np.full(np.atleast_1d(expected["half"]).shape, 77.0))
-    details = version_fingerprints.compare_fingerprints(
-        _print(a=half, b=half), _print(a=unknown, b=none)
-    )
-    assert [d.scope for d in details.changed] == ["b", "a"]
-    assert [bool(d.consequence) for d in details.changed] == [True, False]
 
 
 def _defaulting(**values):
     cells = {"td3 library": {name: repr(value) for name, value in values.items()}}
-    return version_fingerprints.Fingerprint({}, (), {}, cells)
+    return Fingerprint({}, (), {}, cells)
 
 
 def test_another_default_is_a_change():
     """Defaults that both versions have are compared, of public classes by their own names."""
     old, new = _defaulting(batch=100, delay=2, old=1), _defaulting(batch=256, delay=2, new=1)
-    assert version_fingerprints.list_changed_defaults(old, new) == [
-        ChangedDefault(owner="td3 [library]", name="batch", old="100", new="256")
-    ]
-    signatures = ({"x.Noise": {"dt": value, "x0": "None"}} for value in ("0.01", "0.1"))
-    fingerprints = [
-        version_fingerprints.Fingerprint({}, (), {}, signatures=signatures_of_version)
-        for signatures_of_version in signatures
-    ]
-    (only,) = version_fingerprints.list_changed_defaults(*fingerprints)
+    (only,) = list_changed_defaults(old, new)
+    assert str(only) == "td3 [library] `batch`: 100 -> 256"
+    old, new = (
+        Fingerprint({}, (), {}, signatures={"x.Noise": {"dt": dt, "x0": "0"}})
+        for dt in ("0.01", "0.1")
+    )
+    (only,) = list_changed_defaults(old, new)
     assert str(only) == "x.Noise `dt`: 0.01 -> 0.1"
 
 
-def test_defaults_that_cannot_be_read_are_said():
-    """They are not compared, no change by that, and hide no other ones."""
-    unread = version_fingerprints.Fingerprint({}, (), {}, unread={"sac library": "TypeError: no"})
-    assert version_fingerprints.list_changed_defaults(_defaulting(batch=1), unread) == []
-    assert version_fingerprints.list_unread_defaults(_defaulting(batch=1), unread) == [
-        "sac library on the new version: TypeError: no"
-    ]
+def test_what_cannot_be_read_is_named():
+    """Such defaults are not compared, and no change by that.
 
-
-def test_a_module_that_one_version_alone_cannot_import_is_named():
-    """What neither can import lacks a package of others, and its names are read from its source."""
-    broken = {"x.lost": "ImportError: no y"}
-    old, new = (
-        version_fingerprints.Fingerprint({}, (), {}, modules_unread={"x.extra": "no hydra", **more})
-        for more in ({}, broken)
-    )
-    assert version_fingerprints.list_unread_defaults(old, new) == [
-        "module x.lost on the new version: ImportError: no y"
+    What neither version can import lacks a package of others, and its names are read from source.
+    """
+    old = replace(_defaulting(batch=1), modules_unread={"x.extra": "no hydra"})
+    broken = {"x.extra": "no hydra", "x.lost": "ImportError: no y"}
+    new = Fingerprint({}, (), {}, unread={"sac library": "TypeError"}, modules_unread=broken)
+    assert list_changed_defaults(old, new) == []
+    assert list_unread_defaults(old, new) == [
+        "module x.lost on the new version: ImportError: no y",
+        "sac library on the new version: TypeError",
     ]

@@ -10,7 +10,6 @@ from scipy import stats
 
 from rlregress.errors import UserError
 from rlregress.verdicts.family import (
-    adjust_by_holm,
     adjust_by_holm_with_names,
     combine_mid_p_values,
 )
@@ -127,22 +126,6 @@ def test_at_a_ceiling_the_p_value_is_that_of_fishers_exact_test():
     assert p.drop == pytest.approx(stats.fisher_exact([[3, 2], [0, 10]], "greater").pvalue)
 
 
-def test_equal_returns_give_no_evidence():
-    """Without any spread p is 1 on both sides and mid-p one half."""
-    p = compute_p_values_of_one_comparison([1000.0] * 5, [1000.0] * 5, np.random.default_rng(0))
-    assert (p.drop, p.gain, p.drop_mid, p.gain_mid) == (1.0, 1.0, 0.5, 0.5)
-
-
-def test_the_order_of_the_runs_does_not_matter():
-    """The same draws judge the same returns in another order alike."""
-    stored, new = np.random.default_rng(3).random(15), np.random.default_rng(4).random(15)
-    first = compute_p_values_of_one_comparison(stored, new, np.random.default_rng(5))
-    assert not first.exact
-    assert first == compute_p_values_of_one_comparison(
-        stored[::-1], new[::-1], np.random.default_rng(5)
-    )
-
-
 def test_returns_that_are_not_finite_are_refused():
     """A failed run must have been replaced before the test sees it."""
     with pytest.raises(UserError, match="not a finite number"):
@@ -163,14 +146,6 @@ def test_holm_steps_down_over_names():
         {"a": 0.03, "b": 0.06, "c": 0.06}
     )
     assert adjust_by_holm_with_names({}) == {}
-
-
-def test_holm_controls_the_family_where_single_tests_do_not():
-    """At most 5 % of the families of 20 true hypotheses have a rejection."""
-    p = np.random.default_rng(2).random((20_000, 20))
-    assert (p < 0.05).any(axis=1).mean() > 0.6
-    error = np.sqrt(0.05 * 0.95 / len(p))
-    assert abs((adjust_by_holm(p) < 0.05).any(axis=1).mean() - 0.049) < 4 * error
 
 
 def test_stouffer_adds_up_small_evidence():

@@ -6,27 +6,17 @@ import math
 
 import numpy as np
 import pytest
-from scipy import optimize, stats
 
 from rlregress.verdicts import ceiling
 from rlregress.verdicts import power as verdicts_power
-from rlregress.verdicts.family import combine_mid_p_values
 from rlregress.verdicts.looks import SEQUENTIAL_LOOKS, make_single_look
 from rlregress.verdicts.permutation import compute_permutation_p_values, enumerate_arrangements
 from rlregress.verdicts.power import estimate_smallest_drop, estimate_smallest_group_drop
-from tools.tests.nightly import every
 from tools.tests.simulations.simulate_gates import evidence_of, judge_sessions
 
 #: of each look its runs, its share of the error, and the p-value from which it accepts
 THREE_LOOKS = (*zip(SEQUENTIAL_LOOKS.run_counts, SEQUENTIAL_LOOKS.weights,
                     (*SEQUENTIAL_LOOKS.accept_cell, 1.0), strict=True),)  # fmt: skip
-
-
-def noncentral_t_drop(m, n, level):
-    """Return the smallest drop that the pooled t-test of normal returns sees with 80 % power."""
-    freedom, root = m + n - 2, math.sqrt(m * n / (m + n))
-    needed = stats.t.isf(level, freedom)
-    return optimize.brentq(lambda d: stats.nct.sf(needed, freedom, d * root) - 0.8, 0.0, 50.0)
 
 
 @pytest.mark.parametrize(
@@ -40,14 +30,10 @@ def test_the_table_of_the_documentation_is_reproduced(m, n, hypotheses, drop):
     assert detected.drop == pytest.approx(drop, abs=4 * math.hypot(detected.mc_error, 0.02))
 
 
-@pytest.mark.parametrize(
-    ("m", "printed"),
-    every(4, [(10, (1.5, 1.6, 1.8, 2.1)), (5, (1.7, 2.1, 2.4, 3.0)), (20, (1.4, 1.4, 1.5, 1.7)),
-              (30, (1.3, 1.3, 1.5, 1.6))]),
-)  # fmt: skip
-def test_three_looks_detect_nearly_what_twelve_new_seeds_at_once_detect(m, printed):
+def test_three_looks_detect_nearly_what_twelve_new_seeds_at_once_detect():
     """Printed drops are 0 to 0.2 sd above those of one look, 0.5 for a single hypothesis."""
-    for hypotheses, drop in zip((1, 8, 24, 81), printed, strict=True):
+    m = 10
+    for hypotheses, drop in ((1, 1.5), (8, 1.6), (24, 1.8), (81, 2.1)):
         detected = estimate_smallest_drop(m, SEQUENTIAL_LOOKS, hypotheses, seed=1)
         assert detected.drop == pytest.approx(drop, abs=0.05 + 4 * detected.mc_error)
         look = make_single_look(SEQUENTIAL_LOOKS.max_runs)
@@ -92,14 +78,6 @@ def test_the_common_drop_of_three_looks_has_80_per_cent_power():
     assert healthy.runs.mean() == pytest.approx(expected, abs=5 * error)
 
 
-def test_the_normal_law_gives_nearly_the_power_of_the_t_test():
-    """On normal returns both tests detect the same drop."""
-    for m, n, hypotheses in ((10, 10, 1), (20, 10, 8), (30, 20, 8)):
-        detected = estimate_smallest_drop(m, make_single_look(n), hypotheses)
-        t_test_drop = noncentral_t_drop(m, n, 0.05 / hypotheses)
-        assert detected.drop == pytest.approx(t_test_drop, abs=0.04 + 4 * detected.mc_error)
-
-
 def test_each_comparison_is_rejected_from_its_own_drop_on():
     """The order statistic is the exact switching point of the permutation test."""
     rng = np.random.default_rng(7)
@@ -118,20 +96,6 @@ def test_a_test_that_cannot_fail_detects_nothing():
     assert math.isinf(estimate_smallest_drop(3, make_single_look(3)).drop)
     assert math.isinf(estimate_smallest_drop(5, make_single_look(5), 24).drop)
     assert math.isfinite(estimate_smallest_drop(5, make_single_look(5), 8).drop)
-
-
-@pytest.mark.parametrize(("m", "n", "k", "hypotheses"), [(10, 5, 8, 9), (5, 5, 2, 3)])
-def test_the_common_drop_of_a_group_has_80_per_cent_power(m, n, k, hypotheses):
-    """Stouffer's z of the permutation tests rejects the stated common drop in 80 %."""
-    rng = np.random.default_rng(8)
-    drop = estimate_smallest_group_drop([m] * k, make_single_look(n), [0.3] * k, hypotheses)
-    size = 1_000
-    stored = 1 + 0.3 * rng.standard_normal((size * k, m))
-    new = 1 - drop + 0.3 * rng.standard_normal((size * k, n))
-    mid = compute_permutation_p_values(stored, new, rng).drop_mid.reshape(size, k)
-    power = np.mean(combine_mid_p_values(mid) < 0.05 / hypotheses)
-    assert power == pytest.approx(0.8, abs=4 * math.sqrt(0.16 / size + 0.16 / 2_000))
-    assert drop < 0.3 * estimate_smallest_drop(m, make_single_look(n), hypotheses).drop
 
 
 def test_a_group_of_ceilings_foretells_nothing():
@@ -182,9 +146,9 @@ def test_a_ceiling_is_known_by_its_ties():
     assert not ceiling.are_returns_at_ceiling([1000.0, 1000.0, 1.0, 2.0, 3.0])
 
 
-@pytest.mark.parametrize("floor", [0.5, 1.0, 2.0])
-def test_a_drop_beyond_a_floor_is_rejected_and_observed_with_the_stated_power(floor):
+def test_a_drop_beyond_a_floor_is_rejected_and_observed_with_the_stated_power():
     """80 % of 2000 comparisons of 10 with 5 runs are rejected and lose more than the floor."""
+    floor = 1.0
     detected = estimate_smallest_drop(10, make_single_look(5), 1, floor=floor).drop
     rng = np.random.default_rng(1)
     stored, new = rng.normal(size=(2000, 10)), rng.normal(size=(2000, 5)) - detected

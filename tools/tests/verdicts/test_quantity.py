@@ -86,34 +86,6 @@ def test_the_simulation_of_all_numbers_decides_as_the_check_does(change, loss, g
         assert used == judged.runs[0, 0, e]
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("correlation", [0.0, 0.8])
-def test_secondary_quantities_do_not_raise_false_alarms(correlation):
-    """Eight cells ring in at most 5 %, whether their numbers go together or not."""
-    gates = 100
-    result = simulate_gates.measure_secondary(8, 10, quantities.ONE_SIDED, correlation, gates, 100)
-    for share in (result.false_alarm, result.false_gain):
-        assert share[0] < 0.05 + 3 * (0.05 * 0.95 / gates) ** 0.5
-    assert 3.5 < result.runs[0] < 7
-    # 0.91 was measured, with an error of 0.03
-    assert result.detectable_drop[0][0] > 0.82
-    assert result.training_detected[0][0] > 0.9
-    assert result.growth_detected[1][0][0] > result.growth_detected[0][1][0]
-
-
-def test_the_command_prints_a_row_for_all_that_can_be_judged(capsys):
-    """Returns alone, with critics, with training returns; errors beside every share."""
-    simulate_gates.main(
-        ["--beside", "--cells", "8", "--stored", "5", "--gates", "4", "--drop-gates", "2"]
-    )
-    lines = capsys.readouterr().out.splitlines()
-    names = [line.split(" | ")[2] for line in lines[2:]]
-    assert names[0] == "returns"
-    assert names[1:3] == ["and critics, independent", "and critics, -0.8"]
-    assert names[3:] == ["and training, critics, independent", "and training, critics, 0.8, -0.8"]
-    assert [line.count("±") for line in lines[2:]] == [4, 8, 8, 10, 10]
-
-
 def cell_and_critic(factor, new=20, mean=1000.0):
     """Return an unchanged cell, and its critic whose error has grown by ``factor``."""
     return {
@@ -136,16 +108,6 @@ def test_a_cell_and_its_critic_have_their_own_verdicts(factor, mean, cell_verdic
     if critic_verdict == "regressed":
         assert "the critic's error is 1.9" in critic.reason
         assert "this is the critic, not the return" in critic.reason
-
-
-def test_a_growth_below_the_floor_holds():
-    """An error 1.03 times as large is no regression, however sure the test is."""
-    stored, new = numbers(1, 20) / 100, numbers(2, 20) / 100 - np.log(1.03)
-    cells = {"cell critic": critic_sample(stored, new)}
-    result = verdicts_at(cells).cells["cell critic"]
-    assert result.verdict == "holds"
-    assert "not more than the floor" in result.reason
-    assert verdicts_at(cells, rules=Rules(floor=0.01)).cells["cell critic"].verdict == "regressed"
 
 
 def test_the_effect_of_a_critic_is_the_logarithm_of_a_factor():
@@ -216,19 +178,6 @@ def test_a_family_states_its_first_levels():
     assert critic.visible_drop == pytest.approx(drop * critic.stored_sd)
 
 
-@pytest.mark.nightly
-def test_critics_are_pooled_like_returns():
-    """A growth that no critic shows alone is seen in the group, and not in that of the returns."""
-    cells = {}
-    for i in range(6):
-        cells[f"c{i}"] = CellSample(healthy(i, 20), healthy(60 + i, 20), group="g")
-        critics = (numbers(i, 20), numbers(80 + i, 20, 1.12))
-        cells[f"c{i} critic"] = critic_sample(*critics, "g critic")
-    groups = verdicts_at(cells).groups
-    assert (groups["g"].verdict, groups["g critic"].verdict) == ("holds", "regressed")
-    assert groups["g critic"].cells == tuple(f"c{i} critic" for i in range(6))
-
-
 def test_an_undecided_critic_asks_for_the_next_runs_of_its_cell():
     """The cell is accepted after five runs; a critic that is worse by half a deviation goes on."""
     cells = cell_and_critic(1.08, new=5)
@@ -289,15 +238,6 @@ def test_missing_critics_have_no_power():
         assert "no critic that can be compared" in quantity.reason
 
 
-def test_names_tell_quantities():
-    """A critic is judged under the name of its cell with a word behind it."""
-    assert RETURNS.make_verdict_name("sb3-ppo") == "sb3-ppo"
-    assert CRITIC.make_verdict_name("sb3-ppo") == "sb3-ppo critic"
-    assert quantities.get_quantity_of_name("sb3-ppo") is RETURNS
-    for quantity in quantities.SECONDARY:
-        assert quantities.get_quantity_of_name(quantity.make_verdict_name("sb3-ppo")) is quantity
-
-
 # -- diagnostics -------------------------------------------------------------------------------
 
 ENTROPY = DIAGNOSTICS["entropy"]
@@ -349,7 +289,3 @@ def test_the_p_value_of_both_directions_by_hand():
     assert rows.exact
     result = verdicts_at({"cell entropy": cell}).cells["cell entropy"]
     assert result.p_gain == pytest.approx(min(1, 2 * min(rows.drop[0], rows.gain[0])))
-    rng = np.random.default_rng(1)
-    many = compute_permutation_p_values(rng.normal(size=(2000, 8)), rng.normal(size=(2000, 5)), rng)
-    both = 2 * np.minimum(many.drop, many.gain)
-    assert abs((both < 0.05).mean() - 0.05) < 3 * (0.05 * 0.95 / 2000) ** 0.5

@@ -9,15 +9,13 @@ import numpy as np
 import pytest
 
 from rlregress.errors import UserError
-from rlregress.verdicts.family import adjust_by_holm, combine_mid_p_values
 from rlregress.verdicts.looks import SEQUENTIAL_LOOKS, Looks, make_single_look
 from rlregress.verdicts.missing import suggest_seeds_of_cell, suggest_seeds_of_group
-from rlregress.verdicts.permutation import compute_permutation_p_values
 from rlregress.verdicts.power import estimate_smallest_group_drop
 from rlregress.verdicts.rules import CellSample, Rules
 from rlregress.verdicts.sequential import take_possible_looks
 from tools.tests.simulations import simulate_gates
-from tools.tests.simulations.simulate_gates import NOTHING, Change, draw_session, measure
+from tools.tests.simulations.simulate_gates import NOTHING, draw_session, measure
 from tools.tests.verdicts.three_looks import LOOKS, healthy, verdicts_at
 
 #: looks whose permutations are few enough to be enumerated
@@ -54,17 +52,6 @@ def test_the_error_is_spent_once():
     assert make_single_look(5).combine_p_values_of_looks([0.02]) == pytest.approx(0.02)
 
 
-def test_a_healthy_cell_ends_at_the_first_look():
-    """Five unchanged runs end the cell, and the verdict says so."""
-    cell = CellSample(healthy(1, 20, sd=300.0), healthy(2, 20, sd=300.0))
-    used, result = until_decided({"cell": cell})
-    verdict = result.cells["cell"]
-    assert used == {"cell": 5}
-    assert (verdict.verdict, verdict.new_seeds, verdict.look) == ("holds", 5, 1)
-    assert verdict.looks == (5, 10, 20)
-    assert verdict.visible_drop == pytest.approx(0.97 * verdict.stored_sd, rel=0.1)
-
-
 def test_the_default_ends_a_healthy_cell_after_three_runs_and_a_ruined_one_after_six():
     """The first look spends almost no error, so later looks lose nothing."""
     cells = {"healthy": CellSample(healthy(1, 20, sd=300.0), healthy(2, 20, sd=300.0))}
@@ -76,34 +63,6 @@ def test_the_default_ends_a_healthy_cell_after_three_runs_and_a_ruined_one_after
     assert verdicts == {"healthy": ("holds", 1), "ruined": ("regressed", 2)}
     alone = Looks(SEQUENTIAL_LOOKS.run_counts[:1], SEQUENTIAL_LOOKS.weights[:1])
     assert not alone.could_reject_at_level(20, 0.05)
-
-
-@pytest.mark.parametrize("sd", [pytest.param(10.0, marks=pytest.mark.nightly), 30.0])
-def test_the_stated_power_is_beyond_the_floor(sd):
-    """Named drops are detected with 80 % power; smaller ones within the floor are not."""
-    rng = np.random.default_rng(0)
-
-    def session(drop, *names):
-        return {
-            name: CellSample(rng.normal(1000, sd, 10), rng.normal(1000 - drop, sd, 7), group="g")
-            for name in names
-        }
-
-    def share_regressed(drop, *names):
-        kind = ("group", "g") if len(names) > 1 else ("cell", "a")
-        courses = [course(session(drop, *names), SHORT) for _ in range(100)]
-        return [result.members[kind].decided for result in courses].count("regressed") / 100
-
-    alone = verdicts_at(session(0.0, "a"), SHORT).cells["a"]
-    both = verdicts_at(session(0.0, "a", "b"), SHORT).groups["g"]
-    beyond = 50 + 0.84 * sd * math.sqrt(1 / 10 + 1 / 7)
-    assert alone.visible_drop >= 50 + 0.5 * (beyond - 50)
-    assert 0.05 < both.visible_fraction < alone.visible_fraction
-    assert share_regressed(beyond, "a") > 0.7
-    assert share_regressed(50 + (beyond - 50) / math.sqrt(2), "a", "b") > 0.7
-    # what the test alone would see of runs that repeat so well
-    assert share_regressed(1.5 * sd, "a") <= 0.7
-    assert share_regressed(1.5 * 10.0, "a") <= 0.05
 
 
 def test_a_doubtful_cell_gets_more_runs_until_it_is_decided():
@@ -135,20 +94,6 @@ def test_runs_beyond_a_look_are_ignored():
     first = verdicts_at({"cell": CellSample(stored, new[:5])})
     ruined = np.concatenate([new[:5], np.zeros(15)])
     assert verdicts_at({"cell": CellSample(stored, ruined)}) == first
-
-
-def test_the_order_inside_a_block_does_not_matter():
-    """Which run of a block ends first, and which cell, changes nothing."""
-    rng = np.random.default_rng(3)
-    cells = group_of(3, 900.0, stored=12)
-    blocks = np.concatenate([rng.permutation(5), 5 + rng.permutation(5), 10 + rng.permutation(10)])
-    shuffled = {
-        name: CellSample(rng.permutation(cell.stored), np.array(cell.new)[blocks], group="g")
-        for name, cell in reversed(cells.items())
-    }
-    first, second = verdicts_at(cells), verdicts_at(shuffled)
-    assert dict(first.cells) == dict(second.cells)
-    assert dict(first.groups) == dict(second.groups)
 
 
 def test_a_suspicious_group_goes_on_as_a_whole():
@@ -188,33 +133,6 @@ def test_inconclusive_says_how_many_seeds_would_decide():
     assert few == "not even 500 stored and new seeds would detect a drop of 6%"
 
 
-@pytest.mark.nightly
-def test_the_suggested_seeds_detect_the_drop():
-    """With the suggested stored seeds the gate's simulation detects the drop."""
-    stored = np.tile([0.6, 1.4], 5)  # mean 1, no ceiling above: half of them at the best
-    spread = healthy(4, 10, 1.0, 0.45)
-    text = suggest_seeds_of_cell(spread, LOOKS, 9, 0.05, 0.5)
-    seeds = int(text.split("about ")[1].split()[0])
-    wider = np.interp(np.linspace(0, 9, seeds), np.arange(10), np.sort(spread))
-    verdict = verdicts_at({f"c{i}": CellSample(wider, wider[:5]) for i in range(9)}).cells["c0"]
-    assert "stored seeds (now 10)" in text
-    # rounded numbers of seeds, Monte Carlo error
-    assert verdict.visible_fraction <= 0.5 * 1.15
-    assert "new seeds" in suggest_seeds_of_cell(stored, LOOKS, 9, 0.05, 0.5)
-    group = suggest_seeds_of_group(10, [1.0, 1.0], LOOKS, 0.6, 0.55)
-    assert group.startswith("to detect a common drop of 55%")
-
-
-def test_a_drop_just_beyond_the_floor_takes_many_seeds():
-    """0.1 % beyond the floor is observed where the mean is known that well."""
-    stored = np.linspace(984.0, 1016.0, 10)
-    # 0.84 * 1.08 % * sqrt(2 / n) is 0.1 % for n = 164, and that the test rejects takes fewer
-    cell = suggest_seeds_of_cell(stored, SEQUENTIAL_LOOKS, 1, 0.05, 0.051)
-    assert "about 200 stored and 200 new seeds at one look" in cell
-    group = suggest_seeds_of_group(10, [0.01, 0.01], SEQUENTIAL_LOOKS, 0.0533, 0.051)
-    assert "about 80 stored and 80 new seeds at one look" in group
-
-
 def test_seeds_of_a_group_are_those_that_its_power_takes():
     """Far beyond the floor a group's drop shrinks with the root of the seeds, floor or not."""
 
@@ -227,35 +145,6 @@ def test_seeds_of_a_group_are_those_that_its_power_takes():
     text = suggest_seeds_of_group(20, [0.25] * 2, SEQUENTIAL_LOOKS, now, 0.1)
     named = int(text.split("about ")[1].split()[0])
     assert detects(named) <= 0.1 < detects(named // 3)
-
-
-def test_the_rules_by_hand():
-    """The decisions of two cells and their group are those of the rules, taken step by step."""
-    cells = {
-        "a": CellSample(healthy(11, 8), healthy(12, 7, 880.0), group="g"),
-        "b": CellSample(healthy(13, 8), healthy(14, 7, 900.0), group="g"),
-    }
-    p, z = [], []
-    stored, new = zip(*((cell.stored, cell.new) for cell in cells.values()), strict=True)
-    for n in SHORT.run_counts:
-        rows = compute_permutation_p_values(
-            stored, [row[:n] for row in new], np.random.default_rng(0)
-        )
-        assert rows.exact
-        p.append(rows.drop)
-        z.append(combine_mid_p_values(rows.drop_mid))
-    result = course(cells, SHORT)
-    for position, name in enumerate(cells):
-        looks_taken = result.count_looks_taken(name)
-        spent = min(p[k][position] / SHORT.weights[k] for k in range(looks_taken))
-        assert verdicts_at(cells, SHORT).cells[name].p_drop == pytest.approx(min(spent, 1))
-        for look in range(looks_taken - 1):  # it went on: not accepted, or kept by its group
-            assert p[look][position] <= SHORT.accept_cell[look] or z[look] <= 0.1
-    group = verdicts_at(cells, SHORT).groups["g"]
-    looks = range(group.look)
-    assert group.p_drop == pytest.approx(min(1, min(z[k] / SHORT.weights[k] for k in looks)))
-    family = [verdicts_at(cells, SHORT).cells[name].p_drop for name in cells] + [group.p_drop]
-    assert group.adjusted_drop == pytest.approx(adjust_by_holm(family)[2])
 
 
 def test_nothing_changed_rings_in_at_most_five_per_cent_of_the_sessions():
@@ -272,16 +161,6 @@ def test_nothing_changed_rings_in_at_most_five_per_cent_of_the_sessions():
     stored, new = draw_session(rng, gates, 1, 10, SEQUENTIAL_LOOKS.max_runs)
     p = simulate_gates.evidence_of(stored, new, greedy.run_counts, rng).drop.min(axis=0)
     assert (p < 0.05).any(axis=(1, 2)).mean() > 0.3
-
-
-def test_three_looks_detect_as_much_as_twenty_runs():
-    """A drop of 20 % in one group is seen as with 20 runs at once, and more than with five."""
-    looks = [SEQUENTIAL_LOOKS, make_single_look(5), make_single_look(20)]
-    sequential, five, twenty = measure(16, 10, looks, Change(0.2), 80)
-    assert sequential.group_detected[0] > 0.9
-    assert sequential.group_detected[0] > twenty.group_detected[0] - 0.1
-    assert sequential.cell_detected[0] > five.cell_detected[0]
-    assert sequential.runs[0] < 5
 
 
 def test_the_simulation_command_prints_the_table(capsys):

@@ -43,12 +43,12 @@ class OldEnvironment(Env):
 
     Args:
         environment: the Gymnasium environment, its time limit included.
-        stepped: called after every step, unless a vectorised environment does that.
+        on_step: called after every step, unless a vectorised environment does that.
     """
 
-    def __init__(self, environment: Any, stepped: Stepped) -> None:
+    def __init__(self, environment: Any, on_step: Stepped) -> None:
         self._environment = environment
-        self._stepped: Stepped | None = stepped
+        self._stepped: Stepped | None = on_step
         self._seed: int | None = None
         self.observation_space = environment.observation_space
         self.action_space = environment.action_space
@@ -205,14 +205,14 @@ def _make_module(name: str, **content: Any) -> types.ModuleType:
     return module
 
 
-def make_modules(make: Callable[[str], Any], stepped: Stepped) -> dict[str, types.ModuleType]:
+def make_modules(make_env: Callable[[str], Any], on_step: Stepped) -> dict[str, types.ModuleType]:
     """Return the modules by the names under which the scripts import them.
 
     Args:
-        make: environment id -> a Gymnasium environment.
-        stepped: called after every step of the script's environment or environments.
+        make_env: environment id -> a Gymnasium environment.
+        on_step: called after every step of the script's environment or environments.
     """
-    vectorised = make_dummy_vec_env_class(stepped)
+    vectorised = make_dummy_vec_env_class(on_step)
     kinds = {
         kind.__name__: kind
         for kind in (Env, Wrapper, ObservationWrapper, RewardWrapper, ActionWrapper)
@@ -225,7 +225,7 @@ def make_modules(make: Callable[[str], Any], stepped: Stepped) -> dict[str, type
     )
     gym = _make_module(
         "gym",
-        make=lambda id, **_: OldEnvironment(make(id), stepped),
+        make=lambda id, **_: OldEnvironment(make_env(id), on_step),
         spaces=gymnasium.spaces,
         wrappers=wrappers,
         core=_make_module("gym.core", **kinds),

@@ -54,7 +54,7 @@ class VecEnvWrapper(VecEnv):
         return self.venv.reset()
 
 
-def make_dummy_vec_env_class(stepped: Stepped) -> Any:
+def make_dummy_vec_env_class(on_step: Stepped) -> Any:
     """Return the class ``DummyVecEnv``, which reports the steps of all its environments at once."""
 
     class DummyVecEnv(VecEnv):
@@ -69,11 +69,11 @@ def make_dummy_vec_env_class(stepped: Stepped) -> Any:
             for environment in self.envs:
                 environment.unwrapped.leave_counting_to_vector()
 
-        def _stacked(self, rows: list[Any]) -> np.ndarray:
+        def _stack_rows(self, rows: list[Any]) -> np.ndarray:
             return np.stack([np.asarray(row, dtype=self.observation_space.dtype) for row in rows])
 
         def reset(self) -> np.ndarray:
-            return self._stacked([environment.reset() for environment in self.envs])
+            return self._stack_rows([environment.reset() for environment in self.envs])
 
         def step_async(self, actions: Any) -> None:
             self._actions = actions
@@ -88,12 +88,12 @@ def make_dummy_vec_env_class(stepped: Stepped) -> Any:
                 rows.append((observation, reward, done, info))
             observations, rewards, dones, infos = zip(*rows, strict=False)
             outcome = (
-                self._stacked(list(observations)),
+                self._stack_rows(list(observations)),
                 np.array(rewards, dtype=np.float32),
                 np.array(dones, dtype=bool),
                 list(infos),
             )
-            stepped(self.num_envs, self._actions, outcome)
+            on_step(self.num_envs, self._actions, outcome)
             return outcome
 
         def close(self) -> None:

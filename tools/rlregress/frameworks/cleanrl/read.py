@@ -105,7 +105,7 @@ def _find_first_flag(candidates: tuple[str, ...], flags: Mapping[str, Any], scri
     for candidate in candidates:
         if candidate in flags:
             return candidate
-    raise Unprobed(f"{script} has no flag {' or '.join(candidates)}", known=True)
+    raise Unprobed(f"{script} has no flag {' or '.join(candidates)}", is_known=True)
 
 
 def read_defaults(source: Source) -> dict[tuple[str, str], dict[str, Any]]:
@@ -123,7 +123,7 @@ def read_defaults(source: Source) -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def read_applied_hyperparameters(
-    algorithm: str, given: Mapping[str, Any], source: Source
+    algorithm: str, hyperparameters: Mapping[str, Any], source: Source
 ) -> dict[str, Any]:
     """Return the hyperparameters of a script when its command line sets the given ones."""
     # here, because a training asks this module for the names
@@ -131,7 +131,7 @@ def read_applied_hyperparameters(
 
     flags = {
         **_list_flags_of_script(source, algorithm),
-        **make_arguments_of_hyperparameters(algorithm, given, source),
+        **make_arguments_of_hyperparameters(algorithm, hyperparameters, source),
     }
     return _read_values_of_flags(
         algorithm, list_parameter_names(source)[algorithm, "script"], flags
@@ -139,9 +139,9 @@ def read_applied_hyperparameters(
 
 
 def _read_values_of_flags(
-    algorithm: str, named: Mapping[str, str], flags: Mapping[str, Any]
+    algorithm: str, flag_names: Mapping[str, str], flags: Mapping[str, Any]
 ) -> dict[str, Any]:
-    read = {name: flags[flag] for name, flag in named.items()}
+    read = {name: flags[flag] for name, flag in flag_names.items()}
     if algorithm == "ppo":
         collected = flags["num_envs"] * flags["num_steps"]
         read["minibatch_size"] = collected // read["minibatch_size"]

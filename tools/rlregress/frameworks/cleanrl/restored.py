@@ -48,8 +48,8 @@ def import_as_modules(stubs: Mapping[str, types.ModuleType]) -> Iterator[None]:
         _restore_modules(before)
 
 
-def _restore_modules(before: Mapping[str, Any]) -> None:
-    for name, module in before.items():
+def _restore_modules(modules: Mapping[str, Any]) -> None:
+    for name, module in modules.items():
         if module is _MISSING:
             sys.modules.pop(name, None)
         else:
@@ -95,10 +95,10 @@ def enter_temporary_folder() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def convert_argument_errors_to_sentence(path: Path, old: bool) -> Iterator[None]:
+def convert_argument_errors_to_sentence(path: Path, uses_argparse: bool) -> Iterator[None]:
     """Turn the exit of ``argparse`` at a wrong argument into one sentence."""
     output = io.StringIO()
-    with contextlib.redirect_stderr(output) if old else contextlib.nullcontext():
+    with contextlib.redirect_stderr(output) if uses_argparse else contextlib.nullcontext():
         try:
             yield
         except SystemExit as end:

@@ -173,15 +173,15 @@ def _compile_script(text: str, path: str) -> types.CodeType:
 
 
 def _choose_arguments_of_script(
-    text: str, overrides: Mapping[str, Any], old: bool, given: bool
+    text: str, overrides: Mapping[str, Any], uses_argparse: bool, has_environment: bool
 ) -> dict[str, Any]:
     arguments: dict[str, Any] = {}
     for name in ("cuda", "capture_video"):
-        spelled = f"'--{name.replace('_', '-')}'" if old else f"    {name}: bool"
+        spelled = f"'--{name.replace('_', '-')}'" if uses_argparse else f"    {name}: bool"
         if spelled in text:
             arguments[name] = False
-    if given:
-        arguments["gym_id" if old else "env_id"] = GIVEN
+    if has_environment:
+        arguments["gym_id" if uses_argparse else "env_id"] = GIVEN
     if shift_seed(0):
         # the default of every script is 1
         arguments["seed"] = shift_seed(1)

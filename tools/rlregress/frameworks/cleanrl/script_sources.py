@@ -121,14 +121,14 @@ class Source:
 
 
 @functools.lru_cache(maxsize=16)
-def _does_import_gym(path: Path, changed: int) -> bool:
-    del changed
+def _does_import_gym(path: Path, modified_at: int) -> bool:
+    del modified_at
     return re.search(r"^import gym\s*$", read_script_text(path), re.MULTILINE) is not None
 
 
 @functools.lru_cache(maxsize=16)
-def _load_module(path: Path, changed: int) -> ModuleType:
-    del changed
+def _load_module(path: Path, modified_at: int) -> ModuleType:
+    del modified_at
     spec = importlib.util.spec_from_file_location(f"cleanrl_{path.stem}_of_probe", path)
     if spec is None or spec.loader is None:
         raise UserError(f"{path} is no Python file")
@@ -145,8 +145,8 @@ def _load_module(path: Path, changed: int) -> ModuleType:
 
 
 @functools.lru_cache(maxsize=64)
-def _parse_script(path: Path, changed: int) -> Script:
-    del changed
+def _parse_script(path: Path, modified_at: int) -> Script:
+    del modified_at
     return Script(path)
 
 

@@ -11,10 +11,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Iterator, Mapping, Sequence
-from typing import (
-    Any,
-    NamedTuple,
-)
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -107,11 +104,11 @@ def run_slice_of_place(
         SliceUnbound: a name is needed that is neither given nor bound above the place.
         SliceFailed: a statement raised an error.
     """
-    reads = _prepare_slice(place, frozenset(variables), whole=True).reads
+    reads = _prepare_slice(place, frozenset(variables), runs_place=True).reads
     for name in used:
         if name not in reads:
             raise place.script.describe_lost_anchor(place.quantity, name)
-    return _run_prepared_slice(place, variables, whole=True)
+    return _run_prepared_slice(place, variables, runs_place=True)
 
 
 def run_statements_before_place(place: Anchor, variables: Mapping[str, Any]) -> dict[str, Any]:
@@ -121,13 +118,13 @@ def run_statements_before_place(place: Anchor, variables: Mapping[str, Any]) -> 
     ``found = run_statements_before_place(place, given)``, then
     ``run_slice_of_place(place, {**found, "global_step": 1})`` and so on.
     """
-    sliced = _run_prepared_slice(place, variables, whole=False)
+    sliced = _run_prepared_slice(place, variables, runs_place=False)
     return {name: sliced[name] for name in sliced if not name.startswith("__")}
 
 
-def _run_prepared_slice(place: Anchor, variables: Mapping[str, Any], whole: bool) -> Sliced:
+def _run_prepared_slice(place: Anchor, variables: Mapping[str, Any], runs_place: bool) -> Sliced:
     script, is_known = place.script, place.script.known
-    prepared = _prepare_slice(place, frozenset(variables), whole)
+    prepared = _prepare_slice(place, frozenset(variables), runs_place)
     if prepared.missing:
         raise SliceUnbound(
             f"{script}: {place.quantity}: line {place.line} needs "
@@ -156,14 +153,14 @@ class _Prepared(NamedTuple):
     reads: frozenset[str]
 
 
-def _prepare_slice(place: Anchor, variables: frozenset[str], whole: bool) -> _Prepared:
+def _prepare_slice(place: Anchor, variables: frozenset[str], runs_place: bool) -> _Prepared:
     """Return the slice, compiled; kept with the script, since loops of probes run the same one
     again.
     """
     slices = place.script.slices
-    key = (place.statement, variables, whole)
+    key = (place.statement, variables, runs_place)
     if key not in slices:
-        last = [place.statement] if whole else []
+        last = [place.statement] if runs_place else []
         statements, guards, missing = _slice_whole_script(place, set(variables), last)
         tree = ast.fix_missing_locations(ast.Module(body=statements, type_ignores=[]))
         lines = [(node.lineno, node.end_lineno or node.lineno) for node in statements]
@@ -184,16 +181,16 @@ def _find_line_of_error(error: Exception, script: Script) -> Any:
 
 
 def _slice_whole_script(
-    place: Anchor, variables: set[str], last: list[ast.stmt]
+    place: Anchor, variables: set[str], tail: list[ast.stmt]
 ) -> tuple[list[ast.stmt], list[str], set[str]]:
-    """Return (statements to run with ``last`` at the end, guards, names that stay unbound).
+    """Return (statements to run with ``tail`` at the end, guards, names that stay unbound).
 
     A function may use a name that is bound after it: what is missing at first is looked for again
     from the start.
     """
     late: set[str] = set()
     while True:
-        attempt = _slice_block_of_place(place, variables, last, late)
+        attempt = _slice_block_of_place(place, variables, tail, late)
         defined = {
             statement.name
             for statement in place.script.blocks[0].statements
@@ -206,11 +203,11 @@ def _slice_whole_script(
 
 
 def _slice_block_of_place(
-    place: Anchor, variables: set[str], last: list[ast.stmt], late: set[str]
+    place: Anchor, variables: set[str], tail: list[ast.stmt], unbound: set[str]
 ) -> tuple[list[ast.stmt], list[str], set[str]]:
     ready = variables | set(dir(builtins)) | {"__file__", "__name__"}
-    statements: list[ast.stmt] = list(last)
-    need = (set(statement_names.list_names_of_statement(place.statement).reads) | late) - ready
+    statements: list[ast.stmt] = list(tail)
+    need = (set(statement_names.list_names_of_statement(place.statement).reads) | unbound) - ready
     guards: list[str] = []
     # bound on some path only, or by a loop's body for its next round: that is for the run to see
     perhaps = set(statement_names.list_names_of_statement(place.statement).touches)

@@ -138,11 +138,11 @@ def _join_names_in_order(first: Names, second: Names) -> Names:
     )
 
 
-def _join_names_of_branches(ways: Sequence[Names]) -> Names:
+def _join_names_of_branches(branches: Sequence[Names]) -> Names:
     return Names(
-        frozenset().union(*(way.reads for way in ways)),
-        frozenset.intersection(*(way.binds for way in ways)),
-        frozenset().union(*(way.touches for way in ways)),
+        frozenset().union(*(way.reads for way in branches)),
+        frozenset.intersection(*(way.binds for way in branches)),
+        frozenset().union(*(way.touches for way in branches)),
     )
 
 

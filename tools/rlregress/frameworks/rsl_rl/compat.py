@@ -51,13 +51,13 @@ def silence_runner_output() -> Iterator[None]:
 
 
 def make_observations_as_handed_out(
-    groups: Mapping[str, torch.Tensor], stepped: bool = False
+    groups: Mapping[str, torch.Tensor], is_step: bool = False
 ) -> Any:
-    """Return observations as an environment hands them out, at a reset or ``stepped``."""
+    """Return observations as an environment hands them out, at a reset or after a step."""
     if GROUPED:
         rows = len(next(iter(groups.values())))
         return vec_env.TensorDict(dict(groups), batch_size=[rows])
-    return groups["policy"] if stepped else (groups["policy"], {"observations": dict(groups)})
+    return groups["policy"] if is_step else (groups["policy"], {"observations": dict(groups)})
 
 
 class Networks(NamedTuple):
@@ -251,9 +251,9 @@ def find_curiosity_optimizer(algorithm: Any) -> torch.optim.Optimizer:
     return algorithm.rnd.optimizer if own is None else own
 
 
-def list_reported_losses(reported: Any) -> np.ndarray:
+def list_reported_losses(update_result: Any) -> np.ndarray:
     """Return the mean losses that ``update`` returns, of all configured components."""
-    named = reported if isinstance(reported, dict) else dict(enumerate(reported))
+    named = update_result if isinstance(update_result, dict) else dict(enumerate(update_result))
     return np.array([loss for loss in named.values() if loss is not None], dtype=np.float64)
 
 
@@ -268,19 +268,19 @@ class Batch(NamedTuple):
     log_probs: torch.Tensor
 
 
-def read_minibatch(handed: Any) -> Batch:
+def read_minibatch(minibatch: Any) -> Batch:
     """Return the fields of a minibatch that probes read."""
-    if not isinstance(handed, tuple):
-        scored = handed.advantages, handed.returns, handed.old_actions_log_prob
+    if not isinstance(minibatch, tuple):
+        scored = minibatch.advantages, minibatch.returns, minibatch.old_actions_log_prob
         return Batch(
-            select_observations_of_group(handed.observations),
-            handed.actions,
-            handed.values,
+            select_observations_of_group(minibatch.observations),
+            minibatch.actions,
+            minibatch.values,
             *scored,
         )
     # before 3.0 the observations of the critic stand in between
     first = 1 if GROUPED else 2
-    return Batch(select_observations_of_group(handed[0]), *handed[first : first + 5])
+    return Batch(select_observations_of_group(minibatch[0]), *minibatch[first : first + 5])
 
 
 def select_observations_of_group(observations: Any) -> torch.Tensor:

@@ -27,9 +27,9 @@ class Vectorised(VecEnv):
         environments: their observations and actions are boxes.
         step_dt: the duration of a step in seconds, by which a weight of curiosity is multiplied.
         seed: of the first environment; the others have the numbers after it.
-        plain: names of observation groups that are the environments' own observations.
+        groups: names of observation groups that are the environments' own observations.
         further: name of another group -> function that makes it of these observations.
-        clipped: actions are clipped to their bounds, which RSL-RL leaves to its environments.
+        clips: actions are clipped to their bounds, which RSL-RL leaves to its environments.
     """
 
     def __init__(
@@ -37,8 +37,8 @@ class Vectorised(VecEnv):
         *environments: Any,
         step_dt: float = 1.0,
         seed: int | None = None,
-        clipped: bool = False,
-        plain: Sequence[str] = GROUPS,
+        clips: bool = False,
+        groups: Sequence[str] = GROUPS,
         further: Mapping[str, Callable[[torch.Tensor], torch.Tensor]] = {},  # noqa: B006 - read only
     ) -> None:
         self.environments = environments
@@ -50,8 +50,8 @@ class Vectorised(VecEnv):
         self.cfg: dict[str, Any] = {}
         # until 2.2 it had the other name
         self.step_dt = self.dt = step_dt
-        self._clipped = clipped
-        self._plain, self.further = plain, further
+        self._clipped = clips
+        self._plain, self.further = groups, further
         seeds = [None if seed is None else seed + number for number in range(self.num_envs)]
         pairs = zip(environments, seeds, strict=False)
         self._observations = [environment.reset(seed=own)[0] for environment, own in pairs]
@@ -95,5 +95,5 @@ class Vectorised(VecEnv):
             self._observations[number] = environment.reset()[0] if any(flags) else observation
         terminated, truncated = torch.tensor(ends).T
         extras = {"time_outs": truncated.float(), "observations": self.group_observations()}
-        observed = compat.make_observations_as_handed_out(self.group_observations(), stepped=True)
+        observed = compat.make_observations_as_handed_out(self.group_observations(), is_step=True)
         return observed, torch.tensor(rewards), (terminated | truncated).long(), extras

@@ -45,7 +45,7 @@ def _make_runner(algorithm: Mapping[str, Any], make_env: Callable[..., Any], see
     networks = compat.Networks(hidden=[8, 8], normalised=True)
     compat.raise_if_configuration_unsupported(algorithm, networks)
     torch.manual_seed(seed)
-    environment = Vectorised(make_env(), make_env(), seed=seed, clipped=True)
+    environment = Vectorised(make_env(), make_env(), seed=seed, clips=True)
     # a runner writes into it
     settings = copy.deepcopy(dict(algorithm))
     return training.make_silent_runner(

@@ -23,10 +23,7 @@ from rlregress.probing.layers import list_linear_layers
 from rlregress.probing.scripted import Scripted
 
 #: hyperparameters that a keyword of PPO sets with another value
-_FURTHER = {
-    "value_clip_range": "use_clipped_value_loss",
-    "minibatch_size": "num_mini_batches",
-}
+_FURTHER = {"value_clip_range": "use_clipped_value_loss", "minibatch_size": "num_mini_batches"}
 #: and those that the configuration of a runner sets
 _OF_RUNNERS = {
     "rollout_steps": "num_steps_per_env",
@@ -46,7 +43,7 @@ def list_parameter_names() -> dict[tuple[str, str], dict[str, str]]:
         del named["normalize_advantage"]
     lacking = sorted(set(named.values()) - set(keywords))
     if lacking:
-        raise Unprobed(f"PPO has no keyword '{lacking[0]}'", known=True)
+        raise Unprobed(f"PPO has no keyword '{lacking[0]}'", is_known=True)
     return {("ppo", "library"): {**named, **_OF_RUNNERS}}
 
 

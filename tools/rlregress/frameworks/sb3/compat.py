@@ -102,9 +102,9 @@ def convert_network_sizes(policy: Any, value: Any) -> Any:
     return convert_networks({"pi": policy, "vf": value})
 
 
-def convert_networks(named: dict[str, Any]) -> Any:
+def convert_networks(networks: dict[str, Any]) -> Any:
     """Return networks of an actor-critic by name, as ``net_arch`` takes them."""
-    return [named] if _read_version_numbers() < (1, 7) else named
+    return [networks] if _read_version_numbers() < (1, 7) else networks
 
 
 def adapt_agent_to_current_names(agent: Any, required: Mapping[str, Any]) -> Any:

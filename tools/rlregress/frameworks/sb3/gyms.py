@@ -145,10 +145,10 @@ def make_vec_env(make_env: Callable[[], Any], environments: int) -> Any:
 
 
 @contextmanager
-def register_temporarily(name: str, make: Callable[..., Any]) -> Iterator[None]:
+def register_temporarily(name: str, make_env: Callable[..., Any]) -> Iterator[None]:
     """Let the library know an environment by name for a while."""
     registration = library.envs.registration
-    registration.register(id=name, entry_point=make)
+    registration.register(id=name, entry_point=make_env)
     try:
         yield
     finally:

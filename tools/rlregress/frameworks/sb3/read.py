@@ -48,7 +48,7 @@ def list_parameter_names() -> dict[tuple[str, str], dict[str, str]]:
     for algorithm, algorithm_class in ALGORITHMS.items():
         named, lacking = split_names_by_keyword(algorithm, algorithm_class)
         for own in lacking.values():
-            raise Unprobed(f"{algorithm_class.__name__} has no keyword '{own}'", known=True)
+            raise Unprobed(f"{algorithm_class.__name__} has no keyword '{own}'", is_known=True)
         by_cell[algorithm, "library"] = named
     return by_cell
 

@@ -246,7 +246,7 @@ def make_extractor_class_without_bias() -> Any:
     return _make_extractor_class(make_layers)
 
 
-def _make_extractor_class(make: Callable[[int], Any]) -> Any:
+def _make_extractor_class(make_layers: Callable[[int], Any]) -> Any:
     base = find_in_library("common.torch_layers", "BaseFeaturesExtractor")
 
     class Own(base):  # type: ignore[misc, valid-type]
@@ -255,7 +255,7 @@ def _make_extractor_class(make: Callable[[int], Any]) -> Any:
         def __init__(self, observation_space: Any) -> None:
             size = int(np.prod(observation_space.shape))
             super().__init__(observation_space, size)
-            self.layers = make(size)
+            self.layers = make_layers(size)
 
         def forward(self, observations: Any) -> Any:
             return self.layers(observations)

@@ -172,7 +172,7 @@ class Training:
     """An agent in its environments.
 
     Args:
-        kind: the algorithm.
+        algorithm: its name in lower case, such as "sac".
         environments: of gymnasium; without any, a ``Scripted`` one with its defaults.
         rows: of the memory, for each environment.
         layers: of each network; there is no tanh behind a policy beside a model of values.
@@ -190,7 +190,7 @@ class Training:
 
     def __init__(
         self,
-        kind: str,
+        algorithm: str,
         *environments: Any,
         rows: int = 256,
         layers: Layers = Layers(),  # noqa: B008 - a tuple
@@ -214,21 +214,22 @@ class Training:
             acted_in = layers.memory._replace(environments=len(self.environments))
             layers = layers._replace(memory=acted_in)
         self.models = {
-            name: _make_model(kind, name, spaces, layers) for name in names or MODELS[kind]
+            name: _make_model(algorithm, name, spaces, layers)
+            for name in names or MODELS[algorithm]
         }
         if shared:
             width, plain = _count_network_inputs(spaces, layers), layers._replace(squash=False)
             both = Shared(width, spaces["action_space"].shape[0], plain, spaces)
             self.models = dict.fromkeys(self.models, both)
         self.agent = compat.make_agent_of_kind(
-            kind,
+            algorithm,
             settings,
             layers.memory is not None,
             models=self.models,
             memory=self.memory,
             **spaces,
         )
-        attributes = _OPTIMIZERS[kind]
+        attributes = _OPTIMIZERS[algorithm]
         self.optimizers: dict[str, Any] = {
             role: getattr(self.agent, name)
             for role, name in attributes.items()
@@ -307,14 +308,14 @@ def _count_network_inputs(spaces: Any, layers: Layers) -> int:
     return _count_inputs(spaces) if layers.memory is None else layers.memory.size
 
 
-def _make_model(kind: str, name: str, spaces: Any, layers: Layers) -> Any:
+def _make_model(algorithm: str, name: str, spaces: Any, layers: Layers) -> Any:
     observed, plain = _count_network_inputs(spaces, layers), layers._replace(squash=False)
-    if kind == "dqn":
+    if algorithm == "dqn":
         return Deterministic(observed, int(spaces["action_space"].n), plain, spaces)
     dimensions = spaces["action_space"].shape[0]
     if name.endswith("policy"):
-        make = Deterministic if kind in ("td3", "ddpg") else Gaussian
-        return make(observed, dimensions, plain if "value" in MODELS[kind] else layers, spaces)
+        make = Deterministic if algorithm in ("td3", "ddpg") else Gaussian
+        return make(observed, dimensions, plain if "value" in MODELS[algorithm] else layers, spaces)
     return Deterministic(observed + (0 if name == "value" else dimensions), 1, plain, spaces)
 
 
@@ -330,13 +331,13 @@ def fix_action_and_log_prob_of_policy(policy: Any, log_prob: float) -> None:
     policy.act = act_with_log_prob
 
 
-def call_after_model(model: Any, look: Callable[[Any, Any], None]) -> None:
-    """Call ``look`` with the inputs and the outputs of every call of a model."""
+def call_after_model(model: Any, callback: Callable[[Any, Any], None]) -> None:
+    """Call ``callback`` with the inputs and the outputs of every call of a model."""
     act = model.act
 
     def call_and_look(inputs: Any, **role: Any) -> Any:
         acted = act(inputs, **role)
-        look(inputs, acted)
+        callback(inputs, acted)
         return acted
 
     model.act = call_and_look

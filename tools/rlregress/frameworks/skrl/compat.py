@@ -41,11 +41,11 @@ _RATES: Mapping[str, tuple[str, ...]] = {
 _NOISY = ("td3", "ddpg")
 
 
-def _convert_settings_to_version(kind: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+def _convert_settings_to_version(algorithm: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     own_settings = {_RENAMED.get(name, name): value for name, value in settings.items()}
     rates = own_settings.pop("learning_rate", None)
     if rates is not None:
-        names = _RATES.get(kind, ("learning_rate",))
+        names = _RATES.get(algorithm, ("learning_rate",))
         own_settings.update(
             zip(names, rates if isinstance(rates, tuple) else (rates,) * len(names), strict=False)
         )
@@ -58,7 +58,7 @@ def _convert_settings_to_version(kind: str, settings: Mapping[str, Any]) -> dict
     for noise in ("exploration_noise", "smooth_regularization_noise"):
         if noise in own_settings:
             own_settings[noise] = own_settings[noise](**own_settings.pop(f"{noise}_kwargs"))
-    if kind in _NOISY:
+    if algorithm in _NOISY:
         noise = own_settings.pop("exploration_noise", None)
         # in skrl 2 noise does not fall unless a schedule is set
         steady = {"initial_scale": 1.0, "final_scale": 1.0, "timesteps": None}
@@ -69,26 +69,26 @@ def _convert_settings_to_version(kind: str, settings: Mapping[str, Any]) -> dict
 
 
 def make_agent_of_kind(
-    kind: str, settings: Mapping[str, Any], remembers: bool = False, **parts: Any
+    algorithm: str, settings: Mapping[str, Any], has_memory: bool = False, **parts: Any
 ) -> Any:
     """Return an agent of skrl with its own defaults but for ``settings``.
 
     It writes no files unless ``settings`` have an ``experiment`` that does.
 
     Args:
-        remembers: it is the one for models with memory.
+        has_memory: it is the one for models with memory.
     """
-    module = importlib.import_module(f"skrl.agents.torch.{kind}")
-    own_settings = _convert_settings_to_version(kind, settings) if FIRST else dict(settings)
+    module = importlib.import_module(f"skrl.agents.torch.{algorithm}")
+    own_settings = _convert_settings_to_version(algorithm, settings) if FIRST else dict(settings)
     silent = {"write_interval": 0, "checkpoint_interval": 0}
     own_settings["experiment"] = {**silent, **own_settings.get("experiment", {})}
     if FIRST:
-        defaults = getattr(module, f"{kind.upper()}_DEFAULT_CONFIG")
+        defaults = getattr(module, f"{algorithm.upper()}_DEFAULT_CONFIG")
         unknown = set(own_settings) - set(defaults)
         if unknown:
-            raise Unsupported(f"{kind.upper()} has no setting {', '.join(sorted(unknown))}")
+            raise Unsupported(f"{algorithm.upper()} has no setting {', '.join(sorted(unknown))}")
         own_settings["experiment"] = {**defaults["experiment"], **own_settings["experiment"]}
-    name = kind.upper() + ("_RNN" if remembers else "")
+    name = algorithm.upper() + ("_RNN" if has_memory else "")
     return getattr(module, name)(cfg=own_settings, device="cpu", **parts)
 
 
@@ -107,13 +107,13 @@ def update_agent_once(algorithm_agent: Any) -> None:
     getattr(algorithm_agent, UPDATE)(timestep=0, timesteps=1)
 
 
-def make_epsilon_schedule(first: float, last: float, falls: float) -> Callable[[int, int], float]:
+def make_epsilon_schedule(first: float, last: float, steps: float) -> Callable[[int, int], float]:
     """Return a linearly falling schedule, or the settings for it in skrl 1."""
 
     def compute_epsilon(timestep: int, timesteps: int) -> float:
-        return first + (last - first) * min(timestep / falls, 1.0)
+        return first + (last - first) * min(timestep / steps, 1.0)
 
-    numbers = {"initial_epsilon": first, "final_epsilon": last, "timesteps": falls}
+    numbers = {"initial_epsilon": first, "final_epsilon": last, "timesteps": steps}
     return numbers if FIRST else compute_epsilon  # type: ignore[return-value]
 
 
@@ -194,21 +194,21 @@ def read_setting(algorithm_agent: Any, name: str) -> Any:
     return getattr(algorithm_agent.cfg, name)
 
 
-def name_setting_in_version(kind: str, name: str, number: int = 0) -> str:
+def name_setting_in_version(algorithm: str, name: str, number: int = 0) -> str:
     """Return a setting's name in this version; ``number``: of several learning rates."""
     if not FIRST:
         return name
     if name == "learning_rate":
-        return _RATES.get(kind, (name,))[number]
+        return _RATES.get(algorithm, (name,))[number]
     return "exploration" if name == "exploration_noise" else _RENAMED.get(name, name)
 
 
-def has_setting_in_version(kind: str, name: str) -> bool:
+def has_setting_in_version(algorithm: str, name: str) -> bool:
     """Return whether an agent has a setting, by its name in this version."""
-    module = importlib.import_module(f"skrl.agents.torch.{kind}")
+    module = importlib.import_module(f"skrl.agents.torch.{algorithm}")
     if FIRST:
-        return name in getattr(module, f"{kind.upper()}_DEFAULT_CONFIG")
-    return name in inspect.signature(getattr(module, f"{kind.upper()}_CFG")).parameters
+        return name in getattr(module, f"{algorithm.upper()}_DEFAULT_CONFIG")
+    return name in inspect.signature(getattr(module, f"{algorithm.upper()}_CFG")).parameters
 
 
 def read_value_clip(algorithm_agent: Any) -> Any:

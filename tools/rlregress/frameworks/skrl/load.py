@@ -19,15 +19,17 @@ _STEPS, _FILE = 48, "agent.pt"
 _LAYERS = Layers(sizes=(8, 8))
 
 
-def _make_training(kind: str, make_env: Callable[..., Any], seed: int) -> Training:
+def _make_training(algorithm: str, make_env: Callable[..., Any], seed: int) -> Training:
     set_seed(seed)
-    training = Training(kind, make_env(discrete=kind == "dqn"), layers=_LAYERS, **SETTINGS[kind]())
+    training = Training(
+        algorithm, make_env(discrete=algorithm == "dqn"), layers=_LAYERS, **SETTINGS[algorithm]()
+    )
     training.action_space.seed(seed)
     return training
 
 
-def _make_trained(kind: str, make_env: Callable[..., Any], seed: int) -> Training:
-    training = _make_training(kind, make_env, seed)
+def _make_trained(algorithm: str, make_env: Callable[..., Any], seed: int) -> Training:
+    training = _make_training(algorithm, make_env, seed)
     training.run_steps(_STEPS)
     return training
 
@@ -36,9 +38,9 @@ def _save_agent(training: Training, folder: str) -> None:
     training.agent.save(os.path.join(folder, _FILE))
 
 
-def _load_agent(kind: str, make_env: Callable[..., Any], folder: str) -> Training:
+def _load_agent(algorithm: str, make_env: Callable[..., Any], folder: str) -> Training:
     # of another seed: what is not loaded is another number
-    training = _make_training(kind, make_env, 7)
+    training = _make_training(algorithm, make_env, 7)
     # preprocessors and optimizers may be made with the first step
     training.make_trainer(_STEPS)
     training.agent.load(os.path.join(folder, _FILE))
@@ -67,17 +69,17 @@ def _train_on_as_items(trained: Training) -> Iterator[Item]:
     yield "continued training", parameters, type(trained.agent).load
 
 
-def _make_training_with_files(kind: str) -> tuple[TrainingWithFiles]:
+def _make_training_with_files(algorithm: str) -> tuple[TrainingWithFiles]:
     way = "agent.save and agent.load"
     file = FileKind(
-        f"{kind} agent",
+        f"{algorithm} agent",
         way,
         _save_agent,
-        partial(_load_agent, kind),
+        partial(_load_agent, algorithm),
         _list_items_of_training,
         _train_on_as_items,
     )
-    return (TrainingWithFiles(partial(_make_trained, kind), (file,)),)
+    return (TrainingWithFiles(partial(_make_trained, algorithm), (file,)),)
 
 
 def list_saved_files() -> Mapping[str, Sequence[TrainingWithFiles]]:

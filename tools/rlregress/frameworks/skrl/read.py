@@ -56,7 +56,7 @@ def list_parameter_names() -> dict[tuple[str, str], dict[str, str]]:
         for name, setting in all_settings.items():
             own[name] = compat.name_setting_in_version(algorithm, setting, _RATES.get(name, 0))
             if not compat.has_setting_in_version(algorithm, own[name]):
-                raise Unprobed(f"{algorithm.upper()} has no setting '{own[name]}'", known=True)
+                raise Unprobed(f"{algorithm.upper()} has no setting '{own[name]}'", is_known=True)
         by_cell[algorithm, "library"] = own
     return by_cell
 

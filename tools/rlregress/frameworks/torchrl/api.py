@@ -49,10 +49,7 @@ _PLACES: dict[str, Sequence[str]] = {
     "LazyTensorStorage": ("torchrl.data",),
     "MLP": ("torchrl.modules",),
     "MultiStep": ("torchrl.data.postprocs",),
-    "MultiSyncCollector": (
-        "torchrl.collectors",
-        "torchrl.collectors:MultiSyncDataCollector",
-    ),
+    "MultiSyncCollector": ("torchrl.collectors", "torchrl.collectors:MultiSyncDataCollector"),
     "NextStateReconstructor": ("torchrl.envs.transforms",),
     "NoopResetEnv": ("torchrl.envs",),
     "NormalParamExtractor": ("tensordict.nn",),
@@ -89,10 +86,7 @@ _PLACES: dict[str, Sequence[str]] = {
     "advantages": ("torchrl.objectives.value",),
     "set_exploration_type": ("torchrl.envs.utils",),
     "step_mdp": ("torchrl.envs.utils",),
-    "_observation": (
-        "torchrl.envs.transforms",
-        "torchrl.envs.transforms:transforms",
-    ),
+    "_observation": ("torchrl.envs.transforms", "torchrl.envs.transforms:transforms"),
 }
 
 

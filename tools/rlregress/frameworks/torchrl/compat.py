@@ -120,16 +120,16 @@ def make_silent_trainer(
     )
 
 
-def read_attribute(thing: Any, name: str) -> Any:
+def read_attribute(owner: Any, name: str) -> Any:
     """Return an attribute by its newest name.
 
     Raises:
         Unsupported: the installed version has none of that kind.
     """
     for candidate in (name, _RENAMED.get(name, name)):
-        if hasattr(thing, candidate):
-            return getattr(thing, candidate)
-    raise Unsupported(f"{type(thing).__name__} of {_read_version()} has no '{name}'")
+        if hasattr(owner, candidate):
+            return getattr(owner, candidate)
+    raise Unsupported(f"{type(owner).__name__} of {_read_version()} has no '{name}'")
 
 
 def find_action_spec(environment: Any) -> Any:

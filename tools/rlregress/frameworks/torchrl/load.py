@@ -270,8 +270,8 @@ def _make_kind_of_policy_file(algorithm: str) -> FileKind:
         network.load_state_dict(_read_file(folder, _WEIGHTS))
         return network
 
-    def save_policy(it: Any, folder: str) -> None:
-        weights = it if isinstance(it, dict) else it.state_dict()
+    def save_policy(saved: Any, folder: str) -> None:
+        weights = saved if isinstance(saved, dict) else saved.state_dict()
         torch.save(weights, os.path.join(folder, _WEIGHTS))
 
     def list_items_of_network(network: Any) -> Iterator[Item]:
@@ -437,17 +437,17 @@ def _make_kind_of_trainer_file(algorithm: str) -> FileKind:
         restored.trainer.load_from_file(os.path.join(folder, _TRAINER))
         return restored
 
-    def list_items_of_trainer(it: _SavedTrainer) -> Iterator[Item]:
-        loading = type(it.trainer).load_from_file
-        yield "parameters", _map_tensors_of_module(it.loss), loading
-        yield "frames", it.trainer.collected_frames, loading
-        stepper = getattr(it.trainer, "optimizer", None)
+    def list_items_of_trainer(saved: _SavedTrainer) -> Iterator[Item]:
+        loading = type(saved.trainer).load_from_file
+        yield "parameters", _map_tensors_of_module(saved.loss), loading
+        yield "frames", saved.trainer.collected_frames, loading
+        stepper = getattr(saved.trainer, "optimizer", None)
         yield "optimizer", stepper and stepper.state_dict(), loading
 
-    def train_further(it: _SavedTrainer) -> Iterator[Item]:
+    def train_further(saved: _SavedTrainer) -> Iterator[Item]:
         torch.manual_seed(0)
-        it.trainer.train()
-        yield "continued training", _map_tensors_of_module(it.loss), type(it.trainer).train
+        saved.trainer.train()
+        yield "continued training", _map_tensors_of_module(saved.loss), type(saved.trainer).train
 
     return FileKind(
         f"{algorithm} trainer", "Trainer.save_trainer, load_from_file", load=load_from_folder,

@@ -220,9 +220,9 @@ def make_ppo_settings(environment: str, frames: int, minibatch: int, **changed: 
     return change_settings(sections, changed)
 
 
-def change_settings(sections: Mapping[str, dict[str, Any]], changed: Mapping[str, Any]) -> Settings:
+def change_settings(sections: Mapping[str, dict[str, Any]], values: Mapping[str, Any]) -> Settings:
     """Return settings with other values for some names, in whatever section they stand."""
-    for name, value in changed.items():
+    for name, value in values.items():
         (section,) = [section for section in sections.values() if name in section]
         section[name] = value
     return Settings({name: Settings(own) for name, own in sections.items()})
@@ -253,7 +253,7 @@ def run_ppo_program(
     minibatch: int,
     ratio: float = 1.0,
     discount: float = 0.99,
-    trace: float = 0.95,
+    gae_lambda: float = 0.95,
 ) -> PPORun:
     """Run ``main`` of the PPO program with the actor and the critic ``models``.
 
@@ -297,7 +297,7 @@ def run_ppo_program(
     make = functools.partial(Scripted, **playback, dtype=np.float64)
     with register_environment(make) as environment:
         program.main(
-            make_ppo_settings(environment, frames, minibatch, gamma=discount, gae_lambda=trace)
+            make_ppo_settings(environment, frames, minibatch, gamma=discount, gae_lambda=gae_lambda)
         )
     return run
 

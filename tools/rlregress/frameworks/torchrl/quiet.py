@@ -101,6 +101,6 @@ def make_quiet_probe(probe: Raw) -> Probe:
             try:
                 return np.atleast_1d(np.asarray(probe(inputs), dtype=np.float64))
             except Unsupported as error:
-                raise Unprobed(str(error), known=False) from error
+                raise Unprobed(str(error), is_known=False) from error
 
     return run_probe_quietly

@@ -233,7 +233,7 @@ def _skip_if_version_is_older(reason: str) -> Iterator[None]:
         yield
     except Unsupported as error:
         if read_version_numbers("torchrl") >= _WRITTEN_FOR:
-            raise Unprobed(reason, known=True) from error
+            raise Unprobed(reason, is_known=True) from error
 
 
 def read_defaults() -> dict[tuple[str, str], dict[str, Any]]:
@@ -270,8 +270,8 @@ def _read_defaults_of_signature(algorithm: str) -> dict[str, Any]:
     # a trainer takes a collector and a loss: what it is set to without more is its signature
     keywords = _KEYWORDS[algorithm, "trainer"]
 
-    def read_default(called: Any, own: str) -> Any:
-        return find_parameter(called, own).default
+    def read_default(called: Any, name: str) -> Any:
+        return find_parameter(called, name).default
 
     return _read_supported_defaults(
         {name: functools.partial(read_default, *pair) for name, pair in keywords.items()}

@@ -21,10 +21,10 @@ def wrap_environment(environment: gymnasium.Env) -> GymWrapper:
 
 @contextmanager
 def register_environment(
-    make: Callable[..., Any], id: str = REGISTERED, **options: Any
+    make_env: Callable[..., Any], id: str = REGISTERED, **options: Any
 ) -> Iterator[str]:
     """Register a maker of environments, for a program that takes an id."""
-    gymnasium.register(id=id, entry_point=make, disable_env_checker=True, **options)
+    gymnasium.register(id=id, entry_point=make_env, disable_env_checker=True, **options)
     try:
         yield id
     finally:

@@ -231,14 +231,14 @@ def _describe_changes_of_framework(result: CheckResult, outcome: FrameworkOutcom
         yield f"Versions since the stored runs: {', '.join(other_versions)}"
 
 
-def _describe_changed_verdict(name: str, verdict: Mapping[str, Any]) -> str:
+def _describe_changed_verdict(verdict_name: str, verdict: Mapping[str, Any]) -> str:
     if not words.is_from_stored_runs(verdict):
         return f"{words.format_return(verdict['effect'])} against the published mean"
     fraction = verdict["effect_fraction"]
     return (
         "by an unknown amount"
         if fraction is None
-        else get_quantity_of_name(name).describe_change(fraction)
+        else get_quantity_of_name(verdict_name).describe_change(fraction)
     )
 
 
@@ -438,10 +438,10 @@ def _get_failure_message(failure: Mapping[str, Any]) -> str:
     return str(failure["message"])
 
 
-def _make_failure_finding(group: Sequence[Mapping[str, Any]], word: str, tone: str) -> Finding:
-    names = [failure["test"] for failure in group]
+def _make_failure_finding(failures: Sequence[Mapping[str, Any]], word: str, tone: str) -> Finding:
+    names = [failure["test"] for failure in failures]
     parts = [
-        Quoted(group[0]["message"] or "It says nothing."),
+        Quoted(failures[0]["message"] or "It says nothing."),
         Folded(f"{len(names) - 1} more failed in the same way", [names[1:]]),
     ]
     return Finding(names[0], Badge(word, tone), (), (), parts, f"pytest '{names[0]}'")

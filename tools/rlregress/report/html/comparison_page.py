@@ -101,11 +101,11 @@ def make_table_of_family(comparison: Comparison, family: str) -> Table:
     return comparison_text.make_variants_table(comparison, rows)
 
 
-def _count_differing_details(rows: Iterable[Row], pair: tuple[str, str]) -> str:
+def _count_differing_details(rows: Iterable[Row], frameworks: tuple[str, str]) -> str:
     """Describe how many shared details of two frameworks differ; a dash if they share none."""
     both = [
         row
-        for row in (row.select_frameworks(pair) for row in rows)
+        for row in (row.select_frameworks(frameworks) for row in rows)
         if row.shared and not row.undecided
     ]
     return f"{sum(row.differs for row in both)} of {len(both)}" if both else "-"
@@ -172,9 +172,9 @@ def _make_finding_of_row(row: Row) -> Finding:
     return Finding(row.detail.id, None, lines, variants, list(unique.values()))
 
 
-def _format_meaning_of_answer(answer: FoundVariant) -> str:
-    deviation_note = f" (known deviation: {answer.deviation})" if answer.deviation else ""
-    return answer.meaning + deviation_note
+def _format_meaning_of_answer(variant: FoundVariant) -> str:
+    deviation_note = f" (known deviation: {variant.deviation})" if variant.deviation else ""
+    return variant.meaning + deviation_note
 
 
 def _make_table_of_rows(rows: Sequence[Row]) -> Table:

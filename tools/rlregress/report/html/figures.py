@@ -45,12 +45,12 @@ class Strip:
     axis: str
 
 
-def spread_overlapping_points(count: int, at: float) -> np.ndarray:
+def spread_overlapping_points(count: int, position: float) -> np.ndarray:
     """Spread points around a line so that equal ones stay visible; always the same way."""
-    return at + _SPREAD * (np.arange(count) * 0.618 % 1.0 - 0.5) * 2
+    return position + _SPREAD * (np.arange(count) * 0.618 % 1.0 - 0.5) * 2
 
 
-def draw_runs_as_points(strip_data: Strip, name: str, text: str) -> Markup:
+def draw_runs_as_points(strip_data: Strip, name: str, description: str) -> Markup:
     """Draw every run as a point: stored above, new below, with means and judged range."""
     rows = [("stored", strip_data.stored), ("new", strip_data.new)]
     rows = [(label, values) for label, values in rows if len(values)]
@@ -58,7 +58,7 @@ def draw_runs_as_points(strip_data: Strip, name: str, text: str) -> Markup:
     return svg.draw_svg(
         lambda axes: _plot_runs_as_points(axes, strip_data, rows),
         name,
-        text,
+        description,
         WIDTH,
         height,
         (66, 10, 36, 8),

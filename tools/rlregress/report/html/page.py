@@ -276,11 +276,11 @@ def make_paths_breakable(text: object) -> Markup:
     return escape(text).replace("/", Markup("/<wbr>"))
 
 
-def mark_differences(pair: LinePair) -> tuple[Markup, Markup]:
+def mark_differences(lines: LinePair) -> tuple[Markup, Markup]:
     """Return both lines of a row with their differences marked."""
-    old_text = pair.old[1] if pair.old is not None else ""
-    new_text = pair.new[1] if pair.new is not None else ""
-    if pair.same or pair.old is None or pair.new is None:
+    old_text = lines.old[1] if lines.old is not None else ""
+    new_text = lines.new[1] if lines.new is not None else ""
+    if lines.same or lines.old is None or lines.new is None:
         return escape(old_text), escape(new_text)
     old, new = (re.findall(r"\d+\.\d+|\w+|\s+|.", text) for text in (old_text, new_text))
     codes = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()

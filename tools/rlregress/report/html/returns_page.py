@@ -51,10 +51,10 @@ def drop_options_of_command(command: str, *options: str) -> str:
     return shlex.join([part for part in parts if not (part in options and next(parts, ""))])
 
 
-def make_sort_key_of_verdict(name: str, verdict: Mapping[str, Any]) -> tuple[int, str]:
+def make_sort_key_of_verdict(verdict_name: str, verdict: Mapping[str, Any]) -> tuple[int, str]:
     """Return a sort key: changes first, then inconclusive verdicts."""
     word = verdict["verdict"]
-    return (2 if word == HOLDS else 1 if word == INCONCLUSIVE else 0), name
+    return (2 if word == HOLDS else 1 if word == INCONCLUSIVE else 0), verdict_name
 
 
 def make_table_of_verdicts(verdicts: Verdicts) -> Table:
@@ -83,12 +83,16 @@ def make_table_of_verdicts(verdicts: Verdicts) -> Table:
     return Table(head, rows, 7)
 
 
-def _describe_detectable_change(name: str, verdict: Mapping[str, Any]) -> str:
+def _describe_detectable_change(verdict_name: str, verdict: Mapping[str, Any]) -> str:
     if "visible_fraction" not in verdict:
         detectable = verdict["visible_drop"]
         return "no drop" if detectable is None else f"a drop of {words.format_return(detectable)}"
     detectable = verdict["visible_fraction"]
-    return "nothing" if detectable is None else get_quantity_of_name(name).describe_loss(detectable)
+    return (
+        "nothing"
+        if detectable is None
+        else get_quantity_of_name(verdict_name).describe_loss(detectable)
+    )
 
 
 def make_returns_section(
@@ -125,9 +129,9 @@ def make_returns_section(
     return Section(id, title, "", parts)
 
 
-def _is_secondary_without_change(name: str, verdict: Mapping[str, Any]) -> bool:
+def _is_secondary_without_change(verdict_name: str, verdict: Mapping[str, Any]) -> bool:
     """Return whether a secondary quantity shows no change."""
-    is_secondary = get_quantity_of_name(name) not in (RETURNS, TRAINING)
+    is_secondary = get_quantity_of_name(verdict_name) not in (RETURNS, TRAINING)
     return is_secondary and verdict["verdict"] in (HOLDS, INCONCLUSIVE)
 
 
@@ -137,9 +141,9 @@ def _select_cell_verdicts(cell: str, verdicts: Verdicts) -> list[tuple[str, Mapp
     return [(name, verdicts[name]) for name in names if name in verdicts]
 
 
-def make_finding_of_cell(name: str, verdicts: Verdicts, runs: CellRuns, command: str) -> Finding:
+def make_finding_of_cell(cell: str, verdicts: Verdicts, runs: CellRuns, command: str) -> Finding:
     """Build the view of one cell: its verdicts, its points, its learning curves."""
-    own = _select_cell_verdicts(name, verdicts)
+    own = _select_cell_verdicts(cell, verdicts)
     word = (
         min((verdict for verdict in own), key=lambda v: make_sort_key_of_verdict(*v))[1]["verdict"]
         if own
@@ -149,27 +153,27 @@ def make_finding_of_cell(name: str, verdicts: Verdicts, runs: CellRuns, command:
     lines = []
     for verdict_name, verdict in own:
         lines.append(
-            f"{_name_subject_of_verdict(verdict_name, name)}: {verdict['verdict']}. "
+            f"{_name_subject_of_verdict(verdict_name, cell)}: {verdict['verdict']}. "
             f"{verdict['reason']}"
         )
         lines += descriptive_text.describe_distribution(verdict_name, verdict, runs)
     lines += [
         f"Seed {run.seed} failed: {_get_last_line(run.failure)}" for run in runs.new if run.failure
     ]
-    command = restrict_command_to_cell(command, name) if runs.stored else command
+    command = restrict_command_to_cell(command, cell) if runs.stored else command
     drawings = []
     for verdict_name, verdict in own:
         quantity = get_quantity_of_name(verdict_name)
         if quantity in (RETURNS, TRAINING) or verdict["verdict"] not in (HOLDS, INCONCLUSIVE):
-            drawings.append(_make_figure_of_runs(name, quantity, verdict, runs, command))
+            drawings.append(_make_figure_of_runs(cell, quantity, verdict, runs, command))
     if not own:
-        drawings.append(_make_figure_of_runs(name, RETURNS, None, runs, command))
-    curves = _make_figure_of_learning_curves(name, runs, command)
-    return Finding(name, badge, lines, (), [*drawings, curves])
+        drawings.append(_make_figure_of_runs(cell, RETURNS, None, runs, command))
+    curves = _make_figure_of_learning_curves(cell, runs, command)
+    return Finding(cell, badge, lines, (), [*drawings, curves])
 
 
-def _name_subject_of_verdict(name: str, cell: str) -> str:
-    return name.removeprefix(cell).strip() or RETURNS.name
+def _name_subject_of_verdict(verdict_name: str, cell: str) -> str:
+    return verdict_name.removeprefix(cell).strip() or RETURNS.name
 
 
 def _get_last_line(text: str) -> str:
@@ -178,11 +182,7 @@ def _get_last_line(text: str) -> str:
 
 
 def _make_figure_of_runs(
-    name: str,
-    quantity: Quantity,
-    verdict: Mapping[str, Any] | None,
-    runs: CellRuns,
-    command: str,
+    cell: str, quantity: Quantity, verdict: Mapping[str, Any] | None, runs: CellRuns, command: str
 ) -> Figure:
     # by seed; runs after the deciding look do not count for the verdict
     judged = runs.new[: verdict["new_seeds"]] if verdict is not None else runs.new
@@ -198,7 +198,7 @@ def _make_figure_of_runs(
         interval = None if not bounds or None in bounds else (mean + bounds[0], mean + bounds[1])
         limit = None if detectable is None or quantity.two_sided else mean - detectable
     axis = _AXES.get(quantity.name, quantity.name)
-    text = f"{axis}: {len(stored)} stored and {len(new)} new runs of {name}"
+    text = f"{axis}: {len(stored)} stored and {len(new)} new runs of {cell}"
     caption = axis[0].upper() + axis[1:]
     if band is not None:
         caption += f"; shaded: published, {band[0]:g} ± {band[1]:g}"
@@ -209,7 +209,7 @@ def _make_figure_of_runs(
     if loss := sum(math.isnan(value) for value in [*stored, *new]):
         caption += f"; {loss} without a number are not drawn"
     drawings = figures.draw_runs_as_points(
-        Strip(stored, new, interval, limit, band, axis), _make_element_id(name, quantity.name), text
+        Strip(stored, new, interval, limit, band, axis), _make_element_id(cell, quantity.name), text
     )
     rows = [
         [origin, run.seed, words.format_return(value) if math.isfinite(value) else "none"]
@@ -224,7 +224,7 @@ def _get_number_or_nan(run: ReportedRun, quantity: Quantity) -> float:
     return math.nan if value is None else float(value)
 
 
-def _make_figure_of_learning_curves(name: str, runs: CellRuns, command: str) -> Figure | None:
+def _make_figure_of_learning_curves(cell_name: str, runs: CellRuns, command: str) -> Figure | None:
     groups = {"stored": runs.stored, "new": runs.new}
     courses = {
         label: figures.compute_quartiles([run.curve for run in item])
@@ -234,7 +234,7 @@ def _make_figure_of_learning_curves(name: str, runs: CellRuns, command: str) -> 
     if not courses:
         return None
     band = (runs.band.mean, runs.band.half) if runs.band is not None else None
-    text = f"learning curves of {name}: {' and '.join(courses)} runs"
+    text = f"learning curves of {cell_name}: {' and '.join(courses)} runs"
     caption = "Learning curves of the training episodes: medians, and half of the runs around them"
     if band is not None:
         caption += "; shaded: the published mean at the end"
@@ -251,7 +251,9 @@ def _make_figure_of_learning_curves(name: str, runs: CellRuns, command: str) -> 
         for steps in all_steps
     ]
     head = ["steps"] + [f"{label}, {item}" for label in courses for item in ("median", "quartiles")]
-    drawings = figures.draw_learning_curves(courses, band, _make_element_id(name, "curve"), text)
+    drawings = figures.draw_learning_curves(
+        courses, band, _make_element_id(cell_name, "curve"), text
+    )
     return Figure(drawings, caption, Table(head, rows, len(head)), command)
 
 
@@ -262,5 +264,5 @@ def _format_quartiles_at_steps(course: Course, steps: float) -> list[str]:
     return [middle, f"{low} to {high}"]
 
 
-def _make_element_id(name: str, suffix: str) -> str:
-    return re.sub(r"\W+", "-", f"{name} {suffix}")
+def _make_element_id(subject: str, suffix: str) -> str:
+    return re.sub(r"\W+", "-", f"{subject} {suffix}")

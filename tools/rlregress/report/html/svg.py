@@ -102,8 +102,8 @@ def _strip_document_header(text: str, label: str) -> Markup:
     return Markup(text.replace("<svg", head, 1))  # noqa: S704
 
 
-def _round_coordinates(place: re.Match[str]) -> str:
-    one_line = re.sub(r"\s+", " ", place[0])
+def _round_coordinates(match: re.Match[str]) -> str:
+    one_line = re.sub(r"\s+", " ", match[0])
     return re.sub(r"-?\d+\.\d+", lambda number: f"{float(number[0]):.1f}", one_line)
 
 

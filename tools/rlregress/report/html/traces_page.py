@@ -48,7 +48,7 @@ def _format_executed_share(traced: Traced) -> str:
 
 
 def make_finding_of_trainings(
-    group: Sequence[Traced],
+    trainings: Sequence[Traced],
     culprits: Culprits | None,
     details: Sequence[ChangedDetail],
     command: str,
@@ -56,16 +56,19 @@ def make_finding_of_trainings(
     """Return a training that differs, or whose trace does not repeat itself.
 
     Args:
-        group: the training, then others that diverge in the same way; only names are shown of them.
+        trainings: the training, then others that diverge in the same way, of which only the names
+            are shown.
     """
-    traced = group[0]
+    traced = trainings[0]
     comparison = traced.comparison
     text = "\n".join(
         [*traced.notes, *explain.describe_trace_comparison(comparison, traced.old, traced.new)]
     )
     parts = [
         Quoted(text, "Both events with their values, what came before, and from where", open=True),
-        Folded(_describe_other_trainings(group), [[training.name for training in group[1:]]]),
+        Folded(
+            _describe_other_trainings(trainings), [[training.name for training in trainings[1:]]]
+        ),
     ]
     first = comparison.first
     lines = [explain.describe_divergence(first)[0]] if first is not None else []

@@ -192,16 +192,16 @@ def _name_kind_of_entry(entry: Entry) -> str:
     return model.PACKAGE if gone else entry.kind
 
 
-def _describe_entries_of_kind(kind: str, state: str, group: Sequence[Entry]) -> list[str]:
+def _describe_entries_of_kind(kind: str, state: str, entries: Sequence[Entry]) -> list[str]:
     template = _JOINED.get(kind) or (
         _STATES.get(state) if kind in (*model.CODE, model.TRAINING, model.SCRIPT) else None
     )
-    names = list(dict.fromkeys(entry.short for entry in group))
-    if template is not None and not (state == model.DIFFERS and group[0].reason):
+    names = list(dict.fromkeys(entry.short for entry in entries))
+    if template is not None and not (state == model.DIFFERS and entries[0].reason):
         text = template.format(count_words(len(names), kind).replace("bodys", "bodies"))
         return [f"{text}: {join_first_names(names, _LISTED)}"]
-    lines = [_describe_entry_with_reason(entry) for entry in group[:_LISTED]]
-    hidden = len(group) - _LISTED
+    lines = [_describe_entry_with_reason(entry) for entry in entries[:_LISTED]]
+    hidden = len(entries) - _LISTED
     return lines + ([f"{hidden} more of kind {kind}"] if hidden > 0 else [])
 
 

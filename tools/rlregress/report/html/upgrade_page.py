@@ -278,11 +278,11 @@ def _suggest_about_gone_names(result: Upgrade) -> Iterable[Step]:
         yield Step(f"Search your code for what is gone or incompatible: {named}.")
 
 
-def _describe_script_names(names: ScriptNames, named: str) -> str:
+def _describe_script_names(names: ScriptNames, description: str) -> str:
     """Describe where a script uses names that are gone or incompatible.
 
     Args:
-        named: description of the names that are gone or incompatible.
+        description: description of the names that are gone or incompatible.
     """
     unread = f"; {join_first_names(list(names.unread))} could not be read" if names.unread else ""
     if names.lines:
@@ -296,7 +296,7 @@ def _describe_script_names(names: ScriptNames, named: str) -> str:
     verb = "name" if len(names.files) > 1 else "names"
     return (
         f"Search your other code: {files} {verb} nothing of what is gone or incompatible "
-        f"({named}){unread}."
+        f"({description}){unread}."
     )
 
 
@@ -404,8 +404,8 @@ def _make_table_of_entries(entries: Sequence[Entry]) -> Table:
     return Table(("kind", "name", "difference", "why, or by what", "notes", "key"), rows)
 
 
-def _make_framework_sections(framework: FrameworkResult, name: str, command: str) -> list[Section]:
-    key, title_suffix = re.sub(r"\W+", "-", framework.name), f" of {name}" if name else ""
+def _make_framework_sections(framework: FrameworkResult, title: str, command: str) -> list[Section]:
+    key, title_suffix = re.sub(r"\W+", "-", framework.name), f" of {title}" if title else ""
     details = framework.details
     probed = f"{len(details.changed)} of {details.probed_count} that were probed on both versions."
     sections = [
@@ -532,9 +532,9 @@ def _make_parts_of_changed_code(framework: FrameworkResult) -> list[object]:
     return parts
 
 
-def _make_parts_of_direct_calls(part: FrameworkResult | ScriptResult) -> list[object]:
+def _make_parts_of_direct_calls(result: FrameworkResult | ScriptResult) -> list[object]:
     """Describe differences in direct calls."""
-    calls = [f"{execution.function}: {execution.calls}" for execution in part.executions
+    calls = [f"{execution.function}: {execution.calls}" for execution in result.executions
              if execution.calls is not None and execution.calls.arguments]  # fmt: skip
     return [Heading("Functions that differ when they are called directly"), calls]
 

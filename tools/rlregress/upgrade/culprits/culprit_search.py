@@ -135,7 +135,7 @@ def search_culprits(
     functions: Sequence[Changed],
     record: Record,
     limit: float = LIMIT,
-    until: float | None = None,
+    end_time: float | None = None,
 ) -> dict[str, Culprits]:
     """Return training -> the changed functions that make it diverge.
 
@@ -147,7 +147,7 @@ def search_culprits(
         trainings: by name.
         functions: the changed functions.
         limit: recordings in all, as ``LIMIT``.
-        until: the time after which no search begins.
+        end_time: the time after which no search begins.
     """
     # what diverges before what rounds
     shortest = sorted(diverging, key=lambda item: (item.proved, len(item.new.events)))
@@ -181,7 +181,7 @@ def search_culprits(
             name: search_culprits_of_training(training, functions, earlier)
             for name, training in wave.items()
         }
-        if until is not None and time.time() > until:
+        if end_time is not None and time.time() > end_time:
             limit = 0.0
         limit -= _run_searches(searches, wave, trainings, record, limit, by_name, expected, later)
     return {training.name: by_name[training.name] for training in diverging}

@@ -164,7 +164,7 @@ class _Findings:
     whole: bool | None = None
     is_ended: bool = False
 
-    def summarize_culprits(self, place: Group) -> Culprits:
+    def summarize_culprits(self, at_divergence: Group) -> Culprits:
         """Return the culprits that are known so far."""
         named = {*self.influencing, *self.together}
         without_influence = tuple(
@@ -172,7 +172,7 @@ class _Findings:
         )
         explained = {*named, *without_influence}
         return Culprits(
-            place=place,
+            place=at_divergence,
             alone=self.alone,
             influencing=tuple(dict.fromkeys(self.influencing)),
             together=tuple(dict.fromkeys(self.together)),

@@ -173,14 +173,14 @@ def _join_moved_pieces(differing: Sequence[Changed]) -> list[Changed]:
     return [remaining[key] for key in sorted(remaining)]
 
 
-def _is_still_named(gone: Changed) -> bool:
+def _is_still_named(function: Changed) -> bool:
     """Return whether the file that a function is gone from still names it without an import."""
-    path = gone.paths[1]
+    path = function.paths[1]
     text = path.read_bytes() if path is not None else b""
     lines = [
-        line for line in text.splitlines() if _contains_word(line, gone.name.rpartition(".")[2])
+        line for line in text.splitlines() if _contains_word(line, function.name.rpartition(".")[2])
     ]
-    return "." not in gone.name and bool(lines) and not any(b"import" in line for line in lines)
+    return "." not in function.name and bool(lines) and not any(b"import" in line for line in lines)
 
 
 def _group_functions_by_name(functions: Iterable[Changed]) -> dict[str, list[Changed]]:
@@ -191,22 +191,22 @@ def _group_functions_by_name(functions: Iterable[Changed]) -> dict[str, list[Cha
 
 
 def _pair_moved_functions(
-    gone: Sequence[Changed], new: Sequence[Changed]
+    old: Sequence[Changed], new: Sequence[Changed]
 ) -> Iterator[tuple[Changed, Changed]]:
     """Pair functions with the same code, and then the last two if each version has one left."""
-    gone, new = list(gone), list(new)
-    for removed in list(gone):
+    old, new = list(old), list(new)
+    for removed in list(old):
         same = [
             added
             for added in new
             if added.new and removed.old and added.new.code == removed.old.code
         ]
         if same:
-            gone.remove(removed)
+            old.remove(removed)
             new.remove(same[0])
             yield removed, same[0]
-    if len(gone) == len(new) == 1:
-        yield gone[0], new[0]
+    if len(old) == len(new) == 1:
+        yield old[0], new[0]
 
 
 def map_sources_by_file(folders: Sequence[str]) -> dict[str, Path]:
@@ -220,9 +220,7 @@ def map_sources_by_file(folders: Sequence[str]) -> dict[str, Path]:
 
 
 def _list_differing_pieces_of_file(
-    file: str,
-    paths: tuple[Path | None, Path | None],
-    versions: Sequence[Mapping[str, Function]],
+    file: str, paths: tuple[Path | None, Path | None], versions: Sequence[Mapping[str, Function]]
 ) -> Iterator[Changed]:
     old, new = versions
     for name in sorted(set(old) | set(new)):
@@ -303,18 +301,18 @@ def read_pieces(text: bytes) -> Mapping[str, Function]:
         }
 
 
-def _split_into_pieces(tree: ast.Module, same: Collection[str]) -> Mapping[str, Function]:
+def _split_into_pieces(tree: ast.Module, without_code: Collection[str]) -> Mapping[str, Function]:
     """Return the pieces of a syntax tree; the tree is modified.
 
     Args:
-        same: functions whose code is left out.
+        without_code: functions whose code is left out.
     """
     pieces: dict[str, Function] = {}
     for name, node in list(_list_pieces(tree)):
         first, last = (1, 1) if isinstance(node, ast.Module) else _get_line_range(node)
         # of several of one name, as of a property and its setter, all count
         earlier = pieces.get(name, Function(name=name, first=first, last=last, code=""))
-        if name in same:
+        if name in without_code:
             pieces[name] = replace(earlier, last=last)
             continue
         # before its own statements lose what is inside them, then annotations, then words
@@ -341,11 +339,11 @@ def _list_pieces(tree: ast.Module) -> Iterator[tuple[str, ast.Module | ast.Class
     """Yield the pieces of a module with their qualified names."""
 
     def list_pieces_of_block(
-        statements: Iterable[ast.stmt], above: str
+        statements: Iterable[ast.stmt], prefix: str
     ) -> Iterator[tuple[str, ast.ClassDef | _Function]]:
         for child in statements:
             if isinstance(child, _PIECES):
-                name = f"{above}.{child.name}" if above else child.name
+                name = f"{prefix}.{child.name}" if prefix else child.name
                 if isinstance(child, ast.ClassDef):
                     yield f"{BODY} {name}", child
                 elif not _is_overload(child):
@@ -353,7 +351,7 @@ def _list_pieces(tree: ast.Module) -> Iterator[tuple[str, ast.Module | ast.Class
                 yield from list_pieces_of_block(child.body, name)
             else:
                 # functions that are defined under a condition, or where an import fails
-                yield from list_pieces_of_block(_list_inner_statements(child), above)
+                yield from list_pieces_of_block(_list_inner_statements(child), prefix)
 
     yield from list_pieces_of_block(tree.body, "")
     yield MODULE, tree
@@ -380,16 +378,16 @@ def _is_overload(node: _Function) -> bool:
     return any(is_named_one_of(decorator, _OVERLOAD) for decorator in node.decorator_list)
 
 
-def _list_definitions_in_order(body: Iterable[ast.stmt], where: str) -> Iterator[str]:
+def _list_definitions_in_order(body: Iterable[ast.stmt], label: str) -> Iterator[str]:
     """Yield functions and classes in the order of their definition, each with its block."""
     for child in body:
         if isinstance(child, _PIECES):
             if isinstance(child, ast.ClassDef) or not _is_overload(child):
-                yield f"{where} {child.name}"
+                yield f"{label} {child.name}"
         else:
             for field in ("body", "handlers", "cases", "orelse", "finalbody"):
                 for inner in getattr(child, field, []):
-                    block = f"{where}/{type(child).__name__}.{field}"
+                    block = f"{label}/{type(child).__name__}.{field}"
                     inside = [inner] if isinstance(inner, ast.stmt) else inner.body
                     yield from _list_definitions_in_order(inside, block)
 

@@ -108,24 +108,24 @@ def find_differing_statements(piece: Changed) -> Difference:
     )
 
 
-def _find_rebound_names(gone: Sequence[Statement], come: Sequence[Statement]) -> frozenset[str]:
+def _find_rebound_names(old: Sequence[Statement], new: Sequence[Statement]) -> frozenset[str]:
     """Return names that differing statements bind; changed definitions are separate pieces."""
     bound = {
-        name for statement in (*gone, *come) for name in statement.binds if not statement.defines
+        name for statement in (*old, *new) for name in statement.binds if not statement.defines
     }
     defined = [
         {n for statement in version if statement.defines for n in statement.binds}
-        for version in (gone, come)
+        for version in (old, new)
     ]
     return frozenset(bound | (defined[0] & defined[1]))
 
 
 def _find_neighbouring_statements(
-    gone: Sequence[Statement], new: tuple[Statement, ...], at: int
+    removed: Sequence[Statement], new: tuple[Statement, ...], position: int
 ) -> tuple[Statement, ...]:
     """Return the next or the last statement of the block in which statements are gone."""
-    for number in (at, at - 1):
-        if 0 <= number < len(new) and new[number].where == gone[0].where:
+    for number in (position, position - 1):
+        if 0 <= number < len(new) and new[number].where == removed[0].where:
             return new[number : number + 1]
     return ()
 
@@ -147,28 +147,28 @@ def _list_statements(text: bytes, piece: str) -> tuple[Statement, ...] | None:
     inside_of = f"{piece.removeprefix(f'{BODY} ')}."
 
     def add_statements(
-        body: Sequence[ast.stmt], name: str, above: str, where: str, line: int
+        body: Sequence[ast.stmt], name: str, outer: str, block: str, line: int
     ) -> None:
         # of a function as a whole it is no check
-        raises = bool(where) and _only_raises(body)
+        raises = bool(block) and _only_raises(body)
         for child in body:
             if isinstance(child, _DEFINITIONS):
-                inner = f"{above}.{child.name}" if above else child.name
+                inner = f"{outer}.{child.name}" if outer else child.name
                 defined = f"{BODY} {inner}" if isinstance(child, ast.ClassDef) else inner
                 if name == piece:
-                    own.append(_make_definition_statement(child, where))
+                    own.append(_make_definition_statement(child, block))
                 if defined == piece:
                     own.append(_make_statement_of_signature(child))
                 if inside_of.startswith(f"{inner}."):
                     add_statements(child.body, defined, inner, "", child.lineno)
                 continue
             if name == piece:
-                own.extend(_list_statement_parts(child, where, line, raises))
+                own.extend(_list_statement_parts(child, block, line, raises))
             for label, inside, at in _list_blocks_of_statement(child):
                 statements = [statement for statement in inside if isinstance(statement, ast.stmt)]
                 if name == piece:
-                    own.extend(_list_guarded_block(inside, where, label, _only_raises(statements)))
-                add_statements(statements, name, above, f"{where}/{label}", at)
+                    own.extend(_list_guarded_block(inside, block, label, _only_raises(statements)))
+                add_statements(statements, name, outer, f"{block}/{label}", at)
 
     try:
         add_statements(tree.body if tree is not None else (), MODULE, "", "", 0)
@@ -178,14 +178,14 @@ def _list_statements(text: bytes, piece: str) -> tuple[Statement, ...] | None:
 
 
 def _make_definition_statement(
-    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, where: str
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, block: str
 ) -> Statement:
     """Return the statement that defines a function or a class, with its block."""
     code = f"define {node.name}"
     return Statement(
         first=node.lineno,
         last=node.lineno,
-        where=where,
+        where=block,
         code=code,
         certain=code,
         binds=frozenset([node.name]),
@@ -214,10 +214,10 @@ def _only_raises(body: Sequence[ast.stmt]) -> bool:
 
 
 def _list_guarded_block(
-    inside: Sequence[ast.AST], where: str, label: str, raises: bool
+    body: Sequence[ast.AST], block: str, label: str, raises: bool
 ) -> Iterator[Statement]:
     """Yield the head of an error handler or a case: its line runs whenever it is tested."""
-    head = inside[0]
+    head = body[0]
     if isinstance(head, ast.ExceptHandler):
         code = f"except {ast.dump(head.type) if head.type else ''} {head.name}"
         line = head.lineno
@@ -227,12 +227,12 @@ def _list_guarded_block(
     else:
         return
     yield Statement(
-        first=line, last=line, where=f"{where}/{label}", code=code, certain=code, raises=raises
+        first=line, last=line, where=f"{block}/{label}", code=code, certain=code, raises=raises
     )
 
 
 def _list_statement_parts(
-    node: ast.stmt, where: str, line: int, raises: bool
+    node: ast.stmt, block: str, line: int, raises: bool
 ) -> Iterator[Statement]:
     stripped = changed_functions.copy_without_words(changed_functions.copy_without_blocks(node))
     if stripped is None:
@@ -246,7 +246,7 @@ def _list_statement_parts(
     yield Statement(
         first=node.lineno,
         last=max(last, node.lineno),
-        where=where,
+        where=block,
         code=ast.dump(stripped),
         # of the copy: this changes it
         certain=ast.dump(_WhatIsAlwaysEvaluated().visit(stripped)),

@@ -49,7 +49,7 @@ class ImportBranches(griffe.Extension):
     """Shows griffe only one branch of each condition of a module and its classes.
 
     Args:
-        until: the time at which reading ends.
+        end_time: the time at which reading ends.
         number: index of the branch to read where the source does not decide the condition. If
             the condition has fewer branches, its last one is read.
 
@@ -60,9 +60,9 @@ class ImportBranches(griffe.Extension):
         lazy: path of a module that may import a name when it is used -> words that may be names.
     """
 
-    def __init__(self, until: float | None, number: int) -> None:
+    def __init__(self, end_time: float | None, number: int) -> None:
         super().__init__()
-        self._until, self._number = until, number
+        self._until, self._number = end_time, number
         self.branches: dict[Path, int] = {}
         self.computed: dict[str, str] = {}
         self.lazy: dict[str, set[str]] = {}
@@ -80,21 +80,21 @@ class ImportBranches(griffe.Extension):
         self.branches[agent.filepath] = most[0]
 
     def _keep_one_branch_of_each_condition(
-        self, body: Sequence[ast.stmt], most: list[int]
+        self, body: Sequence[ast.stmt], most_branches: list[int]
     ) -> list[ast.stmt]:
         statements: list[ast.stmt] = []
         for statement in body:
             branches = _list_branches_of_condition(statement)
             if branches is not None:
                 if len(branches) > 1 and any(map(_defines_names, branches)):
-                    most[0] = max(most[0], len(branches))
+                    most_branches[0] = max(most_branches[0], len(branches))
                 branch = branches[min(self._number, len(branches) - 1)]
-                statements += self._keep_one_branch_of_each_condition(branch, most)
+                statements += self._keep_one_branch_of_each_condition(branch, most_branches)
                 continue
             if isinstance(statement, _BLOCKS):
-                statement.body = self._keep_one_branch_of_each_condition(statement.body, most) or [
-                    ast.Pass()
-                ]
+                statement.body = self._keep_one_branch_of_each_condition(
+                    statement.body, most_branches
+                ) or [ast.Pass()]
             statements.append(statement)
         return statements
 

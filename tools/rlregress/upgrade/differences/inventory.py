@@ -129,14 +129,17 @@ class Inventory:
 
 
 def list_differences(
-    pair: ResolvedPair, old: PreparedVersion, new: PreparedVersion, until: float | None = None
+    resolved: ResolvedPair,
+    old: PreparedVersion,
+    new: PreparedVersion,
+    end_time: float | None = None,
 ) -> Inventory:
     """Compare the files and the metadata of both versions.
 
     The code of the packages to upgrade is compared; of all other distributions, only the version.
 
     Args:
-        until: the time at which the comparison of public names ends.
+        end_time: the time at which the comparison of public names ends.
 
     Raises:
         OutOfTime: the time of the command was over before the code was compared.
@@ -147,15 +150,15 @@ def list_differences(
     )
     own = {
         name: [_locate_top_modules(found[name]) if name in found else {} for found in distributions]
-        for name in pair.pinned
+        for name in resolved.pinned
     }
-    packages = _list_differing_packages(pair, old, new, own)
+    packages = _list_differing_packages(resolved, old, new, own)
     differing_packages = [package for package in packages if package.old != package.new]
     folders = [
         [str(f) for p in differing_packages if (f := getattr(p, label))] for label in ("old", "new")
     ]
     pieces = changed_functions.find_changed_functions(*folders)
-    names = _list_compared_distributions(pair, differing_packages, own)
+    names = _list_compared_distributions(resolved, differing_packages, own)
     files = _list_other_differing_files(folders[0], folders[1], {piece.file for piece in pieces})
     declared = _list_requirement_changes((old, new), distributions, names)
     paths = [*(piece.file for piece in pieces), *(file.file for file in files)]
@@ -170,7 +173,7 @@ def list_differences(
         packages=tuple(packages),
         pieces=tuple(pieces),
         files=tuple(files),
-        public=tuple(_list_public_changes(differing_packages, pieces, until)),
+        public=tuple(_list_public_changes(differing_packages, pieces, end_time)),
         requirements=tuple(declared),
         versions=other_versions,
         lost=tuple(n for n in (*new.hidden, *new.hidden_below) if n in other_versions),
@@ -203,7 +206,7 @@ def _list_requested_extras(versions: Iterable[PreparedVersion]) -> frozenset[str
 
 
 def _list_public_changes(
-    differing_packages: Iterable[Package], pieces: Sequence[Changed], until: float | None
+    differing_packages: Iterable[Package], pieces: Sequence[Changed], end_time: float | None
 ) -> Iterator[PublicChange]:
     """Yield changes of public names of packages that both versions have."""
     for package in differing_packages:
@@ -215,7 +218,7 @@ def _list_public_changes(
         is_package = all((folder / "__init__.py").is_file() for folder in (old, new))
         if is_package and public_names.can_change_public_names(own):
             try:
-                yield from public_names.list_public_changes(old, new, until)
+                yield from public_names.list_public_changes(old, new, end_time)
             except child_processes.OutOfTime:
                 why = child_processes.note_skipped_task(f"public names of {package.name}")
                 yield public_names.make_entry_not_compared(package.name, why)
@@ -259,24 +262,24 @@ _Own = Mapping[str, Sequence[Mapping[str, Path]]]
 
 
 def _list_differing_packages(
-    pair: ResolvedPair, old: PreparedVersion, new: PreparedVersion, own: _Own
+    resolved: ResolvedPair, old: PreparedVersion, new: PreparedVersion, paths: _Own
 ) -> list[Package]:
-    names = {m for adapter in pair.adapters for m in adapter.framework.modules if m != "torch"}
-    names |= {str(name) for name in pair.imports.get("trees", ())}
+    names = {m for adapter in resolved.adapters for m in adapter.framework.modules if m != "torch"}
+    names |= {str(name) for name in resolved.imports.get("trees", ())}
     # a distribution without a list of files may have the name of its package
     names |= {
         name.replace("-", "_")
-        for name, modules_of_versions in own.items()
+        for name, modules_of_versions in paths.items()
         if not all(modules_of_versions)
     }
     names |= {
         module
-        for modules_of_versions in own.values()
+        for modules_of_versions in paths.values()
         for modules in modules_of_versions
         for module in modules
     }
     places: list[dict[str, Path]] = [{}, {}]
-    for modules_of_versions in own.values():
+    for modules_of_versions in paths.values():
         for merged, modules in zip(places, modules_of_versions, strict=True):
             merged.update(modules)
     packages = [
@@ -288,7 +291,7 @@ def _list_differing_packages(
         )
         for n in sorted(names)
     ]
-    for adapter in pair.adapters:
+    for adapter in resolved.adapters:
         if adapter.framework.checkout:
             scripts = [_find_script_folders(version, adapter) for version in (old, new)]
             packages += [
@@ -359,17 +362,17 @@ def _locate_top_modules(distribution: importlib.metadata.Distribution) -> dict[s
 
 
 def _list_compared_distributions(
-    pair: ResolvedPair, differing_packages: Iterable[Package], own: _Own
+    resolved: ResolvedPair, differing_packages: Iterable[Package], paths: _Own
 ) -> dict[str, set[str]]:
     """Return canonical name of a distribution whose code is compared -> its packages."""
     packages = {
         m: p
-        for x in pair.adapters
+        for x in resolved.adapters
         for m, p in zip(x.framework.modules, x.framework.packages, strict=False)
     }
     names = {
         name: {m for modules in modules_of_versions for m in modules}
-        for name, modules_of_versions in own.items()
+        for name, modules_of_versions in paths.items()
     }
     for row in differing_packages:
         name = str(canonicalize_name(packages.get(row.name, row.name)))

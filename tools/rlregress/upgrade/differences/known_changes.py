@@ -122,11 +122,6 @@ def load_changes(framework: str) -> tuple[Change, ...]:
     return read_history(_locate_existing_history(framework)).change
 
 
-def list_releases(framework: str) -> tuple[str, ...]:
-    """Return the published releases, oldest first; UserError as ``load_changes``."""
-    return read_history(_locate_existing_history(framework)).releases
-
-
 def list_release_pairs(framework: str) -> tuple[ReleasePair, ...]:
     """Return neighbouring releases, oldest first, with changes; UserError as ``load_changes``."""
     history = read_history(_locate_existing_history(framework))
@@ -195,18 +190,18 @@ def _locate_existing_history(framework: str) -> Path:
     return locate_history_file(framework)
 
 
-def _check_release_order(where: str, before: str, release: str, published: Sequence[str]) -> None:
-    for key, name in (("release", release), ("before", before)):
+def _check_release_order(file: str, previous: str, release: str, published: Sequence[str]) -> None:
+    for key, name in (("release", release), ("before", previous)):
         if name not in published:
-            raise UserError(f"{where}: key '{key}' is '{name}', expected one of releases")
-    if Version(release) <= Version(before):
+            raise UserError(f"{file}: key '{key}' is '{name}', expected one of releases")
+    if Version(release) <= Version(previous):
         raise UserError(
-            f"{where}: key 'release' is '{release}', expected one later than 'before', {before}"
+            f"{file}: key 'release' is '{release}', expected one later than 'before', {previous}"
         )
     place = published.index(release)
-    if published[place - 1] != before:
+    if published[place - 1] != previous:
         raise UserError(
-            f"{where}: key 'before' is '{before}', expected '{published[place - 1]}', the release "
+            f"{file}: key 'before' is '{previous}', expected '{published[place - 1]}', the release "
             f"that was published before {release}"
         )
 

@@ -59,15 +59,15 @@ def _list_functions_using(
             yield name
 
 
-def _list_public_functions(body: list[ast.stmt], above: str = "") -> Iterator[tuple[str, ast.AST]]:
+def _list_public_functions(body: list[ast.stmt], prefix: str = "") -> Iterator[tuple[str, ast.AST]]:
     for node in body:
         name = getattr(node, "name", "_")
         if name.startswith("_") and name != "__init__":
             continue
         if isinstance(node, ast.ClassDef):
-            yield from _list_public_functions(node.body, f"{above}{node.name}.")
+            yield from _list_public_functions(node.body, f"{prefix}{node.name}.")
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            yield f"{above}{node.name}", node
+            yield f"{prefix}{node.name}", node
 
 
 def _list_imported_names(node: ast.AST, modules: Collection[str]) -> Iterator[str]:

@@ -113,7 +113,7 @@ class Package:
         return {n.removeprefix(path): _format_signature(d) for n, d in {**own, **below_it}.items()}
 
 
-def list_public_changes(old: Path, new: Path, until: float | None = None) -> list[PublicChange]:
+def list_public_changes(old: Path, new: Path, end_time: float | None = None) -> list[PublicChange]:
     """Return the changes of the public names of a package, those that break a caller first.
 
     A condition that its source does not decide has several branches: the first ones are compared,
@@ -121,17 +121,17 @@ def list_public_changes(old: Path, new: Path, until: float | None = None) -> lis
 
     Args:
         old, new: folders of the package.
-        until: the time at which the comparison ends; None: with that of the command.
+        end_time: the time at which the comparison ends; None: with that of the command.
 
     Raises:
         OutOfTime: the names were not compared by then.
         UserError: one of the folders is no package.
     """
-    packages = read_package(old, until), read_package(new, until)
-    listed = _compare_packages(*packages, until)
+    packages = read_package(old, end_time), read_package(new, end_time)
+    listed = _compare_packages(*packages, end_time)
     for number in range(1, _count_undecided_branches(*packages)):
         branch_changes = _compare_packages(
-            read_package(old, until, number), read_package(new, until, number), until
+            read_package(old, end_time, number), read_package(new, end_time, number), end_time
         )
         listed += [
             replace(change, summary=f"{change.summary}, in branch {number + 1} of a condition")
@@ -158,7 +158,7 @@ def _read_file_of_package(package: Package, file: str) -> bytes | None:
     return path.read_bytes() if path.is_file() else None
 
 
-def _compare_packages(old: Package, new: Package, until: float | None) -> list[PublicChange]:
+def _compare_packages(old: Package, new: Package, end_time: float | None) -> list[PublicChange]:
     """Return the changes between packages that were read."""
     for version in (old, new):
         if version.root is None:
@@ -170,7 +170,7 @@ def _compare_packages(old: Package, new: Package, until: float | None) -> list[P
     with _pause_garbage_collection_and_logs():
         for change in (
             *_list_gone_names(old, new),
-            *_list_incompatible_uses(old, new, until),
+            *_list_incompatible_uses(old, new, end_time),
             *_list_other_changes(old, new),
         ):
             # a file that was not read has unknown names
@@ -200,9 +200,9 @@ def can_change_public_names(pieces: Iterable[Changed]) -> bool:
 _HEADS = re.compile(r"(?:Async)?FunctionDef\n(?:decorator .*\n)*arguments\(.*")
 
 
-def make_entry_not_compared(package: str, why: str) -> PublicChange:
+def make_entry_not_compared(package: str, reason: str) -> PublicChange:
     """Return the entry of a package whose names were not compared."""
-    summary = f"the public names of {package} were not compared: {why}"
+    summary = f"the public names of {package} were not compared: {reason}"
     return PublicChange(
         kind="unread", name=package, file=f"{package}/__init__.py", line=1, summary=summary
     )
@@ -211,21 +211,21 @@ def make_entry_not_compared(package: str, why: str) -> PublicChange:
 # -- reading ---------------------------------------------------------------------------------------
 
 
-def read_package(folder: Path, until: float | None = None, branch: int = 0) -> Package:
+def read_package(folder: Path, end_time: float | None = None, branch_number: int = 0) -> Package:
     """Read a package. Files and names that cannot be read are listed as ``unread``.
 
     Args:
-        branch: see ``ImportBranches``.
+        branch_number: see ``ImportBranches``.
 
     Raises:
-        OutOfTime: the package was not read by ``until``.
+        OutOfTime: the package was not read by ``end_time``.
         UserError: the folder is no package.
     """
     folder = folder.absolute()
     if not (folder / "__init__.py").is_file():
         raise UserError(f"{folder} is no package; expected a folder with an __init__.py")
     # with the extensions that read dataclasses
-    shown = ImportBranches(until, branch)
+    shown = ImportBranches(end_time, branch_number)
     loader = griffe.GriffeLoader(
         search_paths=[folder.parent], allow_inspection=False,
         extensions=griffe.load_extensions(shown),
@@ -252,7 +252,7 @@ def read_package(folder: Path, until: float | None = None, branch: int = 0) -> P
 
 
 def _collect_public_names_of_modules(
-    package: Package, modules: Sequence[griffe.Module], shown: ImportBranches
+    package: Package, modules: Sequence[griffe.Module], branches: ImportBranches
 ) -> None:
     """Add all public names of the modules of a package."""
     defined: dict[str, list[griffe.Object]] = {}
@@ -262,9 +262,9 @@ def _collect_public_names_of_modules(
                 defined.setdefault(name, []).append(member)
     for module in modules:
         if not _is_private(module.path):
-            _collect_public_names(package, module, defined, shown.lazy.get(module.path))
-            if module.path in shown.computed:
-                package.unread[module.path] = (_locate_file(module), shown.computed[module.path])
+            _collect_public_names(package, module, defined, branches.lazy.get(module.path))
+            if module.path in branches.computed:
+                package.unread[module.path] = (_locate_file(module), branches.computed[module.path])
     # a method is known by the class that defines it
     shortest = {*package.paths.values()}
     classes = [
@@ -586,7 +586,7 @@ _SENTENCES = {
 
 
 def _list_incompatible_uses(
-    old: Package, new: Package, until: float | None
+    old: Package, new: Package, end_time: float | None
 ) -> Iterator[PublicChange]:
     """Yield incompatible uses and parameters of names that both versions have.
 
@@ -597,7 +597,7 @@ def _list_incompatible_uses(
     for path in sorted(
         old.names, key=lambda p: (p != old.paths[old.names[p].path], _rank_shortest_path(p))
     ):
-        child_processes.raise_if_time_is_over(until)
+        child_processes.raise_if_time_is_over(end_time)
         before, after = old.names[path], new.find_definition(path)
         if after is None or (before.path, after.path) in compared:
             continue
@@ -613,32 +613,28 @@ def _list_incompatible_uses(
         yield from _list_parameter_breakages(path, griffe.find_breaking_changes(*modules))
 
 
-def _list_lost_uses(
-    path: str, before: griffe.Object, after: griffe.Object
-) -> Iterator[PublicChange]:
+def _list_lost_uses(path: str, old: griffe.Object, new: griffe.Object) -> Iterator[PublicChange]:
     """Yield the ways in which a definition can no longer be used, apart from its parameters."""
-    if isinstance(before, griffe.Attribute) and isinstance(after, griffe.Attribute):
-        if _can_be_set(before) and not _can_be_set(after):
-            yield _make_public_change("kind", path, after, f"{path} can no longer be set")
-        if "deletable" in before.labels - after.labels:
-            yield _make_public_change("kind", path, after, f"{path} can no longer be deleted")
-        yield from _list_changed_values(path, before, after)
+    if isinstance(old, griffe.Attribute) and isinstance(new, griffe.Attribute):
+        if _can_be_set(old) and not _can_be_set(new):
+            yield _make_public_change("kind", path, new, f"{path} can no longer be set")
+        if "deletable" in old.labels - new.labels:
+            yield _make_public_change("kind", path, new, f"{path} can no longer be deleted")
+        yield from _list_changed_values(path, old, new)
         return
-    in_class = isinstance(after.parent, griffe.Class)
-    assigned = next((d for d in (after, before) if isinstance(d, griffe.Attribute)), None)
+    in_class = isinstance(new.parent, griffe.Class)
+    assigned = next((d for d in (new, old) if isinstance(d, griffe.Attribute)), None)
     if assigned is not None and not in_class and _read_literal(assigned.value) is _COMPUTED:
         # whatever a module assigns may be called, too
-        if assigned is after and after.value is not None:
-            sentence = f"{path} was not read: it is {after.value} now"
-            yield _make_public_change("unread", path, after, sentence)
-    elif _get_kind(before) != _get_kind(after):
-        sentence = f"{path} is now of kind {_get_kind(after)} (was {_get_kind(before)})"
-        yield _make_public_change("kind", path, after, sentence)
+        if assigned is new and new.value is not None:
+            sentence = f"{path} was not read: it is {new.value} now"
+            yield _make_public_change("unread", path, new, sentence)
+    elif _get_kind(old) != _get_kind(new):
+        sentence = f"{path} is now of kind {_get_kind(new)} (was {_get_kind(old)})"
+        yield _make_public_change("kind", path, new, sentence)
     on_class = {"classmethod", "staticmethod"}
-    if on_class & before.labels and not on_class & after.labels and not before.is_special:
-        yield _make_public_change(
-            "kind", path, after, f"{path} can no longer be called on its class"
-        )
+    if on_class & old.labels and not on_class & new.labels and not old.is_special:
+        yield _make_public_change("kind", path, new, f"{path} can no longer be called on its class")
 
 
 def _can_be_set(attribute: griffe.Attribute) -> bool:
@@ -833,7 +829,15 @@ def _list_deprecations(owner: griffe.Object) -> set[str]:
     }
 
 
-def _make_public_change(kind: str, path: str, at: griffe.Object, summary: str) -> PublicChange:
+def _make_public_change(
+    kind: str, path: str, definition: griffe.Object, summary: str
+) -> PublicChange:
     # a constructor that is generated has no line
-    line = at.lineno or (at.parent.lineno if at.parent is not None else None) or 1
-    return PublicChange(kind=kind, name=path, file=_locate_file(at), line=line, summary=summary)
+    line = (
+        definition.lineno
+        or (definition.parent.lineno if definition.parent is not None else None)
+        or 1
+    )
+    return PublicChange(
+        kind=kind, name=path, file=_locate_file(definition), line=line, summary=summary
+    )

@@ -68,19 +68,19 @@ def list_requirement_changes(old: Declared, new: Declared) -> list[RequirementCh
 
 
 def _list_declarations(
-    declared_: Declared, extras: Collection[str], unread: Collection[str]
+    declared_: Declared, extras: Collection[str], unread_fields: Collection[str]
 ) -> dict[tuple[str, str, str], str | Requirement | SpecifierSet]:
     """Return (kind, extra, name) -> declaration, without fields that were not read."""
     declarations: dict[tuple[str, str, str], str | Requirement | SpecifierSet] = {}
-    if not {REQUIRES, EXTRAS} & {*unread}:
+    if not {REQUIRES, EXTRAS} & {*unread_fields}:
         for extra in ("", *extras):
             for name, row in _list_requirements(declared_, extra).items():
                 declarations["requirement", extra, name] = row
-    if PYTHON not in unread and declared_.requires_python:
+    if PYTHON not in unread_fields and declared_.requires_python:
         declarations["python", "", "python"] = declared_.requires_python
-    if EXTRAS not in unread:
+    if EXTRAS not in unread_fields:
         declarations |= {("extra", "", name): name for name in declared_.extras}
-    if ENTRY_POINTS not in unread:
+    if ENTRY_POINTS not in unread_fields:
         declarations |= {
             ("entry point", "", name): to for name, to in declared_.entry_points.items()
         }
@@ -108,8 +108,8 @@ def _list_requirements(declared_: Declared, extra: str) -> dict[str, Requirement
     return required
 
 
-def _applies_here(row: Requirement, extra: str) -> bool:
-    return row.marker is None or row.marker.evaluate({"extra": extra})
+def _applies_here(requirement: Requirement, extra: str) -> bool:
+    return requirement.marker is None or requirement.marker.evaluate({"extra": extra})
 
 
 def _describe_change(kind: str, name: str, old: str, new: str) -> str:

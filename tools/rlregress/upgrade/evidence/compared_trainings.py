@@ -366,9 +366,9 @@ def explain_missing(training_name: str, old: Trace, new: Trace) -> NotTraced | N
     )
 
 
-def report_training_of_neither_version(name: str, why: str) -> NotTraced:
+def report_training_of_neither_version(name: str, reason: str) -> NotTraced:
     """Report a training that neither version has."""
-    reasons = dict.fromkeys(VERSIONS, f"not offered there: {why}")
+    reasons = dict.fromkeys(VERSIONS, f"not offered there: {reason}")
     return NotTraced(name=name, reasons=reasons, supported=dict.fromkeys(VERSIONS, False))
 
 

@@ -280,25 +280,27 @@ class ExecutedCode:
             if keys and not keys & self._trainings_by_function.keys()
         )
 
-    def list_untried_branches_and_lines(self, function: Changed, own: Function) -> Iterator[Branch]:
+    def list_untried_branches_and_lines(
+        self, function: Changed, piece: Function
+    ) -> Iterator[Branch]:
         """Yield the branches and lines of an executed piece that no training has tried."""
         if not self.has_noted_lines(function):
-            if any(f"{word}(" in own.code for word in _CONDITIONAL):
+            if any(f"{word}(" in piece.code for word in _CONDITIONAL):
                 yield Branch(
                     file=function.file,
-                    line=own.first,
+                    line=piece.first,
                     function="",
                     summary="conditions at import are not measured",
                 )
             return
         for branch in self._branches:
-            if branch.file == function.file and own.first <= branch.line <= own.last:
+            if branch.file == function.file and piece.first <= branch.line <= piece.last:
                 yield branch
         hit, all_lines = self._lines.get(function.file, (frozenset(), frozenset()))
-        unexecuted = [line for line in sorted(all_lines - hit) if own.first <= line <= own.last]
-        if not any(own.first <= line <= own.last for line in all_lines):
+        unexecuted = [line for line in sorted(all_lines - hit) if piece.first <= line <= piece.last]
+        if not any(piece.first <= line <= piece.last for line in all_lines):
             sentence = "which of its lines ran was not recorded"
-            yield Branch(file=function.file, line=own.first, function="", summary=sentence)
+            yield Branch(file=function.file, line=piece.first, function="", summary=sentence)
         if unexecuted:
             yield Branch(
                 file=function.file,
@@ -306,9 +308,9 @@ class ExecutedCode:
                 function="",
                 summary=f"lines {format_line_ranges(unexecuted)} never ran",
             )
-        if any(f"{word}(" in own.code for word in _WITHIN):
+        if any(f"{word}(" in piece.code for word in _WITHIN):
             sentence = "conditions within expressions and error handlers are not measured"
-            yield Branch(file=function.file, line=own.first, function="", summary=sentence)
+            yield Branch(file=function.file, line=piece.first, function="", summary=sentence)
 
     def find_trainings_of_class_or_file(self, function: Changed) -> set[str]:
         """Return trainings that execute anything in a function's class, or file if it has none."""

@@ -51,7 +51,7 @@ def compare_captured_calls(
     traces: Mapping[str, Trace],
     all_culprits: Iterable[Culprits],
     folders: Sequence[str],
-    until: float | None = None,
+    end_time: float | None = None,
 ) -> list[PieceExecution]:
     """Return the pieces of code, each with the result of its captured calls.
 
@@ -60,7 +60,7 @@ def compare_captured_calls(
         traces: the new version's traces, by the name of the training.
         all_culprits: the culprits of trainings that differ: they need no further evidence.
         folders: of the new version's code.
-        until: the time at which trainings are ended.
+        end_time: the time at which trainings are ended.
     """
     explained = {function.key for culprits in all_culprits for function in culprits.confirmed}
     executed = [
@@ -92,7 +92,9 @@ def compare_captured_calls(
     capturing = [by_name[name] for name in functions]
     size = seconds * sum(map(len, functions.values())) / len(capturing)
     rows: dict[_Key, list[Mapping[str, Any]]] = {}
-    for answer in _capture_calls(runtimes, capturing, functions, job, STAGE, size, until).values():
+    for answer in _capture_calls(
+        runtimes, capturing, functions, job, STAGE, size, end_time
+    ).values():
         for row in answer.get("calls", ()):
             rows.setdefault((row["file"], row["name"]), []).append(row)
     return [
@@ -126,12 +128,12 @@ def estimate_first_captures(functions: float) -> float:
     return min(_MOST, max(_LEAST, _TOGETHER / functions))
 
 
-def _name_called_function(piece: Changed, row: Mapping[str, Any]) -> Mapping[str, Any]:
+def _name_called_function(piece: Changed, call: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the row of a call; its difference names the function if the piece runs at import."""
-    if "differs" not in row or not piece.at_import:
-        return row
-    differs = row["differs"]
-    return {**row, "differs": {**differs, "path": f"{row['name']}: {differs['path']}"}}
+    if "differs" not in call or not piece.at_import:
+        return call
+    differs = call["differs"]
+    return {**call, "differs": {**differs, "path": f"{call['name']}: {differs['path']}"}}
 
 
 def _find_pieces_by_function(
@@ -230,16 +232,16 @@ def _capture_calls(
     runtimes: Runtimes,
     trainings: Sequence[Training],
     functions: Mapping[str, Sequence[Sequence[str]]],
-    shared: Mapping[str, Any],
+    settings: Mapping[str, Any],
     stage: str,
     size: float = 0.0,
-    until: float | None = None,
+    end_time: float | None = None,
 ) -> dict[str, Any]:
     """Run trainings with calls captured, and return training -> answer of ``inside.calls``.
 
     Args:
         functions: training -> the functions whose calls are captured.
-        shared: by all jobs, see ``inside.calls``.
+        settings: by all jobs, see ``inside.calls``.
         size: seconds of one training, for the progress; 0: as expected before.
     """
 
@@ -251,13 +253,13 @@ def _capture_calls(
                 for number, t in enumerate(part)
             ]  # fmt: skip
             runtimes.processes.do_jobs_in_one_process(
-                runtime, jobs, lambda _: progress.count_done_parts(), until, calls=shared
+                runtime, jobs, lambda _: progress.count_done_parts(), end_time, calls=settings
             )
             return {str(job["name"]): _read_json_answer(Path(str(job["output"]))) for job in jobs}
 
     progress.begin_stage(stage, len(trainings), size)
     answers: dict[str, Any] = runtimes.call_for_version("new", trainings, capture_calls_of_part)
-    if not all(answers.values()) and child_processes.is_time_over(until):
+    if not all(answers.values()) and child_processes.is_time_over(end_time):
         why = child_processes.note_skipped_task("direct calls of some changed functions")
         for name in [name for name, answer in answers.items() if not answer]:
             lost = [{"file": file, "name": own, "why": why} for file, own in functions[name]]

@@ -135,7 +135,10 @@ def find_lines_naming(script: Path, names: Collection[str]) -> ScriptNames:
 
 
 def find_unused_names(
-    names: Iterable[str], own: Collection[Path], imported: Iterable[str], compared: Iterable[str]
+    names: Iterable[str],
+    own_files: Collection[Path],
+    imported: Iterable[str],
+    compared: Iterable[str],
 ) -> frozenset[str]:
     """Return the names that cannot be used: no word for them is in any file that was read.
 
@@ -144,19 +147,19 @@ def find_unused_names(
     compute names of attributes, no name is returned.
 
     Args:
-        own: the user's files: sources and settings.
+        own_files: the user's files: sources and settings.
         imported: folders and files of everything that they import.
         compared: folders of the compared packages, in the old version.
     """
     try:
-        texts = [path.read_bytes() for path in own if path.suffix not in _SETTINGS]
+        texts = [path.read_bytes() for path in own_files if path.suffix not in _SETTINGS]
         if any(_computes_attribute_names(ast.parse(text)) for text in texts):
             return frozenset()
-        settings = [path for path in own if path.suffix in _SETTINGS]
+        settings = [path for path in own_files if path.suffix in _SETTINGS]
         texts += [path.read_bytes() for path in settings if path.stat().st_size < _LARGEST]
         roots = {Path(folder) for folder in compared}
         modules = [root.stem.encode() for root in roots]
-        for folder in {Path(place) for place in imported} - {*own}:
+        for folder in {Path(place) for place in imported} - {*own_files}:
             if folder.name not in {root.name for root in roots}:
                 files = [
                     path.read_bytes() for path in list_files_below(folder) if path.suffix == ".py"
@@ -318,9 +321,9 @@ def _list_imported_files(
                 yield from _list_module_files(base, parts)
 
 
-def _list_module_files(base: Path, parts: Sequence[str]) -> Iterator[Path]:
+def _list_module_files(base: Path, names: Sequence[str]) -> Iterator[Path]:
     """Yield the files that the import of a module runs, its packages first."""
-    for part in parts:
+    for part in names:
         base /= part
         for path in (base.with_name(f"{part}.py"), base / "__init__.py"):
             if path.is_file():

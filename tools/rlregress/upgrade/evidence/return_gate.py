@@ -59,7 +59,7 @@ def judge_returns(
     algorithms: Sequence[str],
     runtimes: tuple[Runtime, Runtime],
     options: CheckOptions,
-    say: Callable[[str], None],
+    log: Callable[[str], None],
 ) -> ReturnsVerdict | None:
     """Train the diverged algorithms on the new version and judge their returns by the stored runs.
 
@@ -87,7 +87,7 @@ def judge_returns(
     verdict = judge_evidence(adapter.name, entries, trained, report)
     if verdict.verdict != REGRESSED or not list_alarmed_cells(entries):
         return verdict
-    return confirm_alarm_by_old_runs(verdict, entries, runtimes[0], options, say)
+    return confirm_alarm_by_old_runs(verdict, entries, runtimes[0], options, log)
 
 
 def confirm_alarm_by_old_runs(
@@ -95,7 +95,7 @@ def confirm_alarm_by_old_runs(
     entries: Sequence[Mapping[str, Any]],
     runtime: Runtime,
     options: CheckOptions,
-    say: Callable[[str], None],
+    log: Callable[[str], None],
 ) -> ReturnsVerdict:
     """Confirm an alarm: train the old version again, with fresh seeds.
 
@@ -111,7 +111,7 @@ def confirm_alarm_by_old_runs(
         explains the verdict.
     """
     names = list_alarmed_cells(entries)
-    say(
+    log(
         f"{options.frameworks}: training the old version again with fresh seeds, as "
         f"{', '.join(names)} fell"
     )
@@ -210,8 +210,8 @@ def judge_evidence(
     )
 
 
-def _format_cells_by_verdict(named: tuple[str, Mapping[str, Any]]) -> str:
-    name, verdict = named
+def _format_cells_by_verdict(named_verdict: tuple[str, Mapping[str, Any]]) -> str:
+    name, verdict = named_verdict
     quantity = get_quantity_of_name(name)
     fraction = verdict.get("effect_fraction")
     effect = ""

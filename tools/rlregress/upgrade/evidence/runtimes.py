@@ -41,14 +41,14 @@ class Workers:
     """Lends processes that have imported a framework, each for one list of jobs after another.
 
     Args:
-        most: largest number of processes at a time.
+        max_processes: largest number of processes at a time.
 
     Attributes:
         idle: processes that are not lent, each with what it has imported.
     """
 
-    def __init__(self, most: int) -> None:
-        self._most, self._lent = most, 0
+    def __init__(self, max_processes: int) -> None:
+        self._most, self._lent = max_processes, 0
         self.idle: list[tuple[_Imported, child_processes.Worker]] = []
         self._lock = threading.Lock()
 
@@ -83,7 +83,7 @@ class Workers:
         runtime: Runtime,
         jobs: Sequence[Mapping[str, Any]],
         note_end: Callable[[str], None] = lambda name: None,
-        until: float | None = None,
+        end_time: float | None = None,
         **shared: Any,
     ) -> str:
         """Do jobs in one process, which forks for each, until all are done or time is over.
@@ -100,7 +100,7 @@ class Workers:
             suppress(child_processes.OutOfTime),
             TemporaryDirectory(prefix="rlregress-jobs-") as folder,
         ):
-            child_processes.raise_if_time_is_over(until)
+            child_processes.raise_if_time_is_over(end_time)
             # a script reads files where the user starts it; what others write there goes
             place = os.getcwd() if jobs[0].get("script") else folder
             path = Path(folder) / "jobs.json"
@@ -108,7 +108,7 @@ class Workers:
             path.write_text(json.dumps(request), encoding="utf-8")
             with self.borrow_process(runtime, jobs[0]) as worker:
                 end_reason = worker.do_jobs(
-                    path, len(jobs), lambda line: note_end(line.partition("\t")[0]), until
+                    path, len(jobs), lambda line: note_end(line.partition("\t")[0]), end_time
                 )
         return end_reason
 
@@ -130,10 +130,7 @@ class Runtimes:
     """
 
     def __init__(
-        self,
-        runtimes: tuple[Runtime, Runtime],
-        folders: tuple[Path, Path],
-        workers: int,
+        self, runtimes: tuple[Runtime, Runtime], folders: tuple[Path, Path], workers: int
     ) -> None:
         self._runtimes = runtimes
         self._folders = folders
@@ -153,62 +150,66 @@ class Runtimes:
     def call_for_each_version(
         self,
         answer_name: str,
-        question: Callable[..., Any],
+        function: Callable[..., Any],
         *arguments: Any,
-        until: float | None = None,
+        end_time: float | None = None,
     ) -> Answers:
         """Call ``question(version, path of its answer, *arguments)`` for each version.
 
         Args:
-            until: the time at which it ends, passed as the last argument; None: not passed.
+            end_time: the time at which it ends, passed as the last argument; None: not passed.
         """
         old, new = (
-            self._pool.submit(question, runtime, folder / f"{answer_name}.json", *arguments, *end)
+            self._pool.submit(function, runtime, folder / f"{answer_name}.json", *arguments, *end)
             for runtime, folder, end in zip(
                 self._runtimes,
                 self._folders,
-                self._divide_time_between_versions(until),
+                self._divide_time_between_versions(end_time),
                 strict=True,
             )
         )
         return old, new
 
-    def _divide_time_between_versions(self, until: float | None) -> tuple[list[float], list[float]]:
+    def _divide_time_between_versions(
+        self, end_time: float | None
+    ) -> tuple[list[float], list[float]]:
         """Return the time limit of each version, as a list; empty lists: there is no limit."""
-        if until is None:
+        if end_time is None:
             return [], []
         # with one process one version after the other, in equal times
-        return [(time.time() + until) / 2 if self._workers == 1 else until], [until]
+        return [(time.time() + end_time) / 2 if self._workers == 1 else end_time], [end_time]
 
     def call_once_for_both_versions(
-        self, question: Callable[..., Any], *arguments: Any
+        self, function: Callable[..., Any], *arguments: Any
     ) -> Future[Any]:
         """Call ``question(versions, folders, *arguments)``, once for both versions."""
-        return self._pool.submit(question, self._runtimes, self._folders, *arguments)
+        return self._pool.submit(function, self._runtimes, self._folders, *arguments)
 
     def record_new_then_chosen_old(
         self,
         trainings: Sequence[Training],
         lines: Mapping[str, Noted],
         choose: Callable[[Mapping[str, Trace]], Sequence[str]],
-        until: float | None = None,
+        end_time: float | None = None,
     ) -> tuple[dict[str, Trace], dict[str, Trace]]:
         """Record all trainings on the new version, then chosen ones on the old one.
 
         Args:
             lines: see ``record_on_both_versions``.
             choose: takes the new version's traces, returns the trainings to record on the old one.
-            until: the time at which they are ended; what is not recorded by then is left out.
+            end_time: the time at which they are ended; what is not recorded by then is left out.
         """
         by_name = {training.name: training for training in trainings}
         old: dict[str, Trace] = {}
         new: dict[str, Trace] = {}
         while waiting := [training for training in trainings if training.name not in new]:
             # of the time that is left, half for either version, as long as there is some
-            half = until and (time.time() + until) / 2
+            half = end_time and (time.time() + end_time) / 2
             recorded_now = self._record_one_by_one("new", waiting, lines, half)
             names = choose(recorded_now)
-            old |= self._record_one_by_one("old", [by_name[name] for name in names], lines, until)
+            old |= self._record_one_by_one(
+                "old", [by_name[name] for name in names], lines, end_time
+            )
             for _ in range(len(recorded_now) - len(names)):
                 _count_recorded_training(True, was_stored=True)
             new |= recorded_now
@@ -221,12 +222,12 @@ class Runtimes:
         label: str,
         trainings: Sequence[Training],
         lines: Mapping[str, Noted],
-        until: float | None,
+        end_time: float | None,
     ) -> dict[str, Trace]:
         return self.call_for_version(
             label,
             trainings,
-            lambda part, _: self._record_on_version(label, part, lines, until=until),
+            lambda part, _: self._record_on_version(label, part, lines, end_time=end_time),
         )
 
     def _record_on_version(
@@ -235,35 +236,37 @@ class Runtimes:
         trainings: Sequence[Training],
         lines: Mapping[str, Noted],
         is_repetition: bool = False,
-        until: float | None = None,
+        end_time: float | None = None,
     ) -> dict[str, Trace]:
         number, noted_lines = VERSIONS.index(label), lines.get(label, False)
         runtime, folder = self._runtimes[number], self._folders[number]
         if is_repetition:
             folder = folder / "again"
-        return load_or_record_traces(trainings, runtime, folder, noted_lines, until, self.processes)
+        return load_or_record_traces(
+            trainings, runtime, folder, noted_lines, end_time, self.processes
+        )
 
     def record_on_both_versions(
         self,
         trainings: Sequence[Training],
         lines: Mapping[str, Noted] = NOTHING,
-        again: bool = False,
-        until: float | None = None,
+        repeats: bool = False,
+        end_time: float | None = None,
     ) -> tuple[dict[str, Trace], dict[str, Trace]]:
         """Record trainings on both versions; return the traces by name.
 
         Args:
             lines: label of a version -> functions whose executed code is noted.
-            again: record each training a second time.
-            until: the time at which they are ended; what is not recorded by then is left out.
+            repeats: record each training a second time.
+            end_time: the time at which they are ended; what is not recorded by then is left out.
         """
         tasks: dict[str, list[Future[dict[str, Trace]]]] = {"old": [], "new": []}
-        ends = dict(zip(VERSIONS, self._divide_time_between_versions(until), strict=True))
+        ends = dict(zip(VERSIONS, self._divide_time_between_versions(end_time), strict=True))
         # a part of both versions, then the next: where time ends, or the user, there are pairs
         for start, label in itertools.product(range(self._workers), VERSIONS):
             part = trainings[start :: self._workers]
             task = self._pool.submit(
-                self._record_on_version, label, part, lines, again, *ends[label]
+                self._record_on_version, label, part, lines, repeats, *ends[label]
             )
             tasks[label].append(task)
         old, new = (
@@ -274,7 +277,7 @@ class Runtimes:
             }
             for label in VERSIONS
         )
-        return (old, new) if again else self._retry_failed_without_recorder(trainings, old, new)
+        return (old, new) if repeats else self._retry_failed_without_recorder(trainings, old, new)
 
     def _retry_failed_without_recorder(
         self, trainings: Sequence[Training], old: dict[str, Trace], new: dict[str, Trace]
@@ -320,23 +323,20 @@ class Runtimes:
         label: str,
         trainings: Sequence[Training],
         lines: bool = False,
-        until: float | None = None,
+        end_time: float | None = None,
     ) -> dict[str, Trace]:
         """Record traces on one version without storing them, such as those of an injected fault."""
         with TemporaryDirectory(prefix="rlregress-trace-") as folder:
 
             def record_part(part: Sequence[Training], runtime: Runtime) -> dict[str, Trace]:
                 return load_or_record_traces(
-                    part, runtime, Path(folder), lines, until, self.processes
+                    part, runtime, Path(folder), lines, end_time, self.processes
                 )
 
             return self.call_for_version(label, trainings, record_part)
 
     def call_for_version(
-        self,
-        label: str,
-        trainings: Sequence[Training],
-        work: Callable[..., dict[str, Any]],
+        self, label: str, trainings: Sequence[Training], function: Callable[..., dict[str, Any]]
     ) -> dict[str, Any]:
         """Call ``work([training], runtime)`` for each training on one version.
 
@@ -351,7 +351,7 @@ class Runtimes:
         def work_on_next() -> dict[str, Any]:
             results: dict[str, Any] = {}
             for training in waiting:
-                results |= work([training], runtime)
+                results |= function([training], runtime)
             return results
 
         tasks = [self._pool.submit(work_on_next) for _ in range(min(self._workers, len(trainings)))]
@@ -369,14 +369,14 @@ def load_or_record_traces(
     runtime: Runtime,
     folder: Path,
     lines: Noted = False,
-    until: float | None = None,
+    end_time: float | None = None,
     workers: Workers | None = None,
 ) -> dict[str, Trace]:
     """Return traces by name: those that an interrupted upgrade left behind, and new ones.
 
     Args:
         lines: functions whose executed code is noted.
-        until: the time at which they are ended; a script is recorded up to it.
+        end_time: the time at which they are ended; a script is recorded up to it.
         workers: lend processes; trainings then count as parts of the present stage of
             ``progress``. None: there is no such stage.
     """
@@ -394,7 +394,9 @@ def load_or_record_traces(
     missing = [training for training in trainings if training.name not in traces]
     if missing:
         with nullcontext(workers) if workers is not None else closing(Workers(1)) as lending:
-            traces.update(_record_traces(missing, runtime, paths, lines, until, lending, counted))
+            traces.update(
+                _record_traces(missing, runtime, paths, lines, end_time, lending, counted)
+            )
     return traces
 
 
@@ -430,7 +432,7 @@ def _record_traces(
     runtime: Runtime,
     paths: Mapping[str, Path],
     lines: Noted,
-    until: float | None,
+    end_time: float | None,
     workers: Workers,
     counts: bool,
 ) -> dict[str, Trace]:
@@ -439,8 +441,8 @@ def _record_traces(
     common: dict[str, Any] = {"lines": lines}
     if trainings[0].job.get("script"):
         # it is stopped then, and its trace goes as far as it has come
-        common |= {"until": until, "first": len(runtime.paths)}
-        until = until and until + _WRITING
+        common |= {"until": end_time, "first": len(runtime.paths)}
+        end_time = end_time and end_time + _WRITING
     jobs = [
         {**t.job, **common, "name": t.name, "output": f"{paths[t.name]}.part"} for t in trainings
     ]
@@ -453,8 +455,8 @@ def _record_traces(
             part.replace(paths[name])
         _count_recorded_training(counts)
 
-    end_reason = workers.do_jobs_in_one_process(runtime, jobs, note_end_of_training, until)
-    late = child_processes.is_time_over(until)
+    end_reason = workers.do_jobs_in_one_process(runtime, jobs, note_end_of_training, end_time)
+    late = child_processes.is_time_over(end_time)
     for training in trainings:
         name, output = training.name, paths[training.name]
         error_file = Path(f"{output}.part.error")

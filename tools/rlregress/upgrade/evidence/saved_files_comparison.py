@@ -45,25 +45,25 @@ def compare_kinds_of_files(
     folders: tuple[Path, Path],
     adapter: Adapter,
     algorithms: Sequence[str],
-    user: Mapping[str, str] | None = None,
+    user_file: Mapping[str, str] | None = None,
 ) -> list[LoadedFile]:
     """Return the comparison of every kind of file of a framework.
 
     Args:
         folders: folders for files and answers of the old and of the new version.
         algorithms: algorithms whose trainings save files; empty: all.
-        user: a file of the user, see ``inside.user_files``; None: there is none.
+        user_file: a file of the user, see ``inside.user_files``; None: there is none.
     """
     try:
-        return _write_and_load(runtimes, folders, adapter, algorithms, user)
+        return _write_and_load(runtimes, folders, adapter, algorithms, user_file)
     except OutOfTime as error:
         note_skipped_task(f"old files of {adapter.full_name}")
-        return _make_failed_rows(error, user)
+        return _make_failed_rows(error, user_file)
 
 
-def _make_failed_rows(error: UserError, user: Mapping[str, str] | None) -> list[LoadedFile]:
+def _make_failed_rows(error: UserError, user_file: Mapping[str, str] | None) -> list[LoadedFile]:
     """Return a failed row for all files, and one for the user's: the old version failed."""
-    names = ["files", *([Path(user["file"]).name] if user is not None else [])]
+    names = ["files", *([Path(user_file["file"]).name] if user_file is not None else [])]
     lost = LoadError(when="start", error=str(error))
     return [LoadedFile(name=name, own_error=lost) for name in names]
 
@@ -73,12 +73,12 @@ def _write_and_load(
     folders: tuple[Path, Path],
     adapter: Adapter,
     algorithms: Sequence[str],
-    user: Mapping[str, str] | None,
+    user_file: Mapping[str, str] | None,
 ) -> list[LoadedFile]:
     old, new = runtimes
     job = {"framework": adapter.full_name, "algorithms": sorted(algorithms), "again": True,
-           "trusted": (), "user": user}  # fmt: skip
-    key = hashlib.sha256(f"{folders[0]} {sorted(algorithms)} {user}".encode()).hexdigest()[:8]
+           "trusted": (), "user": user_file}  # fmt: skip
+    key = hashlib.sha256(f"{folders[0]} {sorted(algorithms)} {user_file}".encode()).hexdigest()[:8]
     files = [folder / f"{adapter.full_name}-files-{key}" for folder in folders]
     written = {**job, "files": str(files[0]), "write": True, "times": 2}
     try:
@@ -88,7 +88,7 @@ def _write_and_load(
     except OutOfTime:
         raise
     except UserError as error:
-        return _make_failed_rows(error, user)
+        return _make_failed_rows(error, user_file)
     if not old_answers["kinds"]:
         return []
     written["trusted"] = [
@@ -106,29 +106,28 @@ def _write_and_load(
     return list(compare_loaded_kinds(old_answers, new_answers))
 
 
-def _make_failed_answers(own: Mapping[str, Any], error: UserError) -> dict[str, Any]:
+def _make_failed_answers(writer: Mapping[str, Any], error: UserError) -> dict[str, Any]:
     """Return answers that say that every kind failed, for a process that gave none."""
     entry = {"error": str(error), "when": "start"}
-    return {"functions": [], "kinds": {name: {**entry, "way": ""} for name in own["kinds"]}}
+    return {"functions": [], "kinds": {name: {**entry, "way": ""} for name in writer["kinds"]}}
 
 
-def compare_loaded_kinds(own: Mapping[str, Any], reader: Mapping[str, Any]) -> Iterator[LoadedFile]:
-    """Yield the comparison of every kind of file; the version of ``own`` wrote it."""
-    for name, entry in own["kinds"].items():
+def compare_loaded_kinds(
+    writer: Mapping[str, Any], reader: Mapping[str, Any]
+) -> Iterator[LoadedFile]:
+    """Yield the comparison of every kind of file; the version of ``writer`` wrote it."""
+    for name, entry in writer["kinds"].items():
         loaded = reader["kinds"].get(name, {"unsupported": "the other version has no such kind"})
-        yield _compare_loaded_kind(name, entry, loaded, own["functions"])
+        yield _compare_loaded_kind(name, entry, loaded, writer["functions"])
 
 
 def _compare_loaded_kind(
-    file_kind: str,
-    own: Mapping[str, Any],
-    reader: Mapping[str, Any],
-    functions: Sequence[str],
+    file_kind: str, writer: Mapping[str, Any], reader: Mapping[str, Any], functions: Sequence[str]
 ) -> LoadedFile:
-    trusted = bool(own.get("trusted"))
-    facts = {"name": file_kind, "way": own["way"], "trusted": trusted}
-    own_error, error = _read_error(own), _read_error(reader)
-    unsupported = str(own.get("unsupported", ""))
+    trusted = bool(writer.get("trusted"))
+    facts = {"name": file_kind, "way": writer["way"], "trusted": trusted}
+    own_error, error = _read_error(writer), _read_error(reader)
+    unsupported = str(writer.get("unsupported", ""))
     if unsupported or own_error is not None:
         # an error of the other version says nothing: there may be no file
         written = own_error is not None and own_error.when in ("load", "use")
@@ -140,13 +139,15 @@ def _compare_loaded_kind(
     if error is not None and error.when == "use":
         # what was loaded before that may explain it
         paths = {row[0] for row in reader["items"][0]}
-        until = [[row for row in rows if row[0] in paths] for rows in own["items"]]
+        until = [[row for row in rows if row[0] in paths] for rows in writer["items"]]
         return LoadedFile(
             **facts, **_compare_loaded_items(until, reader["items"][0], functions), error=error
         )
     if error is not None:
         return LoadedFile(**facts, error=error)
-    return LoadedFile(**facts, **_compare_loaded_items(own["items"], reader["items"][0], functions))
+    return LoadedFile(
+        **facts, **_compare_loaded_items(writer["items"], reader["items"][0], functions)
+    )
 
 
 def _read_error(entry: Mapping[str, Any]) -> LoadError | None:
@@ -158,19 +159,19 @@ def _read_error(entry: Mapping[str, Any]) -> LoadError | None:
 
 
 def _compare_loaded_items(
-    own: Sequence[Sequence[Any]], reader: Sequence[Any], functions: Sequence[str]
+    writer: Sequence[Sequence[Any]], reader: Sequence[Any], functions: Sequence[str]
 ) -> dict[str, Any]:
     """Return the attributes of ``LoadedFile`` that a comparison gives.
 
     Items that only the reading version has are not compared.
     """
-    repeated = {path: words for path, words, *_ in own[-1]}
+    repeated = {path: words for path, words, *_ in writer[-1]}
     loaded = {path: (words, numbers) for path, words, _, numbers in reader}
-    rows = [row for row in own[0] if repeated.get(row[0]) == row[1]]
+    rows = [row for row in writer[0] if repeated.get(row[0]) == row[1]]
     differing = [row for row in rows if loaded.get(row[0], MISSING)[0] != row[1]]
     facts: dict[str, Any] = {
         "compared": len(rows),
-        "unstable": tuple(row[0] for row in own[0] if repeated.get(row[0]) != row[1]),
+        "unstable": tuple(row[0] for row in writer[0] if repeated.get(row[0]) != row[1]),
         "differing": len(differing),
     }
     for path, words, *_ in rows:

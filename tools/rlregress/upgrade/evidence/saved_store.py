@@ -68,8 +68,7 @@ _MISSING = saved_files_comparison.MISSING[0]
 #: path of an item, its words, the function that it comes from, and numbers that tell rounding.
 Row = tuple[str, str, str, tuple[float, ...]]
 _Name = Annotated[
-    str,
-    expect_value("words of letters and digits", lambda name: name.replace(" ", "").isalnum()),
+    str, expect_value("words of letters and digits", lambda name: name.replace(" ", "").isalnum())
 ]
 
 
@@ -394,7 +393,7 @@ def _explain_not_loaded(
 
 def _judge_stored_file(
     file_row: StoredFile,
-    own: _Answers,
+    writer: _Answers,
     loaded: Mapping[str, Any],
     kind: StoredKind,
     expected: Sequence[Expected],
@@ -406,7 +405,7 @@ def _judge_stored_file(
     texts = {path: (words, numbers) for path, words, _, numbers in rows}
     known_items = [(entry, item) for entry in expected for item in entry.item]
     functions, compared, covering = [], [], []
-    for row in own.items:
+    for row in writer.items:
         path, words, function, numbers = row
         found_words = texts.get(path, (_MISSING, ()))
         if covers := [pair for pair in known_items if pair[1].covers_difference(row, found_words)]:
@@ -463,7 +462,7 @@ def _read_stored_file(framework: str, digest: str) -> bytes:
 
 
 def record_files_of_release(
-    release: str, command: str, say: Callable[[str], None]
+    release: str, command: str, log: Callable[[str], None]
 ) -> Iterator[str]:
     """Run a release so that it writes its files, and store these in ``baselines/saved``.
 
@@ -477,7 +476,7 @@ def record_files_of_release(
     """
     suite.require_checkout("recording old files")
     check_folder_is_writable(suite.locate_baselines() / "saved", "old files")
-    runtime, adapters = _prepare_release(release, say)
+    runtime, adapters = _prepare_release(release, log)
     stored = 0
     for adapter in adapters:
         with TemporaryDirectory(prefix="rlregress-saved-") as temporary:
@@ -495,7 +494,7 @@ def record_files_of_release(
         raise UserError(f"'{release}' writes no kind of file that baselines/saved stores")
 
 
-def _prepare_release(release: str, say: Callable[[str], None]) -> tuple[Runtime, Sequence[Adapter]]:
+def _prepare_release(release: str, log: Callable[[str], None]) -> tuple[Runtime, Sequence[Adapter]]:
     request, base = (
         requested.parse_requested_version(release),
         requested.parse_requested_version(requested.INSTALLED),
@@ -519,8 +518,8 @@ def _prepare_release(release: str, say: Callable[[str], None]) -> tuple[Runtime,
         raise UserError(
             f"'{release}' names no release of a framework; expected one, pinned with =="
         )
-    _, version = resolved.resolve_versions(base, request, concerned, say)
-    prepared = prepared_versions.prepare_version(version, concerned, say)
+    _, version = resolved.resolve_versions(base, request, concerned, log)
+    prepared = prepared_versions.prepare_version(version, concerned, log)
     if prepared.how == "installed":
         for adapter in concerned:
             _check_imported_release(adapter)
@@ -540,22 +539,22 @@ def _check_imported_release(adapter: Adapter) -> None:
 
 
 def _store_files_of_release(
-    adapter: Adapter, answered: Mapping[str, Any], work: Path, command: str
+    adapter: Adapter, version_answers: Mapping[str, Any], folder: Path, command: str
 ) -> Iterator[str]:
-    version = answered["versions"][adapter.framework.packages[0]]
+    version = version_answers["versions"][adapter.framework.packages[0]]
     contents: dict[str, bytes] = {}
     kinds_ = []
-    for name, entry in answered["kinds"].items():
+    for name, entry in version_answers["kinds"].items():
         if not entry.get("items") or entry.get("error"):
             reason = entry.get("error") or entry.get("unsupported")
             yield f"not stored: {name} of {adapter.framework.packages[0]} {version}: {reason}"
             continue
-        paths = sorted(path for path in (work / name).rglob("*") if path.is_file())
+        paths = sorted(path for path in (folder / name).rglob("*") if path.is_file())
         contents_of = {
-            path.relative_to(work / name).as_posix(): mask_folders(path.read_bytes())
+            path.relative_to(folder / name).as_posix(): mask_folders(path.read_bytes())
             for path in paths
         }
-        answers, repeated = _compact_repeatable_items(entry["items"], answered["functions"])
+        answers, repeated = _compact_repeatable_items(entry["items"], version_answers["functions"])
         if repeated < _REPEATED:
             yield (
                 f"not stored: {name} of {adapter.framework.packages[0]} {version}: it repeats only "
@@ -573,7 +572,7 @@ def _store_files_of_release(
         return
     written = Record(
         release=version, recorded=datetime.now(UTC).strftime(TIME), command=command, digest="",
-        versions=answered["versions"], kind=tuple(kinds_),
+        versions=version_answers["versions"], kind=tuple(kinds_),
     )  # fmt: skip
     written = replace(written, digest=written.content_digest)
     packed = {digest: gzip.compress(content, 9, mtime=0) for digest, content in contents.items()}

@@ -70,10 +70,10 @@ def fingerprint_version(
     path: Path,
     adapter: Adapter,
     details: Iterable[Detail],
-    until: float | None = None,
+    end_time: float | None = None,
 ) -> Fingerprint:
     """Probe details on a version, until a time, and judge the answers here."""
-    return judge_raw_answers(probe_details_on_version(runtime, path, adapter, details, until))
+    return judge_raw_answers(probe_details_on_version(runtime, path, adapter, details, end_time))
 
 
 def probe_details_on_version(
@@ -81,7 +81,7 @@ def probe_details_on_version(
     path: Path,
     adapter: Adapter,
     details: Iterable[Detail],
-    until: float | None = None,
+    end_time: float | None = None,
 ) -> Mapping[str, Any]:
     """Return the answers of a version to some details, as plain data."""
     inputs = {
@@ -91,7 +91,7 @@ def probe_details_on_version(
         }
         for detail in details
     }
-    job = {"framework": adapter.full_name, "inputs": inputs, "until": until}
+    job = {"framework": adapter.full_name, "inputs": inputs, "until": end_time}
     module = "rlregress.inside.probe_worker"
     answered: Mapping[str, Any] = runtime_process.run_module_on_version(runtime, module, job, path)
     if any(answer.get("why") == LATE for answer in answered["observed"].values()):

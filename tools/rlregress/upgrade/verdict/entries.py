@@ -35,16 +35,16 @@ from rlregress.upgrade.versions import distribution_metadata
 
 def make_training_entries(
     traced: Iterable[Traced],
-    lost: Iterable[NotTraced],
-    same: Iterable[str],
+    uncompared: Iterable[NotTraced],
+    unchanged: Iterable[str],
     framework: str,
     kind: str = model.TRAINING,
 ) -> list[Entry]:
     """Return an entry for each training: compared, not compared, or without changed code."""
     return [
         *(make_compared_training_entry(training, framework, kind) for training in traced),
-        *(make_uncompared_training_entry(training, framework, kind) for training in lost),
-        *make_unchanged_training_entries(same, framework),
+        *(make_uncompared_training_entry(training, framework, kind) for training in uncompared),
+        *make_unchanged_training_entries(unchanged, framework),
     ]
 
 
@@ -94,22 +94,22 @@ def _judge_crash_state(crash: Crash) -> tuple[str, str]:
 
 
 def make_uncompared_training_entry(
-    lost: NotTraced, framework: str, entry_kind: str = model.TRAINING
+    training: NotTraced, framework: str, entry_kind: str = model.TRAINING
 ) -> Entry:
     """Return the entry of a training that could not be compared."""
-    sentence = "; ".join(dict.fromkeys(lost.reasons.values()))
-    where = " and the ".join(f"{label} version" for label in lost.reasons)
+    sentence = "; ".join(dict.fromkeys(training.reasons.values()))
+    where = " and the ".join(f"{label} version" for label in training.reasons)
     state, reason = model.NEVER, f"on the {where}: {sentence}"
-    if lost.crash is not None:
-        state, reason = _judge_crash_state(lost.crash)
-    elif lost.supported.get("old") and not lost.supported.get("new"):
+    if training.crash is not None:
+        state, reason = _judge_crash_state(training.crash)
+    elif training.supported.get("old") and not training.supported.get("new"):
         state, reason = model.DIFFERS, f"the new version no longer offers it: {sentence}"
-    elif not lost.supported.get("old"):
-        new = lost.supported.get("new")
+    elif not training.supported.get("old"):
+        new = training.supported.get("new")
         state, reason = model.NO_EFFECT, "new" if new else "neither version offers it"
     return Entry(
         kind=entry_kind,
-        name=lost.name,
+        name=training.name,
         framework=framework,
         state=state,
         reason=reason,
@@ -169,14 +169,14 @@ def make_idle_package_entries(
 
 
 def make_detail_entries(
-    details: Details, standing: Mapping[tuple[str, str], str], framework: str
+    details: Details, states: Mapping[tuple[str, str], str], framework: str
 ) -> list[Entry]:
     """Return the entries of details that changed or could not be probed on both versions."""
     changed = [
         Entry(
             kind=model.DETAIL, name=f"{d.id} [{d.scope}]", framework=framework, summary=d.words,
             state=model.DIFFERS, content=d.names,
-            standing=standing.get((d.id, d.scope), ""),
+            standing=states.get((d.id, d.scope), ""),
         )
         for d in details.changed
     ]  # fmt: skip
@@ -194,7 +194,7 @@ def _make_unprobed_detail_entry(missing: NotProbed, framework: str) -> Entry:
 
 
 def make_default_entries(
-    defaults: Iterable[ChangedDefault], unread: Iterable[str], framework: str
+    defaults: Iterable[ChangedDefault], unread_names: Iterable[str], framework: str
 ) -> list[Entry]:
     """Return the entries of defaults that changed, and of those that could not be read."""
     changed = [
@@ -210,7 +210,7 @@ def make_default_entries(
             kind=model.DEFAULT, name=sentence.partition(":")[0], framework=framework,
             state=model.CANNOT, reason=sentence, content=sentence,
         )
-        for sentence in unread
+        for sentence in unread_names
     ]  # fmt: skip
     return changed + lost
 
@@ -307,16 +307,16 @@ def collect_states_and_culprits(
 def make_code_entries(
     executions: Sequence[PieceExecution],
     checks: Mapping[str, tuple[str, Culprits | None]],
-    unnamed: Collection[str],
-    known: Sequence[outside_training.Outside],
+    unnamed_functions: Collection[str],
+    reviewed: Sequence[outside_training.Outside],
     framework: str = "",
 ) -> list[Entry]:
     """Return the entries of pieces of code, with the state that their trainings prove.
 
     Args:
         checks: see ``collect_states_and_culprits``.
-        unnamed: functions that are gone and that no code of the new version names.
-        known: the reviewed list of code outside of training.
+        unnamed_functions: functions that are gone and that no code of the new version names.
+        reviewed: the reviewed list of code outside of training.
     """
     executed_names = {
         _format_function_name(execution.function) for execution in executions if execution.trainings
@@ -328,7 +328,7 @@ def make_code_entries(
         if x.function.how not in (WORDING, ADDED)
     ]
     reasons = outside_training.explain_outside_training(
-        [name for name in names if name not in unnamed], executed_names, known
+        [name for name in names if name not in unnamed_functions], executed_names, reviewed
     )
     # of a detail that differs, and whose probe executes one change alone, that is the change
     below: dict[str, list[Changed]] = {}
@@ -338,7 +338,7 @@ def make_code_entries(
                 below.setdefault(name, []).append(execution.function)
     found = []
     for execution in executions:
-        entry = _make_piece_entry(execution, checks, unnamed, reasons, framework)
+        entry = _make_piece_entry(execution, checks, unnamed_functions, reasons, framework)
         own = tuple(name for name, functions in below.items() if functions == [execution.function])
         if own and entry.state in (*model.INCOMPLETE, *model.EXECUTED_SAME):
             note = "no other change is executed by the probe of a detail that differs"
@@ -353,7 +353,7 @@ def _format_function_name(function: Changed) -> str:
     return f"{function.file} {function.name}"
 
 
-def merge_public_names(found: Iterable[Entry], public: Iterable[PublicChange]) -> list[Entry]:
+def merge_public_names(entries: Iterable[Entry], public: Iterable[PublicChange]) -> list[Entry]:
     """Return the entries, with one for a piece that is gone and the public name that it had."""
     gone = [change for change in public if change.kind in ("gone", "moved")]
 
@@ -375,26 +375,28 @@ def merge_public_names(found: Iterable[Entry], public: Iterable[PublicChange]) -
         replace(entry, state=model.NO_EFFECT, reason=reason, notes=())
         if is_listed_name(entry)
         else entry
-        for entry in found
+        for entry in entries
     ]
 
 
-def add_distribution_names(found: Iterable[Entry], parts: Mapping[str, str]) -> list[Entry]:
+def add_distribution_names(
+    entries: Iterable[Entry], distributions: Mapping[str, str]
+) -> list[Entry]:
     """Return the entries, each with the distribution that its package or stray script belongs to.
 
     Args:
-        parts: see ``Inventory``.
+        distributions: see ``Inventory``.
     """
     return [
-        replace(entry, package=parts.get(entry.file.partition("/")[0], entry.package))
-        for entry in found
+        replace(entry, package=distributions.get(entry.file.partition("/")[0], entry.package))
+        for entry in entries
     ]
 
 
 def _make_piece_entry(
     execution: PieceExecution,
     checks: Mapping[str, tuple[str, Culprits | None]],
-    unnamed: Collection[str],
+    unnamed_functions: Collection[str],
     reasons: Mapping[str, str],
     framework: str,
 ) -> Entry:
@@ -409,7 +411,7 @@ def _make_piece_entry(
     if state in (*model.EXECUTED_SAME, model.CLOSE) and execution.missed:
         state, reason = model.IN_PART if execution.share else model.NEVER, execution.missed
     elif state == model.NEVER:
-        state, reason, by = _judge_unexecuted_state(execution, unnamed, reasons)
+        state, reason, by = _judge_unexecuted_state(execution, unnamed_functions, reasons)
     elif state == model.IN_PART:
         reason = execution.missed or "the trainings that execute it are compared in part"
     elif state == model.NOT_COMPARED and model.NEW_FAILS in (
@@ -488,7 +490,7 @@ def _judge_state_by_training(
 
 
 def _judge_unexecuted_state(
-    execution: PieceExecution, unnamed: Collection[str], reasons: Mapping[str, str]
+    execution: PieceExecution, unnamed_functions: Collection[str], reasons: Mapping[str, str]
 ) -> tuple[str, str, tuple[str, ...]]:
     function = execution.function
     name = _format_function_name(function)
@@ -496,7 +498,7 @@ def _judge_unexecuted_state(
         return model.NO_EFFECT, "messages, docstrings or annotations only", ()
     if function.how == ADDED and not (function.within or function.awaited):
         return model.NO_EFFECT, "new: only code that has changed can call it", ()
-    if function.how == REMOVED and name in unnamed:
+    if function.how == REMOVED and name in unnamed_functions:
         return model.NO_EFFECT, "gone, and nothing of the new version names it", ()
     if execution.details:
         sentence = "executed by probes of details, whose numbers need not depend on it"
@@ -541,18 +543,18 @@ def _get_private_name(piece: Changed) -> str:
 def make_other_file_entries(
     inventory: Inventory,
     checks: Mapping[str, tuple[str, Culprits | None]],
-    used: Mapping[str, Collection[str]],
+    used_files: Mapping[str, Collection[str]],
 ) -> list[Entry]:
     """Return the entries of files that are not Python.
 
     Args:
-        used: training -> files that the training opened or imported.
+        used_files: training -> files that the training opened or imported.
     """
     entries = []
     for file_ in inventory.files:
-        by = tuple(name for name, files in used.items() if file_.file in files)
+        by = tuple(name for name, files in used_files.items() if file_.file in files)
         states = [_judge_state_by_training(None, *checks[name]) for name in by if name in checks]
-        state = model.combine_states_of_checks(states, one_way=True)
+        state = model.combine_states_of_checks(states, has_one_way=True)
         reason = file_.without_effect
         if reason:
             state, by = model.NO_EFFECT, ()
@@ -615,24 +617,24 @@ def _list_users(distribution: str, inventory: Inventory) -> tuple[str, ...]:
     return tuple(f"{model.NEEDED}{user}" for user in inventory.needed.get(distribution, ()))
 
 
-def _find_reason_without_effect(row: RequirementChange, inventory: Inventory) -> str:
+def _find_reason_without_effect(requirement: RequirementChange, inventory: Inventory) -> str:
     """Return why a changed declaration has no effect here; empty: it may have one."""
-    if row.extra and row.extra not in inventory.extras:
-        return f"extra {row.extra} is not part of this upgrade"
-    if row.kind in ("extra", "entry point"):
-        return "" if row.old else "new: nothing of the old version asks for it"
-    if row.kind == "python":
-        bounds = SpecifierSet(row.new)
-    elif row.kind == "unread" or not row.new:
+    if requirement.extra and requirement.extra not in inventory.extras:
+        return f"extra {requirement.extra} is not part of this upgrade"
+    if requirement.kind in ("extra", "entry point"):
+        return "" if requirement.old else "new: nothing of the old version asks for it"
+    if requirement.kind == "python":
+        bounds = SpecifierSet(requirement.new)
+    elif requirement.kind == "unread" or not requirement.new:
         return ""
     else:
-        new, old = Requirement(row.new), Requirement(row.old or row.package)
+        new, old = Requirement(requirement.new), Requirement(requirement.old or requirement.package)
         if new.url != old.url or not old.extras <= new.extras:
             return ""
         bounds = new.specifier
-    here = inventory.installed.get(row.package, "")
+    here = inventory.installed.get(requirement.package, "")
     return (
-        f"{row.package} {here} here satisfies it"
+        f"{requirement.package} {here} here satisfies it"
         if here and distribution_metadata.does_range_admit(bounds, here)
         else ""
     )
@@ -659,7 +661,7 @@ def make_package_entries(
             for training in by
             if training in checks
         ]
-        state = model.combine_states_of_checks(states, one_way=True)
+        state = model.combine_states_of_checks(states, has_one_way=True)
         reason = ""
         if name in inventory.lost or (old and not new):
             state = model.DIFFERS

@@ -103,8 +103,8 @@ def list_affected_adapters(
     old: RequestedVersion,
     new: RequestedVersion,
     pinned: frozenset[str],
-    named: Sequence[str] = (),
-    script: bool = False,
+    framework_names: Sequence[str] = (),
+    for_script: bool = False,
 ) -> list[Adapter]:
     """Return the frameworks whose packages an upgrade changes, or else all that are installed.
 
@@ -112,11 +112,11 @@ def list_affected_adapters(
 
     Args:
         pinned: packages that the two versions pin differently.
-        script: a script is traced: only its packages count, and they may be none of a framework.
+        for_script: only the packages of a script count, and they may be none of a framework.
 
     Raises:
         UserError: none of the packages is a framework or below one, or all are of frameworks that
-            ``named`` leaves out.
+            ``framework_names`` leaves out.
     """
     all_adapters = [frameworks.get_adapter(name) for name in frameworks.list_framework_names()]
     concerned = [
@@ -125,19 +125,19 @@ def list_affected_adapters(
         if _list_distributions_of_adapter(adapter) & pinned
         or any(_has_package_of(adapter, version) for version in (old, new))
     ]
-    if named:
-        named_adapters = [frameworks.get_adapter(name) for name in named]
+    if framework_names:
+        named_adapters = [frameworks.get_adapter(name) for name in framework_names]
         chosen_names = {adapter.name for adapter in named_adapters}
         unnamed = {adapter.name for adapter in concerned} - chosen_names
         if unnamed and len(unnamed) == len(concerned) and not pinned & _BELOW:
             names = ",".join(sorted(unnamed))
             raise UserError(
                 f"the versions differ in {names}, but --framework names only "
-                f"{', '.join(named)}; give --framework {names}, or leave it out"
+                f"{', '.join(framework_names)}; give --framework {names}, or leave it out"
             )
         return named_adapters
     same = not pinned and not any(version.tree or version.environment for version in (old, new))
-    if script and not same:
+    if for_script and not same:
         return concerned
     if pinned & _BELOW:
         owners = [

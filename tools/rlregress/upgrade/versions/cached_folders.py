@@ -25,7 +25,7 @@ from rlregress.suite import CACHE_VARIABLE, describe_unwritable_cache, locate_ca
 __all__ = [
     "CACHE_VARIABLE",
     "READY",
-    "Say",
+    "Log",
     "ignore_message",
     "locate_cache",
     "lock_folder",
@@ -37,7 +37,7 @@ __all__ = [
 
 READY = ".ready.json"
 
-Say = Callable[[str], None]
+Log = Callable[[str], None]
 
 
 def ignore_message(_: str) -> None:
@@ -56,8 +56,8 @@ def require_writable_cache() -> None:
 
 
 @contextmanager
-def lock_folder(folder: Path, say: Say = ignore_message) -> Iterator[None]:
-    """Hold the lock of a folder; call ``say`` if another process has it.
+def lock_folder(folder: Path, log: Log = ignore_message) -> Iterator[None]:
+    """Hold the lock of a folder; call ``log`` if another process has it.
 
     Raises:
         UserError: the cache cannot be written.
@@ -68,7 +68,7 @@ def lock_folder(folder: Path, say: Say = ignore_message) -> Iterator[None]:
         try:
             lock.acquire(timeout=0)
         except Timeout:
-            say(f"waiting for another command that uses {folder}")
+            log(f"waiting for another command that uses {folder}")
             lock.acquire()
     except OSError as error:
         raise UserError(describe_unwritable_cache(error)) from None
@@ -110,14 +110,14 @@ def read_ready_record(folder: Path) -> dict[str, Any] | None:
 
 
 def make_folder_once(
-    folder: Path, make: Callable[[Path], dict[str, Any]], say: Say = ignore_message
+    folder: Path, make: Callable[[Path], dict[str, Any]], log: Log = ignore_message
 ) -> bool:
     """Make a folder unless it exists; return whether it existed.
 
     Args:
         make: fills an empty folder, and returns the record to store with it.
     """
-    with lock_folder(folder, say):
+    with lock_folder(folder, log):
         if read_ready_record(folder) is not None:
             return True
         prefix = f"making-{folder.name}-"

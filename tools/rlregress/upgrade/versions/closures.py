@@ -80,34 +80,34 @@ def map_to_requirers(roots: Iterable[str], distributions: Distributions) -> dict
 
 
 def find_distributions_to_hide(
-    own: Sequence[str],
+    own_requirements: Sequence[str],
     other_requirements: Sequence[str],
     distributions: tuple[Distributions, Distributions],
     suite: Sequence[str],
-    lend: Sequence[str],
+    lent: Sequence[str],
 ) -> Absent:
     """Return the distributions that only the other version installs: importable here, they are
     hidden.
 
     Args:
-        own, other_requirements: requirements of this version and of the other one.
+        own_requirements, other_requirements: requirements of this version and of the other one.
         distributions: what this version finds, and what the other one finds.
         suite: requirements of what the suite runs on a version.
-        lend: distributions that stay, with all that they require.
+        lent: distributions that stay, with all that they require.
     """
     own_distributions, other_distributions = distributions
     users = map_to_requirers(other_requirements, other_distributions)
     lone = (
-        users.keys() - map_to_requirers(own, own_distributions).keys()
+        users.keys() - map_to_requirers(own_requirements, own_distributions).keys()
     ) & own_distributions.keys()
     lone = {name for name in lone if not _is_installed_from_folder(own_distributions[name])}
     needed = lone & map_to_requirers(suite, own_distributions).keys()
-    gone = lone - needed - map_to_requirers(lend, own_distributions).keys()
+    gone = lone - needed - map_to_requirers(lent, own_distributions).keys()
     direct = {name for name in gone if not users[name] or users[name] - gone}
     return Absent(
         direct=tuple(sorted(direct)),
         below=tuple(sorted(gone - direct)),
-        modules=tuple(sorted(_list_modules_of_these_alone(gone, own_distributions)))
+        modules=tuple(sorted(_list_modules_of_hidden_alone(gone, own_distributions)))
         if gone
         else (),
         users=tuple(
@@ -119,10 +119,10 @@ def find_distributions_to_hide(
     )
 
 
-def check_lent_distributions(lend: Sequence[str], distributions: Iterable[Distributions]) -> None:
+def check_lent_distributions(lent: Sequence[str], distributions: Iterable[Distributions]) -> None:
     """Raise UserError for a distribution that neither version has."""
     names = {name for version_distributions in distributions for name in version_distributions}
-    for name in lend:
+    for name in lent:
         if canonicalize_name(name) not in names:
             raise UserError(
                 f"--lend names '{name}', and neither version has a distribution of this name; "
@@ -135,9 +135,9 @@ def _is_installed_from_folder(distribution: importlib.metadata.Distribution) -> 
     return bool(distribution.read_text("direct_url.json"))
 
 
-def _list_modules_of_these_alone(gone: Iterable[str], distributions: Distributions) -> set[str]:
+def _list_modules_of_hidden_alone(hidden: Iterable[str], distributions: Distributions) -> set[str]:
     """Return the highest dotted names that come from these distributions alone."""
-    names = set(gone)
+    names = set(hidden)
     own = {module for name in names for module in _list_module_names(distributions[name])}
     # parsing what all others install takes a second: most have no file below the same names
     top = "|".join(re.escape(module) for module in own if "." not in module)

@@ -25,7 +25,7 @@ _FORMAT = 2
 
 
 def resolve_or_reuse_both(
-    problems: Mapping[str, Problem], say: cached_folders.Say
+    problems: Mapping[str, Problem], log: cached_folders.Log
 ) -> dict[str, Resolved]:
     """Return the packages of old and new: stored ones if they still hold, or new ones.
 
@@ -49,8 +49,8 @@ def resolve_or_reuse_both(
         return {label: Resolved(**row) for label, row in stored["sides"].items()}
     if not problems:
         return {}
-    say(f"resolving {', '.join(x.requirements_text for x in problems.values())}")
-    resolved = resolve_alike(problems, say)
+    log(f"resolving {', '.join(x.requirements_text for x in problems.values())}")
+    resolved = resolve_alike(problems, log)
     names = sorted({name for version in resolved.values() for name in version.rows})
     # what it stands on: another version there may ask for another answer
     below = {name: installed.find_installed_version(name) for name in names}
@@ -61,7 +61,7 @@ def resolve_or_reuse_both(
 
 
 def resolve_alike(
-    by_version: Mapping[str, Problem], say: cached_folders.Say
+    by_version: Mapping[str, Problem], log: cached_folders.Log
 ) -> dict[str, Resolved]:
     """Return the packages of each version; those of two versions are the same where possible.
 
@@ -70,7 +70,7 @@ def resolve_alike(
     """
     with ThreadPoolExecutor() as pool:
         answers = pool.map(
-            lambda problem: version_resolution.resolve_version(problem, say), by_version.values()
+            lambda problem: version_resolution.resolve_version(problem, log), by_version.values()
         )
         solved = dict(zip(by_version, answers, strict=True))
     resolved = {label: version for label, (_, version) in solved.items()}

@@ -136,9 +136,9 @@ def _make_checked_declaration(fields: Mapping[str, Any]) -> Declared:
     )
 
 
-def _parse_requirement(row: str) -> Requirement:
+def _parse_requirement(text: str) -> Requirement:
     """Return a requirement; ValueError also for a marker that no interpreter can decide."""
-    requirement = Requirement(row)
+    requirement = Requirement(text)
     if requirement.marker is not None:
         requirement.marker.evaluate({"extra": ""})
     return requirement

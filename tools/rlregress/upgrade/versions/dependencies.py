@@ -126,13 +126,14 @@ def _read_declared_requirements() -> list[str]:
     return [row for row in rows if "extra ==" not in row]
 
 
-def _is_requirement_installed(row: str) -> bool:
+def _is_requirement_installed(text: str) -> bool:
     return all(
-        installed.find_installed_version(name) is not None for name in _list_packages_of_row(row)
+        installed.find_installed_version(name) is not None
+        for name in _list_packages_of_requirement(text)
     )
 
 
-def _list_packages_of_row(row: str) -> list[str]:
+def _list_packages_of_requirement(text: str) -> list[str]:
     """Return the packages of a row and of its extras: of gymnasium[mujoco] also mujoco."""
-    requirement = Requirement(row)
+    requirement = Requirement(text)
     return [requirement.name, *requirement.extras]

@@ -68,9 +68,9 @@ def _parse_headers(text: str) -> Message:
     return HeaderParser().parsestr(text)
 
 
-def parse_requirement(row: str) -> Requirement | None:
+def parse_requirement(requirement: str) -> Requirement | None:
     """Parse a requirement, also with a stray dot as in ``>=3.``; None: it cannot be read."""
-    for text in (row, re.sub(r"(?<=\d)\.(?=[\s,;)]|$)", "", row)):
+    for text in (requirement, re.sub(r"(?<=\d)\.(?=[\s,;)]|$)", "", requirement)):
         try:
             return Requirement(text)
         except InvalidRequirement:

@@ -53,16 +53,16 @@ def explain_no_release(package: str) -> str:
     return ""
 
 
-def is_release_installed(row: str) -> bool:
+def is_release_installed(pin: str) -> bool:
     """Return whether a pinned requirement is installed, file by file."""
-    return is_version_installed(row) and not explain_no_release(
-        str(canonicalize_name(Requirement(row).name))
+    return is_version_installed(pin) and not explain_no_release(
+        str(canonicalize_name(Requirement(pin).name))
     )
 
 
-def is_version_installed(row: str) -> bool:
+def is_version_installed(pin: str) -> bool:
     """Return whether a pinned version is installed, whatever its files."""
-    requirement = Requirement(row)
+    requirement = Requirement(pin)
     installed_version = find_installed_version(requirement.name)
     return (
         installed_version is not None

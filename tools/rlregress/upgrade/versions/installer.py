@@ -39,9 +39,9 @@ class Unreadable(UserError):
         row: the package, as ``name==version``.
     """
 
-    def __init__(self, row: str) -> None:
-        super().__init__(f"the metadata of {row} cannot be read")
-        self.row = row
+    def __init__(self, pin: str) -> None:
+        super().__init__(f"the metadata of {pin} cannot be read")
+        self.row = pin
 
 
 def find_uv() -> str:
@@ -120,12 +120,12 @@ def _make_uv_variables(python: str = "") -> dict[str, str]:
     return variables
 
 
-def run_uv(arguments: Sequence[str], requested: str, also: Mapping[str, str] | None = None) -> str:
+def run_uv(arguments: Sequence[str], requested: str, env: Mapping[str, str] | None = None) -> str:
     """Run uv and return its output; without a network from its cache.
 
     Args:
         requested: the user's name for what is installed, used in messages.
-        also: further environment variables.
+        env: further environment variables.
 
     Raises:
         UserError: uv failed; the message is one sentence.
@@ -133,7 +133,7 @@ def run_uv(arguments: Sequence[str], requested: str, also: Mapping[str, str] | N
         Unreadable: the metadata of a package is not what the format allows.
     """
     python = arguments[arguments.index("--python") + 1] if "--python" in arguments else ""
-    variables = {**_make_uv_variables("" if python == sys.executable else python), **(also or {})}
+    variables = {**_make_uv_variables("" if python == sys.executable else python), **(env or {})}
     completed = _call_uv(arguments, variables)
     if completed.returncode and _is_unreachable_message(completed.stderr):
         completed = _call_uv(["--offline", *arguments], variables)
@@ -227,9 +227,9 @@ def describe_uv_failure(sentence: str, requested: str) -> UserError:
     return UserError(f"'{requested}' could not be installed: {why}")
 
 
-def _describe_published(row: str) -> str:
+def _describe_published(pin: str) -> str:
     """Describe the published versions of a package that are nearest to the requested one."""
-    requirement = Requirement(row)
+    requirement = Requirement(pin)
     texts = list_published_versions(requirement.name)
     try:
         versions = sorted(map(Version, texts))

@@ -1,6 +1,6 @@
 """Sets of versions on which old releases run: ``baselines/stacks``.
 
-The declared ranges of old releases are no help: some exclude what works, others admit what was
+The requirement ranges of old releases are no help: some exclude what works, others admit what was
 published years later and breaks them.
 """
 
@@ -53,9 +53,9 @@ class Defaults:
     notes: tuple[str, ...] = ()
 
 
-def get_package_name(row: str) -> str:
+def get_package_name(requirement: str) -> str:
     """Return the canonical name of a requirement's package."""
-    return str(canonicalize_name(Requirement(row).name))
+    return str(canonicalize_name(Requirement(requirement).name))
 
 
 def choose_known_good_versions(

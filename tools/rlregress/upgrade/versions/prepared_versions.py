@@ -110,32 +110,36 @@ class PreparedVersion:
 
 
 def prepare_versions(
-    pair: ResolvedPair,
-    say: cached_folders.Say = cached_folders.ignore_message,
-    lend: Sequence[str] = (),
+    resolved: ResolvedPair,
+    log: cached_folders.Log = cached_folders.ignore_message,
+    lent: Sequence[str] = (),
 ) -> tuple[PreparedVersion, PreparedVersion]:
     """Make both versions, or find them; packages that only one installs are hidden from the other.
 
     Args:
-        lend: distributions that stay importable on both versions.
+        lent: distributions that stay importable on both versions.
 
     Raises:
         UserError: no network, a tree without a framework, an unknown distribution to lend.
     """
-    old, new = (prepare_version(version, pair.adapters, say) for version in (pair.old, pair.new))
+    old, new = (
+        prepare_version(version, resolved.adapters, log) for version in (resolved.old, resolved.new)
+    )
     distributions = (
         closures.map_distributions_of_version(old.runtime),
         closures.map_distributions_of_version(new.runtime),
     )
-    closures.check_lent_distributions(lend, distributions)
+    closures.check_lent_distributions(lent, distributions)
     if any(x.requested.tree or x.requested.environment for x in (old, new)):
         # as they are: the user made them
         return old, new
-    rows = [_list_requirements_of_version(x, y, pair.adapters) for x, y in ((old, new), (new, old))]
-    suite = dependencies.list_measuring_packages(pair.adapters)
-    old_absent = closures.find_distributions_to_hide(rows[0], rows[1], distributions, suite, lend)
+    rows = [
+        _list_requirements_of_version(x, y, resolved.adapters) for x, y in ((old, new), (new, old))
+    ]
+    suite = dependencies.list_measuring_packages(resolved.adapters)
+    old_absent = closures.find_distributions_to_hide(rows[0], rows[1], distributions, suite, lent)
     new_absent = closures.find_distributions_to_hide(
-        rows[1], rows[0], distributions[::-1], suite, lend
+        rows[1], rows[0], distributions[::-1], suite, lent
     )
     return _hide_absent_packages(old, old_absent, distributions[0]), _hide_absent_packages(
         new, new_absent, distributions[1]
@@ -177,35 +181,35 @@ def _hide_absent_packages(
 def prepare_version(
     version: ResolvedVersion,
     adapters: Sequence[Adapter],
-    say: cached_folders.Say = cached_folders.ignore_message,
-    own: Path | None = None,
+    log: cached_folders.Log = cached_folders.ignore_message,
+    parent: Path | None = None,
 ) -> PreparedVersion:
     """Make one version, or find it in the cache; errors as of ``prepare_versions``.
 
     Args:
-        own: a folder for what has to be made, where another command does not look for it; None: it
-            is made in the cache.
+        parent: a folder for what has to be made, where no other command looks for it; None: the
+            cache.
     """
     label, requested, resolved = version.label, version.requested, version.versions
     if requested.environment is not None:
         runtime = Runtime(label, python=find_python_of_environment(requested.environment))
         return PreparedVersion(requested, runtime, "your environment")
     if requested.base is not None:
-        return _make_version_on_environment(version, requested.base, adapters, say, own)
+        return _make_version_on_environment(version, requested.base, adapters, log, parent)
     if requested.tree is not None:
-        runtime, unknown = _prepare_working_tree(label, requested.tree, adapters, say)
+        runtime, unknown = _prepare_working_tree(label, requested.tree, adapters, log)
         if resolved is not None and version.own_environment:
-            folder, _ = make_environment(resolved, say, own, requested.python)
+            folder, _ = make_environment(resolved, log, parent, requested.python)
             own_paths = tuple(
                 path for path in runtime.paths if path not in list_paths_of_changed_copies()
             )
             runtime = replace(runtime, paths=own_paths, python=str(folder / "bin" / "python"))
         elif resolved is not None and resolved.missing_rows:
-            folder, _ = make_overlay(resolved.missing_rows, resolved.tools, say, own)
+            folder, _ = make_overlay(resolved.missing_rows, resolved.tools, log, parent)
             runtime = replace(runtime, paths=(runtime.paths[0], str(folder), *runtime.paths[1:]))
         return PreparedVersion(requested, runtime, "tree", not_checked=unknown)
     if resolved is not None and version.own_environment:
-        folder, cached = make_environment(resolved, say, own, requested.python)
+        folder, cached = make_environment(resolved, log, parent, requested.python)
         runtime = Runtime(label, python=str(folder / "bin" / "python"))
         because = "an overlay cannot hold another torch"
         if requested.python:
@@ -217,7 +221,7 @@ def prepare_version(
         return PreparedVersion(
             requested, Runtime(label, paths=list_paths_of_changed_copies()), "installed"
         )
-    folder, cached = make_overlay(rows, resolved.tools, say, own)
+    folder, cached = make_overlay(rows, resolved.tools, log, parent)
     runtime = Runtime(label, paths=(str(folder), *list_paths_of_changed_copies()))
     notes = (*resolved.notes, *_describe_conflicts(folder, adapters))
     further = tuple(_describe_further_packages(rows, requested))
@@ -229,8 +233,8 @@ def _make_version_on_environment(
     version: ResolvedVersion,
     base: Path,
     adapters: Sequence[Adapter],
-    say: cached_folders.Say,
-    own: Path | None,
+    log: cached_folders.Log,
+    parent: Path | None,
 ) -> PreparedVersion:
     """Make a version in front of an environment of the user's, as pip would install it there."""
     requested, resolved, python = (
@@ -239,14 +243,14 @@ def _make_version_on_environment(
         find_python_of_environment(base),
     )
     if requested.tree is not None:
-        runtime, unknown = _prepare_working_tree(version.label, requested.tree, adapters, say)
+        runtime, unknown = _prepare_working_tree(version.label, requested.tree, adapters, log)
         paths = tuple(path for path in runtime.paths if path not in list_paths_of_changed_copies())
         runtime = replace(runtime, python=python, paths=paths)
         return PreparedVersion(requested, runtime, "tree on your environment", not_checked=unknown)
     rows = resolved.missing_rows if resolved is not None else []
     if resolved is None or not rows:
         return PreparedVersion(requested, Runtime(version.label, python=python), "your environment")
-    folder, cached = make_overlay(rows, resolved.tools, say, own, python)
+    folder, cached = make_overlay(rows, resolved.tools, log, parent, python)
     below = resolved.base or {}
     further = tuple(
         f"{name} {version} instead of {below[name]}" if name in below else f"{name} {version}"
@@ -311,7 +315,7 @@ def _describe_further_packages(rows: Iterable[str], requested: RequestedVersion)
 
 
 def _prepare_working_tree(
-    label: str, tree: Path, adapters: Sequence[Adapter], say: cached_folders.Say
+    label: str, tree: Path, adapters: Sequence[Adapter], log: cached_folders.Log
 ) -> tuple[Runtime, tuple[str, ...]]:
     """Return a working tree as a version, and sentences on undeclared requirements."""
     for adapter in adapters:
@@ -322,7 +326,7 @@ def _prepare_working_tree(
             ), _describe_undeclared_requirements(tree, tree)
         root = working_tree.find_package_root(adapter.framework.modules, tree)
         if root is not None:
-            folders, unknown = _make_tree_metadata(adapter, tree, root, say)
+            folders, unknown = _make_tree_metadata(adapter, tree, root, log)
             unknown += _describe_undeclared_requirements(tree, root)
             return Runtime(
                 label, paths=(str(root), *folders, *list_paths_of_changed_copies())
@@ -358,7 +362,7 @@ def _describe_undeclared_requirements(tree: Path, root: Path) -> tuple[str, ...]
 
 
 def _make_tree_metadata(
-    adapter: Adapter, tree: Path, root: Path, say: cached_folders.Say
+    adapter: Adapter, tree: Path, root: Path, log: cached_folders.Log
 ) -> tuple[list[str], tuple[str, ...]]:
     """Return folders with metadata of packages in a tree without any, and the missing fields.
 
@@ -381,11 +385,11 @@ def _make_tree_metadata(
             continue
         if not stated:
             unknown = (f"what is documented of its version, as {module} states none",)
-        folders.append(_make_metadata_folder(name, stated or _UNKNOWN, say))
+        folders.append(_make_metadata_folder(name, stated or _UNKNOWN, log))
     return folders, unknown
 
 
-def _make_metadata_folder(distribution: str, version: str, say: cached_folders.Say) -> str:
+def _make_metadata_folder(distribution: str, version: str, log: cached_folders.Log) -> str:
     """Return a folder with the metadata of a distribution, and nothing else."""
     folder = cached_folders.locate_cache() / "metadata" / f"{distribution}-{version}"
 
@@ -396,7 +400,7 @@ def _make_metadata_folder(distribution: str, version: str, say: cached_folders.S
         (described / "METADATA").write_text(text, encoding="utf-8")
         return {"name": distribution, "version": version}
 
-    cached_folders.make_folder_once(folder, write_metadata, say)
+    cached_folders.make_folder_once(folder, write_metadata, log)
     return str(folder)
 
 
@@ -404,44 +408,44 @@ def _make_metadata_folder(distribution: str, version: str, say: cached_folders.S
 
 
 def _choose_cached_folder(
-    kind: str, rows: Iterable[str], own: Path | None, python: str = ""
+    kind: str, rows: Iterable[str], parent: Path | None, python: str = ""
 ) -> Path:
     digest = hashlib.sha256("\n".join(sorted(rows)).encode()).hexdigest()[:16]
     name = f"{interpreters.make_installation_tag(python)}-{digest}"
     shared = cached_folders.locate_cache() / kind / name
     return (
         shared
-        if own is None or cached_folders.read_ready_record(shared) is not None
-        else own / kind / name
+        if parent is None or cached_folders.read_ready_record(shared) is not None
+        else parent / kind / name
     )
 
 
 def make_overlay(
     rows: Sequence[str],
     tools: Sequence[str],
-    say: cached_folders.Say,
-    own: Path | None = None,
+    log: cached_folders.Log,
+    parent: Path | None = None,
     python: str = "",
 ) -> tuple[Path, bool]:
     """Return a folder with exactly these packages to put in front of the path, and whether it
     existed.
     """
-    folder = _choose_cached_folder("overlays", rows, own, python)
+    folder = _choose_cached_folder("overlays", rows, parent, python)
 
     def install_overlay(target: Path) -> dict[str, Any]:
-        say(f"installing {' '.join(rows)}")
+        log(f"installing {' '.join(rows)}")
         into = ["--python", python or sys.executable, "--target", str(target), _COMPILE]
-        wheels.install_exactly(into, rows, tools, say, python)
+        wheels.install_exactly(into, rows, tools, log, python)
         return {"requirements": list(rows)}
 
-    return folder, cached_folders.make_folder_once(folder, install_overlay, say)
+    return folder, cached_folders.make_folder_once(folder, install_overlay, log)
 
 
 def make_environment(
-    resolved: Resolved, say: cached_folders.Say, own: Path | None = None, python: str = ""
+    resolved: Resolved, log: cached_folders.Log, parent: Path | None = None, python: str = ""
 ) -> tuple[Path, bool]:
     """Return the folder of a separate environment, and whether it was there."""
-    folder = _choose_cached_folder("environments", resolved.rows.values(), own, python)
+    folder = _choose_cached_folder("environments", resolved.rows.values(), parent, python)
     if (
         cached_folders.read_ready_record(folder) is not None
         and not (folder / "bin" / "python").exists()
@@ -450,14 +454,14 @@ def make_environment(
         (folder / cached_folders.READY).unlink()
 
     def install_environment(target: Path) -> dict[str, Any]:
-        say(f"installing {' '.join(resolved.rows.values())} into a separate environment")
+        log(f"installing {' '.join(resolved.rows.values())} into a separate environment")
         subprocess.run(
             [python or sys.executable, "-m", "venv", "--without-pip", str(target)],
             check=True,
             capture_output=True,
         )
         into = ["--python", str(target / "bin" / "python"), _COMPILE]
-        wheels.install_exactly(into, list(resolved.rows.values()), resolved.tools, say, python)
+        wheels.install_exactly(into, list(resolved.rows.values()), resolved.tools, log, python)
         return {"requirements": list(resolved.rows.values())}
 
-    return folder, cached_folders.make_folder_once(folder, install_environment, say)
+    return folder, cached_folders.make_folder_once(folder, install_environment, log)

@@ -103,8 +103,8 @@ def find_python_of_environment(environment: Path) -> str:
     return str(python)
 
 
-def _get_package_name(row: str) -> str:
-    return str(canonicalize_name(Requirement(row).name))
+def _get_package_name(requirement: str) -> str:
+    return str(canonicalize_name(Requirement(requirement).name))
 
 
 def _list_python_files(tree: Path) -> list[Path]:
@@ -240,21 +240,21 @@ def _make_export_command(name: str) -> str:
     return "uv export --no-hashes -o requirements.txt"
 
 
-def _parse_pinned_rows(rows: list[str], where: str, python: str = "") -> tuple[str, ...]:
+def _parse_pinned_rows(rows: list[str], file: str, python: str = "") -> tuple[str, ...]:
     pinned = []
     for row in rows:
         try:
             requirement = Requirement(row)
         except InvalidRequirement:
             raise UserError(
-                f"'{row[:_QUOTED]}' in '{where[:_QUOTED]}' is no requirement; expected one such as "
+                f"'{row[:_QUOTED]}' in '{file[:_QUOTED]}' is no requirement; expected one such as "
                 "'framework==2.7.1'"
             ) from None
         pins = [s for s in requirement.specifier if s.operator in ("==", "===")]
         if not requirement.url and (len(pins) != 1 or pins[0].version.endswith("*")):
             bare = re.fullmatch(r"v?[0-9][0-9.a-z]*", row)
             write = f"<package>=={row.lstrip('v')}" if bare else f"{requirement.name}==<version>"
-            raise UserError(f"'{row}' in '{where}' is not pinned to one version; write {write}")
+            raise UserError(f"'{row}' in '{file}' is not pinned to one version; write {write}")
         if requirement.marker is None or requirement.marker.evaluate(
             dict(interpreters.evaluate_markers(python))
         ):
@@ -263,7 +263,7 @@ def _parse_pinned_rows(rows: list[str], where: str, python: str = "") -> tuple[s
             pinned.append(str(requirement))
     if not pinned:
         raise UserError(
-            f"no requirement of '{where}' applies to this Python: its markers exclude all of them"
+            f"no requirement of '{file}' applies to this Python: its markers exclude all of them"
         )
     names = [_get_package_name(row) for row in pinned]
     for name in names:
@@ -272,5 +272,5 @@ def _parse_pinned_rows(rows: list[str], where: str, python: str = "") -> tuple[s
             and len({row for row in pinned if _get_package_name(row) == name}) > 1
         ):
             both = " and ".join(row for row in sorted(pinned) if _get_package_name(row) == name)
-            raise UserError(f"'{where}' contradicts itself: {both}")
+            raise UserError(f"'{file}' contradicts itself: {both}")
     return tuple(sorted(set(pinned)))

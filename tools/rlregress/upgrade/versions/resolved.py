@@ -53,7 +53,7 @@ def resolve_pair(
     new: RequestedVersion,
     pinned: frozenset[str],
     adapters: Sequence[Adapter],
-    say: cached_folders.Say = cached_folders.ignore_message,
+    log: cached_folders.Log = cached_folders.ignore_message,
 ) -> ResolvedPair:
     """Resolve both versions with as few differences besides their pins as possible.
 
@@ -64,7 +64,7 @@ def resolve_pair(
     Raises:
         UserError: a version that does not exist, or no network.
     """
-    versions = resolve_versions(old, new, adapters, say)
+    versions = resolve_versions(old, new, adapters, log)
     return ResolvedPair(
         *versions, pinned, tuple(adapters), affected.list_importable_packages(old, new, pinned)
     )
@@ -74,7 +74,7 @@ def resolve_versions(
     old: RequestedVersion,
     new: RequestedVersion,
     adapters: Sequence[Adapter],
-    say: cached_folders.Say,
+    log: cached_folders.Log,
 ) -> tuple[ResolvedVersion, ResolvedVersion]:
     """Return both requested versions with the versions of pinned and needed packages.
 
@@ -92,7 +92,7 @@ def resolve_versions(
         for label, version in requested_versions.items()
         if version.requirements or version.python
     }
-    versions = common_versions.resolve_or_reuse_both(problems, say)
+    versions = common_versions.resolve_or_reuse_both(problems, log)
     resolved_old, resolved_new = (
         ResolvedVersion(label, version, versions.get(label), complete[label])
         for label, version in requested_versions.items()

@@ -14,7 +14,7 @@ from rlregress.errors import UserError
 from rlregress.upgrade.versions import cached_folders
 
 
-def _run_git(repository: Path, *words: str, also: Mapping[str, str] | None = None) -> str:
+def _run_git(repository: Path, *words: str, env: Mapping[str, str] | None = None) -> str:
     variables = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
     # neither a hook nor a watcher of the repository runs
     quiet = ["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"]
@@ -25,7 +25,7 @@ def _run_git(repository: Path, *words: str, also: Mapping[str, str] | None = Non
             encoding="utf-8",
             errors="replace",
             check=False,
-            env={**variables, **(also or {}), "GIT_OPTIONAL_LOCKS": "0"},
+            env={**variables, **(env or {}), "GIT_OPTIONAL_LOCKS": "0"},
         )
     except FileNotFoundError:
         raise UserError("git is not installed; it is needed to read a revision") from None
@@ -120,24 +120,24 @@ def describe_commit(repository: Path, commit_: str) -> tuple[str, str]:
     return f"{short} {subject}", date
 
 
-def check_out_commit(repository: Path, commit_: str, own: Path | None = None) -> Path:
+def check_out_commit(repository: Path, commit_: str, target_folder: Path | None = None) -> Path:
     """Return a folder with the files of a commit.
 
     Args:
-        own: the folder to make it in; None: the cache.
+        target_folder: the folder to make it in; None: the cache.
     """
     # the id of all that it holds, submodules by their commits
     facts = (f"{commit_}^{{tree}}", "--show-prefix", "--absolute-git-dir")
     name, inside, directory = _run_git(repository, "rev-parse", *facts).splitlines()
     git = {"GIT_DIR": directory}
-    folder = (own or cached_folders.locate_cache()) / "revisions" / name
+    folder = (target_folder or cached_folders.locate_cache()) / "revisions" / name
 
     def make(target: Path) -> dict[str, str]:
         index = target.with_name(f"{target.name}.index")
         git.update(GIT_INDEX_FILE=str(index), GIT_WORK_TREE=str(target))
         try:
-            _run_git(target, "read-tree", commit_, also=git)
-            _run_git(target, "checkout-index", "--all", also=git)
+            _run_git(target, "read-tree", commit_, env=git)
+            _run_git(target, "checkout-index", "--all", env=git)
         finally:
             index.unlink(missing_ok=True)
         return {"commit": commit_}

@@ -194,7 +194,7 @@ def make_resolution_problem(
     return Problem(pins, defaults, own, fixed_packages, lock=bool(version.lock))
 
 
-def resolve_version(requested: Problem, say: cached_folders.Say) -> tuple[Problem, Resolved]:
+def resolve_version(requested: Problem, log: cached_folders.Log) -> tuple[Problem, Resolved]:
     """Resolve a version, and return the problem that was solved, relaxed as little as possible.
 
     Raises:
@@ -208,7 +208,7 @@ def resolve_version(requested: Problem, say: cached_folders.Say) -> tuple[Proble
     except UserError:
         pass
     # what has to be built is not built twice, to ask it what it needs
-    eased = _relax_contradicted_pins(requested, say)
+    eased = _relax_contradicted_pins(requested, log)
     try:
         return eased, eased.resolve_to_versions()
     except installer.Unreachable:
@@ -227,7 +227,7 @@ def resolve_version(requested: Problem, say: cached_folders.Say) -> tuple[Proble
     return least, Resolved(rows, notes, pinned=sorted(rows))
 
 
-def _relax_contradicted_pins(requested: Problem, say: cached_folders.Say) -> Problem:
+def _relax_contradicted_pins(requested: Problem, log: cached_folders.Log) -> Problem:
     """Replace requirements of pinned packages that other pins contradict.
 
     Raises:
@@ -241,7 +241,7 @@ def _relax_contradicted_pins(requested: Problem, say: cached_folders.Say) -> Pro
         try:
             needed = list(
                 distribution_metadata.list_requirements(
-                    _find_pinned_distribution(name, row, requested, say)
+                    _find_pinned_distribution(name, row, requested, log)
                 )
             )
         except installer.Unreachable:
@@ -269,29 +269,29 @@ def _relax_contradicted_pins(requested: Problem, say: cached_folders.Say) -> Pro
 
 
 def _find_pinned_distribution(
-    package: str, row: str, requested: Problem, say: cached_folders.Say
+    package: str, pin: str, requested: Problem, log: cached_folders.Log
 ) -> importlib.metadata.Distribution:
-    if installed.is_version_installed(row):
+    if installed.is_version_installed(pin):
         return importlib.metadata.distribution(package)
-    folder = wheels.unpack_package(row, requested.defaults.build, say, requested.python)
+    folder = wheels.unpack_package(pin, requested.defaults.build, log, requested.python)
     unpacked = distribution_metadata.map_distributions_in_folder(folder)
     if package not in unpacked:
-        raise UserError(f"{row} installed {', '.join(unpacked) or 'nothing'}, expected {package}")
+        raise UserError(f"{pin} installed {', '.join(unpacked) or 'nothing'}, expected {package}")
     return unpacked[package]
 
 
 def _refuse_pins_below_needed(
-    row: str, unfit: Iterable[tuple[Requirement, str]], pins: Mapping[str, str]
+    pin: str, unfit: Iterable[tuple[Requirement, str]], pins: Mapping[str, str]
 ) -> None:
     """Raise UserError for a pin below what another pin needs; one above it may well run."""
     for requirement, version in unfit:
         if (
-            get_package_name(row) in pins
+            get_package_name(pin) in pins
             and _get_canonical_name(requirement) in pins
             and _is_version_below(requirement, version)
         ):
             raise UserError(
-                f"{row} needs {requirement}, and {_get_canonical_name(requirement)}=={version} "
+                f"{pin} needs {requirement}, and {_get_canonical_name(requirement)}=={version} "
                 "is pinned: leave one of the two out, or pin another version"
             )
 
@@ -309,8 +309,8 @@ def _get_canonical_name(requirement: Requirement) -> str:
 
 
 def _compile_requirements(
-    rows: Sequence[str],
-    out: Iterable[str],
+    requirements: Sequence[str],
+    left_out: Iterable[str],
     tools: Sequence[str],
     requested: str,
     python: str,
@@ -319,14 +319,14 @@ def _compile_requirements(
     """Return the rows that the resolver finds, by name.
 
     Args:
-        out: packages to leave out of the resolution.
+        left_out: packages to leave out of the resolution.
         preferred: ``name==version`` rows to use where they fit.
     """
     with TemporaryDirectory(prefix="rlregress-resolve-") as name:
         folder = Path(name)
-        input_path = wheels.write_requirements(folder / "given.in", rows)
+        input_path = wheels.write_requirements(folder / "given.in", requirements)
         never = wheels.write_requirements(
-            folder / "never.txt", [f"{n} ; {_NEVER}" for n in sorted(out)]
+            folder / "never.txt", [f"{n} ; {_NEVER}" for n in sorted(left_out)]
         )
         build = wheels.write_requirements(folder / "build.txt", tools)
         # what a file holds already is kept where it fits
@@ -350,7 +350,7 @@ def _compile_requirements(
     return {get_package_name(row): _strip_extras(row) for row in rows_found}
 
 
-def _strip_extras(row: str) -> str:
-    requirement = Requirement(row)
+def _strip_extras(text: str) -> str:
+    requirement = Requirement(text)
     requirement.extras = set()
     return str(requirement)

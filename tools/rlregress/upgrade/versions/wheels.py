@@ -29,48 +29,48 @@ _PIP = "pip==24.0"
 
 
 def install_exactly(
-    into: Sequence[str],
-    rows: Sequence[str],
+    options: Sequence[str],
+    pins: Sequence[str],
     build: Sequence[str],
-    say: cached_folders.Say,
+    log: cached_folders.Log,
     python: str = "",
 ) -> None:
     """Install exactly these rows, without their requirements.
 
     Args:
-        into: options of the installer that name the place.
+        options: options of the installer that name the place.
         build: versions of the tools that build a package which is published as source only.
         python: the interpreter to install for; empty: the one that runs this.
 
     Raises:
         UserError: in one sentence, why it could not be done.
     """
-    built = {row: [*find_mended_wheel(row, python).glob("*.whl")] for row in rows}
+    built = {row: [*find_mended_wheel(row, python).glob("*.whl")] for row in pins}
     wheel_paths = {row: str(wheels[0]) for row, wheels in built.items() if wheels}
     with TemporaryDirectory(prefix="rlregress-install-") as folder:
         tools = write_requirements(Path(folder) / "build.txt", build)
         while True:
             rows_path = write_requirements(
-                Path(folder) / "rows.txt", [wheel_paths.get(row, row) for row in rows]
+                Path(folder) / "rows.txt", [wheel_paths.get(row, row) for row in pins]
             )
-            requested = ["pip", "install", *into, "--no-deps", "-b", tools, "-r", rows_path]
+            requested = ["pip", "install", *options, "--no-deps", "-b", tools, "-r", rows_path]
             try:
-                installer.run_uv(requested, " ".join(rows))
+                installer.run_uv(requested, " ".join(pins))
                 return
             except installer.Unreadable as error:
                 if error.row in wheel_paths:
                     raise
-                wheel_paths[error.row] = str(_build_mended_wheel(error.row, tools, say, python))
+                wheel_paths[error.row] = str(_build_mended_wheel(error.row, tools, log, python))
 
 
-def write_requirements(path: Path, rows: Sequence[str]) -> str:
+def write_requirements(path: Path, requirements: Sequence[str]) -> str:
     """Write a file of requirements, and return its path."""
-    path.write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
+    path.write_text("".join(f"{row}\n" for row in requirements), encoding="utf-8")
     return str(path)
 
 
 def unpack_package(
-    row: str, build: Sequence[str], say: cached_folders.Say, python: str = ""
+    pin: str, build: Sequence[str], log: cached_folders.Log, python: str = ""
 ) -> Path:
     """Return a folder that holds one package alone.
 
@@ -80,43 +80,43 @@ def unpack_package(
     folder = (
         cached_folders.locate_cache()
         / "packages"
-        / f"{interpreters.make_installation_tag(python)}-{row.replace('==', '-')}"
+        / f"{interpreters.make_installation_tag(python)}-{pin.replace('==', '-')}"
     )
 
     def unpack_wheel(target: Path) -> dict[str, str]:
         into = ["--python", python or sys.executable, "--target", str(target)]
-        install_exactly(into, [row], build, say, python)
-        return {"package": row}
+        install_exactly(into, [pin], build, log, python)
+        return {"package": pin}
 
-    cached_folders.make_folder_once(folder, unpack_wheel, say)
+    cached_folders.make_folder_once(folder, unpack_wheel, log)
     return folder
 
 
-def _build_mended_wheel(row: str, tools: str, say: cached_folders.Say, python: str) -> Path:
+def _build_mended_wheel(pin: str, tools: str, log: cached_folders.Log, python: str) -> Path:
     """Return a wheel of a package whose metadata is mended."""
-    folder = find_mended_wheel(row, python)
+    folder = find_mended_wheel(pin, python)
 
     def build_wheel(target: Path) -> dict[str, str]:
-        say(f"building {row}")
+        log(f"building {pin}")
         uses = ["--python", python or sys.executable, "--with", _PIP]
         command = ["run", "--no-project", "--isolated", *uses]
-        pip = ["python", "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", str(target), row]
+        pip = ["python", "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", str(target), pin]
         # the only way to reach the environment that pip builds in
-        installer.run_uv([*command, "--", *pip], row, {"PIP_CONSTRAINT": tools})
+        installer.run_uv([*command, "--", *pip], pin, {"PIP_CONSTRAINT": tools})
         (wheel,) = target.glob("*.whl")
         _rewrite_unreadable_requirements(wheel)
-        return {"package": row}
+        return {"package": pin}
 
-    cached_folders.make_folder_once(folder, build_wheel, say)
+    cached_folders.make_folder_once(folder, build_wheel, log)
     return next(folder.glob("*.whl"))
 
 
-def find_mended_wheel(row: str, python: str = "") -> Path:
+def find_mended_wheel(pin: str, python: str = "") -> Path:
     """Return the path of a package's wheel if its metadata had to be mended."""
     return (
         cached_folders.locate_cache()
         / "wheels"
-        / f"{interpreters.make_installation_tag(python)}-{row.replace('==', '-')}"
+        / f"{interpreters.make_installation_tag(python)}-{pin.replace('==', '-')}"
     )
 
 

@@ -33,12 +33,12 @@ NOT_NORMALISED = (
 )
 
 
-def make_zero_grad_patch(look: Callable[[], None]) -> Any:
-    """Return a patch that calls ``look`` whenever the script is about to empty its gradients."""
+def make_zero_grad_patch(callback: Callable[[], None]) -> Any:
+    """Return a patch that calls ``callback`` before the script empties its gradients."""
     original = torch.optim.Optimizer.zero_grad
 
     def call_and_empty_gradients(optimizer: Any, *args: Any, **kwargs: Any) -> None:
-        look()
+        callback()
         original(optimizer, *args, **kwargs)
 
     return (torch.optim.Optimizer, "zero_grad", call_and_empty_gradients)

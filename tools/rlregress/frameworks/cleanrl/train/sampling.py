@@ -33,27 +33,27 @@ _ROLLOUT = {
 
 
 def collect_minibatches(
-    request: TrainingRequest, environments: int, around: TrainingVariant, source: Source
+    request: TrainingRequest, environments: int, variant: TrainingVariant, source: Source
 ) -> Sequence[Minibatch]:
     """Run the script on ``environments`` copies in its ``SyncVectorEnv``.
 
     As in ``collect_transitions``, PPO's observations and rewards are not normalised. A rollout's
     values are recorded only if an update clips values.
     """
-    around.raise_if_unsupported("CleanRL", "autoreset")
+    variant.raise_if_unsupported("CleanRL", "autoreset")
     read = _note_rollout_minibatches if request.algorithm == "ppo" else _note_replay_minibatches
     return read(
         request,
         *prepare_script_and_arguments(request, source, environments),
-        _make_reset_patches(around),
+        _make_reset_patches(variant),
     )
 
 
-def _make_reset_patches(around: TrainingVariant) -> list[Any]:
+def _make_reset_patches(variant: TrainingVariant) -> list[Any]:
     """Return patches that make the script's environments reset as the variant says."""
-    if around.autoreset in ("", "same_step"):
+    if variant.autoreset in ("", "same_step"):
         return []
-    mode = gymnasium.vector.AutoresetMode[around.autoreset.upper()]
+    mode = gymnasium.vector.AutoresetMode[variant.autoreset.upper()]
 
     class SyncVectorEnv(gymnasium.vector.SyncVectorEnv):
         """Gymnasium's class, with the reset mode of the variant."""

@@ -290,11 +290,7 @@ def _make_drawing_function(run: ScriptRun) -> Callable[[np.ndarray, np.ndarray],
 
 
 #: what the scripts call it in their scalars -> diagnostic
-_SCALARS = {
-    "losses/entropy": "entropy",
-    "losses/approx_kl": "kl",
-    "losses/alpha": "temperature",
-}
+_SCALARS = {"losses/entropy": "entropy", "losses/approx_kl": "kl", "losses/alpha": "temperature"}
 
 
 def _read_diagnostics_of_run(run: ScriptRun) -> dict[str, list[float]]:

@@ -12,9 +12,7 @@ from rlregress.frameworks.sb3.observe import traps
 from rlregress.measurements import dqn
 from rlregress.probing.interface import Probe
 
-ABSENT: Mapping[str, str] = {
-    "dqn.loss.kind": "regresses quantiles (qrdqn.loss.distance)",
-}
+ABSENT: Mapping[str, str] = {"dqn.loss.kind": "regresses quantiles (qrdqn.loss.distance)"}
 PROBES: Mapping[str, Probe] = {
     **{
         id: partial(measure, Driver) for id, measure in dqn.MEASUREMENTS.items() if id not in ABSENT

@@ -27,7 +27,7 @@ def _make_network(**arguments: Any) -> Any:
     return constant_agents.make_agent(QRDQN, Scripted(discrete=2), buffer_size=8, **arguments)
 
 
-def _default_quantiles(inputs: Inputs) -> np.ndarray:
+def _count_default_quantiles(inputs: Inputs) -> np.ndarray:
     del inputs
     values = _make_network().quantile_net(torch.zeros(1, 1))
     return np.array([values.shape[1]], dtype=np.float64)
@@ -39,7 +39,7 @@ def _measure_adam_epsilon(inputs: Inputs) -> np.ndarray:
     return np.log10([optimizer.param_groups[0]["eps"] for optimizer in optimizers])
 
 
-def _default_truncation(inputs: Inputs) -> np.ndarray:
+def _measure_default_truncation(inputs: Inputs) -> np.ndarray:
     del inputs
     agent = constant_agents.make_agent(TQC, Scripted(), buffer_size=8)
     values = agent.critic(torch.zeros(1, 1), torch.zeros(1, 1))
@@ -90,7 +90,7 @@ PROBES: Mapping[str, Probe] = {
     "qrdqn.loss.reduction": partial(quantiles.measure_loss_reduction, QuantileNetwork),
     "qrdqn.target.action": partial(quantiles.measure_target_action, QuantileNetwork),
     "qrdqn.policy.action": partial(quantiles.measure_greedy_action, QuantileNetwork),
-    "qrdqn.quantiles.default": _default_quantiles,
+    "qrdqn.quantiles.default": _count_default_quantiles,
     "qrdqn.adam.epsilon": _measure_adam_epsilon,
     "tqc.critic_loss.distance": partial(quantiles.measure_loss_distance, Critics),
     "tqc.critic_loss.fractions": partial(quantiles.measure_loss_fractions, Critics),
@@ -98,5 +98,5 @@ PROBES: Mapping[str, Probe] = {
     "tqc.critic_loss.networks": partial(quantiles.measure_loss_of_several_networks, Critics),
     "tqc.target.dropped": _measure_dropped_quantiles,
     "tqc.actor_loss.quantiles": _measure_actor_loss,
-    "tqc.quantiles.default": _default_truncation,
+    "tqc.quantiles.default": _measure_default_truncation,
 }

@@ -137,9 +137,9 @@ def _make_training(
     networks: Mapping[str, Any] = _SMALL,
     extractor: Any = None,
     loads_policy: bool = True,
-    stops: bool = False,
+    stops_early: bool = False,
     normalize: Mapping[str, Any] | None = None,
-    then: Sequence[Step] = (),
+    further_steps: Sequence[Step] = (),
     learning: Callable[[Session], Mapping[str, Any]] = lambda session: {},
     policy: str = "",
     **environments: Any,
@@ -154,8 +154,8 @@ def _make_training(
         extractor: makes the class of a features extractor, as a user writes one.
         loads_policy: the policy is saved and loaded by itself. Some do not load what they save
             (docs/findings.md), or hold code of the user's.
-        stops: a callback ends it in its second rollout.
-        then: what else is done with the agent afterwards.
+        stops_early: a callback ends it in its second rollout.
+        further_steps: what else is done with the agent afterwards.
         learning: further arguments of ``learn``.
         policy: name of the policy; empty: the one that fits the observations.
         **environments: fields of ``Environments``.
@@ -175,7 +175,7 @@ def _make_training(
             act_in_one_environment,
             partial(act_in_one_environment, deterministic=False),
             *([partial(act_with_policy, trusted=True)] if loads_policy else []),
-            *then,
+            *further_steps,
             _act_with_actor,
             _act_with_loaded_agent,
         ]
@@ -189,7 +189,7 @@ def _make_training(
             first=[_show_first_rates],
             callbacks=[
                 make_evaluation_callback,
-                *([partial(make_callback_stopping_after_steps, steps=100)] if stops else []),
+                *([partial(make_callback_stopping_after_steps, steps=100)] if stops_early else []),
             ],
             learning=learning,
             then=afterwards,
@@ -208,7 +208,7 @@ _masked = partial(
     "MaskablePPO",
     make_ppo_arguments,
     own=lambda environment: ActionMasker(_Choices(environment), _Choices.allowed),
-    then=[_evaluate_masked],
+    further_steps=[_evaluate_masked],
 )
 _recurrent = partial(_make_training, "RecurrentPPO", make_ppo_arguments)
 _ars = partial(
@@ -292,10 +292,7 @@ TRAININGS: Mapping[str, TraceTraining] = {
         observations="dict-image",
     ),
     "maskableppo_multi_discrete": _masked(
-        {},
-        normalize={},
-        learning=lambda session: {"use_masking": False},
-        actions="multi-discrete",
+        {}, normalize={}, learning=lambda session: {"use_masking": False}, actions="multi-discrete"
     ),
     "maskableppo_multi_binary": _masked(
         {"batch_size": None},
@@ -351,10 +348,7 @@ TRAININGS: Mapping[str, TraceTraining] = {
         normalize={"norm_reward": False},
     ),
     "ars_processes": _ars(
-        {"n_top": 3},
-        {},
-        normalize={"norm_reward": False},
-        learning=_make_arguments_of_processes,
+        {"n_top": 3}, {}, normalize={"norm_reward": False}, learning=_make_arguments_of_processes
     ),
 }
 

@@ -56,7 +56,7 @@ _noted = partial(
 )
 train = partial(training.train, library=LIBRARY)
 collect_transitions = partial(collection.collect_transitions, library=LIBRARY)
-collect_minibatches = partial(sampling.collect_minibatches, library=LIBRARY, noted=_noted)
+collect_minibatches = partial(sampling.collect_minibatches, library=LIBRARY, note_targets=_noted)
 train_and_resume = partial(resume.train_and_resume, library=LIBRARY)
 train_seeded = partial(seeded.train_seeded, library=LIBRARY)
 describe_sources_of_chance = seeded.describe_sources_of_chance

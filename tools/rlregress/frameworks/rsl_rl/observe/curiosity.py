@@ -28,7 +28,7 @@ def freeze_predictor(agent: Any) -> None:
 
 def _train_with_given_outputs(
     inputs: Inputs,
-    look: Callable[[Any], Any] = lambda agent: None,
+    on_step: Callable[[Any], Any] = lambda agent: None,
     duration: float = 1.0,
     change: Any = None,
     rates: Mapping[str, Any] = {},
@@ -37,7 +37,7 @@ def _train_with_given_outputs(
     """Train one rollout and update, with both networks' outputs given by the inputs.
 
     Args:
-        look: called with the algorithm before each step of the predictor's optimiser.
+        on_step: called with the algorithm before each step of the predictor's optimiser.
         duration: of a step, in seconds.
         rates: the learning rate of the policy, by its keyword.
         curiosity: configuration of random network distillation.
@@ -46,7 +46,7 @@ def _train_with_given_outputs(
     def prepare_agent(agent: Any) -> None:
         make_output_constant(agent.rnd.target, inputs["fixed"])
         make_output_constant(agent.rnd.predictor, inputs["predicted"])
-        compat.find_curiosity_optimizer(agent).register_step_pre_hook(lambda *_: look(agent))
+        compat.find_curiosity_optimizer(agent).register_step_pre_hook(lambda *_: on_step(agent))
 
     networks = {f"{name}_hidden_dims": [8] for name in ("predictor", "target")}
     return train_and_record(

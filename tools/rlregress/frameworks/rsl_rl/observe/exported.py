@@ -81,12 +81,12 @@ def _export_module_before_onnx(network: Any) -> _Exported:
 
 
 def _list_differences_of_exports(
-    network: Any, ways: Sequence[Callable[[Any], _Exported]], steps: int
+    network: Any, exports: Sequence[Callable[[Any], _Exported]], steps: int
 ) -> Iterator[np.ndarray]:
     """Yield how far an exported network is from the agent's, for each way, [2 episodes, steps]."""
     numbers = torch.arange(1.0, steps + 1.0).reshape(-1, 1, 1)
     images = compat.IMAGES in getattr(network, "obs_groups_2d", ())
-    for exported in ways:
+    for exported in exports:
         act, reset = exported(network)
         far = []
         for _ in range(2):
@@ -96,7 +96,7 @@ def _list_differences_of_exports(
                     "policy": number,
                     **({compat.IMAGES: _make_images(number)} if images else {}),
                 }
-                expected = network(compat.make_observations_as_handed_out(sets, stepped=True))
+                expected = network(compat.make_observations_as_handed_out(sets, is_step=True))
                 far.append((act(*sets.values()) - expected).abs().max().item())
         yield np.reshape(far, (2, steps))
 

@@ -112,6 +112,4 @@ PROBES: Mapping[str, Probe] = {
     "ppo.advantage_normalisation.single": _measure_loss_of_single_advantage,
     "ppo.adam.epsilon": _measure_adam_epsilon,
 }
-ABSENT: Mapping[str, str] = {
-    "ppo.adam.epsilon.custom": "has no options of the optimiser to set",
-}
+ABSENT: Mapping[str, str] = {"ppo.adam.epsilon.custom": "has no options of the optimiser to set"}

@@ -27,7 +27,7 @@ def _make_memory_output_zeros(agent: Any, name: str) -> None:
             parameter.zero_()
 
 
-def _train_with_settings(kind: str, settings: Settings) -> Record:
+def _train_with_settings(memory: str, settings: Settings) -> Record:
     """See ``measurements.recurrent.Train``."""
     record = Record()
     agents = []
@@ -56,7 +56,7 @@ def _train_with_settings(kind: str, settings: Settings) -> Record:
         Vectorised(*(Scripted(**script) for script in settings.scripts)),
         settings.rollouts,
         steps=settings.steps,
-        networks=Networks(hidden=[16], memory=kind),
+        networks=Networks(hidden=[16], memory=memory),
         learning_rate=trainings.FROZEN,
         num_mini_batches=settings.minibatches,
         num_learning_epochs=settings.epochs,

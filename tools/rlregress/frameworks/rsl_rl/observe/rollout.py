@@ -44,7 +44,7 @@ def _measure_networks(inputs: Inputs) -> np.ndarray:
     return describe_ppo_networks_as_numbers(parts, 1, parts, fed)
 
 
-def _log_std(inputs: Inputs) -> np.ndarray:
+def _measure_log_std(inputs: Inputs) -> np.ndarray:
     def set_biases_to_zero(agent: Any) -> None:
         for layer in list_linear_layers(compat.find_layers_of_network(agent, "actor")):
             torch.nn.init.zeros_(layer.bias)
@@ -112,7 +112,7 @@ def _measure_action_distribution(inputs: Inputs) -> np.ndarray:
             vectorised.step(
                 play(
                     compat.make_observations_as_handed_out(
-                        vectorised.group_observations(), stepped=True
+                        vectorised.group_observations(), is_step=True
                     )
                 )
             )
@@ -200,7 +200,7 @@ def _measure_stored_values(inputs: Inputs) -> np.ndarray:
 PROBES: Mapping[str, Probe] = {
     "ppo.initialisation": _measure_initialisation,
     "ppo.networks": _measure_networks,
-    "ppo.log_std": _log_std,
+    "ppo.log_std": _measure_log_std,
     "ppo.action.bounding": _measure_action_bounding,
     "ppo.action.distribution": _measure_action_distribution,
     "policy.out_of_bounds": _measure_action_out_of_bounds,

@@ -76,10 +76,10 @@ def _measure_samples(inputs: Inputs) -> np.ndarray:
             storage, advantages=0.0, returns=inputs["target"], values=inputs["old_value"]
         )
 
-    def measure_loss(look: Any, mirrored: bool, **algorithm: float) -> float:
-        symmetry = {"use_data_augmentation": mirrored}
+    def measure_loss(change: Any, adds_mirrored: bool, **algorithm: float) -> float:
+        symmetry = {"use_data_augmentation": adds_mirrored}
         training = _train_with_symmetry(
-            inputs, float(inputs["observation"]), look, symmetry, **algorithm
+            inputs, float(inputs["observation"]), change, symmetry, **algorithm
         )
         return watched_updates.require_one_number(training.losses)
 

@@ -76,9 +76,9 @@ def _make_training(
             make_env(),
             make_env(first=1),
             seed=seed,
-            clipped=True,
+            clips=True,
             # before there were groups, other sets than that of the policy had names of their own
-            plain=[name for name in groups if not groups[name]] if compat.GROUPED else GROUPS,
+            groups=[name for name in groups if not groups[name]] if compat.GROUPED else GROUPS,
             further={name: make_group for name, make_group in groups.items() if make_group},
         )
         make_group = getattr(runners, kind, runners.OnPolicyRunner)
@@ -114,7 +114,7 @@ def _make_training(
                 with torch.no_grad():
                     actions = policy(
                         compat.make_observations_as_handed_out(
-                            environment.group_observations(), stepped=True
+                            environment.group_observations(), is_step=True
                         )
                     )
                 environment.step(actions)

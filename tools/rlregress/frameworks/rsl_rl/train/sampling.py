@@ -13,10 +13,10 @@ from rlregress.probing.samples import copy_to_array, copy_to_flat_array
 
 
 def collect_minibatches(
-    request: TrainingRequest, environments: int, around: TrainingVariant
+    request: TrainingRequest, environments: int, variant: TrainingVariant
 ) -> Sequence[Minibatch]:
     """Train with ``learn`` on ``environments`` copies side by side."""
-    around.raise_if_unsupported("RSL-RL")
+    variant.raise_if_unsupported("RSL-RL")
     runner = make_runner_of_request(request, environments)
     read: list[Minibatch] = []
     _note_minibatches(runner.alg, read)
@@ -24,7 +24,7 @@ def collect_minibatches(
     return read
 
 
-def _note_minibatches(algorithm: Any, read: list[Minibatch]) -> None:
+def _note_minibatches(algorithm: Any, minibatches: list[Minibatch]) -> None:
     """Record every minibatch that the storage yields, with the policy's outputs in ``update``."""
     storage, acting = algorithm.storage, compat.find_acting_module(algorithm)
     name = compat.name_scoring_method(algorithm)
@@ -50,7 +50,7 @@ def _note_minibatches(algorithm: Any, read: list[Minibatch]) -> None:
     def note_and_score(actions: Any) -> Any:
         answer = score(actions)
         if yielded:
-            read.append(replace(yielded.pop(), policy_log_probs=copy_to_flat_array(answer)))
+            minibatches.append(replace(yielded.pop(), policy_log_probs=copy_to_flat_array(answer)))
         return answer
 
     storage.mini_batch_generator = note_and_generate

@@ -123,7 +123,7 @@ def make_runner_of_request(request: TrainingRequest, environments: int = 1) -> A
     torch.manual_seed(request.seed)
     configuration = make_configuration_of_hyperparameters(request.hyperparameters, environments)
     copies = [request.make_env() for _ in range(environments)]
-    runner = make_silent_runner(Vectorised(*copies, seed=request.seed, clipped=True), configuration)
+    runner = make_silent_runner(Vectorised(*copies, seed=request.seed, clips=True), configuration)
     prepare_heads_of_agent(request, lambda: find_output_layers(runner.alg))
     return runner
 
@@ -139,12 +139,12 @@ def find_output_layers(algorithm: Any) -> Heads:
     return Heads(actor, make_parameter_setter(parameter, inverse), [critic])
 
 
-def call_before_updates(algorithm: Any, look: Callable[[Any], None]) -> None:
-    """Call ``look`` with the storage of each rollout before the update reads it."""
+def call_before_updates(algorithm: Any, callback: Callable[[Any], None]) -> None:
+    """Call ``callback`` with the storage of each rollout before the update reads it."""
     update = algorithm.update
 
     def call_and_update() -> Any:
-        look(algorithm.storage)
+        callback(algorithm.storage)
         return update()
 
     algorithm.update = call_and_update
@@ -162,7 +162,7 @@ def train_for_steps(runner: Any, steps: int) -> int:
 
 def _convert_to_observations(observations: np.ndarray) -> Any:
     rows = torch.as_tensor(np.asarray(observations, dtype=np.float32))
-    return compat.make_observations_as_handed_out(dict.fromkeys(GROUPS, rows), stepped=True)
+    return compat.make_observations_as_handed_out(dict.fromkeys(GROUPS, rows), is_step=True)
 
 
 def make_policy_function(runner: Any) -> Policy:

@@ -19,32 +19,32 @@ from rlregress.probing.option_variants import Kit, Subject, convert_to_recordabl
 _COPIES = 2
 
 
-def _make_spaces(kind: str) -> tuple[Any, Any]:
+def _make_spaces(space: str) -> tuple[Any, Any]:
     """Return spaces of observations and actions: "box", "choices" or "dict"."""
     spaces = gyms.spaces
     box = spaces.Box(-9.0, 9.0, (2,), np.float32)
-    if kind == "choices":
+    if space == "choices":
         return spaces.Discrete(50), spaces.MultiDiscrete([9, 9])
-    if kind == "dict":
+    if space == "dict":
         return spaces.Dict({"box": box, "mode": spaces.Discrete(50)}), spaces.Discrete(9)
     return box, spaces.Box(-1.0, 1.0, (2,), np.float64)
 
 
-def _make_observations(kind: str, number: int) -> Any:
+def _make_observations(space: str, number: int) -> Any:
     """Return an observation of each of the environments."""
     modes = np.array([number, number + 20])
     box = np.stack([modes, -modes], axis=1).astype(np.float32) / 10.0
-    return {"choices": modes, "dict": {"box": box, "mode": modes}}.get(kind, box)
+    return {"choices": modes, "dict": {"box": box, "mode": modes}}.get(space, box)
 
 
-def _make_transition(kind: str, number: int) -> tuple[Any, ...]:
+def _make_transition(space: str, number: int) -> tuple[Any, ...]:
     """Return a transition of two environments, which end at different rows, by each kind of end."""
     ones = np.array([number % 9, (number + 1) % 9])
     pairs = np.stack([ones, ones[::-1]], axis=1)
-    action = {"choices": pairs, "dict": ones}.get(kind, pairs / 10.0)
+    action = {"choices": pairs, "dict": ones}.get(space, pairs / 10.0)
     done_ = np.array([number % 4 == 3, number % 5 == 2])
     infos = [{"TimeLimit.truncated": number % 8 == 3}, {}]
-    observations = _make_observations(kind, number), _make_observations(kind, number + 1)
+    observations = (_make_observations(space, number), _make_observations(space, number + 1))
     return (*observations, action, np.array([number + 1.0, -0.5 * number]), done_, infos)
 
 
@@ -57,21 +57,21 @@ def _sampled(buffer: Any, **options: Any) -> Any:
     return [_state(buffer), buffer.sample(7, **options)]
 
 
-def _add_transitions(kind: str, begin: int, end: int, buffer: Any) -> None:
-    for number in range(begin, end):
-        buffer.add(*_make_transition(kind, number))
+def _add_transitions(space: str, first: int, stop: int, buffer: Any) -> None:
+    for number in range(first, stop):
+        buffer.add(*_make_transition(space, number))
 
 
-def _fill_and_sample(buffer: Any, kind: str) -> Any:
+def _fill_and_sample(buffer: Any, space: str) -> Any:
     """Return rows of a partly filled buffer, a wrapped one, and one refilled after a reset."""
-    fill = partial(partial, _add_transitions, kind)
+    fill = partial(partial, _add_transitions, space)
     return record_steps(buffer, fill(0, 4), _sampled, fill(4, 6), _sampled, fill(6, 9), _sampled,
                 ("reset",), _state, fill(10, 12), _sampled)  # fmt: skip
 
 
-def _extend_buffer(buffer: Any, kind: str) -> Any:
+def _extend_buffer(buffer: Any, space: str) -> Any:
     """Add several rows at once, then columns of unequal length; convert arrays to tensors."""
-    rows = list(zip(*(_make_transition(kind, number) for number in range(4)), strict=False))
+    rows = list(zip(*(_make_transition(space, number) for number in range(4)), strict=False))
     numbers, shapes = np.zeros(2, np.float32), ((6, (3, 2)), (12, (3, 2, 2)), (24, (3, 2, 2, 2)))
 
     def tensors(buffer: Any) -> Any:
@@ -85,7 +85,7 @@ def _extend_buffer(buffer: Any, kind: str) -> Any:
                 )  # fmt: skip
 
 
-def _sample_normalised(buffer: Any, kind: str) -> Any:
+def _sample_normalised(buffer: Any, space: str) -> Any:
     """Return rows that are normalised where they are sampled."""
     normaliser = find_in_library("common.vec_env", "VecNormalize")(
         make_vectorised_environments(), clip_obs=1.5, clip_reward=1.0
@@ -93,18 +93,18 @@ def _sample_normalised(buffer: Any, kind: str) -> Any:
     normaliser.obs_rms.mean, normaliser.obs_rms.var = np.array([0.5, 1.0]), np.ones(2)
     normaliser.ret_rms.var = np.array(4.0)
     return record_steps(
-        buffer, partial(_add_transitions, kind, 0, 5), partial(_sampled, env=normaliser), _sampled
+        buffer, partial(_add_transitions, space, 0, 5), partial(_sampled, env=normaliser), _sampled
     )
 
 
-def _make_buffer_arguments(kind: str, size: int, **options: Any) -> dict[str, Any]:
-    observations, actions = _make_spaces(kind)
+def _make_buffer_arguments(space: str, size: int, **options: Any) -> dict[str, Any]:
+    observations, actions = _make_spaces(space)
     arguments = {"observation_space": observations, "action_space": actions, "device": "cpu"}
     return {"buffer_size": size, "n_envs": _COPIES, **arguments, **options}
 
 
-def _make_buffer_kit(kind: str, size: int, **options: Any) -> Kit:
-    return Kit(partial(_make_buffer_arguments, kind, size, **options), lambda _: kind)
+def _make_buffer_kit(space: str, size: int, **options: Any) -> Kit:
+    return Kit(partial(_make_buffer_arguments, space, size, **options), lambda _: space)
 
 
 def _make_replay_buffer_subject(name: str, *kinds: str, **further: Any) -> Subject:
@@ -117,8 +117,8 @@ def _make_replay_buffer_subject(name: str, *kinds: str, **further: Any) -> Subje
                    calls=calls, skip=("holds",))  # fmt: skip
 
 
-def _add_rollout_step(kind: str, number: int, buffer: Any) -> None:
-    observation, _, action, reward, done_, _ = _make_transition(kind, number)
+def _add_rollout_step(space: str, number: int, buffer: Any) -> None:
+    observation, _, action, reward, done_, _ = _make_transition(space, number)
     values = torch.tensor([[0.1], [-0.2]]) * (number + 1)
     buffer.add(observation, action, reward, done_, values, torch.tensor([-0.5, -1.5]) - number)
 
@@ -128,25 +128,25 @@ def _get_batches(size: Any, buffer: Any) -> Any:
     return [[part for part in batch if part is not None] for batch in buffer.get(size)]
 
 
-def _fill_and_read_rollouts(buffer: Any, kind: str) -> Any:
+def _fill_and_read_rollouts(buffer: Any, space: str) -> Any:
     """Return a rollout half full, full and in batches, then those of the emptied buffer."""
     if buffer.n_envs == 1:
-        return _fill_and_read_single_rollout(buffer, kind)
+        return _fill_and_read_single_rollout(buffer, space)
     last = torch.tensor([0.5, 1.0]), np.array([0, 1])
-    once = (_state, partial(_add_rollout_step, kind, 0), _state, partial(_get_batches, 2),
-    partial(_add_rollout_step, kind, 1),
-            partial(_add_rollout_step, kind, 2), ("compute_returns_and_advantage", *last), _state,
+    once = (_state, partial(_add_rollout_step, space, 0), _state, partial(_get_batches, 2),
+    partial(_add_rollout_step, space, 1),
+            partial(_add_rollout_step, space, 2), ("compute_returns_and_advantage", *last), _state,
             "advantages", "returns", partial(_get_batches, None), partial(_get_batches, 4),
             ("reset",),
             "returns", "actions", "values")  # fmt: skip
     return record_steps(buffer, *once, *once)
 
 
-def _fill_and_read_single_rollout(buffer: Any, kind: str) -> Any:
+def _fill_and_read_single_rollout(buffer: Any, space: str) -> Any:
     """Return a rollout of one environment, whose probabilities are single numbers."""
     for number in range(2):
         observation, _, action, reward, done_, _ = convert_to_recordable(
-            list(_make_transition(kind, number))
+            list(_make_transition(space, number))
         )
         first = ({name: part[:1] for name, part in observation.items()}
                  if isinstance(observation, dict) else observation[:1])  # fmt: skip
@@ -164,8 +164,8 @@ def _make_rollout_buffer_subject(name: str, *kinds: str) -> Subject:
                    options={"gae_lambda": [0.0, 0.7]}, skip=("holds",))  # fmt: skip
 
 
-def _add_goal_transitions(begin: int, end: int, buffer: Any) -> None:
-    for number in range(begin, end):
+def _add_goal_transitions(first: int, stop: int, buffer: Any) -> None:
+    for number in range(first, stop):
         place = np.array([[number / 10.0, 0.5]], np.float32)
         observation = {"observation": np.zeros((1, 3), np.float32), "achieved_goal": place}
         observation["desired_goal"] = np.ones((1, 2), np.float32)

@@ -35,7 +35,7 @@ def call_with_named_arguments(function: Any, arguments: tuple[Any, ...]) -> Any:
     return function(*arguments[: len(arguments) - bool(named)], **named)
 
 
-def record_steps(thing: Any, *steps: Step) -> Items:
+def record_steps(target: Any, *steps: Step) -> Items:
     """Return the result of each step, one after the other.
 
     A step is an attribute's name, a method's name with its arguments, or a function of the object.
@@ -46,20 +46,20 @@ def record_steps(thing: Any, *steps: Step) -> Items:
     for place, step in enumerate(steps):
         word = getattr(step, "__name__", "") if callable(step) else str(step[0])
         word = step if isinstance(step, str) else word.strip("<>")
-        inner = split_answer_into_items(call_or_return_error(partial(_do_step, thing, step)))
+        inner = split_answer_into_items(call_or_return_error(partial(_do_step, target, step)))
         results.update((f"{place} {word} {label}".strip(), item) for label, item in inner.items())
     return results
 
 
-def _do_step(thing: Any, step: Step) -> Any:
+def _do_step(target: Any, step: Step) -> Any:
     if isinstance(step, str):
-        return getattr(thing, step)
+        return getattr(target, step)
     if not isinstance(step, tuple):
-        return step(thing)
+        return step(target)
     # a wrapper looks for what its class lacks inside of what it wraps, and the library refuses it
-    if not hasattr(thing if inspect.isclass(thing) else type(thing), step[0]):
-        raise Unsupported(f"{thing!r} has no method {step[0]}")
-    return call_with_named_arguments(getattr(thing, step[0]), step[1:])
+    if not hasattr(target if inspect.isclass(target) else type(target), step[0]):
+        raise Unsupported(f"{target!r} has no method {step[0]}")
+    return call_with_named_arguments(getattr(target, step[0]), step[1:])
 
 
 def make_function_subject(
@@ -93,18 +93,18 @@ def make_class_subject(
 
 
 def make_reproducible_environment(
-    observations: str = "box", actions: str = "box", first: int = 0, around: Any | None = None
+    observations: str = "box", actions: str = "box", first: int = 0, wrap: Any | None = None
 ) -> Any:
     """Return an environment whose draws do not depend on earlier ones."""
     inner = Ends(actions=actions, observations=observations, first=first)
     inner.np_random = np.random.default_rng(first)
     inner.action_space.seed(first)
     native = gyms.convert_environment(inner)
-    return native if around is None else around(native)
+    return native if wrap is None else wrap(native)
 
 
-def make_vectorised_environments(count: int = 2, *kinds: str, around: Any | None = None) -> Any:
+def make_vectorised_environments(count: int = 2, *kinds: str, wrap: Any | None = None) -> Any:
     """Return environments side by side, which begin with different ends."""
     make: Any = make_reproducible_environment
-    makers = [make(*kinds, first=number, around=around) for number in range(count)]
+    makers = [make(*kinds, first=number, wrap=wrap) for number in range(count)]
     return gyms.vectorise_environments(*makers)

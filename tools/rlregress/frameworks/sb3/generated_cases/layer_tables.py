@@ -31,10 +31,10 @@ _DISTRIBUTIONS: dict[str, Any] = {
 }  # fmt: skip
 
 
-def _make_distribution_parameters(name: str, by: float) -> Any:
+def _make_distribution_parameters(name: str, shift: float) -> Any:
     """Return the parameters of a distribution, shifted by a number."""
     logits = _DISTRIBUTIONS[name][-1]
-    return ((1.0 + by) * _LOGITS,) if logits else (_ROWS + by, _LOG_STD - by)
+    return ((1.0 + shift) * _LOGITS,) if logits else (_ROWS + shift, _LOG_STD - shift)
 
 
 def describe_layers(layers: Any) -> list[str]:
@@ -43,15 +43,15 @@ def describe_layers(layers: Any) -> list[str]:
     return [f"{type(layer).__name__} {size}" for layer, size in zip(layers, sizes, strict=False)]
 
 
-def _make_and_describe_layers(make: Any, arguments: Any) -> Any:
+def _make_and_describe_layers(make_layers: Any, arguments: Any) -> Any:
     """Return descriptions of layers, whether they have biases, and their outputs."""
-    layers = make(*arguments)
+    layers = make_layers(*arguments)
     biased = [getattr(layer, "bias", None) is not None for layer in layers]
     return [describe_layers(layers), biased, nn.Sequential(*layers)(_LOGITS[:, :3])]
 
 
-def _make_distribution(name: str, size: Any, by: float = 0.0, arguments: Any = None) -> Any:
-    parameters = arguments or _make_distribution_parameters(name, by)
+def _make_distribution(name: str, size: Any, shift: float = 0.0, arguments: Any = None) -> Any:
+    parameters = arguments or _make_distribution_parameters(name, shift)
     kind = find_in_library("common.distributions", f"{name}Distribution")
     return kind(size).proba_distribution(*parameters)
 
@@ -132,8 +132,8 @@ def _record_features(extractor: Any, space: Any) -> Any:
                 ("forward", rows))  # fmt: skip
 
 
-def _get_space(thing: Any, _: str) -> Any:
-    return thing
+def _get_space(space: Any, _: str) -> Any:
+    return space
 
 
 def _make_extractor_subject(name: str, **labels: Any) -> Subject:

@@ -18,6 +18,4 @@ def _measure_next_observation(inputs: Inputs) -> np.ndarray:
     return agent.replay_buffer.next_observations[[2, 4], 0, 0].astype(np.float64)
 
 
-PROBES: Mapping[str, Probe] = {
-    "replay.next_observation": _measure_next_observation,
-}
+PROBES: Mapping[str, Probe] = {"replay.next_observation": _measure_next_observation}

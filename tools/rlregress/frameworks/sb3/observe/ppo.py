@@ -17,7 +17,7 @@ from rlregress.probing.layers import read_log_epsilon
 from rlregress.probing.recorded_update import record_losses_and_steps
 
 
-def _run_update(kind: OnPolicy, settings: ppo.Settings) -> ppo.Effects:
+def _run_update(learner: OnPolicy, settings: ppo.Settings) -> ppo.Effects:
     """See ``measurements.ppo.Update``."""
     options = settings.map_to_framework_names(
         clip_range="clip_range", value_coefficient="vf_coef", entropy_coefficient="ent_coef"
@@ -27,7 +27,7 @@ def _run_update(kind: OnPolicy, settings: ppo.Settings) -> ppo.Effects:
     if not settings.gradients_clipped:
         options["max_grad_norm"] = ppo_updates.NO_CLIP
     agent = ppo_updates.make_agent_of_one_rollout(
-        kind, settings.count, normalize_advantage=False, **options
+        learner, settings.count, normalize_advantage=False, **options
     )
     policy = agent.policy
     # a policy over discrete actions has no deviation
@@ -35,7 +35,7 @@ def _run_update(kind: OnPolicy, settings: ppo.Settings) -> ppo.Effects:
     if deviation is not None:
         fill_parameters([deviation], settings.log_deviation)
     ppo_updates.fill_rollout_buffer(
-        kind,
+        learner,
         agent,
         advantages=settings.advantages,
         returns=settings.returns,
@@ -55,9 +55,9 @@ def _run_update(kind: OnPolicy, settings: ppo.Settings) -> ppo.Effects:
     )
 
 
-def _measure_normalisation(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+def _measure_normalisation(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
     agent = ppo_updates.make_agent_of_one_rollout(
-        kind,
+        learner,
         len(inputs["advantages"]),
         batch_size=int(inputs["minibatch_size"]),
         clip_range=0.2,
@@ -65,14 +65,14 @@ def _measure_normalisation(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
         ent_coef=0.0,
     )
     losses = ppo_updates.list_total_losses(
-        kind, agent, advantages=inputs["advantages"], ratios=inputs["ratio"]
+        learner, agent, advantages=inputs["advantages"], ratios=inputs["ratio"]
     )
     return np.array([np.mean(losses)])
 
 
-def _measure_normalisation_epsilon(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+def _measure_normalisation_epsilon(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
     agent = ppo_updates.make_agent_of_one_rollout(
-        kind,
+        learner,
         len(inputs["advantages"]),
         clip_range=0.2,
         normalize_advantage=True,
@@ -80,13 +80,13 @@ def _measure_normalisation_epsilon(kind: OnPolicy, inputs: Inputs) -> np.ndarray
         ent_coef=0.0,
     )
     losses = ppo_updates.list_total_losses(
-        kind, agent, advantages=inputs["advantages"], ratios=inputs["ratio"]
+        learner, agent, advantages=inputs["advantages"], ratios=inputs["ratio"]
     )
     return np.array([watched_updates.require_one_number(losses)])
 
 
-def _measure_adam_epsilon(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
-    policy = ppo_updates.make_agent_of_one_rollout(kind, 8).policy
+def _measure_adam_epsilon(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
+    policy = ppo_updates.make_agent_of_one_rollout(learner, 8).policy
     return np.array([read_log_epsilon(policy.optimizer, policy.parameters())])
 
 

@@ -27,11 +27,11 @@ _SCHEDULED = {
 }
 
 
-def _train_with_settings(kind: OnPolicy, settings: loop.Settings) -> ppo_trainings.AgentTraining:
+def _train_with_settings(learner: OnPolicy, settings: loop.Settings) -> ppo_trainings.AgentTraining:
     """See ``measurements.ppo_loop.Train``."""
     environments = [
         make_counting_environment(
-            settings.total, kind.make_environment, **settings.make_environment_script()
+            settings.total, learner.make_environment, **settings.make_environment_script()
         )
         for _ in range(settings.environments)
     ]
@@ -51,7 +51,7 @@ def _train_with_settings(kind: OnPolicy, settings: loop.Settings) -> ppo_trainin
 
     def prepare_agent(agent: Any) -> None:
         if settings.monte_carlo:
-            kind.set_value_to_number(agent, 0.0)
+            learner.set_value_to_number(agent, 0.0)
 
     rollouts = itertools.count()
 
@@ -61,7 +61,7 @@ def _train_with_settings(kind: OnPolicy, settings: loop.Settings) -> ppo_trainin
             buffer.advantages[:] = settings.advantage
 
     training = ppo_trainings.train_and_record(
-        kind,
+        learner,
         gyms.vectorise_environments(*environments),
         settings.total,
         n_steps=settings.steps,
@@ -84,8 +84,8 @@ def _set_ratios_of_buffer(buffer: Any, ratios: Any) -> None:
     buffer.log_probs -= np.log(np.atleast_1d(ratios))[:, None].astype(np.float32)
 
 
-def _measure_entropy_coefficients(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
-    train = partial(_train_with_settings, kind)
+def _measure_entropy_coefficients(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
+    train = partial(_train_with_settings, learner)
     try:
         return loop.measure_entropy_coefficients(train, inputs)
     except TypeError:
@@ -93,10 +93,10 @@ def _measure_entropy_coefficients(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
         return loop.measure_entropy_coefficients(lambda s: train(replace(s, falling=None)), inputs)
 
 
-def _measure_adam_epsilon_custom(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+def _measure_adam_epsilon_custom(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
     del inputs
-    agent = kind.make_agent(
-        kind.make_environment(),
+    agent = learner.make_agent(
+        learner.make_environment(),
         n_steps=8,
         batch_size=8,
         policy_kwargs={"optimizer_kwargs": {"weight_decay": 0.0}},
@@ -104,11 +104,11 @@ def _measure_adam_epsilon_custom(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     return np.log10([agent.policy.optimizer.param_groups[0]["eps"]])
 
 
-def _measure_kl_estimator(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+def _measure_kl_estimator(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
     count = len(inputs["ratios"])
     training = ppo_trainings.train_and_record(
-        kind,
-        kind.make_environment(),
+        learner,
+        learner.make_environment(),
         count,
         n_steps=count,
         batch_size=count,
@@ -118,7 +118,7 @@ def _measure_kl_estimator(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     return np.array([training.agent.logger.name_to_value["train/approx_kl"]])
 
 
-def _measure_segments(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+def _measure_segments(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
     limit = int(inputs["time_limit"])
     terminal: list[bool] = []
 
@@ -127,10 +127,10 @@ def _measure_segments(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
         terminal.append(any(np.any(array == limit) for array in arrays))
 
     environment = make_counting_environment(
-        limit, kind.make_environment, truncated=make_script_of_end_after(limit), restarts=True
+        limit, learner.make_environment, truncated=make_script_of_end_after(limit), restarts=True
     )
     training = ppo_trainings.train_and_record(
-        kind,
+        learner,
         environment,
         15,
         n_steps=5,

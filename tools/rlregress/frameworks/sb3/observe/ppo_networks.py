@@ -20,30 +20,30 @@ from rlregress.probing.layers import (
 )
 
 
-def _make_policy(kind: OnPolicy, low: float = -1.0, high: float = 1.0) -> Any:
-    return kind.make_agent(kind.make_environment(low, high), n_steps=8, batch_size=8)
+def _make_policy(learner: OnPolicy, low: float = -1.0, high: float = 1.0) -> Any:
+    return learner.make_agent(learner.make_environment(low, high), n_steps=8, batch_size=8)
 
 
-def _measure_networks(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
-    policy = kind.make_default_agent(kind.make_environment(), n_steps=8, batch_size=8).policy
+def _measure_networks(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
+    policy = learner.make_default_agent(learner.make_environment(), n_steps=8, batch_size=8).policy
     parts = [policy.mlp_extractor.policy_net, policy.mlp_extractor.value_net]
     fed = torch.tensor(np.array(inputs["fed"]), dtype=torch.float32)
     return describe_ppo_networks_as_numbers(parts, 0, parts, fed)
 
 
-def _log_std(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
-    agent = _make_policy(kind)
+def _measure_log_std(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
+    agent = _make_policy(learner)
     with torch.no_grad():
         for layer in list_linear_layers(agent.policy):
             layer.bias.zero_()
         logs = [
-            np.log(kind.compute_deviation(agent, x)) for x in (0.0, float(inputs["observation"]))
+            np.log(learner.compute_deviation(agent, x)) for x in (0.0, float(inputs["observation"]))
         ]
     return np.array([logs[0], abs(logs[1] - logs[0]) > 1e-6])
 
 
-def _measure_action_distribution(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
-    agent = _make_policy(kind, float(inputs["low"]), float(inputs["high"]))
+def _measure_action_distribution(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
+    agent = _make_policy(learner, float(inputs["low"]), float(inputs["high"]))
     executed = []
     agent.env.reset()
     with torch.no_grad():
@@ -56,21 +56,23 @@ def _measure_action_distribution(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     return np.array(executed)
 
 
-def _measure_loss_of_single_advantage(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+def _measure_loss_of_single_advantage(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
     with warnings.catch_warnings():
         # a minibatch of one can only be the last of a rollout, of which the agent warns
         warnings.simplefilter("ignore")
         agent = ppo_updates.make_agent_of_one_rollout(
-            kind, 3, batch_size=2, normalize_advantage=True, vf_coef=0.0, ent_coef=0.0
+            learner, 3, batch_size=2, normalize_advantage=True, vf_coef=0.0, ent_coef=0.0
         )
         # of one number there is no deviation, and PyTorch warns of it
-        loss = ppo_updates.list_total_losses(kind, agent, advantages=float(inputs["advantage"]))[-1]
+        loss = ppo_updates.list_total_losses(learner, agent, advantages=float(inputs["advantage"]))[
+            -1
+        ]
     return np.array([1.0, loss] if np.isfinite(loss) else [0.0, 0.0])
 
 
 PROBES: Mapping[str, Probe] = {
     "ppo.advantage_normalisation.single": partial(_measure_loss_of_single_advantage, OF_PPO),
     "ppo.networks": partial(_measure_networks, OF_PPO),
-    "ppo.log_std": partial(_log_std, OF_PPO),
+    "ppo.log_std": partial(_measure_log_std, OF_PPO),
     "ppo.action.distribution": partial(_measure_action_distribution, OF_PPO),
 }

@@ -33,14 +33,14 @@ def _read_array_of_one_rollout(agent: Any, name: str) -> np.ndarray:
     return array
 
 
-def _measure_initialisation(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+def _measure_initialisation(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
     hidden = [int(inputs["hidden"])] * 2
     bound = np.ones(int(inputs["action_dimensions"]))
-    environment = kind.make_environment(
+    environment = learner.make_environment(
         -bound, bound, observation_dimensions=int(inputs["observation_dimensions"])
     )
     networks = {"net_arch": compat.convert_network_sizes(hidden, hidden)}
-    policy = kind.make_agent(environment, n_steps=8, batch_size=8, policy_kwargs=networks).policy
+    policy = learner.make_agent(environment, n_steps=8, batch_size=8, policy_kwargs=networks).policy
     parts = (
         policy.mlp_extractor.policy_net,
         policy.action_net,
@@ -52,9 +52,9 @@ def _measure_initialisation(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     )
 
 
-def _measure_action_bounding(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
-    environment = kind.make_environment(inputs["low"], inputs["high"])
-    agent = kind.make_agent_of_one_epoch(
+def _measure_action_bounding(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
+    environment = learner.make_environment(inputs["low"], inputs["high"])
+    agent = learner.make_agent_of_one_epoch(
         environment, n_steps=2, batch_size=2, learning_rate=constant_agents.FROZEN
     )
     executed, stored = [], []
@@ -67,9 +67,9 @@ def _measure_action_bounding(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     return np.array(executed + stored)
 
 
-def _read_array_of_scripted_segment(kind: OnPolicy, inputs: Inputs, name: str) -> np.ndarray:
+def _read_array_of_scripted_segment(learner: OnPolicy, inputs: Inputs, name: str) -> np.ndarray:
     """Return an array of the rollout buffer after the scripted segment, with V(s) = s."""
-    environment = kind.make_environment(
+    environment = learner.make_environment(
         observations=inputs["values"],
         next_observations=inputs["next_values"],
         rewards=inputs["rewards"],
@@ -77,24 +77,24 @@ def _read_array_of_scripted_segment(kind: OnPolicy, inputs: Inputs, name: str) -
         truncated=inputs["truncated"],
     )
     steps = len(inputs["rewards"])
-    agent = kind.make_agent_of_one_epoch(
+    agent = learner.make_agent_of_one_epoch(
         environment,
         n_steps=steps,
         batch_size=steps,
         gamma=float(inputs["discount"]),
         gae_lambda=float(inputs["trace"]),
-        policy_kwargs=dict(kind.linear),
+        policy_kwargs=dict(learner.linear),
     )
-    kind.set_value_to_observation(agent)
+    learner.set_value_to_observation(agent)
     return _read_array_of_one_rollout(agent, name).astype(np.float64)
 
 
-def _measure_advantages(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
-    return _read_array_of_scripted_segment(kind, inputs, "advantages")
+def _measure_advantages(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
+    return _read_array_of_scripted_segment(learner, inputs, "advantages")
 
 
-def _measure_value_targets(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
-    return _read_array_of_scripted_segment(kind, inputs, "returns")
+def _measure_value_targets(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
+    return _read_array_of_scripted_segment(learner, inputs, "returns")
 
 
 PROBES: Mapping[str, Probe] = {

@@ -24,30 +24,30 @@ _ROWS = 8
 
 
 def _make_agent_before_rollout(
-    kind: OnPolicy, environment: Any, steps: int, **arguments: Any
+    learner: OnPolicy, environment: Any, steps: int, **arguments: Any
 ) -> Any:
     """Return an agent before any rollout, whose value of an observation equals the observation."""
-    agent = kind.make_agent_of_one_epoch(
+    agent = learner.make_agent_of_one_epoch(
         environment,
         n_steps=steps,
         batch_size=steps,
         learning_rate=constant_agents.FROZEN,
-        policy_kwargs=dict(kind.linear),
+        policy_kwargs=dict(learner.linear),
         **arguments,
     )
-    kind.set_value_to_observation(agent)
+    learner.set_value_to_observation(agent)
     return agent
 
 
-def _measure_lambda_zero(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
-    environment = kind.make_environment(
+def _measure_lambda_zero(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
+    environment = learner.make_environment(
         observations=inputs["values"],
         next_observations=inputs["next_values"],
         rewards=inputs["rewards"],
     )
     steps = len(inputs["rewards"])
     agent = _make_agent_before_rollout(
-        kind, environment, steps, gamma=float(inputs["discount"]), gae_lambda=0.0
+        learner, environment, steps, gamma=float(inputs["discount"]), gae_lambda=0.0
     )
     try:
         agent.learn(steps)
@@ -58,19 +58,19 @@ def _measure_lambda_zero(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     return np.array([0.0, *agent.rollout_buffer.advantages.flatten()])
 
 
-def _measure_stored_values(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
-    environment = kind.make_environment(
+def _measure_stored_values(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
+    environment = learner.make_environment(
         observations=inputs["value"],
         next_observations=inputs["value"],
         rewards=[0.0, inputs["reward"]],
         terminated=[0.0, 1.0],
     )
-    agent = _make_agent_before_rollout(kind, environment, 2, gamma=float(inputs["discount"]))
+    agent = _make_agent_before_rollout(learner, environment, 2, gamma=float(inputs["discount"]))
     buffer = agent.rollout_buffer
     estimate = buffer.compute_returns_and_advantage
 
     def change_values_later(*arguments: Any, **keywords: Any) -> None:
-        kind.set_value_to_number(agent, inputs["next_value"])
+        learner.set_value_to_number(agent, inputs["next_value"])
         estimate(*arguments, **keywords)
 
     with mock.patch.object(buffer, "compute_returns_and_advantage", change_values_later):
@@ -90,9 +90,9 @@ def _measure_gaussian_centre(inputs: Inputs) -> np.ndarray:
     return agent.predict(np.zeros((1, 1)), deterministic=True)[0].flatten()
 
 
-def _measure_out_of_bounds(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
-    environment = kind.make_environment(inputs["low"], inputs["high"])
-    agent = _make_agent_before_rollout(kind, environment, 2)
+def _measure_out_of_bounds(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
+    environment = learner.make_environment(inputs["low"], inputs["high"])
+    agent = _make_agent_before_rollout(learner, environment, 2)
     make_output_constant(agent.policy.action_net, inputs["mean"])
     with torch.no_grad():
         agent.policy.log_std.fill_(-20.0)
@@ -199,7 +199,7 @@ def _measure_approx_kl(inputs: Inputs) -> np.ndarray:
     return np.array(logged[:-1]) / logged[-1]
 
 
-def _measure_losses(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+def _measure_losses(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
     steps, minibatches = int(inputs["steps"]), int(inputs["minibatches"])
     named = [f"train/{name}_loss" for name in ("policy_gradient", "value", "entropy")]
 
@@ -208,14 +208,14 @@ def _measure_losses(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
 
     def list_reported_losses(epochs: int, rows: int) -> np.ndarray:
         training = ppo_trainings.train_and_record(
-            kind,
-            kind.make_environment(),
+            learner,
+            learner.make_environment(),
             steps,
             n_steps=steps,
             batch_size=rows,
             n_epochs=epochs,
             change=change_buffer,
-            prepare=lambda agent: kind.set_value_to_number(agent, 0.0),
+            prepare=lambda agent: learner.set_value_to_number(agent, 0.0),
             normalize_advantage=False,
             learning_rate=constant_agents.FROZEN,
         )
@@ -227,7 +227,7 @@ def _measure_losses(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     return np.array([ratios.min(), ratios.max()])
 
 
-def _update_count(inputs: Inputs) -> np.ndarray:
+def _measure_update_count(inputs: Inputs) -> np.ndarray:
     agent = _make_agent_with_shifted_policy(inputs)
     agent.train()
     return np.array([float(agent.logger.name_to_value["train/n_updates"])])
@@ -262,7 +262,7 @@ PROBES: Mapping[str, Probe] = {
     "collection.autoreset": _measure_autoreset,
     "logging.approx_kl": _measure_approx_kl,
     "logging.losses": partial(_measure_losses, OF_PPO),
-    "logging.update_count": _update_count,
+    "logging.update_count": _measure_update_count,
     "logging.before_policy_update": _measure_updates_before_policy,
 }
 _ONE_ESTIMATOR = "advantages are estimated in one place, without switches"

@@ -23,9 +23,9 @@ from rlregress.probing.interface import PLAIN, TrainingRequest, TrainingVariant,
 class AtRolloutEnd(BaseCallback):
     """Calls ``look`` with the agent between the collection of a rollout and its update."""
 
-    def __init__(self, look: Callable[[Any], None]) -> None:
+    def __init__(self, callback: Callable[[Any], None]) -> None:
         super().__init__()
-        self._look = look
+        self._look = callback
 
     def _on_step(self) -> bool:
         return True
@@ -34,13 +34,13 @@ class AtRolloutEnd(BaseCallback):
         self._look(self.model)
 
 
-def _wrap_in_normaliser(vectorised: Any, around: TrainingVariant) -> Any:
-    if around.running:
+def _wrap_in_normaliser(vectorised: Any, variant: TrainingVariant) -> Any:
+    if variant.running:
         return VecNormalize(vectorised, norm_reward=False)
-    if around.statistics is None:
+    if variant.statistics is None:
         return vectorised
     wrapped = VecNormalize(vectorised, training=False, norm_reward=False)
-    mean, deviation = around.statistics
+    mean, deviation = variant.statistics
     wrapped.obs_rms.mean, wrapped.obs_rms.var = mean, deviation**2
     return wrapped
 
@@ -48,15 +48,15 @@ def _wrap_in_normaliser(vectorised: Any, around: TrainingVariant) -> Any:
 def make_agent_of_request(
     request: TrainingRequest,
     environments: int,
-    around: TrainingVariant = PLAIN,
+    variant: TrainingVariant = PLAIN,
     library: Library = OWN,
 ) -> Any:
     """Return an agent that is to learn on ``environments`` copies in a ``DummyVecEnv``."""
-    around.raise_if_unsupported(library.title, "n_steps", "statistics", "running")
-    vectorised = _wrap_in_normaliser(gyms.make_vec_env(request.make_env, environments), around)
+    variant.raise_if_unsupported(library.title, "n_steps", "statistics", "running")
+    vectorised = _wrap_in_normaliser(gyms.make_vec_env(request.make_env, environments), variant)
     arguments = make_arguments_of_request(request, vectorised.action_space.shape, library)
-    if around.n_steps > 1:
-        arguments["n_steps"] = around.n_steps
+    if variant.n_steps > 1:
+        arguments["n_steps"] = variant.n_steps
     model = library.make_agent(request.algorithm, vectorised, seed=request.seed, **arguments)
     prepare_heads_of_agent(request, lambda: find_output_layers(model))
     return model

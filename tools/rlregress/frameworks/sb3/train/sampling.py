@@ -19,24 +19,24 @@ from rlregress.probing.samples import (
 def collect_minibatches(
     request: TrainingRequest,
     environments: int,
-    around: TrainingVariant,
+    variant: TrainingVariant,
     library: Library = OWN,
-    noted: Callable[[list[Minibatch]], Any] = note_compared_targets,
+    note_targets: Callable[[list[Minibatch]], Any] = note_compared_targets,
 ) -> Sequence[Minibatch]:
     """Learn with ``learn`` on ``environments`` copies in a ``DummyVecEnv``."""
-    model = make_agent_of_request(request, environments, around, library)
+    model = make_agent_of_request(request, environments, variant, library)
     read: list[Minibatch] = []
     if getattr(model, "rollout_buffer", None) is not None:
         _note_minibatches_of_rollouts(model, read)
         model.learn(request.total_steps)
         return read
     note_sampled_minibatches(model.replay_buffer, read)
-    with noted(read):
+    with note_targets(read):
         model.learn(request.total_steps)
     return read
 
 
-def _note_minibatches_of_rollouts(model: Any, read: list[Minibatch]) -> None:
+def _note_minibatches_of_rollouts(model: Any, minibatches: list[Minibatch]) -> None:
     """Record every minibatch that ``get`` yields, with the policy's outputs in ``train``."""
     get, evaluate_actions = model.rollout_buffer.get, model.policy.evaluate_actions
     yielded: list[Any] = []
@@ -53,7 +53,7 @@ def _note_minibatches_of_rollouts(model: Any, read: list[Minibatch]) -> None:
         rows: Any = (
             copy_to_flat_array(data.mask).astype(bool) if hasattr(data, "mask") else slice(None)
         )
-        read.append(
+        minibatches.append(
             Minibatch(
                 observations=copy_to_array(data.observations)[rows],
                 actions=copy_to_array(data.actions)[rows],

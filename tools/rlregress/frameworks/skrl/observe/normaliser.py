@@ -135,13 +135,15 @@ def _measure_terminal_observation(inputs: Inputs) -> np.ndarray:
     return training.get_stored_values("next_observations")[steps - 1, 0].double().numpy()
 
 
-def _walk_through_default(kind: str, scripts: Sequence[Script]) -> Walked:
+def _walk_through_default(algorithm: str, scripts: Sequence[Script]) -> Walked:
     """Walk through an environment in an agent with defaults: its inputs and its stored rewards."""
     numbers: list[np.ndarray] = []
     (script,) = scripts
     rows = count_steps_of_script(script)
-    never: dict[str, Any] = {"rollouts": NEVER} if kind == "ppo" else {"learning_starts": NEVER}
-    training = Training(kind, Scripted(**script), rows=rows + 1, **never)
+    never: dict[str, Any] = (
+        {"rollouts": NEVER} if algorithm == "ppo" else {"learning_starts": NEVER}
+    )
+    training = Training(algorithm, Scripted(**script), rows=rows + 1, **never)
     policy = training.models["policy"]
     call_after_model(
         policy, lambda acted, _: numbers.append(compat.read_observations(acted)[0].double().numpy())

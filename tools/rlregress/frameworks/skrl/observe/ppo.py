@@ -111,7 +111,7 @@ def _measure_initialisation(inputs: Inputs) -> np.ndarray:
     return np.array(measure_ppo_initialisation(layers))
 
 
-def _log_std(inputs: Inputs) -> np.ndarray:
+def _measure_log_std(inputs: Inputs) -> np.ndarray:
     policy = instantiated.Settings([16], "elu", 1, 1).make_policy(stochastic=True)
     for layer in list_linear_layers(policy):
         fill_parameters([layer.bias], 0.0)
@@ -172,7 +172,7 @@ PROBES: Mapping[str, Probe] = {
     "ppo.advantage_normalisation.single": _measure_loss_of_single_advantage,
     "ppo.adam.epsilon": _measure_adam_epsilon,
     "ppo.initialisation": _measure_initialisation,
-    "ppo.log_std": _log_std,
+    "ppo.log_std": _measure_log_std,
     "ppo.action.bounding": _measure_action_bounding,
     "ppo.action.distribution": _measure_distribution,
     "policy.out_of_bounds": _measure_out_of_bounds,

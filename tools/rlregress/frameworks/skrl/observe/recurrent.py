@@ -40,7 +40,7 @@ def _make_memory_output_zeros(training: Training) -> None:
     fill_parameters(training.models["policy"].recurrent.parameters(), 0.0)
 
 
-def _train_with_settings(kind: str, settings: Settings) -> Record:
+def _train_with_settings(memory: str, settings: Settings) -> Record:
     """See ``measurements.recurrent.Train``."""
     record = Record()
     trainings: list[Training] = []
@@ -77,7 +77,7 @@ def _train_with_settings(kind: str, settings: Settings) -> Record:
         settings.rollouts * settings.steps,
         *(Scripted(**script) for script in settings.scripts),
         rollouts=settings.steps,
-        layers=Layers(memory=Memory(kind, steps)),
+        layers=Layers(memory=Memory(memory, steps)),
         vectorised=None if len(settings.scripts) == 1 else _VECTORISED,
         prepare=prepare_agent,
         change=change_tensors,

@@ -21,9 +21,9 @@ from rlregress.probing.scripted import Scripted, make_ending_environment, make_s
 
 
 def _make_training_with_steps(
-    steps: int, environment: Scripted, kind: str = "sac", **options: Any
+    steps: int, environment: Scripted, algorithm: str = "sac", **options: Any
 ) -> Training:
-    training = Training(kind, environment, learning_starts=NEVER, **options)
+    training = Training(algorithm, environment, learning_starts=NEVER, **options)
     training.run_steps(steps)
     return training
 

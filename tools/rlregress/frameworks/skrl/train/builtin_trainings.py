@@ -89,8 +89,8 @@ def _make_off_policy_settings(rates: int = 2, **settings: Any) -> dict[str, Any]
     }
 
 
-def _make_noise_settings(name: str, kind: Any, **arguments: float) -> dict[str, Any]:
-    return {name: kind, f"{name}_kwargs": {**arguments, "device": "cpu"}}
+def _make_noise_settings(name: str, noise_class: Any, **arguments: float) -> dict[str, Any]:
+    return {name: noise_class, f"{name}_kwargs": {**arguments, "device": "cpu"}}
 
 
 def _make_td3_settings() -> dict[str, Any]:
@@ -115,10 +115,7 @@ def _make_ddpg_settings() -> dict[str, Any]:
 
 SETTINGS: Mapping[str, Callable[[], dict[str, Any]]] = {
     "ppo": lambda: _make_on_policy_settings(
-        learning_epochs=2,
-        value_clip=0.2,
-        entropy_loss_scale=0.01,
-        kl_threshold=0.5,
+        learning_epochs=2, value_clip=0.2, entropy_loss_scale=0.01, kl_threshold=0.5
     ),
     "a2c": lambda: _make_on_policy_settings(entropy_loss_scale=0.01),
     "trpo": lambda: _make_on_policy_settings(1, learning_epochs=2),
@@ -187,18 +184,20 @@ _MEMORY = {
 
 
 def _make_training(
-    kind: str, environments: Any, memory: Memory | None = None, names: Sequence[str] = ()
+    algorithm: str, environments: Any, memory: Memory | None = None, names: Sequence[str] = ()
 ) -> Training:
     alone = len(environments) == 1
-    settings = SETTINGS[kind]()
+    settings = SETTINGS[algorithm]()
     if memory is not None:
         settings.update(_select_settings_for_memory(settings))
     if alone and not compat.FIRST:
         environments = [_WithStates(single) for single in environments]
         settings.update(_make_scaler_settings("state", 2))
-    sharing = alone and kind in _SHARING and not names
+    sharing = alone and algorithm in _SHARING and not names
     layers = _LAYERS._replace(memory=memory, initialised=alone)
-    return Training(kind, *environments, layers=layers, shared=sharing, names=names, **settings)
+    return Training(
+        algorithm, *environments, layers=layers, shared=sharing, names=names, **settings
+    )
 
 
 def _select_settings_for_memory(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -218,10 +217,10 @@ def _make_trainer(training: Training, steps: int = _STEPS) -> Any:
 
 
 def _make_trained(
-    kind: str, environments: Any, seed: int, memory: Memory | None = None
+    algorithm: str, environments: Any, seed: int, memory: Memory | None = None
 ) -> tuple[Training, Any]:
     set_seed(seed)
-    training = _make_training(kind, environments, memory)
+    training = _make_training(algorithm, environments, memory)
     training.action_space.seed(seed)
     trainer = _make_trainer(training)
     trainer.train()
@@ -229,10 +228,10 @@ def _make_trained(
 
 
 def _restore_and_continue(
-    kind: str, trained: Training, environments: Any, memory: Memory | None
+    algorithm: str, trained: Training, environments: Any, memory: Memory | None
 ) -> None:
     """Load files of an agent and of its memory into new ones, and continue."""
-    restored = _make_training(kind, environments, memory)
+    restored = _make_training(algorithm, environments, memory)
     # a second trainer would make the tensors of states anew, which create_tensor takes for others
     trainer = _make_trainer(restored, _STEPS // 2)
     with TemporaryDirectory(prefix="rlregress-") as folder:
@@ -256,28 +255,28 @@ def _evaluate_trainer(trainer: Any, *errors: Any) -> None:
             raise
 
 
-def _make_training_of_kind(kind: str, memory: Memory | None = None) -> Any:
-    discrete = kind == "dqn"
+def _make_training_of_kind(algorithm: str, memory: Memory | None = None) -> Any:
+    discrete = algorithm == "dqn"
     errors: list[Any] = []
     if discrete:
         # the evaluation of some versions reads what actions of DQN do not have
         errors.append(AttributeError)
-    if memory is not None and "value" in MODELS[kind]:
+    if memory is not None and "value" in MODELS[algorithm]:
         # and record_transition outputs of a value, which no evaluation asks for
         errors.append(UnboundLocalError)
 
     def run_training(make_env: Callable[..., Any], seed: int) -> None:
         environments = [make_env(discrete=discrete, first=n) for n in range(2)]
-        _, trainer = _make_trained(kind, environments, seed, memory)
+        _, trainer = _make_trained(algorithm, environments, seed, memory)
         if memory is not None:
             _evaluate_trainer(trainer, *errors)
-        trained, trainer = _make_trained(kind, [make_env(discrete=discrete)], seed, memory)
+        trained, trainer = _make_trained(algorithm, [make_env(discrete=discrete)], seed, memory)
         _evaluate_trainer(trainer, *errors)
-        _restore_and_continue(kind, trained, [make_env(discrete=discrete)], memory)
+        _restore_and_continue(algorithm, trained, [make_env(discrete=discrete)], memory)
         # agents of skrl 1 with a value network ask it in an evaluation, too
         needed = compat.FIRST and "value" in trained.models
         if "policy" in trained.models and not errors and not needed:
-            _make_training(kind, [make_env()], memory, names=("policy",)).make_trainer(
+            _make_training(algorithm, [make_env()], memory, names=("policy",)).make_trainer(
                 _STEPS // 2
             ).eval()
 

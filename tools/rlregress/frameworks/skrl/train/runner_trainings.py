@@ -19,11 +19,11 @@ _STEPS = 48
 
 
 def _configure_model(
-    kind: str, output: str = "ACTIONS", taken: str = "OBSERVATIONS", **options: Any
+    mixin: str, output: str = "ACTIONS", taken: str = "OBSERVATIONS", **options: Any
 ) -> dict[str, Any]:
     """Return the configuration of a network of two layers: its input ``taken``, and its output."""
     layers = {"name": "net", "input": taken, "layers": [16, 8], "activations": ["elu", "tanh"]}
-    return {"class": f"{kind}Mixin", "network": [layers], "output": output, **options}
+    return {"class": f"{mixin}Mixin", "network": [layers], "output": output, **options}
 
 
 _GAUSSIAN = _configure_model("Gaussian", "tanh(ACTIONS)", clip_log_std=True, initial_log_std=-0.5)
@@ -64,16 +64,16 @@ _OFF_POLICY: dict[str, Any] = {
 
 
 def _configure_agent(
-    kind: str, settings: Mapping[str, Any], models: Mapping[str, Any], together: bool = False
+    algorithm: str, settings: Mapping[str, Any], models: Mapping[str, Any], is_shared: bool = False
 ) -> dict[str, Any]:
     """Return the configuration of an agent of this kind, whose two models may be one."""
     quiet = {"directory": "", "write_interval": 0, "checkpoint_interval": 0}
     return {
         "seed": 0,
         # what is read of one is deleted there
-        "models": {"separate": not together, **{name: {**own} for name, own in models.items()}},
+        "models": {"separate": not is_shared, **{name: {**own} for name, own in models.items()}},
         "memory": {"class": "RandomMemory", "memory_size": -1 if "rollouts" in settings else 30},
-        "agent": {"class": kind, **settings, "experiment": quiet},
+        "agent": {"class": algorithm, **settings, "experiment": quiet},
         "trainer": {
             "class": "SequentialTrainer",
             "timesteps": _STEPS,
@@ -90,7 +90,7 @@ def _configure_noise(scale: float) -> dict[str, Any]:
 
 _CONFIGURATIONS: Mapping[str, Callable[[], dict[str, Any]]] = {
     "runner_ppo": lambda: _configure_agent(
-        "PPO", _ON_POLICY, {"policy": _GAUSSIAN, "value": _VALUE}, together=True
+        "PPO", _ON_POLICY, {"policy": _GAUSSIAN, "value": _VALUE}, is_shared=True
     ),
     "runner_a2c": lambda: _configure_agent(
         "A2C",

@@ -15,13 +15,13 @@ _AUTORESET = {"next_step": "NextStep", "same_step": "SameStep", "disabled": "Dis
 
 
 def collect_minibatches(
-    request: TrainingRequest, environments: int, around: TrainingVariant
+    request: TrainingRequest, environments: int, variant: TrainingVariant
 ) -> Sequence[Minibatch]:
     """Train on ``environments`` copies; several are in gymnasium's ``SyncVectorEnv``."""
-    around.raise_if_unsupported("skrl", "autoreset")
+    variant.raise_if_unsupported("skrl", "autoreset")
     options = {}
-    if around.autoreset:
-        options = {"vectorised": {"autoreset_mode": _AUTORESET[around.autoreset]}}
+    if variant.autoreset:
+        options = {"vectorised": {"autoreset_mode": _AUTORESET[variant.autoreset]}}
     training = make_training_of_request(request, environments, **options)
     steps = request.total_steps // environments
     read: list[Minibatch] = []
@@ -35,14 +35,14 @@ def collect_minibatches(
     return read
 
 
-def _note_sampled_minibatches(training: Training, read: list[Minibatch]) -> None:
+def _note_sampled_minibatches(training: Training, minibatches: list[Minibatch]) -> None:
     """Note every minibatch that the memory hands out."""
     sample = training.memory.sample
 
     def sample_and_note(names: Any, **keywords: Any) -> Any:
         batches = sample(names=names, **keywords)
         rows = compat.name_tensors_of_memory(names, batches[0])
-        read.append(
+        minibatches.append(
             Minibatch(
                 observations=copy_to_array(rows["observations"]),
                 actions=copy_to_array(rows["actions"]),
@@ -56,7 +56,7 @@ def _note_sampled_minibatches(training: Training, read: list[Minibatch]) -> None
     training.memory.sample = sample_and_note
 
 
-def _note_minibatches_of_rollouts(training: Training, read: list[Minibatch]) -> None:
+def _note_minibatches_of_rollouts(training: Training, minibatches: list[Minibatch]) -> None:
     """Record every minibatch of an epoch, with the policy's outputs in the update."""
     sample = getattr(training.memory, compat.name_method_that_samples(training.agent))
     handed: list[dict[str, Any]] = []
@@ -70,7 +70,7 @@ def _note_minibatches_of_rollouts(training: Training, read: list[Minibatch]) -> 
         if "taken_actions" not in inputs:
             return
         rows = handed.pop(0)
-        read.append(
+        minibatches.append(
             Minibatch(
                 observations=copy_to_array(rows["observations"]),
                 actions=copy_to_array(rows["actions"]),

@@ -304,13 +304,13 @@ def make_training_of_request(
     return training
 
 
-def call_after_steps(agent: Any, look: Callable[[int], None]) -> None:
-    """Call ``look`` behind every step of the trainer, with how many it has done."""
+def call_after_steps(agent: Any, callback: Callable[[int], None]) -> None:
+    """Call ``callback`` behind every step of the trainer, with how many it has done."""
     step = agent.post_interaction
 
     def interact_and_call(timestep: int, timesteps: int) -> None:
         step(timestep=timestep, timesteps=timesteps)
-        look(timestep + 1)
+        callback(timestep + 1)
 
     agent.post_interaction = interact_and_call
 

@@ -82,7 +82,7 @@ _READ = (
 )  # fmt: skip
 
 
-def _distribution_and_leaves(
+def _make_distribution_and_leaves(
     distribution_class: Any, parameters: dict[str, Any]
 ) -> tuple[Any, dict[str, Any]]:
     """Return a distribution, and those of the parameters that it takes, with gradients."""
@@ -99,7 +99,7 @@ def _distribution_and_leaves(
 
 def _read_draw_and_score(kind: Any, parameters: dict[str, Any]) -> Any:
     """Return attributes, draws and scores with gradients, and updated parameters."""
-    distribution, leaves = _distribution_and_leaves(kind, parameters)
+    distribution, leaves = _make_distribution_and_leaves(kind, parameters)
     outputs: dict[str, Any] = {
         n: call_or_return_error(partial(getattr, distribution, n))
         for n in _READ
@@ -153,7 +153,7 @@ def _read_draw_and_score(kind: Any, parameters: dict[str, Any]) -> Any:
 
 def _update_parameters(kind: Any, parameters: dict[str, Any]) -> Any:
     """Return the results of a distribution after its parameters were updated."""
-    distribution, leaves = _distribution_and_leaves(kind, parameters)
+    distribution, leaves = _make_distribution_and_leaves(kind, parameters)
     call_or_return_error(lambda: distribution.mode)
     changed = {n: 0.7 * x + 0.1 for n, x in leaves.items() if n in ("loc", "scale", "param")}
     distribution.update(*changed.values())
@@ -172,9 +172,9 @@ def _update_parameters(kind: Any, parameters: dict[str, Any]) -> Any:
         )
 
 
-def _read_device_of_updated_scale(distribution: Any, changed: dict[str, Any]) -> Any:
+def _read_device_of_updated_scale(distribution: Any, values: dict[str, Any]) -> Any:
     """Return the device of a scale whose location is on another device."""
-    distribution.update(*(item if n == "scale" else item.to("meta") for n, item in changed.items()))
+    distribution.update(*(item if n == "scale" else item.to("meta") for n, item in values.items()))
     return str(distribution.scale.device)
 
 

@@ -237,13 +237,13 @@ def _make_estimator_subject(
     name: str, *options_together: Any, **required: Callable[[], Any]
 ) -> Subject:
     def make_kit(
-        valued: Callable[[], Any], given: Callable[[str], Any] = _given, **options: Any
+        make_critic: Callable[[], Any], make_input: Callable[[str], Any] = _given, **options: Any
     ) -> Kit:
         def make_arguments() -> dict[str, Any]:
             arguments_made = {name: make() for name, make in required.items()}
-            return {"gamma": 0.9, "value_network": valued(), **arguments_made, **options}
+            return {"gamma": 0.9, "value_network": make_critic(), **arguments_made, **options}
 
-        return Kit(make_arguments, given)
+        return Kit(make_arguments, make_input)
 
     average = {"GAE": "average_gae", "MultiAgentGAE": "average_gae", "VTrace": "average_adv"}
     averaged: dict[str, Any] = {average.get(name, "average_rewards"): True}

@@ -43,7 +43,7 @@ def _make_choices(shape: tuple[int, ...]) -> torch.Tensor:
     return (make_numbers(*shape, word="choice", low=0, high=CHOICES)).long()
 
 
-def make_steps(acts: str, *shape: int) -> Any:
+def make_steps(actions: str, *shape: int) -> Any:
     """Return steps of an environment with what an old policy, its critic and an estimator wrote.
 
     The second step of a row is truncated, the fourth terminates.
@@ -62,7 +62,7 @@ def make_steps(acts: str, *shape: int) -> Any:
     score = make_numbers(*shape, word="score", low=-3.0, high=-0.2)
     items = {
         "observation": make_numbers(*shape, OBSERVATIONS, word="observation"),
-        "action": ACTS[acts](shape),
+        "action": ACTS[actions](shape),
         "done": nothing,
         "terminated": nothing.clone(),
         "truncated": nothing.clone(),
@@ -150,10 +150,10 @@ SHAPES: dict[str, tuple[int, ...]] = {
 }  # fmt: skip
 
 
-def make_batch(acts: str, label: str) -> Any:
+def make_batch(actions: str, label: str) -> Any:
     """Return steps of a shape and a treatment: "time", "time flat" or "time flat_double"."""
     shape, _, changes = label.partition(" ")
-    data = make_steps(acts, *SHAPES[shape])
+    data = make_steps(actions, *SHAPES[shape])
     for change in filter(None, changes.split("_")):
         data = CHANGES[change](data)
     return data

@@ -593,10 +593,7 @@ def _composite(*shape: int, uneven: bool = False) -> Any:
     return make_composite_spec({"action": spec}, shape)
 
 
-_COMMON: dict[str, Any] = {
-    "reduction": ["none", "sum", "mean", "median"],
-    "gamma": [0.8],
-}
+_COMMON: dict[str, Any] = {"reduction": ["none", "sum", "mean", "median"], "gamma": [0.8]}
 _ON_POLICY: dict[str, Any] = {
     **_COMMON,
     "loss_critic_type": ["l1", "l2", "l3"],
@@ -664,48 +661,48 @@ _WEIGHTED = ("time weighted", "rows weighted_counted")
 
 
 def _make_loss_kit(
-    acts: str = "continuous", given: Any = "", within: Any = None, keys: Any = None,
-    together: Callable[[], dict[str, Any]] = dict, **arguments: Any
+    actions: str = "continuous", input_: Any = "", context: Any = None, keys: Any = None,
+    make_shared: Callable[[], dict[str, Any]] = dict, **arguments: Any
 ) -> Kit:  # fmt: skip
     """Return the arguments of a loss, and the inputs that suit it.
 
-    Callable arguments are called to make them. ``given`` names the only input or makes it; empty:
-    steps for every label. ``together`` makes arguments that share layers; ``keys`` are set in the
-    loss.
+    Callable arguments are called to make them. ``input_`` names the only input or makes it; by
+    default there are steps for every label. ``make_shared`` makes arguments that share layers.
+    ``keys`` are set in the loss.
     """
 
     def make_arguments() -> dict[str, Any]:
         keywords = {name: item() if callable(item) else item for name, item in arguments.items()}
-        return {**together(), **keywords}
+        return {**make_shared(), **keywords}
 
-    inputs = given if callable(given) else lambda label: make_batch(acts, given or label)
+    inputs = input_ if callable(input_) else lambda label: make_batch(actions, input_ or label)
     return Kit(
-        make_arguments, inputs, within, keys and (lambda loss: loss.set_keys(**keys) or loss)
+        make_arguments, inputs, context, keys and (lambda loss: loss.set_keys(**keys) or loss)
     )
 
 
 def _make_on_policy_subject(
-    name: str, more: Sequence[Mapping[str, Any]] = (), **options: Any
+    name: str, joint: Sequence[Mapping[str, Any]] = (), **options: Any
 ) -> Subject:
     def make_kit(
         actor: Any,
-        acts: str = "continuous",
+        actions: str = "continuous",
         values: Any = make_value_network,
         **options_of_kit: Any,
     ) -> Kit:
-        return _make_loss_kit(acts, actor_network=actor, critic_network=values, **options_of_kit)
+        return _make_loss_kit(actions, actor_network=actor, critic_network=values, **options_of_kit)
 
     def make_kit_of_heads(
         move: str,
         nested: bool = False,
         gain: float = 1.0,
-        within: Any = _apart,
+        context: Any = _apart,
         **options_of_kit: Any,
     ) -> Kit:
         """Return a kit of several heads."""
         actor = partial(_make_scaled_actor_of_heads, move, nested, gain)
         return make_kit(
-            actor, given=partial(_make_steps_of_actor, actor), within=within, **options_of_kit
+            actor, input_=partial(_make_steps_of_actor, actor), context=context, **options_of_kit
         )
 
     def make_narrow_kit() -> Kit:
@@ -718,7 +715,7 @@ def _make_on_policy_subject(
         "normal": make_kit(partial(_make_gaussian_actor, "IndependentNormal")),
         "endless": make_kit(_make_actor_of_infinite_entropy),
         "bounds": make_kit(partial(_make_gaussian_actor, "TanhNormal", 8.0)),
-        "summed": make_kit(_make_gaussian_actor, within=_sum_head_log_probs),
+        "summed": make_kit(_make_gaussian_actor, context=_sum_head_log_probs),
         "choices": make_kit(_make_one_hot_actor, "one_hot"),
         "masked": make_kit(
             lambda: make_choosing_actor(_find_distribution("MaskedCategorical"), masked=True),
@@ -728,22 +725,24 @@ def _make_on_policy_subject(
         "dropout": make_kit(
             _make_gaussian_actor, values=lambda: make_value_network(nn.Dropout(0.5))
         ),
-        "common": _make_loss_kit(together=_make_networks_with_common_layer),
+        "common": _make_loss_kit(make_shared=_make_networks_with_common_layer),
         "common apart": _make_loss_kit(
-            together=_make_networks_with_common_layer, separate_losses=True
+            make_shared=_make_networks_with_common_layer, separate_losses=True
         ),
-        "one layer": _make_loss_kit(together=_make_networks_of_one_layer, separate_losses=True),
+        "one layer": _make_loss_kit(make_shared=_make_networks_of_one_layer, separate_losses=True),
         "modules": make_kit(_make_gaussian_actor, functional=False),
-        "modules unscored": make_kit(_make_gaussian_actor, given="time unscored", functional=False),
+        "modules unscored": make_kit(
+            _make_gaussian_actor, input_="time unscored", functional=False
+        ),
         "normed": make_kit(
             _make_gaussian_actor,
-            given="time unscored_counted",
+            input_="time unscored_counted",
             advantage_norm=partial(_norm, "RunningValueNorm"),
         ),
         "pair": make_kit(
-            _make_gaussian_actor, given="pair trifling_counted", normalize_advantage=True
+            _make_gaussian_actor, input_="pair trifling_counted", normalize_advantage=True
         ),
-        "renamed": make_kit(_make_actor_of_renamed_action, given=_make_steps_of_renamed_action),
+        "renamed": make_kit(_make_actor_of_renamed_action, input_=_make_steps_of_renamed_action),
         "hinted": make_kit(
             lambda: _make_actor_of_layer(_make_wide_layer(), "observation", "hint"),
             values=lambda: make_critic(
@@ -755,7 +754,7 @@ def _make_on_policy_subject(
         "sampled": make_kit_of_heads("TanhNormal", False, 6.0),
         # of heads whose log-probabilities are summed a loss knows the first action alone
         "heads summed": make_kit_of_heads(
-            "IndependentNormal", within=_sum_head_log_probs, keys={"action": ["move", "choice"]}
+            "IndependentNormal", context=_sum_head_log_probs, keys={"action": ["move", "choice"]}
         ),
         "heads together": make_kit_of_heads("IndependentNormal", keys={"sample_log_prob": "score"}),
         "heads weighed": make_kit_of_heads(
@@ -769,7 +768,7 @@ def _make_on_policy_subject(
         _SCORED,
         ("time", "time counted"),
         options={**_ON_POLICY, **options},
-        together=(*_TOGETHER, *more),
+        together=(*_TOGETHER, *joint),
         calls=CALLS,
         prepare=_prepare_loss,
         skip=("actor", "critic"),
@@ -820,14 +819,14 @@ def list_subjects() -> dict[str, list[Subject]]:
         "critics": make_stochastic_kit(values=_make_two_critics),
         "dropout": make_stochastic_kit(values=lambda: make_action_value_network(nn.Dropout(0.5))),
         "renamed": make_stochastic_kit(_make_actor_of_renamed_action,
-        partial(_make_judging_critic, "move"), given=_make_steps_of_renamed_action),
+        partial(_make_judging_critic, "move"), input_=_make_steps_of_renamed_action),
         "without ends": make_stochastic_kit(
-            values=partial(_make_judging_critic, "action"), given="thin", skip_done_states=True
+            values=partial(_make_judging_critic, "action"), input_="thin", skip_done_states=True
         ),
-        "apart": _make_loss_kit(together=_make_critics_of_one_layer,
+        "apart": _make_loss_kit(make_shared=_make_critics_of_one_layer,
         actor_network=_make_gaussian_actor, action_spec=bounds),
         "heads": _make_loss_kit(
-            within=_apart,
+            context=_apart,
             actor_network=partial(_make_scaled_actor_of_heads, "IndependentNormal", False),
             qvalue_network=make_action_value_network, target_entropy=-1.0,
         ),
@@ -841,9 +840,9 @@ def list_subjects() -> dict[str, list[Subject]]:
             parameter.data.mul_(200.0)
         return actor
 
-    def make_discrete_kit(actor: Callable[[], Any], acts: str, space: str) -> Kit:
+    def make_discrete_kit(actor: Callable[[], Any], actions: str, space: str) -> Kit:
         return _make_loss_kit(
-            acts, actor_network=actor, qvalue_network=make_choice_value_network,
+            actions, actor_network=actor, qvalue_network=make_choice_value_network,
             num_actions=CHOICES,
             action_space=space,
         )  # fmt: skip
@@ -867,9 +866,9 @@ def list_subjects() -> dict[str, list[Subject]]:
         ),
     }
 
-    def make_q_value_kit(acts: str, space: str, *layers: Any, **options: Any) -> Kit:
+    def make_q_value_kit(actions: str, space: str, *layers: Any, **options: Any) -> Kit:
         return _make_loss_kit(
-            acts,
+            actions,
             value_network=lambda: make_q_value_actor(*(layer() for layer in layers),
             action_space=space),
             action_space=space,

@@ -38,10 +38,10 @@ def _make_player_of_base_environment(**options: Any) -> Player:
     return atari_games.make_player(atari_games.make_base_environment(game, **options), game)
 
 
-def _measure_noop_reset(make: Callable[[], Player]) -> np.ndarray:
+def _measure_noop_reset(make_player: Callable[[], Player]) -> np.ndarray:
     openings = []
     for most in (False, True):
-        player = make()
+        player = make_player()
         with atari_games.fix_random_integers_to_extreme(most):
             openings.append(atari_play.list_actions_of_reset(player))
     return atari_play.summarize_noop_openings(*openings)
@@ -139,7 +139,7 @@ def _make_probe_of_frame_stack(stack: Callable[[], Any]) -> Probe:
     )
 
 
-def _clip_reward(inputs: Inputs) -> np.ndarray:
+def _measure_reward_clip(inputs: Inputs) -> np.ndarray:
     return atari_play.play_rewards(
         atari_games.make_player_of_transforms(*atari_games.find_transforms("SignTransform")), inputs
     )
@@ -216,7 +216,7 @@ PROBES: Mapping[tuple[str, str], Probe] = {
     ("atari.frame_stack", "script"): _make_probe_of_frame_stack(
         lambda: atari_games.find_transforms("CatFrames")[0]
     ),
-    ("atari.clip_reward", "script"): _clip_reward,
+    ("atari.clip_reward", "script"): _measure_reward_clip,
     ("atari.image_scaling", "library"): _measure_scaling_by_transform,
     ("atari.image_scaling", "script"): _measure_scaling_by_program,
     ("atari.activation", "script"): _make_probe_of_network(atari_vision.measure_activations),

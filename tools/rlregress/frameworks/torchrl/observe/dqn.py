@@ -24,5 +24,5 @@ PROBES: dict[tuple[str, str], Raw] = {
     ("dqn.target_update.share", "trainer"): partial(dqn.measure_target_update_share, Driver),
     ("dqn.epsilon.schedule", "trainer"): partial(dqn.measure_epsilon_schedule, Driver),
     ("dqn.learning_starts", "trainer"): partial(dqn.measure_learning_starts, Driver),
-    ("dqn.train_frequency", "trainer"): partial(dqn.train_frequency, Driver),
+    ("dqn.train_frequency", "trainer"): partial(dqn.measure_train_frequency, Driver),
 }

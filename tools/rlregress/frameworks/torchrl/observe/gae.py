@@ -91,7 +91,7 @@ def _run_script(inputs: Inputs) -> Found:
         steps,
         steps,
         discount=inputs["discount"],
-        trace=inputs["trace"],
+        gae_lambda=inputs["trace"],
     )
     return run.advantages, run.value_targets
 

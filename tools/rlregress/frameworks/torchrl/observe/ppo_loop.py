@@ -26,7 +26,7 @@ def _make_scheduler_to_zero(rollouts: int) -> Any:
 
 def _run_training_in_scope(
     scope: str,
-    make: ppo_trainings.Make,
+    make_environment: ppo_trainings.Make,
     total_steps: int,
     frames: int,
     minibatch: int,
@@ -35,9 +35,9 @@ def _run_training_in_scope(
 ) -> ppo_trainings.LossTraining:
     """Run a training by the trainer, or by the program, which has one environment."""
     if scope == "trainer":
-        created = [make() for _ in range(environments)]
+        created = [make_environment() for _ in range(environments)]
         return ppo_trainings.run_trainer(created, total_steps, frames, minibatch, **options)
-    return ppo_trainings.run_program(make, total_steps, frames, minibatch, **options)
+    return ppo_trainings.run_program(make_environment, total_steps, frames, minibatch, **options)
 
 
 def _train_with_settings(scope: str, settings: loop.Settings) -> ppo_trainings.LossTraining:

@@ -59,18 +59,18 @@ def make_library_networks(
     return actor, critic
 
 
-def _make_probe_of_networks(make: Callable[..., Any]) -> Raw:
+def _make_probe_of_networks(make_networks: Callable[..., Any]) -> Raw:
     def measure_networks(inputs: Inputs) -> np.ndarray:
-        parts = make([-1.0], [1.0], 1)
+        parts = make_networks([-1.0], [1.0], 1)
         mlps = [m for part in parts for m in part.modules() if isinstance(m, MLP)]
         return describe_ppo_networks_as_numbers(parts, 1, mlps, torch.as_tensor(inputs["fed"]))
 
     return measure_networks
 
 
-def _make_probe_of_log_std(make: Callable[..., Any]) -> Raw:
+def _make_probe_of_log_std(make_networks: Callable[..., Any]) -> Raw:
     def measure_log_std(inputs: Inputs) -> list[float]:
-        actor, _ = make([-1.0], [1.0], 1)
+        actor, _ = make_networks([-1.0], [1.0], 1)
         for layer in list_linear_layers(actor):
             nn.init.zeros_(layer.bias)
         logs = []
@@ -129,10 +129,10 @@ def _measure_kl_estimator(inputs: Inputs) -> float:
     return float(find_entry(output, "kl_approx").detach().mean())
 
 
-def _make_probe_of_initialisation(make: Any) -> Raw:
+def _make_probe_of_initialisation(make_networks: Any) -> Raw:
     def measure_initialisation(inputs: Inputs) -> list[float]:
         dimensions = int(inputs["action_dimensions"])
-        actor, critic = make(
+        actor, critic = make_networks(
             [-1.0] * dimensions, [1.0] * dimensions, int(inputs["observation_dimensions"])
         )
         return measure_ppo_initialisation(list_linear_layers(actor) + list_linear_layers(critic))

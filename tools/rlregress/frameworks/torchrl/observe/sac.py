@@ -15,7 +15,7 @@ from rlregress.measurements.twin_agents import Settings
 from rlregress.probing.interface import Inputs
 
 
-def _update_order(inputs: Inputs) -> np.ndarray:
+def _measure_update_order(inputs: Inputs) -> np.ndarray:
     """Measure the order of updates by the loss returned last before each part's first step.
 
     No probe chooses the log-probability that a program's policy reports, as other drivers do.
@@ -87,7 +87,7 @@ PROBES: Mapping[tuple[str, str], Raw] = {
     ("sac.log_prob.tanh_correction", "library"): partial(sac.measure_tanh_correction, _LOSSES),
     ("sac.log_prob.action_scale", "library"): partial(sac.measure_effect_of_action_scale, _LOSSES),
     ("sac.target.bootstrap", "trainer"): partial(twin_details.measure_target_bootstrap, _TRAINER),
-    ("sac.replay.action", "trainer"): partial(twin_details.replay_action, _TRAINER),
+    ("sac.replay.action", "trainer"): partial(twin_details.measure_replay_action, _TRAINER),
     ("sac.learning_starts", "trainer"): partial(twin_details.measure_learning_starts, _TRAINER),
     ("sac.gradient_clip", "trainer"): partial(
         twin_details.measure_clipped_gradient_norms, _TRAINER
@@ -99,9 +99,9 @@ PROBES: Mapping[tuple[str, str], Raw] = {
     ("sac.target_update.interval", "script"): partial(sac.measure_target_interval, _PROGRAM),
     ("sac.learning_starts", "script"): partial(twin_details.measure_learning_starts, _PROGRAM),
     ("sac.update_ratio", "script"): partial(
-        twin_details.update_ratio, ("critic", "actor"), _PROGRAM
+        twin_details.measure_update_ratio, ("critic", "actor"), _PROGRAM
     ),
-    ("sac.update_schedule", "script"): partial(sac.update_schedule, _PROGRAM),
+    ("sac.update_schedule", "script"): partial(sac.measure_update_schedule, _PROGRAM),
     ("sac.vectorisation", "script"): partial(
         twin_details.measure_steps_and_updates_of_several_environments, _PROGRAM
     ),
@@ -115,5 +115,5 @@ PROBES: Mapping[tuple[str, str], Raw] = {
     ),
     ("sac.reward_scaling", "script"): partial(sac.measure_reward_scaling, _PROGRAM),
     ("sac.adam.epsilon", "script"): partial(twin_details.measure_adam_epsilon, _PROGRAM),
-    ("sac.update_order", "script"): _update_order,
+    ("sac.update_order", "script"): _measure_update_order,
 }

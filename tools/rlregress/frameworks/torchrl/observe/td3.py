@@ -61,12 +61,14 @@ PROBES: Mapping[tuple[str, str], Raw] = {
         twin_details.measure_target_update, _PROGRAM
     ),
     ("td3.learning_starts", "script"): partial(twin_details.measure_learning_starts, _PROGRAM),
-    ("td3.update_ratio", "script"): partial(twin_details.update_ratio, ("critic",), _PROGRAM),
+    ("td3.update_ratio", "script"): partial(
+        twin_details.measure_update_ratio, ("critic",), _PROGRAM
+    ),
     ("td3.vectorisation", "script"): partial(
         twin_details.measure_steps_and_updates_of_several_environments, _PROGRAM
     ),
     ("td3.networks", "script"): partial(twin_details.measure_network_architecture, _PROGRAM),
     ("td3.gradient_clip", "script"): partial(twin_details.measure_clipped_gradient_norms, _PROGRAM),
-    ("td3.replay.action", "script"): partial(twin_details.replay_action, _PROGRAM),
+    ("td3.replay.action", "script"): partial(twin_details.measure_replay_action, _PROGRAM),
     ("td3.adam.epsilon", "script"): partial(twin_details.measure_adam_epsilon, _PROGRAM),
 }

@@ -7,12 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from rlregress.frameworks.torchrl.api import (
-    GAE,
-    IndependentNormal,
-    TensorDict,
-    advantages,
-)
+from rlregress.frameworks.torchrl.api import GAE, IndependentNormal, TensorDict, advantages
 from rlregress.frameworks.torchrl.compat import (
     LOG_PROBS,
     construct_with_newest_keywords,

@@ -151,9 +151,7 @@ def _train_ppo_at_locations(inputs: Inputs, locations: list[float]) -> tuple[Any
         num_epochs=epochs,
         optimizer=torch.optim.SGD(loss.parameters(), lr=0.0),
         replay_buffer=TensorDictReplayBuffer(
-            storage=LazyTensorStorage(rows),
-            sampler=SamplerWithoutReplacement(),
-            batch_size=_ROWS,
+            storage=LazyTensorStorage(rows), sampler=SamplerWithoutReplacement(), batch_size=_ROWS
         ),
     )
     trainer.register_op("batch_process", set_actions_to_zero)
@@ -171,7 +169,7 @@ def _measure_approx_kl(inputs: Inputs) -> Any:
     return np.array(logged[:-1]) / logged[-1]
 
 
-def _update_count(inputs: Inputs) -> float:
+def _measure_update_count(inputs: Inputs) -> float:
     steps = int(inputs["epochs"]) * int(inputs["minibatches"])
     trainer, _ = _train_ppo_at_locations(inputs, [0.0] * steps)
     return float(trainer._log_dict["optim_steps"][-1])
@@ -193,6 +191,6 @@ PROBES: dict[tuple[str, str], Raw] = {
     ("optimizer.gradient_clip.switch", "trainer"): _measure_clip_switch,
     ("optimizer.config_epsilon", "trainer"): _measure_epsilon_of_configuration,
     ("logging.approx_kl", "trainer"): _measure_approx_kl,
-    ("logging.update_count", "trainer"): _update_count,
+    ("logging.update_count", "trainer"): _measure_update_count,
     ("logging.before_policy_update", "trainer"): _measure_updates_before_policy,
 }

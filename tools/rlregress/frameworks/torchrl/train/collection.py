@@ -21,10 +21,10 @@ from rlregress.frameworks.torchrl.train.training import BUILDERS, Space, use_sin
 from rlregress.probing.interface import PLAIN, TrainingRequest, TrainingVariant, Transitions
 
 
-def _make_environment(request: TrainingRequest, environments: int, around: TrainingVariant) -> Any:
+def _make_environment(request: TrainingRequest, environments: int, variant: TrainingVariant) -> Any:
     def make_one_environment() -> Any:
         environment = GymWrapper(request.make_env(), device="cpu")
-        if not around.running:
+        if not variant.running:
             return environment
         with warnings.catch_warnings():
             # that another class is to take its name
@@ -33,8 +33,8 @@ def _make_environment(request: TrainingRequest, environments: int, around: Train
         # within each environment, as where they are in processes of their own
         return TransformedEnv(use_single_precision(environment), normalising)
 
-    if around.autoreset:
-        mode = gymnasium.vector.AutoresetMode[around.autoreset.upper()]
+    if variant.autoreset:
+        mode = gymnasium.vector.AutoresetMode[variant.autoreset.upper()]
         makers = [request.make_env] * environments
         vectorised = gymnasium.vector.SyncVectorEnv(makers, autoreset_mode=mode)
         environment = GymWrapper(vectorised, device="cpu")
@@ -45,10 +45,10 @@ def _make_environment(request: TrainingRequest, environments: int, around: Train
             else SerialEnv(environments, make_one_environment)
         )
     environment = use_single_precision(environment)
-    if around.statistics is None:
+    if variant.statistics is None:
         return environment
     mean, deviation = (
-        torch.as_tensor(statistic, dtype=torch.float32) for statistic in around.statistics
+        torch.as_tensor(statistic, dtype=torch.float32) for statistic in variant.statistics
     )
     fixed = ObservationNorm(mean, deviation, in_keys=["observation"], standard_normal=True)
     if not isinstance(environment, TransformedEnv):
@@ -57,7 +57,7 @@ def _make_environment(request: TrainingRequest, environments: int, around: Train
 
 
 def make_trainer_and_loss(
-    request: TrainingRequest, environments: int, around: TrainingVariant = PLAIN
+    request: TrainingRequest, environments: int, variant: TrainingVariant = PLAIN
 ) -> tuple[Any, Any]:
     """Return the framework's trainer and its loss; several environments are in a ``SerialEnv``."""
     torch.manual_seed(request.seed)
@@ -66,14 +66,14 @@ def make_trainer_and_loss(
     # the builders count the steps of all environments together
     settings[_name_segment_setting(request)] *= environments
 
-    environment = _make_environment(request, environments, around)
+    environment = _make_environment(request, environments, variant)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*experimental/prototype feature.*")
         trainer, loss = BUILDERS[request.algorithm](
             request, environment, Space(environment), settings
         )
-    if around.n_steps > 1:
-        trainer.collector.postproc = MultiStep(gamma=settings["discount"], n_steps=around.n_steps)
+    if variant.n_steps > 1:
+        trainer.collector.postproc = MultiStep(gamma=settings["discount"], n_steps=variant.n_steps)
     return trainer, loss
 
 

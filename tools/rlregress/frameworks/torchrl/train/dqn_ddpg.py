@@ -84,12 +84,7 @@ def _make_network(settings: Mapping[str, Any], shape: tuple[int, ...], outputs: 
         return nn.Sequential(
             _Scaled(),
             features,
-            MLP(
-                in_features=flat,
-                out_features=outputs,
-                num_cells=[512],
-                activation_class=nn.ReLU,
-            ),
+            MLP(in_features=flat, out_features=outputs, num_cells=[512], activation_class=nn.ReLU),
         )
     return make_multilayer_perceptron(settings, shape[-1], outputs)
 

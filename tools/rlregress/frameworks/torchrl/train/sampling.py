@@ -15,10 +15,10 @@ from rlregress.probing.samples import copy_to_array, note_compared_targets
 
 
 def collect_minibatches(
-    request: TrainingRequest, environments: int, around: TrainingVariant
+    request: TrainingRequest, environments: int, variant: TrainingVariant
 ) -> Sequence[Minibatch]:
     """Train with the framework's trainer; more than one environment are in a ``SerialEnv``."""
-    trainer, loss = make_trainer_and_loss(request, environments, around)
+    trainer, loss = make_trainer_and_loss(request, environments, variant)
     read: list[Minibatch] = []
 
     def note_batch(batch: Any) -> None:
@@ -30,7 +30,7 @@ def collect_minibatches(
             "done": batch["next", "done"].reshape(-1),
             "terminated": batch["next", "terminated"].reshape(-1),
         }
-        if around.n_steps > 1:
+        if variant.n_steps > 1:
             fields["discounts"] = batch["gamma"].reshape(-1)
         if request.algorithm == "ppo":
             fields.update(_read_fields_of_ppo_batch(batch, loss))

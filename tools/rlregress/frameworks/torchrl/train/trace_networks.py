@@ -53,10 +53,7 @@ class Networks:
 
     def _make_perceptron(self, inputs: int, outputs: int) -> Any:
         return MLP(
-            in_features=inputs,
-            out_features=outputs,
-            num_cells=_SIZES,
-            activation_class=nn.Tanh,
+            in_features=inputs, out_features=outputs, num_cells=_SIZES, activation_class=nn.Tanh
         )
 
     def _make_convolutions(self, outputs: int) -> Any:

@@ -102,18 +102,18 @@ class Driver:
         self._run_until_update(watch_target_network)
         return np.concatenate(recorded)
 
-    def _run_until_update(self, before: Callable[[], None]) -> None:
-        """Run until the first update of values and policy; call ``before`` just ahead of it."""
+    def _run_until_update(self, callback: Callable[[], None]) -> None:
+        """Run until the first update of values and policy; call ``callback`` just ahead of it."""
         size = self._settings.batch_size
         envs = self._make_scripted_environments()
-        envs.between = lambda steps: before() if steps == size - 1 else None
+        envs.between = lambda steps: callback() if steps == size - 1 else None
         self._run_script(envs, total_timesteps=size, learning_starts=size - 2, policy_frequency=1)
 
-    def run_loop(self, begin: Look = do_nothing, between: Look = do_nothing) -> LoopRecord:
+    def run_loop(self, on_start: Look = do_nothing, on_step: Look = do_nothing) -> LoopRecord:
         envs = self._make_scripted_environments()
-        envs.between = between
+        envs.between = on_step
         with envs.note_gradients(self._name_role_of_optimizer):
-            self._run_script(envs, begin)
+            self._run_script(envs, on_start)
         return envs.make_record()
 
     def _name_role_of_optimizer(self, optimizer: Any) -> str:
@@ -122,13 +122,15 @@ class Driver:
     def _make_scripted_environments(self) -> ScriptedEnvs:
         return ScriptedEnvs(self._settings, low=self._settings.low, high=self._settings.high)
 
-    def _run_script(self, envs: ScriptedEnvs, begin: Look = do_nothing, **arguments: Any) -> None:
+    def _run_script(
+        self, envs: ScriptedEnvs, on_start: Look = do_nothing, **arguments: Any
+    ) -> None:
         settings = self._settings
 
         def call_after_step(steps: int) -> None:
             self._runs = True
             self._set_policies_once_made()
-            begin(steps)
+            on_start(steps)
 
         envs.begin = call_after_step
         noise = {} if settings.noise is None else {"exploration_noise": settings.noise}

@@ -63,13 +63,13 @@ class Driver:
             )  # fmt: skip
         return losses[-1]
 
-    def run_loop(self, begin: Look = do_nothing, between: Look = do_nothing) -> LoopRecord:
+    def run_loop(self, on_start: Look = do_nothing, on_step: Look = do_nothing) -> LoopRecord:
         envs = ScriptedEnvs(self._settings, discrete=self._settings.actions)
         with envs.note_gradients():
-            self._run_script(envs, begin, between)
+            self._run_script(envs, on_start, on_step)
         return envs.make_record()
 
-    def choose_action(self, values: Sequence[float], deterministic: bool) -> int | None:
+    def choose_action(self, q_values: Sequence[float], deterministic: bool) -> int | None:
         """Return the last action of the script or, if ``deterministic``, the first of its
         evaluation.
         """
@@ -81,7 +81,7 @@ class Driver:
         arguments = {"save_model": True} if deterministic else {}
 
         def set_values_at_start(_: int) -> None:
-            self.set_values(values, values)
+            self.set_values(q_values, q_values)
             if deterministic:
                 # as the writer of TensorBoard does, which is not there
                 os.makedirs(os.path.join("runs", vars(sys.modules["__main__"])["run_name"]))
@@ -90,10 +90,12 @@ class Driver:
         played: list[list[float]] = [actions for actions in envs.make_record().actions if actions]
         return int(played[-1][0] if deterministic else played[0][-1])
 
-    def _run_script(self, envs: ScriptedEnvs, begin: Look, between: Look, **arguments: Any) -> None:
+    def _run_script(
+        self, envs: ScriptedEnvs, on_start: Look, on_step: Look, **arguments: Any
+    ) -> None:
         settings = self._settings
         first, last, falls = settings.epsilon
-        envs.begin, envs.between = begin, between
+        envs.begin, envs.between = on_start, on_step
         interval = settings.target_every
         overrides: Mapping[str, Any] = {
             "total_timesteps": settings.steps,

@@ -110,15 +110,15 @@ class Driver:
     def _run_script(
         self,
         steps: int,
-        prepare: Prepare = lambda names: None,
-        after: Callable[[str], None] = lambda part: None,
+        on_start: Prepare = lambda names: None,
+        on_step: Callable[[str], None] = lambda part: None,
         **arguments: Any,
     ) -> Recorder:
         """Run the script.
 
         Args:
-            prepare: called before the first step.
-            after: called with each part that an optimiser is about to step; it may end the run.
+            on_start: called before the first step.
+            on_step: called with each part that an optimiser is about to step; it may end the run.
             arguments: of the script's command line.
         """
         s, journal = self._settings, Recorder()
@@ -127,7 +127,7 @@ class Driver:
 
         def prepare_first_step(_: int) -> None:
             self._prepare_agent()
-            prepare(self._get_variables_of_script())
+            on_start(self._get_variables_of_script())
 
         def make_environment() -> Any:
             environment = envs.make_environment()
@@ -152,7 +152,7 @@ class Driver:
         with (
             self._fix_draws(),
             journal.record_optimizer_steps(
-                find_stepped_parts, lambda: self._find_policy().parameters(), list_targets, after
+                find_stepped_parts, lambda: self._find_policy().parameters(), list_targets, on_step
             ),
         ):
             self._ended = run_script_to_end(
@@ -207,12 +207,12 @@ class Driver:
     # -- one update --------------------------------------------------------------------------
 
     def _run_to_first_update(
-        self, prepare: Prepare, until: str, count: int = 1, **arguments: Any
+        self, prepare: Prepare, last_part: str, count: int = 1, **arguments: Any
     ) -> Recorder:
         """Run the script to its first update, on transitions with equal observations and actions.
 
         Args:
-            until: the part before whose optimiser step number ``count`` the run ends.
+            last_part: the part before whose optimiser step number ``count`` the run ends.
         """
         size = self._settings.batch_size
         steps: list[str] = []
@@ -227,9 +227,9 @@ class Driver:
             names["rb"].sample = sample_equal
             prepare(names)
 
-        def stop_after(stepped: str) -> None:
-            steps.append(stepped)
-            if steps.count(until) == count:
+        def stop_after(part: str) -> None:
+            steps.append(part)
+            if steps.count(last_part) == count:
                 raise StopRun
 
         # One version updates from the step on at which the buffer holds more than a batch, the
@@ -249,36 +249,36 @@ class Driver:
             return float(_call_network(policy, torch.full((1, 1), observation)))
 
     def _pin_outputs(
-        self, names: Sequence[str], at: tuple[float, float], values: Sequence[float]
+        self, names: Sequence[str], input_values: tuple[float, float], values: Sequence[float]
     ) -> None:
-        inputs = [torch.full((1, 1), number) for number in at]
+        inputs = [torch.full((1, 1), number) for number in input_values]
         for name, number in zip(names, values, strict=False):
             network = self._find_part("Q network", name)
             make_output_constant_for_input(
                 network, partial(_call_network, network, *inputs), number
             )
 
-    def compute_critic_loss(self, values: Sequence[float]) -> float:
+    def compute_critic_loss(self, q_values: Sequence[float]) -> float:
         """Return the critic loss where Q network k outputs ``values[k]``; a third one is added."""
 
         def prepare_script(names: Any) -> None:
-            self._pin_outputs(("qf1", "qf2"), (_NOW, _ACTION), values)
-            if len(values) > 2:
-                third = Fn(lambda observations, _: 0.0 * observations[:, :1] + float(values[2]))
+            self._pin_outputs(("qf1", "qf2"), (_NOW, _ACTION), q_values)
+            if len(q_values) > 2:
+                third = Fn(lambda observations, _: 0.0 * observations[:, :1] + float(q_values[2]))
                 names.update(qf3=third, qf3_target=third)
 
         return self._run_to_first_update(prepare_script, "critic").losses["critic"][0]
 
-    def compute_actor_loss(self, values: Sequence[float]) -> float:
+    def compute_actor_loss(self, q_values: Sequence[float]) -> float:
         def prepare_script(_: Any) -> None:
-            self._pin_outputs(("qf1", "qf2"), (_NOW, self._compute_action(_NOW, "actor")), values)
+            self._pin_outputs(("qf1", "qf2"), (_NOW, self._compute_action(_NOW, "actor")), q_values)
 
         return self._run_to_first_update(prepare_script, "actor").losses["actor"][0]
 
-    def compute_target(self, values: Sequence[float]) -> float:
+    def compute_target(self, q_values: Sequence[float]) -> float:
         def prepare_script(_: Any) -> None:
             self._pin_outputs(
-                _TARGETS, (_THEN, self._compute_action(_THEN, "target_actor")), values
+                _TARGETS, (_THEN, self._compute_action(_THEN, "target_actor")), q_values
             )
 
         return watched_updates.run_and_find_target(

@@ -33,13 +33,13 @@ _WRAPPERS = "cleanrl_utils/atari_wrappers.py"
 _RENAMED = {"GrayScaleObservation": "GrayscaleObservation", "FrameStack": "FrameStackObservation"}
 
 
-def _rename_wrappers_of_gym(make: Callable[[str], Any]) -> Bag:
+def _rename_wrappers_of_gym(make_env: Callable[[str], Any]) -> Bag:
     """Return the ``gym`` of a newer script, whose wrappers have the names of Gymnasium 0.29."""
     wrappers = types.SimpleNamespace(**vars(gymnasium.wrappers))
     for old, new in _RENAMED.items():
         if not hasattr(wrappers, old):
             setattr(wrappers, old, getattr(gymnasium.wrappers, new))
-    return Bag(make=lambda id, **_: make(id), wrappers=wrappers, spaces=gymnasium.spaces)
+    return Bag(make=lambda id, **_: make_env(id), wrappers=wrappers, spaces=gymnasium.spaces)
 
 
 def _make_environment(make_env: Any, *arguments: Any) -> Any:
@@ -135,7 +135,7 @@ def make_player_of_stack(source: Source) -> Player:
     return make_player(wrap_game(source, game, *_WARPING, *_STACKING), game)
 
 
-def make_player_of_waiting_wrapper(source: Source, most: bool) -> Player:
+def make_player_of_waiting_wrapper(source: Source, longest: bool) -> Player:
     """Return a player of the wrapper that waits on reset, for the longest or the shortest time."""
     game = AtariGame(fire=False)
     alone = wrap_game(source, game, "NoopResetEnv")
@@ -143,7 +143,7 @@ def make_player_of_waiting_wrapper(source: Source, most: bool) -> Player:
     # 0.4.8 asks a generator of the old kind
     is_new = hasattr(inner.np_random, "integers")
     generator = np.random.default_rng(0) if is_new else np.random.RandomState(0)
-    inner.np_random = Lucky(generator, most)
+    inner.np_random = Lucky(generator, longest)
     return make_player(alone, game)
 
 

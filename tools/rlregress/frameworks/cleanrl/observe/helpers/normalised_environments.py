@@ -52,10 +52,7 @@ def provide_variables_of_script(scripts: Sequence[Script]) -> Iterator[dict[str,
 
 
 def _make_environments_of_script(
-    source: Source,
-    scripts: Sequence[Script],
-    script: str = "ppo_continuous_action",
-    **flags: Any,
+    source: Source, scripts: Sequence[Script], script: str = "ppo_continuous_action", **flags: Any
 ) -> Any:
     """Return the environments of CleanRL's script around ours, ready to be walked through."""
     program = source.parse_script(script)

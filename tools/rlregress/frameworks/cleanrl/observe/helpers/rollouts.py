@@ -187,7 +187,7 @@ def run_rollout(source: Source, variables: Mapping[str, Any]) -> Sliced:
 
 @contextmanager
 def provide_variables_with_wrappers(
-    source: Source, make: Callable[[], Any]
+    source: Source, make_env: Callable[[], Any]
 ) -> Iterator[dict[str, Any]]:
     """Yield the variables with which a PPO script puts its own wrappers around ``make()``.
 
@@ -200,9 +200,9 @@ def provide_variables_with_wrappers(
         if "gymnasium" in script.imports:
             for owner, name, value in shim.list_patches_of_gymnasium():
                 around.enter_context(replaced(owner, name, value))
-            around.enter_context(replaced(gymnasium, "make", lambda *_, **__: make()))
+            around.enter_context(replaced(gymnasium, "make", lambda *_, **__: make_env()))
         else:
-            old = oldgym.make_modules(lambda _: make(), lambda *_: None)
+            old = oldgym.make_modules(lambda _: make_env(), lambda *_: None)
             vectorised = next(module for name, module in old.items() if name.endswith("vec_env"))
             variables["gym"] = old["gym"]
             variables["Monitor"] = old["gym.wrappers"].Monitor

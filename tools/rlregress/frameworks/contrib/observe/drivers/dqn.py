@@ -22,10 +22,10 @@ class Driver(dqn.Driver):
         # two, where no measurement is about their number: of a thousand actions each has as many
         return {**super().make_policy_arguments(), "n_quantiles": self._settings.quantiles or 2}
 
-    def convert_values_to_outputs(self, values: Any) -> np.ndarray:
+    def convert_values_to_outputs(self, q_values: Any) -> np.ndarray:
         """Return the quantiles of all actions, one quantile after the other."""
         shape = (self._agent.n_quantiles, self._settings.actions)
-        return np.broadcast_to(values, shape).flatten()
+        return np.broadcast_to(q_values, shape).flatten()
 
     def compute_quantile_loss(self, quantiles: Sequence[float]) -> float:
         """Return the loss of ``train``, where action 0 has these quantiles."""

@@ -12,14 +12,14 @@ from sb3_contrib.tqc import tqc
 
 
 @contextmanager
-def call_with_targets(look: Callable[[torch.Tensor], Any]) -> Iterator[None]:
-    """Call ``look`` with the quantiles of every target."""
+def call_with_targets(callback: Callable[[torch.Tensor], Any]) -> Iterator[None]:
+    """Call ``callback`` with the quantiles of every target."""
     distance = tqc.quantile_huber_loss
 
     def observe_and_compute_loss(
         current: torch.Tensor, target: torch.Tensor, **keywords: Any
     ) -> torch.Tensor:
-        look(target)
+        callback(target)
         return distance(current, target, **keywords)
 
     with mock.patch.object(tqc, "quantile_huber_loss", observe_and_compute_loss):

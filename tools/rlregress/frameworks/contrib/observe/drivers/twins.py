@@ -13,9 +13,9 @@ from rlregress.frameworks.sb3.observe.drivers import twins
 class QuantileDriver(twins.Driver):
     """An agent whose targets go to its own distance function, not to one of PyTorch."""
 
-    def compute_target(self, values: Sequence[float]) -> float:
+    def compute_target(self, q_values: Sequence[float]) -> float:
         with call_with_targets(_pass_target_to_mse_loss):
-            return super().compute_target(values)
+            return super().compute_target(q_values)
 
     def run_first_update(self, target_value: float) -> tuple[float, float]:
         with call_with_targets(_pass_target_to_mse_loss):

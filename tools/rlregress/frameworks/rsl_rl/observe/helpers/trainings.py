@@ -148,10 +148,10 @@ def _record_training(
             training.log_ratios.append((scored[: len(old)] - old).numpy())
         return log_probs
 
-    def make_input_collector(into: list[np.ndarray]) -> Callable[..., None]:
+    def make_input_collector(collected: list[np.ndarray]) -> Callable[..., None]:
         def note_inputs(_: Any, inputs: Any) -> None:
             if not minibatch:
-                into.append(inputs[0].detach().numpy()[:, 0].copy())
+                collected.append(inputs[0].detach().numpy()[:, 0].copy())
 
         return note_inputs
 

@@ -130,11 +130,5 @@ def add_equal_transitions(agent: Any, count: int, reward: float = 1.0, done: boo
     action = np.full((1, *agent.action_space.shape), number, dtype=np.float32)
     for _ in range(count):
         compat.add_transition(
-            buffer,
-            observation,
-            following,
-            action,
-            np.array([reward]),
-            np.array([done]),
-            info={},
+            buffer, observation, following, action, np.array([reward]), np.array([done]), info={}
         )

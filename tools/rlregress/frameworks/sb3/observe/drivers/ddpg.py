@@ -95,12 +95,12 @@ class Driver:
             self._agent.learn(self._settings.batch_size)
             self._collected = True
 
-    def run_loop(self, begin: Look = do_nothing, between: Look = do_nothing) -> LoopRecord:
+    def run_loop(self, on_start: Look = do_nothing, on_step: Look = do_nothing) -> LoopRecord:
         agent = self._agent
         roles = {id(agent.critic.optimizer): "values", id(agent.actor.optimizer): "policy"}
         return self._envs.record_training(
             lambda: agent.learn(self._settings.steps),
-            begin,
-            between,
+            on_start,
+            on_step,
             lambda optimizer: roles[id(optimizer)],
         )

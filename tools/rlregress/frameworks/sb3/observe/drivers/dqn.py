@@ -59,9 +59,9 @@ class Driver:
         """Return the arguments of the networks."""
         return {"net_arch": [4]}
 
-    def convert_values_to_outputs(self, values: Any) -> Any:
+    def convert_values_to_outputs(self, q_values: Any) -> Any:
         """Return the outputs of the last layer for these values of the actions."""
-        return values
+        return q_values
 
     def _list_networks(self) -> Iterator[Any]:
         return (getattr(self._agent, name) for name in self.networks)
@@ -94,15 +94,15 @@ class Driver:
         )
         return watched_updates.require_one_number(losses["values"])
 
-    def run_loop(self, begin: Look = do_nothing, between: Look = do_nothing) -> LoopRecord:
+    def run_loop(self, on_start: Look = do_nothing, on_step: Look = do_nothing) -> LoopRecord:
         with self._fix_draws():
             return self._envs.record_training(
-                lambda: self._agent.learn(self._settings.steps), begin, between
+                lambda: self._agent.learn(self._settings.steps), on_start, on_step
             )
 
-    def choose_action(self, values: Sequence[float], deterministic: bool) -> int | None:
+    def choose_action(self, q_values: Sequence[float], deterministic: bool) -> int | None:
         """Return the action of ``predict``, after a run to the end of the schedule."""
-        self.set_values(values, values)
+        self.set_values(q_values, q_values)
         self.run_loop()
         observation = np.zeros(self._agent.observation_space.shape, dtype=np.float32)
         with self._fix_draws():

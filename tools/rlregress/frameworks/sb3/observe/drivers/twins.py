@@ -133,23 +133,23 @@ class Driver:
         )
         return watched_updates.require_one_number(losses[part])
 
-    def compute_critic_loss(self, values: Sequence[float]) -> float:
+    def compute_critic_loss(self, q_values: Sequence[float]) -> float:
         agent = self._make_agent_with_filled_buffer()
-        constant_agents.pin_critics_for_update(agent, agent.critic, values)
+        constant_agents.pin_critics_for_update(agent, agent.critic, q_values)
         return self._compute_loss_of_part(agent, "critic")
 
-    def compute_actor_loss(self, values: Sequence[float]) -> float:
+    def compute_actor_loss(self, q_values: Sequence[float]) -> float:
         agent = self._make_agent_with_filled_buffer()
         constant_agents.pin_critics_for_update(
-            agent, agent.critic, values, constant_agents.make_acting_function(agent)
+            agent, agent.critic, q_values, constant_agents.make_acting_function(agent)
         )
         return self._compute_loss_of_part(agent, "actor")
 
-    def compute_target(self, values: Sequence[float]) -> float:
+    def compute_target(self, q_values: Sequence[float]) -> float:
         agent = self._make_agent_with_filled_buffer()
         critic = constant_agents.find_target_critics(agent)
         following = constant_agents.make_acting_function(agent, target=True)
-        constant_agents.pin_critics_for_update(agent, critic, values, following)
+        constant_agents.pin_critics_for_update(agent, critic, q_values, following)
         return watched_updates.run_and_find_target(partial(self._update_once, agent))
 
     def run_first_update(self, target_value: float) -> tuple[float, float]:

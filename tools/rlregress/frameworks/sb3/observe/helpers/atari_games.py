@@ -41,7 +41,7 @@ def wrap_game(game: AtariGame, name: str, **arguments: Any) -> Any:
             wrapper.env = native
             break
         if type(wrapper).__module__ != atari_wrappers.__name__:
-            raise Unprobed(f"{type(wrapper).__name__} does several things in one", known=False)
+            raise Unprobed(f"{type(wrapper).__name__} does several things in one", is_known=False)
         wrapper = wrapper.env
     return wrapper
 
@@ -63,10 +63,10 @@ def make_player_of_wrapper(game: AtariGame, name: str) -> Player:
     return make_player(wrap_game(game, name), game)
 
 
-def make_player_of_waiting_wrapper(most: bool) -> Player:
+def make_player_of_waiting_wrapper(longest: bool) -> Player:
     """Return a player of the wrapper that waits on reset, for the longest or the shortest time."""
     game = AtariGame(fire=False)
-    game.np_random = Lucky(gyms.make_generator(0), most)  # type: ignore[assignment]
+    game.np_random = Lucky(gyms.make_generator(0), longest)  # type: ignore[assignment]
     return make_player_of_wrapper(game, "NoopResetEnv")
 
 
@@ -122,7 +122,7 @@ def make_player_of_whole_game(make_env: Callable[[], Any], noops: int | None = N
         inner = environments.envs[0]
         while type(inner).__name__ != "NoopResetEnv":
             if not isinstance(inner, gyms.Wrapper):
-                raise Unprobed("no wrapper is called NoopResetEnv", known=False)
+                raise Unprobed("no wrapper is called NoopResetEnv", is_known=False)
             inner = inner.env
         inner.override_num_noops = noops
     return _make_vectorised_player(VecFrameStack(environments, _FRAMES), game)

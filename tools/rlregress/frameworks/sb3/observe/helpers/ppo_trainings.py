@@ -76,7 +76,7 @@ def _record_training(agent: Any, training: AgentTraining) -> Iterator[None]:
 
 
 def train_and_record(
-    kind: OnPolicy,
+    learner: OnPolicy,
     environment: Any,
     total_steps: int,
     *,
@@ -95,7 +95,7 @@ def train_and_record(
     with warnings.catch_warnings():
         # a rollout that is no multiple of the minibatch is what some probes are about
         warnings.simplefilter("ignore")
-        training.agent = kind.make_agent_of_one_epoch(environment, n_steps=n_steps, **arguments)
+        training.agent = learner.make_agent_of_one_epoch(environment, n_steps=n_steps, **arguments)
     if prepare is not None:
         prepare(training.agent)
 

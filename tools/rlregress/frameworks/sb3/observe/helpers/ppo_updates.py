@@ -16,7 +16,7 @@ NO_CLIP = 1e9
 
 
 def fill_rollout_buffer(
-    kind: OnPolicy,
+    learner: OnPolicy,
     agent: Any,
     *,
     advantages: Any = 0.0,
@@ -32,34 +32,34 @@ def fill_rollout_buffer(
     log(ratios); V(s) is made ``value`` for every state.
     """
     buffer = agent.rollout_buffer
-    kind.set_value_to_number(agent, value)
+    learner.set_value_to_number(agent, value)
     n = buffer.buffer_size
     observation = np.full((1, 1), 0.5, dtype=np.float32)
     action = np.full((1, 1), actions, dtype=np.float32)
     with torch.no_grad():
-        present = kind.compute_log_prob(agent, observation, action)
+        present = learner.compute_log_prob(agent, observation, action)
     buffer.reset()
     for k in range(n):
         old = present - float(np.log(np.broadcast_to(ratios, n)[k]))
         old_value = torch.full((1,), float(np.broadcast_to(old_values, n)[k]))
         # each step starts an episode, so that no memory goes on from one to the next
         step = (observation, action, np.zeros(1), np.ones(1), old_value, old)
-        buffer.add(*step, **kind.make_further_step_arguments(agent))
+        buffer.add(*step, **learner.make_further_step_arguments(agent))
     # The buffer computes these two from rewards; the update only reads them.
     buffer.advantages[:, 0] = advantages
     buffer.returns[:, 0] = returns
 
 
-def make_agent_of_one_rollout(kind: OnPolicy, n: int, **arguments: Any) -> Any:
+def make_agent_of_one_rollout(learner: OnPolicy, n: int, **arguments: Any) -> Any:
     """Return an agent whose rollout has n samples, by default in one minibatch."""
     arguments.setdefault("batch_size", n)
-    return kind.make_agent_of_one_epoch(
-        kind.make_environment(), n_steps=n, learning_rate=constant_agents.FROZEN, **arguments
+    return learner.make_agent_of_one_epoch(
+        learner.make_environment(), n_steps=n, learning_rate=constant_agents.FROZEN, **arguments
     )
 
 
-def list_total_losses(kind: OnPolicy, agent: Any, **feed: Any) -> list[float]:
+def list_total_losses(learner: OnPolicy, agent: Any, **feed: Any) -> list[float]:
     """Return the total loss of each optimiser step in one epoch."""
-    fill_rollout_buffer(kind, agent, **feed)
+    fill_rollout_buffer(learner, agent, **feed)
     losses = watched_updates.run_and_record_losses(agent.train, {"policy": agent.policy.optimizer})
     return losses["policy"]

@@ -96,14 +96,14 @@ class Driver:
             self._fed.run_steps(self._settings.batch_size)
         return self._fed
 
-    def run_loop(self, begin: Look = do_nothing, between: Look = do_nothing) -> LoopRecord:
+    def run_loop(self, on_start: Look = do_nothing, on_step: Look = do_nothing) -> LoopRecord:
         """Run a training."""
         optimizers, training = self._training.optimizers, self._training
         roles = {id(optimizers["critic"]): "values", id(optimizers["actor"]): "policy"}
         return self._envs.record_training(
             lambda: training.run_steps(self._settings.steps),
-            begin,
-            between,
+            on_start,
+            on_step,
             lambda optimizer: roles[id(optimizer)],
         )
 

@@ -71,17 +71,17 @@ class Driver:
         losses = watched_updates.run_and_record_losses(self._fed.update_once, self._fed.optimizers)
         return watched_updates.require_one_number(losses["critic"])
 
-    def run_loop(self, begin: Look = do_nothing, between: Look = do_nothing) -> LoopRecord:
+    def run_loop(self, on_start: Look = do_nothing, on_step: Look = do_nothing) -> LoopRecord:
         """Run a training."""
         steps = -(-self._settings.steps // self._settings.environments)
         with self._fix_draws():
             return self._envs.record_training(
-                lambda: self._training.run_steps(steps), begin, between
+                lambda: self._training.run_steps(steps), on_start, on_step
             )
 
-    def choose_action(self, values: Sequence[float], deterministic: bool) -> int | None:
+    def choose_action(self, q_values: Sequence[float], deterministic: bool) -> int | None:
         """Return the last action of a training or, if ``deterministic``, of an evaluation."""
-        self.set_values(values, values)
+        self.set_values(q_values, q_values)
         trainer = self._training.make_trainer(self._settings.steps)
         with self._fix_draws():
             trainer.train()

@@ -26,13 +26,13 @@ class Settings:
     observations: int
     dimensions: int
 
-    def _instantiate_model(self, make: Callable[..., Any], inputs: str, output: str) -> Any:
+    def _instantiate_model(self, make_model: Callable[..., Any], inputs: str, output: str) -> Any:
         if not hasattr(Model, "init_state_dict"):
             raise Unsupported("the instantiators of this version take other settings")
         bounds = torch.ones(self.dimensions).numpy()
         environment = Scripted(-bounds, bounds, observation_dimensions=self.observations)
         layers = {"layers": list(self.sizes), "activations": self.activation}
-        model = make(
+        model = make_model(
             observation_space=environment.observation_space,
             action_space=environment.action_space,
             device="cpu",

@@ -44,10 +44,7 @@ _TARGETS = tuple(f"target_{name}" for name in CRITICS)
 #: what is in every row of a memory that an update reads
 _OBSERVATION, _NEXT, _ACTION = 0.5, -0.5, 0.25
 _STORED = {"observations": _OBSERVATION, "next_observations": _NEXT, "actions": _ACTION}
-_SETTINGS = {
-    "discount": "discount_factor",
-    "coefficient": "polyak",
-}
+_SETTINGS = {"discount": "discount_factor", "coefficient": "polyak"}
 _OF_SAC = {"target_entropy": "target_entropy"}
 _OF_TD3 = {"delay": "policy_delay", "smoothing_bound": "smooth_regularization_clip"}
 #: there is no setting for fewer
@@ -58,14 +55,14 @@ class Driver:
     """An agent with small networks (see ``twin_agents.TwinDriver``).
 
     Args:
-        kind: "sac" or "td3".
+        algorithm: "sac" or "td3".
         layers: of its networks.
     """
 
     shares_rate = False
 
-    def __init__(self, kind: str, settings: Settings, layers: Layers = Layers()) -> None:  # noqa: B008 - a tuple
-        self._kind, self._settings, self._layers = kind, settings, layers
+    def __init__(self, algorithm: str, settings: Settings, layers: Layers = Layers()) -> None:  # noqa: B008 - a tuple
+        self._kind, self._settings, self._layers = algorithm, settings, layers
 
     def _make_rates(self) -> Any:
         critic, policy = self._settings.rates or FROZEN
@@ -127,25 +124,25 @@ class Driver:
         losses = watched_updates.run_and_record_losses(training.update_once, training.optimizers)
         return watched_updates.require_one_number(losses[part])
 
-    def compute_critic_loss(self, values: Sequence[float]) -> float:
+    def compute_critic_loss(self, q_values: Sequence[float]) -> float:
         training = self._make_training_with_minibatch()
-        _pin_outputs_of_networks(training, CRITICS, _OBSERVATION, _ACTION, values)
+        _pin_outputs_of_networks(training, CRITICS, _OBSERVATION, _ACTION, q_values)
         return self._compute_loss_of_part(training, "critic")
 
-    def compute_actor_loss(self, values: Sequence[float]) -> float:
+    def compute_actor_loss(self, q_values: Sequence[float]) -> float:
         training = self._make_training_with_minibatch()
         actions = self._compute_action(training, "policy", _OBSERVATION)
-        _pin_outputs_of_networks(training, CRITICS, _OBSERVATION, actions, values)
+        _pin_outputs_of_networks(training, CRITICS, _OBSERVATION, actions, q_values)
         return self._compute_loss_of_part(training, "actor")
 
-    def compute_target(self, values: Sequence[float]) -> float:
+    def compute_target(self, q_values: Sequence[float]) -> float:
         training = self._make_training_with_minibatch()
         _pin_outputs_of_networks(
             training,
             _TARGETS,
             _NEXT,
             self._compute_action(training, "target_policy", _NEXT),
-            values,
+            q_values,
         )
         return watched_updates.run_and_find_target(training.update_once)
 

@@ -6,11 +6,7 @@ from typing import Any
 
 import torch
 
-from rlregress.frameworks.torchrl.api import (
-    LazyTensorStorage,
-    TensorDict,
-    TensorDictReplayBuffer,
-)
+from rlregress.frameworks.torchrl.api import LazyTensorStorage, TensorDict, TensorDictReplayBuffer
 from rlregress.frameworks.torchrl.compat import make_silent_trainer
 from rlregress.measurements.driven_agents import Settings
 

@@ -118,7 +118,7 @@ class Driver:
     def _make_batch(self) -> Any:
         return make_equal_transitions(self._settings, torch.zeros(self._settings.batch_size, 1))
 
-    def run_loop(self, begin: Look = do_nothing, between: Look = do_nothing) -> LoopRecord:
+    def run_loop(self, on_start: Look = do_nothing, on_step: Look = do_nothing) -> LoopRecord:
         settings, envs = self._settings, self._envs
         exploring = self._policy
         if settings.noise is not None:
@@ -140,4 +140,4 @@ class Driver:
             DDPGTrainer, settings, collector, self._loss, target_net_updater=updater
         )
         envs.environments[0].received.clear()
-        return envs.record_training(trainer.train, begin, between, lambda optimizer: "both")
+        return envs.record_training(trainer.train, on_start, on_step, lambda optimizer: "both")

@@ -105,9 +105,9 @@ class Driver:
         loss = self._loss(make_equal_transitions(self._settings, action))["loss"]
         return float(loss.detach())
 
-    def choose_action(self, values: Sequence[float], deterministic: bool) -> int | None:
+    def choose_action(self, q_values: Sequence[float], deterministic: bool) -> int | None:
         """Return an action of the policy, with exploration or, if ``deterministic``, without."""
-        self.set_values(values, values)
+        self.set_values(q_values, q_values)
         self._exploration.step(self._settings.steps)
         kind = without_chance() if deterministic else ExplorationType.RANDOM
         with set_exploration_type(kind), torch.no_grad(), self._fix_draws():
@@ -119,7 +119,7 @@ class Driver:
         draw = self._settings.draw
         return nullcontext() if draw is None else _fix_draw_of_exploration(draw)
 
-    def run_loop(self, begin: Look = do_nothing, between: Look = do_nothing) -> LoopRecord:
+    def run_loop(self, on_start: Look = do_nothing, on_step: Look = do_nothing) -> LoopRecord:
         settings, envs = self._settings, self._envs
         count = len(self._environments)
         interval = settings.target_every
@@ -148,7 +148,7 @@ class Driver:
             # making them side by side tries them out
             environment.received.clear()
         with self._fix_draws():
-            return envs.record_training(trainer.train, begin, between)
+            return envs.record_training(trainer.train, on_start, on_step)
 
 
 @contextmanager

@@ -95,17 +95,17 @@ class Driver:
         flags = bool(s.terminated), bool(s.truncated)
         return make_equal_transitions(s.batch_size, s.reward, *flags, action_dimensions=dimensions)
 
-    def compute_critic_loss(self, values: Sequence[float]) -> float:
+    def compute_critic_loss(self, q_values: Sequence[float]) -> float:
         return float(
-            self._make_loss_with_outputs(values)(self._make_batch())["loss_qvalue"].detach()
+            self._make_loss_with_outputs(q_values)(self._make_batch())["loss_qvalue"].detach()
         )
 
-    def compute_actor_loss(self, values: Sequence[float]) -> float:
-        loss = self._make_loss_with_outputs(values, partial(Pinned, of_policy=True))
+    def compute_actor_loss(self, q_values: Sequence[float]) -> float:
+        loss = self._make_loss_with_outputs(q_values, partial(Pinned, of_policy=True))
         return float(loss(self._make_batch())["loss_actor"].detach())
 
-    def compute_target(self, values: Sequence[float]) -> float:
-        return self.find_target_of_batch(self._make_batch(), values)
+    def compute_target(self, q_values: Sequence[float]) -> float:
+        return self.find_target_of_batch(self._make_batch(), q_values)
 
     def find_target_of_batch(
         self, batch: Any, values: Sequence[float], network: Any = Pinned

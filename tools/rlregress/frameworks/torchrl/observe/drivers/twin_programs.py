@@ -117,16 +117,16 @@ class Driver:
 
     def run_program(
         self,
-        with_loss: Callable[[Any], Any] = _NOTHING,
-        after: Callable[[str], Any] = _NOTHING,
-        **changed: Any,
+        on_loss: Callable[[Any], Any] = _NOTHING,
+        on_optimizer_step: Callable[[str], Any] = _NOTHING,
+        **settings: Any,
     ) -> Recorder:
         """Run ``main`` of the program.
 
         Args:
-            with_loss: called with its loss, when it is made.
-            after: called with each part that an optimiser is about to step.
-            changed: settings by name.
+            on_loss: called with its loss, when it is made.
+            on_optimizer_step: called with each part that an optimiser is about to step.
+            settings: settings by name.
         """
         s, journal = self._settings, Recorder()
         program = programs.load_program(self._family, self._family)
@@ -146,7 +146,7 @@ class Driver:
                 received.clear()
             if s.weight is not None:
                 get_last_weights(self.loss.qvalue_network_params).fill_(s.weight)
-            with_loss(self.loss)
+            on_loss(self.loss)
             return self.loss, updater
 
         def record_and_make_buffer(*arguments: Any, **options: Any) -> Any:
@@ -167,7 +167,7 @@ class Driver:
             make_parts_finder(lambda: map_parts_to_trained_tensors(self.loss)),
             lambda: self.loss.actor_network_params.values(True, True),
             lambda: self.loss.target_qvalue_network_params.values(True, True),
-            after,
+            on_optimizer_step,
         )
         # with constant heads, one log-probability for all states
         means = nullcontext() if s.log_prob is None else _fix_draws_to_means()
@@ -176,7 +176,7 @@ class Driver:
             register_environment(partial(self._make_playing_environment, journal)) as environment,
             recording,
         ):
-            program.main(self._make_settings(environment, **changed))
+            program.main(self._make_settings(environment, **settings))
         last = self.buffer[:][-1]
         journal.stored_action = float(last["action"].reshape(-1)[0])
         journal.stored_reward = float(last["next", "reward"])
@@ -198,12 +198,12 @@ class Driver:
     def run_loop(self) -> Recorder:
         return self.run_program()
 
-    def compute_target(self, values: Sequence[float]) -> float:
+    def compute_target(self, q_values: Sequence[float]) -> float:
         """Return the first target of the loss, where the temperature is negligible."""
         targets: list[torch.Tensor] = []
 
         def watch_loss(loss: Any) -> None:
-            make_networks_constant(loss.target_qvalue_network_params, values)
+            make_networks_constant(loss.target_qvalue_network_params, q_values)
             estimate = loss.value_estimator.value_estimate
 
             def record_and_call(*arguments: Any, **options: Any) -> Any:

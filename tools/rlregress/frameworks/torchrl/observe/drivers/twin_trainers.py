@@ -131,11 +131,11 @@ class Driver:
         journal.stored_reward = float(last["next", "reward"])
         return journal
 
-    def compute_target(self, values: Sequence[float]) -> float:
+    def compute_target(self, q_values: Sequence[float]) -> float:
         """Return the target of the critics on transitions that the trainer stored and sampled.
 
         Args:
-            values: outputs of the target networks.
+            q_values: outputs of the target networks.
         """
         s = self._settings
         size = s.batch_size
@@ -143,7 +143,7 @@ class Driver:
         driver.run_loop()
         stored = driver.buffer.sample()
         precise = stored.apply(lambda x: x.double() if x.is_floating_point() else x)
-        return twin_losses.Driver(self._family, s).find_target_of_batch(precise, values, Constant)
+        return twin_losses.Driver(self._family, s).find_target_of_batch(precise, q_values, Constant)
 
 
 def map_parts_to_trained_tensors(loss: Any) -> dict[str, list[torch.Tensor]]:
