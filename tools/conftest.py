@@ -10,12 +10,17 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from rlregress import cli
 from rlregress.check import tier_progress
 from tests_performance.conftest import warm_executable, warm_python
 
 __all__ = ["command", "warm_executable", "warm_python"]
+
+# on a busy machine an example takes as long as it takes
+settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("suite")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -6,7 +6,7 @@ import re
 import unicodedata
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -25,7 +25,6 @@ HOSTILE = st.lists(PIECES | st.text(max_size=3), max_size=12).map("".join)
 
 
 # the first draw in a fresh clone builds a table of all characters, for seconds
-@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(HOSTILE, st.booleans())
 @example("::error::x", True)
 def test_a_terminal_obeys_nothing(text: str, begins: bool) -> None:

@@ -62,7 +62,7 @@ def changed(draw):
 
 
 @given(changed())
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 def test_another_number_is_never_equal(traces):
     """Wherever it stands; and nothing before it is blamed for it."""
     old, new, number = traces
@@ -83,7 +83,7 @@ def test_another_number_among_equal_ones_is_never_equal():
 
 
 @given(changed())
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 def test_the_verdict_does_not_depend_on_which_is_first(traces):
     """Nor does the place."""
     old, new, _ = traces
@@ -93,7 +93,7 @@ def test_the_verdict_does_not_depend_on_which_is_first(traces):
 
 
 @given(changed(), st.integers(1, 500))
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 def test_lines_that_move_change_nothing(traces, shift):
     """A comment above moves all lines of a file."""
     old, new, _ = traces
@@ -105,7 +105,7 @@ def test_lines_that_move_change_nothing(traces, shift):
 
 
 @given(BODIES, events().filter(lambda event: event.kind == "optimizer"), st.data())
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 def test_an_update_that_one_version_makes_is_never_equal(body, update, data):
     """However alike the rest is; nothing says that the networks end alike."""
     at = data.draw(st.integers(0, len(body)))
@@ -114,7 +114,7 @@ def test_an_update_that_one_version_makes_is_never_equal(body, update, data):
 
 
 @given(BODIES, events().filter(lambda event: event.kind in ("optimizer", "step")))
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 def test_a_training_that_goes_on_is_never_equal(body, step):
     """Even where the networks end alike."""
     old, new = trace([*body, FINAL]), trace([*body, step, FINAL])

@@ -236,5 +236,5 @@ class Leases(RuleBasedStateMachine):
 TestLeases = Leases.TestCase
 #: a shorter example of a failure would be looked for among files for minutes
 TestLeases.settings = settings(
-    max_examples=15, stateful_step_count=30, deadline=None, phases=(Phase.reuse, Phase.generate)
+    max_examples=15, stateful_step_count=30, phases=(Phase.reuse, Phase.generate)
 )
