@@ -260,9 +260,10 @@ class Implementation:
             if variant not in numbers:
                 if self.adapter.framework.expectations is None:
                     raise UserError(
-                        f"{id}: '{variant}' is documented of {self.adapter.name}, scope "
-                        f"{self.scope}, since {since}, but the test does not state it; its numbers "
-                        f"are {format_vector(expected[variant])}"
+                        f"{id}: the expectations of {self.adapter.name} (scope {self.scope}) list "
+                        f"'{variant}' since {since}, but this test has no numbers for it; add "
+                        f"'{variant}': {format_vector(expected[variant])} to the variants that the "
+                        "test states"
                     )
                 # an external framework may show a variant that none of this suite's shows
                 numbers[variant] = expected[variant]

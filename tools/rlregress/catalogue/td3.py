@@ -206,7 +206,7 @@ def _make_exploration_noise_detail() -> Detail:
     )
 
 
-def _make_policy_delay_detail() -> Detail:
+def _make_delayed_updates_detail() -> Detail:
     def make_formula(actor: tuple[int, int], targets: tuple[int, int]) -> Formula:
         def list_updates_of_policy_and_targets(inputs: Inputs) -> np.ndarray:
             n = int(inputs["updates"])
@@ -305,7 +305,7 @@ DETAILS: tuple[Detail, ...] = (
     _make_action_bounding_detail(),
     _make_exploration_noise_detail(),
     _make_actor_loss_detail(),
-    _make_policy_delay_detail(),
+    _make_delayed_updates_detail(),
     critics.make_soft_update_detail(
         "td3.target_update.polyak",
         ("thesis, section 3.2", "thesis, section 5.2, Target network updating"),

@@ -23,7 +23,7 @@ def _compute_td_errors(inputs: Inputs) -> np.ndarray:
     )
 
 
-def _make_masked_normalisation_detail() -> Detail:
+def _make_full_mask_normalisation_detail() -> Detail:
     def normalise_last_advantage(inputs: Inputs, ddof: int) -> float:
         a = np.asarray(inputs["advantages"])
         return float((a[-1] - a.mean()) / a.std(ddof=ddof))
@@ -132,5 +132,5 @@ DETAILS: tuple[Detail, ...] = (
         consequence="""Recomputed values change the advantages from epoch to epoch and cost another
         pass of the network; values that a user has stored are silently overwritten.""",
     ),
-    _make_masked_normalisation_detail(),
+    _make_full_mask_normalisation_detail(),
 )

@@ -83,7 +83,7 @@ def compare_with_golden_file(path: Path, script: Path) -> int:
         )
     else:
         lines, code = traces_text.describe_golden_difference(result, trace), int(not result.is_same)
-        step = next_steps.suggest_after_golden_difference(result, path, script, old.arguments)
+        step = next_steps.suggest_after_golden_comparison(result, path, script, old.arguments)
     output.mark_exit_code_decided()
     for line in lines:
         typer.echo(line)

@@ -103,7 +103,11 @@ def play_lost_lives(player: Player) -> np.ndarray:
 
 
 def play_reset_after_lost_life(player: Player) -> np.ndarray:
-    """Return [games started, colour shown] of a reset after a lost life that ends the game."""
+    """Lose a life, then reset, and let the game end in the first frame of that reset.
+
+    Returns:
+        [games started by the reset, colour of the observation].
+    """
     player.reset()
     _play_lost_life(player, 2)
     player.game.queue_frame(over=True)

@@ -191,7 +191,7 @@ def _note_opened_file(_: str, arguments: tuple[Any, ...]) -> None:
             if (
                 _is_read_for_import(frame)
                 or _is_read_by_suite(frame)
-                or _is_opened_by_linecache(frame)
+                or _is_opened_for_linecache(frame)
             ):
                 return
             files = _sources
@@ -260,7 +260,7 @@ def _is_read_for_import(frame: Any) -> bool:
     return names == ["get_data", "get_code", "exec_module"]
 
 
-def _is_opened_by_linecache(frame: Any) -> bool:
+def _is_opened_for_linecache(frame: Any) -> bool:
     """Return whether ``linecache`` opens a file for one of its callers, who is noted."""
     while frame is not None and _get_file_of_frame(frame) == tokenize.__file__:
         frame = frame.f_back

@@ -150,7 +150,7 @@ class Target(NamedTuple):
             return option
         draw = np.random.Generator(np.random.PCG64(number))
 
-        def change_numbers_of(part: Any) -> Any:
+        def change_leaf(part: Any) -> Any:
             if self.whole and not leaves.is_array(part):
                 return None
             table = _choose_changes_of_numbers(part, str(self))
@@ -160,7 +160,7 @@ class Target(NamedTuple):
             words.append(name)
             return _replace_numbers(part, replace, draw)
 
-        return leaves.change_all_numbers(value, change_numbers_of)
+        return leaves.change_all_numbers(value, change_leaf)
 
 
 class Perturbation(NamedTuple):

@@ -80,7 +80,11 @@ def _format_part_of_event(part: Part, shows_types: bool = False) -> str:
 
 
 def format_value_of_event(event: Event, part: str, shows_types: bool = False) -> str:
-    """Return the recorded value of a part of an event, or its types; empty if it has none."""
+    """Return what an event recorded under ``part`` as text; empty if it has no such part.
+
+    Args:
+        shows_types: return the types in place of the values.
+    """
     return _format_part_of_event(event.parts[part], shows_types) if part in event.parts else ""
 
 

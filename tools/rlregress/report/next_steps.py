@@ -59,8 +59,8 @@ def suggest_after_golden_file(output: Path, script: Path | str, repeats: bool) -
     )
 
 
-def suggest_after_golden_difference(
-    result: GoldenResult, output: Path, script: Path, arguments: Sequence[str]
+def suggest_after_golden_comparison(
+    result: GoldenResult, golden_file: Path, script: Path, arguments: Sequence[str]
 ) -> str:
     """Suggest the next step after comparing a script with its golden file."""
     has_changed = [*result.versions, *result.sources]
@@ -79,7 +79,7 @@ def suggest_after_golden_difference(
     upgrade = f"rlregress upgrade {_quote_word_for_shell(' '.join(old))} installed"
     record_command = (
         f"rlregress trace {_quote_word_for_shell(script)} --golden "
-        f"{_quote_word_for_shell(output)}{arguments_text}"
+        f"{_quote_word_for_shell(golden_file)}{arguments_text}"
     )
     if result.is_same:
         # equal results show nothing about code that the script does not execute

@@ -22,7 +22,7 @@ from rlregress.probing.scripted import make_counting_environment
 
 def _labels() -> list[str]:
     try:
-        return [found.label for found in script_sources.list_sources_by_label()]
+        return [found.label for found in script_sources.list_distinct_sources()]
     except UserError:
         return []
 

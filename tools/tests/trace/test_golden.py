@@ -195,7 +195,7 @@ def test_what_moved_without_another_result_has_a_next_step(golden_and_trace):
         edited(path, **values)
         result, _ = compare(path, trace)
         assert result.is_same
-        return next_steps.suggest_after_golden_difference(result, path, Path("train.py"), [])
+        return next_steps.suggest_after_golden_comparison(result, path, Path("train.py"), [])
 
     content = json.loads(path.read_text())
     sources = dict.fromkeys(content["sources"], "0" * 16)

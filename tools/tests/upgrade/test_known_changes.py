@@ -104,7 +104,7 @@ def test_change_concerns_its_algorithms(tmp_path):
         ('why_out = ""', 'why_out = "no"', "line 3: key 'why_out' is 'no', expected nothing, as"),
         ('before = "1.0"', 'before = "1.1"', "key 'release' is '1.1', expected one later than"),
         ('release = "1.1"', 'release = "1.2"', "key 'before' is '1.0', expected '1.1', the"),
-        ('before = "1.0"', 'before = "0.9"', "key 'before' is '0.9', expected one of releases"),
+        ('before = "1.0"', 'before = "0.9"', "expected a version that is listed in 'releases'"),
         ('"1.1", "1.2"]', '"1.2", "1.1"]', "key 'releases': 1.1 follows 1.2, expected oldest"),
     ],
 )

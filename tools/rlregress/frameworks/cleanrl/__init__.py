@@ -19,7 +19,7 @@ from rlregress.frameworks.cleanrl.script_sources import (
     VARIABLE,
     Source,
     find_source,
-    list_sources_by_label,
+    list_distinct_sources,
 )
 from rlregress.frameworks.framework_code import Code
 from rlregress.model.extra_packages import explain_installation
@@ -39,7 +39,7 @@ FRAMEWORK = Framework(
 
 def _list_copies_trainable_first() -> list[Source]:
     """Return all copies, those that can be trained first."""
-    return sorted(list_sources_by_label(), key=lambda copy: copy.for_gym)
+    return sorted(list_distinct_sources(), key=lambda copy: copy.for_gym)
 
 
 class CleanRL(Adapter):

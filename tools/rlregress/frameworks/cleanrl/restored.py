@@ -105,9 +105,8 @@ def convert_argument_errors_to_sentence(path: Path, uses_argparse: bool) -> Iter
             if end.code != _WRONG_ARGUMENTS:
                 raise  # who is stopped amid a script, stops
             lines = output.getvalue().strip().splitlines()
-            raise UserError(
-                f"{path.name} does not take these arguments: {lines[-1] if lines else 'it ended'}"
-            ) from None
+            message = f": {lines[-1]}" if lines else "; its own message is above"
+            raise UserError(f"{path.name} does not take these arguments{message}") from None
 
 
 def make_way_outside() -> Callable[[], AbstractContextManager[None]]:

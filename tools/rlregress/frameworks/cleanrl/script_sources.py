@@ -185,7 +185,7 @@ def _find_installed_source() -> Source | None:
     return Source(version, version, root) if (root / _PACKAGE / _MARK).is_file() else None
 
 
-def list_sources_by_label() -> list[Source]:
+def list_distinct_sources() -> list[Source]:
     """Return all copies, those of the environment variable first; one for each label."""
     folders = [f for f in os.environ.get(VARIABLE, "").split(os.pathsep) if f.strip()]
     sources = [
@@ -205,7 +205,7 @@ def find_source(label: str = "") -> Source:
     Raises:
         UserError: there is no copy at all, or none of that label.
     """
-    sources = list_sources_by_label()
+    sources = list_distinct_sources()
     if not sources:
         raise UserError(f"CleanRL cannot be tested: there are no scripts; {_HINT}")
     for source in sources:

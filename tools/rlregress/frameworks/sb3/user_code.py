@@ -205,13 +205,13 @@ class Game(gyms.Env):
 
 
 class DoubleRewards(VecEnvWrapper):
-    """Rewards in double precision, as a user scales them."""
+    """Rewards as float64, as a user scales them."""
 
     def reset(self) -> Any:
         return self.venv.reset()
 
     def step_wait(self) -> Any:
-        """Return three quarters of each reward."""
+        """Return the step with its rewards as float64, three quarters of each."""
         observations, rewards, dones, infos = self.venv.step_wait()
         return observations, np.asarray(rewards, np.float64) * 0.75, dones, infos
 

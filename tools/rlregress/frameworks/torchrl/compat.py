@@ -215,12 +215,12 @@ def estimate_next_values(loss: Any, batch: Any) -> torch.Tensor:
     recorded: list[torch.Tensor] = []
     estimate = loss.value_estimator.value_estimate
 
-    def note_and_estimate(batch_of_values: Any, *arguments: Any, **named: Any) -> Any:
+    def note_next_values_and_estimate(batch_of_values: Any, *arguments: Any, **named: Any) -> Any:
         recorded.append(batch_of_values["next", "state_action_value"].detach().reshape(-1))
         return estimate(batch_of_values, *arguments, **named)
 
     # until 0.3 the loss returns their mean alone
-    loss.value_estimator.value_estimate = note_and_estimate
+    loss.value_estimator.value_estimate = note_next_values_and_estimate
     try:
         loss(batch)
     finally:

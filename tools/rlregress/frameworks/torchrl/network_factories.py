@@ -45,9 +45,10 @@ class Joined(nn.Sequential):
         return super().forward(torch.cat(inputs, -1))
 
 
-def make_value_network(*layers: nn.Module) -> Any:
+def make_value_network(*further_layers: nn.Module) -> Any:
     """Return a state-value network: one linear layer, and further layers."""
-    return ValueOperator(nn.Sequential(nn.Linear(OBSERVATIONS, 1), *layers), ["observation"])
+    linear = nn.Linear(OBSERVATIONS, 1)
+    return ValueOperator(nn.Sequential(linear, *further_layers), ["observation"])
 
 
 def make_critic(layer: nn.Module, *keys: str) -> Any:

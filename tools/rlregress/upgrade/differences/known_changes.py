@@ -193,7 +193,9 @@ def _locate_existing_history(framework: str) -> Path:
 def _check_release_order(file: str, previous: str, release: str, published: Sequence[str]) -> None:
     for key, name in (("release", release), ("before", previous)):
         if name not in published:
-            raise UserError(f"{file}: key '{key}' is '{name}', expected one of releases")
+            raise UserError(
+                f"{file}: key '{key}' is '{name}', expected a version that is listed in 'releases'"
+            )
     if Version(release) <= Version(previous):
         raise UserError(
             f"{file}: key 'release' is '{release}', expected one later than 'before', {previous}"

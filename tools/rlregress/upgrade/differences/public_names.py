@@ -129,7 +129,7 @@ def list_public_changes(old: Path, new: Path, end_time: float | None = None) -> 
     """
     packages = read_package(old, end_time), read_package(new, end_time)
     listed = _compare_packages(*packages, end_time)
-    for number in range(1, _count_undecided_branches(*packages)):
+    for number in range(1, _find_most_branches(*packages)):
         branch_changes = _compare_packages(
             read_package(old, end_time, number), read_package(new, end_time, number), end_time
         )
@@ -142,8 +142,11 @@ def list_public_changes(old: Path, new: Path, end_time: float | None = None) -> 
     return sorted(set(listed), key=lambda c: (not c.breaks_callers, c.kind, c.name, c.summary))
 
 
-def _count_undecided_branches(old: Package, new: Package) -> int:
-    """Return the highest number of branches of an undecided condition in files that differ."""
+def _find_most_branches(old: Package, new: Package) -> int:
+    """Return the highest number of branches that the source alone does not decide between.
+
+    The branches are those of an ``if`` or ``try`` in a file that differs; 1 if there is none.
+    """
     counts = [
         count
         for version in (old, new)

@@ -104,8 +104,8 @@ def _make_quantiles(session: Session) -> Mapping[str, Any]:
     return {}
 
 
-def _make_arguments_of_processes(session: Session) -> Mapping[str, Any]:
-    """Evaluate candidates in processes, as the documentation of ARS does it."""
+def _make_async_eval_argument(session: Session) -> Mapping[str, Any]:
+    """Return the argument by which ARS evaluates candidates in processes, as it documents."""
     # as copies of this one: others import everything again, for seconds each
     make = partial(session.environments.make_wrapped_environment, copies=1)
     processes = AsyncEval([make, make], session.model.policy, start_method="fork")
@@ -348,7 +348,7 @@ TRAININGS: Mapping[str, TraceTraining] = {
         normalize={"norm_reward": False},
     ),
     "ars_processes": _ars(
-        {"n_top": 3}, {}, normalize={"norm_reward": False}, learning=_make_arguments_of_processes
+        {"n_top": 3}, {}, normalize={"norm_reward": False}, learning=_make_async_eval_argument
     ),
 }
 

@@ -246,7 +246,9 @@ def save_and_load(
     if copies:
         environment = session.environments.make_wrapped_environment(copies=copies)
     else:
-        environment = session.environments.restore_environment(model.get_env(), session.folder)
+        environment = session.environments.save_and_reload_statistics(
+            model.get_env(), session.folder
+        )
     session.model = silence_agent(type(model).load(path, env=environment, device="cpu", **options))
     if hasattr(model, "save_replay_buffer") and not copies:
         if rows_from_elsewhere:

@@ -124,8 +124,8 @@ class Environments:
             )
         return environment
 
-    def restore_environment(self, environment: Any, folder: str) -> Any:
-        """Return the environment of a loaded agent, with the saved statistics."""
+    def save_and_reload_statistics(self, environment: Any, folder: str) -> Any:
+        """Save the statistics of a loaded agent's environment, and return it with these loaded."""
         if self.normalize is None:
             return environment
         path = os.path.join(folder, "statistics.pkl")
