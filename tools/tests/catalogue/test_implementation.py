@@ -232,7 +232,7 @@ def test_code_that_nobody_knows_is_an_error_and_no_failure(ours, monkeypatch):
     [({"half": 6.0, "none": 13.0}, "states [6] for 'half', but the catalogue's"),
      ({"half": 6.5, "none": [13.0, 13.0]}, "states [13, 13] for 'none'"),
      ({"half": 6.5, "halved": 6.5}, " has no variant 'halved'; did you mean 'half'?"),
-     ({"half": 6.5, "quarter": 3.25}, "'none' is documented of some, scope library, since 2.0")],
+     ({"half": 6.5, "quarter": 3.25}, "of some (scope library) list 'none' since 2.0")],
 )  # fmt: skip
 def test_a_test_that_states_something_wrong_is_an_error(ours, stated, message):
     """The numbers of a test and the formulas of the catalogue check each other."""
