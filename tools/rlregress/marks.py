@@ -254,10 +254,22 @@ class _Marker:
         for node in ast.walk(tree):
             if isinstance(node, (ast.Import, ast.ImportFrom)):
                 origin = getattr(node, "module", None)
-                names = [(origin or alias.name, alias.asname or alias.name) for alias in node.names]
-                self._compilers.update(n for whole, n in names if whole.split(".")[0] == "numba")
+                for alias in node.names:
+                    if (origin or alias.name).partition(".")[0] == "numba":
+                        self._compilers.add(alias.asname or alias.name.partition(".")[0])
+        decorators = [d for node in ast.walk(tree) for d in getattr(node, "decorator_list", ())]
+        if self._count_uses_of_compilers([tree]) > self._count_uses_of_compilers(decorators):
+            # which functions are handed to it cannot be told
+            self.is_whole = False
+            return
         inside = self._begin_function("<module>") if is_script else None
         tree.body = self._mark_body(tree.body, "", inside, is_first=True)
+
+    def _count_uses_of_compilers(self, nodes: Iterable[ast.AST]) -> int:
+        if not self._compilers:
+            return 0
+        parts = (part for node in nodes for part in ast.walk(node))
+        return sum(isinstance(part, ast.Name) and part.id in self._compilers for part in parts)
 
     def _begin_function(self, name: str) -> _Written:
         self.written.append(_Written(name, len(self.written)))
@@ -297,9 +309,7 @@ class _Marker:
         return marked if before is None else [*marked, before]
 
     def _mark_statement(self, statement: ast.AST, outer: str, inside: _Written | None) -> None:
-        decorators = getattr(statement, "decorator_list", ())
-        used = {n.id for d in decorators for n in ast.walk(d) if isinstance(n, ast.Name)}
-        if used & self._compilers:
+        if self._count_uses_of_compilers(getattr(statement, "decorator_list", ())):
             self.is_whole = False
             return
         if isinstance(statement, _FUNCTIONS):

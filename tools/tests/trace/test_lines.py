@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
 import threading
 
 import cloudpickle
@@ -351,16 +353,21 @@ def plain(x):
 """
 
 
-def test_a_function_whose_bytecode_numba_compiles_has_no_marks(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("more", "called"), [("", {"compiled.py": ["plain"]}), ("plain = fast()(plain)\n", {})]
+)
+def test_a_function_whose_bytecode_numba_compiles_has_no_marks(tmp_path, monkeypatch, more, called):
     """It would refuse them; so not all that was executed is noted."""
     monkeypatch.syspath_prepend(str(tmp_path))
     (tmp_path / "numba.py").write_text("def njit(**_):\n    return lambda function: function\n")
-    (tmp_path / "compiled.py").write_text(COMPILED)
+    (tmp_path / "compiled.py").write_text(COMPILED + more)
+    for name in ("numba", "compiled"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
     with lines.Lines(Places([str(tmp_path / "compiled.py")])) as executed:
-        module = __import__("compiled")
+        module = importlib.import_module("compiled")
         assert module.advantages(1) == module.plain(1) == 1
     header = executed.make_header_entries()
-    assert (header["noted"], header["functions"]) == (False, {"compiled.py": ["plain"]})
+    assert (header["noted"], header["functions"]) == (False, called)
     assert not any(isinstance(c, bytearray) for c in module.advantages.__code__.co_consts)
 
 
