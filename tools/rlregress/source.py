@@ -1,4 +1,4 @@
-"""Finds the functions of a source file and the conditions of its branches, by their lines.
+"""Finds the functions of a source file by their lines.
 
 Runs inside foreign and old environments: standard library only, Python 3.10 syntax.
 """
@@ -30,27 +30,10 @@ class Function(NamedTuple):
     last: int
 
 
-class Test(NamedTuple):
-    """The condition of an ``if`` or a ``while``.
-
-    Attributes:
-        line: first line of the statement.
-        last: line of the condition's end.
-        body: line of the first statement that runs if the condition holds.
-        text: source text of the condition.
-    """
-
-    line: int
-    last: int
-    body: int
-    text: str
-
-
 class Source(NamedTuple):
-    """Functions, the outer ones first, and tests of one file."""
+    """The functions of one file, the outer ones first."""
 
     functions: tuple[Function, ...]
-    tests: tuple[Test, ...]
 
     def name_function_at_line(self, line: int) -> str:
         """Return the qualified name of the innermost function at a line; else "<module>"."""
@@ -62,9 +45,8 @@ class Source(NamedTuple):
 
 
 def parse_source(text: str | bytes) -> Source:
-    """Parse the functions and tests of a source text."""
+    """Parse the functions of a source text."""
     functions: list[Function] = []
-    tests: list[Test] = []
 
     def visit_node(node: ast.AST, outer: str) -> None:
         for child in ast.iter_child_nodes(node):
@@ -73,16 +55,10 @@ def parse_source(text: str | bytes) -> Source:
                 name = f"{outer}.{child.name}" if outer else child.name
             if isinstance(child, _FUNCTIONS):
                 functions.append(Function(name, get_first_line(child), child.end_lineno or 0))
-            if isinstance(child, (ast.If, ast.While)):
-                last = child.test.end_lineno or child.lineno
-                body = get_first_line(child.body[0])
-                # a branch on one line cannot be told from its condition by line numbers
-                if body > last:
-                    tests.append(Test(child.lineno, last, body, ast.unparse(child.test)))
             visit_node(child, name)
 
     visit_node(ast.parse(text), "")
-    return Source(tuple(functions), tuple(tests))
+    return Source(tuple(functions))
 
 
 def get_first_line(node: ast.AST) -> int:
@@ -93,7 +69,7 @@ def get_first_line(node: ast.AST) -> int:
 
 @cache
 def parse_source_file(path: str) -> Source | None:
-    """Parse the functions and tests of a file; None if it cannot be read as Python."""
+    """Parse the functions of a file; None if it cannot be read as Python."""
     try:
         # bytes: a source may have a byte order mark, or declare another encoding
         with open(path, "rb") as file:
@@ -138,11 +114,6 @@ def list_files_below(
         for path in sorted(folder.iterdir()):
             if path.name not in without:
                 yield from list_files_below(path, without, (*inside, real))
-
-
-def map_lines_to_tests(source: Source) -> dict[int, Test]:
-    """Return line -> the test whose condition is on it."""
-    return {line: test for test in source.tests for line in range(test.line, test.last + 1)}
 
 
 def replace_one_occurrence(source: str, old: str, new: str, occurrence: int = 0) -> str | None:
