@@ -41,12 +41,6 @@ def test_the_innermost_function_of_a_line_is_found():
     ]  # fmt: skip
 
 
-def test_a_test_on_one_line_with_its_body_is_left_out():
-    """No step from line to line tells which way it went."""
-    (only,) = source.parse_source(TEXT).tests
-    assert (only.line, only.last, only.body, only.text) == (10, 12, 14, "x > 0 and x < 9")
-
-
 def test_a_file_that_is_no_python_has_no_functions(tmp_path):
     """A file with a syntax error gives no functions, and no error."""
     path = tmp_path / "x.py"
