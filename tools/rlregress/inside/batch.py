@@ -25,7 +25,6 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-from rlregress import source
 from rlregress.inside import events, lines, loading, process_tree, recorder, trace_worker
 from rlregress.probing.trace_trainings import is_title_of_generated_calls
 
@@ -56,11 +55,7 @@ def import_shared_modules(job: dict[str, Any]) -> None:
     except Exception:  # each training fails with the same error
         traceback.print_exc()
     for module in list(sys.modules.values()):
-        file = getattr(module, "__file__", None)
-        if file:
-            events.list_given_and_real_path(file)
-            if any(file.startswith(folder) for folder in folders):
-                source.parse_source_file(file)
+        events.list_given_and_real_path(getattr(module, "__file__", None) or "")
     # the collector need not look at any of this again
     gc.collect()
     gc.freeze()

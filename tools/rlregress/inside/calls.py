@@ -134,8 +134,10 @@ class Capture:
 
     def _find_captured_function(self, code: types.CodeType) -> _Function | None:
         file = self._places.find_path_below_root(code.co_filename)
-        parsed = source.parse_source_file(code.co_filename) if file is not None else None
-        if parsed is None or code.co_name.startswith("<"):
+        if file not in {wanted for wanted, _ in self._wanted} or code.co_name.startswith("<"):
+            return None
+        parsed = source.parse_source_file(code.co_filename)
+        if parsed is None:
             return None
         function = str(file), parsed.name_function_at_line(code.co_firstlineno)
         return function if function in self._wanted else None

@@ -10,6 +10,7 @@ changes it by about its own size. Only parts that hold text have a text. The typ
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import hashlib
 import json
@@ -67,6 +68,9 @@ def convert_to_array(value: Any) -> np.ndarray:
 
 def _convert_tensor_to_array(tensor: Any) -> Any:
     tensor = tensor.detach()
+    # most tensors can be read at once, and the others raise
+    with contextlib.suppress(RuntimeError, TypeError):
+        return tensor.numpy()
     if str(tensor.layout) != "torch.strided":
         tensor = tensor.to_dense()
     if tensor.is_quantized:
@@ -254,16 +258,16 @@ def _make_part_of_numbers(arrays: Sequence[np.ndarray]) -> Part:
     flat = [array.reshape(-1) for array in arrays]
     for array, row in zip(arrays, flat, strict=False):
         digest.update(f"{_name_dtype(array.dtype)}{array.shape}".encode())
-        digest.update(row.tobytes())
+        digest.update(row)
     rows = [row.astype(np.float64) for row in flat]
     numbers = rows[0] if len(rows) == 1 else np.concatenate([np.zeros(0), *rows])
-    with np.errstate(all="ignore"):
-        total, shadow = float(np.dot(numbers, numbers)), _project_numbers(numbers)
-    first: Any = flat[0][:FIRST_VALUES] if flat else []
     # few numbers are all in the part: they need no shadow
     is_long = len(numbers) > FIRST_VALUES
-    projections = [_round_number(float(x)) for x in shadow] if is_long else None
-    first_values = [_round_number(float(x)) for x in first]
+    with np.errstate(all="ignore"):
+        total = float(np.dot(numbers, numbers))
+        shadow = _project_numbers(numbers).tolist() if is_long else []
+    first_values = [_round_number(x) for x in rows[0][:FIRST_VALUES].tolist()] if rows else []
+    projections = [_round_number(x) for x in shadow] if is_long else None
     return [digest.hexdigest(), _round_number(total**0.5), first_values, projections]
 
 
@@ -334,9 +338,12 @@ class Places:
         frame: Any = sys._getframe(depth)
         frames: list[list[Any]] = []
         while frame is not None and len(frames) <= CALLERS:
-            name = self.find_path_below_root(frame.f_code.co_filename)
+            code = frame.f_code
+            name = self._names.get(code.co_filename, "")
+            if name == "":
+                name = self.find_path_below_root(code.co_filename)
             if name is not None:
-                frames.append([name, frame.f_lineno, frame.f_code.co_name])
+                frames.append([name, frame.f_lineno, code.co_name])
             frame = frame.f_back
         return [*frames[0], frames[1:]] if frames else None
 

@@ -78,10 +78,12 @@ class Losses:
 
     def _add_loss_event(self, module: Any, output: Any) -> None:
         values = _list_numbers_in_output(output)
-        if self._recorder.over or not values or not has_readable_numbers(list(values.values())):
+        if not values or not has_readable_numbers(list(values.values())):
             return
         is_loss = hasattr(output, "keys") and any(map(_is_loss, values.values()))
         kind = "loss" if is_loss else "module"
+        if not self._recorder.is_recorded(kind):
+            return
         if module not in self._numbers:
             self._numbers[module] = next(self._count)
         name = f"{type(module).__name__} {self._numbers[module]}"

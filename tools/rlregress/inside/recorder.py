@@ -131,6 +131,8 @@ class Recorder:
         self.stepping = False
         #: whether recording has ended.
         self.over = False
+        #: whether events are joined to results, without those that need not be the same.
+        self._joins_events = False
         self.quiet = quiet
         self._named = frozenset(named)
         self._nudged = nudged
@@ -171,10 +173,8 @@ class Recorder:
             at: its place in the traced code; None: it is outside.
             values: returns the tensors and numbers of the event, by name.
         """
-        # a forked worker has hooks, too, and nobody reads its events
-        if os.getpid() != self._process or self.over or self.quiet:
+        if not self.is_recorded(kind):
             return
-        self._other_activity.note_current_thread()
         self.events.append({"kind": kind, "name": name, "at": at, "parts": parts})
         self._keep_named_values(values)
         if self._nudged is not None and len(self.events) - 1 == self._nudged[0]:
@@ -182,6 +182,14 @@ class Recorder:
         # not at draws and writes, which come while a network is being made
         if kind in ("reset", "step", "backward", "optimizer"):
             self._networks.note_first_values()
+
+    def is_recorded(self, kind: str) -> bool:
+        """Return whether an event of a kind is recorded now; note the thread that it is in."""
+        # a forked worker has hooks, too, and nobody reads its events
+        if os.getpid() != self._process or self.over or self.quiet:
+            return False
+        self._other_activity.note_current_thread()
+        return not self._joins_events or kind in _TELLING
 
     def _keep_named_values(self, values: Any) -> None:
         """Add the values of the last event, by name, if the options name this event."""
@@ -239,7 +247,7 @@ class Recorder:
         Raises:
             Unsupported: the version lacks all of them.
         """
-        lacks_all, nudged = True, self._nudged
+        lacks_all, nudged, self._joins_events = True, self._nudged, True
         for name, run in runs:
             # events are counted after they are joined: none of a training is nudged
             first, self._nudged = len(self.events), None
@@ -260,6 +268,7 @@ class Recorder:
                         "output", f"{name}: {kind}", {"value": join_event_parts(parts)}, None
                     )
             self.record_result(name, answer)
+        self._joins_events = False
         if lacks_all:
             raise Unsupported("this version has none of these trainings")
 
@@ -280,7 +289,7 @@ class Recorder:
         arguments, _, returned = call
         value = arguments[0] if takes_argument and arguments else returned
         at = self.places.find_nearest_traced_place(3)
-        if at is not None and has_readable_numbers(value):
+        if at is not None and self.is_recorded("draw") and has_readable_numbers(value):
             self.add_event("draw", name, {"value": make_event_part(value)}, at)
 
     def _record_write_of_method(self, name: str, *call: Any) -> None:
@@ -303,7 +312,7 @@ class Recorder:
         if torch.is_grad_enabled() and tensor.requires_grad:
             return
         at = self.places.find_nearest_traced_place(4)
-        if at is not None:
+        if at is not None and self.is_recorded("write"):
             # writes of one function to tensor after tensor are one event: an update of a network
             self._append_part_to_last_event(
                 "write", name, tensor, at, lambda place: (place[0], place[2])
@@ -315,7 +324,7 @@ class Recorder:
         if not _is_data_for_tensor(array):
             return
         at = self.places.find_nearest_traced_place(3)
-        if at is not None:
+        if at is not None and self.is_recorded("data"):
             # arrays of one line are one event: the fields of a minibatch
             self._append_part_to_last_event("data", "array", array, at, lambda place: place[:3])
 
@@ -352,7 +361,7 @@ class Recorder:
         alive = [p for p in (reference() for reference in self._new) if p is not None]
         self._new.clear()
         tensors = [p for p in alive if torch.is_tensor(p) and has_readable_numbers(p)]
-        if tensors:
+        if tensors and self.is_recorded("parameters"):
             parts = {"value": make_part_of_many_arrays(tensors)}
 
             def list_named_values() -> dict[str, Any]:
