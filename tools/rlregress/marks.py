@@ -25,7 +25,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any, NamedTuple, TypeVar
 
 from rlregress import source, suite
@@ -55,6 +55,22 @@ class Marks(bytearray):
     def __reduce_ex__(self, protocol: object) -> Any:
         """Return how to pickle them with the code of a nameless function: without what ran."""
         return bytearray, (len(self),)
+
+
+class _CallingMarks(Marks):
+    """Marks of a function that also call something whenever the function begins.
+
+    Attributes:
+        at_entry: takes the frame of the call; returns whether it is called again.
+    """
+
+    at_entry: Callable[[FrameType], bool]
+
+    def __setitem__(self, number: Any, value: Any) -> None:
+        """Set a mark; the first one is that of the function's entry."""
+        super().__setitem__(number, value)
+        if number == 0 and not self.at_entry(sys._getframe(1)):
+            self.__class__ = Marks  # type: ignore[assignment]
 
 
 class Test(NamedTuple):
@@ -98,6 +114,33 @@ files: set[str] = set()
 _compiled: list[tuple[Path, bytes, Any]] = []
 #: tell whether a file is of the traced code.
 _are_traced: list[Callable[[str], object]] = []
+#: what is called when functions begin; None: nothing is. See ``call_at_entries``.
+_choose_call_at_entry: Callable[[Any], Callable[[FrameType], bool] | None] | None = None
+
+
+def call_at_entries(
+    choose: Callable[[MarkedFunction], Callable[[FrameType], bool] | None] | None,
+) -> None:
+    """Call functions when marked functions begin, before their first statement.
+
+    A generator begins when its first item is requested.
+
+    Args:
+        choose: takes a marked function, and returns what is called with the frame of its calls for
+            as long as it returns true; None: nothing. None: no function calls any more.
+    """
+    global _choose_call_at_entry
+    _choose_call_at_entry = choose
+    for function in functions:
+        _set_call_at_entry(function)
+
+
+def _set_call_at_entry(function: MarkedFunction) -> None:
+    call = _choose_call_at_entry(function) if _choose_call_at_entry is not None else None
+    marks: Any = function.marks
+    marks.__class__ = Marks if call is None else _CallingMarks
+    if call is not None:
+        marks.at_entry = call
 
 
 def list_own_lines(code: CodeType) -> set[int]:
@@ -459,6 +502,7 @@ def _insert_marks(path: str, code: CodeType, contents: Sequence[tuple[Any, ...]]
                 own_codes,
             )
         )
+        _set_call_at_entry(functions[-1])
     return replaced
 
 

@@ -21,6 +21,7 @@ from __future__ import annotations
 import contextlib
 import difflib
 import dis
+import functools
 import inspect
 import json
 import os
@@ -29,6 +30,7 @@ import re
 import shutil
 import signal
 import sys
+import threading
 import traceback
 import types
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -36,7 +38,7 @@ from typing import Any
 
 import torch
 
-from rlregress import source
+from rlregress import marks, source
 from rlregress.inside import bindings, events, leaves, swap, trace_worker, written_by_calls
 from rlregress.inside.copies import NoCopy
 from rlregress.inside.handed_locals import NamesRead, find_names_read
@@ -86,29 +88,30 @@ class Capture:
     ) -> None:
         self._places, self._wanted = places, set(functions)
         self._examine, self._seconds = examine, seconds
-        #: identity of code -> its function; None: no call of it is captured any more.
-        self._functions: dict[int, _Function | None] = {}
-        # kept, so that no other code comes to have its identity
-        self._codes: list[types.CodeType] = []
+        self._thread = threading.get_ident()
         self._captured: dict[_Function, _Captured] = {}
         self.rows: list[dict[str, Any]] = []
+        marks.mark_imports(places.find_path_below_root)
 
     def __enter__(self) -> Capture:
-        sys.settrace(self._trace_call)
+        marks.call_at_entries(self._choose_call_at_entry)
         return self
 
     def __exit__(self, *_: Any) -> None:
-        sys.settrace(None)
+        marks.call_at_entries(None)
 
-    def _trace_call(self, frame: Any, event: str, _: Any) -> Any:
-        code = frame.f_code
-        if id(code) not in self._functions:
-            self._functions[id(code)] = self._find_captured_function(code)
-            self._codes.append(code)
-        function = self._functions[id(code)]
-        if function is None or not _is_new_call(frame):
+    def _choose_call_at_entry(self, marked: marks.MarkedFunction) -> Callable[[Any], bool] | None:
+        function = str(self._places.find_path_below_root(marked.file)), marked.name
+        if function not in self._wanted:
             return None
         captured = self._captured.setdefault(function, _Captured())
+        return functools.partial(self._capture_call, function, captured)
+
+    def _capture_call(self, function: _Function, captured: _Captured, frame: Any) -> bool:
+        """Capture a call that begins; return whether further calls may be captured."""
+        # a copy of the process has no other thread
+        if captured.is_over or threading.get_ident() != self._thread:
+            return not captured.is_over
         number, paths = captured.number_call(_describe_types_of_arguments(frame))
         if number in (*CAPTURED, *BY_PATH):
             seconds = self._seconds / (_LESS if captured.examined else 1)
@@ -126,21 +129,10 @@ class Capture:
                 captured.examined += not raises
                 paths.add(row.pop("path", ""))
                 self.rows.append({"file": function[0], "name": function[1], **row})
-            if "differs" in row or ("why" in row and not raises):
-                self._functions[id(code)] = None
-        if captured.has_enough_calls() or captured.seconds >= _WHOLE * self._seconds:
-            self._functions[id(code)] = None
-        return _release_variables
-
-    def _find_captured_function(self, code: types.CodeType) -> _Function | None:
-        file = self._places.find_path_below_root(code.co_filename)
-        if file not in {wanted for wanted, _ in self._wanted} or code.co_name.startswith("<"):
-            return None
-        parsed = source.parse_source_file(code.co_filename)
-        if parsed is None:
-            return None
-        function = str(file), parsed.name_function_at_line(code.co_firstlineno)
-        return function if function in self._wanted else None
+            captured.is_over = "differs" in row or ("why" in row and not raises)
+        is_late = captured.seconds >= _WHOLE * self._seconds
+        captured.is_over |= is_late or captured.has_enough_calls()
+        return not captured.is_over
 
     def _compare_call_in_child(
         self, function: _Function, frame: Any, seconds: float, paths: Collection[str]
@@ -183,9 +175,11 @@ class _Captured:
     Attributes:
         copies: number of copies of the process; examined: number of examined calls.
         seconds: CPU seconds that the copies have taken.
+        is_over: whether no call is captured any more.
     """
 
     def __init__(self) -> None:
+        self.is_over = False
         self.copies = self.examined = self._calls = 0
         self.seconds = 0.0
         self._numbers: dict[Any, int] = {}
@@ -208,12 +202,6 @@ def _measure_seconds_of_children() -> float:
     return times.children_user + times.children_system
 
 
-def _release_variables(frame: Any, event: str, _: Any) -> Any:
-    """Read the frame's variables anew at each event: an earlier reading keeps old values alive."""
-    _ = frame.f_locals
-    return _release_variables
-
-
 def _describe_types_of_arguments(frame: Any) -> tuple[Any, ...]:
     """Return types, shapes, devices and flags of a call's arguments and of parts of these."""
     values = frame.f_locals
@@ -225,6 +213,10 @@ def _describe_types_of_arguments(frame: Any) -> tuple[Any, ...]:
         )
     except Exception:  # whatever a class makes of its own shape
         return ()
+    finally:
+        # before Python 3.13 it is a copy, and keeps the values for as long as the call lasts
+        if isinstance(values, dict):
+            values.clear()
 
 
 def _describe_type(value: Any, inside: bool = False) -> Any:
@@ -249,21 +241,9 @@ def _describe_type(value: Any, inside: bool = False) -> Any:
     return kind, *((name, flag) for name, flag in flags if isinstance(flag, (bool, torch.device)))
 
 
-_RESUMED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
-
-
-def _is_new_call(frame: Any) -> bool:
-    """Return whether a frame starts a call, and does not resume a generator."""
-    code = frame.f_code
-    if not code.co_flags & _RESUMED:
-        # its variables need not be looked at, which would keep them
-        return True
-    return set(frame.f_locals) <= {*_list_parameters(code), *code.co_freevars}
-
-
 def _separate_child(answers: int, seconds: float) -> None:
     """Separate a child from files and signals that it shares with the training."""
-    sys.settrace(None)
+    marks.call_at_entries(None)
     os.setpgid(0, 0)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.alarm(int(2 * seconds) + _PATIENCE)

@@ -258,7 +258,7 @@ def _make_part_of_numbers(arrays: Sequence[np.ndarray]) -> Part:
     flat = [array.reshape(-1) for array in arrays]
     for array, row in zip(arrays, flat, strict=False):
         digest.update(f"{_name_dtype(array.dtype)}{array.shape}".encode())
-        digest.update(row)
+        digest.update(row.data)
     rows = [row.astype(np.float64) for row in flat]
     numbers = rows[0] if len(rows) == 1 else np.concatenate([np.zeros(0), *rows])
     # few numbers are all in the part: they need no shadow

@@ -174,15 +174,13 @@ class Watch:
     def call_and_watch(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call a function that calls the watched one, and note its values."""
 
-        def traced() -> Any:
-            sys.settrace(self._trace_call)
-            try:
-                return function(*arguments)
-            finally:
-                sys.settrace(None)
-
-        # calls are captured within a trace function, where nothing else is traced
-        return sys.call_tracing(traced, ()) if self._codes else function(*arguments)
+        if not self._codes:
+            return function(*arguments)
+        sys.settrace(self._trace_call)
+        try:
+            return function(*arguments)
+        finally:
+            sys.settrace(None)
 
     def _trace_call(self, frame: Any, event: str, _: Any) -> Any:
         if frame.f_code not in self._codes:

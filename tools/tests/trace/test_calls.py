@@ -13,6 +13,7 @@ import weakref
 import pytest
 import torch
 
+from rlregress import marks
 from rlregress.inside import calls
 from rlregress.inside.calls import Capture, Examiner
 from rlregress.inside.events import Places
@@ -162,6 +163,7 @@ def module(tmp_path, monkeypatch, repetitions_of_100_ms):
     (package / "__init__.py").write_text("")
     (package / "code.py").write_text(NEW)
     monkeypatch.syspath_prepend(str(tmp_path))
+    marks.mark_imports(Places([str(package)]).find_path_below_root)
     name = f"{package.name}.code"
     imported = importlib.import_module(name)
     file = f"{package.name}/code.py"
@@ -179,7 +181,6 @@ def module(tmp_path, monkeypatch, repetitions_of_100_ms):
 
     yield imported, captured
     sys.modules.pop(name)
-    sys.settrace(None)
 
 
 def only(capture, name):

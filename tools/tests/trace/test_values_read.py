@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import torch
 
+from rlregress import marks
 from rlregress.inside import leaves, values_read
 from rlregress.inside.calls import Capture, Examiner, _list_names_read
 from rlregress.inside.events import Places
@@ -207,6 +208,7 @@ def modes(tmp_path, monkeypatch):
     name = f"modes_{tmp_path.name}"
     (tmp_path / f"{name}.py").write_text(MODES)
     monkeypatch.syspath_prepend(str(tmp_path))
+    marks.mark_imports(Places([str(tmp_path / f"{name}.py")]).find_path_below_root)
     module = importlib.import_module(name)
 
     def captured(function, old, new, mutant=False):
@@ -217,7 +219,6 @@ def modes(tmp_path, monkeypatch):
 
     yield module, captured
     sys.modules.pop(name)
-    sys.settrace(None)
 
 
 #: function, fault, and calls: of two ways to call it, the one with the fault comes late.
