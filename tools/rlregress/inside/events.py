@@ -213,18 +213,30 @@ def _list_types(value: Any, name: str) -> Iterator[str]:
         yield f"{start}{describe_type(value)}"
 
 
+#: described types by what the description depends on: most values are of few types.
+_types: dict[Any, str] = {}
+
+
 def describe_type(value: Any) -> str:
     """Return dtype, class, shape, device and layout: ``uint8 array 8x3``; else the class."""
+    try:
+        places = getattr(value, "device", ""), getattr(value, "layout", "")
+        key = type(value), value.dtype, tuple(value.shape), *places
+        if key not in _types:
+            _types[key] = _describe_new_type(value)
+        return _types[key]
+    except Exception:
+        # no array; whatever its class raises must not end a training
+        return type(value).__name__
+
+
+def _describe_new_type(value: Any) -> str:
     kind = type(value).__name__
     if isinstance(value, np.generic):
         return f"{kind} scalar"
-    try:
-        shape = "x".join(str(n) for n in value.shape) or "scalar"
-        dtype = _name_dtype(value.dtype).replace("torch.", "")
-        placement = describe_unusual_placement(value)
-    except Exception:
-        # no array; whatever its class raises must not end a training
-        return kind
+    shape = "x".join(str(n) for n in value.shape) or "scalar"
+    dtype = _name_dtype(value.dtype).replace("torch.", "")
+    placement = describe_unusual_placement(value)
     kind = {"ndarray": "array", "Tensor": "tensor"}.get(kind, kind)
     return " ".join([dtype, kind, shape, *placement])
 
@@ -283,17 +295,19 @@ def _join_event_parts(parts: Sequence[Part]) -> Part:
     norms = [float(p[1]) for p in parts if p[1] is not None]
     values = [value for p in parts for value in p[2]][:FIRST_VALUES]
     norm = _round_number(sum(n * n for n in norms) ** 0.5) if norms else None
-    shadow = np.zeros(2)
+    first, second = 0.0, 0.0
+    for piece in parts:
+        # weights that differ, so that an exchange of two parts shows
+        projections = _read_projections(piece)
+        first, second = 0.9 * first + projections[0], 0.9 * second + projections[1]
+    return [digest, norm, values, [_round_number(first), _round_number(second)]]
+
+
+def _read_projections(part: Part) -> list[float]:
+    if part[3]:
+        return [float(x) for x in part[3]]
     with np.errstate(all="ignore"):
-        for piece in parts:
-            # weights that differ, so that an exchange of two parts shows
-            shadow = 0.9 * shadow + _read_projections(piece)
-    return [digest, norm, values, [_round_number(float(x)) for x in shadow]]
-
-
-def _read_projections(part: Part) -> np.ndarray:
-    numbers = np.array([float(x) for x in (part[3] or part[2])])
-    return numbers if part[3] else _project_numbers(numbers)
+        return [float(x) for x in _project_numbers(np.array([float(x) for x in part[2]]))]
 
 
 def _round_number(number: float) -> Any:
