@@ -444,6 +444,24 @@ def test_the_shortest_of_those_that_diverge_likewise_stands_for_them():
     }  # fmt: skip
 
 
+def test_files_with_the_same_other_content_are_one_group_and_times_are_none():
+    """Whatever the files are called; what differs each time is recorded again each time."""
+    contents = {"a": (".limit", "1", "2"), "b": (".x['limit']", "1", "2"), "c": (".at", "3", "4"),
+                "d": (".at", "5", "6")}  # fmt: skip
+    comparisons, traces = {}, ({}, {})
+    for name, (path, *digests) in contents.items():
+        events = [
+            event("file", f"{name}.pkl", parts={f"value{path}": part(digest)}) for digest in digests
+        ]
+        first = replace(divergence(*events), kind="files", part=f"value{path}")
+        comparisons[name] = traced(name, None, None, first=first).comparison
+        for side, written in zip(traces, events, strict=True):
+            side[name] = small_traces.trace(written)
+    assert diverging_groups.choose_representatives(comparisons, traces, ()) == {
+        "a": "a", "b": "a", "c": "c", "d": "d",
+    }  # fmt: skip
+
+
 def test_minutes_go_to_plain_trainings_and_to_each_changed_function_first():
     """A training that executes the same function comes in a later turn."""
     first = {

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from rlregress.model.recorded_traces import Comparison, Event, Trace, Traced
+from rlregress.model.recorded_traces import Comparison, Divergence, Event, Trace, Traced
 
 
 def choose_representatives(
@@ -29,9 +30,6 @@ def choose_representatives(
             frozenset(executed.intersection(changed)),
             _describe_first_difference(diverging[name]),
         )
-        if diverging[name].trains_the_same:
-            # a file may be another each time: each is recorded again
-            keys[name] = (*keys[name], name)
         shortest.setdefault(keys[name], name)
     return {name: shortest[key] for name, key in keys.items()}
 
@@ -58,12 +56,29 @@ def _describe_first_difference(comparison: Comparison) -> tuple[object, ...]:
     first = comparison.first
     if first is None:
         return (comparison.verdict,)
+    if comparison.trains_the_same:
+        # times and random names differ each time, and are no group; the same texts do not
+        return first.kind, _list_differing_contents(first)
     return (
         comparison.verdict,
         first.kind,
         first.part,
         _locate_event(first.old),
         _locate_event(first.new),
+    )
+
+
+def _list_differing_contents(first: Divergence) -> frozenset[tuple[str, ...]]:
+    """Return the last word of the name, and both digests, of each part that differs."""
+    old, new = (event.parts if event is not None else {} for event in (first.old, first.new))
+    digests = {
+        name: tuple(parts[name].digest if name in parts else "" for parts in (old, new))
+        for name in {*old, *new}
+    }
+    return frozenset(
+        ("".join(re.findall(r"\w+", name)[-1:]), *pair)
+        for name, pair in digests.items()
+        if pair[0] != pair[1]
     )
 
 
@@ -88,6 +103,6 @@ def note_searched_representatives(
 
 
 _NOTE = (
-    "it executes the same changed functions as {}, and first differs in the same function: that "
-    "one was recorded again, and searched for the cause"
+    "it executes the same changed functions as {}, and first differs in the same function or "
+    "content: that one was recorded again, and searched for the cause"
 )
