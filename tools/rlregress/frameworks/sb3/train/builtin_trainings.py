@@ -53,8 +53,13 @@ from rlregress.probing.capabilities import raise_if_argument_unknown
 from rlregress.probing.interface import TraceTraining
 from rlregress.probing.trace_trainings import Late
 
-#: environment steps of a training.
-STEPS = 96
+#: environment steps of a training, and of one that updates at each of them: its buffer is full
+#: before they end.
+STEPS, _FEWER_STEPS = 96, 64
+
+
+def _choose_steps(algorithm: str) -> int:
+    return _FEWER_STEPS if algorithm in ("sac", "td3", "ddpg") else STEPS
 
 
 def _make_plain_training(name: str, arguments: Callable[[], dict[str, Any]], discrete: bool) -> Any:
@@ -65,7 +70,7 @@ def _make_plain_training(name: str, arguments: Callable[[], dict[str, Any]], dis
         if name == "ppo":
             environment = VecNormalize(environment)
         model = make_agent(algorithm, "MlpPolicy", environment, seed=seed, **arguments())
-        model.learn(STEPS)
+        model.learn(_choose_steps(name))
         _play_two_episodes(model, make_env(discrete=discrete))
 
     return run_training
@@ -210,7 +215,7 @@ def make_scenario(
             _make_network_arguments(policy or environments.policy, default_sizes, networks),
             policy,
             instead=make_scenario(name, "")[f"{name} "] if or_plain else None,
-            **fields,
+            **{"steps": _choose_steps(name), **fields},
         )
         for name in algorithms.split()
     }
@@ -289,7 +294,7 @@ TRAININGS: Mapping[str, TraceTraining] = {
     # one environment, collected by episodes, as many updates as steps; noise with a state
     **make_scenario("sac td3 ddpg", "episodes", train_freq=(1, "episode"),
     action_noise=_correlated(0.4),
-              learning_rate=_FALLING, gradient_steps=-1, steps=110),
+              learning_rate=_FALLING, gradient_steps=-1, steps=70),
     # noise with a state, one for each of several environments that end at different steps
     **make_scenario("sac td3 ddpg", "vectorised-noise", Environments(copies=3),
               action_noise=_correlated(0.4), learning_starts=12),
@@ -327,7 +332,7 @@ TRAININGS: Mapping[str, TraceTraining] = {
     # a normalised environment, whose replay buffer keeps what was seen; saved and loaded
     **make_scenario("sac td3 ddpg", "normalised", Environments(copies=2, normalize={"clip_obs": 1.5,
               "clip_reward": 1.0}), action_noise=_gaussian(0.3),
-              callbacks=[make_evaluation_callback],
+              callbacks=[make_evaluation_callback], steps=STEPS,
               then=[save_and_load, play_three_episodes]),
     **make_scenario("sac td3 ddpg", "memory", Environments(copies=2),
               replay_buffer_kwargs=_make_timeout_arguments(False), optimize_memory_usage=True,
@@ -478,7 +483,7 @@ TRAININGS: Mapping[str, TraceTraining] = {
               then=[change_environment, learn_again], or_plain=True),
     # a callback that does not say whether to go on
     **make_scenario("ppo sac", "silent-callback",
-    callbacks=[lambda session: user_code.SilentCallback()],
+    callbacks=[lambda session: user_code.SilentCallback()], steps=STEPS,
               then=[learn_again]),
     **make_scenario("ppo sac", "stopped",
     callbacks=[partial(make_callback_stopping_after_steps, steps=50)], then=[learn_again]),
@@ -533,7 +538,8 @@ TRAININGS: Mapping[str, TraceTraining] = {
     **make_scenario("ppo sac", "normalised-integers",
     Environments(observations="integer", normalize={})),
     **make_scenario("ppo sac", "normalised-rewards", Environments(observations="dict",
-              normalize={"norm_obs": False}), callbacks=[make_evaluation_callback], or_plain=True),
+              normalize={"norm_obs": False}), callbacks=[make_evaluation_callback], steps=STEPS,
+              or_plain=True),
     **make_scenario("ppo", "normalised-rewards-of-dictionaries", Environments(observations="dict",
               normalize={"norm_obs": False}), or_plain=True),
     **make_scenario("ppo", "normalised-rewards-of-choices", Environments(observations="discrete",
