@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import CodeType, FrameType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from rlregress import source, suite
 from rlregress.errors import UserError
@@ -36,7 +36,6 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _STATEMENTS = (ast.stmt, ast.ExceptHandler, ast.match_case)
 #: statements that do nothing when they run.
 _IDLE = (ast.Pass, ast.Global, ast.Nonlocal)
-_Node = TypeVar("_Node", bound=ast.AST)
 #: begins the constant that stands for the marks of a function while its code is compiled or cached.
 _PLACEHOLDER = "rlregress marks "
 #: changes when the same source may get other marks.
@@ -257,25 +256,24 @@ class _Written:
 
     def make_statement(self, number: int, line: int) -> ast.stmt:
         """Return a statement that sets a mark."""
-        marks = ast.Subscript(ast.Constant(self.placeholder), ast.Constant(number), ast.Store())
-        return _place_at_line(ast.Assign([marks], ast.Constant(1)), line)
+        at = _make_place(line)
+        marks, index = ast.Constant(self.placeholder, **at), ast.Constant(number, **at)
+        target = ast.Subscript(marks, index, ast.Store(), **at)
+        return ast.Assign([target], ast.Constant(1, **at), **at)
 
     def wrap_expression(self, number: int, expression: ast.expr) -> ast.expr:
         """Return an expression that sets a mark and then has the value of the given one."""
+        at = _make_place(expression.lineno)
+        marks, index = ast.Constant(self.placeholder, **at), ast.Constant(number, **at)
         # ``__setitem__`` returns None, also of the plain bytes that are read from a pickle
-        setting = ast.Attribute(ast.Constant(self.placeholder), "__setitem__", ast.Load())
-        call = ast.Call(setting, [ast.Constant(number), ast.Constant(1)], [])
-        line = expression.lineno
-        return _place_at_line(ast.BoolOp(ast.Or(), [_place_at_line(call, line), expression]), line)
+        setting = ast.Attribute(marks, "__setitem__", ast.Load(), **at)
+        call = ast.Call(setting, [index, ast.Constant(1, **at)], [], **at)
+        return ast.BoolOp(ast.Or(), [call, expression], **at)
 
 
-def _place_at_line(node: _Node, line: int) -> _Node:
-    """Give a node, and the nodes in it that have no place yet, a line."""
-    for part in ast.walk(node):
-        if "lineno" in part._attributes and not hasattr(part, "lineno"):
-            part.lineno = part.end_lineno = line  # type: ignore[attr-defined]
-            part.col_offset = part.end_col_offset = 0  # type: ignore[attr-defined]
-    return node
+def _make_place(line: int) -> dict[str, Any]:
+    """Return the place of a node that stands nowhere in the source."""
+    return {"lineno": line, "end_lineno": line, "col_offset": 0, "end_col_offset": 0}
 
 
 class _Marker:
@@ -294,13 +292,14 @@ class _Marker:
 
     def mark_module(self, tree: ast.Module, is_script: bool) -> None:
         """Mark all functions of a module, and its body if it is a script."""
+        decorators: list[ast.expr] = []
         for node in ast.walk(tree):
             if isinstance(node, (ast.Import, ast.ImportFrom)):
                 origin = getattr(node, "module", None)
                 for alias in node.names:
                     if (origin or alias.name).partition(".")[0] == "numba":
                         self._compilers.add(alias.asname or alias.name.partition(".")[0])
-        decorators = [d for node in ast.walk(tree) for d in getattr(node, "decorator_list", ())]
+            decorators += getattr(node, "decorator_list", ())
         if self._count_uses_of_compilers([tree]) > self._count_uses_of_compilers(decorators):
             # which functions are handed to it cannot be told
             self.is_whole = False
