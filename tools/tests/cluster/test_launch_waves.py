@@ -111,7 +111,7 @@ def run_line(line: str, copy: Copy) -> subprocess.CompletedProcess[str]:
 def read_verdict(copy: Copy) -> dict[str, object]:
     """Return the verdict of the last check, without start and durations."""
     verdict = json.loads((copy.folder / "report" / "verdict.json").read_text())
-    del verdict["started"], verdict["seconds"]
+    del verdict["started"], verdict["seconds"], verdict["night"]["started"]
     for framework in verdict["frameworks"].values():
         for failure in framework["failures"]:
             del failure["seconds"]
@@ -123,7 +123,7 @@ def check_verdict(copy: Copy, store: Store, message: str) -> None:
     assert "verdict sb3: regressed" in message
     waves = read_verdict(copy)
     before = {path: path.stat() for path in store.folder.glob("sb3*/*.json")}
-    line = f"cd {copy.folder} && {sys.executable} -m rlregress check --cells all -n 1"
+    line = f"cd {copy.folder} && {sys.executable} -m rlregress check --cells all -n 1 --fresh-seeds"
     gate = run_line(f"{line} --store {store.folder}", copy)
     assert gate.returncode == 1, gate.stderr
     assert read_verdict(copy) == waves
