@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from types import SimpleNamespace
 from typing import Any
 
+from rlregress.catalogue import registry
 from rlregress.frameworks.base import Adapter, Framework
 from rlregress.frameworks.framework_code import Code
 
@@ -42,3 +43,14 @@ class SmallAdapter(Adapter):
     def _make_kind(self, kind: Any, **arguments: Any) -> Any:
         module = SimpleNamespace(**self.functions) if self.functions else None
         return kind(module, str(self), arguments)
+
+
+def make_probe_of_variant(detail_id: str, variant: str) -> Callable[..., Any]:
+    """Return a probe that observes what the formula of a variant gives."""
+    return lambda inputs: registry.get_detail(detail_id).variants[variant].formula(inputs)
+
+
+def format_entry(detail_id: str, variant: str, **changes: str) -> str:
+    """Return the entry of a variant in a file of expectations, with some changes."""
+    keys = {"id": detail_id, "scope": "library", "variant": variant, "since": "1.0", "source": "s"}
+    return "\n".join(["[[detail]]", *(f'{k} = "{v}"' for k, v in (keys | changes).items()), ""])

@@ -12,6 +12,7 @@ from rlregress.faults.injection import find_fault_line
 from rlregress.model.fault_results import RETURNS, THROUGHPUT, Fault, FaultResult
 from rlregress.verdicts.looks import SEQUENTIAL_LOOKS
 from rlregress_power import faults_text, return_gates
+from tools.tests.check.test_outcome import cell
 
 FAULTS = [
     x
@@ -51,21 +52,16 @@ def test_gates_on_unchanged_code_have_seeds_of_their_own(monkeypatch):
 
 def test_the_verdict_of_a_gate_is_printed_with_its_cost():
     """Each cell has its verdict, runs and minutes; a gate that could not judge is marked."""
-    cell = {
-        "verdict": "regressed", "stored_mean": 200.0, "new_mean": 100.0, "scale": 200.0,
-        "interval": [-110.0, -90.0], "effect_fraction": -0.5, "stored_seeds": 10, "new_seeds": 5,
-        "failed": 0, "look": 1, "looks": [5, 10, 20], "adjusted_drop": 0.001,
-        "adjusted_gain": 1.0, "alpha": 0.05, "visible_fraction": 0.2,
-    }  # fmt: skip
+    verdict = cell("a-ppo-X", "regressed")["verdict"]
     fault, tiny = (Fault(framework="a", algorithm="ppo", name=x) for x in ("no_entropy", "tiny"))
-    result = FaultResult(fault=fault, verdicts={"a-ppo-X": cell}, runs=15, cpu_minutes=6.25)
-    same = {"a-ppo-X": {**cell, "verdict": "holds"}}
+    result = FaultResult(fault=fault, verdicts={"a-ppo-X": verdict}, runs=15, cpu_minutes=6.25)
+    same = {"a-ppo-X": {**verdict, "verdict": "holds"}}
     missed = FaultResult(fault=tiny, verdicts=same, runs=20, cpu_minutes=8.0)
     gone = Fault(framework="a", algorithm="sac", name="gone")
     broken = FaultResult(fault=gone, trouble="there is no a/sac.py")
     first, *further_lines = faults_text.describe_result(RETURNS, result)
     assert " ".join(first.split()) == "regressed a ppo no_entropy: 15 runs, 6.2 CPU minutes"
-    assert "a-ppo-X: 200 -> 100 (-50%" in further_lines[0]
+    assert "a-ppo-X: 100 -> 90 (-10%" in further_lines[0]
     assert faults_text.describe_result(RETURNS, missed)[0].startswith("not regressed")
     (line,) = faults_text.describe_result(RETURNS, broken)
     assert line == "COULD NOT JUDGE a sac gone: there is no a/sac.py"

@@ -18,7 +18,6 @@ from rlregress_studies.rank.adastop import (
     AdastopPlan,
     compare_samples,
 )
-from tools.tests.nightly import every
 
 TWO = [(0, 1)]
 
@@ -175,17 +174,6 @@ def simulate(samples, plan, drop, repetitions):
 def share(hits, repetitions):
     """Return four Monte Carlo standard errors of a share."""
     return 4 * math.sqrt(hits * (1 - hits) / repetitions)
-
-
-@pytest.mark.parametrize(("runs", "looks"), every(3, [(6, 3), (6, 1), (8, 2)]))
-def test_two_equal_samples_are_separated_as_rarely_as_stated(runs, looks):
-    """In 600 comparisons of normal returns about 5 % separate equal samples, with any looks.
-
-    Blocks of 6 runs have 924 arrangements, blocks of 8 have 12 870: more than are listed.
-    """
-    plan = AdastopPlan(runs=runs, looks=looks, alpha=0.05, draws=1000)
-    error, _ = simulate(2, plan, 0.0, 600)
-    assert error == pytest.approx(0.05, abs=share(0.05, 600))
 
 
 def test_pairs_that_stay_equal_are_protected_beside_one_that_is_not():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from rlregress.catalogue import registry
 from rlregress.model.detail_answers import Item
 from rlregress_studies.claims.claim_files import Claim, Framework
 from rlregress_studies.claims.claims_text import (
@@ -11,13 +10,13 @@ from rlregress_studies.claims.claims_text import (
     list_index_rows,
 )
 from rlregress_studies.claims.settle import answer_items, build_settled
-from tools.tests.small_adapters import SmallAdapter
+from tools.tests.small_adapters import SmallAdapter, make_probe_of_variant
 
 
 def _make_adapter(path):
     """Return the adapter of a framework of one version."""
-    detail = registry.get_detail("sac.critic_loss.scale")
-    probes = {(detail.id, "library"): lambda inputs: detail.compute_expected_vectors()["half"]}
+    id = "sac.critic_loss.scale"
+    probes = {(id, "library"): make_probe_of_variant(id, "half")}
     defaults = {("ppo", "library"): {"epochs": 10}}
     functions = {"list_probes": lambda: probes, "read_defaults": lambda: defaults}
     return SmallAdapter(functions, version="2.0", expectations=path)

@@ -7,57 +7,33 @@ import itertools
 import numpy as np
 import pytest
 
-from rlregress.catalogue import registry
 from rlregress_studies.claims.claim_files import Claim
 from rlregress_studies.claims.claims_text import describe_failure
 from rlregress_studies.claims.settle import settle_claim
-from tools.tests.small_adapters import SmallAdapter
+from tools.tests.small_adapters import SmallAdapter, format_entry, make_probe_of_variant
 
 DETAIL = "sac.critic_loss.scale"
 NUMBER = itertools.count()
 
 
-class VariantAdapter(SmallAdapter):
-    """A framework whose probes return what the named variants expect."""
-
-    def __init__(self, path, version="2.0", **variants):
-        functions = {"list_probes": self._probes, "read_defaults": self._defaults}
-        # answers are kept by name
-        super().__init__(functions, f"some{next(NUMBER)}", version, expectations=path)
-        self.found = variants
-
-    def _probes(self):
-        return {(DETAIL, scope): self._probe(variant) for scope, variant in self.found.items()}
-
-    def _probe(self, variant):
-        def probe(inputs):
-            if variant == "broken":
-                raise RuntimeError("gone")
-            return registry.get_detail(DETAIL).compute_expected_vectors()[variant]
-
-        return probe
-
-    def _defaults(self):
-        return {
-            ("td3", "library"): {"hidden_sizes": [400, 300], "discount": np.float64(0.99)},
-            ("td3", "trainer"): {"discount": 0.9, "exploration_noise": None},
-        }
-
-
-def _entry(scope, variant, **changes):
-    keys = {"id": DETAIL, "scope": scope, "variant": variant, "since": "1.0", "source": "s"}
-    keys |= changes
-    return "\n".join(["[[detail]]", *(f'{key} = "{value}"' for key, value in keys.items()), ""])
+DEFAULTS = {
+    ("td3", "library"): {"hidden_sizes": [400, 300], "discount": np.float64(0.99)},
+    ("td3", "trainer"): {"discount": 0.9, "exploration_noise": None},
+}
 
 
 @pytest.fixture
 def make_adapter(tmp_path):
-    """Return a function that makes a framework with its expectations."""
+    """Return a function that makes a framework with its expectations: scope -> its variant."""
 
-    def make(*entries, **options):
+    def make(*entries, **variants):
         path = tmp_path / f"{next(NUMBER)}.toml"
-        path.write_text("\n".join(entries) or _entry("library", "none", until="1.5"))
-        return VariantAdapter(path, **options)
+        path.write_text("\n".join(entries) or format_entry(DETAIL, "none", until="1.5"))
+        # a probe of "broken", which is no variant, raises an error
+        probes = {(DETAIL, s): make_probe_of_variant(DETAIL, v) for s, v in variants.items()}
+        functions = {"list_probes": lambda: probes, "read_defaults": lambda: DEFAULTS}
+        # answers are kept by name
+        return SmallAdapter(functions, f"some{next(NUMBER)}", "2.0", expectations=path)
 
     return make
 
@@ -93,7 +69,7 @@ def test_what_the_code_does_is_confirmed_and_what_no_version_does_refuted(
 )
 def test_what_another_version_does_is_outdated(make_adapter, entry, words):
     """The reason names the range of versions for which the claim is documented."""
-    framework = make_adapter(_entry("library", "none", **entry), library="half")
+    framework = make_adapter(format_entry(DETAIL, "none", **entry), library="half")
     settled = settle_claim(_claim(), framework)
     assert (settled.verdict, settled.reason) == ("outdated", words)
 
@@ -107,7 +83,9 @@ def test_a_claim_without_scope_holds_if_any_does(make_adapter):
     assert (
         settle_claim(_claim(), make_adapter(library="none", script="broken")).verdict == "confirmed"
     )
-    framework = make_adapter(_entry("trainer", "none", until="1.5"), library="half")
+    framework = make_adapter(
+        format_entry(DETAIL, "none", scope="trainer", until="1.5"), library="half"
+    )
     assert settle_claim(_claim(scope="library"), framework).verdict == "refuted"
 
 

@@ -23,37 +23,43 @@ def git(tmp_path):
     return run
 
 
-@pytest.mark.parametrize(
-    ("how", "changed", "touched"),
-    [
-        ("committed", "README.md", set()),
-        ("edited", "baselines/returns/skrl-ppo-Reacher-v4-short.toml", {"skrl"}),
-        ("edited", "tools/rlregress/frameworks/base.py", set()),
-        ("committed", "tools/rlregress/frameworks/skrl/observe/ppo.py", {"skrl"}),
-        ("added", "baselines/details/rsl_rl/ppo.toml", {"rsl_rl"}),
-    ],
-)
-def test_a_path_of_a_framework_touches_it(tmp_path, git, how, changed, touched):
-    """A commit, an edit and a new file touch the frameworks that their paths name."""
-    path = tmp_path / changed
-    path.parent.mkdir(parents=True, exist_ok=True)
+@pytest.fixture
+def touched(tmp_path):
+    """Return a function that returns the touched frameworks of a folder, as they are now."""
+
+    def touched():
+        every_commit.touched_frameworks.cache_clear()
+        return every_commit.touched_frameworks(tmp_path)
+
+    return touched
+
+
+def test_paths_of_a_framework_touch_it(tmp_path, git, touched):
+    """An edit, a new file and the last commit touch the frameworks that their paths name."""
+    stored, base, details = (tmp_path / name for name in (
+        "returns/skrl-ppo-Reacher-v4-short.toml", "frameworks/base.py", "details/rsl_rl/ppo.toml"
+    ))  # fmt: skip
+    for path in (stored, base, details):
+        path.parent.mkdir(parents=True)
+    stored.touch()
     git("init")
-    git("commit", "--allow-empty", "-m", "before all")
-    if how == "edited":
-        path.write_text("old")
     git("add", ".")
-    git("commit", "--allow-empty", "-m", "an older one")
-    git("commit", "--allow-empty", "-m", "the one before")
-    assert every_commit.touched_frameworks(tmp_path) == set()
-    every_commit.touched_frameworks.cache_clear()
-    path.write_text("new")
-    if how == "committed":
-        git("add", ".")
-        git("commit", "-m", "the last")
-    assert every_commit.touched_frameworks(tmp_path) == touched
+    for message in ("before all", "the last"):
+        git("commit", "--allow-empty", "-m", message)
+    assert touched() == set()
+    stored.write_text("edited")
+    base.touch()
+    assert touched() == {"skrl"}
+    details.touch()
+    assert touched() == {"skrl", "rsl_rl"}
+    git("add", ".")
+    git("commit", "-m", "all of them")
+    assert touched() == {"skrl", "rsl_rl"}
+    git("commit", "--allow-empty", "-m", "nothing")
+    assert touched() == set()
 
 
-def test_every_commit_that_upstream_lacks_is_compared(tmp_path, git):
+def test_every_commit_that_upstream_lacks_is_compared(tmp_path, git, touched):
     """Frameworks of unpushed commits count as touched; after a push only the last commit counts."""
     git("init", "-b", "work")
     git("commit", "--allow-empty", "-m", "before all")
@@ -63,18 +69,16 @@ def test_every_commit_that_upstream_lacks_is_compared(tmp_path, git):
         (tmp_path / framework).touch()
         git("add", ".")
         git("commit", "-m", framework)
-    assert every_commit.touched_frameworks(tmp_path) == {"skrl", "rsl_rl"}
-    every_commit.touched_frameworks.cache_clear()
+    assert touched() == {"skrl", "rsl_rl"}
     git("branch", "--force", "upstream", "work")
-    assert every_commit.touched_frameworks(tmp_path) == {"rsl_rl"}
+    assert touched() == {"rsl_rl"}
 
 
-def test_without_git_history_every_framework_counts_as_touched(tmp_path, git):
+def test_without_git_history_every_framework_counts_as_touched(git, touched):
     """Outside of a checkout, and at the first commit, every framework counts as touched."""
-    assert every_commit.touched_frameworks(tmp_path) == ALL_FRAMEWORKS
-    every_commit.touched_frameworks.cache_clear()
+    assert touched() == ALL_FRAMEWORKS
     git("init")
-    assert every_commit.touched_frameworks(tmp_path) == ALL_FRAMEWORKS
+    assert touched() == ALL_FRAMEWORKS
 
 
 @pytest.mark.parametrize(

@@ -64,13 +64,6 @@ def test_settings_without_cells_have_their_own_hyperparameters(written):
         setting("some", "counts", "dqn")
 
 
-def test_a_framework_without_settings_is_named(written):
-    """The file that is missing is named."""
-    written(GOOD)
-    with pytest.raises(UserError, match=r"behavior/other\.yaml cannot be read: No such file"):
-        setting("other", "time_limit", "ppo")
-
-
 @pytest.mark.parametrize("topic", ["time_limit", "segments", "minibatches", "determinism"])
 def test_every_framework_has_its_settings(topic):
     """Every known framework has a valid setting for each of its algorithms."""

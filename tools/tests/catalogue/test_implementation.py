@@ -19,17 +19,9 @@ from rlregress.catalogue.implementation import (
 from rlregress.catalogue.judge import format_expectation_entry
 from rlregress.errors import UserError
 from rlregress.probing.interface import Unprobed
-from tools.tests.small_adapters import SmallAdapter
+from tools.tests.small_adapters import SmallAdapter, format_entry
 
 DETAIL = "sac.critic_loss.scale"
-ENTRY = """
-[[detail]]
-id = "sac.critic_loss.scale"
-scope = "library"
-variant = "{}"
-since = "{}"
-source = "s"
-"""
 
 
 class OneProbe(SmallAdapter):
@@ -52,7 +44,8 @@ class OneProbe(SmallAdapter):
 def path(tmp_path):
     """Return a file that documents half until 2.0, and none from then on."""
     path = tmp_path / "some.toml"
-    path.write_text(ENTRY.format("half", "1.0") + 'until = "2.0"\n' + ENTRY.format("none", "2.0"))
+    entries = (("half", {"until": "2.0"}), ("none", {"since": "2.0"}))
+    path.write_text("".join(format_entry(DETAIL, name, **keys) for name, keys in entries))
     return path
 
 
@@ -170,7 +163,7 @@ def test_inputs_that_do_not_separate_the_stated_variants_fail(ours):
 def test_inputs_that_separate_nothing_are_an_error(tmp_path):
     """If Q is right, the only stated variant has the same numbers as all others."""
     path = tmp_path / "one.toml"
-    path.write_text(ENTRY.format("half", "1.0"))
+    path.write_text(format_entry(DETAIL, "half"))
     (implementation,) = list_implementations(OneProbe(path), DETAIL)
     answer = implementation.probe(q_values=[1.0, 1.0], reward=1.0)
     with pytest.raises(UserError, match="the inputs do not tell 'half' from every other variant"):

@@ -89,45 +89,61 @@ def _damage(contents):
 
 
 nights = night_files.nights
-#: what happened in which nights -> them, options, exit code
+#: nights whose whole page is kept, and the exit code
 PAGES = {
-    "a drop": (lambda: nights(40, 4, drop=0.3, begin=25), (), 1),
-    "no change": (lambda: nights(40, 4), (), 0),
+    "a drop": (lambda: nights(40, 4, drop=0.3, begin=25), 1),
+    "a group and memory": (
+        lambda: change(change(nights(30, 2), range(20), _add_throughput), range(20, 30), _grow), 1),
+    "what cannot be read comes first": (lambda: _damage(list(nights(30, 3))), 0),
+}  # fmt: skip
+#: what happened in which nights -> them, options, exit code, and what the page says
+FACTS = {
     "a drop that recovered is no alarm": (
         lambda: [*list(nights(60, 3, drop=0.5, begin=20))[:40], *list(nights(60, 3, seed=1))[40:]],
-        (), 0),
+        (), 0, "| 40 holds, 20 regressed | holds |"),
     "a drop that later checks cannot tell is an alarm": (
-        lambda: change(nights(40, 3, drop=0.3, begin=30), range(36, 40), _undecide), (), 1),
-    "the last check cannot tell": (lambda: change(nights(20, 3), [19], _undecide), (), 3),
+        lambda: change(nights(40, 3, drop=0.3, begin=30), range(36, 40), _undecide), (), 1,
+        "| -31% 2024-01-31 | 30 holds, 4 inconclusive, 6 regressed | regressed |"),
+    "the last check cannot tell": (
+        lambda: change(nights(20, 3), [19], _undecide), (), 3, "The last checks cannot tell."),
     "another machine is named": (
         lambda: change(nights(40, 3, drop=0.4, begin=20, upgrade=False), range(20, 40),
-                        _move_machine), (), 1),
+                       _move_machine), (), 1, "changed there: cpu EPYC -> Xeon;"),
     "the last check could not judge": (
-        lambda: change(nights(20, 3), [19], _drop_verdicts), (), 3),
+        lambda: change(nights(20, 2), [19], _drop_verdicts), (), 3,
+        "Without a verdict in their last check: sb3-ppo-Env0-v4-short, sb3-sac-Env0-v4-short."),
     "other hyperparameters are named": (
         lambda: change(nights(40, 3, drop=0.4, begin=20, upgrade=False), range(20, 40),
-                        _change_rates), (), 1),
-    "runs that failed": (lambda: change(nights(30, 2), range(25, 30), _fail_runs), (), 1),
-    "a group and memory": (
-        lambda: change(change(nights(30, 2), range(20), _add_throughput), range(20, 30), _grow),
-        (), 1),
+                       _change_rates), (), 1, "changed there: hyperparameters a1b2 -> other;"),
+    "runs that failed": (
+        lambda: change(nights(30, 2), range(25, 30), _fail_runs), (), 1,
+        "| 674.5 | -33% 2024-01-26 | 25 holds, 5 regressed |"),
     "a cell that is missing is named": (
-        lambda: change(nights(20, 3), [19], _drop_first_cell), (), 0),
-    "what cannot be read comes first": (lambda: _damage(list(nights(30, 3))), (), 0),
+        lambda: change(nights(20, 3), [19], _drop_first_cell), (), 0,
+        "framework and budget: sb3-ppo-Env0-v4-short (2024-01-19)."),
     "since the night of an accepted drop": (
-        lambda: nights(60, 3), ("--since", night_files.day(20)), 0),
+        lambda: nights(60, 3), ("--since", night_files.day(20)), 0,
+        "- Nights before 2024-01-21, as --since says: 20."),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_the_page_of_so_many_nights(judged, tmp_path, snapshot, name):
     """The page names alarms, when they began, and the versions that changed then."""
-    contents, options, expected = PAGES[name]
-    code, page, _ = judged(contents(), *options)
+    contents, expected = PAGES[name]
+    code, page, _ = judged(contents())
     assert code == expected
     # when and where it was read
     page = re.sub(r"(?m)^\d{4}-\d\d-\d\d .*: `", "WHEN: `", page, count=1)
     snapshot(f"trend/{name.replace(' ', '-')}.md", page.replace(str(tmp_path), "FOLDER"))
+
+
+@pytest.mark.parametrize("name", FACTS)
+def test_what_happened_decides_exit_code_and_page(judged, name):
+    """Alarms last until a check holds; what else changed, and what is not judged, is named."""
+    contents, options, expected, words = FACTS[name]
+    code, page, _ = judged(contents(), *options)
+    assert (code, words in page) == (expected, True), page
 
 
 def test_a_page_shows_what_changed_with_its_numbers(judged, tmp_path):

@@ -23,6 +23,8 @@ from rlregress.training import job_plan, worker_launch
 from rlregress.training.recorded_runs import RunResult, Trail
 from rlregress.training.store import Store
 
+from ..training.test_records import content
+
 CELLS = "sb3-ppo-Reacher-v4-short", "sb3-ppo-Hopper-v4-short", "sb3-ppo-InvertedPendulum-v4-short"
 SEEDS = range(3)
 OPERATIONS = {"torch sqrt float32": "a1", "numpy exp float64": "b2"}
@@ -73,9 +75,8 @@ def trainings(tmp_path, monkeypatch):
         changes = dial.get(job.cell.id, [])
         number = done.count(job.cell.id)
         done.append(job.cell.id)
-        content = result(job.seed) | (changes[min(number, len(changes) - 1)] if changes else {})
-        head = {"schema": run_record.SCHEMA, "job": job.convert_to_plain_data() | {"key": job.key}}
-        run_record.write_record_with_checksum(attempt.record, {**head, "key": job.key, **content})
+        fields = result(job.seed) | (changes[min(number, len(changes) - 1)] if changes else {})
+        run_record.write_record_with_checksum(attempt.record, {**content(job), **fields})
 
     monkeypatch.setattr(worker_launch, "_train_until_recorded", train)
     return done, dial, canary

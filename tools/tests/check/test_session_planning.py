@@ -99,6 +99,8 @@ def test_a_plan_of_a_decided_session_has_nothing_left_to_train(stored_selection,
     assert "every cell is decided: a check trains no more, and judges" in text
     assert not any("core-minutes" in line or "makespan" in line for line in text)
     assert text[-1].endswith(": sequential, which has begun, detects it")
+    brief = plan_text.describe_plan_briefly(then, 1, 120.0)[0]
+    assert brief == "2 minutes here with one process: 2 minutes for tests, no trainings."
 
 
 def test_a_plan_separates_minutes_of_tests_and_trainings(session, tmp_path):
@@ -119,13 +121,6 @@ def test_a_plan_tells_evaluations_from_trainings(session, tmp_path):
     assert alone == min(drop for name, drop in drops.items() if not name.endswith("training"))
     line = plan_text.describe_plan_briefly(planned, 1, 60.0)[-1]
     assert line.startswith(f"  sb3: ppo {format_percent(either)} ({format_percent(alone)})")
-
-
-def test_a_plan_without_trainings_says_so(stored_selection, trained, tmp_path):
-    """If every cell is decided, only tests take time."""
-    run_whole_session(stored_selection, tmp_path)
-    line = plan_text.describe_plan_briefly(plan(stored_selection, tmp_path), 1, 120.0)[0]
-    assert line == "2 minutes here with one process: 2 minutes for tests, no trainings."
 
 
 @pytest.mark.parametrize(("looks", "until"), every(3, [(1, 10), (0, 5), (2, 20)]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rlregress.check.cell_selection import Selection
 from rlregress.check.session import Session
-from rlregress.cluster import run_one, run_selection
+from rlregress.cluster import run_selection
 from rlregress.training.store import Store
 
 from .short_runs import jobs, write_listed
@@ -87,11 +87,3 @@ def test_the_output_of_a_watch_is_harmless(command, tmp_path):
     assert (code, "all runs are done" in shown) == (0, True)
     assert r"bad \x1b]0;title\x07 \x1b[2J" in shown
     assert "\x1b" not in shown
-
-
-def test_an_index_may_be_a_variable_of_the_shell(tmp_path):
-    """The command is the same for every scheduler."""
-    store = Store(tmp_path)
-    call = run_one.build_command_of_run(write_listed(store, jobs([0])), "$I", store)
-    assert call[1:5] == ["-m", "rlregress", "runs", "run"]
-    assert call[-4:] == ["--index", "$I", "--store", str(tmp_path)]

@@ -78,15 +78,6 @@ def survey(store: Store) -> Survey:
     return store_status.survey_store(store, manifests)
 
 
-def test_a_status_counts_every_run_once(store):
-    """Done, failed, running, stuck, stopped, waiting; and what no manifest lists."""
-    result = survey(store).counts
-    assert result["some-ppo"] == {
-        "done": 1, "failed": 1, "running": 2, "stuck": 1, "stopped": 1, "waiting": 3,
-    }  # fmt: skip
-    assert result[store_status.UNLISTED] == {"done": 1}
-
-
 @pytest.mark.parametrize(
     ("silent", "changes", "state"),
     [

@@ -10,203 +10,124 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
-from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
+import grimp
 import pytest
 
+from rlregress import frameworks
 from rlregress.upgrade.versions import state
 
-ROOT = Path(__file__).resolve().parents[3]
-LIBRARY = ROOT / "tools" / "rlregress"
-PACKAGES = (LIBRARY, ROOT / "tools" / "rlregress_studies", ROOT / "tools" / "rlregress_power")
-
+TOOLS = Path(__file__).resolve().parents[2]
 # The standard library of Python 3.10, as far as it differs from this one's.
 STANDARD = (set(sys.stdlib_module_names) - {"tomllib"}) | {"__future__"}
-JUDGES = ("formulas", "model", "verdicts")
-# Statistics that one study alone needs: they stand on those of verdicts.
-STATISTICS = ("rank/adastop.py",)
+JUDGES = ("rlregress.formulas", "rlregress.model", "rlregress.verdicts")
+# Statistics that one study alone needs: they are judged as those of verdicts are.
+STATISTICS = "rlregress_studies.rank.adastop"
 # What would bring a package in without an import statement.
 ROUNDABOUT = {"importlib", "runpy", "pkgutil"}
 # What is started inside a foreign or old environment; with it goes all that it imports.
-FOREIGN = ("frameworks/**/*.py", "probing/**/*.py", "inside/worker.py", "inside/trace_worker.py")
+FOREIGN = ("rlregress.frameworks", "rlregress.probing",
+           "rlregress.inside.worker", "rlregress.inside.trace_worker")  # fmt: skip
 
 
-@cache
-def _import_statements(text: str) -> list[ast.Import | ast.ImportFrom]:
-    nodes = ast.walk(ast.parse(text))
-    return [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
+@pytest.fixture(scope="module")
+def graph():
+    """Return which module imports which, wherever in a file the import stands."""
+    packages = ("rlregress", "rlregress_studies", "rlregress_power")
+    return grimp.build_graph(*packages, include_external_packages=True, cache_dir=None)
 
 
-def imports(path: Path, library: Path) -> Iterator[tuple[int, str]]:
-    """Line and absolute name of every import, wherever it stands in the file.
-
-    ``from a import b`` yields ``a.b``: only the file system knows whether ``b`` is a module.
-    """
-    package = [library.name, *path.relative_to(library).parent.parts]
-    for node in _import_statements(path.read_text()):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield node.lineno, alias.name
-        else:
-            above = package[: len(package) - node.level + 1] if node.level else []
-            base = ".".join([*above, *([node.module] if node.module else [])])
-            for alias in node.names:
-                yield node.lineno, f"{base}.{alias.name}"
-
-
-def files_of(name: str, library: Path) -> Iterator[Path]:
-    """The files that importing the library's module ``name`` runs, packages on the way included."""
-    place = library.parent
-    for part in name.split("."):
-        place = place / part
-        if (place / "__init__.py").exists():
-            yield place / "__init__.py"
-        elif place.with_suffix(".py").exists():
-            yield place.with_suffix(".py")
-
-
-def imports_outside(library: Path, files: list[Path], allowed: set[str]) -> list[str]:
-    """Every import of a top-level package that is not among ``allowed``."""
+def list_imports(graph, modules, is_allowed):
+    """List the imports of some modules that are not allowed."""
     return [
-        f"{path.relative_to(library)}:{line} imports {name}"
-        for path in files
-        for line, name in imports(path, library)
-        if name.split(".")[0] not in allowed
+        f"{module} imports {name}"
+        for module in sorted(modules)
+        for name in sorted(graph.find_modules_directly_imported_by(module))
+        if not is_allowed(module, name)
     ]
 
 
-def judges_that_import_too_much(library: Path) -> list[str]:
-    """Imports of judges beyond the standard library, NumPy, SciPy, the model and themselves.
+def list_imports_of_judges(graph):
+    """List imports beyond the standard library, NumPy, SciPy, errors, the model and themselves."""
 
-    The statistics of studies are judged as those of verdicts are.
-    """
-    found = []
-    of_studies = [path for path in map(library.joinpath, STATISTICS) if path.exists()]
-    for judge in JUDGES:
-        files = sorted((library / judge).rglob("*.py"))
-        files += of_studies if judge == "verdicts" else []
-        allowed = (STANDARD - ROUNDABOUT) | {"numpy", "scipy", "rlregress"}
-        found += imports_outside(library, files, allowed)
-        found += [
-            f"{path.relative_to(library)}:{line} imports {name}"
-            for path in files
-            for line, name in imports(path, library)
-            if name.split(".")[0].startswith("rlregress")
-            and name.split(".")[:2]
-            not in [["rlregress", known] for known in (judge, "errors", "model")]
-        ]
-    return found
+    def is_allowed(module, name):
+        if not name.startswith("rlregress"):
+            return name in (STANDARD - ROUNDABOUT) | {"numpy", "scipy"}
+        own = "rlregress.verdicts" if module == STATISTICS else ".".join(module.split(".")[:2])
+        return ".".join(name.split(".")[:2]) in (own, "rlregress.errors", "rlregress.model")
+
+    modules = {module for judge in JUDGES for module in (judge, *graph.find_descendants(judge))}
+    return list_imports(graph, modules | {STATISTICS}, is_allowed)
 
 
-def foreign_files(library: Path) -> list[Path]:
-    """Everything that runs inside a foreign environment: FOREIGN and what it imports of ours."""
-    waiting = [path for pattern in FOREIGN for path in library.glob(pattern)]
-    found: set[Path] = set()
-    while waiting:
-        path = waiting.pop()
-        if path in found:
-            continue
-        found.add(path)
-        for _, name in imports(path, library):
-            if name.split(".")[0] == library.name:
-                waiting += files_of(name, library)
-    return sorted(found)
-
-
-def packages_of_adapter(path: Path, library: Path) -> set[str]:
-    """The packages that an adapter's own folder may import: those of the framework itself."""
-    parts = path.relative_to(library).parts
-    if parts[0] != "frameworks" or len(parts) < 3:
-        return set()
-    tree = ast.parse((library / "frameworks" / parts[1] / "__init__.py").read_text())
+def list_foreign_modules(graph):
+    """Return FOREIGN and what it imports of ours, packages on the way included."""
+    waiting = {module for name in FOREIGN for module in (name, *graph.find_descendants(name))}
     found = set()
-    for node in ast.walk(tree):
-        # a package may be imported by another name than it is installed by
-        if isinstance(node, ast.keyword) and node.arg in {"packages", "modules"}:
-            found |= {name.replace("-", "_") for name in ast.literal_eval(node.value)}
+    while waiting:
+        module = waiting.pop()
+        found.add(module)
+        names = {module.rpartition(".")[0], *graph.find_modules_directly_imported_by(module)}
+        waiting |= {name for name in names if name.partition(".")[0] == "rlregress"} - found
     return found
 
 
-def foreign_files_that_need_more(library: Path) -> list[str]:
-    """Imports and syntax that a foreign environment with Python 3.10 may not have."""
-    found = []
-    for path in foreign_files(library):
-        # cloudpickle comes with gymnasium, which stands on it
-        allowed = STANDARD | {"numpy", "torch", "gymnasium", "cloudpickle", library.name}
-        try:
-            ast.parse(path.read_text(), feature_version=(3, 10))
-        except SyntaxError as error:
-            found.append(f"{path.relative_to(library)}:{error.lineno} {error.msg}")
-            continue
-        found += imports_outside(library, [path], allowed | packages_of_adapter(path, library))
-    return found
+def list_foreign_imports(graph):
+    """List imports that a foreign environment may not have: an adapter has its framework."""
+    # cloudpickle comes with gymnasium, which stands on it
+    allowed = STANDARD | {"numpy", "torch", "gymnasium", "cloudpickle", "rlregress"}
+    packages = {}
+    for name in frameworks.list_framework_names():
+        framework = frameworks.get_adapter(name).framework
+        words = (*framework.packages, *framework.modules)
+        packages[f"rlregress.frameworks.{name}"] = {word.replace("-", "_") for word in words}
+
+    def is_allowed(module, name):
+        adapter = ".".join(module.split(".")[:3])
+        return name.partition(".")[0] in allowed | packages.get(adapter, set())
+
+    return list_imports(graph, list_foreign_modules(graph), is_allowed)
 
 
-def write(library: Path, files: dict[str, str]) -> Path:
-    """A small library with these files, and an ``__init__.py`` in every folder."""
-    for name, text in files.items():
-        path = library / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-        for folder in path.relative_to(library).parents:
-            (library / folder / "__init__.py").touch()
-    return library
-
-
-def test_formulas_verdicts_and_results_import_numpy_and_scipy_only():
+def test_formulas_verdicts_and_results_import_numpy_and_scipy_only(graph):
     """They import NumPy, SciPy, the standard library, our errors and the model only."""
-    assert [row for package in PACKAGES for row in judges_that_import_too_much(package)] == []
+    assert list_imports_of_judges(graph) == []
+
+
+def test_what_runs_in_foreign_environments_is_python_310_and_imports_little(graph):
+    """Adapters and worker, with all they import of ours, need no more than an old one has."""
+    assert list_foreign_imports(graph) == []
+    for module in list_foreign_modules(graph):
+        place = TOOLS / module.replace(".", "/")
+        path = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+        ast.parse(path.read_text("utf-8"), str(path), feature_version=(3, 10))
 
 
 @pytest.mark.parametrize(
-    "line",
-    ["def late():\n    import pandas", "from ..catalogue import catalogue", "import rlregress",
-     "import importlib"],
-)  # fmt: skip
-def test_an_import_too_much_in_a_formula_is_found(tmp_path, line):
-    """Another package, or another part of the library, is found wherever the import stands."""
-    clean = "import math\nimport numpy as np\nfrom scipy import stats\n"
-    clean += "from rlregress.errors import UserError\nfrom . import td3\n"
-    library = write(tmp_path / "rlregress", {"formulas/sac.py": clean, "formulas/td3.py": ""})
-    assert judges_that_import_too_much(library) == []
-    (library / "formulas" / "sac.py").write_text(clean + line + "\n")
-    assert len(judges_that_import_too_much(library)) == 1
+    ("list_wrong", "importer", "imported"),
+    [
+        (list_imports_of_judges, "rlregress.formulas.sac", "pandas"),
+        (list_imports_of_judges, "rlregress.verdicts.power", "rlregress.catalogue.registry"),
+        (list_imports_of_judges, STATISTICS, "importlib"),
+        # the worker imports it
+        (list_foreign_imports, "rlregress.marks", "tomllib"),
+        (list_foreign_imports, "rlregress.frameworks.sb3", "torchrl"),
+    ],
+)
+def test_an_import_too_much_is_found(graph, list_wrong, importer, imported):
+    """Another package, another part of the library, or what an old environment lacks."""
+    graph.add_import(importer=importer, imported=imported)
+    assert list_wrong(graph) == [f"{importer} imports {imported}"]
+    graph.remove_import(importer=importer, imported=imported)
 
 
-def test_what_runs_in_foreign_environments_is_python_310_and_imports_little():
-    """Adapters and worker, with all they import of ours, need no more than an old one has."""
-    assert foreign_files_that_need_more(LIBRARY) == []
-
-
-def test_what_runs_in_foreign_environments_voids_what_another_one_left_there():
+def test_what_runs_in_foreign_environments_voids_what_another_one_left_there(graph):
     """Answers and recordings that are kept depend on all packages that make them."""
-    packages = {path.relative_to(LIBRARY).parts[0] for path in foreign_files(LIBRARY)}
-    packages = {name for name in packages if (LIBRARY / name).is_dir()}
+    packages = {module.split(".")[1] for module in list_foreign_modules(graph) - {"rlregress"}}
+    packages = {name for name in packages if (TOOLS / "rlregress" / name).is_dir()}
     # plain data, and where the suite lies
     assert packages - set(state.OWN_PACKAGES) == {"model", "suite"}
-
-
-@pytest.mark.parametrize(
-    ("line", "named"),
-    [("import tomllib", "3 imports tomllib"), ("import other", "3 imports other"),
-     ("try: pass\nexcept* OSError: pass",
-      "4 Exception groups are only supported in Python 3.11")],
-)  # fmt: skip
-def test_what_the_worker_imports_is_held_to_the_same_rule(tmp_path, line, named):
-    """A module that the worker imports may not need more than the worker itself."""
-    clean = "import json\nimport torch\n"
-    library = write(tmp_path / "rlregress", {
-        "inside/worker.py": "from rlregress.training import store\n",
-        "training/store.py": clean, "training/pool.py": "import rich\n",
-        "frameworks/some/__init__.py": 'Framework(packages=("other", "torch"))\n',
-        "frameworks/some/probes.py": "import other.sac\n",
-    })  # fmt: skip
-    assert foreign_files_that_need_more(library) == []
-    (library / "training" / "store.py").write_text(clean + line + "\n")
-    [found] = foreign_files_that_need_more(library)
-    assert found.startswith(f"training/store.py:{named}")
 
 
 @pytest.mark.nightly

@@ -23,21 +23,9 @@ TARGETS = (10.0, 5.0, 3.0)
 #: words that name nothing: pronouns, prepositions, bare participles
 VAGUE = frozenset(
     ["again", "apart", "begun", "beside", "chosen", "counted", "drawn", "each", "ended", "every"]
-    + [
-        "found",
-        "given",
-        "held",
-        "here",
-        "kept",
-        "known",
-        "left",
-        "listed",
-        "lost",
-        "looked",
-        "made",
-    ]
-    + ["more", "moved", "of", "one", "other", "others", "rest", "several", "some", "standing"]
-    + ["taken", "there", "together", "wanted", "what", "whole"]
+    + ["found", "given", "held", "here", "kept", "known", "left", "listed", "lost", "looked"]
+    + ["made", "more", "moved", "of", "one", "other", "others", "rest", "several", "some"]
+    + ["standing", "taken", "there", "together", "wanted", "what", "whole"]
 )
 #: those that are vague before a noun too; ``other_framework`` and ``known_names`` are not
 FIRST_WORDS = frozenset(

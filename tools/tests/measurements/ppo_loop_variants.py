@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -19,20 +20,14 @@ class Loop:
     replaces: bool = False
     drops_last: bool = False
     shuffles: str = "each_epoch"
-    fails: bool = False
-    recomputes: bool = False
     sums_over: str = "rollout"
     ratios_move: bool = True
     steps: str = "whole_rollouts_more"
     counts_all: bool = True
-    estimator: str = "k3"
-    factor: float = 1.0
     stops: str = "never"
     by_default: float = np.inf
     fall: object = None
     falls_by_default: bool = False
-    falls_with_rate: bool = False
-    adapts: tuple = ()
 
     def _parts(self, s, order):
         sizes = s.minibatch_size
@@ -79,15 +74,12 @@ class Loop:
         done, rollouts = self._counted(s)
         played = [SimpleNamespace(received=[0] * done) for _ in range(s.environments)]
         training = ppo_loop.RecordedTraining(environments=played)
-        divergence = schedules.estimate_kl(np.array([s.ratio]), self.estimator)
-        target = self.by_default if s.target is None else s.target
-        exceeded = divergence > self.factor * target
-        for _ in range(1 if self.fails else rollouts):
+        exceeded = schedules.estimate_kl(np.array([s.ratio]), "k3") > self.by_default
+        for _ in range(rollouts):
             parts = [part for order in self._epochs(s, rng) for part in self._parts(s, order)]
             for step, part in enumerate(parts):
-                later = step // (len(parts) // s.epochs) if self.recomputes else 0
                 training.evaluated.append(part)
-                training.advantages.append(self._advantages(s, part) + later * part)
+                training.advantages.append(self._advantages(s, part))
                 training.log_ratios.append([0.1 * step * self.ratios_move])
             training.rates += [0.0] * len(parts)
             steps, seen = schedules.count_updates_until_early_stop(
@@ -100,16 +92,11 @@ class Loop:
 
     def _schedule(self, s, training, rollouts):
         def factors(name):
-            asked = s.must_fall(name) and (not self.falls_with_rate or s.must_fall("learning_rate"))
-            if self.fall and (asked if s.falling is not None else self.falls_by_default):
-                return self.fall(s, rollouts, len(training.rates) // rollouts)
+            if self.fall and (self.falls_by_default if s.falling is None else s.must_fall(name)):
+                return self.fall(rollouts, len(training.rates) // rollouts)
             return np.ones(len(training.rates))
 
         training.rates = list(s.learning_rate * factors("learning_rate"))
-        if self.adapts:
-            divergences = [schedules.estimate_kl(ratios, "k3") for ratios in s.ratios]
-            rates = schedules.compute_adaptive_rate_factors(divergences, 0.01, *self.adapts)
-            training.rates[1:] = s.learning_rate * rates
         if s.advantage is not None and s.clip_range is not None:
             clipped = np.minimum(s.ratio, 1.0 + s.clip_range * factors("clip_range"))
             training.losses = list(-s.advantage * clipped)
@@ -118,27 +105,16 @@ class Loop:
             training.log_std_gradients = list(-coefficients)
 
 
-def early(estimator, factor, place):
-    """The options of a loop that stops early."""
-    return {"estimator": estimator, "factor": factor, "stops": place}
-
-
-def linear(schedule, *options):
-    """A way to fall that is the same for a training of any length."""
-    return lambda settings, rollouts, updates: schedule(rollouts, updates, *options)
-
-
-def collected(settings, rollouts, updates):
-    """The share of the steps asked for that is left when a rollout has been collected."""
-    return 1.0 - np.repeat(np.arange(1, rollouts + 1), updates) * settings.steps / settings.total
-
-
-LINEAR = {
-    "by_rollout": linear(schedules.make_linear_schedule_by_rollout),
-    "by_rollout_after_collection": linear(schedules.make_linear_schedule_by_rollout, 1.0),
-    "by_update": linear(schedules.make_linear_schedule_by_update),
+FALLING = {
+    name: {"fall": fall}
+    for name, fall in {
+        "by_rollout": schedules.make_linear_schedule_by_rollout,
+        "by_rollout_after_collection": partial(
+            schedules.make_linear_schedule_by_rollout, done_before=1.0
+        ),
+        "by_update": schedules.make_linear_schedule_by_update,
+    }.items()
 }
-FALLING = {name: {"fall": fall} for name, fall in LINEAR.items()}
 FALLING_BY_DEFAULT = {
     "constant": {},
     **{name: {**options, "falls_by_default": True} for name, options in FALLING.items()},
@@ -151,35 +127,19 @@ MEASUREMENTS = ppo_loop.MEASUREMENTS
 #: detail -> variant -> the options with which the agent is it
 VARIANTS = {
     "ppo.minibatches": {
-        "permutation": {},
         "permutation_last_dropped": {"drops_last": True},
         "equal_parts": {"configured_by": "number"},
         "with_replacement": {"replaces": True},
         "whole_rollout": {"configured_by": "nothing"},
-    },
-    "ppo.minibatches.remainder": {
-        "goes_on": {},
-        "last_dropped": {"drops_last": True},
-        "error": {"fails": True},
     },
     "ppo.minibatches.parameter": {"size": {}, "number": {"configured_by": "number"}},
     "ppo.epochs.shuffle": {
         name: {"shuffles": name} for name in ("each_epoch", "once", "never", "after_the_first")
     },
     "ppo.early_stop.default": {
-        "off": {},
         **{name: {"stops": name, "by_default": 0.01} for name in ("before_step", "after_epoch")},
     },
-    "ppo.early_stop": {
-        "absent": {},
-        "k3_1.5_before_step": early("k3", 1.5, "before_step"),
-        "k3_1.5_after_step": early("k3", 1.5, "after_step"),
-        "k3_before_step_this_epoch": early("k3", 1.0, "before_step_this_epoch"),
-        "k1_after_epoch": early("k1", 1.0, "after_epoch"),
-    },
-    "ppo.advantages.recomputed": {"once": {}, "each_epoch": {"recomputes": True}},
     "ppo.advantage.granularity": {
-        "rollout_and_minibatch": {},
         "both_rollout": {"ratios_move": False},
         "both_minibatch": {"sums_over": "minibatch"},
         "one_step": {"sums_over": "step"},
@@ -190,27 +150,6 @@ VARIANTS = {
     },
     "ppo.vectorisation": {"all_environments": {}, "per_environment": {"counts_all": False}},
     "ppo.learning_rate.schedule": FALLING_BY_DEFAULT,
-    "ppo.learning_rate.schedule.asked": {"absent": {}, **FALLING},
-    "ppo.learning_rate.negative": {
-        "constant": {},
-        "negative": {"fall": collected},
-        "stops_at_zero": {"fall": lambda *run: np.maximum(collected(*run), 0.0)},
-        "remainder_dropped": {"fall": LINEAR["by_rollout"], "steps": "remainder_dropped"},
-    },
-    "ppo.learning_rate.adaptive": {
-        "absent": {},
-        "factor_1.5_band_2": {"adapts": (1.5, 2.0)},
-        "factor_1.5_no_band": {"adapts": (1.5, 1.0)},
-        "only_down": {"adapts": (1.5, 2.0, False)},
-    },
     "ppo.clip_range.schedule": FALLING_BY_DEFAULT,
-    "ppo.clip_range.schedule.asked": {
-        "absent": {},
-        **FALLING,
-        **{
-            f"{name}_if_learning_rate_too": {**FALLING[name], "falls_with_rate": True}
-            for name in ("by_update", "by_rollout")
-        },
-    },
     "ppo.entropy.schedule": {"absent": {}, **FALLING},
 }

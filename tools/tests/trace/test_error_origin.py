@@ -81,34 +81,29 @@ def test_the_innermost_frame_decides(theirs):
     assert origin(theirs, lambda: theirs.calls(toys.Ends, False, "none")) == SUITE
 
 
-#: what a hook passes on, and arguments that it refuses.
+#: functions that a hook passes on, and arguments that they refuse.
 PASSED_ON = {
-    "torch": lambda _: theirs_calls(_, torch.rand, "x"),
-    "tensor": lambda _: theirs_calls(_, torch.ones(1).normal_, "x"),
-    "data": lambda _: theirs_calls(_, torch.tensor, object()),
-    "an array": lambda _: theirs_calls(_, torch.as_tensor, np.array(["x", "y"])),
-    "write": lambda _: theirs_calls(_, torch.ones(1).copy_, "x"),
-    "function that writes": lambda _: theirs_calls(_, torch.add, "x"),
-    "numpy": lambda _: theirs_calls(_, np.random.rand, "x"),
-    "random": lambda _: theirs_calls(_, _.random.choice, []),
-    "seed": lambda _: theirs_calls(_, torch.manual_seed, "x"),
-    "generator": lambda _: theirs_calls(_, np.random.default_rng, "x"),
-    "backward": lambda _: theirs_calls(_, torch.ones(1).backward),
-    "grad": lambda _: theirs_calls(_, torch.autograd.grad, torch.ones(1), torch.ones(1)),
-    "module": lambda _: theirs_calls(_, _.Net, 2),
-    "copy of a module": lambda _: theirs_calls(_, torch.nn.Linear(1, 1).__setstate__, 1),
-    "loss": lambda _: theirs_calls(_, _.Net()),
-    "reset": lambda _: theirs_calls(_, _.Environment().reset, 1),
-    "step": lambda _: theirs_calls(_, _.Environment().step),
-    "vector": lambda _: theirs_calls(_, _.gymnasium.vector.SyncVectorEnv([_.Environment]).step),
-    "sample": lambda _: theirs_calls(_, _.gymnasium.spaces.Box(0, 1, (2,)).sample, "x"),
-    "thread": lambda _: theirs_calls(_, threading_started(_).start),
+    "torch": lambda _: (torch.rand, "x"),
+    "tensor": lambda _: (torch.ones(1).normal_, "x"),
+    "data": lambda _: (torch.tensor, object()),
+    "an array": lambda _: (torch.as_tensor, np.array(["x", "y"])),
+    "write": lambda _: (torch.ones(1).copy_, "x"),
+    "function that writes": lambda _: (torch.add, "x"),
+    "numpy": lambda _: (np.random.rand, "x"),
+    "random": lambda _: (_.random.choice, []),
+    "seed": lambda _: (torch.manual_seed, "x"),
+    "generator": lambda _: (np.random.default_rng, "x"),
+    "backward": lambda _: (torch.ones(1).backward,),
+    "grad": lambda _: (torch.autograd.grad, torch.ones(1), torch.ones(1)),
+    "module": lambda _: (_.Net, 2),
+    "copy of a module": lambda _: (torch.nn.Linear(1, 1).__setstate__, 1),
+    "loss": lambda _: (_.Net(),),
+    "reset": lambda _: (_.Environment().reset, 1),
+    "step": lambda _: (_.Environment().step,),
+    "vector": lambda _: (_.gymnasium.vector.SyncVectorEnv([_.Environment]).step,),
+    "sample": lambda _: (_.gymnasium.spaces.Box(0, 1, (2,)).sample, "x"),
+    "thread": lambda _: (threading_started(_).start,),
 }
-
-
-def theirs_calls(theirs, function, *arguments):
-    """Let the traced code call a function."""
-    theirs.calls(function, *arguments)
 
 
 def threading_started(theirs):
@@ -120,8 +115,10 @@ def threading_started(theirs):
 
 def test_what_a_hook_passes_on_is_the_callers(theirs):
     """The frames of a hook say nothing of an error in what it stands for."""
-    origins = {case: origin(theirs, lambda call=call: call(theirs))
-               for case, call in PASSED_ON.items()}  # fmt: skip
+    origins = {
+        case: origin(theirs, lambda call=call: theirs.calls(*call(theirs)))
+        for case, call in PASSED_ON.items()
+    }
     assert origins == dict.fromkeys(PASSED_ON, TRACED)
 
 

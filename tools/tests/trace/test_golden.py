@@ -75,22 +75,14 @@ def test_a_script_is_the_same_as_in_its_own_golden_file(golden_and_trace):
     assert content["values"][-1]["event"] == content["length"] - 1
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "kind", "function"),
-    [
-        ("0.1 * new + 0.9 * old", "0.2 * new + 0.8 * old", "target update", "follow"),
-        # as little as an addition in another order: a digest tells no size
-        (".mean()\n", ".mean() * (1 + 1e-7)\n", "loss", "main"),
-    ],
-    ids=["target", "rounding"],
-)
-def test_a_changed_line_is_found(golden_and_trace, recorded, old, new, kind, function):
+def test_a_changed_line_is_found(golden_and_trace, recorded):
     """The first event that differs is named with its line, and is never called rounding."""
     path, original = golden_and_trace
-    result, text = compare(path, recorded(changed((old, new))))
+    # as little as an addition in another order: a digest tells no size
+    result, text = compare(path, recorded(changed((".mean()\n", ".mean() * (1 + 1e-7)\n"))))
     first = result.comparison.first
     assert (result.is_same, list(result.sources)) == (False, ["train.py"])
-    assert (first.kind, first.old.function) == (kind, function)
+    assert (first.kind, first.old.function) == ("loss", "main")
     text = "\n".join(text)
     assert f"differs at event {first.old.index + 1} of {len(original.events)}" in text
     assert first.old.place in text

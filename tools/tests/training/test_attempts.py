@@ -14,7 +14,7 @@ from rlregress import files
 from rlregress.cluster import store_status
 from rlregress.errors import DamagedRecord, UserError
 from rlregress.inside import run_record
-from rlregress.training import lease, worker_launch
+from rlregress.training import lease
 from rlregress.training import store as store_module
 from rlregress.training.store import Store
 
@@ -96,13 +96,6 @@ def test_the_files_of_a_store_tell_its_runs(store):
     contents = store.list_runs_by_state()
     assert len(contents.done) == 2
     assert contents.leases == {job().name}
-
-
-def test_a_held_run_is_an_error_without_waiting(store):
-    """The run is left to the attempt that has it."""
-    text = "seed 0 is being done by another attempt"
-    with claim(store), pytest.raises(worker_launch.HeldElsewhere, match=text):
-        worker_launch.do_run_unless_recorded(job(), store, wait=False)
 
 
 @pytest.mark.parametrize("attempt", ["/some/folder", "", "../../x", "x" * 300])

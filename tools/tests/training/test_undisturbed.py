@@ -6,6 +6,7 @@ import functools
 from dataclasses import replace
 
 import gymnasium
+import pytest
 import torch
 from stable_baselines3 import SAC
 
@@ -13,6 +14,8 @@ from rlregress.inside import worker
 from rlregress.training import job_plan, worker_launch
 from rlregress.training.cell import Cell, Protocol
 from rlregress.training.store import Store
+
+pytestmark = pytest.mark.usefixtures("warm_python")
 
 ENVIRONMENT, STEPS = "InvertedPendulum-v4", 120
 

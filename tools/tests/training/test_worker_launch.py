@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from dataclasses import replace
 
 import pytest
@@ -61,14 +60,6 @@ def test_a_record_says_everything_that_it_rests_on(finished, job):
     # a reward of 1 a step: as many states as the lengths of the last ten episodes say
     assert record["critic"]["states"] == sum(length for _, length in late[-10:])
     assert {"bias", "bootstrapped", "explained_variance"} < set(record["critic"])
-
-
-def test_a_run_that_is_done_is_not_done_again(finished, job):
-    """The second request reads the record of the first."""
-    store, record = finished
-    started = time.monotonic()
-    assert worker_launch.do_run_unless_recorded(job, store) == record
-    assert time.monotonic() - started < 1.0
 
 
 ACCIDENTS = """

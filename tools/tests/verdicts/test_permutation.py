@@ -117,15 +117,6 @@ def test_monte_carlo_agrees_with_enumeration():
     assert np.all(np.abs(estimated - exact) < 4 * error)
 
 
-def test_at_a_ceiling_the_p_value_is_that_of_fishers_exact_test():
-    """All stored at 1000 and three of five new seeds below: C(5,3)/C(15,3)."""
-    p = compute_p_values_of_one_comparison(
-        [1000.0] * 10, [1000, 1000, 193, 20, 8], np.random.default_rng(0)
-    )
-    assert p.drop == pytest.approx(10 / 455)
-    assert p.drop == pytest.approx(stats.fisher_exact([[3, 2], [0, 10]], "greater").pvalue)
-
-
 def test_returns_that_are_not_finite_are_refused():
     """A failed run must have been replaced before the test sees it."""
     with pytest.raises(UserError, match="not a finite number"):

@@ -17,7 +17,6 @@ from rlregress.model.quantities import (
     DIAGNOSTICS,
     RETURNS,
     TRAINING,
-    compute_shares_of_error,
 )
 from rlregress.report import words
 from rlregress.verdicts.family import adjust_by_holm, adjust_by_holm_with_names
@@ -141,16 +140,6 @@ def test_holm_with_weights_by_hand():
     np.testing.assert_allclose(adjust_by_holm(p, 7.0), adjust_by_holm(p))
     by_name = adjust_by_holm_with_names({"a": 0.01, "b": 0.04}, {"a": 4.0})
     assert by_name == {"a": pytest.approx(0.0125), "b": 0.04}
-
-
-def test_the_shares_of_the_error():
-    """Critics have a fifth of it where they are judged; of one quantity alone it is all."""
-    assert compute_shares_of_error({RETURNS: 8, CRITIC: 3}) == {
-        RETURNS: 0.8,
-        CRITIC: pytest.approx(0.2),
-    }
-    assert compute_shares_of_error({RETURNS: 8, CRITIC: 0}) == {RETURNS: 1.0}
-    assert compute_shares_of_error({}) == {}
 
 
 def test_a_family_states_its_first_levels():
