@@ -11,7 +11,6 @@ import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
-from operator import delitem, setitem
 from pathlib import Path
 from typing import Any
 
@@ -57,24 +56,16 @@ def places(sample: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]
             yield from places(value, (*above, key))
 
 
-def edited(sample: Any, place: tuple[Any, ...], edit: Callable[[Any, Any], object]) -> Any:
-    """Return a copy of the sample; ``edit`` gets what holds a place, and its key."""
+def replaced(sample: Any, place: tuple[Any, ...], value: Any) -> Any:
+    """Return the sample with another value at a place."""
+    if not place:
+        return value
     copied = copy.deepcopy(sample)
     inner = copied
     for key in place[:-1]:
         inner = inner[key]
-    edit(inner, place[-1])
+    inner[place[-1]] = value
     return copied
-
-
-def replaced(sample: Any, place: tuple[Any, ...], value: Any) -> Any:
-    """Return the sample with another value at a place."""
-    return edited(sample, place, lambda inner, key: setitem(inner, key, value)) if place else value
-
-
-def without(sample: Any, place: tuple[Any, ...]) -> Any:
-    """Return the sample without the value at a place."""
-    return edited(sample, place, delitem)
 
 
 @dataclass(frozen=True)

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import gzip
 import importlib.util
-import json
 import os
 import re
-import shutil
 import signal
 
 import pytest
 
 from rlregress import __version__, frameworks, suite
 from rlregress.catalogue import registry, requested_names
-from rlregress.check import baseline_runs, cell_selection, recording
+from rlregress.check import baseline_runs, recording
 from rlregress.cli import commands
 from rlregress.cli.parsing import Lazy
 from rlregress.errors import UserError, refuse_empty_arguments
-from rlregress.inside.events import SCHEMA
+from rlregress.training.cell import Cell
 from rlregress.training.store import Store
+from tools.tests.check.stored import copy_baselines, edited_baseline
 from tools.tests.nightly import every
 from tools.tests.processes import run_pytest
+from tools.tests.small_files import write_files, write_metadata
 from tools.tests.training.test_records import content
 
 ADAPTER = """
@@ -34,6 +33,7 @@ ADAPTER = Adapter(
 
 
 HOPPER = "--algorithm ppo --environment Hopper-v4"
+CELL = Cell("sb3", "ppo", "Hopper-v4", "sb3", "short")
 
 
 def assert_one_sentence(code: int, error: str, *expected: str) -> None:
@@ -48,27 +48,10 @@ def assert_one_sentence(code: int, error: str, *expected: str) -> None:
 
 
 @pytest.fixture
-def copied_suite(tmp_path, monkeypatch):
-    """Return the baselines, with a copy of the stored runs of one cell that a test may damage."""
-    for name in ("tests_unit", "tests_behavior", "tests_performance"):
-        (tmp_path / name).mkdir()
-    (tmp_path / "baselines").mkdir()
-    for path in suite.locate_baselines().iterdir():
-        if path.name == "returns":
-            (tmp_path / "baselines" / path.name).mkdir()
-            name = "sb3-ppo-Hopper-v4-short.toml"
-            shutil.copy(path / name, tmp_path / "baselines" / path.name)
-        else:
-            (tmp_path / "baselines" / path.name).symlink_to(path)
-    monkeypatch.setattr(suite, "find_suite_root", lambda: tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
-def stored():
-    """Return some stored cell of the short budget, which can be trained here."""
-    cell = cell_selection.choose_cells(cell_selection.Selection("short", cells="all"))[0]
-    return next(item for item in baseline_runs.load_all_baselines() if item.cell == cell)
+def stored(tmp_path, monkeypatch):
+    """Return the file of the stored runs of a cell, of which there is a copy and no other file."""
+    copy_baselines([CELL], tmp_path / "returns", monkeypatch)
+    return baseline_runs.locate_baseline(CELL)
 
 
 #: a command line -> what its one sentence says.
@@ -157,6 +140,16 @@ WRONG: list[tuple[str | list[str], *tuple[str, ...]]] = [
      "--show prints all stored draws; leave out --count and --draw"),
     ("baseline record --throughput 0 --algorithm ppo", "--throughput measures every algorithm"),
     ("baseline record --throughput 0 --saved installed", "store different data; give one of them"),
+    ("baseline record --saved installed --framework sb3", "leave out --framework"),
+    ("baseline record --saved nothing==1.0", "concerns no framework"),
+    ("baseline record --framework sb3 --algorithm ppo", "--environment is missing"),
+    *((f"bisect sb3==2.7.0 sb3==2.8.0 {words}", part) for words, part in (
+        ("", "expected one of"), ("--detail a --name b", "found 2"),
+        ("--name b --scenario c", "--scenario needs an algorithm"),
+        ("--name b --first-parent", "--first-parent applies to commits"),
+        ("--name b --repo . --all", "leave one out"),
+        ("--name b --repo nowhere", "which is no folder"),
+        ("--name b --steps 3", "--package and --steps apply to a script"))),
     ("runs status --set-aside", "only --verify takes --set-aside"),
     ("runs status --verify --watch", "two ways to read a store; give one of them"),
     ("runs launch --with installed --budget smoke",
@@ -177,10 +170,7 @@ WRONG: list[tuple[str | list[str], *tuple[str, ...]]] = [
       for seed in (-1, 202611252300)),
     # files that cannot be read
     ("runs launch --slurm --before /none", "--before is '/none', which cannot be read"),
-    ("runs launch --slurm --before /dev/zero", "it is a device, not a file"),
     ("runs run --manifest /none --index 0", "the manifest /none cannot be read"),
-    ("runs run --manifest / --index 0", "it is a folder, not a file; expected a file"),
-    ("runs run --manifest /dev/zero --index 0", "it is a device, not a file"),
     ("runs status --manifest /dev/zero --store /", "it is a device, not a file"),
     *((f"runs {words}", "there is no folder /none") for words in (
         "status --store /none", "status --verify --store /none", "status --watch --store /none",
@@ -216,14 +206,13 @@ def test_a_wrong_command_line_is_one_sentence(command, name):
             assert out == "", words
 
 
-def test_baseline_of_another_budget(command, copied_suite, stored):
+def test_baseline_of_another_budget(command, stored):
     """Stored runs of another length than the budget's are refused, with both lengths."""
-    path = copied_suite / "baselines" / "returns" / f"{stored.cell.id}.toml"
-    steps = stored.protocol.total_steps
-    text = path.read_text()
-    path.write_text(text.replace(f"total_steps = {steps}", f"total_steps = {steps + 7}"))
-    code, _, error = command("plan", "--cells", stored.cell.id)
-    assert_one_sentence(code, error, path.name, str(steps), str(steps + 7), "record it again")
+    steps = baseline_runs.load_baseline(stored).protocol.total_steps
+    with edited_baseline(CELL) as content:
+        content["protocol"]["total_steps"] += 7
+    code, _, error = command("plan", "--cells", CELL.id)
+    assert_one_sentence(code, error, stored.name, str(steps), str(steps + 7), "record it again")
 
 
 @pytest.mark.parametrize(
@@ -233,16 +222,15 @@ def test_baseline_of_another_budget(command, copied_suite, stored):
      (lambda text: text.replace("seed = 1\n", "seed = 0\n", 1), "distinct")],
     ids=["cell", "run", "twice"],
 )  # fmt: skip
-def test_damaged_stored_runs(copied_suite, stored, damage, message):
+def test_damaged_stored_runs(stored, damage, message):
     """A damaged file of stored runs is named with its error."""
-    path = copied_suite / "baselines" / "returns" / f"{stored.cell.id}.toml"
-    path.write_text(damage(path.read_text()))
-    with pytest.raises(UserError, match=f"{path.name}.*{re.escape(message)}"):
-        baseline_runs.load_baseline(path)
+    stored.write_text(damage(stored.read_text()))
+    with pytest.raises(UserError, match=f"{stored.name}.*{re.escape(message)}"):
+        baseline_runs.load_baseline(stored)
 
 
 def test_a_recording_of_which_every_run_failed_stores_nothing(
-    command, copied_suite, tmp_path, monkeypatch
+    command, stored, tmp_path, monkeypatch
 ):
     """Why they failed is said, good runs are not replaced by them, and the exit code is 2."""
 
@@ -254,16 +242,12 @@ def test_a_recording_of_which_every_run_failed_stores_nothing(
             store.put_record_of_attempt(job, {**content(job), **failed}, "attempt")
 
     monkeypatch.setattr(recording.worker_launch, "do_runs_in_order", failing)
-    path = copied_suite / "baselines" / "returns" / "sb3-ppo-Hopper-v4-short.toml"
-    before = path.read_text()
-    code, out, error = command(
-        "baseline", "record", "--framework", "sb3", "--algorithm", "ppo", "--environment",
-        "Hopper-v4",
-        "--seeds", "2", "--replace", "--store", str(tmp_path / "runs"),
-    )  # fmt: skip
+    before = stored.read_text()
+    words = f"baseline record --framework sb3 {HOPPER} --seeds 2 --replace --store".split()
+    code, out, error = command(*words, str(tmp_path / "runs"))
     assert_one_sentence(code, error, "all runs of sb3-ppo-Hopper-v4-short failed")
     assert "seed 1 of sb3-ppo-Hopper-v4-short failed: RuntimeError: no such space" in out
-    assert path.read_text() == before
+    assert stored.read_text() == before
 
 
 @pytest.mark.parametrize(
@@ -273,24 +257,22 @@ def test_a_recording_of_which_every_run_failed_stores_nothing(
      ("[other]\n", ("gate.toml: unknown key 'other'; known: default",))],
     ids=["cell", "table"],
 )  # fmt: skip
-def test_a_default_cell_without_stored_runs(command, copied_suite, text, parts):
+def test_a_default_cell_without_stored_runs(command, tmp_path, monkeypatch, text, parts):
     """A cell that gate.toml names and that is not stored is named, not dropped; no default, too."""
-    path = copied_suite / "baselines" / "gate.toml"
-    path.unlink()
-    path.write_text(text)
+    for path in suite.locate_baselines().iterdir():
+        if path.name != "gate.toml":
+            (tmp_path / path.name).symlink_to(path)
+    write_files(tmp_path, {"gate.toml": text})
+    monkeypatch.setattr(suite, "locate_baselines", lambda: tmp_path)
     code, _, error = command("plan")
     assert_one_sentence(code, error, *parts)
 
 
 def test_missing_package(command, tmp_path, monkeypatch):
     """A framework whose package is not installed says which one, and how to install it."""
-    (tmp_path / "absent_adapter.py").write_text(ADAPTER)
-    info = tmp_path / "absent_adapter-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: absent-adapter\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(
-        "[rlregress.frameworks]\nabsent = absent_adapter:ADAPTER\n"
-    )
+    write_files(tmp_path, {"absent_adapter.py": ADAPTER})
+    points = "[rlregress.frameworks]\nabsent = absent_adapter:ADAPTER\n"
+    write_files(write_metadata(tmp_path, "absent-adapter", "1.0"), {"entry_points.txt": points})
     monkeypatch.syspath_prepend(tmp_path)
     code, _, error = command("check", "--framework", "absent")
     assert_one_sentence(code, error, "a-package-nobody-installs", "pip install")
@@ -334,36 +316,14 @@ def test_details_are_found(command, words, shown, hidden):
     assert hidden not in output
 
 
-HEADER = {"schema": SCHEMA, "failure": "", "seeded": [], "lines": {}}
-
-
-@pytest.mark.parametrize(
-    ("content", "parts"),
-    [(b"no trace", ("it is not compressed with gzip, as traces are", "; record it again")),
-     (gzip.compress(b"{}\n" * 9)[:-9], ("it is cut off or damaged", "; record it again")),
-     # of an older release, or a newer one
-     (gzip.compress(json.dumps({**HEADER, "schema": SCHEMA - 1}).encode()),
-      (f"key 'schema' is {SCHEMA - 1}, expected {SCHEMA}", "; record it again")),
-     # two of nothing are not equal
-     (gzip.compress(json.dumps(HEADER).encode()), ("holds no events, and nothing is compared",))],
-    ids=["text", "cut", "schema", "no events"],
-)  # fmt: skip
-def test_a_damaged_trace(command, tmp_path, content, parts):
-    """A file that is no trace says why in words, not as Python shows its error."""
-    path = tmp_path / "damaged.trace"
-    path.write_bytes(content)
-    code, _, error = command("diff", str(path), str(path))
-    assert_one_sentence(code, error, str(path), *parts)
-
-
 def _not_to_be_called(*_arguments, **_named):
     raise AssertionError("something was run")
 
 
-def test_a_baseline_that_cannot_be_written(command, copied_suite, tmp_path, monkeypatch):
+def test_a_baseline_that_cannot_be_written(command, tmp_path, monkeypatch):
     """A recording looks at the folder of stored runs before it trains."""
-    shutil.rmtree(copied_suite / "baselines" / "returns")
-    (copied_suite / "baselines" / "returns").write_text("")
+    (tmp_path / "returns").write_text("")
+    monkeypatch.setattr(baseline_runs, "locate_returns_folder", lambda: tmp_path / "returns")
     monkeypatch.setattr(recording.worker_launch, "do_runs_in_order", _not_to_be_called)
     words = f"baseline record --framework sb3 {HOPPER} --store".split()
     code, _, error = command(*words, str(tmp_path / "runs"))
@@ -371,15 +331,14 @@ def test_a_baseline_that_cannot_be_written(command, copied_suite, tmp_path, monk
 
 
 @pytest.mark.usefixtures("uncollected_tests")
-def test_a_plan_changes_no_file(command, stored, tmp_path, monkeypatch):
+def test_a_plan_changes_no_file(command, tmp_path, monkeypatch):
     """A plan names a damaged record, counts its run as not done, and leaves it where it is."""
-    cell = stored.cell
     monkeypatch.setattr(Store, "locate_record", lambda self, job: self.folder / f"{job.seed}.json")
     (tmp_path / "1000.json").write_text("{")
-    code, output, error = command("plan", "--cells", cell.id, "--store", str(tmp_path))
+    code, output, error = command("plan", "--cells", CELL.id, "--store", str(tmp_path))
     assert (code, error) == (0, "")
     assert f"the run record {tmp_path / '1000.json'} is damaged: expected one JSON" in output
-    assert f"{cell.id}: 3 of 3 runs to do" in output
+    assert f"{CELL.id}: 3 of 3 runs to do" in output
     assert [path.name for path in tmp_path.iterdir()] == ["1000.json"]
 
 

@@ -73,12 +73,12 @@ def refusal(folder, text: str, name: str = "x.toml") -> str:
     return sentence
 
 
+TOML = '[[row]]\nid = "a"\nsteps = 3\nmean = 2\npins = ["x==1"]\nextra = [1, 2.5]\n'
 FILES = {
-    "x": '[[row]]\nid = "a"\nsteps = 3\nmean = 2\npins = ["x==1"]\nextra = [1, 2.5]\n',
-    "x.toml": '[[row]]\nid = "a"\nsteps = 3\nmean = 2\npins = ["x==1"]\nextra = [1, 2.5]\n',
+    "x": TOML, "x.toml": TOML,
     "x.yaml": "row:\n- {id: a, steps: 3, mean: 2, pins: [x==1], extra: [1, 2.5]}\n",
     "x.json": '{"row": [{"id": "a", "steps": 3, "mean": 2, "pins": ["x==1"], "extra": [1, 2.5]}]}',
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -163,28 +163,24 @@ def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path) -> None:
     assert read(tmp_path, "\ufeffid,steps\na,1\n", "x.csv", tuple[Row, ...])[0].id == "a"
 
 
-@pytest.mark.parametrize("name", ["x.toml", "x.yaml", "x.json", "x.csv"])
-def test_a_missing_file_is_named(tmp_path, name) -> None:
+def test_a_missing_file_is_named(tmp_path) -> None:
     """The message names the file and the expectation, also for a folder in its place."""
-    with pytest.raises(UserError, match=f"{name} cannot be read: No such file.*expected a"):
-        datafiles.read_data_file(tmp_path / name, File)
-    (tmp_path / name).mkdir()
-    text = f"{name} cannot be read: it is a folder, not a file; expected a"
-    with pytest.raises(UserError, match=text):
-        datafiles.read_data_file(tmp_path / name, File)
+    for reason in ("No such file", "it is a folder, not a file"):
+        with pytest.raises(UserError, match=f"x.csv cannot be read: {reason}.*expected a"):
+            datafiles.read_data_file(tmp_path / "x.csv", File)
+        (tmp_path / "x.csv").mkdir(exist_ok=True)
 
 
 def test_places_are_lines_unless_tables_are_written_inline(tmp_path) -> None:
     """A table of another name has no part in the count."""
     path = tmp_path / "x.toml"
-    path.write_text("[[row]]\n[[other]]\n  [[ row ]]\n")
-    assert datafiles.list_places_of_tables(path, "row", 2) == [
-        f"{path}, [[row]] at line {n}" for n in (1, 3)
-    ]
-    path.write_text("row = [{}, {}]\n")
-    assert datafiles.list_places_of_tables(path, "row", 2) == [
-        f"{path}, [[row]] {n}" for n in (1, 2)
-    ]
+    for text, places in (
+        ("[[row]]\n[[other]]\n  [[ row ]]\n", ("at line 1", "at line 3")),
+        ("row = [{}, {}]\n", ("1", "2")),
+    ):
+        path.write_text(text)
+        expected = [f"{path}, [[row]] {place}" for place in places]
+        assert datafiles.list_places_of_tables(path, "row", 2) == expected
 
 
 def test_an_empty_folder_is_named(tmp_path) -> None:
@@ -193,10 +189,8 @@ def test_an_empty_folder_is_named(tmp_path) -> None:
         datafiles.list_toml_files(tmp_path, "claims")
     for name in ("b.toml", "a.toml", "c.txt"):
         (tmp_path / name).touch()
-    assert [path.name for path in datafiles.list_toml_files(tmp_path, "claims")] == [
-        "a.toml",
-        "b.toml",
-    ]
+    names = [path.name for path in datafiles.list_toml_files(tmp_path, "claims")]
+    assert names == ["a.toml", "b.toml"]
 
 
 @pytest.mark.parametrize(
@@ -291,7 +285,6 @@ def test_a_number_that_no_float_can_be_is_refused(tmp_path) -> None:
     """Such a number would break later computations."""
     path = tmp_path / "x.json"
     path.write_text(f'{{"a": {10**400}}}')
-    with pytest.raises(
-        UserError, match="holds a whole number of more than 308 digits, expected fewer"
-    ):
+    message = "holds a whole number of more than 308 digits, expected fewer"
+    with pytest.raises(UserError, match=message):
         datafiles.read_data_file(path, dict[str, float])

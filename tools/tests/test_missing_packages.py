@@ -14,7 +14,7 @@ from packaging.requirements import Requirement
 from rlregress import missing_packages, suite
 from rlregress.check import cell_selection, outcome
 from rlregress.inside import hidden
-from rlregress.missing_packages import MissingPackage
+from rlregress.missing_packages import MissingPackage, describe_missing_package
 from rlregress.model.extra_packages import EXTRAS, IN_BOTH_VERSIONS, NAMES, explain_installation
 from rlregress.report import words
 from rlregress.report.html import svg
@@ -62,38 +62,31 @@ def test_every_package_is_in_its_extra():
 @pytest.mark.usefixtures("nothing")
 def test_the_package_that_an_error_lacks(error, extra):
     """The import's name, or the words of the error or its cause, name the package."""
-    assert f"pip install 'rlregress[{extra}]'" in missing_packages.describe_missing_package(error)
+    line = describe_missing_package(error)
+    assert f"pip install 'rlregress[{extra}]'" in line
     outer = KeyError("the game")
     outer.__cause__ = error
-    assert missing_packages.describe_missing_package(
-        outer
-    ) == missing_packages.describe_missing_package(error)
+    assert describe_missing_package(outer) == line
 
 
 @pytest.mark.usefixtures("nothing")
 def test_an_unrelated_error_names_no_package(monkeypatch):
     """It names a package without asking for it, or a module of no extra, or one that is there."""
-    assert not missing_packages.describe_missing_package(
-        ValueError("the mujoco version is unknown")
-    )
-    assert not missing_packages.describe_missing_package(
-        ModuleNotFoundError("No module named 'x'", name="x")
-    )
-    assert not missing_packages.describe_missing_package(None)
+    assert not describe_missing_package(ValueError("the mujoco version is unknown"))
+    assert not describe_missing_package(ModuleNotFoundError("No module named 'x'", name="x"))
+    assert not describe_missing_package(None)
     monkeypatch.setattr(missing_packages, "is_module_installed", lambda module: True)
     error = ModuleNotFoundError("No module named 'cv2'", name="cv2")
-    assert not missing_packages.describe_missing_package(error)
+    assert not describe_missing_package(error)
 
 
 @pytest.mark.usefixtures("nothing")
 def test_a_version_may_lack_a_package_that_it_required_before():
     """Only packages that this library installs on both sides are no matter of the framework."""
     error = ModuleNotFoundError("No module named 'matplotlib'", name="matplotlib")
-    assert missing_packages.describe_missing_package(error)
-    assert not missing_packages.describe_missing_package(error, IN_BOTH_VERSIONS)
-    assert missing_packages.describe_missing_package(
-        ModuleNotFoundError("", name="mujoco"), IN_BOTH_VERSIONS
-    )
+    assert describe_missing_package(error)
+    assert not describe_missing_package(error, IN_BOTH_VERSIONS)
+    assert describe_missing_package(ModuleNotFoundError("", name="mujoco"), IN_BOTH_VERSIONS)
 
 
 def test_both_versions_have_the_extras_that_are_installed_here(monkeypatch):

@@ -52,7 +52,8 @@ def test_a_file_that_is_no_python_has_no_functions(tmp_path):
     ("coding", "heading"), [("utf-8-sig", ""), ("latin-1", "# coding: latin-1, as in é")]
 )
 def test_a_file_is_read_in_its_own_coding(coding, heading, tmp_path):
-    """Neither a mark of the byte order nor a declared coding hides the functions."""
+    """Neither a mark of the byte order nor a declared coding hides or changes anything."""
     path = tmp_path / "x.py"
     path.write_text(heading + TEXT, encoding=coding)
+    assert source.read_source_text(path) == heading + TEXT
     assert source.parse_source_file(str(path)) == source.parse_source(heading + TEXT)

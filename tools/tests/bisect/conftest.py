@@ -7,13 +7,9 @@ import json
 import pytest
 
 from rlregress.cli import commands
-from rlregress.upgrade.versions import cached_folders
+from tools.tests.upgrade.conftest import cache
 
-
-@pytest.fixture
-def cache(tmp_path, monkeypatch):
-    """Name an empty cache."""
-    monkeypatch.setenv(cached_folders.CACHE_VARIABLE, str(tmp_path / "cache"))
+__all__ = ["bisect", "cache"]
 
 
 @pytest.fixture

@@ -269,15 +269,6 @@ def test_what_neither_end_has_is_refused(search_commits, tmp_path, monkeypatch):
         search_commits(repository, "main~1", "main")
 
 
-def test_without_a_network_and_with_nothing_kept_there_is_one_sentence(bisect, monkeypatch):
-    """Both ends are releases, of which nothing is in the cache."""
-    for variable in ("UV_DEFAULT_INDEX", "PIP_INDEX_URL"):
-        monkeypatch.setenv(variable, "http://127.0.0.1:9/simple")
-    monkeypatch.setenv("UV_HTTP_RETRIES", "0")
-    with pytest.raises(UserError, match="cannot be reached"):
-        bisect("sb3==1.0", "sb3==1.1.0", "--name", "stable_baselines3.TD3")
-
-
 def test_ends_that_are_no_history_are_refused(search_commits, tmp_path):
     """In one sentence that names them; without a difference of the ends nothing is judged."""
     repository = make_repository(tmp_path / "toy", [source(n) for n in range(3)])
@@ -292,24 +283,6 @@ def test_ends_that_are_no_history_are_refused(search_commits, tmp_path):
     code, _, data = search_commits(repository, "main~2", "main", *words)
     assert (code, data["verdict"]) == (2, "no difference")
     assert "No module named 'typo'" in data["why"]
-
-
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        ("", "expected one of"),
-        ("--detail a --name b", "found 2"),
-        ("--name b --scenario c", "--scenario needs an algorithm"),
-        ("--name b --first-parent", "--first-parent applies to commits"),
-        ("--name b --repo . --all", "leave one out"),
-        ("--name b --repo nowhere", "which is no folder"),
-        ("--name b --steps 3", "--package and --steps apply to a script"),
-    ],
-)
-def test_a_wrong_command_line_is_reported_in_one_sentence(bisect, words, sentence):
-    """Before anything is installed."""
-    with pytest.raises(UserError, match=sentence):
-        bisect("sb3==2.7.0", "sb3==2.8.0", *words.split())
 
 
 def test_a_revision_without_its_repository_hints_at_the_option(bisect, tmp_path, monkeypatch):

@@ -28,11 +28,6 @@ ESSENTIAL = [x for x in fault_tables.select_faults(DETAILS, INSTALLED, [])
              if x.essential and x.name != "sac_critic_loss_not_halved"]  # fmt: skip
 
 
-def _list_details(fault):
-    """Return the details that the fault moves, and their beginnings: ``sac.critic_loss``."""
-    return sorted({id.rpartition(".")[0] for id in fault.turns} | {*fault.turns, *fault.also})
-
-
 @pytest.mark.parametrize(
     "fault", all_frameworks(ESSENTIAL, lambda x: x.framework, lambda x: f"{x.framework}-{x.name}")
 )
@@ -42,18 +37,11 @@ def test_a_seeded_fault_turns_its_test_red(fault, tmp_path):
     if injection.find_fault_line(fault) is None:
         pytest.skip(f"the faults of {name} were chosen on another version than the installed one")
     evidence = tmp_path / "evidence.json"
-    process = injection.run_python_with_fault(
-        fault,
-        ["-m", "pytest", "tests_unit", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
-        + [
-            "--framework",
-            name,
-            "--detail",
-            ",".join(_list_details(fault)),
-            "--evidence",
-            str(evidence),
-        ],
-    )
+    # the details that the fault moves, and their beginnings: sac.critic_loss
+    ids = {id.rpartition(".")[0] for id in fault.turns} | {*fault.turns, *fault.also}
+    options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--evidence", str(evidence)]
+    options += ["--framework", name, "--detail", ",".join(sorted(ids))]
+    process = injection.run_python_with_fault(fault, ["-m", "pytest", "tests_unit", *options])
     assert process.returncode == 1, process.stdout[-2000:]
     entries = [e for e in json.loads(evidence.read_text())["tests"] if "detail" in e]
     failed = [entry for entry in entries if entry["outcome"] == "failed"]
@@ -125,11 +113,7 @@ def test_a_framework_without_faults_is_named(load):
 def test_a_fault_that_does_not_fit_says_so():
     """A fault whose text is not in this version's code names file, text and number of matches."""
     faults = fault_tables.select_faults(DETAILS, INSTALLED, [])
-    fault = next(
-        x
-        for x in faults
-        if frameworks.get_adapter(x.framework).code.find_installed_path(x.file) is not None
-    )
+    fault = next(x for x in faults if injection.find_fault_line(x) is not None)
     unfitting = replace(fault, old="no such text", occurrence=0)
     text = "does not fit this version: it replaces .* of 'no such text' in .*, found 0"
     with pytest.raises(UserError, match=text), injection.inject_fault(unfitting):

@@ -120,12 +120,11 @@ def test_a_run_ends_on_the_step(script):
 def test_only_the_training_is_counted(script):
     """Steps count over all environments, and those of a later evaluation do not."""
     recorded = []
-    run = run_script_to_end(
-        script(NEW),
-        {"num_envs": 2},
-        make_env=StepCounter,
-        on_step=lambda run: recorded.append((run.steps, run.outcome[0].shape)),
-    )
+
+    def note(run):
+        recorded.append((run.steps, run.outcome[0].shape))
+
+    run = run_script_to_end(script(NEW), {"num_envs": 2}, make_env=StepCounter, on_step=note)
     assert run.steps == 40
     assert recorded == [(2 * n, (2, 3)) for n in range(1, 21)]
 
@@ -166,15 +165,9 @@ def test_without_the_shim_there_are_bogus_rows(script):
 
 def test_who_stops_a_script_stops_it():
     """An end from outside is none of the arguments' making; argparse's own is one sentence."""
-    path = Path("dqn.py")
-    with (
-        pytest.raises(SystemExit) as end,
-        restored.convert_argument_errors_to_sentence(path, False),
-    ):
+    convert, path = restored.convert_argument_errors_to_sentence, Path("dqn.py")
+    with pytest.raises(SystemExit) as end, convert(path, False):
         raise SystemExit(143)
     assert end.value.code == 143
-    with (
-        pytest.raises(UserError, match=r"dqn\.py does not take these arguments"),
-        restored.convert_argument_errors_to_sentence(path, False),
-    ):
+    with pytest.raises(UserError, match=r"dqn\.py does not take these"), convert(path, False):
         raise SystemExit(2)

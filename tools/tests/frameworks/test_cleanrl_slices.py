@@ -91,22 +91,14 @@ def toy(tmp_path):
 
 
 @pytest.fixture
-def known_toy(tmp_path, monkeypatch):
+def known_toy(toy, monkeypatch):
     """The same script, with its digest among those that the suite was written for."""
-    path = tmp_path / "toy.py"
-    path.write_text(TOY)
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    digest = hashlib.sha256(toy.path.read_bytes()).hexdigest()
     monkeypatch.setattr(scripts, "load_known_scripts", lambda: frozenset({digest}))
-    return Script(path)
+    return Script(toy.path)
 
 
-class Chosen:
-    """Arguments of the toy."""
-
-    steps, start, halve, strict = 5, 0, True, False
-
-
-GIVEN = {"args": Chosen, "sampled": torch.tensor([1.0, 5.0])}
+GIVEN = {"args": SimpleNamespace(halve=True), "sampled": torch.tensor([1.0, 5.0])}
 
 
 def test_a_quantity_comes_from_the_statements_that_it_needs(toy):
@@ -120,23 +112,16 @@ def test_a_quantity_comes_from_the_statements_that_it_needs(toy):
 def test_a_name_bound_in_both_branches_is_decided_by_the_script(toy):
     """The whole ``if`` is the anchor, and its test is evaluated."""
 
-    class Whole(Chosen):
-        halve = False
-
-    found = run_slice_of_place(toy.find_statement_binding("loss", "loss"), {**GIVEN, "args": Whole})
+    whole = SimpleNamespace(halve=False)
+    found = run_slice_of_place(toy.find_statement_binding("loss", "loss"), {**GIVEN, "args": whole})
     assert found.get_number("loss") == pytest.approx(4.0)
     assert found.guards == ("step > args.start",)
 
 
 def test_tests_around_a_quantity_are_recorded_and_not_evaluated(toy):
     """A guard that would be false does not hide the statement; the reader is told of it."""
-
-    class Never(Chosen):
-        start = 10**9
-
-    found = run_slice_of_place(
-        toy.find_statement_binding("target", "target"), {**GIVEN, "args": Never}
-    )
+    never = {**GIVEN, "args": SimpleNamespace(start=10**9)}
+    found = run_slice_of_place(toy.find_statement_binding("target", "target"), never)
     assert found.guards == ("step > args.start",)
     assert found.get_vector("target").tolist() == [2.0, 10.0]
     assert not found["target"].requires_grad
@@ -155,10 +140,7 @@ def test_what_cannot_be_asked_is_judged_by_whether_the_script_is_known(fixture, 
     script = request.getfixturevalue(fixture)
     detail = registry.get_detail("sac.critic_loss.scale")
     judgement = fingerprint.run_and_judge_probe(
-        detail,
-        lambda inputs: run_slice_of_place(script.find_statement_binding("q", "qf_loss"), {}).vector(
-            "qf_loss"
-        ),
+        detail, lambda inputs: run_slice_of_place(script.find_statement_binding("q", "qf_loss"), {})
     )
     assert judgement.variant is None
     assert "nothing is assigned to qf_loss" in judgement.reason

@@ -12,27 +12,16 @@ from rlregress.frameworks import cleanrl
 from rlregress.frameworks.cleanrl import script_sources
 from rlregress.frameworks.cleanrl.script import load_known_scripts
 from rlregress.probing.interface import Unprobed
+from tools.tests.small_files import write_files, write_metadata
+
+PPO = "cleanrl/ppo_continuous_action.py"
 
 
 @pytest.fixture
 def checkout(tmp_path):
     """A folder that looks like a checkout."""
-    folder = tmp_path / "checkout"
-    (folder / "cleanrl").mkdir(parents=True)
-    (folder / "cleanrl" / "ppo_continuous_action.py").write_text("import gymnasium as gym\n")
-    (folder / "pyproject.toml").write_text('[project]\nversion = "2.0.0b1"\n')
-    return folder
-
-
-def make_target(folder):
-    """What ``pip install --target`` makes of scripts that were written for gym."""
-    (folder / "cleanrl").mkdir(parents=True)
-    (folder / "cleanrl" / "ppo_continuous_action.py").write_text("import gym\n")
-    (folder / "cleanrl-0.4.8.dist-info").mkdir()
-    (folder / "cleanrl-0.4.8.dist-info" / "METADATA").write_text(
-        "Metadata-Version: 2.1\nName: cleanrl\nVersion: 0.4.8\n"
-    )
-    return folder
+    files = {PPO: "import gymnasium as gym\n", "pyproject.toml": '[project]\nversion = "2.0.0b1"\n'}
+    return write_files(tmp_path / "checkout", files)
 
 
 def test_a_checkout_is_found_by_the_environment_variable(checkout, monkeypatch):
@@ -64,18 +53,15 @@ def test_a_copy_to_be_changed_is_found_as_the_original_is(checkout, monkeypatch,
     monkeypatch.setenv(script_sources.VARIABLE, str(checkout))
     folder = tmp_path / "copy"
     folder.mkdir()
-    name = "cleanrl/ppo_continuous_action.py"
-    variables = cleanrl.CleanRL().code.copy_package_to_change(name, folder)
-    (folder / name).unlink()
-    (folder / name).write_text("import gymnasium as gym  # changed\n")
+    variables = cleanrl.CleanRL().code.copy_package_to_change(PPO, folder)
+    (folder / PPO).unlink()
+    write_files(folder, {PPO: "import gymnasium as gym  # changed\n"})
     for key, value in variables.items():
         monkeypatch.setenv(key, value)
-    assert script_sources.find_source().label == "HEAD"
-    assert (
-        "changed"
-        in script_sources.find_source().parse_script("ppo_continuous_action").path.read_text()
-    )
-    assert "changed" not in (checkout / name).read_text()
+    source = script_sources.find_source()
+    assert source.label == "HEAD"
+    assert "changed" in source.parse_script("ppo_continuous_action").path.read_text()
+    assert "changed" not in (checkout / PPO).read_text()
 
 
 @pytest.mark.parametrize(
@@ -88,9 +74,8 @@ def test_a_copy_to_be_changed_is_found_as_the_original_is(checkout, monkeypatch,
 )
 def test_a_damaged_list_of_scripts_is_an_error(tmp_path, monkeypatch, listed, sentence):
     """Without the list every script would count as unknown, and lost probes would be excused."""
-    (tmp_path / "scripts").mkdir()
     if listed is not None:
-        (tmp_path / "scripts" / "cleanrl.sha256").write_text(listed)
+        write_files(tmp_path, {"scripts/cleanrl.sha256": listed})
     monkeypatch.setattr(suite, "locate_baselines", lambda: tmp_path)
     with pytest.raises(UserError, match=sentence):
         load_known_scripts.__wrapped__()
@@ -125,7 +110,9 @@ def test_a_script_that_is_no_python_is_an_error_that_names_its_path(
 
 def test_the_copy_that_is_trained_has_the_name_of_its_trainings(checkout, monkeypatch):
     """It comes first wherever it lies, has no label, and every other copy has one."""
-    old_copy = make_target(checkout.parent / "target")
+    # what pip install --target makes of scripts that were written for gym
+    old_copy = write_files(checkout.parent / "target", {PPO: "import gym\n"})
+    write_metadata(old_copy, "cleanrl", "0.4.8")
     monkeypatch.setenv(script_sources.VARIABLE, f"{old_copy}{os.pathsep}{checkout}")
     copies = [
         adapter for adapter in frameworks.list_installed_adapters() if adapter.name == "cleanrl"

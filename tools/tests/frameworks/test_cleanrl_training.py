@@ -41,25 +41,10 @@ def request(algorithm: str, hyperparameters, steps: int, **changes) -> TrainingR
     )
 
 
-SHORT = {
-    "ppo": (
-        {"rollout_steps": 64, "minibatch_size": 32, "clip_range": 0.2, "value_clip_range": 0.2},
-        256,
-    ),
-    "sac": (
-        {
-            "critic_learning_rate": 0.001,
-            "temperature_learning_rate": 0.001,
-            "minibatch_size": 8,
-            "replay_size": 200,
-            "learning_starts": 60,
-        },
-        120,
-    ),
-    "td3": ({"minibatch_size": 8, "replay_size": 200, "learning_starts": 60}, 120),
-}
-
-
+ON_POLICY = {"rollout_steps": 64, "minibatch_size": 32, "clip_range": 0.2, "value_clip_range": 0.2}
+OFF_POLICY = {"minibatch_size": 8, "replay_size": 200, "learning_starts": 60}
+RATES = {"critic_learning_rate": 0.001, "temperature_learning_rate": 0.001}
+SHORT = {"ppo": (ON_POLICY, 256), "sac": (OFF_POLICY | RATES, 120), "td3": (OFF_POLICY, 120)}
 CRITICS = {"actor", "qf1", "qf2", "qf1_target", "qf2_target"}
 
 
@@ -147,13 +132,10 @@ def test_what_is_not_a_whole_rollout_is_done_too(requested, done):
         ("ppo", {"minibatch_size": 48}, "a minibatch_size has to divide the steps of a rollout"),
         ("ppo", {"value_clip_range": 0.1}, "clips values by its clip_range"),
         ("sac", {"temperature_learning_rate": 0.1}, "one learning rate for critics and temp"),
-        (
-            "td3",
-            {"nothing": 1},
-            "td3_continuous_action.py cannot be set to these .*: it has no nothing; expected",
-        ),
+        ("td3", {"nothing": 1},
+         "td3_continuous_action.py cannot be set to these .*: it has no nothing; expected"),
     ],
-)
+)  # fmt: skip
 def test_what_a_script_cannot_be_given_is_one_sentence(algorithm, change, message):
     """A hyperparameter that the script cannot be given is named, with what was asked of it."""
     with pytest.raises(UserError, match=message):

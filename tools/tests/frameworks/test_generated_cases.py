@@ -104,59 +104,24 @@ def test_losses_reach_the_parameters(call):
     assert call_once(TABLES["torchrl"].make_calls_of_part(part, 0)[call])["gradient"]
 
 
+#: a library
+SHIFT = """
 class Shift:
-    """A class of a library."""
-
     def __init__(self, by: float = 1.0, twice: bool = False):
-        self.by = by
-        self.twice = twice
+        self.by, self.twice = by, twice
 
     def __call__(self, number: float) -> float:
-        """A number that is shifted."""
         return number + self.by * (1 + self.twice)
 
     def back(self, number: float) -> float:
-        """The number that was shifted."""
         return number - self.by
+"""
 
 
-class WithoutOption(Shift):
-    """A version without ``twice``."""
-
-    def __init__(self, by: float = 1.0):
-        super().__init__(by)
-
-
-class WithoutMethod(Shift):
-    """A version without ``back``."""
-
-    back = property()
-
-
-class Refusing(Shift):
-    """A version that raises an error where the other returns a number."""
-
-    def __call__(self, number: float) -> float:
-        """A number, or an error of the library's own."""
-        if self.twice:
-            # raised inside of the library, as a test's file is none of the suite
-            raise TypeError("an argument that is taken no more")
-        return super().__call__(number)
-
-
-class OtherNumbers(Shift):
-    """A version that shifts by more."""
-
-    def back(self, number: float) -> float:
-        """Another number."""
-        return number - 2 * self.by
-
-
-def traced(kind: type[Shift] | None, monkeypatch: pytest.MonkeyPatch, folder: Path) -> Trace:
-    """What is recorded of a version of ``Shift``; None: the version has no such class."""
+def traced(text: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> Trace:
+    """What is recorded of a version of the library."""
     library = types.ModuleType("shifting")
-    if kind is not None:
-        library.Shift = kind
+    exec(text, vars(library))
     monkeypatch.setitem(sys.modules, "shifting", library)
     kit = option_variants.Kit(lambda: {"by": 2.0}, float)
 
@@ -181,21 +146,23 @@ def traced(kind: type[Shift] | None, monkeypatch: pytest.MonkeyPatch, folder: Pa
 
 
 @pytest.mark.parametrize(
-    ("kind", "verdict", "lacking"),
+    ("old", "new", "verdict", "lacking"),
     [
         # what one version lacks is no difference of the calls that are left
-        (WithoutOption, "equal", {"Shift(twice=True) 1", "Shift() holds: twice"}),
-        (WithoutMethod, "equal", {"Shift() 1 both: back"}),
+        (", twice: bool = False):", "):\n        twice = False", "equal",
+         {"Shift(twice=True) 1", "Shift() holds: twice"}),
+        ("def back", "def forth", "equal", {"Shift() 1 both: back"}),
         # the same call is made on both sides and does something else
-        (Refusing, "diverged", set()),
-        (OtherNumbers, "diverged", set()),
+        ("1 + self.twice", "1 / (1 - self.twice)", "diverged", set()),
+        ("- self.by", "- 2 * self.by", "diverged", set()),
     ],
-)
+)  # fmt: skip
 def test_what_a_version_lacks_is_no_difference_and_what_it_refuses_is(
-    kind, verdict, lacking, monkeypatch, tmp_path
+    old, new, verdict, lacking, monkeypatch, tmp_path
 ):
     """Whichever version is the old one."""
-    whole, other = (traced(version, monkeypatch, tmp_path) for version in (Shift, kind))
+    texts = SHIFT, SHIFT.replace(old, new)
+    whole, other = (traced(text, monkeypatch, tmp_path) for text in texts)
     names = [{event.name for event in trace.events} for trace in (whole, other)]
     assert names[0] - names[1] == lacking
     assert not names[1] - names[0]
@@ -205,7 +172,7 @@ def test_what_a_version_lacks_is_no_difference_and_what_it_refuses_is(
 def test_a_version_that_lacks_all_calls_of_a_part_does_not_offer_it(monkeypatch, tmp_path):
     """It is reported as gone, or as new, and never as the same."""
     with pytest.raises(Unsupported, match="no class or function of shift"):
-        traced(None, monkeypatch, tmp_path)
+        traced("", monkeypatch, tmp_path)
 
 
 def put(fault: dict[str, str], faulty: bool) -> None:

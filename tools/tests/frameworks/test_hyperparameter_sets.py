@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
+import itertools
 import re
 
 import pytest
@@ -9,6 +12,7 @@ import pytest
 from rlregress import frameworks
 from rlregress.catalogue import documented_defaults
 from rlregress.errors import UserError
+from rlregress.frameworks.cleanrl.script_sources import find_source
 from rlregress.hyperparameters import list_hyperparameter_sets, read_hyperparameters
 from rlregress.probing.isolation import isolate_random_generators
 from rlregress.training import job_plan
@@ -21,9 +25,10 @@ FRAMEWORKS = ("cleanrl", "rsl_rl", "sb3", "torchrl")
 
 #: (framework, algorithm, set) -> the hyperparameters that the framework cannot take
 REFUSED = {
-    ("cleanrl", "ppo", "rsl_rl"): {"hidden_sizes"},
+    ("cleanrl", "sac", "skrl"): {"initial_temperature"},
     ("cleanrl", "sac", "torchrl"): {"steps_per_collection", "updates_per_collection"},
     ("cleanrl", "td3", "sb3"): {"hidden_sizes"},
+    ("cleanrl", "td3", "skrl"): {"hidden_sizes"},
     ("cleanrl", "td3", "torchrl"): {"steps_per_collection", "updates_per_collection"},
     ("rsl_rl", "ppo", "cleanrl"): {"anneal_learning_rate"},
     ("sb3", "sac", "cleanrl"): {
@@ -114,49 +119,36 @@ def _differently(given: dict, key: str) -> dict:
     return {**given, key: value}
 
 
-def _silently_dropped(module, algorithm: str, given: dict, arguments) -> list[str]:
-    """Hyperparameters whose change changes no argument and is not refused."""
-    usual = {**given, "anneal_learning_rate": False} if algorithm == "ppo" else given
+def _convert(framework: str, algorithm: str, given: dict) -> str:
+    """The arguments of the framework for a set, as text."""
+    training = importlib.import_module(f"rlregress.frameworks.{framework}.train.training")
+    if framework == "rsl_rl":
+        return repr(training.make_configuration_of_hyperparameters(given, 1))
+    if framework == "sb3":
+        return repr(training.convert_hyperparameters_to_arguments(algorithm, given, (2,)))
+    return repr(training.make_arguments_of_hyperparameters(algorithm, given, find_source()))
+
+
+@pytest.mark.parametrize(
+    "combination", [*itertools.product(["cleanrl", "rsl_rl", "sb3"], ALGORITHMS)], ids="-".join
+)
+def test_no_hyperparameter_is_dropped(combination):
+    """Whatever is changed, of this set or another, changes an argument, or is refused."""
+    framework, algorithm = combination
+    own = given_to(cell_of(framework, algorithm, framework))
+    if algorithm == "ppo":
+        own["anneal_learning_rate"] = False
+    sets = [read_hyperparameters(name).get(algorithm, {}) for name in list_hyperparameter_sets()]
     dropped = []
-    for key in sorted(set(usual) - WITHOUT_EFFECT):
-        try:
-            if repr(arguments(_differently(usual, key))) == repr(arguments(usual)):
+    for key, value in {k: value for given in (*sets, own) for k, value in given.items()}.items():
+        usual = {**own, key: value}
+        with contextlib.suppress(UserError):
+            before, after = (
+                _convert(framework, algorithm, given) for given in (usual, _differently(usual, key))
+            )
+            if before == after and key not in WITHOUT_EFFECT:
                 dropped.append(key)
-        except UserError:
-            continue
-    return dropped
-
-
-@pytest.mark.parametrize("of", ALGORITHMS)
-@pytest.mark.parametrize("who", ["cleanrl", "rsl_rl", "sb3"])
-def test_no_hyperparameter_is_dropped(who, of):
-    """Whatever is changed in a set changes an argument of the framework, or is refused."""
-    framework, algorithm = who, of
-    cell = cell_of(framework, algorithm, framework)
-    module = pytest.importorskip(f"rlregress.frameworks.{framework}.training")
-
-    def arguments(given):
-        if framework == "rsl_rl":
-            return module.make_configuration_of_networks(given, 1)
-        if framework == "sb3":
-            return module.arguments_of(algorithm, given, (2,))
-        return module.arguments_of(algorithm, given, frameworks.get_adapter(framework).source)
-
-    everything = {
-        key: value
-        for name in list_hyperparameter_sets()
-        for key, value in read_hyperparameters(name).get(algorithm, {}).items()
-    }
-    own = given_to(cell)
-    further = {}
-    for key in sorted(set(everything) - set(own)):
-        # what only other sets have is taken or refused as well
-        try:
-            arguments({**own, key: everything[key]})
-        except UserError:
-            continue
-        further[key] = everything[key]
-    assert _silently_dropped(module, algorithm, {**own, **further}, arguments) == []
+    assert dropped == []
 
 
 class _Read(dict):

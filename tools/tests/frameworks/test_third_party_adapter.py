@@ -10,6 +10,7 @@ import pytest
 from rlregress import frameworks
 from rlregress.errors import UserError
 from rlregress.probing import families
+from tools.tests.small_files import write_files
 
 FRAMEWORK = 'Framework("Mine", ("numpy",), modules=("numpy",))'
 ENTRY = f"""from rlregress.frameworks.base import Adapter, Framework
@@ -36,17 +37,23 @@ BROKEN = {
 }  # fmt: skip
 
 
+def forget_adapter():
+    """Have the modules of the adapter imported anew."""
+    families.import_families.cache_clear()
+    for name in [name for name in sys.modules if name.startswith("rlregress_mine")]:
+        del sys.modules[name]
+
+
 @pytest.fixture
 def make_adapter(monkeypatch, tmp_path):
     """Write the package of an adapter with one text replaced, and make it a known framework."""
 
     def make(file: str = "", old: str = "", new: str = "") -> None:
-        package = tmp_path / "rlregress_mine"
-        package.mkdir()
-        for name, text in (("__init__", ENTRY), ("observe", OBSERVE)):
-            assert name != file or old in text
-            changed = text.replace(old, new, 1) if name == file else text
-            (package / f"{name}.py").write_text(changed)
+        files = {"__init__": ENTRY, "observe": OBSERVE}
+        if file:
+            assert old in files[file]
+            files[file] = files[file].replace(old, new, 1)
+        write_files(tmp_path, {f"rlregress_mine/{name}.py": text for name, text in files.items()})
         point = importlib.metadata.EntryPoint(
             "mine", "rlregress_mine:ADAPTER", frameworks.ENTRY_POINT_GROUP
         )
@@ -55,9 +62,7 @@ def make_adapter(monkeypatch, tmp_path):
         monkeypatch.syspath_prepend(tmp_path)
 
     yield make
-    families.import_families.cache_clear()
-    for name in [name for name in sys.modules if name.startswith("rlregress_mine")]:
-        del sys.modules[name]
+    forget_adapter()
 
 
 def test_an_adapter_without_a_fault_is_read(make_adapter):
@@ -86,17 +91,14 @@ def test_tables_of_a_package_are_found_and_checked(make_adapter, tmp_path):
     make_adapter()
     package = tmp_path / "rlregress_mine"
     (package / "observe.py").unlink()
-    (package / "observe").mkdir()
-    (package / "observe" / "__init__.py").write_text("ABSENT = {'sac': 'has no SAC'}\n")
-    family = package / "observe" / "family.py"
-    family.write_text("PROBES = {'dqn.loss.kind': print}\nABSENT = {'td3': 'has no TD3'}\n")
+    family = "PROBES = {'dqn.loss.kind': print}\nABSENT = {'td3': 'has no TD3'}\n"
+    files = {"__init__.py": "ABSENT = {'sac': 'has no SAC'}\n", "family.py": family}
+    write_files(package / "observe", files)
     observe = frameworks.get_adapter("mine").observe
     assert observe.list_probes() == {("dqn.loss.kind", "library"): print}
     assert observe.list_absent_details() == {"sac": "has no SAC", "td3": "has no TD3"}
-    family.write_text("PROBES = {'dqn.loss.kind': 1}\n")
-    families.import_families.cache_clear()
-    for name in [name for name in sys.modules if name.startswith("rlregress_mine.")]:
-        del sys.modules[name]
+    write_files(package / "observe", {"family.py": "PROBES = {'dqn.loss.kind': 1}\n"})
+    forget_adapter()
     with pytest.raises(UserError, match="expected Mapping") as raised:
         frameworks.get_adapter("mine").observe.list_probes()
     assert str(package) in str(raised.value)

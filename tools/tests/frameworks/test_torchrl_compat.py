@@ -19,6 +19,7 @@ from rlregress.frameworks.torchrl import api, compat, known_networks, programs  
 from rlregress.frameworks.torchrl.quiet import make_quiet_probe, silence_torchrl
 from rlregress.frameworks.torchrl.scripted_environments import wrap_environment
 from rlregress.probing.scripted import Scripted
+from tools.tests.small_files import write_files, write_metadata
 
 
 class Old:
@@ -61,27 +62,18 @@ def test_a_probe_that_meets_what_is_not_offered_is_not_asked():
     assert not caught.value.known
 
 
-def test_keywords_are_given_under_the_name_of_the_version():
-    """A keyword that was renamed reaches an old class under its old name."""
+def test_keywords_are_given_as_the_version_takes_them():
+    """Under its old name; one that it lacks is not offered, unless it only keeps from logging."""
     loss = compat.construct_with_newest_keywords(
         Old.Loss, "actor", entropy_coeff=0.5, critic_coeff=0.25
     )
     assert (loss.actor, loss.entropy_coef, loss.critic_coef) == ("actor", 0.5, 0.25)
     assert compat.read_attribute(loss, "entropy_coeff") == 0.5
     assert compat.find_parameter(Old.Loss, "critic_coeff").default == 1.0
-
-
-def test_a_keyword_that_a_version_lacks_is_not_offered():
-    """A class without a keyword is not called without it."""
     with pytest.raises(Unsupported, match="^Loss of torchrl .* has no keyword 'clip_value'$"):
         compat.construct_with_newest_keywords(Old.Loss, "actor", clip_value=0.2)
-
-
-def test_a_keyword_that_only_keeps_from_logging_is_left_out():
-    """An old trainer that logs nothing of the kind is made without that keyword."""
-    assert compat.rename_options_for_version(
-        Old.Loss, auto_log_optim_steps=False, critic_coeff=1.0
-    ) == {"critic_coef": 1.0}
+    options = {"auto_log_optim_steps": False, "critic_coeff": 1.0}
+    assert compat.rename_options_for_version(Old.Loss, **options) == {"critic_coef": 1.0}
 
 
 def test_the_actions_of_one_environment_are_found_in_those_of_several(monkeypatch):
@@ -114,9 +106,7 @@ def test_q_networks_keep_their_numbers_in_every_version(monkeypatch, numbers):
 
 def test_programs_of_another_version_are_not_asked(monkeypatch, tmp_path):
     """A version that installs no programs is not asked those that stand on the path behind it."""
-    described = tmp_path / "torchrl-0.5.0.dist-info" / "METADATA"
-    described.parent.mkdir()
-    described.write_text("Metadata-Version: 2.1\nName: torchrl\nVersion: 0.5.0\n")
+    write_metadata(tmp_path, "torchrl", "0.5.0")
     assert programs.find_folder_of_programs().is_dir()
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(Unsupported, match=r"^torchrl 0.5.0 does not install sota-implementations$"):
@@ -133,9 +123,8 @@ def test_a_changed_copy_of_the_programs_comes_first(monkeypatch, tmp_path):
 
 def test_what_a_program_imports_in_main_can_be_watched(monkeypatch, tmp_path):
     """A name that ``main`` itself imports stands beside it, and can be replaced."""
-    program = tmp_path / "ppo" / "old.py"
-    program.parent.mkdir()
-    program.write_text("def main(number):\n    from math import sqrt\n    return sqrt(number)\n")
+    text = "def main(number):\n    from math import sqrt\n    return sqrt(number)\n"
+    write_files(tmp_path, {"ppo/old.py": text})
     monkeypatch.setattr(programs, "find_folder_of_programs", lambda: tmp_path)
     loaded = programs.load_program("ppo", "old")
     assert loaded.main(4.0) == 2.0
@@ -147,10 +136,9 @@ def test_programs_get_the_suites_settings_whether_omegaconf_is_installed_or_not(
     """Omegaconf refuses settings that are plain dictionaries; a program never meets it."""
     installed = ModuleType("omegaconf")
     monkeypatch.setitem(sys.modules, "omegaconf", installed)
-    module = pytest.importorskip("rlregress.frameworks.torchrl.programs")
-    with module._import_from_folder(Path(__file__).parent):
+    with programs._import_from_folder(Path(__file__).parent):
         met = importlib.import_module("omegaconf")
-        settings = module.Settings(seed=1)
+        settings = programs.Settings(seed=1)
         assert met is not installed
         assert met.OmegaConf.to_container(settings, resolve=True) is settings
     assert sys.modules["omegaconf"] is installed

@@ -111,10 +111,6 @@ class Browser:
 
     def open(self, path: Path, width: int, dark: bool) -> None:
         """Open a file in a window of that width, and wait for it."""
-        self.open_address(path.resolve().as_uri(), width, dark)
-
-    def open_address(self, address: str, width: int, dark: bool) -> None:
-        """Open a page in a window of that width, and wait for it."""
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
         self.call(
@@ -122,7 +118,7 @@ class Browser:
             width=width, height=900, deviceScaleFactor=1, mobile=width < 700,
         )  # fmt: skip
         self.messages, self.requests, self._loaded = [], [], False
-        self.call("Page.navigate", url=address)
+        self.call("Page.navigate", url=path.resolve().as_uri())
         while not self._loaded:
             self._note(self._next())
 

@@ -68,22 +68,15 @@ class Page(HTMLParser):
 
     def attributes(self, *names: str) -> list[str]:
         """Return values of attributes of all tags."""
-        return [
-            attributes_of_tag[name]
-            for _, attributes_of_tag in self.tags
-            for name in names
-            if name in attributes_of_tag
-        ]
+        return [fields[name] for _, fields in self.tags for name in names if name in fields]
 
     def loads(self) -> list[str]:
         """Return addresses that a browser would load beyond this file."""
         targets = [
-            attributes_of_tag[name]
-            for tag, attributes_of_tag in self.tags
+            fields[name]
+            for tag, fields in self.tags
             for name in _LOADING
-            if name in attributes_of_tag
-            and tag != "a"
-            and not attributes_of_tag[name].startswith(("#", "data:,"))
+            if name in fields and tag != "a" and not fields[name].startswith(("#", "data:,"))
         ]
         styles = [*self.texts("style"), *self.attributes("style")]
         urls = [
@@ -99,9 +92,7 @@ class Page(HTMLParser):
         ids = self.attributes("id")
         twice = [id for id in set(ids) if ids.count(id) > 1]
         links = [
-            attributes_of_tag["href"][1:]
-            for _, attributes_of_tag in self.tags
-            if attributes_of_tag.get("href", "").startswith("#")
+            fields["href"][1:] for _, fields in self.tags if fields.get("href", "").startswith("#")
         ]
         clips = re.findall(r"url\(#([^)]+)\)", " ".join(self.attributes("clip-path", "style")))
         return twice + [link for link in [*links, *clips] if link not in ids]

@@ -78,18 +78,14 @@ def run_entries(cells: Mapping[str, Baseline], loss: Mapping[str, float]) -> lis
     judged = judge_cells_and_groups(samples, SEQUENTIAL_LOOKS, Rules())
     frameworks_of = {n: stored.cell.framework for n, stored in cells.items()}
     frameworks_of |= {stored.cell.group: stored.cell.framework for stored in cells.values()}
-    needed = {
-        name: max(
-            v.new_seeds
-            for cell_verdict, v in judged.cells.items()
-            if cell_verdict.partition(" ")[0] == name
-        )
-        for name in cells
-    }
+    needed = dict.fromkeys(cells, 0)
+    for name, verdict in judged.cells.items():
+        cell = name.partition(" ")[0]
+        needed[cell] = max(needed[cell], verdict.new_seeds)
     entries = [
         {**_entry(f"t::test_training[{n}-{r['seed']}]", frameworks_of[n]), "cell": n, "record": r}
-        for n, cell_verdict in records.items()
-        for r in cell_verdict[: needed[n]]
+        for n, records_of_cell in records.items()
+        for r in records_of_cell[: needed[n]]
     ]
     for kind, verdicts in (("cell", judged.cells), ("group", judged.groups)):
         for name, verdict in verdicts.items():

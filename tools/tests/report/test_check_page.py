@@ -290,20 +290,18 @@ def test_a_budget_that_is_not_judged_is_the_reason_why_nothing_is_decided():
     assert card.sentence == f"{first.upper()}{''.join(further)}."
     (step,) = card.steps
     assert step.command == "rlregress check --budget short --framework sb3"
-    assert "no returns are judged" in markdown_page.format_page_as_markdown(
-        check_page.make_page_of_check(result)
-    )
+    page = check_page.make_page_of_check(result)
+    assert "no returns are judged" in markdown_page.format_page_as_markdown(page)
 
 
 def test_no_error_rate_is_given_where_no_returns_were_judged():
     """A check of formulas and behaviour alone has no error rate."""
     result = result_of(simulated.detail_entries("no detail", "sb3"))
-    page = stands_alone(check_page.make_page_of_check(result).render_html())
+    made = check_page.make_page_of_check(result)
+    page = stands_alone(made.render_html())
     assert "formulas hold" in page.texts("article", "card")[0]
     assert page.texts("footer") == [""]
-    assert "of such checks" not in markdown_page.format_page_as_markdown(
-        check_page.make_page_of_check(result)
-    )
+    assert "of such checks" not in markdown_page.format_page_as_markdown(made)
 
 
 def test_earlier_nightly_runs_are_listed(night):

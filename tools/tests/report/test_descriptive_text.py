@@ -15,10 +15,9 @@ VERDICT = {"stored_mean": 200.0, "new_seeds": 3, "scale": 200.0}
 
 def runs(*returns: float, first: int = 1000) -> tuple[ReportedRun, ...]:
     """Return runs with these returns, which their training episodes double; nan: it failed."""
-    numbers = [{"returns": value, "training": 2 * value} for value in returns]
     return tuple(
-        ReportedRun(seed=first + number, numbers=cell_runs)
-        for number, cell_runs in enumerate(numbers)
+        ReportedRun(seed=seed, numbers={"returns": value, "training": 2 * value})
+        for seed, value in enumerate(returns, start=first)
     )
 
 
@@ -38,9 +37,8 @@ def test_the_range_is_that_of_the_runs_that_were_judged():
     assert training.endswith("stored runs between 380 and 420, new runs between 360 and 410")
     new = [ReportedRun(seed=seed, numbers={"critic": -1.0}) for seed in range(2)]
     critic = {"stored_mean": 0.0, "new_seeds": 1, "scale": 1.0}
-    (later,) = descriptive_text.describe_distribution(
-        f"{CELL} critic", critic, CellRuns(stored=(), new=new)
-    )
+    cell_runs = CellRuns(stored=(), new=new)
+    (later,) = descriptive_text.describe_distribution(f"{CELL} critic", critic, cell_runs)
     assert later.endswith("on this cell; of all 2 the error is x2.72")
 
 
@@ -53,9 +51,8 @@ def test_the_range_is_that_of_the_runs_that_were_judged():
 )
 def test_failed_runs_are_reported_beside_the_range(returns, message):
     """They count as the worst return in the mean, which so may lie outside of the range."""
-    (line,) = descriptive_text.describe_distribution(
-        CELL, VERDICT, CellRuns(stored=STORED, new=runs(*returns))
-    )
+    cell_runs = CellRuns(stored=STORED, new=runs(*returns))
+    (line,) = descriptive_text.describe_distribution(CELL, VERDICT, cell_runs)
     assert f"stored runs between 190 and 210, {message} return of the environment)" in line
 
 

@@ -87,7 +87,7 @@ def test_a_screen_has_forty_lines_and_the_width_of_the_window(name):
 
 def test_every_kind_of_result_has_room():
     """The verdict is the last line; in a narrow window, the last lines."""
-    results = [make() for make in upgrades.REPORTS.values()]
+    results = [result for result, *_ in upgrades.REPORTS.values()]
     results += [upgrades.upgrade(framework) for framework, *_ in upgrades.CASES.values()]
     for result in results:
         for width, lines in screens_of(result):
@@ -106,11 +106,9 @@ def test_a_culprit_stands_with_its_lines_and_all_that_it_explains():
     names = [f"sac scenario{number}" for number in range(40)]
     framework = upgrades.of(
         *(upgrades.traced(name, "diverged") for name in (*names, "ppo")),
-        culprits=dict.fromkeys(names, culprits),
-        hunks={function: source},
-        changed=[upgrades.SCALE],
-        executions=(upgrades.reached(*names),),
-    )
+        culprits=dict.fromkeys(names, culprits), hunks={function: source},
+        changed=[upgrades.SCALE], executions=(upgrades.reached(*names),),
+    )  # fmt: skip
     ((_, lines),) = screens_of(upgrades.upgrade(framework), [80])
     text = "\n".join(lines)
     changed = text.partition("What changed\n")[2].partition("Not judged")[0].split("And also\n")
@@ -165,11 +163,8 @@ def test_a_framework_that_holds_has_only_its_verdict():
     """Notes of a framework that holds are on the page only."""
     holding = Card("sb3", Badge("holds"), "Fine.", ["Returns of SAC."], ["kl: inconclusive"])
     fallen = Card("skrl", Badge("regressed"), "Worse.", [], ["a detail"])
-    lines = [
-        line.plain
-        for line in screen.make_screen_lines([fallen, holding], [("verdict sb3: holds", "")])
-    ]
-    assert lines == [
+    lines = screen.make_screen_lines([fallen, holding], [("verdict sb3: holds", "")])
+    assert [line.plain for line in lines] == [
         "skrl", "  regressed: Worse.", "  What changed", "    - a detail", "", "verdict sb3: holds",
     ]  # fmt: skip
 
@@ -196,8 +191,7 @@ def test_colours_are_for_terminals_that_have_them(monkeypatch, forced, no_colour
         monkeypatch.setenv(name, value)
     printed: list[str] = []
     card = Card("sb3", Badge("regressed"), "Worse.")
-    window.print_screen(
-        screen.make_screen_lines([card], [("verdict sb3: regressed", "regressed")]), printed.append
-    )
+    lines = screen.make_screen_lines([card], [("verdict sb3: regressed", "regressed")])
+    window.print_screen(lines, printed.append)
     assert any("\x1b[31m" in line for line in printed) == (forced and not no_colour)
     assert any("\x1b" in line for line in printed) == (forced and not no_colour)

@@ -15,12 +15,8 @@ TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
 def put_in(change):
     """Change a function of a framework, as a table says."""
-    root = Path(
-        importlib.import_module(
-            frameworks.get_adapter(change["framework"]).framework.modules[0]
-        ).__file__
-    )
-    root = root.parent
+    module = frameworks.get_adapter(change["framework"]).framework.modules[0]
+    root = Path(importlib.import_module(module).__file__).parent
     text = changed((root / change["file"]).read_text(encoding="utf-8"), change)
     functions = {"file": f"{root.name}/{change['file']}", "functions": [change["function"]]}
     assert swap.replace_running_code([{**functions, "text": text}], [str(root)]) == []

@@ -17,6 +17,7 @@ from rlregress.upgrade.versions import (
     state,
 )
 from rlregress.upgrade.versions.resolved import ResolvedVersion
+from tools.tests.small_files import write_files
 
 SB3 = frameworks.get_adapter("sb3")
 
@@ -52,8 +53,7 @@ def test_what_a_killed_command_has_left_is_no_finished_folder(cache):
     """Whether it lies in its place or beside it: the next command makes it from nothing."""
     folder = cache / "overlays" / "x"
     for left in (folder, folder.with_name("making-x-1")):
-        left.mkdir(parents=True)
-        (left / "half").write_text("")
+        write_files(left, {"half": ""})
     assert not cached_folders.make_folder_once(folder, lambda target: {"files": os.listdir(target)})
     assert cached_folders.read_ready_record(folder) == {"files": []}
     assert list_folders(cache) == ["x"]
@@ -107,12 +107,8 @@ def test_a_folder_that_is_no_version_is_refused(tmp_path, file, message):
 
 def test_a_users_environment_that_changed_in_place_is_another_version(tmp_path, monkeypatch):
     """Nothing that an interrupted gate has left of it is used again."""
-    source = tmp_path / "lib" / "python3" / "site-packages" / "package" / "code.py"
-    source.parent.mkdir(parents=True)
-    source.write_text("1\n")
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "python").touch()
-    (tmp_path / "pyvenv.cfg").touch()
+    source = "lib/python3/site-packages/package/code.py"
+    write_files(tmp_path, {source: "1\n", "bin/python": "", "pyvenv.cfg": ""})
     monkeypatch.setattr(
         interpreters, "_ask_interpreter", lambda python: ([3, 11], "3.11.0", "", [])
     )
@@ -121,5 +117,5 @@ def test_a_users_environment_that_changed_in_place_is_another_version(tmp_path, 
     )
     before = state.digest_version_state(version, [SB3])
     assert state.digest_version_state(version, [SB3]) == before
-    source.write_text("22\n")
+    write_files(tmp_path, {source: "22\n"})
     assert state.digest_version_state(version, [SB3]) != before

@@ -7,7 +7,7 @@ import pytest
 from rlregress.model.code import ADDED, CODE_CHANGED, CODE_MOVED, REMOVED, WORDING
 from rlregress.upgrade.culprits import attribution
 from rlregress.upgrade.differences import changed_functions, changed_statements
-from tools.tests.upgrade.small_packages import write_versions
+from tools.tests.small_files import write_versions
 
 BASE = '''
 import warnings
@@ -260,7 +260,7 @@ def test_methods_of_a_class_that_stays_count(tmp_path):
 def test_a_new_function_or_module_that_old_code_names_is_awaited(tmp_path, old, new, key):
     """It hides a builtin, or what a star import gave; an import that was tried succeeds."""
     pieces = changed_functions.find_changed_functions(*write_versions(tmp_path, old, old | new))
-    named = {f"{piece.file} {piece.name}": piece for piece in pieces}[f"package/{key}"]
+    (named,) = [piece for piece in pieces if f"{piece.file} {piece.name}" == f"package/{key}"]
     assert (named.how, named.awaited) == (ADDED, True)
 
 
@@ -277,14 +277,11 @@ def test_a_function_that_left_a_file_that_still_names_it_is_gone(tmp_path):
 
 
 def test_the_lines_of_a_function_are_those_of_python(tmp_path):
-    """Neither another coding nor a character that ends no line of Python moves them."""
-    text = "# coding: latin-1\n# \f \x85 é\ndef f():\n    return {}\n"
-    folders = write_versions(
-        tmp_path, *({"m.py": text.format(number)} for number in (1, 2)), encoding="latin-1"
-    )
-    (piece,) = changed_functions.find_changed_functions(*folders)
+    """A character that ends no line of Python does not move them."""
+    text = "# \f \x85\ndef f():\n    return {}\n"
+    (piece,) = find_pieces(tmp_path, text.format(1), text.format(2))
     (row,) = attribution.collect_differing_lines([piece], {})[piece].differing
-    assert (row.old, row.new) == ((4, "    return 1"), (4, "    return 2"))
+    assert (row.old, row.new) == ((3, "    return 1"), (3, "    return 2"))
 
 
 def find_difference(folder, old, new):

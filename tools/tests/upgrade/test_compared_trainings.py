@@ -13,6 +13,7 @@ from rlregress.trace.trace_reader import load_trace
 from rlregress.upgrade.evidence import compared_trainings, runtimes
 from rlregress.upgrade.evidence.compared_trainings import Training, note_end_without_recorder
 from rlregress.upgrade.evidence.runtimes import Runtimes
+from tools.tests.small_files import write_files
 from tools.tests.trace.scripts import changed, recorded_here
 from tools.tests.upgrade import small_traces
 from tools.tests.upgrade.small_traces import event, part
@@ -52,11 +53,8 @@ def test_what_differs_first_is_named(tmp_path):
 
     def record_again(comparison):
         training = Training("script", "here.py", {"script": "here.py"})
-        return tuple(
-            record_named(
-                compared_trainings.name_parts_of_first_difference(training, comparison).job["named"]
-            )
-        )
+        named = compared_trainings.name_parts_of_first_difference(training, comparison)
+        return tuple(record_named(named.job["named"]))
 
     training = small_traces.compare_training("here.py", *record_named(()), record_again)
     first = training.comparison.first
@@ -140,11 +138,9 @@ def script(tmp_path, warm_python):
         assert old in LEARNER
         trees, folders = [], []
         for label, source in zip(VERSIONS, (LEARNER, LEARNER.replace(old, new)), strict=True):
-            trees.append(tmp_path / f"tree-{label}")
+            trees.append(write_files(tmp_path / f"tree-{label}", {"learner/__init__.py": source}))
             folders.append(tmp_path / label)
-            for folder in (trees[-1] / "learner", folders[-1]):
-                folder.mkdir(parents=True)
-            (trees[-1] / "learner" / "__init__.py").write_text(source, encoding="utf-8")
+            folders[-1].mkdir()
         path = tmp_path / "train.py"
         path.write_text(SCRIPT, encoding="utf-8")
         job = {**jobs.build_script_job(path, [], ["learner"], 0), "trees": ["learner"]}
@@ -157,10 +153,8 @@ def script(tmp_path, warm_python):
                 traces = processes.record_on_both_versions([training], **options)
                 return [version["train.py"] for version in traces]
 
-            recorded = record(lines={"old": True, "new": True})
-            return small_traces.compare_training(
-                "train.py", *recorded, lambda _: record(repeats=True)
-            )
+            both = record(lines={"old": True, "new": True})
+            return small_traces.compare_training("train.py", *both, lambda _: record(repeats=True))
 
     return compare_script
 

@@ -26,11 +26,8 @@ from tools.tests.check.stored import with_critics
 from .test_result import SB3, of, traced
 
 PENDULUM, HOPPER = "sb3-ppo-InvertedPendulum-v4-short", "sb3-ppo-Hopper-v4-short"
-CELLS = {
-    baseline.cell.id: baseline.cell
-    for baseline in baseline_runs.load_all_baselines()
-    if baseline.cell.id in (PENDULUM, HOPPER)
-}
+STORED = [baseline.cell for baseline in baseline_runs.load_all_baselines()]
+CELLS = {cell.id: cell for cell in STORED if cell.id in (PENDULUM, HOPPER)}
 CRITIC = f"{HOPPER} critic"
 CRITIC_FIELDS = {"states": 9, "bootstrapped": 0.0, "mean": 50.0, "spread": 20.0}
 
@@ -63,13 +60,11 @@ def confirm(old, new, name=HOPPER, alpha=0.05):
 def test_what_fell_is_trained_again():
     """Cells and critics that fell, and those of groups that fell, each once; nothing that holds."""
     entries = [
-        entry({"cell": "b"}, "regressed"),
-        entry({"cell": "c"}, "holds"),
+        entry({"cell": "b"}, "regressed"), entry({"cell": "c"}, "holds"),
         entry({"group": "g"}, "regressed", cells=["a", "b"]),
         entry({"group": "h"}, "inconclusive", cells=["d"]),
-        entry({"critic": "a critic"}, "regressed"),
-        run("c", 1, 1.0),
-    ]
+        entry({"critic": "a critic"}, "regressed"), run("c", 1, 1.0),
+    ]  # fmt: skip
     assert list_alarmed_cells(entries) == ["a", "a critic", "b"]
 
 
@@ -112,8 +107,8 @@ def test_a_common_drop_that_no_cell_shows_alone_is_confirmed_by_the_group():
     old, new = 200 + spread, 182 + spread
     alone = {confirm(old, new, name, 0.05 / 3).verdict for name in CELLS}
     assert alone == {"inconclusive"}
-    both = confirm_against_old_runs(CELLS, dict.fromkeys(CELLS, old), dict.fromkeys(CELLS, new),
-                                    alpha=0.05)  # fmt: skip
+    of_both = dict.fromkeys(CELLS, old), dict.fromkeys(CELLS, new)
+    both = confirm_against_old_runs(CELLS, *of_both, alpha=0.05)
     assert both.verdict == "regressed"
 
 

@@ -80,9 +80,8 @@ def test_the_shortest_training_of_each_algorithm_is_timed_within_a_tenth_of_the_
     not_traced = [NotTraced(name=name, reasons=dict.fromkeys(labels, "x"), supported={})
                   for name, labels in (("ddpg", ["old"]), ("trpo", ["old", "new"]))]  # fmt: skip
     executing = {training.name for training in compared} - {"a2c"}
-    measured = costs.measure_training_costs(
-        runtimes, trainings, compared, not_traced, executing, 300.0
-    )
+    arguments = runtimes, trainings, compared, not_traced, executing
+    measured = costs.measure_training_costs(*arguments, 300.0)
     ((_, timed_trainings, seconds, _),) = asked
     assert [training.name for training in timed_trainings] == ["sac", "td3 n_step"]
     assert seconds == 30.0
@@ -109,9 +108,7 @@ def test_a_version_that_takes_twice_as_long_is_slower(tmp_path):
         "import os, time\nend = time.process_time() + float(os.environ['BUSY'])\n"
         "while time.process_time() < end:\n    pass\n"
     )
-    old, new = (
-        Runtime(label, variables={"BUSY": busy}) for label, busy in (("old", "0.2"), ("new", "0.4"))
-    )
+    old, new = Runtime("old", variables={"BUSY": "0.2"}), Runtime("new", variables={"BUSY": "0.4"})
     training = Training("script", "train.py", {"script": str(script)})
     with closing(Workers(2)) as processes:
         (cost,) = costs._measure_costs_in_turns((old, new), None, [training], 60.0, processes)

@@ -25,8 +25,8 @@ from rlregress.upgrade.differences import changed_functions, outside_training
 from rlregress.upgrade.differences.inventory import Inventory, OtherFile
 from rlregress.upgrade.evidence.coverage import measure_execution_of_pieces
 from rlregress.upgrade.verdict import entries
+from tools.tests.small_files import write_versions
 from tools.tests.upgrade import small_traces
-from tools.tests.upgrade.small_packages import write_versions
 
 FILE = "package/agent.py"
 
@@ -93,31 +93,12 @@ def test_what_only_probes_execute_is_not_compared():
 
 def test_a_function_that_trainings_enter_names_them():
     """A training without open branches has gone both ways, whatever was probed."""
-    trainings = (
-        traced("sac", version_trace("Agent.train")),
-        traced("td3", version_trace("Agent.other")),
-        traced("sac gsde", version_trace("Agent.train")),
-    )
+    executed = {"sac": "Agent.train", "td3": "Agent.other", "sac gsde": "Agent.train"}
+    trainings = [traced(name, version_trace(function)) for name, function in executed.items()]
     execution = only(*trainings, probed=("x [library]",))
     assert state(*trainings, probed=("x [library]",)) == SAME
     assert execution.trainings == ("sac", "sac gsde")
     assert execution.algorithms == ("sac", "td3")
-
-
-def test_a_function_of_a_training_that_parts_has_diverged():
-    """One of its trainings is enough, and a training that does not enter it is none of them."""
-    parted = traced("sac", version_trace("Agent.train"), verdict="diverged")
-    same = traced("td3", version_trace("Agent.train"))
-    assert state(parted, same) == DIFFERS
-    elsewhere = traced("sac", version_trace("Agent.other"), verdict="diverged")
-    assert state(elsewhere, same) == SAME
-
-
-def test_a_training_that_does_not_repeat_itself_compares_nothing():
-    """It proves nothing about a function that it alone executes."""
-    loose = replace(traced("sac", version_trace("Agent.train"), verdict="diverged"), repeats=False)
-    assert state(loose) == NOT_COMPARED
-    assert state(loose, traced("td3", version_trace("Agent.train"))) == SAME
 
 
 def always_true(line=115):
@@ -200,10 +181,8 @@ def test_what_runs_at_import_is_reached_with_its_file(name):
 
 def test_the_algorithms_are_those_that_use_the_class():
     """Another class of the file is none of theirs; a function without a class is of all."""
-    trainings = (
-        traced("sac gsde", version_trace("Agent.step")),
-        traced("td3", version_trace("Other.train")),
-    )
+    executed = {"sac gsde": "Agent.step", "td3": "Other.train"}
+    trainings = [traced(name, version_trace(function)) for name, function in executed.items()]
     assert only(*trainings).algorithms == ("sac",)
     assert only(*trainings, piece=function("train")).algorithms == ("sac", "td3")
 
@@ -226,10 +205,8 @@ def test_what_runs_at_import_is_executed_by_an_import():
 def test_conditions_that_are_not_measured_are_never_all_branches(code):
     """Expressions, error handlers and comprehensions have branches that no line tells."""
     own = Function(name="Agent.train", first=110, last=120, code=code)
-    assert (
-        state(traced("sac", version_trace("Agent.train")), piece=replace(function(), new=own))
-        == ONE_WAY
-    )
+    piece = replace(function(), new=own)
+    assert state(traced("sac", version_trace("Agent.train")), piece=piece) == ONE_WAY
 
 
 def test_lines_that_never_ran_are_named():
@@ -246,10 +223,11 @@ def package_of(folder, old, new):
     return changed_functions.find_changed_functions(*folders), folders[1]
 
 
-def states_of(folder, old, new, **header):
-    """State and reason of each entry, where one equal training has this header."""
+def states_of(folder, old, new, ran, hit, lines, **header):
+    """State and reason of each entry, where one equal training ran a function, and hit lines."""
     pieces, folders = package_of(folder, old, new)
-    compared = traced("sac", Trace(header={"failure": "", **header}, events=()))
+    header |= {"failure": "", "functions": {FILE: [ran]}, "lines": {FILE: [hit, lines]}}
+    compared = traced("sac", Trace(header=header, events=()))
     checks = entries.collect_states_and_culprits(
         entries.make_training_entries([compared], (), (), ""), {}
     )
@@ -277,10 +255,8 @@ def test_a_function_of_which_a_changed_line_never_ran_was_executed_in_part_at_mo
     tmp_path, new, hit, expected
 ):
     """In part where another change of it ran; that the function itself ran is not enough."""
-    states = states_of(
-        tmp_path, TRAIN.format(1, 0), TRAIN.format(*new),
-        functions={FILE: ["Agent.train"]}, lines={FILE: [hit, [3, 4, 5, 6]]},
-    )  # fmt: skip
+    versions = TRAIN.format(1, 0), TRAIN.format(*new)
+    states = states_of(tmp_path, *versions, "Agent.train", hit, [3, 4, 5, 6])
     assert states["Agent.train"][0] == expected
 
 
@@ -308,10 +284,8 @@ def test_a_check_that_only_raises_is_a_branch_that_was_taken_one_way(
 ):
     """An error that nothing met is no change that did not run, unless the old code does more."""
     lines = [line for line, _ in enumerate(CHECKED.format(2, new).splitlines()[1:], start=2)]
-    states = states_of(
-        tmp_path, CHECKED.format(1, old), CHECKED.format(2, new),
-        functions={FILE: ["f"]}, lines={FILE: [hit, lines]},
-    )  # fmt: skip
+    versions = CHECKED.format(1, old), CHECKED.format(2, new)
+    states = states_of(tmp_path, *versions, "f", hit, lines)
     assert states["f"][0] == expected
 
 
@@ -319,18 +293,17 @@ def test_a_module_of_which_one_name_is_used_was_executed_in_part(tmp_path):
     """The reason names the other one; the piece counts by the share of its changes that ran."""
     text = "A = {0}\nB = {0}\ndef f():\n  return A\ndef g():\n  return B\n"
     header = {"functions": {FILE: ["f"]}, "imported": [FILE], "lines": {FILE: [[4], [4, 6]]}}
-    states = states_of(tmp_path, text.format(1), text.format(2), **header)
+    versions = text.format(1), text.format(2)
+    states = states_of(tmp_path, *versions, "f", [4], [4, 6], imported=[FILE])
     assert states["<module>"] == (IN_PART, "of what changed in it, nothing that ran uses B")
-    pieces, folders = package_of(tmp_path / "again", text.format(1), text.format(2))
+    pieces, folders = package_of(tmp_path / "again", *versions)
     training = traced("sac", Trace(header={"failure": "", **header}, events=()))
     assert [piece.share for piece in reached(pieces, [training], folders=folders)] == [0.5]
 
 
 def failing(piece, culprit=False):
     """The state of a piece that a training of the new version executes before it fails."""
-    [execution] = reached(
-        [piece], [traced("sac", version_trace("Agent.train"), verdict="diverged")]
-    )
+    execution = only(traced("sac", version_trace("Agent.train"), verdict="diverged"), piece=piece)
     checks = {"sac": (NEW_FAILS, Culprits(alone=piece) if culprit else None)}
     [entry] = entries.make_code_entries([execution], checks, (), ())
     return entry
@@ -340,10 +313,9 @@ def test_an_error_of_the_new_version_is_that_of_its_culprit_alone():
     """Other code that ran before the error is not compared, with this reason."""
     piece = function("Agent.train")
     assert failing(piece, culprit=True).state == NEW_FAILS
-    assert failing(piece).state == NOT_COMPARED
-    assert failing(piece).reason == (
-        "executed only by trainings that end in an error on the new version"
-    )
+    beside = failing(piece)
+    assert beside.state == NOT_COMPARED
+    assert beside.reason == "executed only by trainings that end in an error on the new version"
 
 
 def test_a_file_and_a_package_of_a_failing_training_do_not_fail():
@@ -366,10 +338,8 @@ def test_the_only_change_below_a_detail_that_differs_differs():
 
     def list_states(pieces, trained=()):
         executions = reached(pieces, trained, {piece.key: ["x [library]"] for piece in pieces})
-        return [
-            (piece.state, piece.by)
-            for piece in entries.make_code_entries(executions, checks, (), ())
-        ]
+        listed = entries.make_code_entries(executions, checks, (), ())
+        return [(entry.state, entry.by) for entry in listed]
 
     trained = [traced("sac", version_trace("Agent.train"))]
     assert list_states([first]) == [(DIFFERS, ("x [library]",))] == list_states([first], trained)
@@ -378,12 +348,10 @@ def test_the_only_change_below_a_detail_that_differs_differs():
 
 def test_a_part_of_which_no_line_tells_whether_it_was_evaluated_was_not_executed(tmp_path):
     """The second operand of a condition that stops at the first, for one."""
-    states = states_of(
-        tmp_path, "def f(x):\n  return x and 1\n", "def f(x):\n  return x and 2\n",
-        functions={FILE: ["f"]}, lines={FILE: [[2], [2]]},
-    )  # fmt: skip
-    assert states == {"f": (NEVER, "it ran; whether the part that changed was evaluated is not "
-                           "measured")}  # fmt: skip
+    versions = (f"def f(x):\n  return x and {number}\n" for number in (1, 2))
+    state, reason = states_of(tmp_path, *versions, "f", [2], [2])["f"]
+    assert state == NEVER
+    assert reason == "it ran; whether the part that changed was evaluated is not measured"
 
 
 MODULE_OF = "SHARE = {}\nHALF = SHARE / 2\ndef f():\n  return {}\ndef g():\n  return 0\n"
@@ -398,10 +366,8 @@ MODULE_OF = "SHARE = {}\nHALF = SHARE / 2\ndef f():\n  return {}\ndef g():\n  re
 )  # fmt: skip
 def test_a_constant_is_executed_where_what_uses_it_is(tmp_path, use, ran, expected):
     """An import of its module alone does not read its value."""
-    states = states_of(
-        tmp_path, MODULE_OF.format(1.0, use), MODULE_OF.format(0.5, use),
-        functions={FILE: [ran]}, imported=[FILE], lines={FILE: [[4, 6], [4, 6]]},
-    )  # fmt: skip
+    versions = MODULE_OF.format(1.0, use), MODULE_OF.format(0.5, use)
+    states = states_of(tmp_path, *versions, ran, [4, 6], [4, 6], imported=[FILE])
     assert states["<module>"][0] == expected
 
 
@@ -420,13 +386,10 @@ def test_little_is_outside_of_training():
     """Only unexecuted pieces are, at most a twentieth of the changed ones, each with a reason."""
     names = [f"package/agent.py f{n}" for n in range(20)]
     patterns = (outside_training.Outside("*.py f0", "text"),)
-    assert outside_training.explain_outside_training(names, (), patterns) == {
-        "package/agent.py f0": "text"
-    }
-    assert (
-        outside_training.explain_outside_training(names, ("package/agent.py f0",), patterns) == {}
-    )
-    assert outside_training.explain_outside_training(names[:19], (), patterns) == {}
+    explain = outside_training.explain_outside_training
+    assert explain(names, (), patterns) == {"package/agent.py f0": "text"}
+    assert explain(names, ("package/agent.py f0",), patterns) == {}
+    assert explain(names[:19], (), patterns) == {}
     assert state(traced("sac", version_trace()), patterns=OUTSIDE_TRAINING) != OUTSIDE
     assert state(traced("sac", version_trace("Agent.train")), patterns=OUTSIDE_TRAINING) == SAME
     assert all(row.reason for row in outside_training.load_functions_outside_training())
@@ -443,8 +406,6 @@ def test_what_can_have_no_effect_does_not_make_others_few(how):
 
 def test_a_stray_script_belongs_to_its_distribution():
     """A script that a wheel installs beside its packages is no package of its own."""
-    (entry,) = entries.add_distribution_names(
-        [Entry(kind=FUNCTION, name="bench.py f", file="bench.py", package="bench")],
-        {"bench.py": "torchrl"},
-    )
+    script = Entry(kind=FUNCTION, name="bench.py f", file="bench.py", package="bench")
+    (entry,) = entries.add_distribution_names([script], {"bench.py": "torchrl"})
     assert entry.package == "torchrl"

@@ -16,7 +16,7 @@ from rlregress.upgrade.differences.inventory import Inventory
 from rlregress.upgrade.evidence import compared_trainings
 from rlregress.upgrade.evidence.compared_trainings import Training
 from rlregress.upgrade.verdict import entries
-from tools.tests.upgrade.small_packages import write_versions
+from tools.tests.small_files import write_versions
 
 
 def test_nothing_is_read_after_the_deadline(tmp_path):

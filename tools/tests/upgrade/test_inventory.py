@@ -20,10 +20,11 @@ from rlregress.upgrade.versions import requested
 from rlregress.upgrade.versions.prepared_versions import PreparedVersion
 from rlregress.upgrade.versions.resolved import ResolvedPair, ResolvedVersion
 
+from ..small_files import write_files, write_metadata
 from .test_result import BATCH, SCALE
 
 INSTALLED = requested.parse_requested_version("installed")
-#: files of a distribution -> how many of them its RECORD lists, from the first.
+#: files of a distribution, in whose texts {n} is its version.
 DISTRIBUTIONS = {
     "a-package": {"a_package/__init__.py": "x = {n}\n"},
     "in-a-namespace": {"space/inner/__init__.py": "", "space/inner/a.py": "def f(): return {n}\n"},
@@ -46,14 +47,9 @@ def compare_distributions(tmp_path):
             root = tmp_path / label
             for name, files in (distributions or DISTRIBUTIONS).items():
                 pinned.add(name)
-                info = root / f"{name.replace('-', '_')}-{number}.dist-info"
-                info.mkdir(parents=True)
-                (info / "METADATA").write_text(f"Name: {name}\nVersion: {number}\n")
-                for file, text in files.items():
-                    (root / file).parent.mkdir(parents=True, exist_ok=True)
-                    (root / file).write_text(text.format(n=number))
-                if label in recorded:
-                    (info / "RECORD").write_text("".join(f"{file},,\n" for file in files))
+                record = files if label in recorded else None
+                write_metadata(root, name, number, record=record)
+                write_files(root, {file: text.format(n=number) for file, text in files.items()})
             runtime = Runtime(label, sys.executable, (str(root),))
             prepared.append(PreparedVersion(INSTALLED, runtime, "overlay"))
         resolved = [ResolvedVersion(label, INSTALLED) for label in VERSIONS]
@@ -88,11 +84,8 @@ def test_whatever_differs_in_version_is_listed(compare_distributions, recorded):
 def test_distributions_that_require_what_differs_are_its_users(compare_distributions, tmp_path):
     """At any depth; a name that is gone is searched in them."""
     for name, required in (("zoo", "below"), ("below", "a-package"), ("apart", "numpy")):
-        info = tmp_path / "old" / f"{name}-1.dist-info"
-        info.mkdir(parents=True)
-        (info / "METADATA").write_text(f"Name: {name}\nVersion: 1\nRequires-Dist: {required}\n")
-        (info / "RECORD").write_text(f"{name}.py,,\n")
-        (tmp_path / "old" / f"{name}.py").write_text("")
+        write_metadata(tmp_path / "old", name, "1", required, record=[f"{name}.py"])
+        write_files(tmp_path / "old", {f"{name}.py": ""})
     users = compare_distributions({"a-package": DISTRIBUTIONS["a-package"]}).users
     assert {Path(file).stem for file in users} == {"below", "zoo"}
 
@@ -120,8 +113,7 @@ def test_packages_whose_files_have_one_name_are_listed_by_version(compare_distri
 def test_few_files_can_have_no_effect(compare_distributions, tmp_path, file, old, new, message):
     """Those of type checkers, and files of versions; of any other it counts who opens it."""
     for label, text in (("old", old), ("new", new)):
-        (tmp_path / label / "a_package").mkdir(parents=True)
-        (tmp_path / label / "a_package" / file).write_text(text)
+        write_files(tmp_path / label / "a_package", {file: text})
     inventory_found = compare_distributions({"a-package": DISTRIBUTIONS["a-package"]})
     (changed_file,) = inventory_found.files
     assert (changed_file.file, changed_file.without_effect) == (f"a_package/{file}", message)
@@ -134,10 +126,9 @@ def test_few_files_can_have_no_effect(compare_distributions, tmp_path, file, old
 def test_a_linked_folder_belongs_to_its_package(compare_distributions, tmp_path):
     """A difference behind the link is one of the package."""
     for label, rate in (("old", 1), ("new", 2)):
-        (tmp_path / label / "a_package").mkdir(parents=True)
-        (tmp_path / label / "shared").mkdir()
-        (tmp_path / label / "shared" / "ppo.py").write_text(f"def train():\n    return {rate}\n")
-        (tmp_path / label / "a_package" / "ppo").symlink_to("../shared")
+        files = {"shared/ppo.py": f"def train():\n    return {rate}\n", "a_package/x.py": ""}
+        folder = write_files(tmp_path / label, files)
+        (folder / "a_package" / "ppo").symlink_to("../shared")
     inventory_found = compare_distributions({"a-package": DISTRIBUTIONS["a-package"]})
     assert "a_package/ppo/ppo.py train" in {f"{p.file} {p.name}" for p in inventory_found.pieces}
 
@@ -146,8 +137,7 @@ def test_files_below_a_folder(tmp_path):
     """Links are followed, folders within themselves and caches are not; a file is itself."""
     pack, shared = tmp_path / "pack", tmp_path / "shared"
     for folder in (pack / "__pycache__", pack / "b", shared):
-        folder.mkdir(parents=True)
-        (folder / "x.py").write_text("")
+        write_files(folder, {"x.py": ""})
     (pack / "a").symlink_to(shared)
     (pack / "c").symlink_to(shared)
     (shared / "up").symlink_to(pack)

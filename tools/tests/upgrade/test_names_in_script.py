@@ -14,8 +14,10 @@ from rlregress.upgrade.differences.public_names import PublicChange
 from rlregress.upgrade.evidence import names_in_script
 from rlregress.upgrade.upgrade_options import Options
 from rlregress.upgrade.verdict import entries
+from tools.tests.small_files import write_files
 
 READ, INIT, MODULE = "frame.logger.read_csv", "frame.PPO.__init__", "frame.old"
+CHANGE = PublicChange(kind="gone", name=READ, file="f.py", line=1, summary="s")
 #: a name that both versions have, and another one of the same last part.
 STILL_THERE, SAME_LAST_PART = "frame.files.read_csv", "frame.files.PPO"
 
@@ -76,12 +78,11 @@ def test_a_name_that_no_list_has_is_gone_if_the_new_version_cannot_import_it(tmp
 
 def test_names_are_imported_as_a_script_does(tmp_path, monkeypatch):
     """Modules, their names, and modules of a package; an error in one is the reason."""
-    for file, text in {
+    files = {
         "__init__.py": "from frame_.a import f as g, N", "a.py": "def f(): ...\nN = 1",
         "broken.py": "import nothing_of_this_name", "ends.py": "raise SystemExit(3)",
-    }.items():  # fmt: skip
-        (tmp_path / "frame_").mkdir(exist_ok=True)
-        (tmp_path / "frame_" / file).write_text(text)
+    }  # fmt: skip
+    write_files(tmp_path / "frame_", files)
     monkeypatch.syspath_prepend(tmp_path)
     describe = importable_names.describe_importable_object
     assert describe("frame_.a.f") == describe("frame_.g")
@@ -110,20 +111,13 @@ def test_files_beside_the_script_that_it_imports_are_read(tmp_path):
         "frame/__init__.py": "from frame.logger import read_csv",
         "settings.yaml": "",
     }
-    for name, text in texts.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(text)
-    names_found = confirmed(tmp_path / "train.py", {READ})
+    names_found = confirmed(write_files(tmp_path, texts) / "train.py", {READ})
     assert names_found.files[0] == "train.py"
-    assert {*names_found.files} == {
-        "train.py", "one.py", "other.py", "pack/__init__.py", "pack/two.py", "pack/three.py",
-        "above.py",
-    }  # fmt: skip
+    unread = {"broken.py", "idle.py", "frame/__init__.py", "settings.yaml"}
+    assert {*names_found.files} == texts.keys() - unread
     assert names_found.unread == ("broken.py",)
-    assert [(line.file, line.line) for line in names_found.lines] == [
-        ("other.py", 2),
-        ("pack/three.py", 1),
-    ]
+    lines = [(line.file, line.line) for line in names_found.lines]
+    assert lines == [("other.py", 2), ("pack/three.py", 1)]
     own = names_in_script.list_user_files(tmp_path / "train.py", names_found)
     assert {*own} == {tmp_path / f for f in (*names_found.files, "broken.py", "settings.yaml")}
 
@@ -167,19 +161,12 @@ def test_a_file_that_is_gone_may_use_every_name(tmp_path):
 )
 def test_names_are_searched_below_the_file_of_accepted_entries(tmp_path, files, used):
     """Those that nothing below its folder can use do not count, if that folder is the user's."""
-    for file, text in files.items():
-        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / file).write_text(text)
-    (tmp_path / "repo" / "accepted.toml").touch()
-    repo = tmp_path / "repo"
+    repo = write_files(tmp_path, {**files, "repo/accepted.toml": ""}) / "repo"
     options = Options(accepted=repo / "accepted.toml", report=repo / "report")
-    frame = tmp_path / "old" / "frame"
-    frame.mkdir(parents=True)
     # what the compared package itself names is no use of it
-    (frame / "__init__.py").write_text("def read_csv(): ...")
-    change = PublicChange(kind="gone", name=READ, file="f.py", line=1, summary="s")
+    frame = write_files(tmp_path / "old" / "frame", {"__init__.py": "def read_csv(): ..."})
     inventory = Inventory(
-        public=(change,), packages=(Package(name="frame", old=frame, new=None),),
+        public=(CHANGE,), packages=(Package(name="frame", old=frame, new=None),),
         users=(str(frame), str(tmp_path / "site-packages" / "zoo"), str(tmp_path / "mine")),
     )  # fmt: skip
     assert (cascade._find_unused_broken_names(inventory, None, options) == set()) == used
@@ -188,7 +175,6 @@ def test_names_are_searched_below_the_file_of_accepted_entries(tmp_path, files, 
 
 def test_a_name_that_the_script_does_not_use_is_listed_and_has_no_effect():
     """The release notes are long; exit code 3 is for names that a user has to change."""
-    change = PublicChange(kind="gone", name=READ, file="f.py", line=1, summary="s")
-    inventory = Inventory(public=(change, replace(change, name=MODULE)))
+    inventory = Inventory(public=(CHANGE, replace(CHANGE, name=MODULE)))
     states = {e.name: e.state for e in entries.make_metadata_entries(inventory, frozenset([READ]))}
     assert states == {READ: model.NO_EFFECT, MODULE: model.DIFFERS}

@@ -150,10 +150,8 @@ def test_what_is_not_checked_is_in_the_report_and_no_part_of_the_verdict():
     )
     result = Upgrade(old=versions[0], new=versions[1], frameworks=(framework,))
     assert result.verdict == "unchanged"
-    assert upgrade_data.convert_upgrade_to_plain_data(result)["not_checked"] == [
-        "new: its requirements",
-        "X: returns",
-    ]
+    data = upgrade_data.convert_upgrade_to_plain_data(result)
+    assert data["not_checked"] == ["new: its requirements", "X: returns"]
     facts = Facts("a title", "today", 1.0, "a machine", "a command")
     text = markdown_page.format_page_as_markdown(upgrade_page.make_page_of_upgrade(result, facts))
     assert "- new: its requirements\n- X: returns\n" in text
@@ -176,10 +174,9 @@ def test_details_that_no_named_algorithm_uses_are_left_out(name, algorithm, left
     """Also those of a family that is not named after an algorithm; what it may use is probed."""
     adapter = frameworks.get_adapter(name)
     alone, beside = (
-        set(cascade._list_skipped_families(adapter, [], Options(algorithms=names)))
+        cascade._list_skipped_families(adapter, [], Options(algorithms=names))
         for names in ([algorithm], [algorithm, "td3"])
     )
-    assert left_out <= alone
-    assert not probed & (alone | beside)
-    excluded = requested_names.list_families_excluded_by_algorithms([algorithm])
-    assert left_out <= excluded
+    assert left_out <= {*alone}
+    assert not probed & {*alone, *beside}
+    assert left_out <= requested_names.list_families_excluded_by_algorithms([algorithm])

@@ -32,6 +32,8 @@ from rlregress.upgrade.versions import (
 )
 from rlregress.upgrade.versions.resolved import ResolvedPair, resolve_versions
 from tools.tests.nightly import every
+from tools.tests.processes import run_python
+from tools.tests.small_files import describe_distribution, write_files, write_metadata
 
 SB3 = frameworks.get_adapter("sb3")
 PACKAGE = SB3.framework.packages[0]
@@ -46,12 +48,6 @@ def _needs_nothing(cache, tmp_path_factory, monkeypatch):
     monkeypatch.setattr(dependencies, "_read_declared_requirements", lambda: [])
 
 
-def describe(name, version, rows):
-    """Return the metadata of a package that needs these."""
-    lines = ["Metadata-Version: 2.1", f"Name: {name}", f"Version: {version}"]
-    return "\n".join([*lines, *(f"Requires-Dist: {row}" for row in rows), ""])
-
-
 def wheel(folder, name, version, *rows, text="VERSION = {version!r}\n"):
     """A wheel with one module that says its version."""
     stem = name.replace("-", "_")
@@ -59,7 +55,7 @@ def wheel(folder, name, version, *rows, text="VERSION = {version!r}\n"):
     tag = "Wheel-Version: 1.0\nGenerator: x\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
     content = {
         f"{stem}/__init__.py": text.format(version=version),
-        f"{info}/METADATA": describe(name, version, rows),
+        f"{info}/METADATA": describe_distribution(name, version, *rows),
         f"{info}/WHEEL": tag,
     }
     content[f"{info}/RECORD"] = "".join(f"{file},,\n" for file in [*content, f"{info}/RECORD"])
@@ -90,9 +86,7 @@ def base(tmp_path, monkeypatch):
         for old in (tmp_path / "base").glob(f"{name}-*"):
             (old / "METADATA").unlink()
             old.rename(old.with_suffix(".gone"))
-        folder = tmp_path / "base" / f"{name}-{version}.dist-info"
-        folder.mkdir(parents=True)
-        (folder / "METADATA").write_text(describe(name, version, rows))
+        folder = write_metadata(tmp_path / "base", name, version, *rows)
         if origin:
             (folder / "direct_url.json").write_text(json.dumps({"url": origin}))
 
@@ -137,11 +131,9 @@ def import_versions(version, *names):
 
 def run_on(version, *arguments):
     """Return what an interpreter of a version prints."""
-    command = [version.runtime.python, *arguments]
-    environment = version.runtime.make_environment_variables()
-    ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert ran.returncode == 0, ran.stderr
-    return ran.stdout.strip()
+    runtime = version.runtime
+    environment = runtime.make_environment_variables()
+    return run_python(*arguments, python=runtime.python, env=environment).stdout.strip()
 
 
 # -- what a version is ---------------------------------------------------------------------------
@@ -208,9 +200,8 @@ def test_a_framework_that_is_not_pinned_stays(publish, base, monkeypatch):
     monkeypatch.setattr(dependencies, "_read_declared_requirements", lambda: ["judge"])
     base("judge", "1")
     publish(f"judge 1 {PACKAGE}", "gymnasium 0.1")
-    for row in dependencies.list_requirements_of_fixed(
-        frozenset({PACKAGE}), frozenset({"gymnasium"})
-    ):
+    fixed = frozenset({PACKAGE}), frozenset({"gymnasium"})
+    for row in dependencies.list_requirements_of_fixed(*fixed):
         name = known_good_pins.get_package_name(row)
         publish(f"{name} {installed.find_installed_version(name)}")
     publish(f"{PACKAGE} 99 gymnasium")
@@ -350,15 +341,15 @@ def test_an_environment_holds_what_the_library_needs(monkeypatch):
     # what draws the report runs on no version
     assert "matplotlib" in names
     assert "matplotlib" not in dependencies.list_measuring_packages([SB3])
-    problem = version_resolution.make_resolution_problem(
-        requested.parse_requested_version("torch==0.0.1"), [SB3], complete=True
+    installed_torch = importlib.metadata.version("torch").partition("+")[0]
+    other, same = (
+        requested.parse_requested_version(f"torch=={number}")
+        for number in ("0.0.1", installed_torch)
     )
+    problem = version_resolution.make_resolution_problem(other, [SB3], complete=True)
     assert PACKAGE in problem.own
-    assert version_resolution.needs_another_torch(requested.parse_requested_version("torch==0.0.1"))
-    version = importlib.metadata.version("torch").partition("+")[0]
-    assert not version_resolution.needs_another_torch(
-        requested.parse_requested_version(f"torch=={version}")
-    )
+    assert version_resolution.needs_another_torch(other)
+    assert not version_resolution.needs_another_torch(same)
 
 
 # -- what only one version installs ----------------------------------------------------------------
@@ -465,21 +456,15 @@ def test_the_installed_version_is_a_version(dropped, base):
 def test_a_users_own_environment_and_tree_stay_as_they_are(dropped, base, tmp_path):
     """Nothing is hidden where a version is what its user made."""
     base("x", "1")
-    root = tmp_path / "tree" / "a"
-    root.mkdir(parents=True)
-    (root / "__init__.py").write_text("")
-    versions = hiding("a==9", str(root.parent))
+    versions = hiding("a==9", str(write_files(tmp_path / "tree", {"a/__init__.py": ""})))
     assert [version.hidden for version in versions] == [(), ()]
 
 
 def test_a_package_that_two_distributions_share_stays(tmp_path):
     """Only the hidden distribution's part of a namespace is not found."""
-    files = {"x": ("x", "space/x"), "y": ("y", "space/y"), "z": ("space/z",), "w": ("x_w",)}
-    for name, modules in files.items():
-        info = tmp_path / f"{name}-1.dist-info"
-        info.mkdir()
-        (info / "METADATA").write_text(describe(name, "1", ()))
-        (info / "RECORD").write_text("".join(f"{module}.py,,\n" for module in modules))
+    for name, files in {"x": ["x.py", "space/x.py"], "y": ["y.py", "space/y.py"],
+                        "z": ["space/z.py"], "w": ["x_w.py"]}.items():  # fmt: skip
+        write_metadata(tmp_path, name, "1", record=files)
     distributions = distribution_metadata.map_distributions_in_folder(tmp_path)
     assert closures._list_modules_of_hidden_alone({"x"}, distributions) == {"x", "space.x"}
     alone = closures._list_modules_of_hidden_alone({"x", "y", "z"}, distributions)
@@ -489,13 +474,13 @@ def test_a_package_that_two_distributions_share_stays(tmp_path):
 @pytest.mark.nightly
 def test_another_sitecustomize_runs_all_the_same(dropped, tmp_path, monkeypatch):
     """A site's own start-up module runs on a version on which something is hidden."""
-    (tmp_path / "site").mkdir()
-    (tmp_path / "site" / "sitecustomize.py").write_text("import sys; sys.site_was_here = True\n")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
+    text = "import sys; sys.site_was_here = True\n"
+    site = write_files(tmp_path / "site", {"sitecustomize.py": text})
+    monkeypatch.setenv("PYTHONPATH", str(site))
     _, ten = hiding("a==9", "a==10")
     code = "import sys, sitecustomize as s; print(sys.site_was_here, s.__file__, sys.path[1])"
-    own = str(tmp_path / "site" / "sitecustomize.py")
-    assert run_on(ten, "-c", code).split() == ["True", own, ten.runtime.paths[0]]
+    own = site / "sitecustomize.py"
+    assert run_on(ten, "-c", code).split() == ["True", str(own), ten.runtime.paths[0]]
 
 
 # -- an environment of the user's ------------------------------------------------------------------
@@ -522,9 +507,7 @@ def install_into(environment, text):
     return [prepared_versions.prepare_version(version, []) for version in resolved_versions]
 
 
-def test_a_side_beside_an_environment_is_what_pip_would_install_there(
-    publish, base, mine, tmp_path
-):
+def test_beside_an_environment_stands_what_pip_would_install_there(publish, base, mine, tmp_path):
     """Its packages stay unless something forbids them, whatever this library needs.
 
     What moves besides is named by its version there; a working tree brings its own package alone.
@@ -539,9 +522,8 @@ def test_a_side_beside_an_environment_is_what_pip_would_install_there(
     _, new = install_into(mine, "a==10")
     assert import_versions(new, "a", "below", "apart") == "['10', '2.0', '1.0']"
     assert new.lines[1] == "  with below 2.0 instead of 1.0, new 1"
-    (tmp_path / "tree" / "a").mkdir(parents=True)
-    (tmp_path / "tree" / "a" / "__init__.py").write_text("VERSION = 'tree'\n")
-    _, new = install_into(mine, str(tmp_path / "tree"))
+    tree = write_files(tmp_path / "tree", {"a/__init__.py": "VERSION = 'tree'\n"})
+    _, new = install_into(mine, str(tree))
     assert import_versions(new, "a", "below") == "['tree', '1.0']"
 
 

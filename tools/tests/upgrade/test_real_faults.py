@@ -1,12 +1,17 @@
 """The gate on copies of frameworks with one change: no all-clear, no false alarm, no wrong word.
 
-Each row stands for a kind of change that a gate of chosen functions would not have counted.
+Each row stands for a kind of change that a gate of chosen functions would not have counted. Those
+of ``changes.toml`` were chosen before any was judged: rewrites, small faults, constants. Most of
+its last group stand behind bounds, masks and factors that no training meets. They take an hour on
+one core.
 """
 
 from __future__ import annotations
 
 import os
+import tomllib
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -15,7 +20,9 @@ from rlregress.catalogue import registry
 from rlregress.model import differences as model
 from rlregress.upgrade import cascade
 from rlregress.upgrade.upgrade_options import Options
-from tools.tests.upgrade.small_packages import edit_copy
+from tools.tests.small_files import edit_copy
+
+pytestmark = pytest.mark.nightly
 
 
 @dataclass(frozen=True)
@@ -39,7 +46,7 @@ def judge(tmp_path, cache, monkeypatch):
     """Judge what is installed against a copy with an edit, or the reverse; by trainings alone."""
     monkeypatch.setattr(registry, "list_details", list)
 
-    def judged(edit, reverse=False):
+    def judged(edit, reverse=False, scenarios=()):
         adapter = frameworks.get_adapter(edit.framework)
         if adapter.framework.checkout and adapter.framework.checkout not in os.environ:
             pytest.skip(f"{adapter.framework.checkout} is not set: its trainings need a checkout")
@@ -52,7 +59,7 @@ def judge(tmp_path, cache, monkeypatch):
         return cascade.judge_upgrade(
             Options(
                 old_tree, new_tree, tmp_path / "report", frameworks=[edit.framework],
-                algorithms=[edit.algorithm], scenarios=[], returns=False, workers=1,
+                algorithms=[edit.algorithm], scenarios=scenarios, returns=False, workers=1,
             )
         )  # fmt: skip
 
@@ -113,7 +120,6 @@ OUTCOMES = (
 )
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("edit", "states_of_code", "outcome"),
     [pytest.param(edit, *outcome, id=name) for cases, *outcome in OUTCOMES
@@ -139,7 +145,6 @@ CRASHES = {
 }  # fmt: skip
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize("case", CRASHES)
 @pytest.mark.parametrize("reverse", [False, True])
 def test_a_crash_is_an_answer(case, reverse, judge):
@@ -159,7 +164,6 @@ def test_a_crash_is_an_answer(case, reverse, judge):
     assert model.NEVER not in states(result).values()
 
 
-@pytest.mark.nightly
 def test_a_private_value_that_is_given_at_import_is_compared(judge):
     """No training meets the bound: the functions that read it are called with both values."""
     result = judge(Edit("sb3", "sac", SAC, "_LOG_STD_MAX = 2", "_LOG_STD_MAX = 4", before=PRIVATE))
@@ -167,10 +171,34 @@ def test_a_private_value_that_is_given_at_import_is_compared(judge):
     assert (result.verdict, result.exit_code) == (model.CHANGED, 3)
 
 
-@pytest.mark.nightly
 def test_a_private_value_that_a_training_needs_is_the_culprit(judge):
     """It is given its old value again, as a function its old code."""
     result = judge(Edit("sb3", "sac", SAC, "_LOG_STD_MAX = 2", "_LOG_STD_MAX = -5", before=PRIVATE))
     (culprits,) = result.frameworks[0].culprits.values()
     assert culprits.alone.key == (SAC, "<module>")
     assert (result.verdict, result.exit_code) == (model.CHANGED, 3)
+
+
+CHANGES = tomllib.loads(Path(__file__).with_name("changes.toml").read_text(encoding="utf-8"))
+#: what the gate does not find, and why: it is never called the same.
+NOT_FOUND = {"truncation: every end bootstraps": "the key is always there, whatever its default"}
+ROWS = [
+    pytest.param(kind, row, id=f"{kind}: {row['what']}")
+    for kind, rows in CHANGES.items()
+    for row in rows
+]
+
+
+@pytest.mark.parametrize(("kind", "row"), ROWS)
+def test_a_fault_is_changed_and_a_rewrite_is_not(kind, row, judge):
+    """By trainings or by direct calls."""
+    edit = Edit(row["framework"], row["algorithm"], row["file"], row["old"], row["new"])
+    result = judge(edit, scenarios=[row["scenario"]] if "scenario" in row else [])
+    if kind == "rewrite":
+        # of what is evaluated only sometimes it is not known whether it was
+        same = (model.UNCHANGED, model.ROUNDED, model.PARTLY, model.COULD_NOT_JUDGE)
+        assert result.verdict in same
+    elif row["what"] in NOT_FOUND:
+        assert result.verdict in (model.COULD_NOT_JUDGE, model.PARTLY)
+    else:
+        assert result.verdict == model.CHANGED

@@ -15,6 +15,7 @@ from rlregress.upgrade.versions import affected, installed
 from rlregress.upgrade.versions.requested import parse_requested_version
 from rlregress.upgrade.versions.resolved import ResolvedPair, ResolvedVersion
 from rlregress.upgrade.versions.version_resolution import Resolved
+from tools.tests.small_files import write_files
 
 VERSION = importlib.metadata.version("gymnasium")
 
@@ -83,13 +84,12 @@ def test_a_framework_is_known_by_its_short_name_and_its_import_name():
 )  # fmt: skip
 def test_what_names_no_version_is_refused(text, message, tmp_path, monkeypatch):
     """A version that is not pinned would be another one tomorrow."""
-    for name, content in {
+    files = {
         "refers.txt": "-r base.txt\nnumpy==2.0.0\n", "empty.txt": "# nothing\n",
         "loose.txt": "numpy>=2\n", "environment.yml": "name: x\n", "Pipfile.lock": "{}",
         "poetry.lock": "[[package]]\n", "other.lock": "[[package]]\n",
-    }.items():  # fmt: skip
-        (tmp_path / name).write_text(content)
-    monkeypatch.chdir(tmp_path)
+    }  # fmt: skip
+    monkeypatch.chdir(write_files(tmp_path, files))
     with pytest.raises(UserError, match=message):
         parse_requested_version(text)
 
@@ -110,15 +110,11 @@ def test_a_lock_file_is_read_as_pip_reads_it(tmp_path):
 
 def test_a_tree_is_known_by_its_content(tmp_path):
     """The key of a working tree moves with its code, not with what git keeps beside it."""
-    (tmp_path / "package").mkdir()
-    source = tmp_path / "package" / "__init__.py"
-    source.write_text("x = 1\n")
-    before = parse_requested_version(str(tmp_path)).key
-    (tmp_path / ".git").mkdir()
-    (tmp_path / ".git" / "hook.py").write_text("y = 1\n")
-    assert parse_requested_version(str(tmp_path)).key == before
-    source.write_text("x = 2\n")
-    assert parse_requested_version(str(tmp_path)).key != before
+    keys = [
+        parse_requested_version(str(write_files(tmp_path, {file: text}))).key
+        for file, text in (("p/__init__.py", "1"), (".git/hook.py", "1"), ("p/__init__.py", "2"))
+    ]
+    assert keys[0] == keys[1] != keys[2]
 
 
 def test_an_environment_is_no_tree(tmp_path):
@@ -144,9 +140,8 @@ def test_a_framework_is_concerned_by_its_own_packages(tmp_path):
     for name in ("sb3", "torchrl"):
         package = frameworks.get_adapter(name).framework.packages[0]
         assert _names(f"{package}==0.0.1", "installed") == [name]
-    package = tmp_path / "src" / frameworks.get_adapter("sb3").framework.modules[0]
-    package.mkdir(parents=True)
-    (package / "__init__.py").write_text("")
+    module = frameworks.get_adapter("sb3").framework.modules[0]
+    write_files(tmp_path, {f"src/{module}/__init__.py": ""})
     assert _names("installed", str(tmp_path)) == ["sb3"]
 
 
@@ -210,13 +205,11 @@ def test_a_framework_that_does_not_differ_is_not_asked_in_the_place_of_one_that_
 def changed_copy(tmp_path, monkeypatch):
     """Gymnasium is installed, by its metadata, with a file that its installer did not write so."""
     real = importlib.metadata.distribution("gymnasium")
-    module = tmp_path / "gymnasium" / "core.py"
-    module.parent.mkdir()
-    module.write_text("changed = True\n")
-    metadata = tmp_path / f"gymnasium-{VERSION}.dist-info"
-    metadata.mkdir()
-    (metadata / "METADATA").write_text(real.read_text("METADATA"))
-    (metadata / "RECORD").write_text("gymnasium/core.py,sha256=AAAA,15\n")
+    write_files(tmp_path, {"gymnasium/core.py": "changed = True\n"})
+    metadata = write_files(
+        tmp_path / f"gymnasium-{VERSION}.dist-info",
+        {"METADATA": real.read_text("METADATA"), "RECORD": "gymnasium/core.py,sha256=AAAA,15\n"},
+    )
     monkeypatch.syspath_prepend(str(tmp_path))
     installed.explain_no_release.cache_clear()
     yield metadata

@@ -17,6 +17,7 @@ from rlregress.upgrade.versions.declarations import (
     read_declarations,
     read_declarations_of_tree,
 )
+from tools.tests.small_files import write_files
 
 
 def declare(*rows, python="", **fields):
@@ -195,9 +196,7 @@ TREES = {
 
 def tree(folder, files):
     """A working tree of these files."""
-    for name, text in files.items():
-        (folder / name).write_text(text)
-    return read_declarations_of_tree(folder)
+    return read_declarations_of_tree(write_files(folder, files))
 
 
 @pytest.mark.parametrize("case", TREES)

@@ -19,8 +19,8 @@ from rlregress.trace.recording_processes import make_current_runtime
 from rlregress.upgrade.evidence import saved_files_comparison
 from rlregress.upgrade.verdict import entries
 from tools.tests.nightly import every
+from tools.tests.small_files import edit_copy
 from tools.tests.upgrade.faults_of_files import TABLE, in_a_fork, put_in
-from tools.tests.upgrade.small_packages import edit_copy
 
 
 def job(framework, kind, folder, **more):
@@ -38,10 +38,8 @@ def written(tmp_path_factory):
         algorithm = kind.split()[0]
         if (framework, algorithm) not in folders:
             folder = tmp_path_factory.mktemp("files")
-            own = saved_files_worker.save_and_load(
-                job(framework, kind, folder, write=True, times=2)
-            )
-            folders[framework, algorithm] = folder, own
+            worker_job = job(framework, kind, folder, write=True, times=2)
+            folders[framework, algorithm] = folder, saved_files_worker.save_and_load(worker_job)
         folder, own = folders[framework, algorithm]
         return folder, {**own, "kinds": {kind: own["kinds"][kind]}}
 
@@ -51,11 +49,13 @@ def written(tmp_path_factory):
 def loaded(change, folder, output):
     """Load the files of one kind with a function changed, in this process."""
     adapter = frameworks.get_adapter(change["framework"])
+
+    def keep_kind(training):
+        kinds = tuple(kind for kind in training.kinds if kind.name == change["kind"])
+        return replace(training, kinds=kinds)
+
     trainings_of_kind = {
-        algorithm: [
-            replace(training, kinds=tuple(k for k in training.kinds if k.name == change["kind"]))
-            for training in trainings
-        ]
+        algorithm: [*map(keep_kind, trainings)]
         for algorithm, trainings in adapter.load.list_saved_files().items()
     }
     module = importlib.import_module(f"{adapter.package}.load")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 import tomllib
 from operator import itemgetter
 from pathlib import Path
@@ -20,12 +18,12 @@ from rlregress.probing.trace_trainings import (
     is_title_of_generated_calls,
     make_late_arguments,
 )
-from rlregress.trace import recording_processes, trace_reader
+from rlregress.trace import recording_processes
 from rlregress.trace.trace_comparison import compare_traces
 from rlregress.upgrade import cascade
-from rlregress.upgrade.evidence import compared_trainings
+from rlregress.upgrade.evidence import compared_trainings, runtimes
 from rlregress.upgrade.upgrade_options import Options
-from tools.tests.upgrade.small_packages import edit_copy
+from tools.tests.small_files import edit_copy
 
 SB3 = frameworks.get_adapter("sb3")
 TITLE = re.compile(r"[a-z0-9]+( [a-z0-9]+(-[a-z0-9]+)*)?")
@@ -65,21 +63,17 @@ def test_a_scenario_of_one_framework_alone_is_known():
         cascade._check_algorithms_and_scenarios_exist(adapters, Options(scenarios=["gsdf"]))
 
 
-def recorded(framework, folder, *titles):
-    """Traces of trainings by title, recorded in forks of one process."""
-    script = Path(__file__).with_name("traced_scenarios.py")
-    subprocess.run(
-        [sys.executable, "-W", "ignore", str(script), framework, str(folder), *titles],
-        env=recording_processes.make_current_runtime("old").make_environment_variables(),
-        check=True,
-    )
-    return {path.name: trace_reader.load_trace(path) for path in folder.iterdir()}
+def recorded(folder, titles):
+    """Traces of trainings of Stable-Baselines3 by title, recorded in forks of one process."""
+    trainings = [compared_trainings.make_built_in_training(SB3, title) for title in titles]
+    current = recording_processes.make_current_runtime("old")
+    return runtimes.load_or_record_traces(trainings, current, folder, lines=True)
 
 
 @pytest.fixture(scope="module")
 def traced(tmp_path_factory):
     """Every training of Stable-Baselines3, traced once."""
-    return recorded("sb3", tmp_path_factory.mktemp("sb3"))
+    return recorded(tmp_path_factory.mktemp("sb3"), SB3.list_trace_trainings())
 
 
 #: what depends on the machine (no CUDA, OpenCV is installed), or is gone from the newest version.
@@ -148,8 +142,8 @@ def test_a_fault_of_the_option_is_seen(traced, tmp_path, fault):
 @pytest.mark.nightly
 def test_traces_of_scenarios_repeat_themselves(traced, tmp_path):
     """To the bit: saved and loaded, with hindsight, and with noise that has a state."""
-    titles = ("ppo normalised", "sac goals-of-episodes", "sac vectorised-noise", "dqn images")
-    titles += ("ppo calls-distributions", "ppo calls-options", "sac calls-options")
-    repeated = recorded("sb3", tmp_path, *titles)
+    titles = ["ppo normalised", "sac goals-of-episodes", "sac vectorised-noise", "dqn images",
+              "ppo calls-distributions", "ppo calls-options", "sac calls-options"]  # fmt: skip
+    repeated = recorded(tmp_path, titles)
     verdicts = {title: compare_traces(traced[title], repeated[title]).verdict for title in titles}
     assert verdicts == dict.fromkeys(titles, "equal")

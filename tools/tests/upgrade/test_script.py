@@ -21,6 +21,7 @@ from rlregress.upgrade.upgrade_options import Options
 from rlregress.upgrade.versions import affected
 from rlregress.upgrade.versions.requested import parse_requested_version
 
+from ..small_files import write_files
 from ..trace.scripts import TRAINING, changed
 
 pytestmark = pytest.mark.usefixtures("warm_python")
@@ -47,12 +48,9 @@ def tree(tmp_path):
     """A working tree of the package that the script imports."""
 
     def write(name, old="", new=""):
-        folder = tmp_path / name / "learner"
-        folder.mkdir(parents=True)
         text = LOSS.replace(old, new)
         assert (text == LOSS) == (old == new)
-        (folder / "__init__.py").write_text(text, encoding="utf-8")
-        return str(tmp_path / name)
+        return str(write_files(tmp_path / name, {"learner/__init__.py": text}))
 
     return write
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import importlib
 import io
-import json
-import subprocess
 import sys
 import threading
 import time
@@ -14,17 +12,21 @@ from unittest import mock
 
 import pytest
 
-from rlregress.inside import lines, loading
+from rlregress.inside import events, lines, loading
 from rlregress.inside.events import Places
-from rlregress.trace import recording_processes
+from rlregress.trace import trace_reader
+from rlregress.trace.recording_processes import Runtime
 from rlregress.upgrade import recordings
 from rlregress.upgrade.differences import changed_functions, training_selection
 from rlregress.upgrade.evidence import runtimes as runtimes_module
 from rlregress.upgrade.evidence.compared_trainings import Training
 from rlregress.upgrade.evidence.runtimes import Runtimes
 from rlregress.upgrade.upgrade_options import Options
+from tools.tests.processes import run_python
+from tools.tests.small_files import write_files
 from tools.tests.upgrade import small_traces
 
+BOTH = (Runtime("old"), Runtime("new"))
 #: a package whose ``train`` stands for a training, and what it does not execute.
 BASE = """
 import dataclasses
@@ -139,21 +141,14 @@ FILES = {
 }
 
 
-def _write(root, files, coding="utf-8"):
-    root.mkdir(parents=True)
-    for name, text in files.items():
-        (root / name).write_text(text, encoding=coding)
-    return root
-
-
-def _both(folder, file, old, new, coding="utf-8"):
+def _both(folder, file, old, new):
     """Two versions of the package, between which a text is replaced; without one the file goes."""
     assert old in FILES[file]
     changed = {**FILES, file: FILES[file].replace(old, new, 1)}
     if not old:
         del changed[file]
-    both = (folder / "old" / "pack", FILES), (folder / "new" / "pack", changed)
-    return tuple(_write(*version, coding) for version in both)
+    both = {"old": FILES, "new": changed}
+    return [write_files(folder / label / "pack", files) for label, files in both.items()]
 
 
 @contextlib.contextmanager
@@ -267,11 +262,8 @@ def test_what_trains_otherwise_executes_something_that_differs(tmp_path):
 def test_an_empty_module_of_one_version_is_imported(text, only, tmp_path):
     """An import that finds it does not fail."""
     files = {**FILES, "agent.py": BASE.replace("gone.VALUE", "7"), "gone.py": text}
-    without = {name: content for name, content in files.items() if name != "gone.py"}
-    files_of_versions = {"old": without, "new": without, only: files}
-    old, new = (
-        _write(tmp_path / label / "pack", content) for label, content in files_of_versions.items()
-    )
+    old, new = (write_files(tmp_path / label / "pack", files) for label in ("old", "new"))
+    (tmp_path / {"old": "new", "new": "old"}[only] / "pack" / "gone.py").unlink()
     trained, trace = _train(new)
     assert _train(old)[0] != trained
     assert _difference(old, new).select_executed_differences(trace)
@@ -434,13 +426,12 @@ def _looking(folder, train, old, new):
     text = (
         f"from pathlib import Path\nFOLDER = Path(__file__).parent\n\ndef train():\n    {train}\n"
     )
-    roots = []
-    for version, part in (("old", old), ("new", new)):
-        files = {"__init__.py": "from pack.agent import train\n", "agent.py": text}
-        roots.append(
-            _write(folder / version / "pack", files if part is None else {**files, "part.py": part})
-        )
-    return roots[0], roots[1]
+    files = {"__init__.py": "from pack.agent import train\n", "agent.py": text}
+    parts = [{} if part is None else {"part.py": part} for part in (old, new)]
+    return [
+        write_files(folder / label / "pack", {**files, **part})
+        for label, part in zip(("old", "new"), parts, strict=True)
+    ]
 
 
 def test_code_that_is_looked_at_in_another_way_than_by_a_call_counts(tmp_path):
@@ -470,7 +461,7 @@ def test_what_is_looked_at_says_nothing_of_other_code(tmp_path):
         part = old if new is None else new
         roots = _looking(tmp_path / case, f"import pack.idle\n    {train}", part, part)
         for number, root in enumerate(roots):
-            (root / "idle.py").write_text(f"def idle():\n    return {number}\n", encoding="utf-8")
+            write_files(root, {"idle.py": f"def idle():\n    return {number}\n"})
         _, trace = _train(roots[1])
         assert _difference(*roots).select_executed_differences(trace) == [], case
 
@@ -512,20 +503,14 @@ def test_what_executes_nothing_that_differs_is_not_repeated(file, old, new, tmp_
 
 
 @pytest.mark.parametrize(
-    ("case", "heading", "coding", "expected"),
-    [
-        ("a body", "", "utf-8", ("pack/agent.py", "helper")),
-        ("a body", "", "utf-8-sig", ("pack/agent.py", "helper")),
-        ("a body", "# coding: latin-1, as in é\n", "latin-1", ("pack/agent.py", "helper")),
-        # characters that end no line of Python
-        ("a message", "# \f \v \u2028\n", "utf-8", ("pack/agent.py", "loud")),
-        ("a constant", "", "utf-8", ("pack/constants.py", "")),
-    ],
+    ("case", "expected"),
+    [("a message", ("pack/agent.py", "loud")), ("a constant", ("pack/constants.py", ""))],
 )
-def test_what_differs_is_named_with_its_file(case, heading, coding, expected, tmp_path):
-    """A function that was called, whatever the coding, or the file whose import differs."""
-    with mock.patch.dict(FILES, {"agent.py": heading + BASE}):
-        folders = _both(tmp_path, *DIFFERING[case], coding)
+def test_what_differs_is_named_with_its_file(case, expected, tmp_path):
+    """A function that was called, or the file whose import differs."""
+    # a mark of the byte order, and characters that end no line of Python
+    with mock.patch.dict(FILES, {"agent.py": "\ufeff# \f \v \u2028\n" + BASE}):
+        folders = _both(tmp_path, *DIFFERING[case])
     assert _difference(*folders).select_executed_differences(_train(folders[1])[1]) == [expected]
 
 
@@ -548,125 +533,91 @@ def test_what_was_not_noted_counts_as_executed(tmp_path):
         ), lacking
 
 
+#: prints what each of many trainings starts; first comes what an import of another package starts
 STARTING = """
-import json, multiprocessing, os, subprocess, sys
+import json, os, subprocess, sys
 from rlregress.inside import loading
 from rlregress.inside.events import Places
 
-def forked():
+def fork():
     if not os.fork():
         os._exit(0)
     os.wait()
 
 ways = {
-    "forked": forked,
-    "called": lambda: subprocess.run(["true"], check=True),
+    "": lambda: None,
+    "fork": fork,
+    "call": lambda: subprocess.run(["true"], check=True),
     "system": lambda: os.system("true"),
-    "platform": lambda: subprocess.run(["uname"], check=True, stdout=subprocess.DEVNULL),
+    # who tells something of the machine
+    "ask": lambda: subprocess.run(["uname"], check=True, stdout=subprocess.DEVNULL),
 }
 loading.note_everything_loaded()
-at_import, training = sys.argv[1:]
-# what the process does before it copies itself for each training
-at_import and ways[at_import]()
-if child := os.fork():
-    os.waitpid(child, 0)
-    sys.exit()
-ways[training]()
-for roots in ([], ["<string>"]):
-    print(json.dumps(loading.describe_started_processes(Places(roots))), end=" ")
+ways[sys.argv[1]]()
+for way in sys.argv[2:]:
+    # the process copies itself for each training
+    if not os.fork():
+        ways[way]()
+        started = [loading.describe_started_processes(Places(r)) for r in ([], ["<string>"])]
+        print(way, *map(",".join, started), sep="|", flush=True)
+        os._exit(0)
+    os.wait()
 """
 
 
-@pytest.mark.parametrize(
-    ("how", "started"),
-    [
-        ("forked", ["os.fork"]),
-        ("called", ["subprocess.Popen"]),
-        ("system", ["os.system"]),
-        # who tells something of the machine
-        ("platform", []),
-    ],
-)
-def test_processes_that_nothing_notes_are_known(how, started):
-    """What they execute is not in the trace."""
-    assert _started("", how) == (started, sorted({"os.fork", *started}))
+def _start(*ways):
+    return run_python("-c", STARTING, *ways, timeout=120).stdout.splitlines()
 
 
-def _started(at_import, training):
-    """What a process starts, if an import of another package has begun it, or the traced code."""
-    command = [sys.executable, "-c", STARTING, at_import, training]
-    run = subprocess.run(command, check=True, timeout=120, capture_output=True, text=True)
-    own, traced = run.stdout.strip().split("] [")
-    return json.loads(f"{own}]"), json.loads(f"[{traced}")
+def test_processes_that_nothing_notes_are_known():
+    """What they execute is not in the trace; what other packages start at import is none of it."""
+    assert _start("", "fork", "call", "system", "ask") == [
+        "fork|os.fork|os.fork", "call|subprocess.Popen|os.fork,subprocess.Popen",
+        "system|os.system|os.fork,os.system", "ask||os.fork",
+    ]  # fmt: skip
+    assert _start("call", "ask") == ["ask||os.fork,subprocess.Popen"]
 
 
-def test_what_another_package_starts_when_it_is_imported_is_none_of_the_training():
-    """It asks for the machine; what the traced code starts then counts."""
-    assert _started("called", "platform") == ([], ["os.fork", "subprocess.Popen"])
-
-
-@pytest.mark.parametrize("file", ["fast.txt", "fast.md", "fast.json", "fast.so"])
+@pytest.mark.parametrize("file", ["fast.txt", "fast.so"])
 def test_a_file_that_is_none_of_python_may_be_read_by_any_training(file, tmp_path):
     """What reads it may be compiled code."""
-    old = _write(tmp_path / "pack", FILES)
+    old = write_files(tmp_path / "pack", FILES)
     difference = _difference(old, old, f"pack/{file}")
     assert difference.because == f"pack/{file} differs, and what reads it is not noted"
     assert difference.select_executed_differences(_train(old)[1])
 
 
-def test_files_that_no_code_reads_have_no_effect():
-    """Those of type checkers, and those that say a version and nothing else."""
-    assert training_selection.explain_no_effect("pack/py.typed", [b"", b"a"])
-    assert training_selection.explain_no_effect("pack/VERSION", [b"1.0\n", b"1.1\n"])
-    assert not training_selection.explain_no_effect("pack/VERSION", [b"1.0", b"fast"])
-
-
-#: in place of a batch: each training has executed the function of its name.
-BATCH = """
-import json, sys
-from pathlib import Path
-from rlregress.inside import events
-
-label, log = sys.argv[1:]
-lists = (json.loads(Path(line.strip()).read_text())["jobs"] for line in sys.stdin)
-for job in (job for jobs in lists for job in jobs):
-    with open(log, "a") as file:
-        print(label, job["name"], file=file)
-    parts = {"reward": events.make_event_part(1.0)}
-    step = {"kind": "step", "name": "x", "at": None, "parts": parts}
-    header = {"failure": "", "seeded": [], "lines": {}, "noted": True, "started": [],
-              "functions": {"pack/agent.py": [job["name"]]}, "imported": ["pack/agent.py"],
-              "at_import": {"functions": {}, "before": []},
-              "examined": [], "listed": [], "sought": []}
-    events.write_trace(job["output"], header, [step])
-    print(job["name"], 0, 0.1, sep="\\t", flush=True)
-"""
-
-
 @pytest.fixture
 def recording(tmp_path, monkeypatch):
-    """Record trainings on both versions, and list what was recorded; a call for each gate."""
-    log = tmp_path / "log"
-    log.touch()
-    folders = tmp_path / "a", tmp_path / "b"
-    for folder in folders:
-        folder.mkdir()
+    """Record trainings that execute the function of their name; a call for each upgrade.
+
+    It returns what was compared, and the labels and trainings that were recorded.
+    """
+    executed = {"lines": {}, "noted": True, "started": [], "imported": ["pack/agent.py"],
+                "at_import": {"functions": {}, "before": []}, "examined": [], "listed": [],
+                "sought": []}  # fmt: skip
+    step = {"kind": "step", "name": "x", "at": None, "parts": {}}
+    done = []
+
+    def record(trainings, runtime, paths, *_):
+        for name in [training.name for training in trainings]:
+            done.append(f"{runtime.label} {name}")
+            functions = {"pack/agent.py": [name]}
+            header = {"failure": "", "seeded": [], "functions": functions, **executed}
+            events.write_trace(str(paths[name]), header, [step])
+            yield name, trace_reader.load_trace(paths[name])
+
+    monkeypatch.setattr(runtimes_module, "_record_traces", record)
     difference = training_selection.Difference(frozenset({("pack/agent.py", "sac")}))
-    monkeypatch.setattr(
-        recording_processes,
-        "make_start_command",
-        lambda module, runtime: [runtime.python, "-c", BATCH, runtime.label, str(log)],
-    )
 
     def call(*names):
+        done.clear()
         trainings = [Training("sb3", name, {"framework": "sb3"}) for name in names]
-        before = len(log.read_text().splitlines())
-        both = recording_processes.Runtime("old"), recording_processes.Runtime("new")
-        with Runtimes(both, folders, 1) as runtimes:
+        with Runtimes(BOTH, (tmp_path / "a", tmp_path / "b"), 1) as runtimes:
             recorded = recordings.record_and_compare(
                 runtimes, trainings, {"new": []}, difference, [], Options()
             )
-        return recorded, log.read_text().splitlines()[before:]
+        return recorded, list(done)
 
     return call
 
@@ -700,8 +651,7 @@ def test_what_time_cuts_short_gets_half_of_the_time_that_is_left(tmp_path, monke
 
     monkeypatch.setattr(runtimes_module, "load_or_record_traces", recorded)
     trainings = [Training("sb3", name, {}) for name in ("ppo", "sac")]
-    both = recording_processes.Runtime("old"), recording_processes.Runtime("new")
-    with Runtimes(both, (tmp_path, tmp_path), 1) as runtimes:
+    with Runtimes(BOTH, (tmp_path, tmp_path), 1) as runtimes:
         old, new = runtimes.record_new_then_chosen_old(trainings, {}, list, now + 1000)
     assert calls == [
         ("new", "ppo", 500), ("new", "sac", 500), ("old", "ppo", 1000), ("new", "sac", 500),
@@ -725,8 +675,7 @@ def test_a_long_training_holds_no_other_one_up(tmp_path):
             others.wait(timeout=30)
         return {training.name: runtime.label}
 
-    both = recording_processes.Runtime("old"), recording_processes.Runtime("new")
-    with Runtimes(both, (tmp_path, tmp_path), 2) as runtimes:
+    with Runtimes(BOTH, (tmp_path, tmp_path), 2) as runtimes:
         trainings = [Training("sb3", name, {}) for name in names]
         assert runtimes.call_for_version("new", trainings, work) == dict.fromkeys(names, "new")
     assert ended[:3] == ["sac", "td3", "dqn"]

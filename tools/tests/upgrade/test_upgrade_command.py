@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 import time
 from concurrent.futures import Future
 from contextlib import suppress
@@ -31,7 +30,7 @@ from rlregress.upgrade.verdict import entries
 from rlregress.upgrade.versions import interpreters, state
 from rlregress.upgrade.versions.prepared_versions import PreparedVersion
 from rlregress.upgrade.versions.requested import RequestedVersion
-from tools.tests.upgrade.small_packages import edit_copy
+from tools.tests.small_files import edit_copy
 
 SB3 = frameworks.get_adapter("sb3")
 FILE = f"{SB3.framework.modules[0]}/sac/sac.py"
@@ -205,28 +204,6 @@ def test_versions_under_different_pythons_are_refused(cache, monkeypatch):
     message = "the old version runs on Python 3.9.0 and the new version on 3.1.0"
     with pytest.raises(UserError, match=message):
         cascade._require_one_interpreter(old, other)
-
-
-def test_an_interpreter_that_does_not_run_is_one_sentence(tmp_path):
-    """A user's environment whose Python is broken is named."""
-    python = tmp_path / "python"
-    python.write_text("#!/bin/sh\necho broken >&2\nexit 1\n")
-    python.chmod(0o755)
-    with pytest.raises(UserError, match="cannot be used as Python: broken"):
-        interpreters.find_runtime_python(Runtime("old", python=str(python)))
-
-
-def test_bad_input_is_one_sentence_and_exit_code_two(cache, tmp_path, command):
-    """Nothing is made in the cache."""
-    handler = signal.getsignal(signal.SIGTERM)
-    words = ["upgrade", "typer==0.1.0", "installed", "--report", str(tmp_path / "report")]
-    try:
-        code, _, error = command(*words)
-    finally:
-        signal.signal(signal.SIGTERM, handler)
-    assert (code, len(error.splitlines())) == (2, 1)
-    assert "concerns no framework" in error
-    assert not cache.exists()
 
 
 def test_the_state_of_a_version_changes_with_its_code(cache, branch, monkeypatch):

@@ -18,7 +18,7 @@ from rlregress.model import differences as model
 from rlregress.probing.toys import Ends
 from rlregress.upgrade.evidence import saved_files_comparison
 from rlregress.upgrade.verdict import entries
-from tools.tests.upgrade.small_packages import Hostile
+from tools.tests.small_files import Hostile
 
 LOADER = """
 import torch
@@ -52,9 +52,8 @@ def load_user_file(path, loader="", observations="", environment=""):
 
 def entry(old, new):
     """The one entry of what two versions loaded."""
-    (listed,) = entries.make_saved_file_entries(
-        saved_files_comparison.compare_loaded_kinds(old, new), "sb3"
-    )
+    files = saved_files_comparison.compare_loaded_kinds(old, new)
+    (listed,) = entries.make_saved_file_entries(files, "sb3")
     return listed
 
 

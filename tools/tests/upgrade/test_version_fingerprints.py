@@ -151,10 +151,8 @@ def test_another_default_is_a_change():
     old, new = _defaulting(batch=100, delay=2, old=1), _defaulting(batch=256, delay=2, new=1)
     (only,) = list_changed_defaults(old, new)
     assert str(only) == "td3 [library] `batch`: 100 -> 256"
-    old, new = (
-        Fingerprint({}, (), {}, signatures={"x.Noise": {"dt": dt, "x0": "0"}})
-        for dt in ("0.01", "0.1")
-    )
+    noise = [{"x.Noise": {"dt": dt, "x0": "0"}} for dt in ("0.01", "0.1")]
+    old, new = (Fingerprint({}, (), {}, signatures=signatures) for signatures in noise)
     (only,) = list_changed_defaults(old, new)
     assert str(only) == "x.Noise `dt`: 0.01 -> 0.1"
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +10,8 @@ from rlregress import frameworks
 from rlregress.errors import UserError
 from rlregress.upgrade.versions import installed, prepared_versions, requested, working_tree
 from rlregress.upgrade.versions.resolved import ResolvedVersion
+from tools.tests.processes import run_python
+from tools.tests.small_files import write_files
 
 #: where the package lies in the folder of a clone, and what is named on the command line.
 LAYOUTS = {
@@ -33,9 +33,7 @@ def clone(tmp_path):
 
     def write(layout="clone"):
         below, named = LAYOUTS[layout]
-        package = tmp_path / below / "stable_baselines3"
-        package.mkdir(parents=True)
-        (package / "__init__.py").write_text("")
+        write_files(tmp_path, {f"{below}/stable_baselines3/__init__.py": ""})
         return str(tmp_path / named)
 
     return write
@@ -51,10 +49,8 @@ def _prepared(folder):
 def _version(prepared):
     """Return the adapter's version in a process of that version."""
     code = "from rlregress import frameworks; print(frameworks.get_adapter('sb3').code.version())"
-    return subprocess.run(
-        [sys.executable, "-c", code], env=prepared.runtime.make_environment_variables(), cwd="/",
-        capture_output=True, text=True, check=True,
-    ).stdout.strip()  # fmt: skip
+    environment = prepared.runtime.make_environment_variables()
+    return run_python("-c", code, env=environment, cwd="/").stdout.strip()
 
 
 def test_a_tree_needs_no_metadata(clone, monkeypatch):
@@ -80,9 +76,8 @@ def test_a_tree_needs_no_metadata(clone, monkeypatch):
 )
 def test_the_version_of_a_package_is_read_from_its_files(tmp_path, file, text):
     """From its project, a text, or a literal."""
-    (tmp_path / "package").mkdir()
-    (tmp_path / "pyproject.toml").write_text("[project]\nname = 'x'\ndynamic = ['version']")
-    (tmp_path / file).write_text(text)
+    project = "[project]\nname = 'x'\ndynamic = ['version']"
+    write_files(tmp_path, {"package/x.py": "", "pyproject.toml": project, file: text})
     assert working_tree.read_package_version(tmp_path / "package", tmp_path) == "0.9.7"
 
 
@@ -91,8 +86,7 @@ def test_a_tree_has_the_version_that_it_states(clone):
     folder = clone()
     copied = installed.find_installed_version("stable-baselines3")
     assert _version(_prepared(folder)) == copied
-    (Path(folder) / "version.txt").write_text("0.9.7\n")
-    (Path(folder) / "setup.py").touch()
+    write_files(Path(folder), {"version.txt": "0.9.7\n", "setup.py": ""})
     prepared = _prepared(folder)
     assert _version(prepared) == "0.9.7"
     assert not any("version" in line for line in prepared.not_checked)
@@ -114,8 +108,8 @@ def test_a_tree_is_a_package_wherever_it_lies(clone, tmp_path, layout):
 
 def test_a_package_of_an_environment_is_refused(tmp_path):
     """To put it in front would put all of its environment there."""
-    package = tmp_path / "env" / "site-packages" / "stable_baselines3"
-    package.mkdir(parents=True)
-    (package / "__init__.py").write_text("")
+    package = write_files(
+        tmp_path / "env" / "site-packages" / "stable_baselines3", {"__init__.py": ""}
+    )
     with pytest.raises(UserError, match="is a package of an environment; expected that"):
         requested.parse_requested_version(str(package))

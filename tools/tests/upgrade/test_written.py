@@ -15,8 +15,8 @@ from rlregress.trace import jobs, recording_processes
 from rlregress.trace.recording_processes import Runtime
 from rlregress.trace.trace_comparison import compare_traces, mark_unsteady_parts
 from rlregress.upgrade.verdict import entries
+from tools.tests.small_files import edit_copy
 from tools.tests.upgrade import small_traces
-from tools.tests.upgrade.small_packages import edit_copy
 from tools.tests.upgrade.small_traces import event, part
 
 pytestmark = pytest.mark.usefixtures("warm_python")
