@@ -116,6 +116,11 @@ def list_files_below(
                 yield from list_files_below(path, without, (*inside, real))
 
 
+def list_sources_below(folder: Path, without: Collection[str] = ("__pycache__",)) -> Iterator[Path]:
+    """Yield the Python sources below a folder, as ``list_files_below``."""
+    return (path for path in list_files_below(folder, without) if path.suffix == ".py")
+
+
 def replace_one_occurrence(source: str, old: str, new: str, occurrence: int = 0) -> str | None:
     """Replace one occurrence in a text, counted from 1; 0: the only one.
 

@@ -86,12 +86,13 @@ class _Walk:
         self.new, only_new = _split_off_common_events(new_events, old_events)
         self.i = self.j = self.compared = self.equal = 0
         self.extra = [("old", event) for event in only_old] + [("new", event) for event in only_new]
-        self.losses = _Losses(old_events, new_events)
         # a generated call of one version alone is of a name or an option that the other lacks
         generated = old.is_generated and new.is_generated and any(e.is_answer for e in self.old)
         self.interface = None if generated else _find_output_divergence(only_old, only_new)
         self.has_failed = bool(old.failure or new.failure)
         self.rounding: Divergence | None = None
+        #: the indices of the first difference of rounding.
+        self.rounds_from: tuple[int, int] | None = None
         self.worst = 0.0
         #: the first extra event that trains something: acquitted if networks end alike.
         self.trains: Divergence | None = None
@@ -166,19 +167,18 @@ class _Walk:
     def _make_comparison_at_end(self, verdict: str, divergence: Divergence | None) -> Comparison:
         rounding = self.rounding if divergence is not self.rounding else None
         numbers = None
-        if verdict == "diverged":
-            self.losses.note_following_losses(self.old[self.i :], self.new[self.j :])
-            if self.interface is not None and self.interface.retypes:
-                # what comes after another type may come from it
-                divergence, numbers = (
-                    self.interface,
-                    divergence if divergence is not self.interface else None,
-                )
+        if verdict == "diverged" and self.interface is not None and self.interface.retypes:
+            # what comes after another type may come from it
+            divergence, numbers = (
+                self.interface,
+                divergence if divergence is not self.interface else None,
+            )
+        i, j = self.rounds_from or (self.i, self.j)
         return Comparison(
             verdict=verdict,
             compared=self.compared,
             first=divergence,
-            growth=self.losses.list_growth_of_losses(),
+            growth=_measure_growth_of_losses(self.old[i:], self.new[j:]),
             extra=tuple(self.extra),
             equal=self.equal,
             rounding=rounding,
@@ -242,13 +242,12 @@ class _Walk:
     def _count_compared_event(self, old: Event, part: str, gap: float) -> None:
         self.compared += 1
         if part and self.rounding is None:
+            self.rounds_from = self.i, self.j
             self.rounding = self.make_divergence(
                 self._classify_divergence(old, self.new[self.j], part), part
             )
         self.worst = max(self.worst, gap)
         self.equal += self._is_equal_so_far()
-        if part and old.kind == "backward":
-            self.losses.note_difference_of_loss(old, gap)
         if old.kind == "optimizer" and self.suspect is not None:
             self.since += 1
             if self.since >= ACQUITTED:
@@ -418,10 +417,7 @@ def compare_traces(old: Trace, new: Trace) -> Comparison:
         )
     for kind in INCIDENTAL:
         if comparison.verdict != "diverged":
-            events_of_kind = [
-                [event for event in trace.events if event.kind == kind] for trace in (old, new)
-            ]
-            comparison = _add_incidental_events(comparison, kind, *events_of_kind)
+            comparison = _add_incidental_events(comparison, kind, old.events, new.events)
     return comparison
 
 
@@ -512,25 +508,20 @@ def _add_incidental_events(
     # they are results of the training: they round where it does
     limit = CLOSE if comparison.verdict == "equal" else GROWN
     first = rounded = None
-    for x, y in _pair_events_by_name(old, new, needs_same_length=event_kind == "module"):
-        part, gap = (
-            ("", math.inf)
-            if x is None or y is None
-            else _find_worst_part_of_events(x, y, event_kind, limit)
-        )
-        divergence = Divergence(kind=INCIDENTAL[event_kind], part=part, old=x, new=y, before=())
+    for divergence, gap in _compare_incidental_events(event_kind, old, new, limit):
         if gap > limit:
             first = first or divergence
-        elif part:
+        elif divergence.part:
             rounded = rounded or divergence
-    count = comparison.compared + len(old)
+    events_of_kind = sum(event.kind == event_kind for event in old)
+    count = comparison.compared + events_of_kind
     if first is not None:
         return replace(
             comparison, verdict="diverged", first=first, rounding=comparison.first, compared=count
         )
     if rounded is not None and comparison.verdict == "equal":
         return replace(comparison, verdict="close", first=rounded, compared=count)
-    return replace(comparison, compared=count, equal=comparison.equal + len(old))
+    return replace(comparison, compared=count, equal=comparison.equal + events_of_kind)
 
 
 def find_first_nonnumeric_differences(old: Trace, new: Trace) -> dict[tuple[str, str], Divergence]:
@@ -542,98 +533,69 @@ def find_first_nonnumeric_differences(old: Trace, new: Trace) -> dict[tuple[str,
     steady = [_drop_unsteady_parts(trace.events, unsteady) for trace in (old, new)]
     divergences: dict[tuple[str, str], Divergence] = {}
     for kind in INCIDENTAL:
-        events = [[event for event in events if event.kind == kind] for events in steady]
-        for x, y in _pair_events_by_name(events[0], events[1], needs_same_length=kind == "module"):
-            event_of_name = x or y
-            assert event_of_name is not None
-            part, gap = (
-                ("", math.inf)
-                if x is None or y is None
-                else _find_worst_part_of_events(x, y, kind, _FINITE)
-            )
-            if math.isinf(gap):
-                divergence = Divergence(kind=INCIDENTAL[kind], part=part, old=x, new=y, before=())
-                divergences.setdefault((kind, event_of_name.key[1]), divergence)
+        for divergence, gap in _compare_incidental_events(kind, steady[0], steady[1], _FINITE):
+            event = divergence.old or divergence.new
+            if event is not None and math.isinf(gap):
+                divergences.setdefault((kind, event.key[1]), divergence)
     return divergences
 
 
-def _find_worst_part_of_events(
-    old: Event, new: Event, kind: str, limit: float
-) -> tuple[str, float]:
-    """Return the first differing part; for written output, the first beyond rounding."""
-    if kind not in WRITTEN:
-        return find_first_differing_part(old, new)
-    differing = list_differing_parts(old, new)
-    beyond = [part_difference for part_difference in differing if part_difference[1] > limit]
-    return (beyond or differing or [("", 0.0)])[0]
+def _compare_incidental_events(
+    kind: str, old: Sequence[Event], new: Sequence[Event], limit: float
+) -> Iterator[tuple[Divergence, float]]:
+    """Yield the difference of each pair of incidental events of one kind and name, and its size.
 
-
-def _pair_events_by_name(
-    old: Sequence[Event], new: Sequence[Event], needs_same_length: bool
-) -> Iterator[tuple[Event | None, Event | None]]:
-    """Yield pairs of events of one name, in the order in which the old version has the names.
+    Of a pair that is the same, the part is empty and the size 0. Names are in the order of the old
+    version. Modules with more events in one version are left out: one may have been moved into
+    another.
 
     Args:
-        needs_same_length: leave out names with more events in one version, as a module may have
-            been moved into another one.
+        limit: of the parts of written output, the first beyond it counts.
     """
     by_name: dict[str, tuple[list[Event], list[Event]]] = {}
     for number, events in enumerate((old, new)):
         for event in events:
-            by_name.setdefault(event.key[1], ([], []))[number].append(event)
+            if event.kind == kind:
+                by_name.setdefault(event.key[1], ([], []))[number].append(event)
     for first, second in by_name.values():
-        if not needs_same_length or len(first) == len(second):
-            yield from zip_longest(first, second)
+        if kind == "module" and len(first) != len(second):
+            continue
+        for x, y in zip_longest(first, second):
+            part, gap = "", math.inf
+            if x is not None and y is not None:
+                differing = list_differing_parts(x, y) or [("", 0.0)]
+                beyond = [row for row in differing if row[1] > limit] if kind in WRITTEN else []
+                part, gap = (beyond or differing)[0]
+            yield Divergence(kind=INCIDENTAL[kind], part=part, old=x, new=y, before=()), gap
 
 
-class _Losses:
-    """Notes differences of losses, by their function and the optimiser that steps next."""
-
-    def __init__(self, old: Sequence[Event], new: Sequence[Event]) -> None:
-        self._next = {
-            id(event): number
-            for trace in (old, new)
-            for event, number in _list_losses_with_optimizers(trace)
-        }
-        self._differences: dict[tuple[str, str], list[float]] = {}
-        self._first: dict[tuple[str, str], Event] = {}
-
-    def _make_key_of_loss(self, event: Event) -> tuple[str, str]:
-        return event.function, self._next.get(id(event), "")
-
-    def note_difference_of_loss(self, event: Event, gap: float) -> None:
-        """Append a difference to those of the loss that an event belongs to."""
-        self._differences.setdefault(self._make_key_of_loss(event), []).append(gap)
-        self._first.setdefault(self._make_key_of_loss(event), event)
-
-    def note_following_losses(self, old: Sequence[Event], new: Sequence[Event]) -> None:
-        """Note the differences of all following losses, pair by pair."""
-        events_by_key: dict[tuple[str, str], list[Event]] = {}
-        for event in new:
-            if event.kind == "backward":
-                events_by_key.setdefault(self._make_key_of_loss(event), []).append(event)
-        for event in old:
-            if event.kind == "backward" and events_by_key.get(self._make_key_of_loss(event)):
-                other_event = events_by_key[self._make_key_of_loss(event)].pop(0)
-                self.note_difference_of_loss(
-                    event,
-                    estimate_relative_difference(event.parts["loss"], other_event.parts["loss"]),
-                )
-
-    def list_growth_of_losses(self) -> tuple[Growth, ...]:
-        """Return the noted differences of each loss."""
-        return tuple(
-            Growth(first=self._first[key], optimizer=key[1], gaps=tuple(gaps))
-            for key, gaps in self._differences.items()
+def _measure_growth_of_losses(old: Sequence[Event], new: Sequence[Event]) -> tuple[Growth, ...]:
+    """Return the differences of each loss, by its function and the optimiser that steps next."""
+    old_losses, new_losses = _group_losses(old), _group_losses(new)
+    return tuple(
+        Growth(
+            first=old_losses[key][0],
+            optimizer=key[1],
+            gaps=tuple(
+                estimate_relative_difference(x.parts["loss"], y.parts["loss"])
+                for x, y in zip(old_losses[key], new_losses[key], strict=False)
+            ),
         )
+        for key in old_losses
+        if key in new_losses
+    )
 
 
-def _list_losses_with_optimizers(events: Sequence[Event]) -> list[tuple[Event, str]]:
-    """Return each loss with the number of the optimiser that steps next."""
-    number, losses = "", []
-    for event in reversed(events):
-        if event.kind == "optimizer":
-            number = event.key[1]
-        elif event.kind == "backward":
-            losses.append((event, number))
+def _group_losses(events: Sequence[Event]) -> dict[tuple[str, str], list[Event]]:
+    """Return function and number of the optimiser that steps next -> losses."""
+    losses: dict[tuple[str, str], list[Event]] = {}
+    waiting: list[Event] = []
+    for event in (*events, None):
+        if event is not None and event.kind == "backward":
+            waiting.append(event)
+        elif event is None or event.kind == "optimizer":
+            for loss in waiting:
+                number = event.key[1] if event is not None else ""
+                losses.setdefault((loss.function, number), []).append(loss)
+            waiting.clear()
     return losses

@@ -6,9 +6,9 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from rlregress import progress
@@ -235,6 +235,15 @@ def _check_algorithms_and_scenarios_exist(adapters: Sequence[Adapter], options: 
         _check_options_name_trainings(set().union(*titles), options)
 
 
+def _check_options_name_probed(fingerprints: Sequence[Fingerprint], options: Options) -> None:
+    """Raise UserError for a scenario or algorithm that no probed version has."""
+    families = {id.partition(".")[0] for own in fingerprints for id, _ in own.found}
+    titles = [title for own in fingerprints for title in own.algorithms]
+    _check_options_name_trainings(
+        [*titles, *(families & _list_algorithms_of_all_adapters())], options
+    )
+
+
 def _check_options_name_trainings(titles: Iterable[str], options: Options) -> None:
     split = [title.partition(" ") for title in titles]
     algorithms = {algorithm for algorithm, _, _ in split}
@@ -311,25 +320,6 @@ def _open_work_folders(
             (folder / _FINISHED).touch()
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Planned:
-    """The planned comparison of one framework.
-
-    Attributes:
-        own: the differences that belong to the framework.
-        trainings: those to record.
-        one_sided: title of a training that only one version has -> this version.
-        left_out: families of details that are not probed.
-        selects: the old version records only the trainings that execute something that differs.
-    """
-
-    own: FrameworkDifferences
-    trainings: Sequence[Training]
-    one_sided: Mapping[str, str]
-    left_out: Sequence[str]
-    selects: bool
-
-
 def _compare_versions(
     resolved: ResolvedPair,
     prepared: tuple[PreparedVersion, PreparedVersion],
@@ -359,10 +349,10 @@ def _compare_versions(
             if resolved.changes_physics
             else None
         )
-        planned = _plan_comparisons(both, resolved.adapters, prints, left_out, prepared)
+        planned = _plan_comparisons(both, resolved.adapters, prints, prepared)
         files_of = resolved.adapters if options.loads_old_files else ()
         framework_results = []
-        for framework_result, executed in _compare_frameworks(both, planned, files_of):
+        for framework_result, executed in _compare_frameworks(both, planned, left_out, files_of):
             framework_results.append(framework_result)
             executed_codes.append(executed)
         # last: where time is limited, trainings come first
@@ -419,55 +409,45 @@ def _plan_comparisons(
     versions: BothVersions,
     adapters: Sequence[Adapter],
     fingerprints: Sequence[Answers],
-    left_out: Sequence[Sequence[str]],
     prepared: tuple[PreparedVersion, PreparedVersion],
-) -> list[_Planned]:
-    """Return the planned comparison of each framework, when its details are probed."""
-    options, differences = versions.options, versions.inventory
+) -> list[FrameworkDifferences]:
+    """Return the differences of each framework and its trainings, when its details are probed."""
+    options = versions.options
     progress.begin_stage(expected_stages.DETAILS)
-    results = [
-        _wait_for_probes(answers, adapter)
-        for adapter, answers in zip(adapters, fingerprints, strict=True)
-    ]
-    owned = [
-        FrameworkDifferences(adapter, differences, prints_, options.script is None)
-        for adapter, prints_ in zip(adapters, results, strict=True)
-    ]
+    planned = []
+    for adapter, answers in zip(adapters, fingerprints, strict=True):
+        results = _wait_for_probes(answers, adapter)
+        selects = not options.trace_all and state.has_same_surroundings(*prepared, adapter)
+        planned.append(FrameworkDifferences(adapter, versions.inventory, results, options, selects))
     # before anything trains: what differs is known here
-    for line in (line for own in owned for line in own.sentences_on_probes):
+    for line in (line for own in planned for line in own.sentences_on_probes):
         options.say(line)
-    trainings_by_framework, one_sided = _choose_trainings_to_trace(adapters, results, options)
-    return [
-        _Planned(
-            own=own,
-            trainings=[
-                t.note_more_packages(
-                    differences.list_packages_except(own.adapter.framework.modules)
-                )
-                for t in trainings
-            ],
-            one_sided=titles,
-            left_out=names,
-            selects=not options.trace_all and state.has_same_surroundings(*prepared, own.adapter),
+    if options.script is None and not is_time_over():
+        _check_options_name_probed(
+            [fingerprint for own in planned for fingerprint in own.prints], options
         )
-        for own, trainings, titles, names in zip(
-            owned, trainings_by_framework, one_sided, left_out, strict=True
-        )
-    ]
+    return planned
 
 
 def _compare_frameworks(
-    versions: BothVersions, planned: Sequence[_Planned], file_adapters: Sequence[Adapter]
+    versions: BothVersions,
+    planned: Sequence[FrameworkDifferences],
+    left_out: Sequence[Sequence[str]],
+    file_adapters: Sequence[Adapter],
 ) -> Iterator[tuple[FrameworkResult, ExecutedCode]]:
-    """Yield the result of each framework, and the code that its trainings executed."""
+    """Yield the result of each framework, and the code that its trainings executed.
+
+    Args:
+        left_out: families of details that are not probed, of each framework.
+    """
     options = versions.options
-    adapters = [plan.own.adapter for plan in planned]
+    adapters = [own.adapter for own in planned]
     following = [
-        (len(p.trainings), len(p.own.differing), bool(p.own.details.changed), p.selects)
-        for p in planned
+        (len(own.trainings), len(own.differing), bool(own.details.changed), own.selects)
+        for own in planned
     ]
-    to_train: list[Sequence[str]] = [plan.own.algorithms_that_differ for plan in planned]
-    for number, plan in enumerate(planned):
+    to_train: list[Sequence[str]] = [own.algorithms_that_differ for own in planned]
+    for number, own in enumerate(planned):
         progress.expect_stages(
             [
                 *expected_stages.list_stages_of_trainings(following[number:], options),
@@ -475,15 +455,13 @@ def _compare_frameworks(
                 *expected_stages.list_stages_of_returns(adapters, to_train, options),
             ]
         )
-        framework_result, executed = compare_framework(
-            versions, plan.own, plan.trainings, plan.selects
-        )
+        framework_result, executed = compare_framework(versions, own)
         to_train[number] = framework_result.to_train
-        built_in = [name for version in plan.own.prints for name in version.algorithms]
+        built_in = [name for version in own.prints for name in version.algorithms]
         lacks = not_checked.list_unchecked_subjects(
-            plan.own.adapter, options, plan.left_out, built_in
+            own.adapter, options, left_out[number], built_in
         )
-        extra = entries.make_one_sided_training_entries(plan.one_sided, framework_result.name)
+        extra = entries.make_one_sided_training_entries(own.one_sided, framework_result.name)
         yield (
             replace(
                 framework_result,
@@ -624,53 +602,6 @@ def _read_user_file_options(options: Options) -> dict[str, str] | None:
              "observations": options.observations}  # fmt: skip
     absolute = {name: str(path.resolve()) if path else "" for name, path in files.items()}
     return {**absolute, "environment": options.environment}
-
-
-def _choose_trainings_to_trace(
-    adapters: Sequence[Adapter], probes: Sequence[tuple[Fingerprint, Fingerprint]], options: Options
-) -> tuple[list[list[Training]], list[dict[str, str]]]:
-    """Return the traced trainings of each framework: every algorithm, plain and through its
-    scenarios.
-
-    Return also, for each framework, title -> the version that alone has this training.
-    """
-    if options.script is not None:
-        return [[] for _ in adapters], [{} for _ in adapters]
-    common_titles = []
-    one_sided: list[dict[str, str]] = []
-    for old, new in probes:
-        # where the names cannot be read, the trainings themselves say why
-        in_old = set(new.algorithms if old.no_algorithms else old.algorithms)
-        in_new = set(old.algorithms if new.no_algorithms else new.algorithms)
-        common_titles.append([*dict.fromkeys(n for n in (*old.algorithms, *new.algorithms)
-                                     if n in in_old & in_new)])  # fmt: skip
-        differing_names = {"old": in_old - in_new, "new": in_new - in_old}
-        one_sided.append(
-            {name: label for label, names in differing_names.items() for name in sorted(names)}
-        )
-    families = {
-        id.partition(".")[0]
-        for pair in probes
-        for fingerprint in pair
-        for id, _ in fingerprint.found
-    }
-    names = [n for names in (*one_sided, *common_titles) for n in names]
-    if not is_time_over():
-        _check_options_name_trainings(
-            [*names, *(families & _list_algorithms_of_all_adapters())], options
-        )
-    trainings = [
-        [
-            compared_trainings.make_built_in_training(adapter, name)
-            for name in names
-            if options.includes_training(name)
-        ]
-        for adapter, names in zip(adapters, common_titles, strict=True)
-    ]
-    return trainings, [
-        {n: label for n, label in titles.items() if options.includes_training(n)}
-        for titles in one_sided
-    ]
 
 
 def _judge_returns(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from rlregress.frameworks.base import Adapter
 from rlregress.model.code import REMOVED, Changed
@@ -14,20 +14,25 @@ from rlregress.upgrade.both_versions import BothVersions, ExecutedCode
 from rlregress.upgrade.culprits import attribution
 from rlregress.upgrade.differences import early_answers, training_selection
 from rlregress.upgrade.differences.inventory import Inventory
-from rlregress.upgrade.evidence import version_fingerprints
+from rlregress.upgrade.evidence import compared_trainings, version_fingerprints
 from rlregress.upgrade.evidence.compared_trainings import Training
 from rlregress.upgrade.evidence.runtimes import Noted
 from rlregress.upgrade.evidence.version_fingerprints import Fingerprint
 from rlregress.upgrade.recordings import Recorded
+from rlregress.upgrade.upgrade_options import Options
 from rlregress.upgrade.verdict import entries
 
 
 class FrameworkDifferences:
-    """The differences that belong to one framework.
+    """The differences that belong to one framework, and its trainings, which may execute them.
 
     Args:
-        prints: the fingerprints of both versions, from its probes.
-        has_code: whether pieces of code belong to it; with a script, they belong to the script.
+        fingerprints: of both versions, from its probes.
+        selects: the old version records only the trainings that execute something that differs.
+
+    Attributes:
+        trainings: those to record.
+        one_sided: title of a training that only one version has -> this version.
     """
 
     def __init__(
@@ -35,9 +40,15 @@ class FrameworkDifferences:
         adapter: Adapter,
         inventory: Inventory,
         fingerprints: tuple[Fingerprint, Fingerprint],
-        has_code: bool = True,
+        options: Options,
+        selects: bool,
     ) -> None:
-        self.adapter, self.prints = adapter, fingerprints
+        self.adapter, self.prints, self.selects = adapter, fingerprints, selects
+        self.trainings, self.one_sided = choose_trainings_to_trace(adapter, fingerprints, options)
+        more = inventory.list_packages_except(adapter.framework.modules)
+        self.trainings = [training.note_more_packages(more) for training in self.trainings]
+        # with a script, pieces of code belong to the script
+        has_code = options.script is None
         versions = [
             fingerprint.versions.get(adapter.framework.packages[0], "")
             for fingerprint in fingerprints
@@ -128,19 +139,44 @@ def list_pieces_of_no_framework(adapters: Iterable[Adapter], inventory: Inventor
     return [piece for piece in inventory.pieces if not any(_owns_piece(x, piece) for x in adapters)]
 
 
-def compare_framework(
-    versions: BothVersions, diff: FrameworkDifferences, trainings: Sequence[Training], selects: bool
-) -> tuple[FrameworkResult, ExecutedCode]:
-    """Compare one framework by probes and trainings; return the result and the executed code.
+def choose_trainings_to_trace(
+    adapter: Adapter, fingerprints: tuple[Fingerprint, Fingerprint], options: Options
+) -> tuple[list[Training], dict[str, str]]:
+    """Return the traced trainings of a framework: every algorithm, plain and through its scenarios.
 
-    Args:
-        selects: record the old version only of trainings that execute something that differs.
+    Return also title -> the version that alone has this training.
     """
+    old, new = fingerprints
+    # where the names cannot be read, the trainings themselves say why
+    in_old = set(new.algorithms if old.no_algorithms else old.algorithms)
+    in_new = set(old.algorithms if new.no_algorithms else new.algorithms)
+    chosen = {
+        title: None
+        for title in (*old.algorithms, *new.algorithms)
+        if options.script is None and options.includes_training(title)
+    }
+    trainings = [
+        compared_trainings.make_built_in_training(adapter, title)
+        for title in chosen
+        if title in in_old & in_new
+    ]
+    one_sided = {"old": in_old - in_new, "new": in_new - in_old}
+    return trainings, {
+        title: label
+        for label, titles in one_sided.items()
+        for title in sorted(titles & chosen.keys())
+    }
+
+
+def compare_framework(
+    versions: BothVersions, diff: FrameworkDifferences
+) -> tuple[FrameworkResult, ExecutedCode]:
+    """Compare one framework by probes and trainings; return the result and the executed code."""
     if late := sum(detail.why == LATE for detail in diff.details.not_probed):
         note_skipped_task(f"{late} of {diff.details.total_count} details of {diff.name}")
     explained = versions.explain_differing_trainings(
-        _record_and_compare(versions, diff, trainings, selects),
-        trainings,
+        _record_and_compare(versions, diff),
+        diff.trainings,
         diff.differing,
         diff.pieces,
         diff.details_by_probed_function,
@@ -192,14 +228,12 @@ def compare_framework(
     return described, executed
 
 
-def _record_and_compare(
-    versions: BothVersions, diff: FrameworkDifferences, trainings: Sequence[Training], selects: bool
-) -> Recorded:
+def _record_and_compare(versions: BothVersions, diff: FrameworkDifferences) -> Recorded:
     difference = None
-    if selects:
+    if diff.selects:
         files = {file.file: file.without_effect for file in versions.inventory.files}
         difference = training_selection.sort_differences_by_effect(versions.inventory.pieces, files)
     lines = diff.list_functions_to_note(versions.options.keep is not None)
     return recordings.record_and_compare(
-        versions.runtimes, trainings, lines, difference, diff.differing, versions.options
+        versions.runtimes, diff.trainings, lines, difference, diff.differing, versions.options
     )

@@ -13,7 +13,7 @@ from rlregress.report import markdown_page, upgrade_data
 from rlregress.report.html import upgrade_page
 from rlregress.report.html.page import Facts
 from rlregress.trace.recording_processes import Runtime
-from rlregress.upgrade import cascade
+from rlregress.upgrade import cascade, framework_comparison
 from rlregress.upgrade.both_versions import ExecutedCode
 from rlregress.upgrade.differences.inventory import Inventory
 from rlregress.upgrade.evidence import version_fingerprints
@@ -76,7 +76,10 @@ def test_an_algorithm_may_have_details_alone():
     def choose(algorithm):
         options = Options(algorithms=[algorithm], scenarios=[])
         cascade._check_algorithms_and_scenarios_exist([frameworks.get_adapter("skrl")], options)
-        (trainings,), _ = cascade._choose_trainings_to_trace([adapter], [(prints, prints)], options)
+        cascade._check_options_name_probed([prints], options)
+        trainings, _ = framework_comparison.choose_trainings_to_trace(
+            adapter, (prints, prints), options
+        )
         return [training.name for training in trainings]
 
     assert (choose("ddpg"), choose("td3")) == ([], ["td3"])

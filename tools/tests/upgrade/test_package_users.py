@@ -23,10 +23,8 @@ GUARDED = "try:\n  import pandas as pd\nexcept ImportError:\n  raise ImportError
         ("import typing\nif not typing.TYPE_CHECKING:\n  import pandas\n"
          "def f(): x = pandas", ["f"]),
         ("TYPE_CHECKING = True\nif TYPE_CHECKING:\n  import pandas\ndef f(): x = pandas", ["f"]),
-        # for annotations, of something else of that name, or private
+        # in annotations, of something else of that name, or private
         ("import pandas\ndef load() -> pandas.DataFrame: ...\ndef f(x: pandas.Series): ...", []),
-        ("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n  import pandas\n"
-         "def f(): x = pandas", []),
         ("from .pandas import f\ndef g(): f()", []),
         ("def broken(: import pandas", []),
     ],

@@ -202,7 +202,7 @@ def test_a_framework_that_is_not_pinned_stays(publish, base, monkeypatch):
     publish(f"judge 1 {PACKAGE}", "gymnasium 0.1")
     fixed = frozenset({PACKAGE}), frozenset({"gymnasium"})
     for row in dependencies.list_requirements_of_fixed(*fixed):
-        name = known_good_pins.get_package_name(row)
+        name = distribution_metadata.get_package_name(row)
         publish(f"{name} {installed.find_installed_version(name)}")
     publish(f"{PACKAGE} 99 gymnasium")
     (version, _), (overlay, _) = pair("gymnasium==0.1", "installed", [SB3])
@@ -335,7 +335,7 @@ def test_an_environment_holds_what_the_library_needs(monkeypatch):
     """Everything that is asked and trained here can be asked and trained there; torch is pinned."""
     monkeypatch.undo()
     rows = dependencies.list_suite_requirements([SB3], frozenset({PACKAGE}))
-    names = {known_good_pins.get_package_name(row) for row in rows}
+    names = {distribution_metadata.get_package_name(row) for row in rows}
     assert {"pytest", "scipy", "ale-py", "gymnasium", "opencv-python-headless"} <= names
     assert not names & {"torch", "torchrl", PACKAGE}
     # what draws the report runs on no version

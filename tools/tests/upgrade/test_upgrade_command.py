@@ -21,7 +21,7 @@ from rlregress.model.recorded_traces import VERSIONS
 from rlregress.progress import Durations
 from rlregress.trace.child_processes import Deadline, OutOfTime, limit_processes, note_skipped_task
 from rlregress.trace.recording_processes import Runtime
-from rlregress.upgrade import cascade
+from rlregress.upgrade import cascade, framework_comparison
 from rlregress.upgrade.evidence import runtime_process, runtimes, version_fingerprints
 from rlregress.upgrade.evidence.compared_trainings import Training
 from rlregress.upgrade.evidence.version_fingerprints import Fingerprint
@@ -134,13 +134,13 @@ def test_details_without_an_answer_in_time_take_nothing_else_with_them():
     options = Options("x", "y", Path("report"), algorithms=("sac",), scenarios=[])
     with limit_processes(deadline):
         prints = cascade._wait_for_probes(futures, SB3)
-        trainings, one_sided = cascade._choose_trainings_to_trace([SB3], [prints], options)
+        chosen = framework_comparison.choose_trainings_to_trace(SB3, prints, options)
     assert [fingerprint.found for fingerprint in prints] == [{}, {}]
     (entry, _) = entries.make_default_entries(
         [], version_fingerprints.list_unread_defaults(*prints), "sb3"
     )
     assert (entry.state, entry.is_late) == (model.CANNOT, True)
-    assert (trainings, one_sided, deadline.cut) == ([[]], [{}], ["details of sb3"])
+    assert (chosen, deadline.cut) == (([], {}), ["details of sb3"])
 
 
 def test_an_upgrade_that_was_interrupted_or_had_too_little_time_is_continued(cache):
@@ -185,10 +185,9 @@ def test_a_training_of_one_version_belongs_to_its_framework():
     adapters = [frameworks.get_adapter("sb3"), frameworks.get_adapter("torchrl")]
     with_, without = (Fingerprint({}, names, {}) for names in (("sac", "td3"), ("sac",)))
     options = Options("x", "y", Path("report"), scenarios=[])
-    _, one_sided = cascade._choose_trainings_to_trace(
-        adapters, [(with_, without), (without, with_)], options
-    )
-    assert one_sided == [{"td3": "old"}, {"td3": "new"}]
+    both = zip(adapters, [(with_, without), (without, with_)], strict=True)
+    chosen = [framework_comparison.choose_trainings_to_trace(*own, options) for own in both]
+    assert [one_sided for _, one_sided in chosen] == [{"td3": "old"}, {"td3": "new"}]
 
 
 def test_versions_under_different_pythons_are_refused(cache, monkeypatch):

@@ -10,19 +10,21 @@ from functools import cache
 from pathlib import Path
 
 from rlregress import progress
+from rlregress.inside.bindings import resolve_import
 from rlregress.model.code import CODE_CHANGED, Changed
 from rlregress.model.recorded_traces import VERSIONS, Trace, Traced
 from rlregress.model.upgrade_result import Culprits
 from rlregress.source import UNREADABLE
 from rlregress.upgrade.culprits.delta_debugging import (
-    EarlierCulprits,
+    CulpritSearch,
     Group,
     Search,
     find_functions_at_divergence,
+    join_earlier_culprits,
     list_revertible_functions,
     make_training_with_reverted_functions,
-    search_culprits_of_training,
 )
+from rlregress.upgrade.differences.known_changes import qualify_name
 from rlregress.upgrade.evidence.compared_trainings import Training
 
 #: the stage of a command; a part of it is a recording.
@@ -74,8 +76,8 @@ def add_one_sided_functions(culprits: Culprits, functions: Sequence[Changed]) ->
 
 
 @cache
-def _read_imports(path: Path, file: str) -> frozenset[tuple[str, str]]:
-    """Return (path of a module, imported name) pairs of a file; no name: the whole module.
+def _list_imported_paths(path: Path, file: str) -> frozenset[str]:
+    """Return the dotted paths that a file imports; of a star, the module that has it.
 
     Args:
         file: its path below the folder of its package.
@@ -84,33 +86,15 @@ def _read_imports(path: Path, file: str) -> frozenset[tuple[str, str]]:
         tree = ast.parse(path.read_bytes())
     except (OSError, *UNREADABLE):
         return frozenset()
-    imported = set()
+    package = file.rpartition("/")[0].replace("/", ".")
+    paths: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            imported |= {(alias.name.replace(".", "/"), "") for alias in node.names}
+            paths |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            above = file.split("/")[: -node.level] if node.level else []
-            module = "/".join([*above, *(node.module or "").split(".")]).rstrip("/")
-            imported |= {(module, alias.name.replace("*", "")) for alias in node.names}
-    return frozenset(imported)
-
-
-def _imports_function_of(caller: Changed, function: Changed) -> bool:
-    """Return whether the caller's file imports the function, or the module that defines it."""
-    module, name = function.file.removesuffix(".py").removesuffix("/__init__"), function.name
-    files = zip(caller.paths, VERSIONS, strict=True)
-    imports_by_version = [
-        _read_imports(path, caller.get_file_on(label)) for path, label in files if path is not None
-    ]
-    return any(
-        module == f"{imported_module}/{imported_name}"
-        or (
-            imported_name in ("", name)
-            and (module == imported_module or module.startswith(f"{imported_module}/"))
-        )
-        for imported in imports_by_version
-        for imported_module, imported_name in imported
-    )
+            module = resolve_import(node, package)
+            paths |= {f"{module}.{alias.name}".removesuffix(".*") for alias in node.names}
+    return frozenset(paths)
 
 
 def _names_function(caller: Changed, function: Changed) -> bool:
@@ -120,13 +104,26 @@ def _names_function(caller: Changed, function: Changed) -> bool:
     Functions of other files may have the same name, such as those of another backend.
     """
     kind, _, name = function.name.rpartition(".")
-    # a class's own methods are called by Python, whoever they belong to
-    if name.startswith("__") or (kind and function.file != caller.file):
-        return False
-    if function.file != caller.file and not _imports_function_of(caller, function):
-        return False
     code = "".join(own.code for own in (caller.old, caller.new) if own is not None)
-    return f"attr='{name}'" in code or f"id='{name}'" in code
+    # a class's own methods are called by Python, whoever they belong to
+    if name.startswith("__") or not (f"attr='{name}'" in code or f"id='{name}'" in code):
+        return False
+    if function.file == caller.file or kind:
+        return function.file == caller.file
+    full_name = qualify_name(f"{function.file} {name}")
+    imported = {
+        dotted
+        for path, label in zip(caller.paths, VERSIONS, strict=True)
+        if path is not None
+        for dotted in _list_imported_paths(path, caller.get_file_on(label))
+    }
+    return any(
+        full_name.startswith(f"{dotted}.")
+        # itself, or from a package that imports it
+        or full_name.startswith(f"{dotted.removesuffix(name)}")
+        and dotted.endswith(f".{name}")
+        for dotted in imported
+    )
 
 
 def search_culprits(
@@ -163,100 +160,86 @@ def search_culprits(
     revertible = {
         training.name: list_revertible_functions(training, functions) for training in order
     }
-    by_name: dict[str, Culprits] = {}
+    turns = _Turns(trainings, record, limit)
     size = WAVE
     while order:
-        earlier = EarlierCulprits.collect_from_culprits(by_name.values())
-        order.sort(key=lambda item: earlier.have_all_been_reverted(revertible[item.name]))
-        wave = {training.name: training for training in order[:size]}
-        order, size = order[size:], min(2 * size, _MOST)
-        later = sum(
-            estimate_recordings_of_search(len(revertible[t.name]), is_later=True) for t in order
-        )
-        expected = {
-            name: estimate_recordings_of_search(len(revertible[name]), bool(by_name))
-            for name in wave
-        }
-        searches = {
-            name: search_culprits_of_training(training, functions, earlier)
-            for name, training in wave.items()
+        earlier = join_earlier_culprits([*turns.ended.values()])
+        reverted = earlier.reverted
+        order.sort(key=lambda item: reverted.issuperset(revertible[item.name]))
+        turns.expected = {
+            training.name: estimate_recordings_of_search(
+                len(revertible[training.name]), is_later=number >= size or bool(turns.ended)
+            )
+            for number, training in enumerate(order)
         }
         if end_time is not None and time.time() > end_time:
-            limit = 0.0
-        limit -= _run_searches(searches, wave, trainings, record, limit, by_name, expected, later)
-    return {training.name: by_name[training.name] for training in diverging}
-
-
-def _run_searches(
-    searches: Mapping[str, Search],
-    traced: Mapping[str, Traced],
-    trainings: Mapping[str, Training],
-    record: Record,
-    limit: float,
-    by_name: dict[str, Culprits],
-    expected: Mapping[str, float],
-    later: float,
-) -> float:
-    """Run searches in turns; return how many recordings they took, in the unit of ``LIMIT``.
-
-    Args:
-        expected: how many recordings each search is expected to take.
-        later: how many recordings all searches after these are expected to take.
-    """
-    requested: dict[str, list[Group]] = {}
-    spent = 0.0
-    recordings = 0
-    recordings_by_name = dict.fromkeys(searches, 0)
-    for name, looking in searches.items():
-        _advance_search(name, looking, None, requested, by_name)
-    while requested:
-        jobs: dict[tuple[str, Group], Training] = {}
-        for name, groups in requested.items():
-            for group in groups:
-                cost = _estimate_relative_cost(traced[name])
-                if spent + cost <= limit and recordings_by_name[name] < _EACH:
-                    jobs[name, group] = make_training_with_reverted_functions(
-                        trainings[name], group, recordings + len(jobs)
-                    )
-                    recordings_by_name[name] += 1
-                    spent += cost
-        following = sum(
-            # of one that has taken longer, half as many again
-            min(
-                max(expected[name] - recordings_by_name[name], recordings_by_name[name] / 2),
-                _EACH - recordings_by_name[name],
-            )
-            for name in requested
+            turns.limit = 0.0
+        turns.run_searches(
+            [(item, CulpritSearch(item, functions, earlier).run()) for item in order[:size]]
         )
-        # if these take longer than was expected, so do the later ones
-        excess = max(sum(recordings_by_name.values()) / max(sum(expected.values()), 1), 1)
-        progress.expect_parts_left(len(jobs) + following + later * excess)
-        recorded = record(list(jobs.values())) if jobs else {}
-        recordings += len(jobs)
-        for name, groups in list(requested.items()):
-            traces = {
-                group: recorded[jobs[name, group].name]
-                for group in groups
-                # time may have ended before some
-                if (name, group) in jobs and jobs[name, group].name in recorded
-            }
-            _advance_search(name, searches[name], traces, requested, by_name)
-    return spent
+        order, size = order[size:], min(2 * size, _MOST)
+    return {training.name: turns.ended[training.name] for training in diverging}
+
+
+class _Turns:
+    """Searches that take turns: the recordings that all of them request are made together.
+
+    Attributes:
+        limit: recordings in all, in the unit of ``LIMIT``.
+        expected: training -> recordings that its search is expected to take, for the progress.
+        ended: training -> the culprits that its search has found.
+    """
+
+    def __init__(self, trainings: Mapping[str, Training], record: Record, limit: float) -> None:
+        self._trainings, self._record, self.limit = trainings, record, limit
+        self.expected: dict[str, float] = {}
+        self.ended: dict[str, Culprits] = {}
+        self._requested: dict[str, list[Group]] = {}
+
+    def run_searches(self, searches: Sequence[tuple[Traced, Search]]) -> None:
+        """Run searches to their ends."""
+        by_name = {training.name: search for training, search in searches}
+        costs = {training.name: _estimate_relative_cost(training) for training, _ in searches}
+        counts = dict.fromkeys(by_name, 0)
+        for name, search in by_name.items():
+            self._advance(name, search, None)
+        while self._requested:
+            jobs: dict[tuple[str, Group], Training] = {}
+            for name, groups in self._requested.items():
+                for group in groups:
+                    if costs[name] <= self.limit and counts[name] < _EACH:
+                        jobs[name, group] = make_training_with_reverted_functions(
+                            self._trainings[name], group, counts[name]
+                        )
+                        counts[name] += 1
+                        self.limit -= costs[name]
+            progress.expect_parts_left(len(jobs) + self._estimate_recordings_left(counts))
+            recorded = self._record(list(jobs.values())) if jobs else {}
+            for name, groups in list(self._requested.items()):
+                traces = {
+                    group: recorded[jobs[name, group].name]
+                    for group in groups
+                    # time may have ended before some
+                    if (name, group) in jobs and jobs[name, group].name in recorded
+                }
+                self._advance(name, by_name[name], traces)
+
+    def _estimate_recordings_left(self, counts: Mapping[str, int]) -> float:
+        """Estimate the recordings of all searches after those of the present turn."""
+        return sum(
+            # of one that has taken longer, half as many again
+            min(max(expected - (count := counts.get(name, 0)), count / 2), _EACH - count)
+            for name, expected in self.expected.items()
+            if name in self._requested or name not in counts
+        )
+
+    def _advance(self, name: str, search: Search, traces: Mapping[Group, Trace] | None) -> None:
+        try:
+            self._requested[name] = next(search) if traces is None else search.send(traces)
+        except StopIteration as end:
+            self._requested.pop(name, None)
+            self.ended[name] = end.value
 
 
 def _estimate_relative_cost(training: Traced) -> float:
     return min(max(len(training.new.events) / _LONG, _LEAST), 1.0)
-
-
-def _advance_search(
-    training_name: str,
-    search: Search,
-    traces: Mapping[Group, Trace] | None,
-    requested: dict[str, list[Group]],
-    by_name: dict[str, Culprits],
-) -> None:
-    try:
-        requested[training_name] = next(search) if traces is None else search.send(traces)
-    except StopIteration as ended:
-        requested.pop(training_name, None)
-        by_name[training_name] = ended.value

@@ -15,8 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
-from rlregress.model.code import Changed, Function
+from rlregress.model.code import Changed
 from rlregress.model.recorded_traces import Divergence, Trace, Traced
 from rlregress.model.upgrade_result import Culprits
 from rlregress.trace.child_processes import extract_last_message
@@ -33,9 +34,10 @@ _FEW = 5
 _AS_OLD, _AS_NEW, _LIKE_NEITHER, _FAILED = "as old", "as new", "like neither", "failed"
 
 Group = tuple[Changed, ...]
-#: yields groups to revert, is sent the trace of each as far as there are recordings left, and
-#: returns the culprits.
-Search = Generator[list[Group], Mapping[Group, Trace], "Culprits"]
+#: yields groups to revert, and is sent the trace of each as far as there are recordings left.
+_Result = TypeVar("_Result")
+_Steps = Generator[list[Group], Mapping[Group, Trace], _Result]
+Search = _Steps[Culprits]
 
 
 def find_functions_at_divergence(
@@ -61,7 +63,9 @@ def _find_innermost(
         inside = [
             f
             for f in functions
-            if f.get_file_on(label) == file and _contains_line(getattr(f, label), line)
+            if f.get_file_on(label) == file
+            and (own := getattr(f, label)) is not None
+            and own.first <= line <= own.last
         ]
         nearest += sorted(inside, key=lambda f: -getattr(f, label).first)[:1]
     return tuple(dict.fromkeys(nearest))
@@ -71,10 +75,6 @@ def _find_functions_near_divergence(training: Traced, functions: Sequence[Change
     """Return the functions where traces diverge, and those that raise an error in one version."""
     parting = find_functions_at_divergence(training.comparison.first, functions)
     return tuple(dict.fromkeys((*parting, *_find_functions_that_raise(training, functions))))
-
-
-def _contains_line(function: Function | None, line: int) -> bool:
-    return function is not None and function.first <= line <= function.last
 
 
 @dataclass(frozen=True)
@@ -91,32 +91,26 @@ class EarlierCulprits:
     without_influence: frozenset[Changed] = frozenset()
     failed: Mapping[Changed, str] = field(default_factory=dict)
 
-    def have_all_been_reverted(self, functions: Iterable[Changed]) -> bool:
-        """Return whether each of some functions was reverted by some search."""
-        return all(
-            f in self.influencing or f in self.without_influence or f in self.failed
-            for f in functions
-        )
+    @property
+    def reverted(self) -> set[Changed]:
+        """Return all functions that some search reverted."""
+        return {*self.influencing, *self.without_influence, *self.failed}
 
-    @classmethod
-    def collect_from_culprits(cls, all_culprits: Iterable[Culprits]) -> EarlierCulprits:
-        """Collect the results from the culprits of some trainings."""
-        earlier_culprits = list(all_culprits)
-        influencing = frozenset(
-            function for culprits in earlier_culprits for function in culprits.confirmed
-        )
-        without_influence = (
-            frozenset(
-                function for culprits in earlier_culprits for function in culprits.without_influence
-            )
-            - influencing
-        )
-        failed = dict(item for culprits in reversed(earlier_culprits) for item in culprits.failed)
-        return cls(
-            influencing,
-            without_influence,
-            {f: why for f, why in failed.items() if f not in influencing | without_influence},
-        )
+
+def join_earlier_culprits(all_culprits: Sequence[Culprits]) -> EarlierCulprits:
+    """Return the results of the searches of some trainings."""
+    influencing = {function for culprits in all_culprits for function in culprits.confirmed}
+    inert = {f for culprits in all_culprits for f in culprits.without_influence} - influencing
+    return EarlierCulprits(
+        frozenset(influencing),
+        frozenset(inert),
+        {
+            function: why
+            for culprits in reversed(all_culprits)
+            for function, why in culprits.failed
+            if function not in influencing | inert
+        },
+    )
 
 
 @dataclass(frozen=True)
@@ -144,141 +138,6 @@ class _Trial:
         """Return the functions of the group that could be reverted."""
         misfits = dict(self.misfits)
         return tuple(function for function in group if function not in misfits)
-
-
-@dataclass
-class _Findings:
-    """The results of a search so far; as ``Culprits``.
-
-    Attributes:
-        without_influence_elsewhere: functions whose reverting changes nothing in another training.
-    """
-
-    without_influence_elsewhere: frozenset[Changed] = frozenset()
-    alone: Changed | None = None
-    influencing: list[Changed] = field(default_factory=list)
-    together: list[Changed] = field(default_factory=list)
-    without_influence: list[Changed] = field(default_factory=list)
-    failed: dict[Changed, str] = field(default_factory=dict)
-    open: list[Changed] = field(default_factory=list)
-    whole: bool | None = None
-    is_ended: bool = False
-
-    def summarize_culprits(self, at_divergence: Group) -> Culprits:
-        """Return the culprits that are known so far."""
-        named = {*self.influencing, *self.together}
-        without_influence = tuple(
-            function for function in dict.fromkeys(self.without_influence) if function not in named
-        )
-        explained = {*named, *without_influence}
-        return Culprits(
-            place=at_divergence,
-            alone=self.alone,
-            influencing=tuple(dict.fromkeys(self.influencing)),
-            together=tuple(dict.fromkeys(self.together)),
-            whole=True if self.alone is not None else self.whole,
-            without_influence=without_influence,
-            failed=tuple(item for item in self.failed.items() if item[0] not in explained),
-            open=tuple(dict.fromkeys(self.open)),
-        )
-
-
-@dataclass(frozen=True)
-class _State:
-    """The state of a search: the new version with some functions reverted.
-
-    Attributes:
-        training: the old version's trace, and the new version's with ``base`` reverted.
-        base: the functions that are reverted.
-    """
-
-    training: Traced
-    base: Group = ()
-
-    def add_reverted_functions(self, group: Sequence[Changed], trace: Trace) -> _State:
-        """Return the state with further functions reverted."""
-        comparison = compare_traces_and_their_ends(self.training.old, trace)
-        return _State(
-            replace(self.training, comparison=comparison, new=trace), (*self.base, *group)
-        )
-
-
-_Trials = Generator[list[Group], Mapping[Group, Trace], dict[Group, _Trial]]
-_NextState = Generator[list[Group], Mapping[Group, Trace], _State]
-
-
-def search_culprits_of_training(
-    training: Traced, functions: Sequence[Changed], earlier: EarlierCulprits
-) -> Search:
-    """Revert culprits of earlier trainings first, then the nearest functions, then all others.
-
-    Args:
-        functions: the changed functions.
-    """
-    place = _find_functions_near_divergence(training, functions)
-    near = [function for function in place if is_revertible(function)]
-    reverted = list(dict.fromkeys((*near, *list_revertible_functions(training, functions))))
-    findings, state = _Findings(earlier.without_influence), _State(training)
-    findings.failed |= {f: earlier.failed[f] for f in reverted[len(near) :] if f in earlier.failed}
-    earlier_culprits = [function for function in reverted if function in earlier.influencing]
-    # where it diverges at what moves another training, that is reverted first
-    earlier_culprits = [
-        function for function in earlier_culprits if function in place
-    ] or earlier_culprits
-    if earlier_culprits:
-        state = yield from _try_earlier_culprits(state, earlier_culprits, findings)
-    for _ in range(_DEPTHS):
-        if findings.is_ended:
-            break
-        state = yield from _search_level(state, reverted, functions, findings)
-    return findings.summarize_culprits(place)
-
-
-def _try_reverting_groups(state: _State, groups: Sequence[Group]) -> _Trials:
-    """Return the result of reverting each group, in addition to the functions of the state."""
-    requested = {(*state.base, *group): group for group in groups}
-    traces = (yield list(requested)) if requested else {}
-    return {
-        requested[group]: _judge_reverted_training(state.training, requested[group], trace)
-        for group, trace in traces.items()
-    }
-
-
-def _try_earlier_culprits(
-    state: _State, earlier_culprits: Sequence[Changed], findings: _Findings
-) -> _NextState:
-    """Revert the culprits of other trainings together; if the training changes, one by one."""
-    group = tuple(earlier_culprits)
-    trial = (yield from _try_reverting_groups(state, [group])).get(group)
-    if trial is None or not trial.changes_training:
-        return state
-    trials_alone = {group: trial}
-    if len(group) > 1:
-        trials_alone = yield from _try_reverting_groups(
-            state, [(function,) for function in group[:_NEAR]]
-        )
-    restoring = [
-        function for (function,), result in trials_alone.items() if result.outcome == _AS_OLD
-    ]
-    if restoring:
-        findings.alone, findings.is_ended = restoring[0], True
-        return state
-    influencing = tuple(
-        function for (function,), result in trials_alone.items() if result.changes_training
-    )
-    if 0 < len(influencing) < len(group):
-        # the others are not needed for what these do
-        joint_trial = trials_alone.get(influencing)
-        joint_trial = joint_trial or (yield from _try_reverting_groups(state, [influencing])).get(
-            influencing
-        )
-        if joint_trial is None or not joint_trial.changes_training:
-            return state
-        group, trial = influencing, joint_trial
-    findings.influencing += influencing
-    findings.together += () if influencing else trial.select_reverted(group)
-    findings.whole = findings.is_ended = trial.outcome == _AS_OLD
-    return state.add_reverted_functions(group, trial.trace)
 
 
 @dataclass
@@ -310,7 +169,8 @@ class _Level:
             (self.together if both else self.without_influence).extend(fitting)
             return []
         if len(fitting) > 1:
-            halves = _split_group_in_halves(fitting)
+            middle = (len(fitting) + 1) // 2
+            halves = [fitting[:middle], fitting[middle:]]
             if outcome != _FAILED:
                 self.halves.append(halves)
             return halves
@@ -324,130 +184,218 @@ class _Level:
         return []
 
 
-def _search_level(
-    state: _State, executed: Sequence[Changed], functions: Sequence[Changed], findings: _Findings
-) -> _NextState:
-    """Search the nearest functions one by one, the others in ever smaller groups."""
-    near = _find_functions_near_divergence(state.training, functions)
-    ranked = _rank_functions(state, executed, near, findings)
-    level = _Level()
-    groups = _group_functions_to_revert_first(
-        ranked, findings.without_influence_elsewhere.difference(near)
-    )
-    while groups:
-        trials = yield from _try_reverting_groups(state, groups)
-        level.trials.update(trials)
-        # what brings the old version back makes the others superfluous
-        as_old = [group for group in groups if group in trials and trials[group].outcome == _AS_OLD]
-        examined = as_old[:1] or groups
-        findings.open += [
-            function for group in examined if group not in trials for function in group
-        ]
-        smaller: list[Group] = []
-        for group in [group for group in examined if group in trials]:
-            level.failed.update(trials[group].misfits)
-            if group not in level.by_file:
-                smaller += level.split_group_by_result(group, trials)
-            elif trials[group].changes_training:
-                level.together += yield from _minimize_group(
-                    state, group, trials[group], level.trials
-                )
-        if level.alone is None:
-            files = _group_by_file(level.failed, ranked, level.without_influence)
-            files = [group for group in files if group not in level.by_file]
-            level.by_file += files
-            smaller = [*files, *smaller]
-        groups = smaller
-    if len(level.without_influence) == len(ranked) > 1:
-        # none of them by itself, but perhaps all of them
-        all_functions = tuple(ranked)
-        level.trials.update((yield from _try_reverting_groups(state, [all_functions])))
-        if all_functions in level.trials and level.trials[all_functions].changes_training:
-            level.without_influence, level.together = [], list(all_functions)
-    if level.failed and level.alone is None and not (level.influencing or level.together):
-        yield from _revert_all_and_minimize(state, level, ranked)
-    findings.without_influence += level.without_influence
-    findings.failed.update(level.failed)
-    return (yield from _revert_effective_functions(state, level, findings))
+class CulpritSearch:
+    """The search for the culprits of one training.
 
-
-def _revert_all_and_minimize(
-    state: _State, level: _Level, ranked: Sequence[Changed]
-) -> Generator[list[Group], Mapping[Group, Trace], None]:
-    """Revert all executed functions, and reduce them to the few that need each other.
-
-    They may lie in several files, and some of them change nothing when reverted alone.
+    Args:
+        training: it diverges.
+        functions: the changed functions.
+        earlier: the results of other trainings, whose culprits are reverted first.
     """
-    all_functions = tuple(ranked)
-    trials = yield from _try_reverting_groups(state, [all_functions])
-    level.trials.update(trials)
-    if all_functions in trials and trials[all_functions].changes_training:
-        needed = yield from _minimize_group(
-            state, all_functions, trials[all_functions], level.trials
+
+    def __init__(
+        self, training: Traced, functions: Sequence[Changed], earlier: EarlierCulprits
+    ) -> None:
+        #: the traces of the old version, and of the new one with ``_base`` reverted.
+        self._training, self._base = training, Group()
+        self._functions, self._earlier = functions, earlier
+        self._place = _find_functions_near_divergence(training, functions)
+        near = [function for function in self._place if is_revertible(function)]
+        executed = [*near, *list_revertible_functions(training, functions)]
+        self._executed = list(dict.fromkeys(executed))
+        # as of ``Culprits``
+        self._alone: Changed | None = None
+        self._influencing: list[Changed] = []
+        self._together: list[Changed] = []
+        self._whole: bool | None = None
+        self._without_influence: list[Changed] = []
+        self._failed = {
+            f: earlier.failed[f] for f in self._executed[len(near) :] if f in earlier.failed
+        }
+        self._open: list[Changed] = []
+
+    def run(self) -> Search:
+        """Revert culprits of earlier trainings first, then the nearest functions, then all others.
+
+        Each pass over the functions goes on with what the last one has reverted.
+        """
+        is_ended = yield from self._try_earlier_culprits()
+        for _ in range(_DEPTHS):
+            if is_ended:
+                break
+            is_ended = yield from self._search_level()
+        named = {*self._influencing, *self._together}
+        without_influence = tuple(
+            function for function in dict.fromkeys(self._without_influence) if function not in named
         )
+        explained = {*named, *without_influence}
+        return Culprits(
+            place=self._place,
+            alone=self._alone,
+            influencing=tuple(dict.fromkeys(self._influencing)),
+            together=tuple(dict.fromkeys(self._together)),
+            whole=True if self._alone is not None else self._whole,
+            without_influence=without_influence,
+            failed=tuple(item for item in self._failed.items() if item[0] not in explained),
+            open=tuple(dict.fromkeys(self._open)),
+        )
+
+    def _revert_groups(self, groups: Sequence[Group]) -> _Steps[dict[Group, _Trial]]:
+        """Return the result of reverting each group, as far as there are recordings left."""
+        requested = {(*self._base, *group): group for group in groups}
+        traces = (yield list(requested)) if requested else {}
+        return {
+            requested[group]: _judge_reverted_training(self._training, requested[group], trace)
+            for group, trace in traces.items()
+        }
+
+    def _revert_group(self, group: Group, trials: dict[Group, _Trial]) -> _Steps[_Trial | None]:
+        """Return the result of reverting a group: that among ``trials``, or a new one."""
+        if group not in trials:
+            trials.update((yield from self._revert_groups([group])))
+        return trials.get(group)
+
+    def _continue_unless_whole(self, group: Group, trial: _Trial) -> bool:
+        """Return whether a group restores the old behaviour; else keep it reverted from here on."""
+        self._whole = trial.outcome == _AS_OLD
+        if not self._whole:
+            comparison = compare_traces_and_their_ends(self._training.old, trial.trace)
+            self._training = replace(self._training, comparison=comparison, new=trial.trace)
+            self._base += group
+        return self._whole
+
+    def _try_earlier_culprits(self) -> _Steps[bool]:
+        """Revert the culprits of other trainings together; if the training changes, one by one.
+
+        Return whether they explain everything.
+        """
+        earlier = [function for function in self._executed if function in self._earlier.influencing]
+        # where it diverges at what moves another training, that is reverted first
+        group = tuple([function for function in earlier if function in self._place] or earlier)
+        trials: dict[Group, _Trial] = {}
+        trial = (yield from self._revert_group(group, trials)) if group else None
+        if trial is None or not trial.changes_training:
+            return False
+        if len(group) > 1:
+            trials = yield from self._revert_groups([(function,) for function in group[:_NEAR]])
+        for (function,), result in trials.items():
+            if result.outcome == _AS_OLD:
+                self._alone = function
+                return True
+        influencing = tuple(
+            function for (function,), result in trials.items() if result.changes_training
+        )
+        if 0 < len(influencing) < len(group):
+            # the others are not needed for what these do
+            group = influencing
+            trial = yield from self._revert_group(group, trials)
+            if trial is None or not trial.changes_training:
+                return False
+        self._influencing += influencing
+        self._together += () if influencing else trial.select_reverted(group)
+        return self._continue_unless_whole(group, trial)
+
+    def _search_level(self) -> _Steps[bool]:
+        """Search the nearest functions one by one, the others in ever smaller groups.
+
+        Return whether the search has ended.
+        """
+        first = self._training.comparison.first
+        near = _find_functions_near_divergence(self._training, self._functions)
+        # what did nothing before may do something with what is reverted since
+        excluded = {*self._base, *(function for function in self._failed if function not in near)}
+        ranked = sorted(
+            (function for function in self._executed if function not in excluded),
+            key=lambda function: _rank_distance(function, first, near),
+        )
+        level = _Level()
+        groups = _group_functions_to_revert_first(
+            ranked, self._earlier.without_influence.difference(near)
+        )
+        while groups:
+            trials = yield from self._revert_groups(groups)
+            level.trials.update(trials)
+            # what brings the old version back makes the others superfluous
+            as_old = [group for group, trial in trials.items() if trial.outcome == _AS_OLD]
+            examined = as_old[:1] or groups
+            self._open += [f for group in examined if group not in trials for f in group]
+            smaller: list[Group] = []
+            for group in [group for group in examined if group in trials]:
+                level.failed.update(trials[group].misfits)
+                if group not in level.by_file:
+                    smaller += level.split_group_by_result(group, trials)
+                elif trials[group].changes_training:
+                    level.together += yield from self._minimize_group(group, level.trials)
+            if level.alone is None:
+                files = _group_by_file(level.failed, ranked, level.without_influence)
+                files = [group for group in files if group not in level.by_file]
+                level.by_file += files
+                smaller = [*files, *smaller]
+            groups = smaller
+        if level.alone is None and not (level.influencing or level.together):
+            yield from self._revert_all_functions(level, tuple(ranked))
+        self._without_influence += level.without_influence
+        self._failed.update(level.failed)
+        return (yield from self._revert_effective_functions(level))
+
+    def _revert_all_functions(self, level: _Level, ranked: Group) -> _Steps[None]:
+        """Revert all functions where none of them has an influence by itself.
+
+        If some fail by themselves, all are reduced to the few that need each other. They may lie in
+        several files, and some of them change nothing when reverted alone.
+        """
+        if not level.failed and not len(level.without_influence) == len(ranked) > 1:
+            return
+        trial = yield from self._revert_group(ranked, level.trials)
+        if trial is None or not trial.changes_training:
+            return
+        if not level.failed:
+            level.without_influence, level.together = [], list(ranked)
+            return
+        needed = yield from self._minimize_group(ranked, level.trials)
         # so many say of none that it is the culprit
         level.together += needed if len(needed) <= _FEW else ()
 
+    def _revert_effective_functions(self, level: _Level) -> _Steps[bool]:
+        """Revert all functions that change the training; return whether the search has ended.
 
-def _rank_functions(
-    state: _State, executed: Sequence[Changed], near: Group, findings: _Findings
-) -> list[Changed]:
-    """Return the functions to revert at this level, the nearest to the divergence first."""
-    first = state.training.comparison.first
-    # what did nothing before may do something with what is reverted since
-    excluded = {*state.base, *(function for function in findings.failed if function not in near)}
-    candidates = [function for function in executed if function not in excluded]
-    return sorted(candidates, key=lambda item: _rank_distance(item, first, near))
+        It goes on if they change it and do not restore the old behaviour.
+        """
+        if level.alone is not None and self._base:
+            self._influencing.append(level.alone)
+            self._whole = True
+            return True
+        self._alone = level.alone
+        self._influencing += level.influencing
+        if self._alone is not None:
+            return True
+        self._together += level.together
+        group = (*level.influencing, *level.together)
+        trial = (yield from self._revert_group(group, level.trials)) if group else None
+        if trial is None or not trial.changes_training:
+            return True
+        return self._continue_unless_whole(group, trial)
 
+    def _minimize_group(self, group: Group, results: dict[Group, _Trial]) -> _Steps[Group]:
+        """Leave out parts of a group, smaller and smaller, while the rest has the same effect.
 
-def _revert_effective_functions(state: _State, level: _Level, findings: _Findings) -> _NextState:
-    """Revert all functions that change the training: does that restore the old behaviour?"""
-    findings.is_ended = True
-    if level.alone is not None and not state.base:
-        findings.alone = level.alone
-        findings.influencing += level.influencing
-        return state
-    if level.alone is not None:
-        findings.influencing.append(level.alone)
-        findings.whole = True
-        return state
-    findings.influencing += level.influencing
-    findings.together += level.together
-    group = (*level.influencing, *level.together)
-    if not group:
-        return state
-    trial = level.trials.get(group) or (yield from _try_reverting_groups(state, [group])).get(group)
-    if trial is not None and trial.changes_training:
-        findings.whole = trial.outcome == _AS_OLD
-        if not findings.whole:
-            findings.is_ended = False
-            return state.add_reverted_functions(group, trial.trace)
-    return state
-
-
-def _minimize_group(
-    state: _State, group: Group, trial: _Trial, results: dict[Group, _Trial]
-) -> Generator[list[Group], Mapping[Group, Trace], Group]:
-    """Leave out parts of a group, smaller and smaller, while the rest has the same effect.
-
-    Args:
-        trial: the result of the whole group.
-        results: the results of groups; this function adds its own.
-    """
-    needed = trial.select_reverted(group)
-    size = len(needed) // 2
-    while size:
-        parts = [needed[n : n + size] for n in range(0, len(needed), size)]
-        remainders = [
-            tuple(function for function in needed if function not in part) for part in parts
-        ]
-        trials = yield from _try_reverting_groups(state, [r for r in remainders if r])
-        results.update(trials)
-        enough = [r for r in remainders if r in trials and trials[r].outcome == trial.outcome]
-        needed, size = (
-            (enough[0], min(size, len(enough[0]) // 2)) if enough else (needed, size // 2)
-        )
-    return needed
+        Args:
+            results: the results of groups, the whole one among them; this method adds its own.
+        """
+        outcome, needed = results[group].outcome, results[group].select_reverted(group)
+        size = len(needed) // 2
+        while size:
+            parts = [needed[n : n + size] for n in range(0, len(needed), size)]
+            remainders = [
+                tuple(function for function in needed if function not in part) for part in parts
+            ]
+            trials = yield from self._revert_groups([r for r in remainders if r])
+            results.update(trials)
+            enough = [r for r in remainders if r in trials and trials[r].outcome == outcome]
+            needed, size = (
+                (enough[0], min(size, len(enough[0]) // 2)) if enough else (needed, size // 2)
+            )
+        return needed
 
 
 def _group_by_file(
@@ -502,11 +450,6 @@ def _is_inert_half(
         and all(half in trials and trials[half].outcome == _AS_NEW for half in halves)
         for halves in split
     )
-
-
-def _split_group_in_halves(group: Group) -> list[Group]:
-    middle = (len(group) + 1) // 2
-    return [group[:middle], group[middle:]]
 
 
 def list_revertible_functions(training: Traced, functions: Iterable[Changed]) -> list[Changed]:

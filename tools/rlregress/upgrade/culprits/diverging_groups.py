@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from rlregress.model.recorded_traces import Comparison, Divergence, Event, Trace, Traced
+from rlregress.model.recorded_traces import Comparison, Divergence, Trace, Traced
 
 
 def choose_representatives(
@@ -59,13 +59,8 @@ def _describe_first_difference(comparison: Comparison) -> tuple[object, ...]:
     if comparison.trains_the_same:
         # times and random names differ each time, and are no group; the same texts do not
         return first.kind, _list_differing_contents(first)
-    return (
-        comparison.verdict,
-        first.kind,
-        first.part,
-        _locate_event(first.old),
-        _locate_event(first.new),
-    )
+    events = [(event.file, event.function) if event else None for event in (first.old, first.new)]
+    return (comparison.verdict, first.kind, first.part, *events)
 
 
 def _list_differing_contents(first: Divergence) -> frozenset[tuple[str, ...]]:
@@ -80,10 +75,6 @@ def _list_differing_contents(first: Divergence) -> frozenset[tuple[str, ...]]:
         for name, pair in digests.items()
         if pair[0] != pair[1]
     )
-
-
-def _locate_event(event: Event | None) -> tuple[str, str]:
-    return (event.file, event.function) if event is not None else ("", "")
 
 
 def note_searched_representatives(

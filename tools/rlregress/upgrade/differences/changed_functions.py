@@ -30,7 +30,7 @@ from rlregress.model.code import (
     Changed,
     Function,
 )
-from rlregress.source import UNREADABLE, find_declared_encoding, get_first_line, list_files_below
+from rlregress.source import UNREADABLE, get_first_line, list_sources_below
 from rlregress.trace import child_processes
 from rlregress.upgrade.differences.name_origins import (
     TYPE_CHECKING,
@@ -42,6 +42,8 @@ from rlregress.upgrade.differences.name_origins import (
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _PIECES = (*_FUNCTIONS, ast.ClassDef)
 _Node = TypeVar("_Node", bound=ast.AST)
+#: fields of a statement that hold others.
+_BLOCKS = ("body", "handlers", "cases", "orelse", "finalbody")
 #: calls that print or log something and compute nothing.
 WORDS = frozenset(
     {
@@ -92,8 +94,15 @@ def find_changed_functions(old: Sequence[str], new: Sequence[str]) -> list[Chang
         texts = [path.read_bytes() if path is not None else None for path in paths]
         if texts[0] != texts[1]:
             child_processes.raise_if_time_is_over()
-            versions = _read_pieces_of_both(texts)
-            differing += _list_differing_pieces_of_file(file, paths, versions)
+            versions = [{} if text is None else read_pieces(text) for text in texts]
+            names_of_file = sorted({*versions[0], *versions[1]})
+            for name in names_of_file:
+                old_piece, new_piece = (pieces.get(name) for pieces in versions)
+                how = _find_how_pieces_differ(old_piece, new_piece, names_of_file == [MODULE])
+                piece = Changed(
+                    file=file, name=name, how=how, old=old_piece, new=new_piece, paths=paths
+                )
+                differing += [piece] if how else []
             for names, version in zip(classes, versions, strict=True):
                 names |= set(version)
     # of a class that has moved to another file, too
@@ -214,41 +223,26 @@ def map_sources_by_file(folders: Sequence[str]) -> dict[str, Path]:
     return {
         str(path.relative_to(Path(folder).parent)): path
         for folder in folders
-        for path in list_files_below(Path(folder))
-        if path.suffix == ".py"
+        for path in list_sources_below(Path(folder))
     }
 
 
-def _list_differing_pieces_of_file(
-    file: str, paths: tuple[Path | None, Path | None], versions: Sequence[Mapping[str, Function]]
-) -> Iterator[Changed]:
-    old, new = versions
-    for name in sorted(set(old) | set(new)):
-        old_piece, new_piece = old.get(name), new.get(name)
-        if old_piece is None or new_piece is None:
-            # a module or a class that is there and does nothing of its own; an empty module alone
-            # is found by an import all the same
-            if (
-                not name.startswith("<")
-                or (old_piece or new_piece or Function(name="", first=0, last=0, code="")).code
-                or {*old, *new} == {MODULE}
-            ):
-                yield Changed(
-                    file=file,
-                    name=name,
-                    how=ADDED if old_piece is None else REMOVED,
-                    old=old_piece,
-                    new=new_piece,
-                    paths=paths,
-                )
-        elif old_piece.code != new_piece.code or _is_reordered(old_piece, new_piece):
-            yield Changed(
-                file=file, name=name, how=CODE_CHANGED, old=old_piece, new=new_piece, paths=paths
-            )
-        elif old_piece.whole != new_piece.whole:
-            yield Changed(
-                file=file, name=name, how=WORDING, old=old_piece, new=new_piece, paths=paths
-            )
+def _find_how_pieces_differ(old: Function | None, new: Function | None, is_only: bool) -> str:
+    """Return how two pieces of one name differ; empty: they do not.
+
+    Args:
+        is_only: no other piece of the file is in either version.
+    """
+    if old is not None and new is not None:
+        if old.code != new.code or _is_reordered(old, new):
+            return CODE_CHANGED
+        return WORDING if old.whole != new.whole else ""
+    piece = old or new
+    # a module or a class that is there and does nothing of its own; an empty module alone is found
+    # by an import all the same
+    if piece is None or (piece.name.startswith("<") and not piece.code and not is_only):
+        return ""
+    return REMOVED if new is None else ADDED
 
 
 def _is_reordered(old: Function, new: Function) -> bool:
@@ -263,37 +257,11 @@ def _is_reordered(old: Function, new: Function) -> bool:
     return orders[0] != orders[1]
 
 
-def _read_pieces_of_both(texts: Sequence[bytes | None]) -> list[Mapping[str, Function]]:
-    """Return the pieces of both versions of a file; none for a version whose text is None.
-
-    Functions with the same lines in both versions have no code here: it need not be compared.
-    """
-    if None in texts:
-        return [{} if text is None else read_pieces(text) for text in texts]
-    versions = [text for text in texts if text is not None]
-    try:
-        trees = [parse_with_origins(text) for text in versions]
-        lines_by_function: list[dict[str, list[list[bytes]]]] = [{}, {}]
-        for text, tree, by_name in zip(versions, trees, lines_by_function, strict=True):
-            # the same bytes are another text in another coding
-            coding = find_declared_encoding(text).encode()
-            lines = text.splitlines()
-            for name, node in _list_pieces(tree):
-                if isinstance(node, _FUNCTIONS):
-                    first, last = _get_line_range(node)
-                    by_name.setdefault(name, []).append([coding, *lines[first - 1 : last]])
-        old, new = lines_by_function
-        same = {name for name in old if old[name] == new.get(name)}
-        return [_split_into_pieces(tree, same) for tree in trees]
-    except UNREADABLE:
-        return [read_pieces(text) for text in versions]
-
-
 @lru_cache(maxsize=4096)
 def read_pieces(text: bytes) -> Mapping[str, Function]:
     """Return the pieces of a source text by qualified name; unreadable text is one module."""
     try:
-        return _split_into_pieces(parse_with_origins(text), frozenset())
+        return _split_into_pieces(parse_with_origins(text))
     except UNREADABLE:
         unread = repr(text)
         return {
@@ -301,20 +269,13 @@ def read_pieces(text: bytes) -> Mapping[str, Function]:
         }
 
 
-def _split_into_pieces(tree: ast.Module, without_code: Collection[str]) -> Mapping[str, Function]:
-    """Return the pieces of a syntax tree; the tree is modified.
-
-    Args:
-        without_code: functions whose code is left out.
-    """
+def _split_into_pieces(tree: ast.Module) -> Mapping[str, Function]:
+    """Return the pieces of a syntax tree; the tree is modified."""
     pieces: dict[str, Function] = {}
     for name, node in list(_list_pieces(tree)):
         first, last = (1, 1) if isinstance(node, ast.Module) else _get_line_range(node)
         # of several of one name, as of a property and its setter, all count
         earlier = pieces.get(name, Function(name=name, first=first, last=last, code=""))
-        if name in without_code:
-            pieces[name] = replace(earlier, last=last)
-            continue
         # before its own statements lose what is inside them, then annotations, then words
         defines, acts = tuple(_list_definitions_in_order(node.body, "")), _acts_when_defined(node)
         full_text, spoken, code = (
@@ -351,7 +312,9 @@ def _list_pieces(tree: ast.Module) -> Iterator[tuple[str, ast.Module | ast.Class
                 yield from list_pieces_of_block(child.body, name)
             else:
                 # functions that are defined under a condition, or where an import fails
-                yield from list_pieces_of_block(_list_inner_statements(child), prefix)
+                yield from list_pieces_of_block(
+                    [inner for _, inner in _list_inner_statements(child)], prefix
+                )
 
     yield from list_pieces_of_block(tree.body, "")
     yield MODULE, tree
@@ -364,13 +327,12 @@ def _get_line_range(node: ast.ClassDef | _Function) -> tuple[int, int]:
     return get_first_line(node), node.end_lineno or 0
 
 
-def _list_inner_statements(node: ast.stmt) -> Iterator[ast.stmt]:
-    for field in ("body", "handlers", "cases", "orelse", "finalbody"):
+def _list_inner_statements(node: ast.stmt) -> Iterator[tuple[str, ast.stmt]]:
+    """Yield the statements in the blocks of a statement, each with the kind of its block."""
+    for field in _BLOCKS:
         for inner in getattr(node, field, []):
-            if isinstance(inner, ast.stmt):
-                yield inner
-            else:
-                yield from inner.body
+            for statement in [inner] if isinstance(inner, ast.stmt) else inner.body:
+                yield field, statement
 
 
 def _is_overload(node: _Function) -> bool:
@@ -385,11 +347,9 @@ def _list_definitions_in_order(body: Iterable[ast.stmt], label: str) -> Iterator
             if isinstance(child, ast.ClassDef) or not _is_overload(child):
                 yield f"{label} {child.name}"
         else:
-            for field in ("body", "handlers", "cases", "orelse", "finalbody"):
-                for inner in getattr(child, field, []):
-                    block = f"{label}/{type(child).__name__}.{field}"
-                    inside = [inner] if isinstance(inner, ast.stmt) else inner.body
-                    yield from _list_definitions_in_order(inside, block)
+            for field, inner in _list_inner_statements(child):
+                block = f"{label}/{type(child).__name__}.{field}"
+                yield from _list_definitions_in_order([inner], block)
 
 
 def _acts_when_defined(node: ast.Module | ast.ClassDef | _Function) -> bool:
@@ -480,7 +440,7 @@ def copy_without_words(child: ast.stmt) -> ast.AST | None:
 def copy_without_blocks(node: ast.stmt) -> ast.stmt:
     """Return a copy of a statement without the statements inside it."""
     bare = copy.copy(node)
-    for field in ("body", "handlers", "cases", "orelse", "finalbody"):
+    for field in _BLOCKS:
         if isinstance(getattr(bare, field, None), list):
             setattr(bare, field, [])
     return bare

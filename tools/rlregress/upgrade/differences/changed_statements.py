@@ -156,7 +156,18 @@ def _list_statements(text: bytes, piece: str) -> tuple[Statement, ...] | None:
                 inner = f"{outer}.{child.name}" if outer else child.name
                 defined = f"{BODY} {inner}" if isinstance(child, ast.ClassDef) else inner
                 if name == piece:
-                    own.append(_make_definition_statement(child, block))
+                    code = f"define {child.name}"
+                    own.append(
+                        Statement(
+                            first=child.lineno,
+                            last=child.lineno,
+                            where=block,
+                            code=code,
+                            certain=code,
+                            binds=frozenset([child.name]),
+                            defines=True,
+                        )
+                    )
                 if defined == piece:
                     own.append(_make_statement_of_signature(child))
                 if inside_of.startswith(f"{inner}."):
@@ -175,22 +186,6 @@ def _list_statements(text: bytes, piece: str) -> tuple[Statement, ...] | None:
     except RecursionError:
         return None
     return tuple(own) if tree is not None else None
-
-
-def _make_definition_statement(
-    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, block: str
-) -> Statement:
-    """Return the statement that defines a function or a class, with its block."""
-    code = f"define {node.name}"
-    return Statement(
-        first=node.lineno,
-        last=node.lineno,
-        where=block,
-        code=code,
-        certain=code,
-        binds=frozenset([node.name]),
-        defines=True,
-    )
 
 
 def _list_blocks_of_statement(node: ast.stmt) -> Iterator[tuple[str, Sequence[ast.AST], int]]:

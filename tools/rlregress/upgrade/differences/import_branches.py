@@ -40,6 +40,8 @@ _OPERATORS = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le,
     ast.Gt: operator.gt, ast.GtE: operator.ge,
 }  # fmt: skip
+#: mappings that hold the names of a module.
+_NAMESPACES = {"globals()", "vars()", "locals()"}
 _BLOCKS = (ast.ClassDef, ast.With, ast.For, ast.While)
 _TRY = (ast.Try, getattr(ast, "TryStar", ast.Try))
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -107,7 +109,9 @@ class ImportBranches(griffe.Extension):
                 member = mod.members.get(target.id)
                 if member is not None and (_get_line(member) or 0) < target.lineno:
                     del mod.members[member.name]
-        if "__getattr__" in mod.members or any(map(_replaces_module, parts)):
+        # a module may replace itself by another object
+        mappings = set(map(_name_mapping_stored_into, parts))
+        if "__getattr__" in mod.members or "sys.modules" in mappings:
             self.lazy[mod.path] = {
                 word for inner in ast.walk(node) for word in _list_words_in_expression(inner)
             }
@@ -115,7 +119,7 @@ class ImportBranches(griffe.Extension):
             # all public names are offered, as far as is known
             mod.exports = None
             self.computed[mod.path] = "its __all__ is computed when it is imported"
-        elif any(map(_adds_unspelled_names, parts)):
+        elif any(map(_adds_unspelled_names, parts)) or mappings & _NAMESPACES:
             self.computed[mod.path] = "it makes names when it is imported"
 
 
@@ -211,18 +215,11 @@ def _computes_list(part: ast.AST, module: griffe.Module) -> bool:
 
 
 def _adds_unspelled_names(part: ast.AST) -> bool:
-    """Return whether a statement adds names to its module that its text does not contain."""
-    if isinstance(part, ast.Call):
-        called = ast.unparse(part.func)
-        return called in ("exec", "globals().update", "vars().update", "globals().setdefault") or (
-            called == "setattr" and "sys.modules" in ast.unparse(part)
-        )
-    return _name_mapping_stored_into(part) in ("globals()", "vars()", "locals()")
-
-
-def _replaces_module(part: ast.AST) -> bool:
-    """Return whether a statement replaces its module by another object."""
-    return _name_mapping_stored_into(part) == "sys.modules"
+    """Return whether a call adds names to its module that its text does not contain."""
+    called = ast.unparse(part.func) if isinstance(part, ast.Call) else ""
+    return called in ("exec", "globals().update", "vars().update", "globals().setdefault") or (
+        called == "setattr" and "sys.modules" in ast.unparse(part)
+    )
 
 
 def _name_mapping_stored_into(part: ast.AST) -> str:

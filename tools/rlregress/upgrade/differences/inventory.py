@@ -178,7 +178,9 @@ def list_differences(
         versions=other_versions,
         lost=tuple(n for n in (*new.hidden, *new.hidden_below) if n in other_versions),
         needed=_find_functions_that_need(
-            [*_list_no_longer_installed(declared), *new.hidden], distributions[0], folders[1]
+            [*(row.package for row in declared if row.summary.startswith(GONE)), *new.hidden],
+            distributions[0],
+            folders[1],
         ),
         unrelated=frozenset(affected.list_unrelated_distributions(other_versions, distributions)),
         installed={
@@ -406,11 +408,6 @@ def _is_compared(
         or (own & set(differing) and max(named[folder] for folder in own) == 1)
         for version_distributions, own in zip(distributions, folders, strict=True)
     )
-
-
-def _list_no_longer_installed(declared: Iterable[RequirementChange]) -> list[str]:
-    """Return distributions that a plain installation of the new version no longer installs."""
-    return [row.package for row in declared if row.summary.startswith(GONE)]
 
 
 def _find_functions_that_need(

@@ -14,7 +14,7 @@ _BUILTINS = frozenset(vars(builtins))
 TYPE_CHECKING = frozenset({"typing.TYPE_CHECKING", "typing_extensions.TYPE_CHECKING"})
 
 
-def parse_with_origins(text: bytes) -> ast.Module:
+def parse_with_origins(text: bytes | str) -> ast.Module:
     """Return the syntax tree of a source text, with the origin stored on each name.
 
     Raises:

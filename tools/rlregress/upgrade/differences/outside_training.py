@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from pathlib import Path
 
 from rlregress import datafiles, suite
 from rlregress.datafiles import Text
@@ -37,18 +36,17 @@ class _File:
     outside: tuple[Outside, ...]
 
 
-def load_functions_outside_training(path: Path | None = None) -> tuple[Outside, ...]:
+def load_functions_outside_training() -> tuple[Outside, ...]:
     """Return the entries of the file.
 
     Raises:
         UserError: an entry is wrong.
     """
-    if path is None:
-        try:
-            path = suite.locate_baselines() / "outside_training.toml"
-        except UserError:
-            # installed without the suite
-            return ()
+    try:
+        path = suite.locate_baselines() / "outside_training.toml"
+    except UserError:
+        # installed without the suite
+        return ()
     content: _File = datafiles.read_data_file(path, _File)
     return content.outside
 

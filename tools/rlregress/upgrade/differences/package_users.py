@@ -6,12 +6,10 @@ import ast
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from rlregress.source import UNREADABLE, list_files_below
-from rlregress.upgrade.differences.name_origins import (
-    TYPE_CHECKING,
-    is_named_one_of,
-    parse_with_origins,
-)
+from rlregress.source import UNREADABLE, list_sources_below
+from rlregress.upgrade.differences.name_origins import find_full_names, parse_with_origins
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def list_functions_using(modules: Collection[str], folder: Path) -> list[str]:
@@ -23,8 +21,7 @@ def list_functions_using(modules: Collection[str], folder: Path) -> list[str]:
         modules: top-level names of the package that is no longer installed.
         folder: of the package whose functions are searched.
     """
-    paths = [path for path in list_files_below(folder) if path.suffix == ".py"]
-    texts = [path.read_text("utf-8", "replace") for path in paths]
+    texts = [path.read_text("utf-8", "replace") for path in list_sources_below(folder)]
     users_found: dict[str, None] = {}
     names = set(modules)
     while names:
@@ -45,18 +42,31 @@ def _list_functions_using(
         tree = parse_with_origins(text.encode())
     except UNREADABLE:
         return
-    names = set(_list_imported_names(tree, modules))
+    names = {node.name for node in tree.body if isinstance(node, _FUNCTIONS)} & set(known_users)
     for node in tree.body:
         if isinstance(node, ast.ImportFrom):
             names |= {
                 alias.asname or alias.name for alias in node.names if alias.name in known_users
             }
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            names |= {node.name} & set(known_users)
     for name, function in _list_public_functions(tree.body):
-        # what a function imports itself it has imported for a use
-        if any(_list_imported_names(function, modules)) or names & set(_list_read_names(function)):
+        if any(_uses_one_of(node, modules, names) for node in _list_nodes_that_run(function)):
             yield name
+
+
+def _uses_one_of(node: ast.AST, modules: Collection[str], names: Collection[str]) -> bool:
+    """Return whether a node is one of some names, comes from a module, or imports one.
+
+    What a function imports itself it has imported for a use.
+    """
+    paths: Collection[str] = ()
+    if isinstance(node, ast.Name):
+        paths = find_full_names(node)
+    elif isinstance(node, ast.Import):
+        paths = [alias.name for alias in node.names]
+    elif isinstance(node, ast.ImportFrom) and not node.level:
+        paths = [str(node.module)]
+    is_name = isinstance(node, ast.Name) and node.id in names
+    return is_name or any(path.partition(".")[0] in modules for path in paths)
 
 
 def _list_public_functions(body: list[ast.stmt], prefix: str = "") -> Iterator[tuple[str, ast.AST]]:
@@ -66,36 +76,15 @@ def _list_public_functions(body: list[ast.stmt], prefix: str = "") -> Iterator[t
             continue
         if isinstance(node, ast.ClassDef):
             yield from _list_public_functions(node.body, f"{prefix}{node.name}.")
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        elif isinstance(node, _FUNCTIONS):
             yield f"{prefix}{node.name}", node
 
 
-def _list_imported_names(node: ast.AST, modules: Collection[str]) -> Iterator[str]:
-    """Yield names that a source imports from the modules outside of functions."""
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.Import):
-            for alias in child.names:
-                top = alias.name.partition(".")[0]
-                if top in modules:
-                    yield alias.asname or top
-        elif isinstance(child, ast.ImportFrom) and not child.level:
-            if str(child.module).partition(".")[0] in modules:
-                yield from (alias.asname or alias.name for alias in child.names)
-        elif isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            continue
-        elif isinstance(child, ast.If) and is_named_one_of(child.test, TYPE_CHECKING):
-            yield from _list_imported_names(ast.Module(child.orelse, []), modules)
-        else:
-            yield from _list_imported_names(child, modules)
-
-
-def _list_read_names(node: ast.AST) -> Iterator[str]:
-    """Yield the names that a function reads when it runs, without those of annotations."""
+def _list_nodes_that_run(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes of a function without annotations."""
     for field, value in ast.iter_fields(node):
-        if field in ("annotation", "returns"):
-            continue
-        for child in value if isinstance(value, list) else [value]:
-            if isinstance(child, ast.Name):
-                yield child.id
-            elif isinstance(child, ast.AST):
-                yield from _list_read_names(child)
+        if field not in ("annotation", "returns"):
+            for child in value if isinstance(value, list) else [value]:
+                if isinstance(child, ast.AST):
+                    yield child
+                    yield from _list_nodes_that_run(child)

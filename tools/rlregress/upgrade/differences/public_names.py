@@ -24,7 +24,7 @@ import griffe
 
 from rlregress.errors import UserError
 from rlregress.model.code import Changed
-from rlregress.source import UNREADABLE, list_files_below
+from rlregress.source import UNREADABLE, list_sources_below
 from rlregress.trace import child_processes
 from rlregress.upgrade.differences.import_branches import ImportBranches
 
@@ -247,9 +247,9 @@ def read_package(folder: Path, end_time: float | None = None, branch_number: int
         modules = list(_walk_modules(root))
         _collect_public_names_of_modules(package, modules, shown)
     files = {module.filepath for module in modules}
-    for path in list_files_below(folder):
+    for path in list_sources_below(folder):
         file = _path_below_parent(path, folder)
-        if path.suffix == ".py" and path not in files and not _is_private(file):
+        if path not in files and not _is_private(file):
             package.unread[file] = (file, _explain_unread_file(path))
     return package
 

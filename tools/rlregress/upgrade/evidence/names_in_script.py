@@ -16,8 +16,9 @@ from pathlib import Path
 
 from rlregress.errors import UserError
 from rlregress.model.upgrade_result import NamedLine, ScriptNames
-from rlregress.source import UNREADABLE, list_files_below
+from rlregress.source import UNREADABLE, list_files_below, list_sources_below
 from rlregress.trace.recording_processes import Runtime
+from rlregress.upgrade.differences.name_origins import find_full_names, parse_with_origins
 from rlregress.upgrade.evidence import runtime_process
 from rlregress.upgrade.evidence.runtimes import Runtimes
 from rlregress.upgrade.versions import state
@@ -111,7 +112,7 @@ def find_lines_naming(script: Path, names: Collection[str]) -> ScriptNames:
         file = path.relative_to(folder).as_posix()
         try:
             text = path.read_text(encoding="utf-8")
-            tree = ast.parse(text)
+            tree = parse_with_origins(text)
         except (OSError, *UNREADABLE):
             unread.append(file)
             continue
@@ -161,15 +162,11 @@ def find_unused_names(
         modules = [root.stem.encode() for root in roots]
         for folder in {Path(place) for place in imported} - {*own_files}:
             if folder.name not in {root.name for root in roots}:
-                files = [
-                    path.read_bytes() for path in list_files_below(folder) if path.suffix == ".py"
-                ]
+                files = [path.read_bytes() for path in list_sources_below(folder)]
                 foreign = _INSTALLED & {*folder.parts}
                 if not foreign or any(module in text for text in files for module in modules):
                     texts += files
-        heirs = _find_subclasses(
-            path for root in roots for path in list_files_below(root) if path.suffix == ".py"
-        )
+        heirs = _find_subclasses(path for root in roots for path in list_sources_below(root))
         written = set(_WORD.findall(b"\n".join(texts)))
         words_of = {name: _list_search_words(name, heirs) for name in names}
         return frozenset(name for name, words in words_of.items() if words and not words & written)
@@ -265,40 +262,18 @@ def _may_be_same_name(name: str, dotted: str) -> bool:
 
 def _list_dotted_names(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Yield line and dotted path of all names of a source, each part of a path by itself."""
-    imports = dict(_list_imports(tree))
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and not node.level:
             yield node.lineno, str(node.module)
             yield from ((alias.lineno, f"{node.module}.{alias.name}") for alias in node.names)
-        elif isinstance(node, ast.Name) and node.id in imports:
-            yield node.lineno, imports[node.id]
+        elif isinstance(node, ast.Name):
+            yield from ((node.lineno, name) for name in find_full_names(node) if name)
         elif isinstance(node, ast.Attribute):
-            yield node.end_lineno or node.lineno, _format_dotted_path(node, imports)
-
-
-def _list_imports(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """Yield names that imports bind, each with its dotted path."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                top = alias.name.partition(".")[0]
-                yield alias.asname or top, alias.name if alias.asname else top
-        elif isinstance(node, ast.ImportFrom) and not node.level:
-            for alias in node.names:
-                yield alias.asname or alias.name, f"{node.module}.{alias.name}"
-
-
-def _format_dotted_path(node: ast.Attribute, imports: dict[str, str]) -> str:
-    """Return ``a.b.c`` with the import of its root; ``.c`` if that is a value of the script."""
-    names, owner = [node.attr], node.value
-    while isinstance(owner, ast.Attribute):
-        names.append(owner.attr)
-        owner = owner.value
-    if isinstance(owner, ast.Name) and owner.id in imports:
-        return ".".join([imports[owner.id], *reversed(names)])
-    return f".{node.attr}"
+            names = find_full_names(node) or {""}
+            line = node.end_lineno or node.lineno
+            yield from ((line, name or f".{node.attr}") for name in sorted(names))
 
 
 def _list_imported_files(

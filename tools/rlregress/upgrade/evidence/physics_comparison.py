@@ -85,47 +85,31 @@ def play_fixed_actions(
 def _compare_environment(
     environment_id: str, old: Mapping[str, Any], new: Mapping[str, Any]
 ) -> EnvironmentComparison:
+    same = EnvironmentComparison(environment=environment_id, step=None)
     if "error" in old and "error" in new:
         if old["is_lacking"] and new["is_lacking"]:
-            note, missing = f"neither version has it: {old['error']}", ""
-        else:
-            # an error of the machine, or ours, would hide that the versions differ
-            note, missing = "; ".join(dict.fromkeys((old["error"], new["error"]))), "both versions"
-        return EnvironmentComparison(
-            environment=environment_id, step=None, note=note, missing=missing
-        )
-    if "error" in old or "error" in new:
-        label = "old" if "error" in old else "new"
-        return EnvironmentComparison(
-            environment=environment_id,
-            step=None,
-            note=str((old if label == "old" else new)["error"]),
-            missing=label,
-        )
+            return replace(same, note=f"neither version has it: {old['error']}")
+        # an error of the machine, or ours, would hide that the versions differ
+        note = "; ".join(dict.fromkeys((old["error"], new["error"])))
+        return replace(same, note=note, missing="both versions")
+    for label, played in (("old", old), ("new", new)):
+        if "error" in played:
+            return replace(same, note=str(played["error"]), missing=label)
     for step, (row, new_row) in enumerate(zip(old["rows"], new["rows"], strict=False)):
         if len(row) != len(new_row):
             shapes = f"{len(row) - 1} and {len(new_row) - 1} numbers"
-            return EnvironmentComparison(
-                environment=environment_id, step=step, note=f"the observations have {shapes}"
-            )
+            return replace(same, step=step, note=f"the observations have {shapes}")
         if row != new_row:
             end = min(_find_end_of_episode(answers, step) for answers in (old, new))
             rows_after = zip(old["rows"][step:end], new["rows"][step:end], strict=False)
             gaps = [max(abs(x - y) for x, y in zip(*rows, strict=True)) for rows in rows_after]
-            return EnvironmentComparison(
-                environment=environment_id,
-                step=step,
-                at_first=gaps[0],
-                largest=max(gaps),
-                returns=_describe_returns(old, new, step),
-            )
+            returns = _describe_returns(old, new, step)
+            return replace(same, step=step, at_first=gaps[0], largest=max(gaps), returns=returns)
+    step = min(len(old["rows"]), len(new["rows"]))
     if len(old["rows"]) != len(new["rows"]):
-        step = min(len(old["rows"]), len(new["rows"]))
         returns = _describe_returns(old, new, step)
-        return EnvironmentComparison(
-            environment=environment_id, step=step, note="episodes end elsewhere", returns=returns
-        )
-    return EnvironmentComparison(environment=environment_id, step=None)
+        return replace(same, step=step, note="episodes end elsewhere", returns=returns)
+    return same
 
 
 def _find_end_of_episode(played: Mapping[str, Any], step: int) -> int:

@@ -54,27 +54,6 @@ def compare_kinds_of_files(
         algorithms: algorithms whose trainings save files; empty: all.
         user_file: a file of the user, see ``inside.user_files``; None: there is none.
     """
-    try:
-        return _write_and_load(runtimes, folders, adapter, algorithms, user_file)
-    except OutOfTime as error:
-        note_skipped_task(f"old files of {adapter.full_name}")
-        return _make_failed_rows(error, user_file)
-
-
-def _make_failed_rows(error: UserError, user_file: Mapping[str, str] | None) -> list[LoadedFile]:
-    """Return a failed row for all files, and one for the user's: the old version failed."""
-    names = ["files", *([Path(user_file["file"]).name] if user_file is not None else [])]
-    lost = LoadError(when="start", error=str(error))
-    return [LoadedFile(name=name, own_error=lost) for name in names]
-
-
-def _write_and_load(
-    runtimes: tuple[Runtime, Runtime],
-    folders: tuple[Path, Path],
-    adapter: Adapter,
-    algorithms: Sequence[str],
-    user_file: Mapping[str, str] | None,
-) -> list[LoadedFile]:
     old, new = runtimes
     job = {"framework": adapter.full_name, "algorithms": sorted(algorithms), "again": True,
            "trusted": (), "user": user_file}  # fmt: skip
@@ -85,31 +64,28 @@ def _write_and_load(
         old_answers = runtime_process.run_module_on_version(
             old, WORKER, written, files[0].with_suffix(".json")
         )
-    except OutOfTime:
-        raise
+        kinds = old_answers["kinds"]
+        if not kinds:
+            return []
+        written["trusted"] = [name for name, kind in kinds.items() if kind.get("trusted")]
+        read = {**written, "write": False, "times": 1}
+        try:
+            new_answers = runtime_process.run_module_on_version(
+                new, WORKER, read, files[1].with_suffix(".json")
+            )
+        except OutOfTime:
+            raise
+        except UserError as error:
+            failed = {"error": str(error), "when": "start", "way": ""}
+            new_answers = {"functions": [], "kinds": dict.fromkeys(kinds, failed)}
     except UserError as error:
-        return _make_failed_rows(error, user_file)
-    if not old_answers["kinds"]:
-        return []
-    written["trusted"] = [
-        name for name, kind in old_answers["kinds"].items() if kind.get("trusted")
-    ]
-    read = {**written, "write": False, "times": 1}
-    try:
-        new_answers = runtime_process.run_module_on_version(
-            new, WORKER, read, files[1].with_suffix(".json")
-        )
-    except OutOfTime:
-        raise
-    except UserError as error:
-        new_answers = _make_failed_answers(old_answers, error)
+        if isinstance(error, OutOfTime):
+            note_skipped_task(f"old files of {adapter.full_name}")
+        # the old version failed: a row for all files, and one for the user's
+        names = ["files", *([Path(user_file["file"]).name] if user_file is not None else [])]
+        lost = LoadError(when="start", error=str(error))
+        return [LoadedFile(name=name, own_error=lost) for name in names]
     return list(compare_loaded_kinds(old_answers, new_answers))
-
-
-def _make_failed_answers(writer: Mapping[str, Any], error: UserError) -> dict[str, Any]:
-    """Return answers that say that every kind failed, for a process that gave none."""
-    entry = {"error": str(error), "when": "start"}
-    return {"functions": [], "kinds": {name: {**entry, "way": ""} for name in writer["kinds"]}}
 
 
 def compare_loaded_kinds(

@@ -23,7 +23,7 @@ import platform
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -654,17 +654,14 @@ def _check_stored_sizes(framework: str, version: str, packed: Mapping[str, bytes
             "save smaller agents"
         )
     names = {f"{digest[:_NAMED]}.gz" for digest in packed}
-    other_files = [path for path in _list_stored_files() if path.name not in names]
-    total = sum(path.stat().st_size for path in other_files) + sum(map(len, packed.values()))
+    stored = (path for path in (suite.locate_baselines() / "saved").rglob("*") if path.is_file())
+    total = sum(path.stat().st_size for path in stored if path.name not in names)
+    total += sum(map(len, packed.values()))
     if total > LARGEST_STORE:
         raise UserError(
             f"with {framework} {version} baselines/saved would have {total} bytes, expected at "
             f"most {LARGEST_STORE}; remove a release"
         )
-
-
-def _list_stored_files() -> Collection[Path]:
-    return [path for path in (suite.locate_baselines() / "saved").rglob("*") if path.is_file()]
 
 
 def _remove_unused_files(framework: str) -> None:

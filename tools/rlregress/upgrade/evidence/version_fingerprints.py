@@ -50,7 +50,6 @@ class Fingerprint:
         defaults: "<algorithm> <scope>" -> hyperparameter -> value as Python writes it.
         unread: "<algorithm> <scope>" -> why its defaults cannot be read.
         signatures: public class or function -> parameter -> default as Python writes it.
-        folders: of the code under test.
         modules_unread: public module -> why it cannot be imported.
     """
 
@@ -60,7 +59,6 @@ class Fingerprint:
     defaults: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     unread: Mapping[str, str] = field(default_factory=dict)
     signatures: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    folders: tuple[str, ...] = ()
     no_algorithms: str = ""
     modules_unread: Mapping[str, str] = field(default_factory=dict)
 
@@ -114,7 +112,6 @@ def judge_raw_answers(answers: Mapping[str, Any]) -> Fingerprint:
         answers["defaults"],
         answers["defaults_unread"],
         answers["signatures"],
-        tuple(answers["folders"]),
         str(answers.get("algorithms_unread", "")),
         answers["signatures_unread"],
     )
@@ -228,24 +225,20 @@ def _make_detail_not_probed(key: Key, old: Answer, new: Answer) -> NotProbed:
 def list_changed_defaults(old: Fingerprint, new: Fingerprint) -> list[ChangedDefault]:
     """Return hyperparameters and parameters of both versions whose defaults differ."""
     changed = []
-    for key in sorted(set(old.defaults) & set(new.defaults)):
-        algorithm, _, scope = key.partition(" ")
-        changed += _list_differing_defaults(
-            f"{algorithm} [{scope}]", old.defaults[key], new.defaults[key]
-        )
-    for owner in sorted(set(old.signatures) & set(new.signatures)):
-        changed += _list_differing_defaults(owner, old.signatures[owner], new.signatures[owner])
+    for before, after in ((old.defaults, new.defaults), (old.signatures, new.signatures)):
+        for key in sorted(before.keys() & after.keys()):
+            owner, _, scope = key.partition(" ")
+            changed += [
+                ChangedDefault(
+                    owner=f"{owner} [{scope}]" if scope else owner,
+                    name=name,
+                    old=value,
+                    new=after[key][name],
+                )
+                for name, value in before[key].items()
+                if after[key].get(name, value) != value
+            ]
     return changed
-
-
-def _list_differing_defaults(
-    owner: str, old: Mapping[str, str], new: Mapping[str, str]
-) -> list[ChangedDefault]:
-    return [
-        ChangedDefault(owner=owner, name=name, old=value, new=new[name])
-        for name, value in old.items()
-        if new.get(name, value) != value
-    ]
 
 
 def list_unread_defaults(old: Fingerprint, new: Fingerprint) -> list[str]:

@@ -20,7 +20,6 @@ from rlregress.model.upgrade_result import (
     Culprits,
     Details,
     EnvironmentComparison,
-    NotProbed,
     PieceExecution,
 )
 from rlregress.model.verdict import COULD_NOT_JUDGE, HOLDS
@@ -44,8 +43,14 @@ def make_training_entries(
     return [
         *(make_compared_training_entry(training, framework, kind) for training in traced),
         *(make_uncompared_training_entry(training, framework, kind) for training in uncompared),
-        *make_unchanged_training_entries(unchanged, framework),
-    ]
+        *(
+            Entry(
+                kind=model.TRAINING, name=name, framework=framework, state=model.ONE_WAY,
+                reason="it executes nothing that differs",
+            )
+            for name in unchanged
+        ),
+    ]  # fmt: skip
 
 
 def make_compared_training_entry(
@@ -129,17 +134,6 @@ def make_untraced_steps_entry(script: str, steps: int) -> list[Entry]:
     ]  # fmt: skip
 
 
-def make_unchanged_training_entries(names: Iterable[str], framework: str) -> list[Entry]:
-    """Return the entries of trainings that execute nothing that differs."""
-    return [
-        Entry(
-            kind=model.TRAINING, name=name, framework=framework, state=model.ONE_WAY,
-            reason="it executes nothing that differs",
-        )
-        for name in names
-    ]  # fmt: skip
-
-
 def make_one_sided_training_entries(one_sided: Mapping[str, str], framework: str) -> list[Entry]:
     """Return the entries of trainings that only one version has: name -> "old" or "new"."""
     return [
@@ -180,17 +174,14 @@ def make_detail_entries(
         )
         for d in details.changed
     ]  # fmt: skip
-    return [
-        *changed,
-        *(_make_unprobed_detail_entry(not_probed, framework) for not_probed in details.not_probed),
-    ]
-
-
-def _make_unprobed_detail_entry(missing: NotProbed, framework: str) -> Entry:
-    return Entry(
-        kind=model.DETAIL, name=f"{missing.id} [{missing.scope}]", framework=framework,
-        state=model.CANNOT, reason=f"{missing.label}: {missing.text}", content=missing.text,
-    )  # fmt: skip
+    missing = [
+        Entry(
+            kind=model.DETAIL, name=f"{d.id} [{d.scope}]", framework=framework,
+            state=model.CANNOT, reason=f"{d.label}: {d.text}", content=d.text,
+        )
+        for d in details.not_probed
+    ]  # fmt: skip
+    return changed + missing
 
 
 def make_default_entries(
@@ -217,24 +208,22 @@ def make_default_entries(
 
 def make_environment_entries(comparisons: Iterable[EnvironmentComparison]) -> list[Entry]:
     """Return the entries of environments that were played on both versions."""
-    return [_make_environment_entry(comparison) for comparison in comparisons]
-
-
-def _make_environment_entry(comparison: EnvironmentComparison) -> Entry:
-    state, reason = model.SAME, ""
-    if comparison.missing:
-        state, reason = model.CANNOT, f"{comparison.missing}: {comparison.note}"
-    elif comparison.differs:
-        state, reason = model.DIFFERS, comparison.words
-    elif comparison.note:
-        state, reason = model.NO_EFFECT, comparison.note
-    return Entry(
-        kind=model.ENVIRONMENT,
-        name=comparison.environment,
-        state=state,
-        reason=reason,
-        content=reason,
-    )
+    entries = []
+    for comparison in comparisons:
+        state, reason = model.SAME, ""
+        if comparison.missing:
+            state, reason = model.CANNOT, f"{comparison.missing}: {comparison.note}"
+        elif comparison.differs:
+            state, reason = model.DIFFERS, comparison.words
+        elif comparison.note:
+            state, reason = model.NO_EFFECT, comparison.note
+        entries.append(
+            Entry(
+                kind=model.ENVIRONMENT, name=comparison.environment, state=state, reason=reason,
+                content=reason,
+            )
+        )  # fmt: skip
+    return entries
 
 
 #: what a version does not do with a file, by when its error comes.
@@ -246,27 +235,24 @@ _DOES_NOT = {
 
 def make_saved_file_entries(files: Iterable[LoadedFile], framework: str) -> list[Entry]:
     """Return the entries of kinds of files that one version wrote and the other loaded."""
-    return [_make_saved_file_entry(file, framework) for file in files]
-
-
-def _make_saved_file_entry(file: LoadedFile, framework: str) -> Entry:
-    state, reason = _judge_saved_file_state(file)
-    gaps = ", ".join(dict.fromkeys(path.partition("[")[0] for path in file.unstable))
-    notes = [f"not compared, as it does not repeat itself: {gaps}"] if gaps else []
-    if file.played:
-        notes.append(file.played)
-    if file.trusted:
-        notes.append("loaded with TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD=1, which its own version needs")
-    return Entry(
-        kind=model.SAVED,
-        name=file.name,
-        framework=framework,
-        summary=f"({file.way})" if file.way else "",
-        state=state,
-        reason=reason,
-        notes=tuple(notes),
-        content=f"{state} {reason}",
-    )
+    entries = []
+    trusts = "loaded with TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD=1, which its own version needs"
+    for file in files:
+        state, reason = _judge_saved_file_state(file)
+        gaps = ", ".join(dict.fromkeys(path.partition("[")[0] for path in file.unstable))
+        notes = (
+            f"not compared, as it does not repeat itself: {gaps}" if gaps else "",
+            file.played,
+            trusts if file.trusted else "",
+        )
+        entries.append(
+            Entry(
+                kind=model.SAVED, name=file.name, framework=framework,
+                summary=f"({file.way})" if file.way else "", state=state, reason=reason,
+                notes=tuple(filter(None, notes)), content=f"{state} {reason}",
+            )
+        )  # fmt: skip
+    return entries
 
 
 def _judge_saved_file_state(file: LoadedFile) -> tuple[str, str]:
@@ -402,21 +388,16 @@ def _make_piece_entry(
 ) -> Entry:
     function = execution.function
     trainings = () if function.how == WORDING else execution.trainings
-    states = [
-        _judge_state_by_training(function, *checks[name]) for name in trainings if name in checks
-    ]
-    all_culprits = [checks[name][1] for name in trainings if name in checks]
-    state, reason = model.combine_states_of_checks(states, bool(execution.one_way)), ""
-    by = trainings
+    of_trainings = [checks[name] for name in trainings if name in checks]
+    state = _combine_states(function, of_trainings, bool(execution.one_way))
+    reason, by = "", trainings
     if state in (*model.EXECUTED_SAME, model.CLOSE) and execution.missed:
         state, reason = model.IN_PART if execution.share else model.NEVER, execution.missed
     elif state == model.NEVER:
         state, reason, by = _judge_unexecuted_state(execution, unnamed_functions, reasons)
     elif state == model.IN_PART:
         reason = execution.missed or "the trainings that execute it are compared in part"
-    elif state == model.NOT_COMPARED and model.NEW_FAILS in (
-        checks[name][0] for name in trainings if name in checks
-    ):
+    elif state == model.NOT_COMPARED and any(x == model.NEW_FAILS for x, _ in of_trainings):
         reason = "executed only by trainings that end in an error on the new version"
     state, reason = _adjust_state_by_direct_calls(execution, state, reason)
     own = function.new or function.old
@@ -435,7 +416,7 @@ def _make_piece_entry(
         notes=() if state in model.WITHOUT_EFFECT else tuple(notes),
         share=_compute_checked_share(execution) if state == model.IN_PART else 1.0,
         culprit=any(
-            function in culprits.confirmed for culprits in all_culprits if culprits is not None
+            function in culprits.confirmed for _, culprits in of_trainings if culprits is not None
         ),
         file=function.file,
         line=own.first,
@@ -468,15 +449,25 @@ def _adjust_state_by_direct_calls(
     return state, reason or str(calls)
 
 
-def _judge_state_by_training(
-    function: Changed | None, state: str, culprits: Culprits | None
+def _combine_states(
+    function: Changed | None,
+    of_trainings: Iterable[tuple[str, Culprits | None]],
+    has_one_way: bool = True,
 ) -> str:
-    """Return the state of a piece, file or package, judged by one training that executed it.
+    """Return the state of a piece, file or package, judged by the trainings that executed it.
 
     Args:
         function: the piece of code; None: it is a file or a package.
-        culprits: culprits of the training's difference; None: they are not known.
+        of_trainings: the state of each training, and the culprits of its difference; None: they are
+            not known.
     """
+    states = [_judge_state_by_training(function, *training) for training in of_trainings]
+    return model.combine_states_of_checks(states, has_one_way)
+
+
+def _judge_state_by_training(
+    function: Changed | None, state: str, culprits: Culprits | None
+) -> str:
     if function and culprits is not None and state not in (*model.UNCHECKED, *model.EXECUTED_SAME):
         if function in culprits.confirmed:
             return state
@@ -553,8 +544,7 @@ def make_other_file_entries(
     entries = []
     for file_ in inventory.files:
         by = tuple(name for name, files in used_files.items() if file_.file in files)
-        states = [_judge_state_by_training(None, *checks[name]) for name in by if name in checks]
-        state = model.combine_states_of_checks(states, has_one_way=True)
+        state = _combine_states(None, (checks[name] for name in by if name in checks))
         reason = file_.without_effect
         if reason:
             state, by = model.NO_EFFECT, ()
@@ -653,28 +643,23 @@ def make_package_entries(
     entries = []
     # what the packages themselves required comes before what only that required
     lost = {name: inventory.versions[name] for name in inventory.lost}
-    for name, (old, new) in {**lost, **inventory.versions}.items():
-        module = name.replace("-", "_")
-        by = tuple(package for package, modules in imported.items() if module in modules)
-        states = [
-            _judge_state_by_training(None, *checks[training])
-            for training in by
-            if training in checks
-        ]
-        state = model.combine_states_of_checks(states, has_one_way=True)
+    for package, (old, new) in {**lost, **inventory.versions}.items():
+        module = package.replace("-", "_")
+        by = tuple(training for training, modules in imported.items() if module in modules)
+        state = _combine_states(None, (checks[name] for name in by if name in checks))
         reason = ""
-        if name in inventory.lost or (old and not new):
+        if package in inventory.lost or (old and not new):
             state = model.DIFFERS
         elif not old:
             state, reason = model.NO_EFFECT, "new: only code that has changed can import it"
-        elif state == model.NEVER and name in inventory.unrelated:
+        elif state == model.NEVER and package in inventory.unrelated:
             state, reason = model.NO_EFFECT, _UNRELATED
         sentence = f"{old or 'not installed'} -> {new or 'not installed'}"
         entries.append(
             Entry(
-                kind=model.PACKAGE, name=name, summary=sentence, state=state, by=by, reason=reason,
-                notes=_list_users(name, inventory) if state == model.DIFFERS else (),
-                content=sentence,
+                kind=model.PACKAGE, name=package, summary=sentence, state=state, by=by,
+                reason=reason, content=sentence,
+                notes=_list_users(package, inventory) if state == model.DIFFERS else (),
             )
         )  # fmt: skip
     return entries

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from rlregress import frameworks
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.upgrade.versions import closures, installed, interpreters, working_tree
-from rlregress.upgrade.versions.distribution_metadata import Distributions
+from rlregress.upgrade.versions.distribution_metadata import Distributions, get_package_name
 from rlregress.upgrade.versions.requested import RequestedVersion
 
 #: packages that can change what an environment answers.
@@ -49,10 +48,6 @@ def list_unrelated_distributions(
     return installed_names - related
 
 
-def _map_pins_by_name(version: RequestedVersion) -> dict[str, str]:
-    return {str(canonicalize_name(Requirement(row).name)): row for row in version.requirements}
-
-
 def list_packages_pinned_apart(old: RequestedVersion, new: RequestedVersion) -> frozenset[str]:
     """Return the packages that the two versions pin differently.
 
@@ -60,7 +55,9 @@ def list_packages_pinned_apart(old: RequestedVersion, new: RequestedVersion) -> 
     counts as the installed release. If nothing differs then, all pinned packages are returned, or
     none for two lock files.
     """
-    old_pins, new_pins = _map_pins_by_name(old), _map_pins_by_name(new)
+    old_pins, new_pins = (
+        {get_package_name(row): row for row in version.requirements} for version in (old, new)
+    )
     names = frozenset(old_pins) | frozenset(new_pins)
     if any(version.tree or version.environment for version in (old, new)):
         return frozenset(name for name in names if old_pins.get(name) != new_pins.get(name))
@@ -151,6 +148,16 @@ def list_affected_adapters(
     raise UserError(_explain_no_framework(old, new, pinned, all_adapters))
 
 
+def explain_tree_without_framework(tree: str) -> str:
+    """Explain that a folder holds no framework, and what was expected."""
+    adapters = [frameworks.get_adapter(name) for name in frameworks.list_framework_names()]
+    modules = ", ".join(x.framework.modules[0] for x in adapters if x.framework.modules)
+    return (
+        f"{tree} holds no framework; expected a working tree with one of the packages {modules}, "
+        "a checkout of scripts, or a virtual environment"
+    )
+
+
 def _explain_no_framework(
     old: RequestedVersion,
     new: RequestedVersion,
@@ -160,11 +167,7 @@ def _explain_no_framework(
     """Explain why an upgrade concerns no framework, and what was expected."""
     trees = [version.text for version in (old, new) if version.tree is not None]
     if trees:
-        modules = ", ".join(x.framework.modules[0] for x in all_adapters if x.framework.modules)
-        return (
-            f"the folder {' and '.join(trees)} holds no framework; expected a working tree with "
-            f"one of the packages {modules}, a checkout of scripts, or a virtual environment"
-        )
+        return explain_tree_without_framework(f"the folder {' and '.join(trees)}")
     packages = [x.framework.packages[0] for x in all_adapters]
     if not pinned and not any(version.environment for version in (old, new)):
         return (

@@ -20,20 +20,9 @@ from uuid import uuid4
 from filelock import FileLock, Timeout
 
 from rlregress.errors import UserError
-from rlregress.suite import CACHE_VARIABLE, describe_unwritable_cache, locate_cache
-
-__all__ = [
-    "CACHE_VARIABLE",
-    "READY",
-    "Log",
-    "ignore_message",
-    "locate_cache",
-    "lock_folder",
-    "make_folder_once",
-    "make_temporary_folder",
-    "read_ready_record",
-    "require_writable_cache",
-]
+from rlregress.suite import CACHE_VARIABLE as CACHE_VARIABLE
+from rlregress.suite import describe_unwritable_cache
+from rlregress.suite import locate_cache as locate_cache
 
 READY = ".ready.json"
 

@@ -100,7 +100,8 @@ def find_distributions_to_hide(
     lone = (
         users.keys() - map_to_requirers(own_requirements, own_distributions).keys()
     ) & own_distributions.keys()
-    lone = {name for name in lone if not _is_installed_from_folder(own_distributions[name])}
+    # what is from a folder or an address is on both versions
+    lone = {name for name in lone if not own_distributions[name].read_text("direct_url.json")}
     needed = lone & map_to_requirers(suite, own_distributions).keys()
     gone = lone - needed - map_to_requirers(lent, own_distributions).keys()
     direct = {name for name in gone if not users[name] or users[name] - gone}
@@ -128,11 +129,6 @@ def check_lent_distributions(lent: Sequence[str], distributions: Iterable[Distri
                 f"--lend names '{name}', and neither version has a distribution of this name; "
                 "expected one that only one version installs, as the lines above list it"
             )
-
-
-def _is_installed_from_folder(distribution: importlib.metadata.Distribution) -> bool:
-    """Return whether a distribution is from a folder or an address, and so on both versions."""
-    return bool(distribution.read_text("direct_url.json"))
 
 
 def _list_modules_of_hidden_alone(hidden: Iterable[str], distributions: Distributions) -> set[str]:

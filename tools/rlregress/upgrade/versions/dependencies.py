@@ -80,7 +80,7 @@ def list_suite_requirements(adapters: Sequence[Adapter], pinned: frozenset[str])
     return sorted(
         row
         for row in _read_declared_requirements()
-        if canonicalize_name(Requirement(row).name) not in excluded
+        if distribution_metadata.get_package_name(row) not in excluded
     )
 
 
@@ -89,7 +89,7 @@ def list_needed_on_another_python(pinned: frozenset[str]) -> list[str]:
 
     Other requirements of this library may not be published for that Python.
     """
-    names = {str(canonicalize_name(Requirement(row).name)) for row in ESSENTIAL}
+    names = set(map(distribution_metadata.get_package_name, ESSENTIAL))
     return sorted(names - pinned)
 
 
@@ -127,13 +127,7 @@ def _read_declared_requirements() -> list[str]:
 
 
 def _is_requirement_installed(text: str) -> bool:
-    return all(
-        installed.find_installed_version(name) is not None
-        for name in _list_packages_of_requirement(text)
-    )
-
-
-def _list_packages_of_requirement(text: str) -> list[str]:
-    """Return the packages of a row and of its extras: of gymnasium[mujoco] also mujoco."""
+    """Return whether a package is installed, and its extras: of gymnasium[mujoco] also mujoco."""
     requirement = Requirement(text)
-    return [requirement.name, *requirement.extras]
+    names = (requirement.name, *requirement.extras)
+    return all(installed.find_installed_version(name) is not None for name in names)

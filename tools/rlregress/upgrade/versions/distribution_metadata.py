@@ -68,6 +68,11 @@ def _parse_headers(text: str) -> Message:
     return HeaderParser().parsestr(text)
 
 
+def get_package_name(requirement: str | Requirement) -> str:
+    """Return the canonical name of a requirement's package."""
+    return str(canonicalize_name(Requirement(str(requirement)).name))
+
+
 def parse_requirement(requirement: str) -> Requirement | None:
     """Parse a requirement, also with a stray dot as in ``>=3.``; None: it cannot be read."""
     for text in (requirement, re.sub(r"(?<=\d)\.(?=[\s,;)]|$)", "", requirement)):

@@ -9,7 +9,6 @@ from base64 import urlsafe_b64encode
 from functools import cache
 
 from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
 
 from rlregress.upgrade.versions import distribution_metadata
 
@@ -56,7 +55,7 @@ def explain_no_release(package: str) -> str:
 def is_release_installed(pin: str) -> bool:
     """Return whether a pinned requirement is installed, file by file."""
     return is_version_installed(pin) and not explain_no_release(
-        str(canonicalize_name(Requirement(pin).name))
+        distribution_metadata.get_package_name(pin)
     )
 
 

@@ -18,6 +18,7 @@ from pydantic import AfterValidator
 from rlregress import datafiles, suite
 from rlregress.datafiles import Pin, Range, Text, is_version
 from rlregress.errors import UserError
+from rlregress.upgrade.versions.distribution_metadata import get_package_name
 
 
 @dataclass(frozen=True)
@@ -41,21 +42,10 @@ class Stack(Range):
 
 @dataclass(frozen=True)
 class Defaults:
-    """The requirements that the stacks add to some pins.
-
-    Attributes:
-        rows: requirements in addition to the pins.
-        notes: sentences on which requirements were added for which pin.
-    """
+    """The requirements that the stacks add to some pins, and the tools that build packages."""
 
     rows: tuple[str, ...] = ()
     build: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-
-
-def get_package_name(requirement: str) -> str:
-    """Return the canonical name of a requirement's package."""
-    return str(canonicalize_name(Requirement(requirement).name))
 
 
 def choose_known_good_versions(
@@ -72,19 +62,13 @@ def choose_known_good_versions(
     }
     rows: dict[str, str] = {}
     build: dict[str, str] = {}
-    notes = []
     for package, specifier in sorted(pinned.items()):
-        version = specifier.lstrip("=")
-        for stack in (stack for stack in stack_rows if stack.is_for_release(package, version)):
-            added = {
-                get_package_name(r): r for r in stack.requires if get_package_name(r) not in pinned
-            }
-            rows.update(added)
-            build.update({get_package_name(row): row for row in stack.build})
-            if added:
-                why = f": {stack.note}" if stack.note else ""
-                notes.append(f"{', '.join(added.values())} for {package} {version}{why}")
-    return Defaults(tuple(rows.values()), tuple(build.values()), tuple(notes))
+        for stack in stack_rows:
+            if stack.is_for_release(package, specifier.lstrip("=")):
+                rows |= {get_package_name(row): row for row in stack.requires}
+                build |= {get_package_name(row): row for row in stack.build}
+    added = tuple(row for name, row in rows.items() if name not in pinned)
+    return Defaults(added, tuple(build.values()))
 
 
 def read_stacks(folder: Path | None = None) -> list[Stack]:
@@ -99,18 +83,13 @@ def read_stacks(folder: Path | None = None) -> list[Stack]:
         except UserError:
             # installed without the suite
             return []
-    return [
-        stack
+    files: list[_File] = [
+        datafiles.read_data_file(path, _File)
         for path in datafiles.list_files_by_name(folder, "*.toml")
-        for stack in _read_stacks_file(path).stack
     ]
+    return [stack for file in files for stack in file.stack]
 
 
 @dataclass(frozen=True)
 class _File:
     stack: tuple[Stack, ...]
-
-
-def _read_stacks_file(path: Path) -> _File:
-    content: _File = datafiles.read_data_file(path, _File)
-    return content

@@ -10,7 +10,7 @@ import hashlib
 import importlib.metadata
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,12 +18,12 @@ from typing import Any
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from rlregress import frameworks
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.model.upgrade_result import VersionInfo
 from rlregress.trace.recording_processes import Runtime, list_paths_of_changed_copies
 from rlregress.upgrade.versions import (
+    affected,
     cached_folders,
     closures,
     dependencies,
@@ -194,20 +194,22 @@ def prepare_version(
     if requested.environment is not None:
         runtime = Runtime(label, python=find_python_of_environment(requested.environment))
         return PreparedVersion(requested, runtime, "your environment")
-    if requested.base is not None:
-        return _make_version_on_environment(version, requested.base, adapters, log, parent)
+    # in front of an environment of the user's, as pip would install it there
+    python = find_python_of_environment(requested.base) if requested.base is not None else ""
+    suffix = " on your environment" if python else ""
     if requested.tree is not None:
         runtime, unknown = _prepare_working_tree(label, requested.tree, adapters, log)
         if resolved is not None and version.own_environment:
             folder, _ = make_environment(resolved, log, parent, requested.python)
-            own_paths = tuple(
-                path for path in runtime.paths if path not in list_paths_of_changed_copies()
-            )
-            runtime = replace(runtime, paths=own_paths, python=str(folder / "bin" / "python"))
-        elif resolved is not None and resolved.missing_rows:
+            python = str(folder / "bin" / "python")
+        elif resolved is not None and resolved.missing_rows and not python:
             folder, _ = make_overlay(resolved.missing_rows, resolved.tools, log, parent)
             runtime = replace(runtime, paths=(runtime.paths[0], str(folder), *runtime.paths[1:]))
-        return PreparedVersion(requested, runtime, "tree", not_checked=unknown)
+        if python:
+            copies = list_paths_of_changed_copies()
+            own_paths = tuple(path for path in runtime.paths if path not in copies)
+            runtime = replace(runtime, python=python, paths=own_paths)
+        return PreparedVersion(requested, runtime, f"tree{suffix}", not_checked=unknown)
     if resolved is not None and version.own_environment:
         folder, cached = make_environment(resolved, log, parent, requested.python)
         runtime = Runtime(label, python=str(folder / "bin" / "python"))
@@ -216,51 +218,20 @@ def prepare_version(
             because = f"an overlay cannot hold another Python, {requested.python}"
         notes = tuple(resolved.notes)
         return PreparedVersion(requested, runtime, "environment", cached, (because,), notes=notes)
-    rows = resolved.missing_rows if resolved is not None else []
-    if resolved is None or not rows:
-        return PreparedVersion(
-            requested, Runtime(label, paths=list_paths_of_changed_copies()), "installed"
-        )
-    folder, cached = make_overlay(rows, resolved.tools, log, parent)
-    runtime = Runtime(label, paths=(str(folder), *list_paths_of_changed_copies()))
-    notes = (*resolved.notes, *_describe_conflicts(folder, adapters))
-    further = tuple(_describe_further_packages(rows, requested))
-    why = tuple(_describe_altered_packages(rows))
-    return PreparedVersion(requested, runtime, "overlay", cached, why, further=further, notes=notes)
-
-
-def _make_version_on_environment(
-    version: ResolvedVersion,
-    base: Path,
-    adapters: Sequence[Adapter],
-    log: cached_folders.Log,
-    parent: Path | None,
-) -> PreparedVersion:
-    """Make a version in front of an environment of the user's, as pip would install it there."""
-    requested, resolved, python = (
-        version.requested,
-        version.versions,
-        find_python_of_environment(base),
+    runtime = Runtime(
+        label, python or sys.executable, () if python else list_paths_of_changed_copies()
     )
-    if requested.tree is not None:
-        runtime, unknown = _prepare_working_tree(version.label, requested.tree, adapters, log)
-        paths = tuple(path for path in runtime.paths if path not in list_paths_of_changed_copies())
-        runtime = replace(runtime, python=python, paths=paths)
-        return PreparedVersion(requested, runtime, "tree on your environment", not_checked=unknown)
     rows = resolved.missing_rows if resolved is not None else []
     if resolved is None or not rows:
-        return PreparedVersion(requested, Runtime(version.label, python=python), "your environment")
+        how = suffix.removeprefix(" on ") or "installed"
+        return PreparedVersion(requested, runtime, how)
     folder, cached = make_overlay(rows, resolved.tools, log, parent, python)
-    below = resolved.base or {}
-    further = tuple(
-        f"{name} {version} instead of {below[name]}" if name in below else f"{name} {version}"
-        for name, version in map_versions_by_name(rows).items()
-        if name not in requested.packages
-    )
-    runtime = Runtime(version.label, python=python, paths=(str(folder),))
-    notes = tuple(resolved.notes)
+    runtime = replace(runtime, paths=(str(folder), *runtime.paths))
+    notes = (*resolved.notes, *(() if python else _describe_conflicts(folder, adapters)))
+    further = tuple(_describe_further_packages(rows, requested, resolved.base))
+    why = () if python else tuple(_describe_altered_packages(rows))
     return PreparedVersion(
-        requested, runtime, "overlay on your environment", cached, further=further, notes=notes
+        requested, runtime, f"overlay{suffix}", cached, why, further=further, notes=notes
     )
 
 
@@ -304,14 +275,21 @@ def _describe_conflicts(folder: Path, adapters: Sequence[Adapter]) -> list[str]:
     return sorted(set(notes))
 
 
-def _describe_further_packages(rows: Iterable[str], requested: RequestedVersion) -> list[str]:
-    """Describe packages in another version than installed that are not pinned."""
-    differing = map_versions_by_name(rows)
-    return [
-        f"{name} {version} instead of {installed.find_installed_version(name)}"
-        for name, version in differing.items()
-        if name not in requested.packages and installed.find_installed_version(name) is not None
-    ]
+def _describe_further_packages(
+    rows: Iterable[str], requested: RequestedVersion, base: Mapping[str, str] | None
+) -> Iterator[str]:
+    """Describe packages that are not pinned and come in another version than the one below.
+
+    Args:
+        base: name -> version in the user's environment below; None: this process's is below.
+    """
+    for name, version in map_versions_by_name(rows).items():
+        if name not in requested.packages:
+            below = installed.find_installed_version(name) if base is None else base.get(name)
+            if below is not None:
+                yield f"{name} {version} instead of {below}"
+            elif base is not None:
+                yield f"{name} {version}"
 
 
 def _prepare_working_tree(
@@ -343,16 +321,7 @@ def _prepare_working_tree(
             return Runtime(
                 label, paths=(*map(str, roots), *list_paths_of_changed_copies())
             ), unknown
-    modules_text = ", ".join(
-        m
-        for name in frameworks.list_framework_names()
-        for m in frameworks.get_adapter(name).framework.modules[:1]
-    )
-    raise UserError(
-        f"{tree} holds no framework; expected a working tree with the package {modules_text}, a "
-        "checkout "
-        "of scripts, or a virtual environment"
-    )
+    raise UserError(affected.explain_tree_without_framework(str(tree)))
 
 
 def _describe_undeclared_requirements(tree: Path, root: Path) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,8 +16,9 @@ from packaging.utils import canonicalize_name
 from rlregress import files, frameworks
 from rlregress.errors import UserError
 from rlregress.files import make_absolute_path
-from rlregress.source import list_files_below
+from rlregress.source import list_sources_below
 from rlregress.upgrade.versions import interpreters, revisions
+from rlregress.upgrade.versions.distribution_metadata import get_package_name
 
 INSTALLED = "installed"
 #: bytes of a lock file, at most, and characters of a row that are shown.
@@ -55,7 +57,7 @@ class RequestedVersion:
     @property
     def packages(self) -> frozenset[str]:
         """Canonical names of the packages that it pins."""
-        return frozenset(canonicalize_name(Requirement(r).name) for r in self.requirements)
+        return frozenset(map(get_package_name, self.requirements))
 
     @property
     def user_environment(self) -> Path | None:
@@ -67,7 +69,7 @@ class RequestedVersion:
         """Return a digest of everything that decides the content of this version."""
         digest = hashlib.sha256("\n".join(self.requirements).encode())
         if self.tree is not None:
-            for path in _list_python_files(self.tree):
+            for path in list_sources_below(self.tree, _IGNORED):
                 digest.update(str(path.relative_to(self.tree)).encode())
                 digest.update(path.read_bytes())
         return digest.hexdigest()[:16]
@@ -75,7 +77,7 @@ class RequestedVersion:
     def add_pins_of_base(self, base: Sequence[str]) -> RequestedVersion:
         """Add pins of packages that are not pinned yet, such as those of a release history."""
         rows = _parse_pinned_rows(list(base), " ".join(base))
-        added = [row for row in rows if _get_package_name(row) not in self.packages]
+        added = [row for row in rows if get_package_name(row) not in self.packages]
         text = " ".join([self.text, *added])
         return replace(self, text=text, requirements=tuple(sorted([*self.requirements, *added])))
 
@@ -101,14 +103,6 @@ def find_python_of_environment(environment: Path) -> str:
     if not python.exists():
         raise UserError(f"{environment} is an environment without a Python; expected {python}")
     return str(python)
-
-
-def _get_package_name(requirement: str) -> str:
-    return str(canonicalize_name(Requirement(requirement).name))
-
-
-def _list_python_files(tree: Path) -> list[Path]:
-    return [path for path in list_files_below(tree, _IGNORED) if path.suffix == ".py"]
 
 
 def parse_requested_version(text: str, python: str = "") -> RequestedVersion:
@@ -265,12 +259,9 @@ def _parse_pinned_rows(rows: list[str], file: str, python: str = "") -> tuple[st
         raise UserError(
             f"no requirement of '{file}' applies to this Python: its markers exclude all of them"
         )
-    names = [_get_package_name(row) for row in pinned]
-    for name in names:
-        if (
-            names.count(name) > 1
-            and len({row for row in pinned if _get_package_name(row) == name}) > 1
-        ):
-            both = " and ".join(row for row in sorted(pinned) if _get_package_name(row) == name)
+    distinct = sorted(set(pinned))
+    for name, count in Counter(map(get_package_name, distinct)).items():
+        if count > 1:
+            both = " and ".join(row for row in distinct if get_package_name(row) == name)
             raise UserError(f"'{file}' contradicts itself: {both}")
-    return tuple(sorted(set(pinned)))
+    return tuple(distinct)

@@ -15,7 +15,7 @@ from rlregress import suite
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.inside import identity
-from rlregress.source import list_files_below
+from rlregress.source import list_sources_below
 from rlregress.upgrade.versions import closures
 from rlregress.upgrade.versions.prepared_versions import PreparedVersion
 
@@ -70,9 +70,7 @@ def _list_file_stamps(folder: Path) -> list[str]:
     """Return path, bytes and time of change in ns of every source file in an environment."""
     stamps = []
     for packages in sorted(folder.glob("lib*/python*/site-packages")):
-        for path in (
-            file_path for file_path in list_files_below(packages) if file_path.suffix == ".py"
-        ):
+        for path in list_sources_below(packages):
             facts = path.stat()
             stamps.append(f"{path.relative_to(folder)} {facts.st_size} {facts.st_mtime_ns}")
     return stamps

@@ -14,7 +14,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from rlregress.errors import UserError
@@ -29,7 +28,7 @@ from rlregress.upgrade.versions import (
     known_good_pins,
     wheels,
 )
-from rlregress.upgrade.versions.known_good_pins import get_package_name
+from rlregress.upgrade.versions.distribution_metadata import get_package_name
 from rlregress.upgrade.versions.requested import RequestedVersion, find_python_of_environment
 
 _NOTHING: Mapping[str, str] = {}
@@ -251,9 +250,9 @@ def _relax_contradicted_pins(requested: Problem, log: cached_folders.Log) -> Pro
             failed = failed or error
             continue
         pinned = [
-            (r, pinned_versions[_get_canonical_name(r)])
+            (r, pinned_versions[get_package_name(r)])
             for r in needed
-            if _get_canonical_name(r) in pinned_versions
+            if get_package_name(r) in pinned_versions
         ]
         unfit = [
             (r, v) for r, v in pinned if not distribution_metadata.does_range_admit(r.specifier, v)
@@ -262,7 +261,7 @@ def _relax_contradicted_pins(requested: Problem, log: cached_folders.Log) -> Pro
             _refuse_pins_below_needed(row, unfit, map_versions_by_name(requested.pins))
         if unfit or wheels.find_mended_wheel(row, requested.python).exists():
             fixed[name] = pinned_versions[name]
-            rows += [str(r) for r in needed if _get_canonical_name(r) not in pinned_versions]
+            rows += [str(r) for r in needed if get_package_name(r) not in pinned_versions]
     if failed is not None:
         raise failed
     return replace(requested, fixed=fixed, own=(*requested.own, *rows))
@@ -287,11 +286,11 @@ def _refuse_pins_below_needed(
     for requirement, version in unfit:
         if (
             get_package_name(pin) in pins
-            and _get_canonical_name(requirement) in pins
+            and get_package_name(requirement) in pins
             and _is_version_below(requirement, version)
         ):
             raise UserError(
-                f"{pin} needs {requirement}, and {_get_canonical_name(requirement)}=={version} "
+                f"{pin} needs {requirement}, and {get_package_name(requirement)}=={version} "
                 "is pinned: leave one of the two out, or pin another version"
             )
 
@@ -302,10 +301,6 @@ def _is_version_below(requirement: Requirement, version: str) -> bool:
         return any(Version(version) < Version(bound.removesuffix(".*")) for bound in lower)
     except InvalidVersion:
         return False
-
-
-def _get_canonical_name(requirement: Requirement) -> str:
-    return str(canonicalize_name(requirement.name))
 
 
 def _compile_requirements(
