@@ -8,39 +8,39 @@ import gymnasium
 import numpy as np
 
 #: algorithms that choose one of several actions
-CHOOSING = ("dqn",)
+DISCRETE = ("dqn",)
 
 
-class OneOfTwo(gymnasium.ActionWrapper[Any, Any, Any]):
-    """The actions 0 and 1, which an algorithm can choose from, of all numbers between -1 and 1."""
+class TwoDiscreteActions(gymnasium.ActionWrapper[Any, Any, Any]):
+    """Offers the actions 0 and 1 alone, for algorithms that choose one of several actions."""
 
     def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
         super().__init__(env)
         self.action_space = gymnasium.spaces.Discrete(2)
 
     def action(self, action: Any) -> np.ndarray:
-        """The number of the action, [1]."""
+        """Return the chosen action as an action of the environment, [1]."""
         return np.array([action], dtype=np.float32)
 
 
-def made_for(algorithm: str, env: Any) -> Any:
-    """An environment with actions that the algorithm can take.
+def adapt_actions(algorithm: str, env: Any) -> Any:
+    """Return the environment, with actions that the algorithm can take.
 
-    Where these are one of several, observations are single precision, as those of Gymnasium's own
-    tasks of this kind: CleanRL's dqn.py can take no others. The numbers of toys are exact in both.
+    With discrete actions, observations are single precision, as in Gymnasium's own tasks of this
+    kind: CleanRL's dqn.py takes no others. The numbers of toy environments are exact in both.
     """
-    if algorithm not in CHOOSING:
+    if algorithm not in DISCRETE:
         return env
     unbounded = gymnasium.spaces.Box(-np.inf, np.inf, env.observation_space.shape, np.float32)
     return gymnasium.wrappers.TransformObservation(
-        OneOfTwo(env), lambda observation: observation.astype(np.float32), unbounded
+        TwoDiscreteActions(env), lambda observation: observation.astype(np.float32), unbounded
     )
 
 
-def task(algorithm: str) -> gymnasium.Env[Any, Any]:
-    """A real task with random initial states, which a seed has to reach; it needs no MuJoCo.
+def make_task(algorithm: str) -> gymnasium.Env[Any, Any]:
+    """Return a task of Gymnasium whose initial states are drawn by the seed; it needs no MuJoCo.
 
     Its episodes are short, so that several begin in a training of a hundred steps.
     """
-    name = "CartPole-v1" if algorithm in CHOOSING else "Pendulum-v1"
+    name = "CartPole-v1" if algorithm in DISCRETE else "Pendulum-v1"
     return gymnasium.make(name, max_episode_steps=24)

@@ -15,7 +15,7 @@ from tests_behavior import clock, ladder
 from tests_behavior.counter import ENVIRONMENT, EPISODE, STEP
 
 
-def _spelled(values: object) -> str:
+def _format_array(values: object) -> str:
     array = np.asarray(values)
     if array.dtype.kind == "b":
         array = array.astype(int)
@@ -29,27 +29,27 @@ def _spelled(values: object) -> str:
 def assert_values_near(
     who: str, setting: str, observed: np.ndarray, expected: float | np.ndarray, tolerance: float
 ) -> None:
-    """The learned values [n] are all within ``tolerance`` of the true ones, number or [n]."""
+    """Assert that learned values [n] are within ``tolerance`` of the true ones, number or [n]."""
     __tracebackhide__ = True
     errors = np.abs(np.asarray(observed, dtype=np.float64) - expected)
     if observed.size and np.all(errors <= tolerance):
         return
     raise AssertionError(
-        f"{who}, {setting}: expected the values {_spelled(expected)} within {tolerance:g}, "
-        f"found {_spelled(observed)}, up to {errors.max(initial=0.0):.3g} away"
+        f"{who}, {setting}: expected the values {_format_array(expected)} within {tolerance:g}, "
+        f"found {_format_array(observed)}, up to {errors.max(initial=0.0):.3g} away"
     )
 
 
 def assert_stored(
     who: str, field: str, observed: np.ndarray | None, expected: Sequence[object] | None
 ) -> None:
-    """Exactly the expected rows are stored; None for a field that is not stored at all."""
+    """Assert that a field is stored as expected; None: the field is not stored at all."""
     __tracebackhide__ = True
     if observed is None and expected is None:
         return
     if observed is None or expected is None or not np.array_equal(observed, np.asarray(expected)):
         spelled = [
-            "nothing" if rows is None else f"{field} {_spelled(rows)}"
+            "nothing" if rows is None else f"{field} {_format_array(rows)}"
             for rows in (expected, observed)
         ]
         raise AssertionError(f"{who}: expected {spelled[0]} to be stored, found {spelled[1]}")
@@ -58,7 +58,7 @@ def assert_stored(
 def assert_rows_belong_together(
     who: str, observations: np.ndarray, next_observations: np.ndarray | None
 ) -> None:
-    """Each column has its own environment, and each step leads on in its own episode.
+    """Assert that each column has one environment, and that its rows follow each other.
 
     Args:
         who: framework and algorithm.
@@ -80,8 +80,9 @@ def assert_rows_belong_together(
             begins = after[EPISODE] == row[EPISODE] + 1 and after[STEP] == 0
             if not (goes_on or begins):
                 raise AssertionError(
-                    f"{who}: expected the observation after {_spelled(row)} (environment, "
-                    f"episode, step) to be the next one of its environment, found {_spelled(after)}"
+                    f"{who}: expected the observation after {_format_array(row)} (environment, "
+                    "episode, step) to be the next one of its environment, found "
+                    f"{_format_array(after)}"
                 )
     if next_observations is None:
         return
@@ -91,9 +92,9 @@ def assert_rows_belong_together(
     if len(wrong):
         place = tuple(wrong[0])
         raise AssertionError(
-            f"{who}: expected the next observation of {_spelled(observations[place])} "
-            f"(environment, episode, step) to be {_spelled(expected[place])}, "
-            f"found {_spelled(next_observations[place])}; {len(wrong)} of {expected[..., 0].size} "
+            f"{who}: expected the next observation of {_format_array(observations[place])} "
+            f"(environment, episode, step) to be {_format_array(expected[place])}, found "
+            f"{_format_array(next_observations[place])}; {len(wrong)} of {expected[..., 0].size} "
             "rows are wrong"
         )
 
@@ -102,27 +103,27 @@ def assert_rows_belong_together(
 _CLOSE = 1e-4
 
 
-def _step(place: Sequence[float]) -> str:
+def _describe_step(place: Sequence[float]) -> str:
     return f"the step of environment {place[0]:g} at time {place[1]:g}"
 
 
-def assert_rows(
+def assert_field(
     who: str, name: str, observations: np.ndarray, values: np.ndarray, expected: np.ndarray
 ) -> None:
-    """One field of rows of clocks [rows, ...] is as expected; names the first step where not."""
+    """Assert that a field of the rows of clocks, [rows, ...], is as expected."""
     __tracebackhide__ = True
     wrong = ~(np.abs(np.asarray(values, np.float64) - expected) < _CLOSE)
     rows = np.flatnonzero(wrong.reshape(len(observations), -1).any(axis=1))
     if len(rows):
         first = rows[0]
         raise AssertionError(
-            f"{who}: expected the {name} of {_step(observations[first])} to be "
-            f"{_spelled(expected[first])}, found {_spelled(values[first])}; {len(rows)} of "
-            f"{len(observations)} rows are wrong"
+            f"{who}: expected the {name} of {_describe_step(observations[first])} to be "
+            f"{_format_array(expected[first])}, found {_format_array(values[first])}; {len(rows)} "
+            f"of {len(observations)} rows are wrong"
         )
 
 
-def _assert_known(
+def _assert_shown(
     who: str, observations: np.ndarray, steps: Mapping[tuple[float, float], bool]
 ) -> None:
     __tracebackhide__ = True
@@ -130,23 +131,23 @@ def _assert_known(
     if unknown:
         raise AssertionError(
             f"{who}: expected only observations that the environments have shown, found "
-            f"{_step(unknown[0])}; {len(unknown)} of {len(observations)} rows are wrong"
+            f"{_describe_step(unknown[0])}; {len(unknown)} of {len(observations)} rows are wrong"
         )
 
 
-def _rewards(rows: Minibatch) -> np.ndarray:
+def _compute_rewards(rows: Minibatch) -> np.ndarray:
     # a policy that is not bounded is stored as it acts, and clipped on its way to the environment
     return rows.observations.sum(axis=1) + np.clip(rows.actions[:, 0], -1.0, 1.0)
 
 
-def assert_one_transition(
+def assert_transitions(
     who: str,
     rows: Minibatch,
     steps: Mapping[tuple[float, float], bool],
     terminates: bool,
     reset_is_next: bool = False,
 ) -> None:
-    """Every field of a row, if it is handed out, is of one and the same step of one clock.
+    """Assert that all fields of a row are of the same step of the same clock.
 
     Args:
         who: framework and algorithm.
@@ -157,21 +158,21 @@ def assert_one_transition(
     """
     __tracebackhide__ = True
     observed = rows.observations
-    _assert_known(who, observed, steps)
+    _assert_shown(who, observed, steps)
     ends = np.array([steps[row] for row in map(tuple, observed.astype(float))])
     following = np.stack(
-        [observed[:, clock.ENVIRONMENT], clock.next_time(observed[:, clock.TIME])], axis=1
+        [observed[:, clock.ENVIRONMENT], clock.get_next_time(observed[:, clock.TIME])], axis=1
     )
     if terminates and reset_is_next:
         following[ends, clock.TIME] -= clock.TICK / 2
     for name, values, expected in (
-        ("reward", rows.rewards, _rewards(rows)),
+        ("reward", rows.rewards, _compute_rewards(rows)),
         ("next observation", rows.next_observations, following),
         ("end", rows.done, ends),
         ("termination", rows.terminated, ends & terminates),
     ):
         if values is not None:
-            assert_rows(who, name, observed, values, expected)
+            assert_field(who, name, observed, values, expected)
 
 
 def assert_one_step_returns(
@@ -182,10 +183,10 @@ def assert_one_step_returns(
     value_after_end: bool,
     value_before_end: bool = False,
 ) -> None:
-    """Every return is the reward of its step and the discounted value of where that led to.
+    """Assert that each return is the reward of its step plus the discounted next value.
 
-    The value of an observation is read of the rows, of all of which one policy has to have written
-    the values. Steps that led to a later time than any row of their environment are left out.
+    The value of an observation is read from the rows, whose values must all be of one policy.
+    Steps that led to a later time than any row of their environment are left out.
 
     Args:
         who: framework and algorithm.
@@ -196,7 +197,7 @@ def assert_one_step_returns(
         value_before_end: so does, in its place, the value of the observation before the last step.
     """
     __tracebackhide__ = True
-    _assert_known(who, rows.observations, steps)
+    _assert_shown(who, rows.observations, steps)
     assert rows.values is not None
     assert rows.returns is not None
     places = rows.observations.astype(float)
@@ -204,8 +205,8 @@ def assert_one_step_returns(
     for row, value in zip(map(tuple, places), rows.values.astype(float), strict=True):
         if abs(values.setdefault(row, value) - value) >= _CLOSE:
             raise AssertionError(
-                f"{who}: expected one value of {_step(row)} as long as nothing is learned, found "
-                f"{_spelled([values[row], value])}"
+                f"{who}: expected one value of {_describe_step(row)} as long as nothing is "
+                f"learned, found {_format_array([values[row], value])}"
             )
     deviation = float(np.std(list(values.values())))
     if deviation < 100 * _CLOSE:
@@ -215,21 +216,25 @@ def assert_one_step_returns(
         )
     latest = {number: max(time for n, time in values if n == number) for number, _ in values}
     following = list(
-        zip(places[:, clock.ENVIRONMENT], clock.next_time(places[:, clock.TIME]), strict=True)
+        zip(
+            places[:, clock.ENVIRONMENT],
+            clock.get_next_time(places[:, clock.TIME]),
+            strict=True,
+        )
     )
     after = np.array([values.get(place, np.nan) for place in following])
     ends = np.array([steps[row] for row in map(tuple, places)])
     if value_before_end:
         after = np.where(ends, rows.values, after)
-    expected = _rewards(rows) + discount * np.where(~ends | value_after_end, after, 0.0)
+    expected = _compute_rewards(rows) + discount * np.where(~ends | value_after_end, after, 0.0)
     has_value = ~np.isnan(expected)
     for row, place in zip(places[~has_value], np.array(following)[~has_value], strict=True):
         if place[clock.TIME] <= latest[place[clock.ENVIRONMENT]]:
             raise AssertionError(
-                f"{who}: expected a row with what {_step(row)} led to, found none "
+                f"{who}: expected a row with what {_describe_step(row)} led to, found none "
                 f"among {len(places)}"
             )
-    assert_rows(who, "return", places[has_value], rows.returns[has_value], expected[has_value])
+    assert_field(who, "return", places[has_value], rows.returns[has_value], expected[has_value])
 
 
 def assert_same_in_each_row(
@@ -239,48 +244,47 @@ def assert_same_in_each_row(
     expected: np.ndarray | None,
     tolerance: float = _CLOSE,
 ) -> None:
-    """Two numbers of a row, which were computed apart, are the same: float [rows] both."""
+    """Assert that two arrays that were computed separately are the same, float [rows] both."""
     __tracebackhide__ = True
     assert observed is not None
     assert expected is not None
     wrong = ~(np.abs(observed - expected) < tolerance)
     if wrong.any() or not observed.size:
         raise AssertionError(
-            f"{who}: expected the {field} {_spelled(expected[wrong][:5])}, found "
-            f"{_spelled(observed[wrong][:5])}; {wrong.sum()} of {len(observed)} rows are wrong"
+            f"{who}: expected the {field} {_format_array(expected[wrong][:5])}, found "
+            f"{_format_array(observed[wrong][:5])}; {wrong.sum()} of {len(observed)} rows are wrong"
         )
 
 
-def assert_each_row_read(who: str, rows: Minibatch, steps: Sequence[tuple[float, float]]) -> None:
-    """Each of the steps (environment, time) is among the rows."""
+def assert_steps_read(who: str, rows: Minibatch, steps: Sequence[tuple[float, float]]) -> None:
+    """Assert that each of the steps (environment, time) is among the rows."""
     __tracebackhide__ = True
     read = set(map(tuple, rows.observations.astype(float)))
     missed = [step for step in steps if step not in read]
     if missed:
         raise AssertionError(
-            f"{who}: expected {_step(missed[0])} to be read, found it in none of "
+            f"{who}: expected {_describe_step(missed[0])} to be read, found it in none of "
             f"{len(rows.observations)} rows; {len(missed)} of {len(steps)} steps are missed"
         )
 
 
-def assert_each_row_read_once(
-    who: str, rows: Minibatch, steps: Sequence[tuple[float, float]]
-) -> None:
-    """The rows are exactly the steps (environment, time), each of them once."""
+def assert_steps_read_once(who: str, rows: Minibatch, steps: Sequence[tuple[float, float]]) -> None:
+    """Assert that the rows are exactly the steps (environment, time), each of them once."""
     __tracebackhide__ = True
-    assert_each_row_read(who, rows, steps)
+    assert_steps_read(who, rows, steps)
     read = Counter(map(tuple, rows.observations.astype(float)))
     read.subtract(steps)
     too_often = {place: extra for place, extra in read.items() if extra}
     if too_often:
         place, extra = next(iter(too_often.items()))
         raise AssertionError(
-            f"{who}: expected every step to be read once in an epoch, found {_step(place)} read "
-            f"{extra} times more than that; {len(too_often)} steps are read too often"
+            f"{who}: expected every step to be read once in an epoch, found "
+            f"{_describe_step(place)} read {extra} times more than that; "
+            f"{len(too_often)} steps are read too often"
         )
 
 
-def _differing(first: Mapping[str, np.ndarray], second: Mapping[str, np.ndarray]) -> list[str]:
+def _list_differing(first: Mapping[str, np.ndarray], second: Mapping[str, np.ndarray]) -> list[str]:
     names = sorted(set(first) | set(second))
     return [
         name
@@ -296,16 +300,16 @@ def _differing(first: Mapping[str, np.ndarray], second: Mapping[str, np.ndarray]
 def assert_same_parameters(
     who: str, setting: str, first: Mapping[str, np.ndarray], second: Mapping[str, np.ndarray]
 ) -> None:
-    """Two trainings ended with the same parameters, to the bit."""
+    """Assert that two trainings ended with the same parameters, to the bit."""
     __tracebackhide__ = True
-    differing = _differing(first, second)
+    differing = _list_differing(first, second)
     if first and not differing:
         return
     if not first and not second:
         raise AssertionError(f"{who}, {setting}: expected parameters, found none")
     name = differing[0]
     numbers = [
-        _spelled_number(parameters[name]) if name in parameters else "nothing"
+        _format_first(parameters[name]) if name in parameters else "nothing"
         for parameters in (first, second)
     ]
     raise AssertionError(
@@ -315,23 +319,23 @@ def assert_same_parameters(
     )
 
 
-def _spelled_number(parameter: np.ndarray) -> str:
+def _format_first(parameter: np.ndarray) -> str:
     return f"{parameter.reshape(-1)[0]:.9g}" if parameter.size else "nothing"
 
 
 def assert_other_parameters(
     who: str, setting: str, first: Mapping[str, np.ndarray], second: Mapping[str, np.ndarray]
 ) -> None:
-    """Two trainings did not end with the same parameters."""
+    """Assert that two trainings ended with different parameters."""
     __tracebackhide__ = True
-    if not _differing(first, second):
+    if not _list_differing(first, second):
         raise AssertionError(
             f"{who}, {setting}: expected different parameters, found all {len(first)} identical "
             "to the bit"
         )
 
 
-def assert_climbed(
+def assert_rung_is_learned(
     who: str,
     rung: ladder.Rung,
     values: np.ndarray,
@@ -343,14 +347,14 @@ def assert_climbed(
     Args:
         who: framework and algorithm.
         rung: of the ladder.
-        values: of its observations [n], in the order of ``ladder.observations``.
+        values: of its observations [n], in the order of ``ladder.list_observations``.
         actions: the best ones, as the agent says [n] or [n, 1].
         discrete: one of two actions.
     """
     __tracebackhide__ = True
-    best = ladder.actions(rung, discrete)
+    best = ladder.list_best_actions(rung, discrete)
     quantity, tolerance = "value", ladder.VALUE_TOLERANCE
-    learned, expected = values, ladder.values(rung)
+    learned, expected = values, ladder.list_true_values(rung)
     if best is not None:
         quantity, tolerance = "action", ladder.ACTION_TOLERANCE
         learned, expected = actions, best
@@ -358,7 +362,7 @@ def assert_climbed(
     wrong = np.flatnonzero(~(np.abs(learned - expected) <= tolerance))
     if len(wrong):
         first = wrong[0]
-        observed = ladder.observations(rung)[first, 0]
+        observed = ladder.list_observations(rung)[first, 0]
         raise AssertionError(
             f"{who}, rung '{rung.name}': expected the {quantity} of observation {observed:g} to be "
             f"{expected[first]:g} within {tolerance:g} ({rung.because}), "

@@ -20,38 +20,39 @@ class Bounds:
     high: np.ndarray
 
     @property
-    def half(self) -> np.ndarray:
-        """Half of the widths."""
+    def half_widths(self) -> np.ndarray:
+        """Half of the widths of the bounds, float [dimensions]."""
         return (self.high - self.low) / 2
 
-    def clipped(self, outputs: np.ndarray) -> np.ndarray:
-        """Return the outputs with those beyond a bound brought to it."""
+    def clip_outputs(self, outputs: np.ndarray) -> np.ndarray:
         return np.clip(outputs, self.low, self.high)
 
-    def squashed(self, outputs: np.ndarray) -> np.ndarray:
-        """A tanh, brought to the bounds: 0 is their middle."""
-        return self.low + (np.tanh(outputs) + 1) * self.half
+    def squash_outputs(self, outputs: np.ndarray) -> np.ndarray:
+        """Return the tanh of the outputs, scaled to the bounds: an output of 0 is their middle."""
+        return self.low + (np.tanh(outputs) + 1) * self.half_widths
 
-    def bounded(self, kind: str, outputs: np.ndarray) -> np.ndarray:
-        """By "clip" or "tanh"."""
-        return self.clipped(outputs) if kind == "clip" else self.squashed(outputs)
+    def bound_outputs(self, bounding: str, outputs: np.ndarray) -> np.ndarray:
+        """Return the outputs within the bounds: by ``bounding`` "clip" or "tanh"."""
+        return self.clip_outputs(outputs) if bounding == "clip" else self.squash_outputs(outputs)
 
 
-def share_inside(bounds: Bounds, mean: np.ndarray, deviation: np.ndarray) -> float:
-    """The probability that a Gaussian is within the bounds, in all dimensions."""
+def compute_probability_inside(bounds: Bounds, mean: np.ndarray, deviation: np.ndarray) -> float:
+    """Return the probability that a Gaussian is within the bounds in all dimensions."""
     ends = [(bound - mean) / deviation / math.sqrt(2.0) for bound in (bounds.high, bounds.low)]
     shares = [(math.erf(a) - math.erf(b)) / 2 for a, b in zip(*ends, strict=True)]
     return math.prod(shares)
 
 
-def grid(lowest: np.ndarray, highest: np.ndarray, points: int) -> np.ndarray:
-    """A grid of numbers between two corners [dimensions]: [points^dimensions, dimensions]."""
+def make_grid(lowest: np.ndarray, highest: np.ndarray, points: int) -> np.ndarray:
+    """Return a grid between two corners [dimensions]: [points^dimensions, dimensions]."""
     axes = [np.linspace(a, b, points) for a, b in zip(lowest, highest, strict=True)]
     return np.stack(np.meshgrid(*axes, indexing="ij"), -1).reshape(-1, len(axes))
 
 
-def integral(actions: np.ndarray, log_probs: np.ndarray, dimensions: int, points: int) -> float:
-    """The integral of a density over actions that belong to a ``grid``, by the trapezoidal rule."""
+def integrate_over_grid(
+    actions: np.ndarray, log_probs: np.ndarray, dimensions: int, points: int
+) -> float:
+    """Integrate a density over the actions of a ``make_grid``, by the trapezoidal rule."""
     places = actions.reshape(*[points] * dimensions, dimensions)
     density = np.exp(log_probs.astype(np.float64)).reshape([points] * dimensions)
     for dimension in reversed(range(dimensions)):
@@ -61,21 +62,21 @@ def integral(actions: np.ndarray, log_probs: np.ndarray, dimensions: int, points
     return float(density)
 
 
-def distance(observed: np.ndarray, law: np.ndarray) -> float:
-    """The largest distance of two empirical distribution functions, of numbers [n] and [m].
+def measure_distance(observed: np.ndarray, expected: np.ndarray) -> float:
+    """Return the largest distance of two empirical distribution functions, of [n] and [m] numbers.
 
-    ``law`` is a large sample, or quantiles, of what is expected; both may hold atoms.
+    ``expected`` is a large sample, or quantiles, of the expected law; both may hold atoms.
     """
-    places = np.concatenate([observed, law])
+    places = np.concatenate([observed, expected])
     shares = [
         np.searchsorted(np.sort(sample), places + 1e-6, side="right") / len(sample)
-        for sample in (observed, law)
+        for sample in (observed, expected)
     ]
     return float(np.max(np.abs(shares[0] - shares[1])))
 
 
-def critical_distance(n: int, false_alarm: float) -> float:
-    """Return the distance that n draws of the law itself exceed with at most this probability.
+def bound_distance(n: int, false_alarm: float) -> float:
+    """Return the distance that n draws of the expected law exceed with at most this probability.
 
     Dvoretzky, Kiefer and Wolfowitz, with Massart's constant; it holds for laws with atoms too.
     """

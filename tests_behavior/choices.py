@@ -13,19 +13,19 @@ from rlregress.probing.heads import Heads
 from rlregress.probing.interface import PLAIN, TrainingRequest
 from rlregress.probing.isolation import shift_seed
 from rlregress.probing.scripted import Scripted
-from tests_behavior.toy_settings import setting
+from tests_behavior.toy_settings import load_setting
 
 ACTIONS, GREEDY = 1000, 0
 
 
-def _always_greedy(heads: Heads) -> None:
+def _make_policy_greedy(heads: Heads) -> None:
     heads.fix_policy_output(np.eye(ACTIONS)[GREEDY].tolist(), [])
 
 
-def explored(
+def collect_choices(
     framework: Adapter, algorithm: str, environments: int, steps: int, **changes: int
 ) -> np.ndarray:
-    """Actions as the environments received them, of the second half of a training.
+    """Return the actions that environments received in the second half of a training.
 
     Args:
         steps: of the whole training, over all environments.
@@ -35,21 +35,24 @@ def explored(
         int [steps / 2, 1], step by step of all environments.
     """
     received: list[np.ndarray] = []
-    hyperparameters = {**setting(framework.name, "bounds", algorithm).hyperparameters, **changes}
+    hyperparameters = {
+        **load_setting(framework.name, "bounds", algorithm).hyperparameters,
+        **changes,
+    }
     asked_for = TrainingRequest(
         algorithm=algorithm,
         make_env=lambda: Scripted(discrete=ACTIONS, received=received),
         hyperparameters=hyperparameters,
         total_steps=steps,
         seed=shift_seed(0),
-        prepare=_always_greedy,
+        prepare=_make_policy_greedy,
     )
     framework.train.collect_minibatches(asked_for, environments, PLAIN)
     return np.stack(received[-steps // 2 :]).reshape(-1, 1).astype(int)
 
 
-def largest_correlation(values: np.ndarray) -> float:
-    """The largest correlation of two environments in time, of [steps, n, dimensions]."""
+def compute_largest_correlation(values: np.ndarray) -> float:
+    """Return the largest correlation between two of n environments, [steps, n, dimensions]."""
     pairs = np.triu_indices(values.shape[1], 1)
     correlations = [
         np.abs(np.corrcoef(values[:, :, dimension].T)[pairs]).max()
@@ -58,8 +61,8 @@ def largest_correlation(values: np.ndarray) -> float:
     return float(max(correlations))
 
 
-def largest_share_of_equal_draws(actions: np.ndarray) -> float:
-    """Return the share of steps [steps, n, 1] with one action of two environments that explore."""
+def compute_largest_share_of_equal_draws(actions: np.ndarray) -> float:
+    """Return the largest share of steps, [steps, n, 1], in which two explore by the same action."""
     shares = []
     for first_number, second_number in zip(*np.triu_indices(actions.shape[1], 1), strict=True):
         first, second = actions[:, first_number, 0], actions[:, second_number, 0]
@@ -68,15 +71,15 @@ def largest_share_of_equal_draws(actions: np.ndarray) -> float:
     return max(shares)
 
 
-def assert_draws_of_their_own(who: str, actions: np.ndarray, limit: float) -> None:
-    """No two of the environments, [steps, n, 1], decide together, or draw the same action."""
+def assert_independent_draws(who: str, actions: np.ndarray, limit: float) -> None:
+    """Assert that no two of n environments explore at the same steps, or draw the same actions."""
     __tracebackhide__ = True
     expected = f"{who}: expected exploration of its own in every environment, found two "
-    correlation = largest_correlation((actions != GREEDY).astype(float))
+    correlation = compute_largest_correlation((actions != GREEDY).astype(float))
     if not correlation <= limit:
         raise AssertionError(
             f"{expected}whose decisions to explore have the correlation {correlation:.2f}"
         )
-    same = largest_share_of_equal_draws(actions)
+    same = compute_largest_share_of_equal_draws(actions)
     if same > 0.5:
         raise AssertionError(f"{expected}whose random actions are the same in {same:.0%} of steps")

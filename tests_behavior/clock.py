@@ -1,4 +1,4 @@
-"""Environments in which observation and reward both say who stepped, and when.
+"""Environments whose observations and rewards identify the environment and the time.
 
 A row of a minibatch whose parts are of two steps, or of two environments, is readable at sight.
 """
@@ -59,11 +59,10 @@ class Clock(gymnasium.Env[np.ndarray, np.ndarray]):
         return self._observation(), {}
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
-        """Go on to the next whole tick."""
         reward = self._number + self._ticks * TICK + float(np.clip(action[0], -1.0, 1.0))
         self._ticks = math.floor(self._ticks) + 1.0
         self._step += 1
-        terminated, truncated = self._limit_is.flags(self._step == SHORTEST + self._number)
+        terminated, truncated = self._limit_is.make_flags(self._step == SHORTEST + self._number)
         return self._observation(), reward, terminated, truncated, {}
 
 
@@ -71,8 +70,8 @@ class Clock(gymnasium.Env[np.ndarray, np.ndarray]):
 TERMINATED = partial(Clock, limit_is=LimitIs.TERMINATION)
 
 
-def played(environments: int, steps: int) -> dict[tuple[float, float], bool]:
-    """Return the steps of an agent in each environment: (number, time) -> an episode ends.
+def simulate_steps(environments: int, steps: int) -> dict[tuple[float, float], bool]:
+    """Return (environment, time) -> whether an episode ends, for all steps of an agent.
 
     In the order of the steps, environment by environment.
     """
@@ -88,13 +87,13 @@ def played(environments: int, steps: int) -> dict[tuple[float, float], bool]:
     return met
 
 
-def next_time(time: np.ndarray) -> np.ndarray:
-    """The time of the observation that a step leads to, whether or not it ends an episode."""
+def get_next_time(time: np.ndarray) -> np.ndarray:
+    """Return the time of the observation after a step, whether or not it ends an episode."""
     return (np.floor(time / TICK) + 1.0) * TICK
 
 
-class Notes(gymnasium.Wrapper[np.ndarray, np.ndarray, np.ndarray, np.ndarray]):
-    """Writes down of every step (number, time) -> its reward, and whether it ends an episode.
+class StepRecorder(gymnasium.Wrapper[np.ndarray, np.ndarray, np.ndarray, np.ndarray]):
+    """Notes (environment, time) -> reward, and -> end of an episode, of every step.
 
     Args:
         paid: the table of rewards to fill.
@@ -115,13 +114,11 @@ class Notes(gymnasium.Wrapper[np.ndarray, np.ndarray, np.ndarray, np.ndarray]):
         self._here = float(observation[ENVIRONMENT]), float(observation[TIME])
 
     def reset(self, **options: Any) -> tuple[np.ndarray, dict[str, Any]]:
-        """Reset."""
         observation, info = self.env.reset(**options)
         self._note(observation)
         return observation, info
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, Any, bool, bool, dict[str, Any]]:
-        """Step, and write it down."""
         outcome = self.env.step(action)
         self._paid[self._here] = float(outcome[1])
         self._ends[self._here] = outcome[2] or outcome[3]
@@ -129,38 +126,35 @@ class Notes(gymnasium.Wrapper[np.ndarray, np.ndarray, np.ndarray, np.ndarray]):
         return outcome
 
 
-class BeforeAsFinal(gymnasium.Wrapper[np.ndarray, np.ndarray, np.ndarray, np.ndarray]):
-    """A fault: an episode ends with the observation that its last step was taken from."""
+class PreviousAsFinal(gymnasium.Wrapper[np.ndarray, np.ndarray, np.ndarray, np.ndarray]):
+    """A fault: an episode ends with the observation before its last step."""
 
     _place: np.ndarray
 
     def reset(self, **options: Any) -> tuple[np.ndarray, dict[str, Any]]:
-        """Reset, and remember the observation."""
         self._here, info = self.env.reset(**options)
         return self._here, info
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, Any, bool, bool, dict[str, Any]]:
-        """Step, and show what was there before if the episode ends."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         reported = self._here if terminated or truncated else observation
         self._here = observation
         return reported, reward, terminated, truncated, info
 
 
-class RewardOfAnother(gymnasium.Wrapper[np.ndarray, np.ndarray, np.ndarray, np.ndarray]):
-    """A fault: the reward is the one of the next environment, for the same action at that time."""
+class RewardOfOtherClock(gymnasium.Wrapper[np.ndarray, np.ndarray, np.ndarray, np.ndarray]):
+    """A fault: the reward is that of the next environment, for the same action and time."""
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, Any, bool, bool, dict[str, Any]]:
-        """Step, and report a number higher by one in the reward."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         return observation, float(reward) + 1.0, terminated, truncated, info
 
 
-class FinalOfAnother(gymnasium.Wrapper[np.ndarray, np.ndarray, np.ndarray, np.ndarray]):
-    """A fault: an episode ends with the observation of another environment at that time.
+class FinalOfOtherClock(gymnasium.Wrapper[np.ndarray, np.ndarray, np.ndarray, np.ndarray]):
+    """A fault: an episode ends with the observation of another environment at the same time.
 
     Args:
-        by: how far the other's number is away.
+        by: the number of the other environment minus that of this one.
     """
 
     def __init__(self, env: gymnasium.Env[Any, Any], by: int = 1) -> None:
@@ -168,13 +162,12 @@ class FinalOfAnother(gymnasium.Wrapper[np.ndarray, np.ndarray, np.ndarray, np.nd
         self._by = by
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, Any, bool, bool, dict[str, Any]]:
-        """Step, and report another number in the last observation."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         if terminated or truncated:
             observation = observation + np.array([self._by, 0.0])
         return observation, reward, terminated, truncated, info
 
 
-def final_of_another(number: int) -> FinalOfAnother:
-    """Make one of three clocks that show the final observation of another one of them."""
-    return FinalOfAnother(Clock(number), by=1 if number < 2 else -2)
+def make_swapped(number: int) -> FinalOfOtherClock:
+    """Return one of three clocks, which shows the final observation of another one of them."""
+    return FinalOfOtherClock(Clock(number), by=1 if number < 2 else -2)

@@ -12,13 +12,13 @@ import numpy as np
 from rlregress.frameworks.base import Adapter
 from rlregress.probing.interface import PLAIN, Minibatch, TrainingRequest, TrainingVariant
 from rlregress.probing.isolation import shift_seed
-from tests_behavior.action_spaces import made_for
-from tests_behavior.counter import numbered
-from tests_behavior.toy_settings import setting
+from tests_behavior.action_spaces import adapt_actions
+from tests_behavior.counter import number_environments
+from tests_behavior.toy_settings import load_setting
 
 
-def joined(minibatches: Sequence[Minibatch]) -> Minibatch:
-    """Minibatches one after the other, as one."""
+def join_rows(minibatches: Sequence[Minibatch]) -> Minibatch:
+    """Return minibatches one after the other, as one."""
     names = [field.name for field in fields(Minibatch)]
     rows = {name: [getattr(minibatch, name) for minibatch in minibatches] for name in names}
     return Minibatch(
@@ -26,22 +26,22 @@ def joined(minibatches: Sequence[Minibatch]) -> Minibatch:
     )
 
 
-def hyperparameters(framework: Adapter, algorithm: str, **changes: Any) -> Mapping[str, Any]:
-    """Those of the topic "minibatches", with further changes."""
-    return {**setting(framework.name, "minibatches", algorithm).hyperparameters, **changes}
+def load_hyperparameters(framework: Adapter, algorithm: str, **changes: Any) -> Mapping[str, Any]:
+    """Return the hyperparameters of the topic "minibatches", with further changes."""
+    return {**load_setting(framework.name, "minibatches", algorithm).hyperparameters, **changes}
 
 
-def environments_of(framework: Adapter, algorithm: str, wanted: int) -> int:
-    """As many environments as are wanted, or as the framework takes for the algorithm."""
-    return setting(framework.name, "minibatches", algorithm).environments(wanted)
+def count_environments(framework: Adapter, algorithm: str, wanted: int) -> int:
+    """Return the wanted number of environments, or as many as the framework takes."""
+    return load_setting(framework.name, "minibatches", algorithm).limit_environments(wanted)
 
 
 def is_on_policy(framework: Adapter, algorithm: str) -> bool:
-    """Return whether updates are documented to read returns, and not to sample a buffer."""
-    return "returns" in setting(framework.name, "minibatches", algorithm).reads
+    """Return whether updates are documented to read returns; else they sample a buffer."""
+    return "returns" in load_setting(framework.name, "minibatches", algorithm).reads
 
 
-def request(
+def make_request(
     framework: Adapter,
     algorithm: str,
     make: Callable[[int], Any],
@@ -50,12 +50,14 @@ def request(
     prepare: Callable[[Any], None] | None = None,
     **changes: Any,
 ) -> TrainingRequest:
-    """A training of so many steps in each of environments that are numbered from 0."""
+    """Return a training of ``steps`` steps in each environment; these are numbered from 0."""
     return TrainingRequest(
         algorithm=algorithm,
         # a framework may make one more first, only to look at its spaces
-        make_env=numbered(lambda number: made_for(algorithm, make(number % environments))),
-        hyperparameters=hyperparameters(framework, algorithm, **changes),
+        make_env=number_environments(
+            lambda number: adapt_actions(algorithm, make(number % environments))
+        ),
+        hyperparameters=load_hyperparameters(framework, algorithm, **changes),
         total_steps=environments * steps,
         seed=shift_seed(0),
         prepare=prepare,
@@ -63,37 +65,46 @@ def request(
 
 
 @cache
-def _read(
+def _read_minibatches(
     framework: Adapter,
     algorithm: str,
     make: Callable[[int], Any],
     environments: int,
     steps: int,
-    around: TrainingVariant,
+    variant: TrainingVariant,
     prepare: Callable[[Any], None] | None,
     changes: frozenset[tuple[str, Any]],
 ) -> tuple[Minibatch, ...]:
-    requested = request(framework, algorithm, make, environments, steps, prepare, **dict(changes))
-    return tuple(framework.train.collect_minibatches(requested, environments, around))
+    requested = make_request(
+        framework, algorithm, make, environments, steps, prepare, **dict(changes)
+    )
+    return tuple(framework.train.collect_minibatches(requested, environments, variant))
 
 
-def read(
+def read_minibatches(
     framework: Adapter,
     algorithm: str,
     make: Callable[[int], Any],
     environments: int,
     steps: int,
-    around: TrainingVariant = PLAIN,
+    variant: TrainingVariant = PLAIN,
     prepare: Callable[[Any], None] | None = None,
     **changes: Any,
 ) -> tuple[Minibatch, ...]:
-    """The minibatches of such a training; the same training is done once.
+    """Return the minibatches of a training; equal trainings run once.
 
     Args:
         make: number of the environment -> environment.
         steps: in each environment.
         changes: of hyperparameters.
     """
-    return _read(
-        framework, algorithm, make, environments, steps, around, prepare, frozenset(changes.items())
+    return _read_minibatches(
+        framework,
+        algorithm,
+        make,
+        environments,
+        steps,
+        variant,
+        prepare,
+        frozenset(changes.items()),
     )

@@ -1,4 +1,4 @@
-"""Which tests of behaviour run at every commit; all run at night, and without ``-m``.
+"""Marks the behaviour tests that run only at night; without ``-m`` all run.
 
 A commit that does not touch TorchRL's adapter trains its PPO alone: determinism of its SAC, TD3,
 DQN and DDPG is tested at night.
@@ -18,7 +18,7 @@ _DEAREST = {"test_time_limits.py", "test_ladder.py", "test_determinism.py", "tes
 
 
 def _is_nightly(file: str, framework: str, algorithm: str, stored_kind: str) -> bool:
-    """Return whether other tests, at every commit, run the same code of the suite."""
+    """Return whether a test runs only at night: others run the same code at every commit."""
     if is_touched(framework):
         return False
     if not is_shown(framework):
@@ -34,7 +34,7 @@ def _is_nightly(file: str, framework: str, algorithm: str, stored_kind: str) -> 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark them, before ``-m "not nightly"`` leaves tests out; without that all run."""
+    """Mark nightly tests, before ``-m "not nightly"`` leaves them out."""
     for item in items:
         if item.path.parent == Path(__file__).parent and (
             framework := subjects.get_framework_of_test(item)

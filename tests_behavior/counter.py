@@ -1,6 +1,6 @@
-"""Environments whose observations say where and when they were made.
+"""Environments whose observations identify the environment, the episode and the step.
 
-A wrong row in a rollout or in a replay buffer is readable at sight.
+They show at sight which row of a rollout or a replay buffer is wrong.
 """
 
 from __future__ import annotations
@@ -50,16 +50,15 @@ class StepCounter(gymnasium.Env[np.ndarray, np.ndarray]):
         return self._observation(), {}
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
-        """Count one step."""
         self._step += 1
-        terminated, truncated = self._limit_is.flags(self._step == TIME_LIMIT)
+        terminated, truncated = self._limit_is.make_flags(self._step == TIME_LIMIT)
         return self._observation(), 1.0, terminated, truncated, {}
 
 
-def numbered(
+def number_environments(
     make: Callable[[int], gymnasium.Env[Any, Any]] = StepCounter,
 ) -> Callable[[], gymnasium.Env[Any, Any]]:
-    """A factory that gives every environment that it makes the next number, from 0."""
+    """Return a factory that calls ``make`` with the numbers 0, 1, ... in turn."""
     numbers = count()
     return lambda: make(next(numbers))
 
@@ -73,7 +72,7 @@ class ResetAsFinal(gymnasium.Wrapper[np.ndarray, np.ndarray, np.ndarray, np.ndar
     _first: np.ndarray | None = None
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, Any, bool, bool, dict[str, Any]]:
-        """Step, and at the end of an episode answer with the observation of a reset."""
+        """Step; at the end of an episode, reset and return that observation."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         if terminated or truncated:
             self._first = observation = self.env.reset()[0]
@@ -105,6 +104,6 @@ class FinalAsFirst(gymnasium.Wrapper[np.ndarray, np.ndarray, np.ndarray, np.ndar
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Reset, and answer with the remembered observation if there is one."""
+        """Reset; return the final observation of the last episode, if there was one."""
         first, info = self.env.reset(seed=seed, options=options)
         return (self._final if self._final is not None else first), info

@@ -1,7 +1,6 @@
-"""Which frameworks the tests of every commit show: two, and those that the commits touch.
+"""The frameworks that the tests of every commit run: two, and those that the commits touch.
 
-What one code path does is shown for these. ``-m "not nightly"`` leaves the others out; without that
-option all run.
+``-m "not nightly"`` leaves the others out; without that option all run.
 """
 
 from __future__ import annotations
@@ -14,11 +13,11 @@ from pathlib import Path
 
 from rlregress import frameworks
 
-_TWO = frozenset({"sb3", "torchrl"})
+_ALWAYS_RUN = frozenset({"sb3", "torchrl"})
 
 
 @cache
-def touched_frameworks(checkout: Path) -> frozenset[str]:
+def find_touched_frameworks(checkout: Path) -> frozenset[str]:
     """Return the frameworks named by paths that edits and commits changed.
 
     The commits are the last one and those that the upstream branch does not have. All frameworks
@@ -42,9 +41,9 @@ def touched_frameworks(checkout: Path) -> frozenset[str]:
 def is_touched(framework: str) -> bool:
     """Return whether the commit touches the adapter, the data or the probes of a framework."""
     checkout = Path(__file__).parents[1]
-    return framework.partition("@")[0] in touched_frameworks(checkout)
+    return framework.partition("@")[0] in find_touched_frameworks(checkout)
 
 
 def is_shown(framework: str) -> bool:
     """Return whether every commit runs a framework, for one code path or all."""
-    return framework.partition("@")[0] in _TWO or is_touched(framework)
+    return framework.partition("@")[0] in _ALWAYS_RUN or is_touched(framework)

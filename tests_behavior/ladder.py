@@ -110,7 +110,6 @@ class Ladder(gymnasium.Env[np.ndarray, Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Begin an episode."""
         super().reset(seed=seed)
         self._step = 0
         self._side = 1.0
@@ -121,7 +120,6 @@ class Ladder(gymnasium.Env[np.ndarray, Any]):
         return self._observation(), {}
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
-        """Take an action."""
         self._step += 1
         if self._step < self._rung.steps:
             self._side = 1.0
@@ -132,23 +130,23 @@ class Ladder(gymnasium.Env[np.ndarray, Any]):
         return self._observation(), reward, True, False, {}
 
 
-def observations(rung: Rung) -> np.ndarray:
-    """All observations of a rung, float32 [n, 1]; of two steps the first comes first."""
+def list_observations(rung: Rung) -> np.ndarray:
+    """Return all observations of a rung, float32 [n, 1], those of the first step first."""
     two = rung.observed or rung.steps == 2
     return np.array([[-1.0], [1.0]] if two else [[1.0]], dtype=np.float32)
 
 
-def values(rung: Rung) -> np.ndarray:
-    """The value of each observation if the best action is taken, float64 [n]."""
-    sides = observations(rung)[:, 0].astype(np.float64)
+def list_true_values(rung: Rung) -> np.ndarray:
+    """Return the value of each observation if the best action is taken, float64 [n]."""
+    sides = list_observations(rung)[:, 0].astype(np.float64)
     if rung.steps == 2:
         return np.array([DISCOUNT, 1.0])
     return sides if rung.observed and not rung.acted else np.ones(len(sides))
 
 
-def actions(rung: Rung, discrete: bool) -> np.ndarray | None:
-    """The best action for each observation, [n]; None where it is of no matter."""
+def list_best_actions(rung: Rung, discrete: bool) -> np.ndarray | None:
+    """Return the best action for each observation, [n]; None if the reward ignores actions."""
     if not rung.acted:
         return None
-    sides = observations(rung)[:, 0].astype(np.float64)
+    sides = list_observations(rung)[:, 0].astype(np.float64)
     return (sides > 0).astype(float) if discrete else sides

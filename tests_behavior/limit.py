@@ -1,4 +1,4 @@
-"""The ways in which an environment reports that its time is up."""
+"""How an environment reports the end of an episode at its time limit."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class LimitIs(Enum):
     #: the task is over at the very moment of the limit: nothing follows
     BOTH = "both"
 
-    def flags(self, at_limit: bool) -> tuple[bool, bool]:
-        """(terminated, truncated) of a step that does or does not reach the limit."""
+    def make_flags(self, at_limit: bool) -> tuple[bool, bool]:
+        """Return (terminated, truncated) of a step; ``at_limit``: it reaches the limit."""
         return (
             at_limit and self is not LimitIs.TRUNCATION,
             at_limit and self is not LimitIs.TERMINATION,

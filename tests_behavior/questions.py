@@ -63,14 +63,14 @@ class Question:
     deviations: tuple[Deviation, ...] = ()
     not_applicable: tuple[NotApplicable, ...] = ()
 
-    def answers(self) -> Iterator[tuple[str, Deviation | NotApplicable | None]]:
-        """("framework-algorithm", why it is not handled or None), as they stand in the file."""
+    def list_answers(self) -> Iterator[tuple[str, Deviation | NotApplicable | None]]:
+        """Yield ("framework-algorithm", why it is not handled or None), as the file orders them."""
         yield from ((name, None) for name in self.handled)
         for deviation in (*self.deviations, *self.not_applicable):
             yield from ((name, deviation) for name in deviation.of)
 
 
-def load() -> Mapping[str, Question]:
+def load_questions() -> Mapping[str, Question]:
     """Return the questions by id; UserError names file and key of a mistake."""
     path = suite.locate_baselines() / "behavior" / "questions.yaml"
     questions: Mapping[str, Question] = datafiles.read_data_file_cached(
@@ -80,16 +80,16 @@ def load() -> Mapping[str, Question]:
 
 
 @contextmanager
-def asked(question: str, framework: str, algorithm: str, case: str = "") -> Iterator[None]:
-    """Run the block as a question: it holds, is documented not to, or does not apply.
+def expect_answer(question: str, framework: str, algorithm: str, case: str = "") -> Iterator[None]:
+    """Run the block as a test of a question: it passes, deviates as documented, or is skipped.
 
-    A documented deviation has to fail with the words that belong to it: one that is gone fails.
+    A documented deviation must fail with its documented words; otherwise the test fails.
     """
     __tracebackhide__ = True
-    questions = load()
+    questions = load_questions()
     if question not in questions:
         raise UserError(f"there is no question '{question}'; {suggest_names(question, questions)}")
-    answers = dict(questions[question].answers())
+    answers = dict(questions[question].list_answers())
     name = f"{framework}-{algorithm}"
     if name not in answers:
         raise UserError(
@@ -117,17 +117,17 @@ def asked(question: str, framework: str, algorithm: str, case: str = "") -> Iter
 _MARKS = {type(None): "handled", Deviation: "deviates", NotApplicable: "—"}
 
 
-def _heading(names: list[str]) -> list[str]:
+def _format_table_head(names: list[str]) -> list[str]:
     return [
         f"| question | {' | '.join(names)} |",
         f"|---|{'---|' * len(names)}",
     ]
 
 
-def page() -> str:
-    """The table as Markdown."""
-    questions = load()
-    names = sorted({name for question in questions.values() for name, _ in question.answers()})
+def format_page() -> str:
+    """Return the page of all questions and answers, as Markdown."""
+    questions = load_questions()
+    names = sorted({name for question in questions.values() for name, _ in question.list_answers()})
     lines = [
         "# Behaviour, question by question",
         "",
@@ -141,10 +141,10 @@ def page() -> str:
         "`python -m tests_behavior.questions` prints this page from",
         "`baselines/behavior/questions.yaml`.",
         "",
-        *_heading(names),
+        *_format_table_head(names),
     ]
     for id, question in questions.items():
-        answers = dict(question.answers())
+        answers = dict(question.list_answers())
         marks = [f"{_MARKS[type(answers.get(name))]}" if name in answers else "" for name in names]
         lines.append(f"| [{id}](#{id.replace('.', '')}) | {' | '.join(marks)} |")
     for id, question in questions.items():
@@ -160,4 +160,4 @@ def page() -> str:
 
 
 if __name__ == "__main__":
-    print(page(), end="")
+    print(format_page(), end="")

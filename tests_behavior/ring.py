@@ -38,35 +38,33 @@ class Ring(gymnasium.Env[np.ndarray, np.ndarray]):
         self._step = 0
 
     def _observation(self) -> np.ndarray:
-        return observations()[self._step % STATES]
+        return list_observations()[self._step % STATES]
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Start in state 0."""
         super().reset(seed=seed)
         self._step = 0
         return self._observation(), {}
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
-        """Move on by one state."""
         self._step += 1
-        terminated, truncated = self._limit_is.flags(self._step == TIME_LIMIT)
+        terminated, truncated = self._limit_is.make_flags(self._step == TIME_LIMIT)
         return self._observation(), 1.0, terminated, truncated, {}
 
 
-def observations() -> np.ndarray:
-    """The observations of all states, in the order of the ring: float64 [8, 8]."""
+def list_observations() -> np.ndarray:
+    """Return the observations of all states, in the order of the ring: float64 [8, 8]."""
     return MARK * np.eye(STATES, dtype=np.float64)
 
 
 def infinite_horizon_value(discount: float) -> float:
-    """The value of every state if the time limit is not part of the task: 1 / (1 - discount)."""
+    """Return the value of every state if the task has no time limit: 1 / (1 - discount)."""
     return 1.0 / (1.0 - discount)
 
 
 def finite_horizon_values(discount: float) -> np.ndarray:
-    """The values of the states if the task ends at the limit: float64 [8].
+    """Return the values of the states if the task ends at the limit: float64 [8].
 
     (1 - discount^n) / (1 - discount) with n = 8, 7, ... 1 steps left.
     """

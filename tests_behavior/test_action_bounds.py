@@ -22,14 +22,14 @@ from rlregress.probing.isolation import shift_seed
 from rlregress.probing.scripted import Scripted
 from tests_behavior.bounds import (
     Bounds,
-    critical_distance,
-    distance,
-    grid,
-    integral,
-    share_inside,
+    bound_distance,
+    compute_probability_inside,
+    integrate_over_grid,
+    make_grid,
+    measure_distance,
 )
-from tests_behavior.questions import asked
-from tests_behavior.toy_settings import Setting, setting
+from tests_behavior.questions import expect_answer
+from tests_behavior.toy_settings import Setting, load_setting
 
 pytestmark = pytest.mark.without_cells
 
@@ -45,23 +45,23 @@ FALSE_ALARM = 1e-9
 QUANTILES = np.array([NormalDist().inv_cdf((k + 0.5) / 2000) for k in range(2000)])
 
 
-def setting_of(framework: Adapter, algorithm: str) -> Setting:
-    """Return how the algorithm is trained here, and its documented facts."""
-    return setting(framework.name, "bounds", algorithm)
+def load_options(framework: Adapter, algorithm: str) -> Setting:
+    """Return the settings of the algorithm in this file, with its documented facts."""
+    return load_setting(framework.name, "bounds", algorithm)
 
 
-def is_random(algorithm: str) -> bool:
+def is_stochastic(algorithm: str) -> bool:
     """Return whether the policy itself is a distribution."""
     return algorithm not in ("td3", "ddpg")
 
 
-def environments(framework: Adapter, algorithm: str) -> int:
-    """Four, or as many as the framework takes for the algorithm."""
-    return setting_of(framework, algorithm).environments(ENVIRONMENTS)
+def count_environments(framework: Adapter, algorithm: str) -> int:
+    """Return 4, or as many environments as the framework takes for the algorithm."""
+    return load_options(framework, algorithm).limit_environments(ENVIRONMENTS)
 
 
 class _Fixed:
-    """Lets a policy say the same of every observation, and keeps its output layer."""
+    """Fixes the output of a policy for all observations, and keeps its output layers."""
 
     heads: Heads
 
@@ -73,11 +73,11 @@ class _Fixed:
         self.heads = heads
 
 
-def request(
+def make_request(
     framework: Adapter, algorithm: str, received: list, fixed: _Fixed, environments: int, steps: int
 ) -> TrainingRequest:
-    """A training in which nothing is learned; the actions as they arrived go to ``received``."""
-    hyperparameters = dict(setting_of(framework, algorithm).hyperparameters)
+    """Return a training that learns nothing; ``received`` collects the executed actions."""
+    hyperparameters = dict(load_options(framework, algorithm).hyperparameters)
     for name in {"rollout_steps", "steps_per_collection"} & set(hyperparameters):
         hyperparameters[name] = min(hyperparameters[name], steps)
     if "rollout_steps" in hyperparameters:
@@ -93,16 +93,16 @@ def request(
 
 
 @cache
-def executed(framework: Adapter, algorithm: str) -> np.ndarray:
-    """Actions as the environments received them while the algorithm explored: [256, 2]."""
-    return executed_with(framework, algorithm)
+def collect_actions(framework: Adapter, algorithm: str) -> np.ndarray:
+    """Return the actions that environments received while the algorithm explored: [256, 2]."""
+    return train_and_collect_actions(framework, algorithm)
 
 
-def executed_with(framework: Adapter, algorithm: str, **changes: int) -> np.ndarray:
-    """The same with other hyperparameters, step by step of all environments: [256, 2]."""
+def train_and_collect_actions(framework: Adapter, algorithm: str, **changes: int) -> np.ndarray:
+    """Return received actions with other hyperparameters, ordered by step: [256, 2]."""
     received: list[np.ndarray] = []
-    number, total = environments(framework, algorithm), STEPS * ENVIRONMENTS
-    asked_for = request(framework, algorithm, received, _Fixed(MEAN), number, STEPS)
+    number, total = count_environments(framework, algorithm), STEPS * ENVIRONMENTS
+    asked_for = make_request(framework, algorithm, received, _Fixed(MEAN), number, STEPS)
     hyperparameters = {**asked_for.hyperparameters, **changes}
     framework.train.collect_minibatches(
         replace(asked_for, hyperparameters=hyperparameters, total_steps=total), number, PLAIN
@@ -111,27 +111,29 @@ def executed_with(framework: Adapter, algorithm: str, **changes: int) -> np.ndar
 
 
 @cache
-def trained(framework: Adapter, algorithm: str, saturated: bool) -> tuple[Trained, Heads]:
-    """The policy after a training, and its output layer."""
+def train_fixed(framework: Adapter, algorithm: str, saturated: bool) -> tuple[Trained, Heads]:
+    """Return the policy after a training, and its output layers."""
     fixed = _Fixed(SATURATED if saturated else MEAN)
-    asked_for = request(framework, algorithm, [], fixed, environments=1, steps=8)
+    asked_for = make_request(framework, algorithm, [], fixed, environments=1, steps=8)
     return framework.train.train(asked_for), fixed.heads
 
 
-def law(framework: Adapter, algorithm: str, dimension: int, kind: str = "") -> np.ndarray:
+def list_quantiles(
+    framework: Adapter, algorithm: str, dimension: int, bounding: str = ""
+) -> np.ndarray:
     """Return quantiles of the expected actions in a dimension: [2000]."""
-    options, bounds = setting_of(framework, algorithm), Bounds(LOW, HIGH)
-    if is_random(algorithm):
+    options, bounds = load_options(framework, algorithm), Bounds(LOW, HIGH)
+    if is_stochastic(algorithm):
         outputs = MEAN + DEVIATION * QUANTILES[:, None]
-        return bounds.bounded(kind or options.bounding, outputs)[:, dimension]
+        return bounds.bound_outputs(bounding or options.bounding, outputs)[:, dimension]
     noise = options.hyperparameters["exploration_noise"]
-    unit = bounds.half if options.noise_in_half_widths else np.ones(2)
-    centre = bounds.bounded(kind or options.bounding, MEAN)
-    return bounds.clipped(centre + noise * unit * QUANTILES[:, None])[:, dimension]
+    unit = bounds.half_widths if options.noise_in_half_widths else np.ones(2)
+    centre = bounds.bound_outputs(bounding or options.bounding, MEAN)
+    return bounds.clip_outputs(centre + noise * unit * QUANTILES[:, None])[:, dimension]
 
 
-def assert_within(who: str, dimension: int, observed: np.ndarray) -> None:
-    """Executed actions [n] are within the bounds of their dimension, up to single precision."""
+def assert_within_bounds(who: str, dimension: int, observed: np.ndarray) -> None:
+    """Assert that actions [n] are within their bounds, up to single precision."""
     __tracebackhide__ = True
     low, high = LOW[dimension], HIGH[dimension]
     if not np.all((observed >= low - 1e-5) & (observed <= high + 1e-5)):
@@ -142,9 +144,9 @@ def assert_within(who: str, dimension: int, observed: np.ndarray) -> None:
 
 
 def assert_law(who: str, dimension: int, observed: np.ndarray, expected: np.ndarray) -> None:
-    """Executed actions [n] follow a law that is given by its quantiles."""
+    """Assert that actions [n] follow the law with the ``expected`` quantiles."""
     __tracebackhide__ = True
-    gap, allowed = distance(observed, expected), critical_distance(len(observed), FALSE_ALARM)
+    gap, allowed = measure_distance(observed, expected), bound_distance(len(observed), FALSE_ALARM)
     if gap > allowed:
         quartiles = [
             np.quantile(sample, (0.25, 0.5, 0.75)).round(2) for sample in (observed, expected)
@@ -163,17 +165,19 @@ def test_what_is_executed_follows_the_documented_law(framework, algorithm, dimen
     256 draws of each of two dimensions: the false-alarm rate of a comparison is below 1e-9.
     """
     who = f"{framework} {algorithm}"
-    with asked("bounds.executed", framework.name, algorithm):
-        observed = executed(framework, algorithm)[:, dimension]
-        assert_within(who, dimension, observed)
-        assert_law(who, dimension, observed, law(framework, algorithm, dimension))
-    other_kind = "tanh" if setting_of(framework, algorithm).bounding == "clip" else "clip"
+    with expect_answer("bounds.executed", framework.name, algorithm):
+        observed = collect_actions(framework, algorithm)[:, dimension]
+        assert_within_bounds(who, dimension, observed)
+        assert_law(who, dimension, observed, list_quantiles(framework, algorithm, dimension))
+    other_kind = "tanh" if load_options(framework, algorithm).bounding == "clip" else "clip"
     with pytest.raises(AssertionError, match=f"expected executed actions of dimension {dimension}"):
-        assert_law(who, dimension, observed, law(framework, algorithm, dimension, other_kind))
+        assert_law(
+            who, dimension, observed, list_quantiles(framework, algorithm, dimension, other_kind)
+        )
 
 
 def assert_action(who: str, observed: np.ndarray, expected: np.ndarray) -> None:
-    """The deterministic action [2] is the expected one."""
+    """Assert that the deterministic action [2] is the expected one."""
     __tracebackhide__ = True
     if not np.allclose(observed, expected, atol=1e-4):
         raise AssertionError(
@@ -186,49 +190,51 @@ def assert_action(who: str, observed: np.ndarray, expected: np.ndarray) -> None:
 def test_the_deterministic_action_is_the_bounded_mean(framework, algorithm, saturated):
     """Without exploration the action is the mean of the policy, bounded as its samples are."""
     who = f"{framework} {algorithm}"
-    bounds, kind = Bounds(LOW, HIGH), setting_of(framework, algorithm).bounding
+    bounds, kind = Bounds(LOW, HIGH), load_options(framework, algorithm).bounding
     mean = SATURATED if saturated else MEAN
-    with asked("bounds.deterministic", framework.name, algorithm):
-        policy, _ = trained(framework, algorithm, saturated)
+    with expect_answer("bounds.deterministic", framework.name, algorithm):
+        policy, _ = train_fixed(framework, algorithm, saturated)
         observed = policy.policy(np.zeros((3, 2), np.float32))[0]
-        assert_action(who, observed, bounds.bounded(kind, mean))
+        assert_action(who, observed, bounds.bound_outputs(kind, mean))
     with pytest.raises(AssertionError, match="expected the deterministic action"):
-        assert_action(who, observed, bounds.bounded("tanh" if kind == "clip" else "clip", mean))
+        assert_action(
+            who, observed, bounds.bound_outputs("tanh" if kind == "clip" else "clip", mean)
+        )
 
 
-def density(framework: Adapter, algorithm: str, dimensions: int, points: int) -> float:
-    """The integral of the density over the actions within the bounds, of one or two dimensions.
+def integrate_density(framework: Adapter, algorithm: str, dimensions: int, points: int) -> float:
+    """Integrate the density over the actions within the bounds, in one or two dimensions.
 
-    In one dimension the other one's Gaussian is at its mean, and its factor is divided out.
+    In one dimension, the Gaussian of the other stays at its mean, and its factor is divided out.
     """
-    options, bounds = setting_of(framework, algorithm), Bounds(LOW, HIGH)
+    options, bounds = load_options(framework, algorithm), Bounds(LOW, HIGH)
     if options.bounding == "clip":
         corners = [(bound - MEAN) / DEVIATION for bound in (LOW, HIGH)]
     else:
         corners = [np.full(2, -6.0), np.full(2, 6.0)]
     numbers = np.zeros((points**dimensions, 2))
-    numbers[:, :dimensions] = grid(corners[0][:dimensions], corners[1][:dimensions], points)
-    policy, _ = trained(framework, algorithm, saturated=False)
+    numbers[:, :dimensions] = make_grid(corners[0][:dimensions], corners[1][:dimensions], points)
+    policy, _ = train_fixed(framework, algorithm, saturated=False)
     assert policy.drawn is not None
     _, log_probs = policy.drawn(np.zeros((len(numbers), 2), np.float32), numbers)
     outputs = MEAN + DEVIATION * numbers
-    actions = outputs if options.bounding == "clip" else bounds.squashed(outputs)
+    actions = outputs if options.bounding == "clip" else bounds.squash_outputs(outputs)
     observed = log_probs.detach().numpy().astype(np.float64)
     if dimensions == 1:
-        observed = observed - log_density_at_mean(options, bounds)
-    return integral(actions[:, :dimensions], observed, dimensions, points)
+        observed = observed - compute_log_density_at_mean(options, bounds)
+    return integrate_over_grid(actions[:, :dimensions], observed, dimensions, points)
 
 
-def log_density_at_mean(options: Setting, bounds: Bounds) -> float:
-    """The log-density of the second dimension at its mean, in the environment's units."""
+def compute_log_density_at_mean(options: Setting, bounds: Bounds) -> float:
+    """Return the log-density of the second dimension at its mean, in the environment's units."""
     gaussian = -math.log(DEVIATION[1] * math.sqrt(2 * math.pi))
     if options.bounding == "clip":
         return gaussian
-    return gaussian - math.log((1 - math.tanh(MEAN[1]) ** 2) * bounds.half[1])
+    return gaussian - math.log((1 - math.tanh(MEAN[1]) ** 2) * bounds.half_widths[1])
 
 
 def assert_integral(who: str, domain: str, observed: float, expected: float) -> None:
-    """An integral is the expected number, up to the error of the rule and of single precision."""
+    """Assert that an integral is the expected number, within 1 %."""
     __tracebackhide__ = True
     if abs(observed - expected) > 0.01 * expected:
         raise AssertionError(
@@ -240,17 +246,17 @@ def assert_integral(who: str, domain: str, observed: float, expected: float) -> 
 @pytest.mark.parametrize(("dimensions", "points"), [(1, 2001), (2, 121)])
 def test_the_density_of_actions_integrates_to_one(framework, algorithm, dimensions, points):
     """The log-probability is that of the executed action, in its units, and of nothing else."""
-    who, options = f"{framework} {algorithm}", setting_of(framework, algorithm)
-    with asked("bounds.density", framework.name, algorithm):
-        observed = density(framework, algorithm, dimensions, points)
+    who, options = f"{framework} {algorithm}", load_options(framework, algorithm)
+    with expect_answer("bounds.density", framework.name, algorithm):
+        observed = integrate_density(framework, algorithm, dimensions, points)
         assert_integral(who, "the actions", observed, 1.0)
     # what is documented of one that does not: exactly this is missing
     documented = 1.0
     if options.bounding == "clip":
         bounds = Bounds(LOW[:dimensions], HIGH[:dimensions])
-        documented = share_inside(bounds, MEAN[:dimensions], DEVIATION[:dimensions])
+        documented = compute_probability_inside(bounds, MEAN[:dimensions], DEVIATION[:dimensions])
     elif options.scaled:
-        documented = float(np.prod(Bounds(LOW, HIGH).half))
+        documented = float(np.prod(Bounds(LOW, HIGH).half_widths))
     assert_integral(who, "the actions, as documented", observed, documented)
     with pytest.raises(AssertionError, match="expected the density to integrate to"):
         assert_integral(who, "control", observed * 1.02, documented)
@@ -264,19 +270,19 @@ def test_gradients_at_the_bounds(framework, algorithm, saturated, number):
     PPO's log-probability: number / deviation, clipped or not. The action of the others: the slope
     of the tanh at the output, which vanishes at the bounds.
     """
-    who, options = f"{framework} {algorithm}", setting_of(framework, algorithm)
+    who, options = f"{framework} {algorithm}", load_options(framework, algorithm)
     mean = SATURATED if saturated else MEAN
-    with asked("bounds.gradient", framework.name, algorithm):
-        policy, heads = trained(framework, algorithm, saturated)
+    with expect_answer("bounds.gradient", framework.name, algorithm):
+        policy, heads = train_fixed(framework, algorithm, saturated)
         assert policy.drawn is not None
         numbers = np.full((1, 2), number)
         actions, log_probs = policy.drawn(np.zeros((1, 2), np.float32), numbers)
         differentiated = log_probs.sum() if algorithm == "ppo" else actions.sum()
         (gradient,) = torch.autograd.grad(differentiated, heads.location.bias)
         observed = gradient[:2].numpy()
-        outputs = mean + (DEVIATION * numbers[0] if is_random(algorithm) else 0.0)
+        outputs = mean + (DEVIATION * numbers[0] if is_stochastic(algorithm) else 0.0)
         slope = 1 - np.tanh(outputs) ** 2
-        scale = 1.0 if options.scaled else Bounds(LOW, HIGH).half
+        scale = 1.0 if options.scaled else Bounds(LOW, HIGH).half_widths
         expected = number / DEVIATION if algorithm == "ppo" else slope * scale
         assert_gradient(who, observed, expected)
     with pytest.raises(AssertionError, match="expected the gradient"):
@@ -284,7 +290,7 @@ def test_gradients_at_the_bounds(framework, algorithm, saturated, number):
 
 
 def assert_gradient(who: str, observed: np.ndarray, expected: np.ndarray) -> None:
-    """A gradient [2] is the expected one, up to single precision."""
+    """Assert that a gradient [2] is the expected one, up to single precision."""
     __tracebackhide__ = True
     if not np.allclose(observed, expected, rtol=0.01, atol=1e-4):
         raise AssertionError(

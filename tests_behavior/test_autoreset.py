@@ -16,17 +16,17 @@ import pytest
 from rlregress.frameworks.base import Adapter
 from rlregress.probing.interface import Minibatch, TrainingVariant
 from tests_behavior import value_sources
-from tests_behavior.assertions import assert_one_step_returns, assert_one_transition
-from tests_behavior.clock import TERMINATED, Clock, Notes
+from tests_behavior.assertions import assert_one_step_returns, assert_transitions
+from tests_behavior.clock import TERMINATED, Clock, StepRecorder
 from tests_behavior.clock_trainings import (
-    environments_of,
-    hyperparameters,
+    count_environments,
     is_on_policy,
-    joined,
-    read,
+    join_rows,
+    load_hyperparameters,
+    read_minibatches,
 )
-from tests_behavior.questions import asked
-from tests_behavior.toy_settings import setting
+from tests_behavior.questions import expect_answer
+from tests_behavior.toy_settings import load_setting
 
 #: (environment, time) -> the step ended an episode
 Steps = dict[tuple[float, float], bool]
@@ -38,26 +38,27 @@ NIGHTLY = pytest.mark.nightly
 
 
 @cache
-def rows_of(
+def collect_rows(
     framework: Adapter, algorithm: str, make, environments: int, mode: str
 ) -> tuple[Minibatch, Steps]:
-    """All minibatches under a convention, as one, and the steps that the environments made.
+    """Return the rows of all minibatches with a reset mode, and the environments' steps.
 
-    A training that ends in an error has none.
+    Raises:
+        AssertionError: the training ended in an error.
     """
     steps = 16 if is_on_policy(framework, algorithm) else 10
     met: Steps = {}
     try:
-        rows = read(
+        rows = read_minibatches(
             framework,
             algorithm,
             # a framework may step environments before the training, to look at what they show
-            lambda number: Notes(make(number), {}, met),
+            lambda number: StepRecorder(make(number), {}, met),
             environments,
             steps,
             TrainingVariant(autoreset=mode),
         )
-        return joined(rows), met
+        return join_rows(rows), met
     except (AssertionError, KeyError, RuntimeError, ValueError) as error:
         text = f"{type(error).__name__}: {error}"
         raise AssertionError(f"expected a training to its end, found {text}") from error
@@ -66,22 +67,22 @@ def rows_of(
 def assert_rows_of_steps(
     framework: Adapter, algorithm: str, make, rows: Minibatch, met: Steps, environments: int
 ) -> None:
-    """Rows are steps that were made, with the right value behind their ends."""
+    """Assert that rows are steps that happened, with the right value after an end."""
     __tracebackhide__ = True
     who = f"{framework} {algorithm}"
-    options = setting(framework.name, "minibatches", algorithm)
+    options = load_setting(framework.name, "minibatches", algorithm)
     terminates = make is TERMINATED
-    assert_one_transition(who, rows, met, terminates, options.reset_after_termination)
+    assert_transitions(who, rows, met, terminates, options.reset_after_termination)
     if is_on_policy(framework, algorithm):
-        discount = hyperparameters(framework, algorithm)["discount"]
+        discount = load_hyperparameters(framework, algorithm)["discount"]
         has_value = not (terminates or options.truncation_is_termination)
         assert_one_step_returns(who, rows, met, discount, value_after_end=has_value)
-        sources = value_sources.of_returns(rows, met, discount, environments)
+        sources = value_sources.find_return_sources(rows, met, discount, environments)
     else:
-        sources = value_sources.of_rows(rows, met, environments)
+        sources = value_sources.find_next_sources(rows, met, environments)
     no_value = terminates or options.truncation_is_termination
     expected = value_sources.NOTHING if no_value else value_sources.FINAL
-    value_sources.assert_from(who, "an end", sources, expected)
+    value_sources.assert_source(who, "an end", sources, expected)
 
 
 @pytest.mark.parametrize("environments", [pytest.param(1, marks=NIGHTLY), 3])
@@ -92,26 +93,26 @@ def assert_rows_of_steps(
 @pytest.mark.parametrize("mode", ["next_step", "same_step", "disabled"])
 def test_rows_are_steps_that_were_made(framework, algorithm, mode, make, environments):
     """Environments that end at different times give no row that never happened."""
-    environments = environments_of(framework, algorithm, environments)
+    environments = count_environments(framework, algorithm, environments)
     case = "truncated" if make is Clock else "terminated"
-    with asked(f"autoreset.{mode}", framework.name, algorithm, case):
-        rows, met = rows_of(framework, algorithm, make, environments, mode)
+    with expect_answer(f"autoreset.{mode}", framework.name, algorithm, case):
+        rows, met = collect_rows(framework, algorithm, make, environments, mode)
         assert_rows_of_steps(framework, algorithm, make, rows, met, environments)
 
 
 class LateReset(Clock):
-    """A fault: the first step after an end is a reset, with no reward, that goes by as a step."""
+    """A fault: the first step after an end is a reset that is reported as a step."""
 
     _over = False
 
     def reset(self, **options):
-        """Show the final observation once more where there was one."""
+        """Return the final observation once more, if an episode has just ended."""
         if self._over:
             return self._observation(), {}
         return super().reset(**options)
 
     def step(self, action):
-        """Reset in the place of the first step after an end."""
+        """Step; after an end, reset instead."""
         if self._over:
             self._over = False
             return super().reset()[0], 0.0, False, False, {}
@@ -123,8 +124,8 @@ class LateReset(Clock):
 @pytest.mark.nightly
 def test_a_row_that_never_happened_is_seen(framework, algorithm):
     """Control: with a reset that goes by as a step, some row is not a step that was made."""
-    with asked("autoreset.same_step", framework.name, algorithm, "late"):
-        rows, met = rows_of(framework, algorithm, LateReset, 1, "same_step")
+    with expect_answer("autoreset.same_step", framework.name, algorithm, "late"):
+        rows, met = collect_rows(framework, algorithm, LateReset, 1, "same_step")
     with pytest.raises(AssertionError, match="expected "):
         assert_rows_of_steps(framework, algorithm, LateReset, rows, met, 1)
     assert np.isfinite(rows.observations).all()

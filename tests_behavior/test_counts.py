@@ -22,9 +22,9 @@ from rlregress.probing.heads import Heads
 from rlregress.probing.interface import TrainingRequest
 from rlregress.probing.isolation import shift_seed
 from rlregress.probing.scripted import Scripted
-from tests_behavior.action_spaces import CHOOSING
-from tests_behavior.questions import asked
-from tests_behavior.toy_settings import ONE_ENVIRONMENT, setting
+from tests_behavior.action_spaces import DISCRETE
+from tests_behavior.questions import expect_answer
+from tests_behavior.toy_settings import ONE_ENVIRONMENT, load_setting
 
 pytestmark = pytest.mark.without_cells
 
@@ -52,29 +52,29 @@ class Counts:
 
 @cache
 def count_training(framework: Adapter, algorithm: str, environments: int) -> Counts:
-    """A training whose environments and optimisers are watched."""
+    """Train, and count the steps of environments and optimisers."""
     received: list[list[np.ndarray]] = []
     stepped: dict[int, int] = {}
     policy: list[int] = []
 
     def make() -> Scripted:
         received.append([])
-        return Scripted(received=received[-1], discrete=2 if algorithm in CHOOSING else 0)
+        return Scripted(received=received[-1], discrete=2 if algorithm in DISCRETE else 0)
 
     def prepare(heads: Heads) -> None:
         policy.append(id(heads.location.weight))
 
-    def note(optimizer: Any, arguments: Any, keywords: Any) -> None:
+    def count_step(optimizer: Any, arguments: Any, keywords: Any) -> None:
         for group in optimizer.param_groups:
             for parameter in group["params"]:
                 if parameter.grad is not None:
                     stepped[id(parameter)] = stepped.get(id(parameter), 0) + 1
 
-    hyperparameters = setting(framework.name, "counts", algorithm).hyperparameters
+    hyperparameters = load_setting(framework.name, "counts", algorithm).hyperparameters
     asked_for = TrainingRequest(
         algorithm, make, hyperparameters, STEPS, seed=shift_seed(0), prepare=prepare
     )
-    handle = register_optimizer_step_pre_hook(note)
+    handle = register_optimizer_step_pre_hook(count_step)
     try:
         stored = framework.train.collect_transitions(asked_for, environments)
     finally:
@@ -88,9 +88,9 @@ def count_training(framework: Adapter, algorithm: str, environments: int) -> Cou
     )
 
 
-def documented(framework: Adapter, algorithm: str, environments: int) -> Counts:
-    """The documented function of the number of environments."""
-    options = setting(framework.name, "counts", algorithm)
+def compute_counts(framework: Adapter, algorithm: str, environments: int) -> Counts:
+    """Return the documented counts for a number of environments."""
+    options = load_setting(framework.name, "counts", algorithm)
     hyperparameters = options.hyperparameters
     if algorithm == "ppo":
         updates = policy = hyperparameters["epochs"] * STEPS // hyperparameters["minibatch_size"]
@@ -105,7 +105,7 @@ def documented(framework: Adapter, algorithm: str, environments: int) -> Counts:
 
 
 def assert_counts(who: str, environments: int, observed: Counts, expected: Counts) -> None:
-    """Everything that was counted is as documented."""
+    """Assert that all counts are as documented."""
     __tracebackhide__ = True
     if observed != expected:
         raise AssertionError(
@@ -118,14 +118,17 @@ def assert_counts(who: str, environments: int, observed: Counts, expected: Count
 def test_counts_are_the_documented_function(framework, algorithm, environments):
     """Steps, rows, gradient steps and policy updates are those of so many environments."""
     who = f"{framework} {algorithm}"
-    if setting(framework.name, "counts", algorithm).environments(environments) < environments:
+    options = load_setting(framework.name, "counts", algorithm)
+    if options.limit_environments(environments) < environments:
         # what is documented not to be taken is refused, and not taken in silence
         with pytest.raises((AssertionError, UserError), match="num_envs|vectorized envs are not"):
             count_training(framework, algorithm, environments)
         pytest.skip(ONE_ENVIRONMENT)
-    with asked("counts.updates", framework.name, algorithm):
+    with expect_answer("counts.updates", framework.name, algorithm):
         observed = count_training(framework, algorithm, environments)
-        assert_counts(who, environments, observed, documented(framework, algorithm, environments))
-    wrong = documented(framework, algorithm, 8 // environments if environments != 2 else 1)
+        assert_counts(
+            who, environments, observed, compute_counts(framework, algorithm, environments)
+        )
+    wrong = compute_counts(framework, algorithm, 8 // environments if environments != 2 else 1)
     with pytest.raises(AssertionError, match=f"{environments} environments: expected "):
         assert_counts(who, environments, observed, wrong)

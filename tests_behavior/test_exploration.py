@@ -14,8 +14,8 @@ import pytest
 from rlregress.frameworks.base import Adapter
 from tests_behavior import choices
 from tests_behavior import test_action_bounds as bounded
-from tests_behavior.action_spaces import CHOOSING
-from tests_behavior.questions import asked
+from tests_behavior.action_spaces import DISCRETE
+from tests_behavior.questions import expect_answer
 
 pytestmark = pytest.mark.without_cells
 
@@ -25,35 +25,38 @@ pytestmark = pytest.mark.without_cells
 LARGEST_CORRELATION = 0.75
 
 
-def explored(framework: Adapter, algorithm: str, **changes: int) -> np.ndarray:
-    """Actions while the algorithm explores: [steps, environments, dimensions], 256 in all."""
-    number, total = bounded.environments(framework, algorithm), bounded.STEPS * bounded.ENVIRONMENTS
-    if algorithm in CHOOSING:
-        actions = choices.explored(framework, algorithm, number, 2 * total, **changes)
+def collect_actions(framework: Adapter, algorithm: str, **changes: int) -> np.ndarray:
+    """Return 256 actions while the algorithm explores: [steps, environments, dimensions]."""
+    number, total = (
+        bounded.count_environments(framework, algorithm),
+        bounded.STEPS * bounded.ENVIRONMENTS,
+    )
+    if algorithm in DISCRETE:
+        actions = choices.collect_choices(framework, algorithm, number, 2 * total, **changes)
     elif changes:
-        actions = bounded.executed_with(framework, algorithm, **changes)
+        actions = bounded.train_and_collect_actions(framework, algorithm, **changes)
     else:
-        actions = bounded.executed(framework, algorithm)
+        actions = bounded.collect_actions(framework, algorithm)
     return actions.reshape(-1, number, actions.shape[-1])
 
 
 @cache
-def warm_up(framework: Adapter, algorithm: str) -> np.ndarray:
-    """Actions before learning starts: [steps, environments, dimensions]."""
-    return explored(framework, algorithm, learning_starts=10_000)
+def collect_warm_up_actions(framework: Adapter, algorithm: str) -> np.ndarray:
+    """Return actions before learning starts: [steps, environments, dimensions]."""
+    return collect_actions(framework, algorithm, learning_starts=10_000)
 
 
-def bounds_of(algorithm: str) -> list[tuple[float, float]]:
-    """The lowest and the highest action of each dimension."""
-    if algorithm in CHOOSING:
+def list_action_bounds(algorithm: str) -> list[tuple[float, float]]:
+    """Return the lowest and the highest action of each dimension."""
+    if algorithm in DISCRETE:
         return [(0.0, choices.ACTIONS - 1.0)]
     return list(zip(bounded.LOW, bounded.HIGH, strict=True))
 
 
-def assert_independent(who: str, actions: np.ndarray) -> None:
-    """No two environments explore alike."""
+def assert_uncorrelated(who: str, actions: np.ndarray) -> None:
+    """Assert that the actions of no two environments are correlated."""
     __tracebackhide__ = True
-    correlation = choices.largest_correlation(actions)
+    correlation = choices.compute_largest_correlation(actions)
     if not correlation <= LARGEST_CORRELATION:
         raise AssertionError(
             f"{who}: expected exploration of its own in every environment, found two whose actions "
@@ -61,39 +64,39 @@ def assert_independent(who: str, actions: np.ndarray) -> None:
         )
 
 
-def assert_explores_by_itself(who: str, algorithm: str, actions: np.ndarray) -> None:
-    """No two environments explore alike; where one of many is chosen, nor decide to together."""
+def assert_independent_exploration(who: str, algorithm: str, actions: np.ndarray) -> None:
+    """Assert that environments explore independently: when, and by which actions."""
     __tracebackhide__ = True
-    if algorithm in CHOOSING:
-        choices.assert_draws_of_their_own(who, actions, LARGEST_CORRELATION)
+    if algorithm in DISCRETE:
+        choices.assert_independent_draws(who, actions, LARGEST_CORRELATION)
     else:
-        assert_independent(who, actions)
+        assert_uncorrelated(who, actions)
 
 
 def test_every_environment_explores_by_itself(framework, algorithm):
     """The actions of no two of four environments are correlated."""
     who = f"{framework} {algorithm}"
-    with asked("exploration.environments", framework.name, algorithm):
-        actions = explored(framework, algorithm)
-        assert_explores_by_itself(who, algorithm, actions)
+    with expect_answer("exploration.environments", framework.name, algorithm):
+        actions = collect_actions(framework, algorithm)
+        assert_independent_exploration(who, algorithm, actions)
     shared = actions.copy()
     shared[:, 1] = shared[:, 0]
     with pytest.raises(AssertionError, match="found two whose .* have the correlation 1.00"):
-        assert_explores_by_itself(who, algorithm, shared)
+        assert_independent_exploration(who, algorithm, shared)
 
 
 @pytest.mark.nightly
 def test_the_warm_up_is_uniform_and_of_each_environment(framework, algorithm):
     """Before learning starts actions are uniform within the bounds, and not correlated."""
     who = f"{framework} {algorithm}"
-    with asked("exploration.warm_up", framework.name, algorithm):
-        actions = warm_up(framework, algorithm)
+    with expect_answer("exploration.warm_up", framework.name, algorithm):
+        actions = collect_warm_up_actions(framework, algorithm)
         if actions.shape[1] > 1:
-            assert_independent(who, actions)
-        for dimension, (low, high) in enumerate(bounds_of(algorithm)):
+            assert_uncorrelated(who, actions)
+        for dimension, (low, high) in enumerate(list_action_bounds(algorithm)):
             uniform = np.linspace(low, high, 2000)
             bounded.assert_law(who, dimension, actions[:, :, dimension].ravel(), uniform)
-    low, high = bounds_of(algorithm)[0]
+    low, high = list_action_bounds(algorithm)[0]
     narrow = low + (actions[:, :, 0].ravel() - low) / 2
     with pytest.raises(AssertionError, match="expected executed actions of dimension 0"):
         bounded.assert_law(who, 0, narrow, np.linspace(low, high, 2000))

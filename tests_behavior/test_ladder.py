@@ -29,16 +29,16 @@ from rlregress.probing.heads import Heads
 from rlregress.probing.interface import TrainingRequest, Unsupported
 from rlregress.probing.isolation import shift_seed
 from rlregress.probing.seeded_training import SeededTraining, Seeds
-from tests_behavior.assertions import assert_climbed
-from tests_behavior.ladder import RUNGS, Ladder, Rung, observations
-from tests_behavior.questions import asked
-from tests_behavior.toy_settings import SEEDED, setting
+from tests_behavior.assertions import assert_rung_is_learned
+from tests_behavior.ladder import RUNGS, Ladder, Rung, list_observations
+from tests_behavior.questions import expect_answer
+from tests_behavior.toy_settings import SEEDED, load_setting
 
 pytestmark = pytest.mark.without_cells
 
 #: what a fault changes: hyperparameters, the environment, the output layer of policy or Q network
 Changes = Mapping[str, Any]
-Around = Callable[[gymnasium.Env], gymnasium.Env]
+Wrap = Callable[[gymnasium.Env], gymnasium.Env]
 Prepare = Callable[[Heads], None]
 
 #: of the other rungs an algorithm that climbs the highest one needs all but the discount
@@ -48,23 +48,23 @@ _RUNGS = [
 ]
 
 
-def climb(
+def learn_rung(
     framework: Adapter,
     algorithm: str,
     rung: Rung,
     changes: Changes | None = None,
-    around: Around | None = None,
+    wrap: Wrap | None = None,
     prepare: Prepare | None = None,
     total_steps: int | None = None,
 ) -> None:
     """Train on a rung for some hundred steps, and assert that it is learned."""
-    options = setting(framework.name, "ladder", algorithm)
+    options = load_setting(framework.name, "ladder", algorithm)
     hyperparameters = {**options.hyperparameters, **(changes or {})}
     discrete = algorithm == "dqn"
 
     def make(bare: bool = False) -> gymnasium.Env:
         environment = Ladder(rung, discrete)
-        return environment if around is None else around(environment)
+        return environment if wrap is None else wrap(environment)
 
     steps, seed = total_steps or options.total_steps, shift_seed(0)
     if algorithm in SEEDED:
@@ -79,18 +79,18 @@ def climb(
         trained = framework.train.train(
             TrainingRequest(algorithm, make, hyperparameters, steps, seed=seed, prepare=prepare)
         )
-    observed = observations(rung)
+    observed = list_observations(rung)
     who = f"{framework} {algorithm}"
     # a policy that is not bounded says more than what there is to execute
     actions = np.clip(trained.policy(observed), -1, 1)
-    assert_climbed(who, rung, trained.value(observed), actions, discrete)
+    assert_rung_is_learned(who, rung, trained.value(observed), actions, discrete)
 
 
 @cache
 def describe_failure(framework: Adapter, algorithm: str, rung: Rung) -> str:
-    """Return why a rung is not climbed; empty: it is. The same training is done once."""
+    """Return why a rung is not learned; empty: it is. Equal trainings run once."""
     try:
-        climb(framework, algorithm, rung)
+        learn_rung(framework, algorithm, rung)
     except AssertionError as error:
         return str(error)
     return ""
@@ -100,34 +100,33 @@ def describe_failure(framework: Adapter, algorithm: str, rung: Rung) -> str:
 def test_a_rung_is_climbed(framework, algorithm, rung):
     """The value or action of a rung is learned, or one that needs all of it and more."""
     rungs = [*(above for above in RUNGS if above.name == rung.within), rung]
-    with asked(f"ladder.{rung.name}", framework.name, algorithm):
+    with expect_answer(f"ladder.{rung.name}", framework.name, algorithm):
         # all of them are trained only to find the lowest one that fails
         if all(describe_failure(framework, algorithm, tried) for tried in rungs):
             raise AssertionError(describe_failure(framework, algorithm, rung))
 
 
-class Blank(gymnasium.ObservationWrapper):
+class BlankObservations(gymnasium.ObservationWrapper):
     """Every observation is the same."""
 
     def observation(self, observation: Any) -> Any:
-        """1."""
+        """Return an observation of ones."""
         return np.ones_like(observation)
 
 
-class Mirrored(gymnasium.Wrapper):
-    """The opposite action is executed: the other one of two, or the one of the other sign.
+class MirroredActions(gymnasium.Wrapper):
+    """Executes the opposite action: the other of two, or that of the other sign.
 
-    No ActionWrapper, which a script's policy would be taken to have around itself.
+    It is no ActionWrapper, because CleanRL's adapter would apply that to the policy's actions.
     """
 
     def step(self, action: Any) -> Any:
-        """As the environment, of the opposite action."""
         discrete = isinstance(self.action_space, gymnasium.spaces.Discrete)
         return self.env.step(1 - action if discrete else -action)
 
 
-def without_learning(hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Set every learning rate to 0, and train for one collection: further ones change nothing."""
+def make_arguments_without_learning(hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments of ``learn_rung`` without learning: rates of 0, and one collection."""
     collection = hyperparameters.get("rollout_steps", hyperparameters.get("steps_per_collection"))
     rates = {name: 0.0 for name in hyperparameters if name.endswith("learning_rate")}
     updates = {name: 1 for name in hyperparameters if name == "updates_per_collection"}
@@ -137,42 +136,47 @@ def without_learning(hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def blind(algorithm: str) -> Prepare:
-    """Make the policy's output, or the advantage of an action, the same for all observations.
+def make_blinding_hook(algorithm: str) -> Prepare:
+    """Return a hook that makes the output of policy or Q network ignore observations.
 
-    The layer still learns, so that everything below is climbed.
+    The layer still learns, so that the lower rungs are learned.
     """
 
-    def same(layer: Any, inputs: Any) -> Any:
+    def hide_observation(layer: Any, inputs: Any) -> Any:
         return (torch.ones_like(inputs[0]),)
 
-    def added(layer: Any, inputs: Any, values: torch.Tensor) -> torch.Tensor:
+    def average_over_actions(layer: Any, inputs: Any, values: torch.Tensor) -> torch.Tensor:
         return values.mean(-1, keepdim=True) + layer.bias
 
     def prepare(heads: Heads) -> None:
         if algorithm == "dqn":
-            heads.location.register_forward_hook(added)
+            heads.location.register_forward_hook(average_over_actions)
         else:
-            heads.location.register_forward_pre_hook(same)
+            heads.location.register_forward_pre_hook(hide_observation)
 
     return prepare
 
 
-def fault(rung: Rung, algorithm: str, hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arguments of ``climb`` that break only what the rung adds to those below."""
+def choose_fault(rung: Rung, algorithm: str, hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments of ``learn_rung`` that break only what the rung adds to those below."""
     return {
-        "constant": lambda: without_learning(hyperparameters),
-        "observation": lambda: {"around": Blank},
+        "constant": lambda: make_arguments_without_learning(hyperparameters),
+        "observation": lambda: {"around": BlankObservations},
         "delay": lambda: {"changes": {"discount": 0.0}},
-        "action": lambda: {"around": Mirrored},
-        "both": lambda: {"prepare": blind(algorithm)},
+        "action": lambda: {"around": MirroredActions},
+        "both": lambda: {"prepare": make_blinding_hook(algorithm)},
     }[rung.name]()
 
 
-def climb_with_its_fault(framework: Adapter, algorithm: str, faulty: Rung, rung: Rung) -> None:
-    """Train on a rung with the fault of a rung, and assert as ``climb`` does."""
-    options = setting(framework.name, "ladder", algorithm)
-    climb(framework, algorithm, rung, **fault(faulty, algorithm, options.hyperparameters))
+def learn_rung_with_fault(framework: Adapter, algorithm: str, faulty: Rung, rung: Rung) -> None:
+    """Train on a rung with the fault of the rung ``faulty``; assert as ``learn_rung`` does."""
+    options = load_setting(framework.name, "ladder", algorithm)
+    learn_rung(
+        framework,
+        algorithm,
+        rung,
+        **choose_fault(faulty, algorithm, options.hyperparameters),
+    )
 
 
 @pytest.mark.nightly
@@ -180,4 +184,4 @@ def climb_with_its_fault(framework: Adapter, algorithm: str, faulty: Rung, rung:
 def test_a_fault_shows_at_its_rung(framework, algorithm, rung):
     """Control: what lacks one thing fails at the rung that needs it, with the suspect named."""
     with pytest.raises(AssertionError, match=f"rung '{rung.name}'.*suspect: {rung.suspect}$"):
-        climb_with_its_fault(framework, algorithm, rung, rung)
+        learn_rung_with_fault(framework, algorithm, rung, rung)

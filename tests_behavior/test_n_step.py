@@ -12,12 +12,12 @@ import pytest
 
 from rlregress.frameworks.base import Adapter
 from rlregress.probing.interface import Minibatch, TrainingVariant
-from tests_behavior.clock import Clock, Notes, played
-from tests_behavior.clock_trainings import hyperparameters, read
+from tests_behavior.clock import Clock, StepRecorder, simulate_steps
+from tests_behavior.clock_trainings import load_hyperparameters, read_minibatches
 from tests_behavior.limit import LimitIs
-from tests_behavior.questions import asked
-from tests_behavior.toy_settings import SEEDED, setting, skip_unless_trained
-from tests_behavior.windows import assert_windows, windows
+from tests_behavior.questions import expect_answer
+from tests_behavior.toy_settings import SEEDED, load_setting, skip_unless_trained
+from tests_behavior.windows import assert_windows, compute_windows
 
 pytestmark = pytest.mark.without_cells
 
@@ -25,20 +25,22 @@ N, STEPS = 3, 10
 
 
 @cache
-def trained(
+def read_newest_minibatch(
     framework: Adapter, algorithm: str, limit_is: LimitIs, environments: int, size: int
 ) -> tuple[Minibatch, dict[tuple[float, float], float]]:
-    """The newest minibatch, and the reward of every step."""
+    """Train; return the last minibatch, and the reward of every step."""
     paid: dict[tuple[float, float], float] = {}
-    make = partial(_noted, paid=paid, limit_is=limit_is)
+    make = partial(_make_recorded_clock, paid=paid, limit_is=limit_is)
     three = TrainingVariant(n_steps=N)
     changes = {"replay_size": size * environments}
-    rows = read(framework, algorithm, _Once(make), environments, STEPS, three, **changes)[-1]
+    rows = read_minibatches(
+        framework, algorithm, _Uncached(make), environments, STEPS, three, **changes
+    )[-1]
     return rows, paid
 
 
-class _Once:
-    """A function that no cache takes for another one."""
+class _Uncached:
+    """A function that is no key of a cache: each object is another function."""
 
     def __init__(self, function) -> None:
         self._function = function
@@ -47,16 +49,18 @@ class _Once:
         return self._function(number)
 
 
-def _noted(number: int, paid: dict, limit_is: LimitIs) -> Notes:
-    return Notes(Clock(number, limit_is), paid, {})
+def _make_recorded_clock(number: int, paid: dict, limit_is: LimitIs) -> StepRecorder:
+    return StepRecorder(Clock(number, limit_is), paid, {})
 
 
-def expected(framework: Adapter, algorithm: str, limit_is: LimitIs, environments: int, paid, n=N):
-    """The windows of all steps, as the framework documents their ends."""
-    options = hyperparameters(framework, algorithm)
-    by_batch = setting(framework.name, "minibatches", algorithm).windows_end_with_batches
-    return windows(
-        played(environments, STEPS),
+def compute_expected_windows(
+    framework: Adapter, algorithm: str, limit_is: LimitIs, environments: int, paid, n=N
+):
+    """Return the expected windows of all steps, with ends as the framework documents them."""
+    options = load_hyperparameters(framework, algorithm)
+    by_batch = load_setting(framework.name, "minibatches", algorithm).windows_end_with_batches
+    return compute_windows(
+        simulate_steps(environments, STEPS),
         paid,
         n,
         options["discount"],
@@ -84,9 +88,9 @@ def test_a_window_stays_in_its_episode(framework, algorithm, limit_is, environme
     """
     who = f"{framework} {algorithm}"
     question = "n_step.truncation" if limit_is is LimitIs.TRUNCATION else "n_step.termination"
-    with asked(question, framework.name, algorithm):
-        rows, paid = trained(framework, algorithm, limit_is, environments, size)
-        true_windows = expected(framework, algorithm, limit_is, environments, paid)
+    with expect_answer(question, framework.name, algorithm):
+        rows, paid = read_newest_minibatch(framework, algorithm, limit_is, environments, size)
+        true_windows = compute_expected_windows(framework, algorithm, limit_is, environments, paid)
         assert_windows(who, rows, true_windows)
 
 
@@ -94,24 +98,24 @@ def test_a_window_stays_in_its_episode(framework, algorithm, limit_is, environme
 def test_other_windows_are_seen(framework, algorithm, wrong):
     """Control: windows of two steps, and ones that run on through a truncation, are not these."""
     who = f"{framework} {algorithm}"
-    with asked("n_step.truncation", framework.name, algorithm):
-        rows, paid = trained(framework, algorithm, LimitIs.TRUNCATION, 3, 6)
-    wrong_windows = expected(
+    with expect_answer("n_step.truncation", framework.name, algorithm):
+        rows, paid = read_newest_minibatch(framework, algorithm, LimitIs.TRUNCATION, 3, 6)
+    wrong_windows = compute_expected_windows(
         framework, algorithm, LimitIs.TRUNCATION, 3, paid, n=2 if wrong == "n" else N
     )
     if wrong == "end":
-        endless = dict.fromkeys(played(3, STEPS), False)
-        discount = hyperparameters(framework, algorithm)["discount"]
-        wrong_windows = windows(endless, paid, N, discount, False, STEPS)
+        endless = dict.fromkeys(simulate_steps(3, STEPS), False)
+        discount = load_hyperparameters(framework, algorithm)["discount"]
+        wrong_windows = compute_windows(endless, paid, N, discount, False, STEPS)
     with pytest.raises(AssertionError, match="expected the sum of rewards of the step of"):
         assert_windows(who, rows, wrong_windows)
     assert np.isfinite(rows.rewards).all()
 
 
-def assert_one_value_behind(who: str, rows: Minibatch, discounts: np.ndarray) -> None:
-    """Assert that targets less their rewards, over the discounts [rows], are one value.
+def assert_targets_share_one_value(who: str, rows: Minibatch, discounts: np.ndarray) -> None:
+    """Assert that (targets - rewards) / discounts, [rows], is one value for each last observation.
 
-    So they are if windows of several lengths that end alike discount it by their lengths.
+    It is, if windows of several lengths discount the value by their lengths.
     """
     __tracebackhide__ = True
     assert rows.targets is not None
@@ -134,9 +138,9 @@ def test_a_target_discounts_the_value_by_the_length_of_its_window(framework, oth
     """
     skip_unless_trained(framework, other)
     who = f"{framework} {other}"
-    with asked("n_step.truncation", framework.name, other):
-        rows, _ = trained(framework, other, LimitIs.TRUNCATION, 3, 40)
-        assert_one_value_behind(who, rows, rows.discounts)
-    discount = hyperparameters(framework, other)["discount"]
+    with expect_answer("n_step.truncation", framework.name, other):
+        rows, _ = read_newest_minibatch(framework, other, LimitIs.TRUNCATION, 3, 40)
+        assert_targets_share_one_value(who, rows, rows.discounts)
+    discount = load_hyperparameters(framework, other)["discount"]
     with pytest.raises(AssertionError, match="expected one value of .* found values from"):
-        assert_one_value_behind(who, rows, np.full(len(rows.observations), discount))
+        assert_targets_share_one_value(who, rows, np.full(len(rows.observations), discount))

@@ -16,10 +16,15 @@ import pytest
 from rlregress.frameworks.base import Adapter
 from rlregress.probing.interface import Minibatch, TrainingVariant
 from tests_behavior import value_sources
-from tests_behavior.clock import Clock, played
-from tests_behavior.clock_trainings import hyperparameters, is_on_policy, joined, read
+from tests_behavior.clock import Clock, simulate_steps
+from tests_behavior.clock_trainings import (
+    is_on_policy,
+    join_rows,
+    load_hyperparameters,
+    read_minibatches,
+)
 from tests_behavior.counter import ResetAsFinal
-from tests_behavior.questions import asked
+from tests_behavior.questions import expect_answer
 
 pytestmark = pytest.mark.without_cells
 
@@ -27,12 +32,12 @@ MEAN, DEVIATION = np.array([0.5, 0.75]), np.array([2.0, 0.5])
 ENVIRONMENTS = 3
 
 
-def in_units(framework: Adapter, algorithm: str, make) -> tuple[Minibatch, dict]:
-    """Rows with the observations that the environments have shown, and the steps."""
+def collect_rows_in_units(framework: Adapter, algorithm: str, make) -> tuple[Minibatch, dict]:
+    """Return rows with observations in the environment's units, and all steps."""
     steps = 16 if is_on_policy(framework, algorithm) else 10
     statistics = _Statistics()
-    rows = joined(
-        read(
+    rows = join_rows(
+        read_minibatches(
             framework, algorithm, make, ENVIRONMENTS, steps, TrainingVariant(statistics=statistics)
         )
     )
@@ -41,11 +46,11 @@ def in_units(framework: Adapter, algorithm: str, make) -> tuple[Minibatch, dict]
         for name in ("observations", "next_observations")
         if (values := getattr(rows, name)) is not None
     }
-    return replace(rows, **observed), played(ENVIRONMENTS, steps)
+    return replace(rows, **observed), simulate_steps(ENVIRONMENTS, steps)
 
 
 class _Statistics(tuple):
-    """Mean and deviation, to be the key of a cache."""
+    """Mean and deviation, as a hashable key of a cache."""
 
     def __new__(cls) -> _Statistics:
         return super().__new__(cls, (MEAN, DEVIATION))
@@ -57,21 +62,21 @@ class _Statistics(tuple):
         return isinstance(other, _Statistics)
 
 
-def found_source(framework: Adapter, algorithm: str, make) -> set[str]:
-    """Return the possible sources of the value behind an end."""
-    rows, met = in_units(framework, algorithm, make)
+def find_sources(framework: Adapter, algorithm: str, make) -> set[str]:
+    """Return the possible sources of the value after an end."""
+    rows, met = collect_rows_in_units(framework, algorithm, make)
     if not is_on_policy(framework, algorithm):
-        return value_sources.of_rows(rows, met, ENVIRONMENTS)
-    discount = hyperparameters(framework, algorithm)["discount"]
-    return value_sources.of_returns(rows, met, discount, ENVIRONMENTS)
+        return value_sources.find_next_sources(rows, met, ENVIRONMENTS)
+    discount = load_hyperparameters(framework, algorithm)["discount"]
+    return value_sources.find_return_sources(rows, met, discount, ENVIRONMENTS)
 
 
 def test_a_final_observation_is_normalised(framework, algorithm):
     """The value behind a truncation is that of the final observation, normalised as all others."""
     who = f"{framework} {algorithm}"
-    with asked("truncation.normalised", framework.name, algorithm):
-        sources = found_source(framework, algorithm, Clock)
-        value_sources.assert_from(who, "a truncation", sources, value_sources.FINAL)
+    with expect_answer("truncation.normalised", framework.name, algorithm):
+        sources = find_sources(framework, algorithm, Clock)
+        value_sources.assert_source(who, "a truncation", sources, value_sources.FINAL)
 
 
 class NotNormalised(Clock):
@@ -81,7 +86,7 @@ class NotNormalised(Clock):
     """
 
     def step(self, action):
-        """Step, and turn the last observation."""
+        """Step; at an end, change the observation so that normalising gives the original."""
         observation, reward, terminated, truncated, info = super().step(action)
         if terminated or truncated:
             observation = observation * DEVIATION + MEAN
@@ -96,7 +101,7 @@ class NotNormalised(Clock):
 def test_another_final_observation_is_seen(framework, algorithm, fault):
     """Control: a final observation that was not normalised, or is another one, is not found."""
     who = f"{framework} {algorithm}"
-    with asked("truncation.normalised", framework.name, algorithm):
-        sources = found_source(framework, algorithm, partial(fault))
+    with expect_answer("truncation.normalised", framework.name, algorithm):
+        sources = find_sources(framework, algorithm, partial(fault))
     with pytest.raises(AssertionError, match="to be of its final observation, found it of"):
-        value_sources.assert_from(who, "a truncation", sources, value_sources.FINAL)
+        value_sources.assert_source(who, "a truncation", sources, value_sources.FINAL)

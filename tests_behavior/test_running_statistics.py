@@ -17,8 +17,8 @@ import pytest
 from rlregress.frameworks.base import Adapter
 from rlregress.probing.interface import Policy, RunningStatistics, Unsupported
 from tests_behavior.clock import TIME, Clock
-from tests_behavior.clock_trainings import is_on_policy, request
-from tests_behavior.questions import asked
+from tests_behavior.clock_trainings import is_on_policy, make_request
+from tests_behavior.questions import expect_answer
 
 pytestmark = pytest.mark.without_cells
 
@@ -33,7 +33,7 @@ TOLERANCE = 5e-5
 
 
 @dataclass
-class Shown:
+class Observations:
     """The observations that environments have shown, in order.
 
     Attributes:
@@ -44,22 +44,21 @@ class Shown:
     every: list[np.ndarray] = field(default_factory=list)
     ended: list[int] = field(default_factory=list)
 
-    def moments(self, with_ends: bool) -> np.ndarray:
-        """Mean and variance of them, [2, dimensions], with or without what ended an episode."""
+    def compute_moments(self, with_ends: bool) -> np.ndarray:
+        """Return mean and variance, [2, dimensions], with or without final observations."""
         rows = np.delete(np.array(self.every), () if with_ends else self.ended, axis=0)
         return np.array([rows.mean(0), rows.var(0)])
 
 
-class Showing(gymnasium.Wrapper[np.ndarray, np.ndarray, np.ndarray, np.ndarray]):
-    """Writes down what an environment shows; of several resets in a row the last one."""
+class ObservationRecorder(gymnasium.Wrapper[np.ndarray, np.ndarray, np.ndarray, np.ndarray]):
+    """Notes the observations of an environment; of several resets in a row the last one."""
 
-    def __init__(self, env: gymnasium.Env[Any, Any], listed: Shown) -> None:
+    def __init__(self, env: gymnasium.Env[Any, Any], listed: Observations) -> None:
         super().__init__(env)
         self._shown = listed
         self._reset_at: int | None = None
 
     def reset(self, **options: Any) -> tuple[np.ndarray, dict[str, Any]]:
-        """Reset."""
         observation, info = self.env.reset(**options)
         if self._reset_at is None:
             self._reset_at = len(self._shown.every)
@@ -68,7 +67,6 @@ class Showing(gymnasium.Wrapper[np.ndarray, np.ndarray, np.ndarray, np.ndarray])
         return observation, info
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, Any, bool, bool, dict[str, Any]]:
-        """Step."""
         outcome = self.env.step(action)
         self._reset_at = None
         if outcome[2] or outcome[3]:
@@ -78,20 +76,20 @@ class Showing(gymnasium.Wrapper[np.ndarray, np.ndarray, np.ndarray, np.ndarray])
 
 
 @cache
-def statistics(
+def collect_statistics(
     framework: Adapter, algorithm: str, environments: int
-) -> tuple[RunningStatistics, Shown]:
+) -> tuple[RunningStatistics, Observations]:
     """Return the statistics after a short training, and the observations until its end."""
-    shown, trained = Shown(), Shown()
+    shown, trained = Observations(), Observations()
 
-    def make(number: int) -> Showing:
-        return Showing(Clock(number), shown)
+    def make(number: int) -> ObservationRecorder:
+        return ObservationRecorder(Clock(number), shown)
 
     def end(steps: int, policy: Policy) -> None:
         trained.every, trained.ended = list(shown.every), list(shown.ended)
 
     steps = STEPS[is_on_policy(framework, algorithm)]
-    asked_for = request(framework, algorithm, make, environments, steps)
+    asked_for = make_request(framework, algorithm, make, environments, steps)
     asked_for = replace(asked_for, on_checkpoint=end)
     try:
         observed = framework.train.collect_running_statistics(asked_for, environments)
@@ -100,13 +98,13 @@ def statistics(
     return observed, trained
 
 
-def assert_exact(who: str, observed: np.ndarray, shown: Shown, dimensions: slice) -> None:
+def assert_exact(who: str, observed: np.ndarray, shown: Observations, dimensions: slice) -> None:
     """Assert that statistics [2, all] are of the observations, with final ones or without.
 
     Whether those count is asked by ``normalisation.terminal_observation.statistics``.
     """
     __tracebackhide__ = True
-    expected = [shown.moments(with_ends)[:, dimensions] for with_ends in (False, True)]
+    expected = [shown.compute_moments(with_ends)[:, dimensions] for with_ends in (False, True)]
     observed = observed[:, dimensions]
     if not any(np.allclose(observed, moments, rtol=0, atol=TOLERANCE) for moments in expected):
         spelled = " or ".join(str(moments.round(5).tolist()) for moments in expected)
@@ -116,8 +114,8 @@ def assert_exact(who: str, observed: np.ndarray, shown: Shown, dimensions: slice
         )
 
 
-def assert_shared(who: str, observed: np.ndarray, environments: int) -> None:
-    """There is one set of statistics, [1, 2, dimensions]."""
+def assert_one_set_of_statistics(who: str, observed: np.ndarray, environments: int) -> None:
+    """Assert that there is one set of statistics, [1, 2, dimensions]."""
     __tracebackhide__ = True
     if len(observed) != 1:
         raise AssertionError(
@@ -127,7 +125,7 @@ def assert_shared(who: str, observed: np.ndarray, environments: int) -> None:
 
 
 def assert_same(who: str, when: str, observed: np.ndarray | None, trained: np.ndarray) -> None:
-    """Statistics are those of the training, [sets, 2, dimensions]."""
+    """Assert that statistics are those of the training, [sets, 2, dimensions]."""
     __tracebackhide__ = True
     if observed is None or not np.array_equal(observed, trained):
         spelled = "none" if observed is None else str(observed.round(5).tolist())
@@ -140,8 +138,8 @@ def assert_same(who: str, when: str, observed: np.ndarray | None, trained: np.nd
 def test_running_statistics_are_exact(framework, algorithm):
     """Mean and variance are those of all observations of one environment until now."""
     who = f"{framework} {algorithm}"
-    with asked("normalisation.running", framework.name, algorithm):
-        observed, shown = statistics(framework, algorithm, 1)
+    with expect_answer("normalisation.running", framework.name, algorithm):
+        observed, shown = collect_statistics(framework, algorithm, 1)
         assert_exact(who, observed.trained[0], shown, MOVING)
     wrong = replace(shown, every=[*shown.every[:-1], shown.every[-1] + 0.1])
     with pytest.raises(AssertionError, match="expected the mean and the variance"):
@@ -151,19 +149,19 @@ def test_running_statistics_are_exact(framework, algorithm):
 def test_environments_share_their_statistics(framework, algorithm):
     """Three environments have one set of statistics, of the observations of all of them."""
     who = f"{framework} {algorithm}"
-    with asked("normalisation.environments", framework.name, algorithm):
-        observed, shown = statistics(framework, algorithm, ENVIRONMENTS)
-        assert_shared(who, observed.trained, ENVIRONMENTS)
+    with expect_answer("normalisation.environments", framework.name, algorithm):
+        observed, shown = collect_statistics(framework, algorithm, ENVIRONMENTS)
+        assert_one_set_of_statistics(who, observed.trained, ENVIRONMENTS)
         assert_exact(who, observed.trained[0], shown, ALL)
     with pytest.raises(AssertionError, match="expected one set of statistics of 3 environments"):
-        assert_shared(who, np.concatenate([observed.trained] * 2), ENVIRONMENTS)
+        assert_one_set_of_statistics(who, np.concatenate([observed.trained] * 2), ENVIRONMENTS)
 
 
 def test_an_evaluation_leaves_the_statistics(framework, algorithm):
     """Observations of an evaluation do not enter the statistics that normalise them."""
     who = f"{framework} {algorithm}"
-    with asked("normalisation.frozen", framework.name, algorithm):
-        observed, _ = statistics(framework, algorithm, 1)
+    with expect_answer("normalisation.frozen", framework.name, algorithm):
+        observed, _ = collect_statistics(framework, algorithm, 1)
         assert_same(who, "in an evaluation", observed.evaluated, observed.trained)
     with pytest.raises(AssertionError, match="of the training in an evaluation, found"):
         assert_same(who, "in an evaluation", observed.trained + 0.001, observed.trained)
@@ -172,8 +170,8 @@ def test_an_evaluation_leaves_the_statistics(framework, algorithm):
 def test_statistics_are_saved_with_the_agent(framework, algorithm):
     """A loaded agent normalises as the saved one did."""
     who = f"{framework} {algorithm}"
-    with asked("normalisation.saved", framework.name, algorithm):
-        observed, _ = statistics(framework, algorithm, 1)
+    with expect_answer("normalisation.saved", framework.name, algorithm):
+        observed, _ = collect_statistics(framework, algorithm, 1)
         assert_same(who, "in what is loaded", observed.restored, observed.trained)
     for wrong in (None, observed.trained + 0.001):
         with pytest.raises(AssertionError, match="of the training in what is loaded, found"):

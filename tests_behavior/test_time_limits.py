@@ -24,16 +24,16 @@ import pytest
 from rlregress.frameworks.base import Adapter
 from rlregress.probing.interface import TrainingRequest
 from rlregress.probing.isolation import shift_seed
-from tests_behavior.action_spaces import made_for
+from tests_behavior.action_spaces import adapt_actions
 from tests_behavior.assertions import assert_values_near
 from tests_behavior.limit import LimitIs
 from tests_behavior.ring import (
     Ring,
     finite_horizon_values,
     infinite_horizon_value,
-    observations,
+    list_observations,
 )
-from tests_behavior.toy_settings import setting
+from tests_behavior.toy_settings import load_setting
 
 pytestmark = pytest.mark.without_cells
 
@@ -41,41 +41,43 @@ pytestmark = pytest.mark.without_cells
 TOLERANCE = 0.4
 
 
-def true_values(discount: float, ends: bool) -> float | np.ndarray:
-    """The values of the states if the limit is the end of the task, or if it is not."""
+def compute_true_values(discount: float, ends: bool) -> float | np.ndarray:
+    """Return the values of the states; ``ends``: the limit is the end of the task."""
     return finite_horizon_values(discount) if ends else infinite_horizon_value(discount)
 
 
-def assert_learned(framework: Adapter, algorithm: str, limit_is: LimitIs) -> None:
-    """The critic gives the eight states their values after a training of some seconds.
+def assert_values_learned(framework: Adapter, algorithm: str, limit_is: LimitIs) -> None:
+    """Train; assert that the critic has learned the true values of the eight states.
 
-    Those of the other kind of end do not pass for them.
+    The values of the other kind of end must not pass.
     """
     __tracebackhide__ = True
-    who, options = f"{framework} {algorithm}", setting(framework.name, "time_limit", algorithm)
+    who, options = f"{framework} {algorithm}", load_setting(framework.name, "time_limit", algorithm)
     discount = options.hyperparameters["discount"]
     trained = framework.train.train(
         TrainingRequest(
             algorithm=algorithm,
-            make_env=lambda: made_for(algorithm, Ring(limit_is)),
+            make_env=lambda: adapt_actions(algorithm, Ring(limit_is)),
             hyperparameters=options.hyperparameters,
             total_steps=options.total_steps,
             seed=shift_seed(0),
         )
     )
-    values = trained.value(observations())
+    values = trained.value(list_observations())
     ends = limit_is is LimitIs.TERMINATION or options.truncation_is_termination
     kind = f"the limit is a {limit_is.value}"
-    assert_values_near(who, kind, values, true_values(discount, ends), TOLERANCE)
+    assert_values_near(who, kind, values, compute_true_values(discount, ends), TOLERANCE)
     with pytest.raises(AssertionError, match=f"^{who}, control: expected the values "):
-        assert_values_near(who, "control", values, true_values(discount, not ends), TOLERANCE)
+        assert_values_near(
+            who, "control", values, compute_true_values(discount, not ends), TOLERANCE
+        )
 
 
 def test_truncation_does_not_end_the_task(framework, algorithm):
     """A truncation leaves the values those of the endless task, unless documented to end it."""
-    assert_learned(framework, algorithm, LimitIs.TRUNCATION)
+    assert_values_learned(framework, algorithm, LimitIs.TRUNCATION)
 
 
 def test_termination_ends_the_task(framework, algorithm):
     """The same limit reported as termination gives the values of a task that ends, far below."""
-    assert_learned(framework, algorithm, LimitIs.TERMINATION)
+    assert_values_learned(framework, algorithm, LimitIs.TERMINATION)

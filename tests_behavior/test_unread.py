@@ -12,9 +12,9 @@ import pytest
 
 from rlregress.frameworks.base import Adapter
 from tests_behavior.clock import Clock
-from tests_behavior.clock_trainings import request
+from tests_behavior.clock_trainings import make_request
 from tests_behavior.limit import LimitIs
-from tests_behavior.questions import asked
+from tests_behavior.questions import expect_answer
 
 pytestmark = pytest.mark.without_cells
 
@@ -23,7 +23,6 @@ class NaNAsFinal(gymnasium.Wrapper):
     """The final observation of an episode is NaN."""
 
     def step(self, action: Any) -> Any:
-        """Step, and hide what a termination has led to."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         if terminated or truncated:
             observation = np.full_like(observation, np.nan)
@@ -34,14 +33,13 @@ class NaNAsFirst(gymnasium.Wrapper):
     """The first observation of an episode is NaN."""
 
     def reset(self, **options: Any) -> Any:
-        """Reset, and hide what it has led to."""
         observation, info = self.env.reset(**options)
         return np.full_like(observation, np.nan), info
 
 
-def share_of_nan(framework: Adapter, algorithm: str, make: Callable[[int], Any]) -> float:
-    """The share of parameters that are no numbers after a training."""
-    asked_for = request(framework, algorithm, make, 1, 40, minibatch_size=8)
+def compute_share_of_nan(framework: Adapter, algorithm: str, make: Callable[[int], Any]) -> float:
+    """Train; return the share of parameters that are NaN."""
+    asked_for = make_request(framework, algorithm, make, 1, 40, minibatch_size=8)
     try:
         parameters = framework.train.train(asked_for).parameters.values()
     except (ValueError, RuntimeError) as error:
@@ -54,8 +52,8 @@ def share_of_nan(framework: Adapter, algorithm: str, make: Callable[[int], Any])
     return sum(np.isnan(parameter).sum() for parameter in parameters) / count
 
 
-def assert_unread(who: str, hidden: str, share: float) -> None:
-    """No weight has become NaN."""
+def assert_nothing_read(who: str, hidden: str, share: float) -> None:
+    """Assert that no parameter is NaN."""
     __tracebackhide__ = True
     if share:
         raise AssertionError(
@@ -64,7 +62,7 @@ def assert_unread(who: str, hidden: str, share: float) -> None:
         )
 
 
-def _make_faulty(fault: Callable[..., Any], limit_is: LimitIs, number: int) -> Any:
+def _make_faulty_clock(fault: Callable[..., Any], limit_is: LimitIs, number: int) -> Any:
     return fault(Clock(number, limit_is))
 
 
@@ -74,17 +72,19 @@ def test_nothing_is_read_of_a_terminal_observation(framework, algorithm, limit_i
     """An observation that a termination has led to, all NaN, reaches no weight."""
     who = f"{framework} {algorithm}"
     kind = "terminal" if limit_is is LimitIs.TERMINATION else "terminal_and_truncated"
-    with asked(f"unread.{kind}", framework.name, algorithm):
-        share = share_of_nan(framework, algorithm, partial(_make_faulty, NaNAsFinal, limit_is))
-        assert_unread(who, "terminal observations", share)
+    with expect_answer(f"unread.{kind}", framework.name, algorithm):
+        share = compute_share_of_nan(
+            framework, algorithm, partial(_make_faulty_clock, NaNAsFinal, limit_is)
+        )
+        assert_nothing_read(who, "terminal observations", share)
 
 
 @pytest.mark.nightly
 def test_what_is_read_of_a_first_observation_is_seen(framework, algorithm):
     """Control: a first observation that is NaN reaches the weights."""
     who = f"{framework} {algorithm}"
-    share = share_of_nan(
-        framework, algorithm, partial(_make_faulty, NaNAsFirst, LimitIs.TRUNCATION)
+    share = compute_share_of_nan(
+        framework, algorithm, partial(_make_faulty_clock, NaNAsFirst, LimitIs.TRUNCATION)
     )
     with pytest.raises(AssertionError, match="of the parameters to be NaN"):
-        assert_unread(who, "first observations", share)
+        assert_nothing_read(who, "first observations", share)

@@ -97,36 +97,36 @@ class Setting(_Entry):
 
     hyperparameters: Mapping[str, Any]
 
-    def environments(self, wanted: int) -> int:
-        """As many environments as are wanted, or as the framework takes for this algorithm."""
+    def limit_environments(self, wanted: int) -> int:
+        """Return the wanted number of environments, or as many as the framework takes."""
         return min(wanted, self.most_environments or wanted)
 
 
-def skip_unless_trained(framework: Adapter, other: str) -> None:
-    """Not every framework, and not every copy of one, can be trained."""
-    if other not in framework.framework.behavior_only:
-        pytest.skip(f"{framework.full_name} does not train {other}")
+def skip_unless_trained(framework: Adapter, algorithm: str) -> None:
+    """Skip the test if this framework, or this copy of it, does not train the algorithm."""
+    if algorithm not in framework.framework.behavior_only:
+        pytest.skip(f"{framework.full_name} does not train {algorithm}")
 
 
-def _entry(table: Mapping[str, Any], key: str, place: str, kind: str) -> Any:
+def _get_entry(table: Mapping[str, Any], key: str, place: str, kind: str) -> Any:
     if key not in table:
         raise UserError(f"{place} has no {kind} '{key}'; {suggest_names(key, table)}")
     return table[key]
 
 
-def setting(framework: str, topic: str, algorithm: str) -> Setting:
+def load_setting(framework: str, topic: str, algorithm: str) -> Setting:
     """Return the setting of ``baselines/behavior``; UserError names file and key of a mistake."""
     path = suite.locate_baselines() / "behavior" / f"{framework}.yaml"
     topics = datafiles.read_data_file_cached(path, Mapping[str, Mapping[str, _Table]])
-    algorithms = _entry(topics, topic, str(path), "topic")
-    entry = dict(vars(_entry(algorithms, algorithm, f"{path}: {topic}", "algorithm")))
+    algorithms = _get_entry(topics, topic, str(path), "topic")
+    entry = dict(vars(_get_entry(algorithms, algorithm, f"{path}: {topic}", "algorithm")))
     changes = entry.pop("changes")
     if algorithm in topics.get(_WITHOUT_CELLS, {}):
         sets = f"the topic '{_WITHOUT_CELLS}'"
         base = topics[_WITHOUT_CELLS][algorithm].changes
     else:
         sets = f"the hyperparameter set '{framework}'"
-        base = _entry(read_hyperparameters(framework), algorithm, sets, "algorithm")
+        base = _get_entry(read_hyperparameters(framework), algorithm, sets, "algorithm")
     for name in changes:
-        _entry(base, name, f"{path}: {topic}.{algorithm}: {sets}", "hyperparameter")
+        _get_entry(base, name, f"{path}: {topic}.{algorithm}: {sets}", "hyperparameter")
     return Setting(hyperparameters={**base, **changes}, **entry)

@@ -1,4 +1,4 @@
-"""The source of the value behind the end of an episode of a clock: at sight."""
+"""Finds the observation whose value was used after the end of an episode of a clock."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _Place = tuple[float, float]
 _CLOSE = 1e-4
 
 
-def places(number: float, time: float, environments: int) -> dict[str, _Place]:
-    """Return the places from which a value behind the step of a clock can come, right or wrong."""
-    following = float(clock.next_time(np.float64(time)))
+def list_source_places(number: float, time: float, environments: int) -> dict[str, _Place]:
+    """Return source -> (environment, time), for right and wrong sources of the next value."""
+    following = float(clock.get_next_time(np.float64(time)))
     return {
         FINAL: (number, following),
         RESET: (number, following - clock.TICK / 2),
@@ -32,19 +32,19 @@ def places(number: float, time: float, environments: int) -> dict[str, _Place]:
 
 
 def _list_ends(rows: Minibatch, steps: Mapping[_Place, bool]) -> list[tuple[int, _Place]]:
-    """(row, place) of every row whose step ended an episode."""
+    """Return (row, place) of every row whose step ended an episode."""
     places = [
         (k, tuple(map(float, observation))) for k, observation in enumerate(rows.observations)
     ]
     return [(k, place) for k, place in places if steps[place]]  # type: ignore[index,misc]
 
 
-def of_returns(
+def find_return_sources(
     rows: Minibatch, steps: Mapping[_Place, bool], discount: float, environments: int
 ) -> set[str]:
-    """Return the sources that the returns at the ends of episodes agree with, of one step each.
+    """Return the sources that explain all one-step returns at the ends of episodes.
 
-    Rows of which it cannot be told are left out: what would follow has not been read.
+    Rows whose next observations were not read are left out.
 
     Args:
         rows: with values of one policy and returns with a lambda of 0.
@@ -60,7 +60,7 @@ def of_returns(
     )
     agree, fields = {FINAL, RESET, BEFORE, ANOTHER, NOTHING}, 0
     for row, (number, time) in _list_ends(rows, steps):
-        candidates = places(number, time, environments)
+        candidates = list_source_places(number, time, environments)
         if {candidates[FINAL], candidates[RESET]} - set(values):
             continue
         fields += 1
@@ -73,22 +73,26 @@ def of_returns(
     return agree
 
 
-def of_rows(rows: Minibatch, steps: Mapping[_Place, bool], environments: int) -> set[str]:
-    """Return the sources of the next observations at ends of episodes that are not terminated."""
+def find_next_sources(rows: Minibatch, steps: Mapping[_Place, bool], environments: int) -> set[str]:
+    """Return the sources that explain all next observations at the ends of episodes."""
     assert rows.next_observations is not None
     assert rows.terminated is not None
     agree, values = {FINAL, RESET, BEFORE, ANOTHER, NOTHING}, 0
     for row, (number, time) in _list_ends(rows, steps):
         values += 1
         next_place = tuple(map(float, rows.next_observations[row]))
-        same = {name for name, at in places(number, time, environments).items() if at == next_place}
+        same = {
+            name
+            for name, at in list_source_places(number, time, environments).items()
+            if at == next_place
+        }
         agree &= {NOTHING} if rows.terminated[row] else same
     assert values > 1, "expected ends of episodes to be read, found none"
     return agree
 
 
-def assert_from(who: str, end: str, observed: set[str], expected: str) -> None:
-    """The value behind the end of an episode is of one source alone, the expected one."""
+def assert_source(who: str, end: str, observed: set[str], expected: str) -> None:
+    """Assert that the value after the end of an episode has the expected source alone."""
     __tracebackhide__ = True
     if observed != {expected}:
         spelled = " or ".join(sorted(observed)) or "no one source"

@@ -1,4 +1,4 @@
-"""The rows that n-step returns of clocks have to give."""
+"""The expected rows of n-step returns in clocks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from rlregress.probing.interface import Minibatch
 from tests_behavior import clock
-from tests_behavior.assertions import assert_rows
+from tests_behavior.assertions import assert_field
 
 _Place = tuple[float, float]
 
@@ -24,15 +24,15 @@ class Window:
     discount: float
 
 
-def windows(
+def compute_windows(
     steps: Mapping[_Place, bool],
     paid: Mapping[_Place, float],
     n: int,
     discount: float,
     terminates: bool,
-    together: int,
+    steps_per_batch: int,
 ) -> dict[_Place, Window]:
-    """Return for every step the window that begins with it.
+    """Return step -> the window that begins with it.
 
     Args:
         steps: every (environment, time) that was met -> the step ends an episode; in the order of
@@ -41,19 +41,21 @@ def windows(
         n: rewards of a whole window; one that meets an end is shorter.
         discount: of one step.
         terminates: the ends are terminations.
-        together: a window also ends with every so manieth step of an environment.
+        steps_per_batch: windows also end with each batch of so many steps of an environment.
     """
     by_place = {}
     for number in {number for number, _ in steps}:
         own = [place for place in steps if place[0] == number]
         for first in range(len(own)):
-            last = min(first + n - 1, (first // together + 1) * together - 1, len(own) - 1)
+            last = min(
+                first + n - 1, (first // steps_per_batch + 1) * steps_per_batch - 1, len(own) - 1
+            )
             ends = [k for k in range(first, last + 1) if steps[own[k]]]
             last = ends[0] if ends else last
             rewards = sum(discount ** (k - first) * paid[own[k]] for k in range(first, last + 1))
             by_place[own[first]] = Window(
                 rewards,
-                (number, float(clock.next_time(np.float64(own[last][1])))),
+                (number, float(clock.get_next_time(np.float64(own[last][1])))),
                 bool(ends) and terminates,
                 discount ** (last + 1 - first),
             )
@@ -61,7 +63,7 @@ def windows(
 
 
 def assert_windows(who: str, rows: Minibatch, windows_by_place: Mapping[_Place, Window]) -> None:
-    """Every row is the window that begins with its step."""
+    """Assert that every row is the window that begins with its step."""
     __tracebackhide__ = True
     expected = [
         windows_by_place[tuple(map(float, observation))] for observation in rows.observations
@@ -73,4 +75,4 @@ def assert_windows(who: str, rows: Minibatch, windows_by_place: Mapping[_Place, 
         ("termination", rows.terminated, [window.terminated for window in expected]),
     ):
         assert values is not None, f"{who}: expected rows with the field {name}"
-        assert_rows(who, name, rows.observations, values, np.asarray(true))
+        assert_field(who, name, rows.observations, values, np.asarray(true))

@@ -1,4 +1,4 @@
-"""Trainings begin with torch imported, but those whose return is judged: new in every respect."""
+"""Starts trainings with torch imported, except those whose returns are judged."""
 
 from __future__ import annotations
 
@@ -40,49 +40,51 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def warm_executable(
     tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
 ) -> Iterator[str]:
-    """What is called as Python is, and begins with torch imported; see ``warm``."""
+    """Yield an executable that is called like Python and has torch imported; see ``warm``."""
     if not hasattr(os, "pidfd_open"):  # not on Linux: Python itself
         yield sys.executable
         return
     folder = tmp_path_factory.getbasetemp()
     # the processes of one pytest-xdist share their servers
     above = folder.parent if is_xdist_worker(pytestconfig) else folder
-    with warm.command(above / "warm") as executable:
+    with warm.make_warm_executable(above / "warm") as executable:
         yield executable
 
 
 @pytest.fixture
 def warm_python(warm_executable: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each new process of this Python begins with torch imported.
+    """Let each new process of this Python begin with torch imported.
 
-    Not where it is asked how a process starts, or what it imports.
+    It is not for tests of how a process starts, or of what it imports.
     """
     monkeypatch.setattr(sys, "executable", warm_executable)
 
 
-def begins_warm(fixtures: Collection[str], judged: bool) -> bool:
-    """Return whether a test's workers may come from a process that has torch.
+def may_begin_warm(fixtures: Collection[str], judged: bool) -> bool:
+    """Return whether a test's workers may be forked from a process that has imported torch.
 
-    Not where returns are judged, nor where memory is: a child has that of the process it is of.
-    Of a replay only the numbers are compared.
+    Not if returns are judged, nor if memory is measured: a child has that of its parent.
+    A replay compares only numbers.
     """
     return "replayed_cell" in fixtures or (not judged and "throughput" not in fixtures)
 
 
 @pytest.fixture(autouse=True)
-def _workers(request: pytest.FixtureRequest) -> None:
-    """Workers whose returns are not judged come from a process that has torch."""
-    if begins_warm(request.fixturenames, load_budget(request.config.getoption("--budget")).judged):
+def _start_workers_warm(request: pytest.FixtureRequest) -> None:
+    """Fork workers from a process that has imported torch, unless returns are judged."""
+    if may_begin_warm(
+        request.fixturenames, load_budget(request.config.getoption("--budget")).judged
+    ):
         request.getfixturevalue("warm_python")
 
 
 def pytest_benchmark_generate_machine_info() -> dict[str, str]:
-    """Return what a stored measurement says of its machine: not its name, nor its owner."""
+    """Return the description of the machine for stored measurements, without its name and owner."""
     return {"cpu": read_cpu_name(), "system": platform.system(), "machine": platform.machine()}
 
 
 def pytest_benchmark_update_json(output_json: dict[str, Any]) -> None:
-    """Leave out names of this checkout, and the parameters of tests, which are objects."""
+    """Remove names of this checkout, and parameters of tests, from stored measurements."""
     output_json["commit_info"] = {}
     for measured in output_json["benchmarks"]:
         measured["params"] = None

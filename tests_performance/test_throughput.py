@@ -22,14 +22,14 @@ MEASURED: dict[tuple[str, str], list[Measurement]] = {}
 
 @pytest.fixture
 def throughput(framework, algorithm, pytestconfig):
-    """Measure a training once a session; nothing is timed beside other tests."""
+    """Return the session's measurements of a training; skip under pytest-xdist."""
     if is_xdist_worker(pytestconfig):
         pytest.skip("throughput is measured by one process at a time: run it without -n")
     return MEASURED.setdefault((framework.full_name, algorithm), [])
 
 
 def floor_seconds() -> float:
-    """CPU seconds, counted by the floor: a process takes as long as one second of its floor."""
+    """Return the measured time so far, in seconds of the floor, for pytest-benchmark."""
     return sum(1 / process.ratio for processes in MEASURED.values() for process in processes)
 
 

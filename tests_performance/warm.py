@@ -1,11 +1,11 @@
 """Fresh Python processes without the seconds that importing torch takes; see ``warm_python``.
 
-``command`` makes an executable that is called as Python is. It asks a server, one for each set of
-variables that are read when Python and torch start, to fork a child. The server has imported what
-``IMPORTED`` says and has done nothing else; the child gets the arguments, the variables, the
-working directory, the files and the signals of its caller, runs what was asked for as the main
-module, and its status becomes the caller's. What this cannot serve (other options of Python,
-folders whose modules would hide what is imported already) gets Python itself.
+``make_warm_executable`` makes an executable that is called like Python. It asks a server to fork a
+child; there is one server for each set of variables that are read when Python and torch start. The
+server has imported ``IMPORTED`` and has done nothing else. The child gets the arguments, variables,
+working directory, files and signals of its caller, runs the requested main module, and its status
+becomes the caller's. A call that it cannot serve (other options of Python, folders whose modules
+would hide imported ones) is run by Python itself.
 
 Run as a file: ``warm.py serve FOLDER KEY`` is a server, ``warm.py call FOLDER ARGUMENTS`` a caller,
 and ``warm.py open FOLDER`` starts servers: what a caller starts would end with it. Servers and what
@@ -47,8 +47,8 @@ _LENGTH = 8
 
 
 @contextmanager
-def command(folder: Path) -> Iterator[str]:
-    """An executable that is called as Python is; its servers end with the last who holds this."""
+def make_warm_executable(folder: Path) -> Iterator[str]:
+    """Yield the path of the executable; its servers end with the last process in this block."""
     folder.mkdir(exist_ok=True)
     with open(folder / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_SH)
@@ -59,11 +59,11 @@ def command(folder: Path) -> Iterator[str]:
         )
         temporary.chmod(0o755)
         temporary.replace(path)
-        _open(folder)
+        _start_opener(folder)
         yield str(path)
 
 
-def _open(folder: Path) -> None:
+def _start_opener(folder: Path) -> None:
     """Start the process that starts servers, unless another process has."""
     import subprocess
 
@@ -110,14 +110,14 @@ def _serve_openings(folder: str) -> None:
     os.write(1, b"\n")
 
 
-def _call(folder: str, arguments: list[str]) -> NoReturn:
-    """Have a child do it, and end as it ends."""
-    if not _served(arguments):
-        _python(arguments)
+def _run_in_child(folder: str, arguments: list[str]) -> NoReturn:
+    """Run the arguments in a forked child, and end with its status."""
+    if not _can_be_served(arguments):
+        _replace_by_python(arguments)
     try:
-        connection = _connected(folder)
+        connection = _connect_or_start_server(folder)
     except OSError:  # no server starts here
-        _python(arguments)
+        _replace_by_python(arguments)
     job = {
         "arguments": arguments,
         "variables": dict(os.environ),
@@ -131,7 +131,7 @@ def _call(folder: str, arguments: list[str]) -> NoReturn:
     connection.sendall(text)
     answer = connection.recv(64)
     if answer == _REFUSED:
-        _python(arguments)
+        _replace_by_python(arguments)
     child = int(answer)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1):
         signal.signal(number, lambda number, _: os.kill(child, number))
@@ -143,16 +143,16 @@ def _call(folder: str, arguments: list[str]) -> NoReturn:
     os._exit(os.WEXITSTATUS(status))
 
 
-def _python(arguments: list[str]) -> NoReturn:
+def _replace_by_python(arguments: list[str]) -> NoReturn:
     os.execv(sys.executable, [sys.executable, *arguments])
 
 
-def _served(arguments: list[str]) -> bool:
+def _can_be_served(arguments: list[str]) -> bool:
     """Return whether a child can run a module, command or script, after at most one known option.
 
     These are ``-u`` and ``-W ignore``.
     """
-    args = _without_options(arguments)
+    args = _drop_options(arguments)
     return (
         (args[:1] in (["-c"], ["-m"]) and len(args) > 1) or args[:1] != [] and args[0][0] != "-"
     ) and "--multiprocessing-fork" not in args
@@ -166,7 +166,7 @@ def _is_open(number: int) -> bool:
     return True
 
 
-def _key(variables: Mapping[str, str]) -> str:
+def _digest_variables(variables: Mapping[str, str]) -> str:
     """Return a digest of the variables, by which the server is named."""
     threads = variables.get("OMP_NUM_THREADS")
     variables = {
@@ -179,9 +179,9 @@ def _key(variables: Mapping[str, str]) -> str:
     return hashlib.sha256(json.dumps(sorted(variables.items())).encode()).hexdigest()[:12]
 
 
-def _connected(folder: str) -> socket.socket:
-    """A connection to the server for the variables of this process, which is started if need be."""
-    key = _key(os.environ)
+def _connect_or_start_server(folder: str) -> socket.socket:
+    """Return a connection to the server for this process's variables, started if needed."""
+    key = _digest_variables(os.environ)
     folder_before = os.getcwd()
     # the path of a socket may be 100 bytes long
     os.chdir(folder)
@@ -189,28 +189,28 @@ def _connected(folder: str) -> socket.socket:
         with open(f"{key}.lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             try:
-                return _connection(key)
+                return _connect_to_server(key)
             except OSError:
-                _start(key)
-                return _connection(key)
+                _request_server(key)
+                return _connect_to_server(key)
     finally:
         os.chdir(folder_before)
 
 
-def _connection(key: str) -> socket.socket:
+def _connect_to_server(key: str) -> socket.socket:
     connection = socket.socket(socket.AF_UNIX)
     connection.connect(key)
     return connection
 
 
-def _start(key: str) -> None:
-    """Have a server started and wait until it listens.
+def _request_server(key: str) -> None:
+    """Let the opener start a server, and wait until it listens.
 
     Raises:
         OSError: it has ended before.
     """
     variables = {name: value for name, value in os.environ.items() if name not in _SET_LATER}
-    with _connection("opener") as connection, connection.makefile("rw") as stream:
+    with _connect_to_server("opener") as connection, connection.makefile("rw") as stream:
         stream.write(json.dumps({"key": key, "variables": variables}) + "\n")
         stream.flush()
         if failure := stream.readline().strip():
@@ -236,7 +236,7 @@ def _start_server(folder: str, key: str, variables: Mapping[str, str]) -> None:
         raise OSError(Path(f"{key}.log").read_text())
 
 
-def _serve(folder: str, key: str) -> dict[str, Any]:
+def _fork_children(folder: str, key: str) -> dict[str, Any]:
     """Fork a child for each caller; return in the child, with its job."""
     import gc
     import importlib
@@ -259,31 +259,31 @@ def _serve(folder: str, key: str) -> dict[str, Any]:
     children: dict[int, tuple[int, socket.socket]] = {}
     lock = os.open("lock", os.O_RDONLY)
     while True:
-        ready, _, _ = select.select([listener, *children, *_sockets(children)], [], [], 1.0)
+        ready, _, _ = select.select([listener, *children, *_list_sockets(children)], [], [], 1.0)
         for ready_file in ready:
             if ready_file is listener:
                 connection, _ = listener.accept()
-                requested, files = _asked(connection)
+                requested, files = _read_job(connection)
                 if requested is None:  # of a caller that was killed
                     connection.close()
-                    _close(files)
+                    _close_files(files)
                     continue
-                path = _path(requested, base)
-                if _hides(path[: -len(base)], names):
+                path = _make_module_path(requested, base)
+                if _hides_loaded_module(path[: -len(base)], names):
                     with suppress(OSError):  # of a caller that was killed
                         connection.sendall(_REFUSED)
                     connection.close()
-                    _close(files)
+                    _close_files(files)
                     continue
                 child = os.fork()
                 if not child:
-                    _close([listener.fileno(), lock, connection.fileno()])
-                    _close([*children, *(s.fileno() for s in _sockets(children))])
+                    _close_files([listener.fileno(), lock, connection.fileno()])
+                    _close_files([*children, *(s.fileno() for s in _list_sockets(children))])
                     for number, file in zip(requested["files"], files, strict=True):
                         os.dup2(file, number)
-                    _close(files)
+                    _close_files(files)
                     return {**requested, "path": path}
-                _close(files)
+                _close_files(files)
                 with suppress(OSError):  # of a caller that was killed; so will the child be
                     connection.sendall(str(child).encode())
                 children[os.pidfd_open(child)] = (child, connection)
@@ -307,17 +307,17 @@ def _serve(folder: str, key: str) -> dict[str, Any]:
                 os._exit(0)
 
 
-def _sockets(children: dict[int, tuple[int, socket.socket]]) -> list[socket.socket]:
+def _list_sockets(children: dict[int, tuple[int, socket.socket]]) -> list[socket.socket]:
     return [connection for _, connection in children.values()]
 
 
-def _close(files: list[int]) -> None:
+def _close_files(files: list[int]) -> None:
     for file in files:
         os.close(file)
 
 
-def _asked(connection: socket.socket) -> tuple[dict[str, Any] | None, list[int]]:
-    """Return a caller's job and files; None if it ended before it had sent one."""
+def _read_job(connection: socket.socket) -> tuple[dict[str, Any] | None, list[int]]:
+    """Return a caller's job and files; None: the caller ended before it had sent them."""
     files: list[int] = []
     with suppress(OSError):
         head, files, _, _ = socket.recv_fds(connection, _LENGTH, 3)
@@ -330,12 +330,12 @@ def _asked(connection: socket.socket) -> tuple[dict[str, Any] | None, list[int]]
     return None, files
 
 
-def _path(requested: dict[str, Any], base: list[str]) -> list[str]:
-    """The path of modules, as Python makes it."""
+def _make_module_path(requested: dict[str, Any], base: list[str]) -> list[str]:
+    """Return ``sys.path`` as Python would make it for this call."""
     folders = [
         path for path in requested["variables"].get("PYTHONPATH", "").split(os.pathsep) if path
     ]
-    arguments = _without_options(requested["arguments"])
+    arguments = _drop_options(requested["arguments"])
     first = {"-c": "", "-m": requested["folder"]}.get(arguments[0])
     if first is None:
         first = os.path.dirname(os.path.realpath(os.path.join(requested["folder"], arguments[0])))
@@ -343,8 +343,8 @@ def _path(requested: dict[str, Any], base: list[str]) -> list[str]:
     return [first, *(path for path in dict.fromkeys(absolute) if path not in base), *base]
 
 
-def _hides(folders: list[str], names: set[str]) -> bool:
-    """Return whether a folder has a module that a process would import instead of a loaded one."""
+def _hides_loaded_module(folders: list[str], names: set[str]) -> bool:
+    """Return whether a folder has a module that would be imported instead of a loaded one."""
     for folder in folders:
         if folder and os.path.isdir(folder):
             modules = {name.partition(".")[0] for name in os.listdir(folder)}
@@ -353,14 +353,14 @@ def _hides(folders: list[str], names: set[str]) -> bool:
     return False
 
 
-def _without_options(arguments: list[str]) -> list[str]:
+def _drop_options(arguments: list[str]) -> list[str]:
     if arguments[:1] == ["-u"]:
         return arguments[1:]
     return arguments[2:] if arguments[:2] == ["-W", "ignore"] else arguments
 
 
-def _become(requested: dict[str, Any]) -> tuple[Any, Any]:
-    """Take over what a process gets from its caller; the main module and its code."""
+def _adopt_caller(requested: dict[str, Any]) -> tuple[Any, Any]:
+    """Take over folder, variables and files of the caller; return the main module and its code."""
     import io
     import runpy
     import tempfile
@@ -397,7 +397,7 @@ def _become(requested: dict[str, Any]) -> tuple[Any, Any]:
         setattr(sys, f"__{name}__", stream)
     main = type(sys)("__main__")
     sys.modules["__main__"] = main
-    arguments = _without_options(requested["arguments"])
+    arguments = _drop_options(requested["arguments"])
     if arguments[0] == "-m":
         sys.argv = arguments[1:]
         _, main.__spec__, code = runpy._get_module_details(arguments[1])
@@ -413,7 +413,7 @@ def _become(requested: dict[str, Any]) -> tuple[Any, Any]:
         return main, compile(file.read(), arguments[0], "exec", dont_inherit=True)
 
 
-def _told(error: BaseException) -> int:
+def _report_error(error: BaseException) -> int:
     """Report the error that ended the main module, as Python does; return its status."""
     if isinstance(error, SystemExit):
         if error.code is None or isinstance(error.code, int):
@@ -429,8 +429,8 @@ def _told(error: BaseException) -> int:
     return 1
 
 
-def _end(status: int) -> NoReturn:
-    """End as Python does, but leave the modules where they are: to take them down takes seconds."""
+def _end_process(status: int) -> NoReturn:
+    """End as Python does, but do not tear down the modules, which takes seconds."""
     import atexit
     import threading
 
@@ -444,15 +444,15 @@ def _end(status: int) -> NoReturn:
 
 if __name__ == "__main__":
     if sys.argv[1] == "call":
-        _call(sys.argv[2], sys.argv[3:])
+        _run_in_child(sys.argv[2], sys.argv[3:])
     if sys.argv[1] == "open":
         _serve_openings(sys.argv[2])
         sys.exit()
-    _main, _code = _become(_serve(*sys.argv[2:]))
+    _main, _code = _adopt_caller(_fork_children(*sys.argv[2:]))
     try:
         # the program that pytest would have started
         exec(_code, _main.__dict__)  # noqa: S102
         _status = 0
     except BaseException as _error:
-        _status = _told(_error)
-    _end(_status)
+        _status = _report_error(_error)
+    _end_process(_status)

@@ -1,4 +1,4 @@
-"""What the tests of this folder share."""
+"""Fixtures and hooks that the tests of this folder share."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ gc.disable()
 
 
 def pytest_collection_finish():
-    """The garbage collector goes through what comes from now on, and not through what was there."""
+    """Exclude all objects that exist by now from garbage collection."""
     gc.freeze()
     gc.enable()
 
 
 @pytest.fixture
 def suite_framework(framework):
-    """Skip what is documented here, and so asked of the frameworks of this repository alone."""
+    """Skip a framework of a third party, which has documentation of its own."""
     if framework.framework.expectations is not None:
         pytest.skip(f"{framework} is another party's: it documents what it wants")

@@ -83,18 +83,18 @@ def test_every_probe_is_documented(framework):
 
 
 @cache
-def _items():
+def _load_items():
     return source_index.load_source_index(suite.locate_baselines() / "sources")
 
 
-def _skip_without_them(framework):
+def _skip_if_not_in_thesis(framework):
     if not any(hyperparameter_names.list_printed_names(framework.name)):
         pytest.skip(f"{framework} is none of the frameworks that the thesis compares")
 
 
 def test_every_item_of_the_numbered_lists_is_there():
     """The index holds 11 + 8 + 10 + 3 details of PPO, 11 tricks and 7 boxes."""
-    ids = {item.id for item in _items()}
+    ids = {item.id for item in _load_items()}
     lengths = {"ppo32.general": 11, "ppo32.mujoco": 8, "ppo32.atari": 10, "ppo32.auxiliary": 3}
     expected = {f"{group}.{n}" for group, last in lengths.items() for n in range(1, last + 1)}
     expected |= {f"tricks.{n}" for n in range(1, 12)} | {f"thesis.box{n}" for n in range(1, 8)}
@@ -104,7 +104,7 @@ def test_every_item_of_the_numbered_lists_is_there():
 def test_every_item_is_asked_by_details_that_exist():
     """A detail that the index names is in the catalogue."""
     details = {detail.id for detail in registry.list_details()}
-    assert source_index.list_unanswered_items(_items(), details, ("",)) == []
+    assert source_index.list_unanswered_items(_load_items(), details, ("",)) == []
 
 
 @pytest.mark.parametrize(
@@ -112,15 +112,15 @@ def test_every_item_is_asked_by_details_that_exist():
 )
 def test_every_box_detail_and_trick_is_documented(folder):
     """Questions of boxes, of the 32 details and of tricks are documented for every framework."""
-    _skip_without_them(frameworks.get_adapter(folder))
+    _skip_if_not_in_thesis(frameworks.get_adapter(folder))
     entries = expectations.load_expectations(suite.locate_baselines() / "details" / folder)
     documented = {entry.id for entry in entries}
-    assert source_index.list_unanswered_items(_items(), documented, EVERYWHERE) == []
+    assert source_index.list_unanswered_items(_load_items(), documented, EVERYWHERE) == []
 
 
 @pytest.mark.usefixtures("suite_framework")
 def test_every_box_detail_and_trick_is_probed(framework):
     """Questions of boxes, of the 32 details and of tricks are probed, not left out as absent."""
-    _skip_without_them(framework)
+    _skip_if_not_in_thesis(framework)
     probed = {detail for detail, _ in framework.observe.list_probes()}
-    assert source_index.list_unanswered_items(_items(), probed, EVERYWHERE) == []
+    assert source_index.list_unanswered_items(_load_items(), probed, EVERYWHERE) == []

@@ -18,12 +18,12 @@ SETS = sorted(path.stem for path in (suite.locate_baselines() / "hyperparameters
 
 
 @cache
-def _names(framework):
+def _read_parameter_names(framework):
     """Return the framework's names of hyperparameters; read once, as it takes a second."""
     return framework.read.list_parameter_names()
 
 
-def _check(framework, observed, part):
+def _assert_documented(framework, observed, field):
     """Assert that the values of every algorithm and scope are the documented ones."""
     __tracebackhide__ = True
     documented = documented_defaults.load_defaults_of_installed_version(framework)
@@ -31,7 +31,8 @@ def _check(framework, observed, part):
         f"{algorithm}, scope {scope}: {clause}"
         for algorithm, scope in sorted(set(observed) | set(documented))
         for clause in documented_defaults.list_differences_from_documented(
-            observed.get((algorithm, scope), {}), part(documented.get((algorithm, scope)))
+            observed.get((algorithm, scope), {}),
+            getattr(documented.get((algorithm, scope)), field, {}),
         )
     ]
     assert not clauses, (
@@ -41,33 +42,33 @@ def _check(framework, observed, part):
     )
 
 
-def _without(values, keys):
+def _drop_keys(values, keys):
     return {key: value for key, value in values.items() if key not in keys}
 
 
-def _spelled(values, without=()):
+def _format_values(values, without=()):
     return {
         key: documented_defaults.format_value(value)
-        for key, value in _without(values, without).items()
+        for key, value in _drop_keys(values, without).items()
     }
 
 
 @pytest.mark.usefixtures("suite_framework")
 def test_defaults_are_documented(framework):
     """A hyperparameter that nobody sets has the documented value (Tables 6 to 8)."""
-    _check(framework, framework.read.read_defaults(), lambda entry: entry.values if entry else {})
+    _assert_documented(framework, framework.read.read_defaults(), "values")
 
 
 @pytest.mark.usefixtures("suite_framework")
 def test_names_are_documented(framework):
     """A hyperparameter has the documented name (Tables 6 to 8)."""
-    _check(framework, _names(framework), lambda entry: entry.names if entry else {})
+    _assert_documented(framework, _read_parameter_names(framework), "names")
 
 
 @pytest.mark.usefixtures("suite_framework")
 def test_printed_names_are_right_or_recorded_as_wrong(framework):
     """The names in Tables 6 to 8 are right, unless they are recorded as wrong."""
-    names, version = _names(framework), framework.code.version()
+    names, version = _read_parameter_names(framework), framework.code.version()
     wrong = [
         f"{cell.table}, {cell.row}: '{cell.printed}' is "
         f"{'right' if cell.is_right(names) else 'wrong'}, recorded as the opposite"
@@ -94,7 +95,9 @@ def test_set_goes_there_and_back(framework, name):
         }
         back = entry.convert_to_our_names(entry.convert_to_framework_names(values))
         # a name that two hyperparameters share says both of them
-        assert _spelled(back, {*shared, *(set(back) - set(named))}) == _spelled(named, shared)
+        assert _format_values(back, {*shared, *(set(back) - set(named))}) == _format_values(
+            named, shared
+        )
 
 
 @pytest.mark.usefixtures("suite_framework")
@@ -106,7 +109,7 @@ def test_set_of_a_framework_holds_its_defaults(framework):
         if entry.set:
             sets = read_hyperparameters(framework.name)
             fixed = set(sets[algorithm]) - set(entry.names)
-            assert defaults[algorithm, scope] == _without(sets[algorithm], fixed)
+            assert defaults[algorithm, scope] == _drop_keys(sets[algorithm], fixed)
 
 
 def test_agent_of_a_set_has_its_values(framework, algorithm):
@@ -114,4 +117,4 @@ def test_agent_of_a_set_has_its_values(framework, algorithm):
     values = read_hyperparameters(framework.name)[algorithm]
     applied = framework.read.read_applied_hyperparameters(algorithm, values)
     assert set(applied) <= set(values)
-    assert _spelled(applied) == _spelled({name: values[name] for name in applied})
+    assert _format_values(applied) == _format_values({name: values[name] for name in applied})

@@ -18,56 +18,56 @@ class CheckOptions:
     """
 
     report: Path = make_option_field(
-        Path("report"), "--report", "Of the report; default: report/.", metavar="FOLDER"
+        Path("report"), "--report", "Folder of the report; default: report/.", metavar="FOLDER"
     )
     budget: str = make_option_field(
-        "short", "--budget", "Length of trainings: smoke, short or full.", metavar="NAME",
+        "short", "--budget", "Training length: smoke, short, full; default: short.", metavar="NAME",
         pytest=True,
     )  # fmt: skip
     frameworks: str | None = make_option_field(
-        None, "--framework", "Default: the installed ones.", metavar="NAMES",
+        None, "--framework", "Frameworks to use; default: all installed ones.", metavar="NAMES",
         completed_by="complete_frameworks", pytest=True,
     )  # fmt: skip
     algorithms: str | None = make_option_field(
-        None, "--algorithm", "Such as ppo,sac; default: all.", metavar="NAMES", pytest=True
+        None, "--algorithm", "Algorithms, as ppo,sac; default: all.", metavar="NAMES", pytest=True
     )
     environments: str | None = make_option_field(
         None, "--environment", "Gymnasium ids; default: as --cells.", metavar="IDS", pytest=True
     )
     cells: str = make_option_field(
-        "default", "--cells", "default, all, a study, or ids such as '*-ppo-*'.",
+        "default", "--cells", "Cells to train: default, all, a study, or ids such as '*-ppo-*'.",
         metavar="CELLS", completed_by="complete_cells", pytest=True,
     )  # fmt: skip
     hyperparameters: str = make_option_field(
-        "", "--hyperparameters", "Of baselines/hyperparameters; default: each its own.",
+        "", "--hyperparameters", "Set of hyperparameters; default: that of each framework.",
         metavar="SET", pytest=True,
     )  # fmt: skip
     seeds: int = make_option_field(
-        0, "--seeds", "New runs of each cell, judged once; 0: as needed.", metavar="N", least=0,
+        0, "--seeds", "New runs of a cell, judged once; default: as needed.", metavar="N", least=0,
         pytest=True,
     )  # fmt: skip
     one_look: bool = make_option_field(
         False, "--single-look", "Judge once, after the budget's runs.", pytest=True
     )
     alpha: float = make_option_field(
-        0.05, "--alpha", "Probability of a false alarm; 0.05.", metavar="P", pytest=True
+        0.05, "--alpha", "Probability of a false alarm; default: 0.05.", metavar="P", pytest=True
     )
     first_seed: int = make_option_field(
-        MAX_SEEDS, "--first-seed", "Of new runs; others confirm an alarm.", metavar="SEED",
+        MAX_SEEDS, "--first-seed", "First seed of new runs; others confirm alarms.", metavar="SEED",
         pytest=True,
     )  # fmt: skip
     fresh_seeds: bool = make_option_field(
-        False, "--fresh-seeds", "Train new seeds; replay no stored run.", pytest=True
+        False, "--fresh-seeds", "Train new seeds, and replay no stored run.", pytest=True
     )
     replay_seed: int = make_option_field(
-        -1, "--replay-seed", "Stored seed to replay; default: another one each day.",
+        -1, "--replay-seed", "Seed of the stored runs to replay; default: another each day.",
         metavar="SEED", least=-1, pytest=True,
     )  # fmt: skip
     store: str = make_option_field(
-        "", "--store", "Of run records; default: runs/.", metavar="FOLDER", pytest=True
+        "", "--store", "Folder of run records; default: runs/.", metavar="FOLDER", pytest=True
     )
     workers: int = make_option_field(
-        0, "--workers", "Processes; 0: one per core.", short="-n", metavar="N", least=0
+        0, "--workers", "Processes; default: 0, one per core.", short="-n", metavar="N", least=0
     )
     throughput: bool = make_option_field(False, "--throughput", "Judge speed and memory, too.")
 
@@ -84,7 +84,6 @@ class CheckOptions:
 
     @property
     def junit(self) -> Path:
-        """Path of the JUnit file."""
         return self.report / "junit.xml"
 
     @property

@@ -48,7 +48,6 @@ class Marks(bytearray):
     __hash__ = object.__hash__  # type: ignore[assignment]
 
     def __eq__(self, other: object) -> bool:
-        """Return whether both are the same object."""
         return self is other
 
     def __reduce_ex__(self, protocol: object) -> Any:
@@ -217,7 +216,7 @@ def compile_source(
 
 
 def _compile_with_marks(source_code: str | bytes | ast.Module, path: str, is_script: bool) -> Any:
-    """Return code in which texts stand for marks, their contents, and whether all is marked."""
+    """Return code with placeholders for marks, their contents, and whether all is marked."""
     if isinstance(source_code, ast.Module):
         tree = copy.deepcopy(source_code)
     else:
@@ -411,7 +410,7 @@ class _Marker:
 
 
 def _mark_expressions(node: ast.AST, inside: _Written, certain: set[int]) -> None:
-    """Mark the parts of expressions that need not run with their statement.
+    """Mark the parts of expressions that may not run although their statement does.
 
     These are bodies of lambdas, and of conditional expressions, assertions and comprehensions what
     stands on lines of its own.
@@ -466,7 +465,7 @@ def _list_parts_that_run_first(node: ast.AST) -> list[Any]:
 
 
 def _insert_marks(path: str, code: CodeType, contents: Sequence[tuple[Any, ...]]) -> CodeType:
-    """Return code in which the marks stand in the place of what stood for them."""
+    """Return code with the marks in place of their placeholders."""
     marks = [Marks(count) for _, count, _, _ in contents]
     codes: list[list[CodeType]] = [[] for _ in contents]
 

@@ -46,12 +46,10 @@ class Row:
 
     @property
     def name(self) -> str:
-        """The fault's title."""
         return self.result.fault.title
 
     @property
     def badge(self) -> Badge:
-        """The result in one or two words."""
         if self.right is None:
             return Badge("could not be probed", tones.NOTHING)
         return Badge(self.word, tones.GOOD) if self.right else Badge("not as expected", tones.BAD)

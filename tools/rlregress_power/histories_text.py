@@ -53,7 +53,7 @@ def _describe_counts(rows: Sequence[JudgedPair]) -> list[str]:
             f"Of those with the cause, {later} were named later, by upgrades with a few scenarios.",
         ]
     healthy = [row for row in rows if row.healthy]
-    red = [row for row in healthy if row.red]
+    red = [row for row in healthy if row.stops]
     text += ["", f"Pairs without a known change: {len(healthy)}, called changed: {len(red)}."]
     return text
 

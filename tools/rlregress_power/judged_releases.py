@@ -54,6 +54,6 @@ class JudgedPair:
         return not self.changes
 
     @property
-    def red(self) -> bool:
+    def stops(self) -> bool:
         """Return whether the check would have stopped the upgrade."""
         return self.verdict in RED - {AS_DOCUMENTED}

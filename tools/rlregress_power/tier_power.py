@@ -88,7 +88,7 @@ def run_tiers(adapter: Adapter, count: int, draw: int, workers: int, log: Log) -
         for n, new in enumerate(map(generated_faults.make_outcome, faults))
     }
 
-    def keep() -> Drawn:
+    def store_results() -> Drawn:
         results = Drawn(
             framework=adapter.name,
             versions=dict(adapter.code.map_package_versions()),
@@ -102,10 +102,10 @@ def run_tiers(adapter: Adapter, count: int, draw: int, workers: int, log: Log) -
         return results
 
     for tier in _run_tier(adapter, faults, outcomes, workers, log):
-        results = keep()
+        results = store_results()
         if tier != BEHAVIOR:
             log(_describe_progress(results.faults, tier))
-    return keep()
+    return store_results()
 
 
 def probe_again(adapter: Adapter, workers: int, log: Log) -> list[Drawn]:

@@ -106,7 +106,7 @@ def trace_faults(
         after = record(jobs)
         for (n, name), job in zip(remaining, jobs, strict=True):
             if not seeded[n].detected_by and not seeded[n].misfit:
-                seeded[n] = _note_trial(seeded[n], name, traces[name], after[job.name])
+                seeded[n] = _add_trial(seeded[n], name, traces[name], after[job.name])
         detected = sum(bool(result.detected_by) for result in seeded)
         log(
             f"{detected} of {len(seeded)} faults detected, in up to {min(end, most)} trainings each"
@@ -142,7 +142,7 @@ def _make_untried(faults: Sequence[Mutant], traces: Mapping[str, Trace]) -> list
     ]
 
 
-def _note_trial(seeded: Seeded, name: str, before: Trace, after: Trace) -> Seeded:
+def _add_trial(seeded: Seeded, name: str, before: Trace, after: Trace) -> Seeded:
     if after.failure:
         last = after.failure.strip().splitlines()[-1]
         if _MISFIT in last:

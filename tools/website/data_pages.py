@@ -101,7 +101,7 @@ def build_behavior() -> str:
     sys.path.insert(0, str(suite.find_suite_root()))
     from tests_behavior import questions
 
-    return questions.page()
+    return questions.format_page()
 
 
 def build_details() -> Pages:

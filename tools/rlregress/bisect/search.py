@@ -87,7 +87,7 @@ class Search:
             UserError: an end cannot be checked, or neither end has the searched name.
         """
         if list(self._ends) == [old.text, new.text]:
-            return self._do_ends_differ()
+            return self._are_ends_different()
         try:
             ends = self._prepare_and_measure_ends(old, new)
         except installer.Unreachable:
@@ -113,7 +113,7 @@ class Search:
                 f"{self.symptom.title} has answers in {old.text} and in {new.text}, but none in "
                 f"both: {answers}"
             )
-        return self._do_ends_differ()
+        return self._are_ends_different()
 
     def _prepare_and_measure_ends(self, old: Candidate, new: Candidate) -> list[Value]:
         for end in self._ends.values():
@@ -194,10 +194,9 @@ class Search:
         ]
 
     def describe_errors_of_ends(self, end: str) -> str:
-        """Return the errors of the ends."""
         return self.symptom.why(self._ends[end])
 
-    def _do_ends_differ(self) -> bool:
+    def _are_ends_different(self) -> bool:
         new = self.values[list(self._ends)[1]]
         return any(new[scope] != text for scope, text in self._asked.items())
 

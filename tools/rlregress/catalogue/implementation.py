@@ -94,7 +94,6 @@ class Implementation:
 
     @property
     def version(self) -> str:
-        """Version of the package under test."""
         return self.adapter.code.version()
 
     @property

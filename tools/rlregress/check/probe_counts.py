@@ -84,7 +84,7 @@ def find_missing_parts_of_details(adapter: Adapter, detail_ids: Collection[str])
 
 
 def _suggest_example_of_probe(functions: Sequence[Any]) -> str:
-    """Return the measurement of a detail on any driver, else the modules of other probes."""
+    """Return an example of a probe: the shared measurement, else modules of other probes."""
     for function in functions:
         if function.__module__.startswith("rlregress.measurements."):
             return f"{function.__module__}.{function.__name__}, on a driver"

@@ -13,7 +13,7 @@ from rlregress.check.judging import (
     list_relative_deviations_of_group,
 )
 from rlregress.check.session import Session
-from rlregress.model.planned_session import Gate, Wanted
+from rlregress.model.planned_session import Gate, GateProposal
 from rlregress.model.quantities import RETURNS, TRAINING, Quantity, format_percent, get_cell_of_name
 from rlregress.training.cell import Cell
 from rlregress.verdicts.missing import suggest_seeds_of_cell, suggest_seeds_of_group
@@ -21,7 +21,7 @@ from rlregress.verdicts.missing import suggest_seeds_of_cell, suggest_seeds_of_g
 
 def propose_gates(
     session: Session, gates: tuple[Gate, ...], share: float, is_begun: bool
-) -> tuple[Wanted, ...]:
+) -> tuple[GateProposal, ...]:
     """Propose gates for a drop in any one cell, and for a common drop of a group.
 
     Args:
@@ -48,7 +48,7 @@ def propose_gates(
     cell_count, stored_count = len(session.cells), len(session.stored)
     if not stored_count:
         return (
-            Wanted(
+            GateProposal(
                 what=f"{drop} in any one of {cell_count} cells",
                 gate=None,
                 missing={},
@@ -62,7 +62,7 @@ def propose_gates(
         else ""
     )
     proposals = [
-        Wanted(
+        GateProposal(
             what=f"{drop} in any one cell{restriction}, that its evaluation or its training shows",
             gate=cell_gate,
             missing={} if cell_gate else _suggest_gates_for_cells(session, gates, share),
@@ -72,7 +72,7 @@ def propose_gates(
     if gates[0].groups:
         group_gate = find_cheapest_gate(lambda gate: gate.groups)
         proposals.append(
-            Wanted(
+            GateProposal(
                 what=f"{drop} that the cells of a group have in common, shown by one or the other",
                 gate=group_gate,
                 missing={} if group_gate else _suggest_gates_for_groups(session, gates, share),

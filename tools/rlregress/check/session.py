@@ -301,7 +301,6 @@ class Session:
         return [job for job in first if self.store.find_record(job) is None]
 
     def describe_unreadable_records(self, cell: Cell) -> list[str]:
-        """Describe the unreadable records of a cell."""
         return [
             damage
             for job in self._jobs[cell]

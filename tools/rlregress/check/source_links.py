@@ -74,12 +74,12 @@ def _find_releases_in_folder(folder: Path) -> list[_Release]:
         ):
             version = Version(distribution.version)
             # installers write direct_url.json for anything that does not come from an index
-            is_plain = not (
+            plain = not (
                 version.is_prerelease or version.local or distribution.read_text("direct_url.json")
             )
             hashes = {
                 path.as_posix(): (path.hash.mode, path.hash.value)
-                for path in (distribution.files or () if is_plain else ())
+                for path in (distribution.files or () if plain else ())
                 if path.hash is not None
             }
             releases.append(_Release(source.url.replace("{version}", distribution.version), hashes))

@@ -19,25 +19,25 @@ from rlregress.report import terminal, throughput_text
 
 
 def record(
-    framework: Annotated[str, typer.Option(metavar="NAMES", help="Comma-separated.")] = "",
-    algorithm: Annotated[str, typer.Option(metavar="NAMES", help="Comma-separated.")] = "",
+    framework: Annotated[str, typer.Option(metavar="NAMES", help="Names, comma-separated.")] = "",
+    algorithm: Annotated[str, typer.Option(metavar="NAMES", help="Names, comma-separated.")] = "",
     environment: Annotated[str, typer.Option(metavar="IDS", help="Gymnasium ids.")] = "",
     saved: Annotated[
-        str, typer.Option(metavar="RELEASE", help="Store the files it saves; or: installed.")
+        str, typer.Option(metavar="RELEASE", help="Release, or installed: store its saved files.")
     ] = "",
     throughput: Annotated[
         int | None,
-        typer.Option(min=0, metavar="N", help="Store the speed of N processes; 0: print it."),
+        typer.Option(min=0, metavar="N", help="Processes whose speed to store; 0: print it."),
     ] = None,
     budget: Budget = "short",
     hyperparameters: Hyperparameters = "",
     seeds: Annotated[
-        int, typer.Option(metavar="N", help="Stored runs of each cell, from seed 0; 10.")
+        int, typer.Option(metavar="N", help="Runs to store of each cell, from seed 0; default: 10.")
     ] = 10,
     workers: Workers = 0,
     store: Store = "",
     replace: Annotated[
-        bool, typer.Option("--replace", help="Do stored runs again, and replace them.")
+        bool, typer.Option("--replace", help="Repeat stored runs, and replace them.")
     ] = False,
 ) -> None:
     """Example:

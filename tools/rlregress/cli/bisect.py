@@ -33,33 +33,33 @@ def bisect(
     context: typer.Context,
     old: Annotated[str, typer.Argument(metavar="OLD", show_default=False)],
     new: Annotated[str, typer.Argument(metavar="NEW", show_default=False)],
-    detail: Annotated[str, typer.Option(metavar="ID", help="Look for this detail.")] = "",
+    detail: Annotated[str, typer.Option(metavar="ID", help="Search changes of this detail.")] = "",
     default: Annotated[
-        str, typer.Option(metavar="NAME", help="For a default: 'td3 minibatch_size'.")
+        str, typer.Option(metavar="NAME", help="Search changes of a default: 'td3 minibatch_size'.")
     ] = "",
-    name: Annotated[str, typer.Option(metavar="NAME", help="For a public name, dotted.")] = "",
-    algorithm: Annotated[str, typer.Option(metavar="NAME", help="For the trace of this.")] = "",
-    scenario: Annotated[str, typer.Option(metavar="NAME", help="Of that, a scenario.")] = "",
+    name: Annotated[str, typer.Option(metavar="NAME", help="Search changes of this name.")] = "",
+    algorithm: Annotated[str, typer.Option(metavar="NAME", help="Algorithm to trace.")] = "",
+    scenario: Annotated[str, typer.Option(metavar="NAME", help="Scenario to trace.")] = "",
     script: Annotated[
-        str | None, typer.Option(metavar="FILE", help="For the trace of a script.")
+        str | None, typer.Option(metavar="FILE", help="Search changes of the trace of a script.")
     ] = None,
-    command: Annotated[str, typer.Option(metavar="TEXT", help="For its exit code.")] = "",
+    command: Annotated[str, typer.Option(metavar="TEXT", help="Search by its exit code.")] = "",
     repo: Annotated[
-        str | None, typer.Option(metavar="FOLDER", help="Search its commits; OLD is one.")
+        str | None, typer.Option(metavar="FOLDER", help="Repository to search; OLD is a commit.")
     ] = None,
     first_parent: Annotated[
         bool, typer.Option("--first-parent", help="Follow only the first parent of a merge.")
     ] = False,
     pins: Annotated[
-        str, typer.Option("--with", metavar="PINS", help="What each commit of --repo runs on.")
+        str, typer.Option("--with", metavar="PINS", help="Packages that every commit runs on.")
     ] = "",
     python: Annotated[
-        str, typer.Option(metavar="VERSION", help="Run all on this one: a version, or a path.")
+        str, typer.Option(metavar="VERSION", help="Python of all versions: a version, or a path.")
     ] = "",
     every: Annotated[
-        bool, typer.Option("--all", help="Name every release that changes it.")
+        bool, typer.Option("--all", help="Find every release that changes it, not the first only.")
     ] = False,
-    framework: Annotated[str, typer.Option(metavar="NAME", help="If it is not clear.")] = "",
+    framework: Annotated[str, typer.Option(metavar="NAME", help="Framework to search.")] = "",
     package: Packages = None,
     steps: Steps = 0,
     report: Report = "report",

@@ -20,8 +20,8 @@ from rlregress.cli.options import (
 from rlregress.report import check_findings, check_report, screen, short_summary
 from rlregress.report.html import check_page
 
-Brief = Annotated[bool, typer.Option("--brief", help="End in five lines, for a chat or a mail.")]
-Verbose = Annotated[bool, typer.Option("--verbose", help="Print the whole report.")]
+Brief = Annotated[bool, typer.Option("--brief", help="End with five lines, for a chat or a mail.")]
+Verbose = Annotated[bool, typer.Option("--verbose", help="Print the whole report, not one screen.")]
 
 
 @takes_options(CheckOptions, budget="")

@@ -48,17 +48,17 @@ def compare(
         list[str],
         typer.Argument(
             metavar="FRAMEWORK...",
-            help="Two or more names, or copies: name@version.",
+            help="Two or more names of frameworks, or copies: name@version.",
             autocompletion=complete.complete_frameworks,
         ),
     ],
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the matrix as JSON.")] = False,
     html: Html = "",
     algorithm: Algorithms = None,
     detail: Details = None,
     only_different: Annotated[
-        bool, typer.Option("--only-different", help="Leave out what all do the same.")
+        bool, typer.Option("--only-different", help="Leave out details that are the same in all.")
     ] = False,
 ) -> None:
     """Example:

@@ -27,7 +27,7 @@ Details = Annotated[
     typer.Option(
         "--detail",
         metavar="IDS",
-        help="Ids, or how they begin, such as sac.critic_loss.",
+        help="Ids of details, or their beginnings, such as sac.critic_loss.",
         autocompletion=complete.complete_details,
     ),
 ]
@@ -38,18 +38,18 @@ def details(
         str | None,
         typer.Argument(
             metavar="[DETAIL]",
-            help="An id, a family such as sac, or words: halved, 'Box 6'.",
+            help="Id of a detail, a family such as sac, or words: 'Box 6'.",
             autocompletion=complete.complete_details,
         ),
     ] = None,
     framework: Frameworks = None,
     installed: Annotated[
-        bool, typer.Option("--installed", help="Probe which variants are installed.")
+        bool, typer.Option("--installed", help="Probe which variants installed frameworks have.")
     ] = False,
     detail: Details = None,
-    as_json: Annotated[bool, typer.Option("--json", help="With --installed: print JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with --installed.")] = False,
     missing: Annotated[
-        bool, typer.Option("--missing", help="What a framework is not checked for yet.")
+        bool, typer.Option("--missing", help="List the details that have no check yet.")
     ] = False,
 ) -> None:
     """Example:

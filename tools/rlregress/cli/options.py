@@ -135,22 +135,22 @@ Budget = _annotate_check_option("budget")
 Store = _annotate_check_option("store")
 Workers = _annotate_check_option("workers")
 Report = Annotated[
-    str, typer.Option(metavar="FOLDER", help="Of the report; default: report/.", show_default=False)
+    str, typer.Option(metavar="FOLDER", help="Report folder; default: report/.", show_default=False)
 ]
 Inconclusive = Annotated[
     str,
     typer.Option(
-        metavar="HOW", help="Of that verdict: code (3), pass (0), fail (1).", show_default=False
+        metavar="HOW", help="If inconclusive: code (3), pass (0) or fail (1).", show_default=False
     ),
 ]
-Html = Annotated[str, typer.Option("--html", metavar="FILE", help="Write it as a page, too.")]
+Html = Annotated[str, typer.Option("--html", metavar="FILE", help="HTML file to write, too.")]
 Packages = Annotated[
-    str | None, typer.Option(metavar="NAMES", help="Packages whose lines a trace names.")
+    str | None, typer.Option(metavar="NAMES", help="Packages to trace, comma-separated.")
 ]
 Steps = Annotated[
     int,
     typer.Option(
-        metavar="N", min=0, help="Environment steps to record; 0: all.", show_default=False
+        metavar="N", min=0, help="Environment steps to record; default: 0, all.", show_default=False
     ),
 ]
 

@@ -130,7 +130,6 @@ class Lazy(TyperCommand):
         return command
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the context of the command itself."""
         return self.load_command().make_context(*args, **kwargs)
 
 

@@ -26,7 +26,7 @@ def plan(
     options: CheckOptions,
     must_detect: Annotated[
         str | None,
-        typer.Option(metavar="DROP", help="Such as 20%: the cheapest check that detects it."),
+        typer.Option(metavar="DROP", help="Drop to detect, as 20%: prints the cheapest check."),
     ] = None,
 ) -> None:
     """Example:

@@ -40,15 +40,15 @@ _SLURM_OPTIONS = ("at_once", "sbatch", "before", "dry_run")
 _WAVE_OPTIONS = ("wait", "report", "alpha", "one_look", "inconclusive")
 
 ManifestOption = Annotated[
-    str, typer.Option("--manifest", metavar="FILE", help="Runs, as 'runs launch' listed them.")
+    str, typer.Option("--manifest", metavar="FILE", help="Manifest, as written by 'runs launch'.")
 ]
 
 
 def run(
     manifest: Annotated[
-        str, typer.Option(metavar="FILE", help="Runs, as 'runs launch' listed them.")
+        str, typer.Option(metavar="FILE", help="Manifest, as written by 'runs launch'.")
     ],
-    index: Annotated[int, typer.Option(metavar="N", help="Which of them, from 0.")],
+    index: Annotated[int, typer.Option(metavar="N", help="Number of the run, from 0.")],
     store: Store = "",
 ) -> None:
     """Example:
@@ -71,33 +71,33 @@ def launch(
     versions: Annotated[
         str | None,
         typer.Option(
-            "--with", metavar="VERSIONS", help="Train with these, as 'upgrade' takes them."
+            "--with", metavar="VERSIONS", help="Versions to train with, as 'upgrade' takes them."
         ),
     ] = None,
-    local: Annotated[bool, typer.Option("--local", help="Do them on this machine.")] = False,
+    local: Annotated[bool, typer.Option("--local", help="Do the runs on this machine.")] = False,
     workers: Annotated[
         int,
         typer.Option(
-            "-j", "-n", "--workers", min=0, metavar="N", help="At a time; 0: one per core."
+            "-j", "-n", "--workers", min=0, metavar="N", help="Processes at once; 0: one per core."
         ),
     ] = 0,
-    slurm: Annotated[bool, typer.Option("--slurm", help="Submit them to Slurm.")] = False,
+    slurm: Annotated[bool, typer.Option("--slurm", help="Submit the runs to Slurm.")] = False,
     at_once: Annotated[
-        int, typer.Option("--max", min=0, metavar="N", help="Of --slurm: at a time.")
+        int, typer.Option("--max", min=0, metavar="N", help="Runs at a time on Slurm; 0: any.")
     ] = 0,
     sbatch: Annotated[
-        list[str] | None, typer.Option(metavar="OPTION", help="Of --slurm: account=x; repeatable.")
+        list[str] | None, typer.Option(metavar="OPTION", help="Option of sbatch; repeatable.")
     ] = None,
     before: Annotated[
-        str, typer.Option(metavar="FILE", help="Of --slurm: lines of shell before a run.")
+        str, typer.Option(metavar="FILE", help="File of shell lines before each run, with --slurm.")
     ] = "",
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Of --slurm: print the scripts alone.")
+        bool, typer.Option("--dry-run", help="Print the scripts for Slurm, and submit nothing.")
     ] = False,
     waves: Annotated[
-        bool, typer.Option("--waves", help="Start what a check needs next, then judge.")
+        bool, typer.Option("--waves", help="Do the runs that a check needs next, then judge.")
     ] = False,
-    wait: Annotated[bool, typer.Option("--wait", help="Of --waves: for the verdict.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="With --waves: wait for a verdict.")] = False,
     inconclusive: Inconclusive = "code",
 ) -> None:
     """Example:
@@ -183,13 +183,16 @@ def status(
     manifest: ManifestOption = "",
     store: Store = "",
     watch: Annotated[
-        bool, typer.Option("--watch", help="Again and again until all runs are done.")
+        bool, typer.Option("--watch", help="Repeat the status until all runs are done.")
     ] = False,
-    every: Annotated[float, typer.Option(min=0.1, metavar="SECONDS", help="Of --watch; 5.")] = 5.0,
-    verify: Annotated[bool, typer.Option("--verify", help="Read every record.")] = False,
+    every: Annotated[
+        float,
+        typer.Option(min=0.1, metavar="SECONDS", help="Seconds between repetitions; default: 5."),
+    ] = 5.0,
+    verify: Annotated[bool, typer.Option("--verify", help="Read and check every record.")] = False,
     set_aside: Annotated[
         bool,
-        typer.Option("--set-aside", help="Of --verify: rename damaged records, to do them again."),
+        typer.Option("--set-aside", help="Rename damaged records, so that they are done again."),
     ] = False,
 ) -> None:
     """Example:
@@ -217,7 +220,7 @@ def status(
 
 def merge(
     stores: Annotated[list[str], typer.Argument(metavar="STORE...", help="Folders of records.")],
-    into: Annotated[str, typer.Option("-o", "--into", metavar="STORE", help="Where they go.")],
+    into: Annotated[str, typer.Option("-o", "--into", metavar="STORE", help="Folder to copy to.")],
 ) -> None:
     """Example:
 

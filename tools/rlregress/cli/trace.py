@@ -29,19 +29,19 @@ _TRACE = "run.trace"
 def trace(
     context: typer.Context,
     script: Annotated[
-        str | None, typer.Argument(metavar="[SCRIPT]", help="A training script.")
+        str | None, typer.Argument(metavar="[SCRIPT]", help="Training script to record.")
     ] = None,
     framework: Annotated[
-        str, typer.Option(metavar="NAME", help="A built-in training of it instead.")
+        str, typer.Option(metavar="NAME", help="Framework whose built-in training to record.")
     ] = "",
-    algorithm: Annotated[str, typer.Option(metavar="NAME", help="Its algorithm.")] = "",
+    algorithm: Annotated[str, typer.Option(metavar="NAME", help="Algorithm to train.")] = "",
     package: Packages = None,
     steps: Steps = 0,
     target: Annotated[
-        str, typer.Option("-o", "--output", metavar="FILE", help="The trace; run.trace.")
+        str, typer.Option("-o", "--output", metavar="FILE", help="Trace file; default: run.trace.")
     ] = _TRACE,
     golden_file: Annotated[
-        str, typer.Option("--golden", metavar="FILE", help="A small text file to commit instead.")
+        str, typer.Option("--golden", metavar="FILE", help="Golden file to write: text to commit.")
     ] = "",
 ) -> None:
     """Example:
@@ -74,7 +74,7 @@ def diff(
     old: Annotated[Path, typer.Argument(metavar="OLD", show_default=False)],
     new: Annotated[Path | None, typer.Argument(metavar="[NEW]", show_default=False)] = None,
     script: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Record it again; OLD is its golden file.")
+        Path | None, typer.Option(metavar="FILE", help="Script to record; OLD is its golden file.")
     ] = None,
 ) -> None:
     """Example:

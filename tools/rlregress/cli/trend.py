@@ -33,11 +33,11 @@ def trend(
         list[Path],
         typer.Argument(
             metavar="FOLDER...",
-            help="Reports of checks, or folders that hold many of them, at any depth.",
+            help="Report folders of checks, or folders above them, at any depth.",
         ),
     ],
     since: Annotated[
-        str, typer.Option(metavar="DATE", help="Leave earlier nights out, as in 2026-01-31.")
+        str, typer.Option(metavar="DATE", help="First date to include, as in 2026-01-31.")
     ] = "",
     inconclusive: Inconclusive = "code",
     report: Report = "report",

@@ -65,7 +65,7 @@ def upgrade(
     context: typer.Context,
     versions: Versions,
     script: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Trace this training, not the built-in ones.")
+        str | None, typer.Option(metavar="FILE", help="Script to trace, not built-in trainings.")
     ] = None,
     package: Packages = None,
     steps: Steps = 0,

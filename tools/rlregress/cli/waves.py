@@ -84,7 +84,7 @@ def _lock_waves_of_session(session: Session, wait: bool) -> Iterator[str]:
     try:
         yield ""
     finally:
-        lease.give_back_lease()
+        lease.release_lease()
 
 
 def _do_next_wave(waves: Waves, session: Session) -> int | None:

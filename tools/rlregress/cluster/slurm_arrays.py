@@ -378,7 +378,7 @@ def _parse_job_number(output: str) -> str:
 
 
 def _format_log_path(store: Store) -> str:
-    """Return the log of a task for an option of sbatch."""
+    """Return the path of a task's log, as an option of sbatch takes it."""
     check_log_path(store)
     return shlex.quote(f"{store.folder / SLURM}/".replace("%", "%%") + "%A_%a.log")
 
@@ -417,5 +417,5 @@ def submit_remaining_runs(
             submitted += len(script.runs)
             report(f"job {job}: {len(script.runs)} runs from {script.runs[0]} on")
     finally:
-        lease.give_back_lease()
+        lease.release_lease()
     return submitted

@@ -108,7 +108,6 @@ class AtariGame(gymnasium.Env):
         return self._draw_picture(), reward, over, False, {"lives": self.lives}
 
     def render(self) -> np.ndarray:
-        """Return the current picture."""
         return self._draw_picture()
 
 

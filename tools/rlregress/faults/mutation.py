@@ -132,14 +132,14 @@ def _only_reports(node: ast.AST) -> bool:
         # numbers that a training collects this way go to its log
         text = ast.unparse(node)
         is_logged = ".append(" in text and ".item()" in text
-        return isinstance(node.value, ast.Constant) or is_logged or _calls_reporting(node.value)
+        return isinstance(node.value, ast.Constant) or is_logged or _is_reporting_call(node.value)
     if isinstance(node, ast.If):
         # a check that raises or reports
         return all(_only_reports(statement) for statement in node.body) and not node.orelse
-    return isinstance(node, ast.Call) and _calls_reporting(node.func)
+    return isinstance(node, ast.Call) and _is_reporting_call(node.func)
 
 
-def _calls_reporting(node: ast.AST) -> bool:
+def _is_reporting_call(node: ast.AST) -> bool:
     text = ast.unparse(node.func if isinstance(node, ast.Call) else node)
     return any(name in text for name in _REPORTING_NAMES)
 

@@ -23,7 +23,6 @@ class Statistics(NamedTuple):
     variance: np.ndarray
 
     def select_statistics_at(self, t: int | slice) -> Statistics:
-        """Return the statistics after number t."""
         return Statistics(self.mean[t], self.variance[t])
 
 

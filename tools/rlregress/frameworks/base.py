@@ -168,27 +168,27 @@ class Adapter:
 
     @property
     def observe(self) -> Observe:
-        """Updates with known inputs."""
+        """Measures updates with known inputs."""
         return self._make_kind(Observe)
 
     @property
     def train(self) -> Train:
-        """Trainings with the framework's own loop."""
+        """Trains with the framework's own loop."""
         return self._make_kind(Train)
 
     @property
     def call(self) -> Call:
-        """Calls of classes and functions."""
+        """Calls classes and functions."""
         return self._make_kind(Call)
 
     @property
     def read(self) -> Read:
-        """Defaults and names."""
+        """Reads defaults and names of hyperparameters."""
         return self._make_kind(Read)
 
     @property
     def load(self) -> Load:
-        """Files that the framework has saved."""
+        """Loads files that the framework has saved."""
         return self._make_kind(Load)
 
     def list_trace_trainings(self) -> Mapping[str, TraceTraining]:

@@ -22,7 +22,7 @@ from rlregress.inside.lines import WAYS
 #: (file, line, function, operation)
 _Place = tuple[str, int, str, str]
 #: arguments of a call, by position and by name, and its result -> the ways that it went.
-_FindWays = Callable[[tuple[Any, ...], dict[str, Any], Any], set[str]]
+_FindEffects = Callable[[tuple[Any, ...], dict[str, Any], Any], set[str]]
 
 
 def _convert_to_array(value: Any) -> Any:
@@ -37,7 +37,7 @@ def _find_argument(
     return next((options[name] for name in names if name in options), None)
 
 
-def _find_clamp_ways(arguments: tuple[Any, ...], options: dict[str, Any], _: Any) -> set[str]:
+def _find_clamp_effects(arguments: tuple[Any, ...], options: dict[str, Any], _: Any) -> set[str]:
     value = _convert_to_array(_find_argument(arguments, options, 0, "input", "a"))
     low = _find_argument(arguments, options, 1, "min", "a_min")
     high = _find_argument(arguments, options, 2, "max", "a_max")
@@ -53,8 +53,8 @@ def _find_clamp_ways(arguments: tuple[Any, ...], options: dict[str, Any], _: Any
     return {way for way, happened in ways.items() if happened}
 
 
-def _make_finder_of_extremum_ways(sign: int) -> _FindWays:
-    def find_ways(arguments: tuple[Any, ...], options: dict[str, Any], _: Any) -> set[str]:
+def _make_extremum_finder(sign: int) -> _FindEffects:
+    def find_effects(arguments: tuple[Any, ...], options: dict[str, Any], _: Any) -> set[str]:
         second = _find_argument(arguments, options, 1, "other")
         if not (torch.is_tensor(second) or isinstance(second, np.ndarray)):
             return {"first", "second"}  # over an axis, not of two arrays
@@ -62,20 +62,22 @@ def _make_finder_of_extremum_ways(sign: int) -> _FindWays:
         ways = {"first": (difference > 0).any(), "second": (difference < 0).any()}
         return {way for way, happened in ways.items() if happened}
 
-    return find_ways
+    return find_effects
 
 
-def _make_finder_of_condition_ways(position: int) -> _FindWays:
-    def find_ways(arguments: tuple[Any, ...], options: dict[str, Any], _: Any) -> set[str]:
+def _make_condition_finder(position: int) -> _FindEffects:
+    def find_effects(arguments: tuple[Any, ...], options: dict[str, Any], _: Any) -> set[str]:
         mask = _convert_to_array(_find_argument(arguments, options, position, "condition", "mask"))
         if mask.dtype != bool:
             return {"true", "false"}
         return ({"true"} if mask.any() else set()) | ({"false"} if not mask.all() else set())
 
-    return find_ways
+    return find_effects
 
 
-def _find_complement_ways(arguments: tuple[Any, ...], options: dict[str, Any], _: Any) -> set[str]:
+def _find_complement_effects(
+    arguments: tuple[Any, ...], options: dict[str, Any], _: Any
+) -> set[str]:
     value = _convert_to_array(arguments[0])
     are_zero, are_one = value == 0, value == 1
     if not (are_zero | are_one).all():
@@ -84,7 +86,7 @@ def _find_complement_ways(arguments: tuple[Any, ...], options: dict[str, Any], _
     return ({"zero"} if are_one.any() else set()) | ({"one"} if are_zero.any() else set())
 
 
-def _find_grad_norm_ways(
+def _find_grad_norm_effects(
     arguments: tuple[Any, ...], options: dict[str, Any], norm: Any
 ) -> set[str]:
     limit = _find_argument(arguments, options, 1, "max_norm")
@@ -92,19 +94,19 @@ def _find_grad_norm_ways(
 
 
 #: owner, name, operation, what finds its ways.
-_HOOKED: list[tuple[Any, str, str, _FindWays]] = [
-    *((torch, name, "clamp", _find_clamp_ways) for name in ("clamp", "clip")),
-    *((torch.Tensor, name, "clamp", _find_clamp_ways) for name in ("clamp", "clip", "clamp_")),
-    (np, "clip", "clamp", _find_clamp_ways),
-    *((torch, name, "minimum", _make_finder_of_extremum_ways(-1)) for name in ("min", "minimum")),
-    *((torch, name, "maximum", _make_finder_of_extremum_ways(1)) for name in ("max", "maximum")),
-    (torch, "where", "where", _make_finder_of_condition_ways(0)),
-    (torch.Tensor, "masked_fill", "mask", _make_finder_of_condition_ways(1)),
-    (torch.Tensor, "masked_fill_", "mask", _make_finder_of_condition_ways(1)),
-    (torch.Tensor, "masked_select", "mask", _make_finder_of_condition_ways(1)),
-    (torch.Tensor, "__rsub__", "complement", _find_complement_ways),
-    (torch.Tensor, "__invert__", "complement", _find_complement_ways),
-    (torch.nn.utils, "clip_grad_norm_", "clip_grad_norm", _find_grad_norm_ways),
+_HOOKED: list[tuple[Any, str, str, _FindEffects]] = [
+    *((torch, name, "clamp", _find_clamp_effects) for name in ("clamp", "clip")),
+    *((torch.Tensor, name, "clamp", _find_clamp_effects) for name in ("clamp", "clip", "clamp_")),
+    (np, "clip", "clamp", _find_clamp_effects),
+    *((torch, name, "minimum", _make_extremum_finder(-1)) for name in ("min", "minimum")),
+    *((torch, name, "maximum", _make_extremum_finder(1)) for name in ("max", "maximum")),
+    (torch, "where", "where", _make_condition_finder(0)),
+    (torch.Tensor, "masked_fill", "mask", _make_condition_finder(1)),
+    (torch.Tensor, "masked_fill_", "mask", _make_condition_finder(1)),
+    (torch.Tensor, "masked_select", "mask", _make_condition_finder(1)),
+    (torch.Tensor, "__rsub__", "complement", _find_complement_effects),
+    (torch.Tensor, "__invert__", "complement", _find_complement_effects),
+    (torch.nn.utils, "clip_grad_norm_", "clip_grad_norm", _find_grad_norm_effects),
 ]
 
 
@@ -117,16 +119,16 @@ class Activity:
 
     def install(self, recorder: Any) -> None:
         """Note clamps and masks from now on, until the recorder exits."""
-        for owner, name, operation, find_ways in _HOOKED:
-            note = functools.partial(self._note_ways_of_operation, operation, find_ways)
+        for owner, name, operation, find_effects in _HOOKED:
+            note = functools.partial(self._note_effects_of_operation, operation, find_effects)
             # before it is done, which may be in place; but a norm is known after it
             when = "after" if operation == "clip_grad_norm" else "before"
             recorder.hook_function(owner, name, **{when: note}, is_whole=False)
 
-    def _note_ways_of_operation(
+    def _note_effects_of_operation(
         self,
         operation: str,
-        find_ways: _FindWays,
+        find_effects: _FindEffects,
         arguments: tuple[Any, ...],
         options: dict[str, Any],
         returned: Any = None,
@@ -144,11 +146,11 @@ class Activity:
         ):
             return
         try:
-            ways = find_ways(arguments, options, returned)
+            ways = find_effects(arguments, options, returned)
         except Exception:  # a recorder's failure must not end a training
             ways = set(WAYS[operation])
         self._ways.setdefault(place, set()).update(ways)
 
-    def list_ways_by_place(self) -> list[list[Any]]:
+    def list_effects_by_place(self) -> list[list[Any]]:
         """Return file, line, function, operation and its observed effects, sorted by place."""
         return [[*place, sorted(ways)] for place, ways in sorted(self._ways.items())]

@@ -61,7 +61,7 @@ def import_shared_modules(job: dict[str, Any]) -> None:
     gc.freeze()
 
 
-def find_patience(job: dict[str, Any]) -> int:
+def find_time_limit(job: dict[str, Any]) -> int:
     """Return the seconds after which the training of a job is ended; 0: never."""
     # in a list, each training with a changed option has a limit of its own
     by_kind = (
@@ -72,7 +72,7 @@ def find_patience(job: dict[str, Any]) -> int:
 
 def _train_and_end_process(job: dict[str, Any], work: Callable[[dict[str, Any]], Any]) -> None:
     """Do the work of one training, then end the process."""
-    signal.alarm(find_patience(job))
+    signal.alarm(find_time_limit(job))
     # the input is of the parent
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     # both can be read again: printed lines are compared
@@ -130,7 +130,7 @@ def fork_trainings(jobs: list[dict[str, Any]], work: Callable[[dict[str, Any]], 
         elif os.WIFSIGNALED(status):
             with open(job["output"] + ".error", "a", encoding="utf-8") as file:
                 name = signal.Signals(os.WTERMSIG(status)).name
-                late = f" after {find_patience(job)} s" if name == "SIGALRM" else ""
+                late = f" after {find_time_limit(job)} s" if name == "SIGALRM" else ""
                 file.write(f"\nthe process was ended by {name}{late}\n")
         print(f"{job['name']}\t{status}\t{time.perf_counter() - start:.2f}", flush=True)
 

@@ -161,7 +161,7 @@ class Capture:
         _, status = os.waitpid(child, 0)
         with contextlib.suppress(OSError):
             os.killpg(child, signal.SIGKILL)
-        shutil.rmtree(written_by_calls.name_writing_folder(child), ignore_errors=True)
+        shutil.rmtree(written_by_calls.name_output_folder(child), ignore_errors=True)
         if not text:
             ended = f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else "no answer"
             return {"why": f"its repetition ended with {ended}"}
@@ -322,7 +322,7 @@ class Examiner:
         all_names = set(_NAME.findall(text))
         _, called = find_function_of_frame(frame)
         options = (
-            perturbed.find_words_and_none_to_change(called, arguments) if called is not None else ()
+            perturbed.list_text_and_none_targets(called, arguments) if called is not None else ()
         )
         around = {f"{n} around it": value for n, value in cells.items() if n != "__class__"}
         call = repeat.Call(
@@ -381,7 +381,7 @@ def _find_differing_statements(
     differing = []
     for text, code, part in zip(texts, codes, rows, strict=True):
         near |= values_read.find_names_computing(text, code.co_firstlineno, near)
-        differing.append(values_read.list_statements_in_rows(text, code.co_firstlineno, part))
+        differing.append(values_read.list_statements_at_lines(text, code.co_firstlineno, part))
     return near, differing
 
 

@@ -113,7 +113,7 @@ def read_checkpoint_head(path: Path) -> dict[str, Any]:
 
 
 def read_checkpoint(path: Path, expected: Mapping[str, Any]) -> tuple[dict[str, Any], Any] | None:
-    """Return head and content of a checkpoint; None if there is none.
+    """Return head and content of a checkpoint with the ``expected`` head; None: there is none.
 
     Args:
         expected: ``make_checkpoint_identity`` of this run.
@@ -203,7 +203,7 @@ class _Sealed:
         return self._file.write(part)
 
 
-class Keeper:
+class CheckpointWriter:
     """Writes checkpoints of a training regularly, and on a signal to stop.
 
     A signal only sets a flag; the training reads it at the next whole step of its loop, by calling
@@ -226,7 +226,7 @@ class Keeper:
         self.cpu_seconds = 0.0
         self.unable = ""
 
-    def take_read_checkpoint(self) -> tuple[dict[str, Any], Any, str]:
+    def take_loaded_checkpoint(self) -> tuple[dict[str, Any], Any, str]:
         """Return head, content and reason of the checkpoint.
 
         The reason is empty if a checkpoint fits, or if there is none. One that does not fit is set
@@ -244,7 +244,7 @@ class Keeper:
             return {}, None, str(error)
         return (*checkpoint, "") if checkpoint else ({}, None, "")
 
-    def __enter__(self) -> Keeper:
+    def __enter__(self) -> CheckpointWriter:
         for number in (*STOPPING, _ASKING):
             self._before[number] = signal.signal(number, self._handle_signal)
         return self

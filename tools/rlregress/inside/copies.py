@@ -52,8 +52,8 @@ class Copies:
         self.shares = pickler.shares
         self._bytes = out.getvalue()
 
-    def copy_originals(self) -> Any:
-        """Return a new copy."""
+    def make_copy(self) -> Any:
+        """Return a new copy of the value as it was."""
         global _originals
         _originals = self._originals
         # pickled by this process

@@ -151,7 +151,7 @@ def _make_untyped_part(value: Any) -> Part:
         return _join_event_parts([_make_untyped_part(item) for item in value])
     array = convert_to_array(value)
     if array.dtype.kind not in "biuf":
-        words = _represent_in_words(array.tolist() if isinstance(value, np.ndarray) else value)
+        words = _format_as_text(array.tolist() if isinstance(value, np.ndarray) else value)
         return [_digest_texts(_ADDRESS.sub("", words)), None, [], None]
     return _make_part_of_numbers([array])
 
@@ -171,7 +171,7 @@ def _print_whole_tensors() -> Iterator[None]:
             vars(options).update(before)
 
 
-def _represent_in_words(value: Any) -> str:
+def _format_as_text(value: Any) -> str:
     try:
         # all digits of all numbers, also of arrays inside
         with np.printoptions(threshold=sys.maxsize, floatmode="unique"), _print_whole_tensors():
@@ -180,7 +180,7 @@ def _represent_in_words(value: Any) -> str:
         return f"unreadable {type(value).__module__}.{type(value).__qualname__}"
 
 
-def make_part_of_words(text: str, types: str = "") -> Part:
+def make_part_of_text(text: str, types: str = "") -> Part:
     """Return a part that holds text."""
     return [_digest_texts(text, types), None, [], None, text, types]
 

@@ -136,7 +136,6 @@ class Networks:
         ]
 
     def map_tensors_by_name(self) -> dict[str, Any]:
-        """Return parameters and buffers by name."""
         names = self.name_tensors_by_identity()
         return {
             f"{kind} {names.get(id(tensor), number)}": tensor

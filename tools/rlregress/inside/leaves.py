@@ -307,7 +307,7 @@ def list_own_attributes(value: Any) -> dict[str, Any]:
     return own
 
 
-class Described(dict[str, Any]):
+class LeavesByPath(dict[str, Any]):
     """A mapping from path to leaf, for all leaves of a value.
 
     The type of an object with parts, and the length of a sequence, are leaves as well.
@@ -320,8 +320,7 @@ class Described(dict[str, Any]):
         super().__init__()
         self.attributes: set[str] = set()
 
-    def add_leaves(self, leaves: Described) -> None:
-        """Add the leaves of another value."""
+    def add_leaves(self, leaves: LeavesByPath) -> None:
         self.update(leaves)
         self.attributes |= leaves.attributes
 
@@ -331,7 +330,7 @@ def list_leaves(
     name: str,
     named: dict[int, str] | None = None,
     unread: Callable[[dict[Any, Any], str], Collection[str]] | None = None,
-) -> Described:
+) -> LeavesByPath:
     """Return all leaves of a value.
 
     Args:
@@ -341,7 +340,7 @@ def list_leaves(
     Raises:
         TooMany: the value has more leaves than are compared.
     """
-    leaves = Described()
+    leaves = LeavesByPath()
     visited: dict[int, str] = {}
     # objects that are made on the way, whose identity must not be used again
     alive: list[Any] = []
@@ -480,7 +479,7 @@ def replace_part(value: Any, label: str, part: Any) -> Any:
     return value
 
 
-def move_by_one_unit(value: Any, draw: np.random.Generator) -> Any:
+def move_by_one_ulp(value: Any, draw: np.random.Generator) -> Any:
     """Return floats moved by one unit in the last place, but for 0 and 1; None: no floats."""
     if isinstance(value, torch.Tensor):
         if value.dtype not in (torch.float32, torch.float64) or not value.numel():

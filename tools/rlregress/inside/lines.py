@@ -85,7 +85,7 @@ class Lines:
     def make_header_entries(self) -> dict[str, Any]:
         """Return the entries of a trace's header for the executed code.
 
-        ``noted``: whether no executed code was missed. ``at_import``: code that imports ran, see
+        ``noted``: whether all executed code was noted. ``at_import``: code that imports ran, see
         ``note_functions_called_by_imports``; empty if imports were not noted.
         """
         self.note_reading_of_types_and_texts()

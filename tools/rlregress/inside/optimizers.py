@@ -62,7 +62,6 @@ class Steps:
         self._gradients: list[tuple[Any, Any]] = []
 
     def note_gradients_before_step(self, optimizer: Any, *_: Any) -> None:
-        """Note gradients and parameters before a step."""
         trained = [p for group in optimizer.param_groups for p in group["params"]]
         # copies: a step writes into the parameters
         before = [convert_to_array(p).copy() for p in trained]

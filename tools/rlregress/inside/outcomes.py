@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rlregress.inside.leaves import Described
+from rlregress.inside.leaves import LeavesByPath
 from rlregress.inside.values_read import Values
 
 #: differing numbers of an array that are named.
@@ -29,11 +29,11 @@ class Outcome(NamedTuple):
 
     error: str
     error_text: str
-    leaves: Described
+    leaves: LeavesByPath
     values: Values
     refused: str = ""
 
-    def is_finite(self, before: Described) -> bool:
+    def is_finite(self, before: LeavesByPath) -> bool:
         """Return whether the call returned and made no number NaN or infinite.
 
         Args:
@@ -65,7 +65,7 @@ class Difference(NamedTuple):
 
 
 def find_differing_leaves(
-    old: Outcome, new: Outcome, before: Described, names: Collection[str]
+    old: Outcome, new: Outcome, before: LeavesByPath, names: Collection[str]
 ) -> dict[str, _Leaves]:
     """Return path -> both leaves, where these are not equal to the bit.
 
@@ -100,7 +100,7 @@ def find_differing_leaves(
     return differing
 
 
-def _pair_paths_in_order(old: Described, new: Described) -> list[list[str]]:
+def _pair_paths_in_order(old: LeavesByPath, new: LeavesByPath) -> list[list[str]]:
     """Return the paths that both have, in the order of each."""
     return [[path for path in one if path in both] for one, both in ((old, new), (new, old))]
 
@@ -147,7 +147,7 @@ def _are_numbers_finite(leaf: Any) -> bool:
 
 
 def _find_renamed_attributes(
-    old: Described, new: Described, removed: Sequence[str], added: Sequence[str]
+    old: LeavesByPath, new: LeavesByPath, removed: Sequence[str], added: Sequence[str]
 ) -> list[str]:
     """Return old paths of private attributes that the new code sets under another name.
 
@@ -175,7 +175,7 @@ def _share_words(old: str, new: str) -> bool:
     )  # fmt: skip
 
 
-def _select_leaves_of_attribute(leaves: Described, attribute: str) -> dict[str, Any]:
+def _select_leaves_of_attribute(leaves: LeavesByPath, attribute: str) -> dict[str, Any]:
     """Return the leaves of an attribute by their path below it, comparable by ==."""
     below = {path[len(attribute) :]: leaf for path, leaf in leaves.items()
              if _is_path_below(path, [attribute])}  # fmt: skip

@@ -199,7 +199,7 @@ class Perturbation(NamedTuple):
         return ", ".join(described) + (f" and {count} more" if count else "")
 
 
-def find_words_and_none_to_change(called: Any, arguments: dict[str, Any]) -> list[Target]:
+def list_text_and_none_targets(called: Any, arguments: dict[str, Any]) -> list[Target]:
     """Return texts and None in arguments and attributes of ``self``, each with other values to try.
 
     Values for an attribute are those of the constructor's parameter with the same name.
@@ -208,16 +208,16 @@ def find_words_and_none_to_change(called: Any, arguments: dict[str, Any]) -> lis
         called: the function; for a constructor, its class.
     """
     owner = arguments.get("self")
-    options = list(_list_words_and_none_of_owner(called, (), arguments))
+    options = list(_list_targets_of_owner(called, (), arguments))
     if owner is not None:
         with contextlib.suppress(TypeError, ValueError):
-            options += _list_words_and_none_of_owner(
+            options += _list_targets_of_owner(
                 type(owner), ("self",), leaves.list_own_attributes(owner)
             )
     return options
 
 
-def _list_words_and_none_of_owner(
+def _list_targets_of_owner(
     called: Any, owner: tuple[str, ...], values: dict[str, Any]
 ) -> Iterator[Target]:
     for name, parameter in list_parameters_with_inherited(called).items():
@@ -237,7 +237,7 @@ def list_perturbations(
     Args:
         names: of attributes that the code reads.
         near: names in the lines that differ, and names that these are computed from.
-        options: see ``find_words_and_none_to_change``.
+        options: see ``list_text_and_none_targets``.
     """
     listed_targets = [
         t for name, value in arguments.items() for t in _list_parts_to_change(value, (name,), names)

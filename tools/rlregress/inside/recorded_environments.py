@@ -225,7 +225,6 @@ class Environments:
         self._recorder.note_seeded_generator("resets of environments")
 
     def record_step(self, watch: Watch, action: Any, returned: tuple[Any, ...]) -> None:
-        """Record a step."""
         parts: dict[str, Any] = {
             **({} if action is None else {"action": action}),
             "observation": make_event_part(returned[0]),

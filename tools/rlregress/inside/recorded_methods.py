@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from rlregress.inside.events import has_readable_numbers, make_event_part, make_part_of_words
+from rlregress.inside.events import has_readable_numbers, make_event_part, make_part_of_text
 from rlregress.inside.leaves import list_leaves
-from rlregress.inside.written_contents import names_time
+from rlregress.inside.written_contents import is_time_name
 from rlregress.probing.framework_errors import call_original
 
 #: of gymnasium: vector environments and all wrappers around them.
@@ -215,7 +215,7 @@ class RecordedMethods:
         if not (recorder.over or recorder.quiet):
             place = recorder.places.find_nearest_traced_place(3)
             for name, value in _list_logged_values(original, (owner, *arguments), options):
-                if not names_time(name):
+                if not is_time_name(name):
                     recorder.add_event(
                         "log", f"{label} {name}", {"value": _make_logged_part(value)}, place
                     )
@@ -275,7 +275,7 @@ def _make_logged_part(value: Any) -> Any:
         hasattr(value, "dtype") and has_readable_numbers(value)
     ):
         return make_event_part(value)
-    return make_part_of_words(type(value).__name__)
+    return make_part_of_text(type(value).__name__)
 
 
 def make_parts_of_result(output: Any) -> dict[str, Any]:

@@ -33,7 +33,7 @@ from rlregress.inside.events import (
     join_event_parts,
     make_event_part,
     make_part_of_many_arrays,
-    make_part_of_words,
+    make_part_of_text,
 )
 from rlregress.inside.other_threads import OtherActivity
 from rlregress.inside.recorded_environments import Environments
@@ -208,7 +208,7 @@ class Recorder:
         try:
             event_values = list(values().values()) if values is not None else []
             for value in [*event_values, *self._networks.list_tensors()]:
-                nudged_value = leaves.move_by_one_unit(value, draw)
+                nudged_value = leaves.move_by_one_ulp(value, draw)
                 if nudged_value is None:
                     continue
                 # a read-only array cannot change; the training uses copies of it, which do
@@ -236,7 +236,7 @@ class Recorder:
                 lambda: name_leaves_of_result(value),
             )
             return
-        parts = {"value": make_part_of_words(value, RAISED)}
+        parts = {"value": make_part_of_text(value, RAISED)}
         self.add_event(
             "output", name, parts, ["", 0, "", self.places.select_traced_frames(value.frames)]
         )

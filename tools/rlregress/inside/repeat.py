@@ -29,7 +29,7 @@ from rlregress.inside import bindings, leaves, outcomes, values_read, written_by
 from rlregress.inside.bindings import Binding
 from rlregress.inside.copies import Copies
 from rlregress.inside.handed_locals import HandedLocals, NamesRead
-from rlregress.inside.leaves import Described
+from rlregress.inside.leaves import LeavesByPath
 from rlregress.inside.outcomes import (
     Difference,
     Outcome,
@@ -232,7 +232,7 @@ class Call:
         self._check_outside_unchanged(outside)
         return counts
 
-    def _check_outside_unchanged(self, before: Described) -> None:
+    def _check_outside_unchanged(self, before: LeavesByPath) -> None:
         """Raise NotCompared if the calls have changed a value outside of their arguments."""
         now = list_outside_leaves(self._modules, self._around)
         for path in {**before, **now}:
@@ -247,7 +247,7 @@ class Call:
         """
         begun, self._limit = time.process_time(), seconds
         try:
-            self._before = _list_leaves_of_arguments(self._copies.copy_originals())
+            self._before = _list_leaves_of_arguments(self._copies.make_copy())
             old = self._call_version(self.old)
             if old.error:
                 why = f"the old code raises {old.error_text} on the given arguments"
@@ -304,7 +304,7 @@ class Call:
 
     def _copy_arguments(self) -> Arguments:
         """Return a copy of the arguments that may be perturbed."""
-        copied: Arguments = self._copies.copy_originals()
+        copied: Arguments = self._copies.make_copy()
         return Arguments({n: v for n, v in copied.items() if n not in self._fixed})
 
     def _compare_with_perturbed_arguments(self, perturbation: Perturbation) -> Any:
@@ -376,7 +376,7 @@ class Call:
         Args:
             change: applied after the perturbation; see ``leaves.change_all_numbers``.
         """
-        arguments = self._copies.copy_originals()
+        arguments = self._copies.make_copy()
         try:
             if perturbation is not None:
                 perturbation.change_arguments(arguments)
@@ -441,7 +441,7 @@ class Call:
         for number in range(REPEATS):
             draw = np.random.Generator(np.random.PCG64(number))
             perturbed = self._call_version(
-                old, perturbation, lambda value, d=draw: leaves.move_by_one_unit(value, d)
+                old, perturbation, lambda value, d=draw: leaves.move_by_one_ulp(value, d)
             )
             for path, (before, _) in difference.numbers.items():
                 after = perturbed.leaves.get(path, (None, None))[1]
@@ -503,7 +503,7 @@ class Call:
 
 def list_outside_leaves(
     modules: Sequence[types.ModuleType], around: Mapping[str, Any]
-) -> Described:
+) -> LeavesByPath:
     """Return the leaves of variables of modules, of their classes, and around the function."""
     names = {module.__name__ for module in modules}
     owners: list[tuple[str, Any]] = [(module.__name__, module) for module in modules]
@@ -517,7 +517,7 @@ def list_outside_leaves(
         # an import adds modules, and Python notes the rest
         if not isinstance(value, types.ModuleType) and not name.startswith("__")
     }
-    described = Described()
+    described = LeavesByPath()
     for path, value in {**values, **around}.items():
         if path in around or isinstance(value, _OUTSIDE) or type(value).__module__ in names:
             described.add_leaves(leaves.list_leaves(value, path))
@@ -526,13 +526,13 @@ def list_outside_leaves(
     return described
 
 
-def _list_leaves_of_arguments(arguments: Arguments, unread: Any = None) -> Described:
+def _list_leaves_of_arguments(arguments: Arguments, unread: Any = None) -> LeavesByPath:
     """Describe the leaves of all arguments.
 
     Args:
         unread: returns keys of a dictionary to leave out; see ``leaves.list_leaves``.
     """
-    described = Described()
+    described = LeavesByPath()
     for name, value in arguments.items():
         described.add_leaves(leaves.list_leaves(value, name, unread=unread))
     return described
@@ -579,10 +579,10 @@ class _States:
             torch.set_default_dtype(torch.float64)
 
     @staticmethod
-    def list_present_states() -> Described:
+    def list_present_states() -> LeavesByPath:
         """Return the present state as leaves."""
         states = random_generators.read_comparable_states()
-        described = Described()
+        described = LeavesByPath()
         described["draws from random"] = "generator", states["python"]
         described["draws from numpy.random"] = "generator", states["numpy"]
         described["draws from torch"] = "generator", states["torch"]

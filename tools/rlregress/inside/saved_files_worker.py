@@ -64,7 +64,7 @@ def save_and_load(job: dict[str, Any]) -> dict[str, Any]:
     """
     adapter = frameworks.get_adapter(job["framework"])
     places = Places(adapter.code.list_probed_folders())
-    loaded = _Kinds(places)
+    loaded = _KindLoader(places)
     for algorithm, trainings in adapter.load.list_saved_files().items():
         if not job["algorithms"] or algorithm in job["algorithms"]:
             for training in trainings:
@@ -85,7 +85,7 @@ def _list_versions(adapter: Adapter) -> dict[str, str]:
     return versions
 
 
-class _Kinds:
+class _KindLoader:
     """Loads kinds of files and notes their loaded items."""
 
     def __init__(self, places: Places) -> None:
@@ -118,7 +118,6 @@ class _Kinds:
             self.kinds[kind.name] = {"way": kind.way, "algorithm": algorithm, **answer}
 
     def load_user_file(self, kind: FileKind, job: dict[str, Any]) -> None:
-        """Load the file of a user."""
         self.kinds[kind.name] = {"way": kind.way, **self._load_repeatedly(kind, "", job)}
 
     def _load_repeatedly(self, kind: FileKind, folder: str, job: dict[str, Any]) -> dict[str, Any]:

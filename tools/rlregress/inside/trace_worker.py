@@ -325,7 +325,7 @@ def record_job_to_trace(job: dict[str, Any]) -> dict[str, Any]:
         "arithmetic": arithmetic.read_arithmetic_of_libraries() if job.get("portable") else {},
         **_describe_recording(recorder, roots),
         **executed.make_header_entries(),
-        "activity": activity.list_ways_by_place(),
+        "activity": activity.list_effects_by_place(),
         **_measure_costs_since(*start),
     }
     if is_compared:

@@ -49,17 +49,17 @@ class Statement(NamedTuple):
     writes: tuple[Chain, ...] = ()
 
 
-def list_statements_in_rows(text: str, first: int, rows: Collection[int]) -> list[Statement]:
-    """Return the statements of a function that lie in some rows of a source text.
+def list_statements_at_lines(text: str, first_line: int, rows: Collection[int]) -> list[Statement]:
+    """Return the statements of a function that lie on some lines of a source text.
 
     Args:
-        first: the function's first line, decorators included.
+        first_line: the function's first line, decorators included.
     """
-    function = _find_function(text, first)
+    function = _find_function(text, first_line)
     if function is None:
         return []
     differing: list[Statement] = []
-    if not set(range(first, function.body[0].lineno)).isdisjoint(rows):
+    if not set(range(first_line, function.body[0].lineno)).isdisjoint(rows):
         named = [arg.arg for arg in ast.walk(function.args) if isinstance(arg, ast.arg)]
         differing.append(Statement(0, 0, tuple((name,) for name in named)))
     for node in ast.walk(function):
@@ -78,9 +78,9 @@ def list_statements_in_rows(text: str, first: int, rows: Collection[int]) -> lis
     return differing
 
 
-def find_names_computing(text: str, first: int, names: set[str]) -> set[str]:
+def find_names_computing(text: str, first_line: int, names: set[str]) -> set[str]:
     """Return the names, and all names from which a function's assignments compute them."""
-    function = _find_function(text, first) or ast.Pass()
+    function = _find_function(text, first_line) or ast.Pass()
     assigned = [node for node in ast.walk(function) if isinstance(node, ast.Assign)]
     for _ in range(_STEPS):
         values = [
@@ -129,11 +129,11 @@ def _list_attribute_chains(node: ast.AST, context: type) -> Iterator[Chain]:
         if written is not None:
             yield written
     if chain is None:
-        for child in _list_certain_parts(node):
+        for child in _list_always_evaluated(node):
             yield from _list_attribute_chains(child, context)
 
 
-def _list_certain_parts(node: ast.AST) -> Iterable[ast.AST]:
+def _list_always_evaluated(node: ast.AST) -> Iterable[ast.AST]:
     """Return the parts of a node that are always evaluated."""
     if isinstance(node, ast.BoolOp):
         return node.values[:1]

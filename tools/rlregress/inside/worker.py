@@ -205,7 +205,7 @@ class _Run:
     def __init__(self, job: dict[str, Any], progress: Path, checkpoint: Path) -> None:
         from rlregress import frameworks
         from rlregress.inside import machine
-        from rlregress.inside.checkpoint import Keeper, make_checkpoint_identity
+        from rlregress.inside.checkpoint import CheckpointWriter, make_checkpoint_identity
         from rlregress.inside.episodes import Episodes
         from rlregress.inside.evaluation import Evaluator
         from rlregress.inside.identity import digest_module_sources
@@ -223,7 +223,7 @@ class _Run:
             "a replay is done at once" if self._trail else ""
         )
         suite = digest_module_sources("rlregress.inside")
-        self._keeper = Keeper(
+        self._keeper = CheckpointWriter(
             checkpoint, progress.with_suffix(".draft"), make_checkpoint_identity(job["key"], suite)
         )
         self._episodes = Episodes()
@@ -252,7 +252,7 @@ class _Run:
         head: Mapping[str, Any] = {}
         state = None
         if not self._no_resume:
-            head, state, self._restart_reason = self._keeper.take_read_checkpoint()
+            head, state, self._restart_reason = self._keeper.take_loaded_checkpoint()
         self._keeper.more = self._make_checkpoint_content
         if state is None:
             return None
@@ -338,7 +338,6 @@ class _Run:
             outcome.critic = self._watch.assess(latest, trained.value, discount)
 
     def make_run_record(self, outcome: _Outcome) -> dict[str, Any]:
-        """Return the content of a run record."""
         import numpy as np
 
         from rlregress.inside.episodes import compute_learning_curve, compute_return_of_last_third

@@ -34,7 +34,7 @@ _REFUSED = frozenset((
 _MOST = 8 << 20
 
 
-class Writings:
+class RedirectedOutput:
     """Redirects the output of the calls of a process.
 
     Attributes:
@@ -55,7 +55,6 @@ class Writings:
     # -- of each call ------------------------------------------------------------------------
 
     def delete_earlier_output(self) -> None:
-        """Delete the output of earlier calls."""
         self._flush_files()
         del self._opened[:]
         os.ftruncate(self._sink, 0)
@@ -206,10 +205,10 @@ def _is_writing_mode(mode: Any) -> bool:
 
 
 #: of this process; None: nothing is redirected.
-current: Writings | None = None
+current: RedirectedOutput | None = None
 
 
-def name_writing_folder(process: int) -> str:
+def name_output_folder(process: int) -> str:
     """Return the folder in which calls of a process write."""
     return os.path.join(tempfile.gettempdir(), f"rlregress-call-{process}")
 
@@ -233,7 +232,7 @@ def redirect_open_files(answers: int) -> None:
         if number not in (answers, sink):
             with suppress(OSError):
                 os.dup2(sink, number)
-    current = Writings(name_writing_folder(os.getpid()), sink)
+    current = RedirectedOutput(name_output_folder(os.getpid()), sink)
     current.redirect_opened_files(open_already)
 
 

@@ -97,7 +97,7 @@ TEMPORARY: list[str] = []
 Item = tuple[str, tuple[str, Any]]
 
 
-def names_time(name: str) -> bool:
+def is_time_name(name: str) -> bool:
     """Return whether the last part of a name, such as ``time/fps``, names a time."""
     return bool(_TIME.search(name.rpartition("/")[2]))
 
@@ -108,7 +108,7 @@ def mask_text(text: str) -> str:
 
     def mask_time(match: Any) -> str:
         nonlocal shows_time
-        if not names_time(match.group(1).strip()):
+        if not is_time_name(match.group(1).strip()):
             return str(match.group(0))
         shows_time = True
         return f"{match.group(1)}{match.group(2)}<time>"
@@ -242,7 +242,7 @@ def _list_items_of_table(text: str) -> Iterator[Item]:
             title = names[column] if column < len(names) else f"column {column + 1}"
             yield (
                 f"row {row}, {title}",
-                ("text", "<time>" if names_time(title) else mask_text(value)),
+                ("text", "<time>" if is_time_name(title) else mask_text(value)),
             )
         yield f"row {row}, columns", ("text", f"{len(rows)}{repr(cell.group(2))}")
         if not names:
@@ -279,7 +279,7 @@ def _list_items_of_settings(content: bytes) -> Iterator[Item]:
         if packed is not None:
             # pickled by this process
             value = pickle.loads(b64decode(packed))  # noqa: S301
-        yield from _list_items_of_value(name, "<time>" if names_time(name) else value)
+        yield from _list_items_of_value(name, "<time>" if is_time_name(name) else value)
 
 
 def _list_items_of_torch_file(content: bytes) -> Iterator[Item]:
@@ -290,7 +290,7 @@ def _list_items_of_torch_file(content: bytes) -> Iterator[Item]:
 
 def _list_items_of_value(name: str, value: Any) -> Iterator[Item]:
     for path, (kind, leaf) in leaves.list_leaves(value, name).items():
-        if names_time((re.findall(r"[\w/ -]+", path) or [""])[-1]):
+        if is_time_name((re.findall(r"[\w/ -]+", path) or [""])[-1]):
             yield path, (kind, "<time>")
         elif isinstance(leaf, np.ndarray) and leaf.ndim == 0:
             yield path, ("text", f"{kind} {leaf.item()!r}")
@@ -322,7 +322,7 @@ def _list_items_of_summary(
     name = f"{tag}, step {step}"
     counts[name] = counts.get(name, 0) + 1
     name += f" (again, {counts[name]})" if counts[name] > 1 else ""
-    if names_time(tag):
+    if is_time_name(tag):
         return
     for number, value in fields:
         if number == 2:

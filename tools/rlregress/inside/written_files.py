@@ -19,7 +19,7 @@ from typing import Any
 import torch
 
 from rlregress.inside import audit_events, written_contents
-from rlregress.inside.events import Event, make_part_of_words
+from rlregress.inside.events import Event, make_part_of_text
 from rlregress.model.recorded_traces import LOST
 from rlregress.probing.framework_errors import call_original
 
@@ -126,7 +126,7 @@ class WrittenFiles:
         path = _resolve_path(path)
         if self._is_ignored(path) or os.path.isdir(path):
             return
-        self._lock_out_others(path)
+        self._wait_for_other_recordings(path)
         if path in self._files and flags & os.O_TRUNC:
             self._keep_content(path)
         elif path not in self._files:
@@ -137,7 +137,7 @@ class WrittenFiles:
     def _note_mkdir(self, path: Any, mode: Any = 0, folder: int = -1) -> None:
         path = _resolve_path(path)
         if folder == -1 and not self._is_ignored(path) and not os.path.exists(path):
-            self._lock_out_others(path)
+            self._wait_for_other_recordings(path)
             self._folders.add(path)
 
     def _note_remove(self, path: Any, folder: int = -1) -> None:
@@ -165,7 +165,7 @@ class WrittenFiles:
         for file in self._list_written_files(_resolve_path(path)):
             self._note_remove(file)
 
-    def _lock_out_others(self, path: str) -> None:
+    def _wait_for_other_recordings(self, path: str) -> None:
         """Wait until no other recording writes into folders that the versions share."""
         if self._lock < 0 and not written_contents.has_unique_name(path):
             self._lock = os.open(os.getcwd(), os.O_RDONLY | os.O_CLOEXEC)
@@ -288,9 +288,9 @@ def _mask_file_name(path: str, folders: list[str]) -> str:
 
 
 def _make_event_of_file(kind: str, name: str, path: str, content: Any) -> Event:
-    """Return the event of one content of a file, which may be written several times."""
+    """Return the event of one version of a file, which may be written several times."""
     if isinstance(content, str):
-        parts = {LOST: make_part_of_words(content)}
+        parts = {LOST: make_part_of_text(content)}
     else:
         parts = written_contents.make_event_parts(
             written_contents.list_items_of_file(path, content)

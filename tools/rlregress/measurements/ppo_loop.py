@@ -63,7 +63,6 @@ class Settings(NamedSettings):
     falling: Collection[str] | None = None
 
     def must_fall(self, name: str) -> bool:
-        """Return whether a setting has to fall."""
         return name in (self.falling or ())
 
     def select_ratios_of_rollout(self, rollout: int) -> Any:

@@ -83,7 +83,7 @@ def measure_loss_of_several_networks(make_agent: MakeQuantileCritic, inputs: Inp
 
 
 def measure_target_action(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np.ndarray:
-    """Measure which next action the target is the distribution of.
+    """Measure the next action whose distribution is the target.
 
     In every state the Q network outputs ``online`` for each action, all quantiles alike, and the
     target network the quantiles target[:, a] of action a. An update on steps inside an episode with

@@ -184,7 +184,7 @@ def make_padded_settings(inputs: Inputs, **options: Any) -> Settings:
 
 
 def measure_padding_in_means(train: Train, inputs: Inputs) -> np.ndarray:
-    """Measure steps that the means of losses are of, and that the scale of advantages is of."""
+    """Count the steps that means of losses, and the scale of advantages, average over."""
 
     def run_padded_update(**options: Any) -> Record:
         weights = {"value_coefficient": 0.0, "entropy_coefficient": 0.0}

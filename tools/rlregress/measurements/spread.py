@@ -1,4 +1,4 @@
-"""How large noise is, so that a few dozen draws tell."""
+"""The size of noise, estimated from a few dozen draws."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def measure_noise_with_bound_parameter(make_driver: MakeTwinDriver, inputs: Inpu
 
 
 def _collect_actions(make_driver: MakeTwinDriver, inputs: Inputs, **options: Any) -> np.ndarray:
-    """Measure the actions of a collection, [environments, steps]."""
+    """Return the collected actions, [environments, steps]."""
     driver = make_driver(make_loop_settings(inputs, learns=False, **options))
     return driver.run_loop().list_collected_actions()
 

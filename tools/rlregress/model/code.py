@@ -109,7 +109,6 @@ class LinePair:
 
     @property
     def same(self) -> bool:
-        """Return whether both lines have the same text."""
         return self.old is not None and self.new is not None and self.old[1] == self.new[1]
 
 

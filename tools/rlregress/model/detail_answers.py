@@ -121,12 +121,12 @@ class Row:
         return len(variants) > 1
 
     @property
-    def undecided(self) -> bool:
+    def is_undecided(self) -> bool:
         """Return whether a framework showed no known variant or could not be probed."""
         return any(a.variant is None for answers in self.answers.values() for a in answers)
 
     @property
-    def shared(self) -> bool:
+    def is_shared(self) -> bool:
         """Return whether several frameworks were probed."""
         return len(self.answers) > 1
 
@@ -147,20 +147,20 @@ class Comparison:
     @property
     def different(self) -> list[Row]:
         """Details that several frameworks have, and that differ."""
-        return [r for r in self.rows if r.shared and r.differs and not r.undecided]
+        return [r for r in self.rows if r.is_shared and r.differs and not r.is_undecided]
 
     @property
     def same(self) -> list[Row]:
-        return [r for r in self.rows if r.shared and not r.differs and not r.undecided]
+        return [r for r in self.rows if r.is_shared and not r.differs and not r.is_undecided]
 
     @property
-    def alone(self) -> list[Row]:
+    def unshared(self) -> list[Row]:
         """Details of a feature that only one of the frameworks has."""
-        return [row for row in self.rows if len(row.answers) == 1 and not row.undecided]
+        return [row for row in self.rows if len(row.answers) == 1 and not row.is_undecided]
 
     def select_different(self) -> Comparison:
         """Return the comparison without details that do not differ."""
-        is_kept = [row.undecided or (row.shared and row.differs) for row in self.rows]
+        is_kept = [row.is_undecided or (row.is_shared and row.differs) for row in self.rows]
         return replace(
             self,
             rows=tuple(itertools.compress(self.rows, is_kept)),
@@ -170,7 +170,7 @@ class Comparison:
     @property
     def undecided(self) -> list[Row]:
         """Details for which a framework has no known variant or could not be probed."""
-        return [row for row in self.rows if row.undecided]
+        return [row for row in self.rows if row.is_undecided]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -176,7 +176,7 @@ class Entry:
         return self.name if self.name.startswith(self.kind) else f"{self.kind} {self.name}"
 
     @property
-    def short(self) -> str:
+    def headline(self) -> str:
         """The entry's name in the form for a headline."""
         if self.kind in (MODULE, FILE):
             return self.file or self.name
@@ -198,7 +198,7 @@ class Entry:
         )
 
 
-def title_unexecuted_entries(entry: Entry) -> str:
+def title_unexecuted_entry(entry: Entry) -> str:
     """Return the title under which reports list an entry in the state ``NEVER``."""
     if entry.kind not in CODE or entry.kind == FILE:
         return "Never executed"
@@ -410,7 +410,7 @@ def _compose_headline(verdict: str, entries: Sequence[Entry], checked: Coverage)
     never: dict[str, list[str]] = {}
     for entry in counted:
         if entry.kind in CODE and entry.state == NEVER:
-            never.setdefault(title_unexecuted_entries(entry), []).append(entry.short)
+            never.setdefault(title_unexecuted_entry(entry), []).append(entry.headline)
     parts += [
         f"{title}: {_join_first_names(names)}"
         for title, names in (
@@ -421,7 +421,7 @@ def _compose_headline(verdict: str, entries: Sequence[Entry], checked: Coverage)
             ("Cannot run here", _describe_counts_by_kind(counted, CODE, (CANNOT,))),
             ("Packages of which no change was compared", list_packages_without_comparison(entries)),
             ("Not checked", _describe_counts_by_kind(counted, _NOT_CODE, UNCHECKED)),
-            ("Accepted", [entry.short for entry in entries if entry.accepted]),
+            ("Accepted", [entry.headline for entry in entries if entry.accepted]),
         )
         if names
     ]
@@ -436,27 +436,27 @@ def _list_titles_of_differences(entries: Sequence[Entry]) -> list[tuple[str, lis
     violated = [entry for entry in entries if entry.verdict == REGRESSED]
     checks = (DETAIL, TRAINING, SCRIPT, ENVIRONMENT, DEFAULT)
     saved = [e for e in entries if e.kind == SAVED and e.state == DIFFERS]
-    files = {why: [e.short for e in saved if e.reason.startswith(why)]
+    files = {why: [e.headline for e in saved if e.reason.startswith(why)]
              for why in (OLD_FILES, LOADED_ALIKE)}  # fmt: skip
     retyped = [entry for entry in entries if entry.reason.startswith(OTHER_TYPES)]
     named = _list_names_of_entries([*violated, *retyped])
     lost, alike = files[OLD_FILES], files[LOADED_ALIKE]
     rows = [
-        ("Regressed", [entry.short for entry in violated]),
+        ("Regressed", [entry.headline for entry in violated]),
         ("The new version fails",
         _describe_counts_by_kind(entries, (TRAINING, SCRIPT), (NEW_FAILS,))),
-        (OTHER_TYPES.capitalize(), [f"{entry.short} ({entry.reason.partition(': ')[2]})"
-                                    for entry in retyped[:1]] + [e.short for e in retyped[1:]]),
+        (OTHER_TYPES.capitalize(), [f"{entry.headline} ({entry.reason.partition(': ')[2]})"
+                                    for entry in retyped[:1]] + [e.headline for e in retyped[1:]]),
         ("Differ",
         [n for n in _describe_counts_by_kind(entries, checks, (DIFFERS,)) if n not in named]),
-        ("Culprit", [entry.short for entry in entries if entry.culprit]),
-        ("Differ when called", [entry.short for entry in entries if entry.kind in CODE
+        ("Culprit", [entry.headline for entry in entries if entry.culprit]),
+        ("Differ when called", [entry.headline for entry in entries if entry.kind in CODE
                                 and (entry.state == BEYOND
                                      or (entry.state == DIFFERS and entry.reason))]),
         ("Differ in logs only", _describe_counts_by_kind(entries, (TRAINING, SCRIPT), (LOGS,))),
         ("Removed or incompatible", _describe_counts_by_kind(entries, (PUBLIC,), (DIFFERS,))),
         (OLD_FILES.capitalize(), lost),
-        ("Saved files differ", [e.short for e in saved if e.short not in lost + alike]),
+        ("Saved files differ", [e.headline for e in saved if e.headline not in lost + alike]),
         ("Saved files load alike, then training differs", alike),
         ("No longer installed", _sort_lost_packages(entries)),
         ("Requirements", [entry.summary for entry in entries if entry.kind == REQUIREMENT
@@ -481,13 +481,13 @@ def _sort_lost_packages(entries: Sequence[Entry]) -> list[str]:
 
 
 def _list_names_of_entries(entries: Iterable[Entry]) -> set[str]:
-    return {entry.short for entry in entries}
+    return {entry.headline for entry in entries}
 
 
 def _describe_counts_by_kind(
     entries: Iterable[Entry], kinds: Collection[str], states: Collection[str]
 ) -> list[str]:
-    return [entry.short for entry in entries if entry.kind in kinds and entry.state in states]
+    return [entry.headline for entry in entries if entry.kind in kinds and entry.state in states]
 
 
 def _join_first_names(names: Sequence[str]) -> str:

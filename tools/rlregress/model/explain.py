@@ -99,7 +99,7 @@ def describe_divergence(diff: Divergence, title: str = "first difference") -> li
     """Describe the first difference: kind, both lines, both values, and the events before."""
     meaning = _PARTS.get(diff.part, _KINDS[diff.kind])
     if diff.old is not None and diff.old.kind == "output" and diff.part:
-        meaning = _ANSWER if diff.old.is_answer else _OUTPUT
+        meaning = _ANSWER if diff.old.is_result else _OUTPUT
     if diff.old is not None and diff.old.kind == "reset":
         meaning = "an episode begins with another observation: another seed or environment"
     if diff.old is not None and diff.old.kind == "final":

@@ -34,7 +34,7 @@ class CellPlan:
     replay_seconds: float = 0.0
 
     @property
-    def decided(self) -> bool:
+    def is_decided(self) -> bool:
         """Return whether the finished runs decide all verdicts on the cell."""
         return self.until == 0
 
@@ -69,7 +69,7 @@ class Gate:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class GateProposal:
     """The gate that detects a requested drop.
 
     Attributes:
@@ -136,7 +136,7 @@ class SessionPlan:
     evaluations: int
     not_judged: Mapping[str, Mapping[str, str]]
     excluded: tuple[str, ...]
-    wanted: tuple[Wanted, ...]
+    wanted: tuple[GateProposal, ...]
     detects: Mapping[str, Mapping[str, tuple[float | None, float | None]]] = field(
         default_factory=dict
     )

@@ -1,4 +1,4 @@
-"""The verdict_name quantities of a run: returns, the accuracy of its critic, logged diagnostics.
+"""The judged quantities of a run: returns, the accuracy of its critic, logged diagnostics.
 
 Each is one number of a run. All are tested in the same way and in one family, in which each has a
 stated share of the error. Changes are described in different words.
@@ -151,7 +151,7 @@ BY_NAME = {quantity.name: quantity for quantity in (RETURNS, *SECONDARY)}
 
 
 def get_quantity_of_name(verdict_name: str) -> Quantity:
-    """Return the quantity of a verdict_name name; see ``Quantity.make_verdict_name``."""
+    """Return the quantity of a verdict by its name; see ``Quantity.make_verdict_name``."""
     last = verdict_name.rpartition(" ")[2]
     return next(
         (
@@ -164,7 +164,7 @@ def get_quantity_of_name(verdict_name: str) -> Quantity:
 
 
 def get_cell_of_name(verdict_name: str) -> str:
-    """Return the cell or group of a verdict_name name; see ``Quantity.make_verdict_name``."""
+    """Return the cell or group of a verdict by its name; see ``Quantity.make_verdict_name``."""
     return (
         verdict_name
         if get_quantity_of_name(verdict_name) is RETURNS

@@ -89,7 +89,7 @@ class Event:
         return self.kind, name
 
     @property
-    def is_answer(self) -> bool:
+    def is_result(self) -> bool:
         """Return whether the event is a result that a training returns."""
         return self.kind == "output" and not self.file
 
@@ -172,7 +172,6 @@ class Trace:
         return bool(self.header.get("generated"))
 
     def count_events_of_kind(self, kind: str) -> int:
-        """Return the number of events of a kind."""
         return sum(event.kind == kind for event in self.events)
 
 
@@ -315,7 +314,7 @@ class Divergence:
         )
 
     @property
-    def retypes(self) -> bool:
+    def changes_type(self) -> bool:
         """Return whether a value of the same name has another type."""
         return bool(self.types) and not self.types.startswith(_OTHER_NAMES)
 
@@ -479,7 +478,7 @@ class Traced:
         return self.name == self.algorithm
 
     @property
-    def uncompared(self) -> tuple[str, ...]:
+    def uncompared_output(self) -> tuple[str, ...]:
         """Written output that could not be compared, with reasons."""
         return tuple(
             dict.fromkeys(
@@ -491,7 +490,7 @@ class Traced:
         )
 
     @property
-    def proved(self) -> bool:
+    def is_proved(self) -> bool:
         """Return whether this training shows that both versions do the same."""
         comparison = self.comparison
         return comparison.verdict != "diverged" and not comparison.not_compared and self.repeats

@@ -92,7 +92,7 @@ class ChangedDetail:
         return " -> ".join(describe_variant(*variant_and_text) for variant_and_text in texts)
 
     @property
-    def called(self) -> frozenset[tuple[str, str]]:
+    def called_functions(self) -> frozenset[tuple[str, str]]:
         """Functions that its probe runs in either version."""
         return self.old.called | self.new.called
 
@@ -192,7 +192,7 @@ def group_details_by_functions(
     groups: dict[tuple[Changed, ...], list[ChangedDetail]] = {}
     alone: list[Finding] = []
     for detail in details:
-        below = tuple(f for f in changed if f.key in detail.called and not f.at_import)
+        below = tuple(f for f in changed if f.key in detail.called_functions and not f.at_import)
         if below:
             groups.setdefault(below, []).append(detail)
         else:
@@ -227,7 +227,6 @@ class EnvironmentComparison:
 
     @property
     def words(self) -> str:
-        """Description of the difference."""
         gap = f"by {self.at_first:.3g} at first and {self.largest:.3g} at most"
         description = self.types if self.types and not self.largest else gap
         further = [self.types] if description is gap else []
@@ -240,7 +239,6 @@ class EnvironmentComparison:
 
     @property
     def differs(self) -> bool:
-        """Return whether the versions differ."""
         return self.step is not None
 
 
@@ -264,12 +262,12 @@ class Cost:
     why: str = ""
 
     @property
-    def slower(self) -> bool:
+    def is_slower(self) -> bool:
         """Return whether the new version takes more time, by more than processes vary."""
         return not self.why and self.low > _NO_SLOWER
 
     @property
-    def larger(self) -> bool:
+    def is_larger(self) -> bool:
         """Return whether the new version takes more memory, by more than processes vary."""
         old, new = self.memory
         return new - old > max(_NO_LARGER, 0.1 * old)
@@ -279,7 +277,7 @@ class Cost:
         """The time of the new version over that of the old one, in words."""
         if self.why:
             return f"not measured, {self.why}"
-        slower = ", slower" if self.slower else ""
+        slower = ", slower" if self.is_slower else ""
         middle = (self.low * self.high) ** 0.5
         return f"x{middle:.2f} ({self.low:.2f} to {self.high:.2f}){slower}"
 
@@ -333,7 +331,7 @@ def select_details_of_culprits(
 ) -> list[ChangedDetail]:
     """Return the changed details whose probes run the functions of a culprit."""
     keys = {function.key for function in culprits.functions} if culprits is not None else set()
-    return [detail for detail in details if keys & detail.called]
+    return [detail for detail in details if keys & detail.called_functions]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -530,23 +528,23 @@ class FrameworkResult:
     @property
     def diverged(self) -> list[Traced]:
         """Trainings that differ, or whose traces do not repeat themselves."""
-        return [t for t in self.traced if not t.proved]
+        return [t for t in self.traced if not t.is_proved]
 
     @property
-    def unexecuted(self) -> list[Entry]:
+    def unexecuted_entries(self) -> list[Entry]:
         """Changed pieces of code that no training executed and compared."""
         return [entry for entry in self.entries if entry.kind in model.CODE
                 and entry.state in model.UNCHECKED]  # fmt: skip
 
     @property
-    def to_train(self) -> list[str]:
+    def algorithms_to_train(self) -> list[str]:
         """Algorithms whose returns have to be measured.
 
         These are algorithms whose plain training differs, and those that use an unexecuted changed
         function.
         """
         names = {t.algorithm for t in self.diverged if t.plain and not t.comparison.trains_the_same}
-        unexecuted = {entry.name for entry in self.unexecuted if entry.state == model.NEVER}
+        unexecuted = {entry.name for entry in self.unexecuted_entries if entry.state == model.NEVER}
         for execution in self.executions:
             # if the piece ran, trainings have compared it as far as they can
             undecided = not execution.trainings and not execution.function.at_import
@@ -558,7 +556,7 @@ class FrameworkResult:
         return self.standing.get((detail.id, detail.scope), UNDOCUMENTED)
 
     @property
-    def violated(self) -> list[ChangedDetail]:
+    def violated_details(self) -> list[ChangedDetail]:
         """Changed details that contradict the documentation of the new version."""
         return [d for d in self.details.changed if self._get_standing_of_detail(d) == VIOLATED]
 
@@ -742,7 +740,6 @@ class Upgrade:
 
     @property
     def verdict(self) -> str:
-        """The verdict on all entries."""
         return self.judgement.verdict
 
     @property

@@ -123,7 +123,7 @@ class _LenientModule:
 
 
 @functools.cache
-def _list_guarded_lines(file: str | None) -> frozenset[int]:
+def _list_try_lines(file: str | None) -> frozenset[int]:
     """Return the lines of a file within ``try``."""
     lines: list[int] = []
     text = source.read_source_text(file) if file else ""
@@ -144,7 +144,7 @@ def import_absent_for_missing_names(package: str) -> Iterator[None]:
         importer = globals or {}
         ours = f"{importer.get('__name__')}.".startswith(f"{package}.")
         # whoever writes "try" knows what to do without
-        if not ours or sys._getframe(1).f_lineno in _list_guarded_lines(importer.get("__file__")):
+        if not ours or sys._getframe(1).f_lineno in _list_try_lines(importer.get("__file__")):
             return strict(name, globals, locals, fromlist, level)
         if not fromlist:
             return _import_or_absent(name.partition(".")[0], name)

@@ -39,7 +39,7 @@ class FileKind:
 
 
 def mark_stored_kinds(kinds: Iterable[FileKind], names: Sequence[str]) -> tuple[FileKind, ...]:
-    """Return kinds of files, with those of some names ``stored``."""
+    """Return kinds of files, those with one of the ``names`` marked as ``stored``."""
     return tuple(replace(kind, stored=kind.name in names) for kind in kinds)
 
 

@@ -57,10 +57,10 @@ class Heads:
                 layer.bias *= factor
 
 
-def prepare_heads_of_agent(request: Any, heads: Callable[[], Heads]) -> None:
-    """Call ``prepare`` of a ``TrainingRequest``, if it has one, with the heads of its agent."""
+def call_prepare_with_heads(request: Any, make_heads: Callable[[], Heads]) -> None:
+    """Call the ``prepare`` of a ``TrainingRequest``, if any, with the heads of its agent."""
     if request.prepare is not None:
-        request.prepare(heads())
+        request.prepare(make_heads())
 
 
 @contextmanager

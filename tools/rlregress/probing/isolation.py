@@ -30,7 +30,7 @@ def shift_seed(seed: int) -> int:
 
 @contextlib.contextmanager
 def isolate_random_generators() -> Iterator[None]:
-    """Seed the generators of random, NumPy and torch (on the CPU) for as long as this lasts.
+    """Seed the generators of random, NumPy and torch (on the CPU) within the block.
 
     Torch has one thread: with more, operations on a few numbers wait for each other on a busy
     machine. Afterwards all is restored, torch's default type too.

@@ -1,4 +1,4 @@
-"""How the journal of a training is kept: from the optimisers and the environments."""
+"""Writes the journal of a training from its optimisers and environments."""
 
 from __future__ import annotations
 

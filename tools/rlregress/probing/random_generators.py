@@ -32,7 +32,7 @@ def read_generator_states() -> dict[str, Any]:
 
 
 def restore_generator_states(states: Mapping[str, Any]) -> None:
-    """Let all three generators go on from states of ``read_generator_states``."""
+    """Restore the states that ``read_generator_states`` returned."""
     random.setstate(states["python"])
     np.random.set_state(states["numpy"])
     torch.set_rng_state(states["torch"])

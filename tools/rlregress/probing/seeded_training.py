@@ -99,7 +99,7 @@ class Stream:
 
     @contextmanager
     def draw_from_stream(self) -> Iterator[None]:
-        """Let the generators go on where this stream was left; restore them after the block.
+        """Continue this stream of random numbers in the block; restore the generators after it.
 
         Generators that belong to an object are left alone.
         """

@@ -200,7 +200,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
-    """Return frameworks with folders, and excluded cells of a study with reasons."""
+    """Return lines on the frameworks with their folders, and on excluded cells with reasons."""
     lines = []
     with suppress(pytest.Collector.CollectError):
         for adapter in _select_adapters(config):

@@ -76,7 +76,6 @@ class JudgedSubject:
         return verdicts[self.name]
 
     def replay_cell(self) -> Replay:
-        """Return the result of the cell's replay."""
         [cell] = [cell for cell in self.session.replays if cell.id == self.name]
         return self.session.replay_stored_run(cell)
 

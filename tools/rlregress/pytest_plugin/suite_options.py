@@ -68,7 +68,7 @@ def add_suite_options(parser: pytest.Parser) -> None:
         "--random-seed",
         type=int,
         default=0,
-        help="added to the seeds of probes and of the trainings of tests_behavior (0)",
+        help="number added to the seeds of probes and of behaviour tests (default: 0)",
     )
     for adapter in map(frameworks.get_adapter, frameworks.list_framework_names()):
         if adapter.framework.checkout:
@@ -80,17 +80,17 @@ def add_suite_options(parser: pytest.Parser) -> None:
     group.addoption(
         "--progress",
         action="store_true",
-        help="report the progress of each tier now and then, not a letter for each test",
+        help="print the progress of each tier, not a letter for each test",
     )
-    group.addoption("--evidence", default="", help="write what was found to this JSON file")
+    group.addoption("--evidence", default="", help="JSON file to write the evidence to")
     group.addoption(
         "--rlregress-report",
         default="",
         metavar="FOLDER",
-        help="write the report of rlregress check for this session",
+        help="folder to write the report of rlregress check to",
     )
 
 
 def _format_help_text(help_text: str, default: Any, usual_default: Any) -> str:
     help_text = f"{help_text[0].lower()}{help_text[1:].rstrip('.')}"
-    return help_text if default == usual_default else f"{help_text} ({default})"
+    return help_text.replace(f"default: {usual_default}", f"default: {default}")

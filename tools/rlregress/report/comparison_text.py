@@ -85,7 +85,7 @@ def print_comparison(comparison: Comparison) -> None:
             )
     for title, rows in (
         ("details are the same", comparison.same),
-        ("are about something that only one of them has", comparison.alone),
+        ("are about something that only one of them has", comparison.unshared),
     ):
         if rows:
             terminal_tables.print_table(
@@ -106,7 +106,7 @@ def describe_number_of_differences(comparison: Comparison) -> str:
         ending = f"{len(comparison.left_out)} that do not differ are left out"
     else:
         ending = (
-            f"{len(comparison.same)} are the same, {len(comparison.alone)} are about something "
+            f"{len(comparison.same)} are the same, {len(comparison.unshared)} are about something "
             "that only one of them has"
         )
     return f"{len(comparison.different)} details differ, {ending}"
@@ -118,8 +118,8 @@ def format_comparison_as_json(comparison: Comparison) -> str:
     def convert_row_to_plain_data(row: Row) -> dict[str, Any]:
         return {
             "id": row.detail.id,
-            "differs": row.shared and row.differs and not row.undecided,
-            "undecided": row.undecided,
+            "differs": row.is_shared and row.differs and not row.is_undecided,
+            "undecided": row.is_undecided,
             "question": row.detail.question,
             "consequence": row.detail.consequence,
             "sources": list(row.detail.sources),
@@ -139,7 +139,7 @@ def format_comparison_as_json(comparison: Comparison) -> str:
             "absent": dict(row.absent),
         }
 
-    same = [*comparison.same, *comparison.alone]
+    same = [*comparison.same, *comparison.unshared]
     rows = [*comparison.different, *comparison.undecided, *same]
     compared = {
         "versions": dict(comparison.versions),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rlregress.model.planned_session import Gate, Makespan, SessionPlan, Wanted
+from rlregress.model.planned_session import Gate, GateProposal, Makespan, SessionPlan
 from rlregress.model.quantities import format_percent
 from rlregress.report import tables, words
 
@@ -22,7 +22,7 @@ def describe_plan_briefly(plan: SessionPlan, processes: int, tests: float) -> li
     Args:
         tests: seconds of formulas and behaviour, one after the other.
     """
-    open_ = [cell for cell in plan.cells if not cell.decided]
+    open_ = [cell for cell in plan.cells if not cell.is_decided]
     least = [cell.seconds * cell.undone for cell in open_]
     most = [cell.seconds * max(plan.looks[-1] - cell.done, 0) for cell in open_]
     longest = max((cell.seconds for cell in open_), default=0.0)
@@ -96,9 +96,9 @@ def describe_plan(plan: SessionPlan, processes: int) -> list[str]:
     plan_lines += [f"  left out: {sentence}" for sentence in plan.excluded]
     most = plan.looks[-1]
     for cell in plan.cells:
-        consequence = "not needed" if cell.decided else "done again"
+        consequence = "not needed" if cell.is_decided else "done again"
         plan_lines += [f"  {sentence}; its run is {consequence}" for sentence in cell.damaged]
-        if cell.decided:
+        if cell.is_decided:
             plan_lines.append(
                 f"  {cell.name}: decided ({words.count_words(cell.done, 'run')} done)"
             )
@@ -110,7 +110,7 @@ def describe_plan(plan: SessionPlan, processes: int) -> list[str]:
         if plan.judged:
             plan_lines[-1] += f", {cell.seconds:.0f} CPU seconds each"
             plan_lines[-1] += "; against a published band" * cell.banded
-    if all(cell.decided for cell in plan.cells):
+    if all(cell.is_decided for cell in plan.cells):
         plan_lines.append("every cell is decided: a check trains no more, and judges")
     elif plan.judged or plan.makespan is not None:
         plan_lines.append(_describe_cost(plan, processes))
@@ -199,7 +199,7 @@ def _format_drops_of_gates(drops_by_gate: list[Mapping[str, float | None]], cell
     return [_format_drop(drop) for drop in drops]
 
 
-def _describe_proposal(proposal: Wanted, has_begun: bool) -> list[str]:
+def _describe_proposal(proposal: GateProposal, has_begun: bool) -> list[str]:
     if proposal.unknown:
         return [f"{proposal.what}: what a check detects is not known: {proposal.unknown}"]
     if proposal.gate is not None:

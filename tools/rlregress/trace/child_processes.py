@@ -220,7 +220,6 @@ class Worker:
         )
 
     def close(self) -> None:
-        """End the process."""
         # what it has not read is left in the pipe
         with suppress(BrokenPipeError):
             self._stack.close()

@@ -133,7 +133,7 @@ class Golden:
             events.append(self._make_event(index, int(number), map(_make_part_of_digest, digests)))
         return Trace(header={"failure": ""}, events=tuple(events))
 
-    def list_known_events(self) -> list[tuple[int, Event]]:
+    def list_events_with_values(self) -> list[tuple[int, Event]]:
         """Return (n, event) of events with stored values; n earlier ones have its kind and name."""
         return [
             (
@@ -200,7 +200,7 @@ def _make_golden_content(trace: Trace) -> dict[str, Any]:
             "site": _number_call_site(events[number], sites),
             "parts": [_make_row_of_part(part) for part in events[number].parts.values()],
         }
-        for number in _choose_known_events(events)
+        for number in _choose_events_with_values(events)
     ]
     content = {
         "schema": SCHEMA,
@@ -284,7 +284,7 @@ def _convert_number_for_json(x: float) -> Any:
     return x if math.isfinite(x) else str(x)
 
 
-def _choose_known_events(events: Sequence[Event]) -> list[int]:
+def _choose_events_with_values(events: Sequence[Event]) -> list[int]:
     """Return the first events, losses (or steps) at even distances, and the last event."""
     losses = [e for e in events if e.kind == "backward"] or [e for e in events if e.kind == "step"]
     stops = (math.ceil(len(losses) * n / _CHECKPOINTS) for n in range(1, _CHECKPOINTS + 1))
@@ -304,7 +304,7 @@ def _digest_block(events: Sequence[Event]) -> str:
 def _format_json(content: Mapping[str, Any]) -> str:
     """Return JSON with a line for each entry of a list or table: git shows which of them moved."""
 
-    def lines(value: Any) -> str:
+    def list_json_lines(value: Any) -> str:
         if isinstance(value, dict):
             entries = [f"{json.dumps(name)}: {json.dumps(entry)}" for name, entry in value.items()]
             opening, closing = "{}"
@@ -315,7 +315,7 @@ def _format_json(content: Mapping[str, Any]) -> str:
             return json.dumps(value)
         return opening + ",".join(f"\n  {entry}" for entry in entries) + f"\n {closing}"
 
-    rows = [f"{json.dumps(name)}: {lines(value)}" for name, value in content.items()]
+    rows = [f"{json.dumps(name)}: {list_json_lines(value)}" for name, value in content.items()]
     return "{\n " + ",\n ".join(rows) + "\n}\n"
 
 
@@ -465,7 +465,7 @@ def _add_known_values(
     divergence: Divergence, golden: Golden, events: Sequence[Event]
 ) -> Divergence:
     """Return the first difference, with the old event's stored values if there are any."""
-    events_by_index = {event.index: event for _, event in golden.list_known_events()}
+    events_by_index = {event.index: event for _, event in golden.list_events_with_values()}
     old = divergence.old and events_by_index.get(divergence.old.index, divergence.old)
     new = divergence.new and events[divergence.new.index]
     if new is not None and old is divergence.old:
@@ -493,7 +493,7 @@ def _list_differing_checkpoints(
         (*event.key, n): event
         for event, n in zip(events, _count_earlier_events_of_name(events), strict=True)
     }
-    pairs = [(old, new.get((*old.key, before))) for before, old in golden.list_known_events()]
+    pairs = [(old, new.get((*old.key, before))) for before, old in golden.list_events_with_values()]
     return [
         (old, event)
         for old, event in pairs

@@ -87,7 +87,7 @@ class _Walk:
         self.i = self.j = self.compared = self.equal = 0
         self.extra = [("old", event) for event in only_old] + [("new", event) for event in only_new]
         # a generated call of one version alone is of a name or an option that the other lacks
-        generated = old.is_generated and new.is_generated and any(e.is_answer for e in self.old)
+        generated = old.is_generated and new.is_generated and any(e.is_result for e in self.old)
         self.interface = None if generated else _find_output_divergence(only_old, only_new)
         self.has_failed = bool(old.failure or new.failure)
         self.rounding: Divergence | None = None
@@ -101,7 +101,6 @@ class _Walk:
         self.since = 0
 
     def get_next_events(self) -> tuple[Event | None, Event | None]:
-        """Return the next event of each version."""
         return (
             self.old[self.i] if self.i < len(self.old) else None,
             self.new[self.j] if self.j < len(self.new) else None,
@@ -167,7 +166,7 @@ class _Walk:
     def _make_comparison_at_end(self, verdict: str, divergence: Divergence | None) -> Comparison:
         rounding = self.rounding if divergence is not self.rounding else None
         numbers = None
-        if verdict == "diverged" and self.interface is not None and self.interface.retypes:
+        if verdict == "diverged" and self.interface is not None and self.interface.changes_type:
             # what comes after another type may come from it
             divergence, numbers = (
                 self.interface,
@@ -229,13 +228,13 @@ class _Walk:
 
     def _note_types(self, old: Event, new: Event, before: tuple[Event, ...]) -> None:
         """Note the first name with a differing type, or else the first name that differs."""
-        if self.interface is not None and self.interface.retypes:
+        if self.interface is not None and self.interface.changes_type:
             return
         for part in _list_retyped_parts(old, new):
             type_difference = Divergence(
                 kind="interface", part=part, old=old, new=new, before=before
             )
-            if self.interface is None or type_difference.retypes:
+            if self.interface is None or type_difference.changes_type:
                 self.interface = type_difference
                 return
 
@@ -265,7 +264,7 @@ class _Walk:
         only = [*self.old[self.i : resumed[0]], *self.new[self.j : resumed[1]]]
         ends = resumed[0] >= len(self.old) and resumed[1] >= len(self.new)
         # what is shown is not shown otherwise: nothing that comes after it acquits it
-        if any(event.is_answer for event in only):
+        if any(event.is_result for event in only):
             return False
         # at the end nothing comes that could acquit a training that went on
         if ends and any(event.kind in ("optimizer", "step") for event in only):
@@ -309,7 +308,8 @@ class _Walk:
     def _is_initialisation_different(self) -> bool:
         """Return whether this difference gives networks other initial parameters."""
         pair = [
-            _first_new_parameters(events) for events in (self.old[self.i :], self.new[self.j :])
+            _find_first_new_parameters(events)
+            for events in (self.old[self.i :], self.new[self.j :])
         ]
         if pair[0] is None or pair[1] is None:
             return False
@@ -366,7 +366,7 @@ def _split_off_common_events(
 
 def _find_output_divergence(old: Sequence[Event], new: Sequence[Event]) -> Divergence | None:
     """Return a difference in a result that only one version returns, such as an error."""
-    old_event, new_event = (next((e for e in events if e.is_answer), None) for events in (old, new))
+    old_event, new_event = (next((e for e in events if e.is_result), None) for events in (old, new))
     return (
         Divergence(kind="interface", part="", old=old_event, new=new_event, before=())
         if old_event or new_event
@@ -374,7 +374,7 @@ def _find_output_divergence(old: Sequence[Event], new: Sequence[Event]) -> Diver
     )
 
 
-def _first_new_parameters(events: Sequence[Event]) -> Event | None:
+def _find_first_new_parameters(events: Sequence[Event]) -> Event | None:
     """Return the first event of new parameters, unless a step or an update comes before it."""
     for event in events:
         if event.kind == "parameters":

@@ -216,7 +216,7 @@ def build_event(
         parts=parts,
         callers=tuple(Place(file=f, line=n, function=name) for f, n, name in callers),
     )
-    error = event.is_answer and "value" in parts and parts["value"].types == RAISED
+    error = event.is_result and "value" in parts and parts["value"].types == RAISED
     return replace(event, error=parts["value"].text) if error else event
 
 

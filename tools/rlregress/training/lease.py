@@ -242,7 +242,6 @@ class Lease:
             lock.unlink(missing_ok=True)
 
     def _write_lease_file(self, content: Holder) -> None:
-        """Replace the content of the lease file."""
         written = self.path.with_name(f"{self.path.name}.{content.attempt}")
         try:
             written.write_text(json.dumps(asdict(content)), encoding="utf-8")
@@ -293,7 +292,7 @@ class Lease:
         current = read_holder(self.path)
         return current is not None and current.attempt == self.holder.attempt
 
-    def give_back_lease(self, reason: str = "") -> None:
+    def release_lease(self, reason: str = "") -> None:
         """Give the lease back.
 
         Args:

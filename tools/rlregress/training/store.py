@@ -106,7 +106,7 @@ class Attempt:
             # fails while another attempt has a folder there
             self.folder.parent.rmdir()
         # last, so that the next attempt starts after the clean-up
-        self.lease.give_back_lease("" if kind is None else str(error) or kind.__name__)
+        self.lease.release_lease("" if kind is None else str(error) or kind.__name__)
 
 
 class Store:

@@ -92,7 +92,6 @@ class Protocol:
         return [first + number * self.block_steps for number in range(self.blocks + 2)]
 
     def count_total_steps(self) -> int:
-        """Return the environment steps of the training."""
         rollout = self.hyperparameters.get("rollout_steps")
         return rollout * (self.blocks + 3) if rollout else self.list_checkpoints()[-1]
 

@@ -27,7 +27,7 @@ class ExecutedCode:
 
     Attributes:
         traces: of the old and of the new version, by the training's name.
-        checks: see ``entries.collect_states_and_culprits``.
+        checks: see ``entries.map_checks_to_states``.
     """
 
     traces: Traces = field(default_factory=lambda: ({}, {}))
@@ -79,7 +79,6 @@ class BothVersions:
 
     @property
     def new_package_folders(self) -> list[str]:
-        """Folders of the new version's packages."""
         return self.inventory.list_package_folders("new")
 
     def explain_differing_trainings(

@@ -96,7 +96,7 @@ def judge_upgrade(
         requested.parse_requested_version(options.old),
         requested.parse_requested_version(options.new),
     )
-    versions = requested.base_on_one_environment(*versions)
+    versions = requested.share_user_environment(*versions)
     pinned = affected.list_packages_pinned_apart(*versions)
     adapters = affected.list_affected_adapters(
         *versions, pinned, options.frameworks, options.script is not None
@@ -456,7 +456,7 @@ def _compare_frameworks(
             ]
         )
         framework_result, executed = compare_framework(versions, own)
-        to_train[number] = framework_result.to_train
+        to_train[number] = framework_result.algorithms_to_train
         built_in = [name for version in own.prints for name in version.algorithms]
         lacks = not_checked.list_unchecked_subjects(
             own.adapter, options, left_out[number], built_in
@@ -610,7 +610,7 @@ def _judge_returns(
     versions: tuple[PreparedVersion, PreparedVersion],
     options: Options,
 ) -> FrameworkResult:
-    names = framework_result.to_train
+    names = framework_result.algorithms_to_train
     if not options.returns or not names:
         return framework_result
     progress.begin_stage(expected_stages.RETURNS)

@@ -74,7 +74,6 @@ class FrameworkDifferences:
 
     @property
     def name(self) -> str:
-        """Full name of the framework."""
         return self.adapter.full_name
 
     @property
@@ -190,7 +189,7 @@ def compare_framework(
     details = entries.make_detail_entries(diff.details, diff.standing, diff.name)
     executed = ExecutedCode(
         traces=recorded.traces,
-        checks=entries.collect_states_and_culprits([*evident, *details], explained.culprits),
+        checks=entries.map_checks_to_states([*evident, *details], explained.culprits),
     )
     functions = [
         *attribution.select_functions_that_explain(

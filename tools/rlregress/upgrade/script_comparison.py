@@ -41,7 +41,7 @@ def compare_script(versions: BothVersions, script: Training) -> tuple[ScriptResu
     )
     executed = ExecutedCode(
         traces=recorded.traces,
-        checks=entries.collect_states_and_culprits(checks, explained.culprits),
+        checks=entries.map_checks_to_states(checks, explained.culprits),
     )
     functions = attribution.select_functions_that_explain(
         explained.culprits.values(), (), (), executions

@@ -53,62 +53,62 @@ class Options:
     old: str = "installed"
     new: str = "installed"
     report: Path = make_option_field(
-        Path("report"), "--report", "Of the report; default: report/.", metavar="FOLDER"
+        Path("report"), "--report", "Folder of the report; default: report/.", metavar="FOLDER"
     )
     frameworks: Sequence[str] = make_option_field(
-        (), "--framework", "Default: those that it concerns.", kind=NAMES, metavar="NAMES",
+        (), "--framework", "Frameworks; default: all that differ.", kind=NAMES, metavar="NAMES",
         completed_by="complete_frameworks",
     )  # fmt: skip
     algorithms: Sequence[str] = make_option_field(
-        (), "--algorithm", "Trace these alone; default: all.", kind=NAMES, metavar="NAMES"
+        (), "--algorithm", "Algorithms to trace; default: all.", kind=NAMES, metavar="NAMES"
     )
     scenarios: Sequence[str] | None = make_option_field(
-        None, "--scenario", "Trace these alone; all, or none.", kind=NAMES, metavar="NAMES"
+        None, "--scenario", "Scenarios, all or none; default: all.", kind=NAMES, metavar="NAMES"
     )
     only_scenarios: bool = False
     min_coverage: float | None = make_option_field(
-        None, "--min-coverage", "Changed pieces to execute for code 0; 0.5.", kind=NUMBER,
+        None, "--min-coverage", "Changed code to execute for code 0; default: 0.5.", kind=NUMBER,
         metavar="SHARE", least=0.0, most=1.0,
     )  # fmt: skip
     fail_on: str = make_option_field(
-        model.FAIL_ON, "--fail-on", "Best verdict whose exit code is not 0.", metavar="VERDICT"
+        model.FAIL_ON, "--fail-on", "Mildest verdict whose exit code is not 0.", metavar="VERDICT"
     )
     accepted: Path | None = make_option_field(
-        None, "--accepted", "File of entries that were reviewed.", kind=PATH, metavar="FILE"
+        None, "--accepted", "File of entries that a reviewer accepted.", kind=PATH, metavar="FILE"
     )
     trace_all: bool = make_option_field(
-        False, "--trace-all", "Trace also what runs no code that differs."
+        False, "--trace-all", "Compare also trainings that execute no changed code."
     )
     returns: bool = make_option_field(
-        True, "--returns", "Train what diverged, and judge its returns."
+        True, "--returns", "Train algorithms that diverged, and judge their returns."
     )
-    one_look: bool = make_option_field(False, "--single-look", "Judge returns once.")
+    one_look: bool = make_option_field(False, "--single-look", "Judge returns once, at the end.")
     checkpoint: Path | None = make_option_field(
-        None, "--checkpoint", "Load this file, too: docs/upgrading.md.", kind=PATH, metavar="FILE"
+        None, "--checkpoint", "Saved agent to load; docs/upgrading.md.", kind=PATH, metavar="FILE"
     )
     loader: Path | None = make_option_field(
-        None, "--loader", "Has load(path), for --checkpoint.", kind=PATH, metavar="FILE",
+        None, "--loader", "File with load(path), for --checkpoint.", kind=PATH, metavar="FILE",
         hidden=True,
     )  # fmt: skip
     observations: Path | None = make_option_field(
-        None, "--observations", "Of NumPy, for --checkpoint.", kind=PATH, metavar="FILE",
+        None, "--observations", "NumPy observations, for --checkpoint.", kind=PATH, metavar="FILE",
         hidden=True,
     )  # fmt: skip
     environment: str = make_option_field(
-        "", "--environment", "Its observations, likewise.", metavar="ID", hidden=True
+        "", "--environment", "Source of observations, for --checkpoint.", metavar="ID", hidden=True
     )
     files: bool = make_option_field(
         True, "--old-files", "Load files that the old version saved.", hidden=True
     )
     workers: int = make_option_field(
-        0, "--workers", "Processes; 0: one per core.", short="-n", metavar="N", least=0
+        0, "--workers", "Processes; default: 0, one per core.", short="-n", metavar="N", least=0
     )
     lend: Sequence[str] = make_option_field(
-        (), "--lend", "Packages that both find, if one installs them.", kind=NAMES, metavar="NAMES"
+        (), "--lend", "Packages of one version that both may import.", kind=NAMES, metavar="NAMES"
     )
     script: Mapping[str, Any] | None = None
     minutes: float = make_option_field(
-        0.0, "--minutes", "End all that runs after so many.", metavar="M", least=0.0
+        0.0, "--minutes", "Minutes until the end; default: 0, no limit.", metavar="M", least=0.0
     )
     started: float = field(default_factory=time.time)
     compared_from: float = 0.0
@@ -130,7 +130,6 @@ class Options:
         return not scenario or self.scenarios is None or scenario in self.scenarios
 
     def includes_training(self, title: str) -> bool:
-        """Return whether a built-in training is traced."""
         algorithm, _, scenario = title.partition(" ")
         is_wanted = not self.algorithms or algorithm in self.algorithms
         return (
@@ -141,14 +140,12 @@ class Options:
 
     @property
     def loads_old_files(self) -> bool:
-        """Return whether old files are loaded."""
         # where answers are kept for other pairs, files of one version belong to several of them
         kept = self.keep is not None
         return self.files and not (kept or self.only_scenarios or self.script is not None)
 
     @property
     def processes_at_once(self) -> int:
-        """Return how many processes measure at a time."""
         return self.workers or 2
 
     @property

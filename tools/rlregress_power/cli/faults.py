@@ -109,24 +109,24 @@ def _print_recorded_tiers(names: Sequence[str]) -> bool:
 def faults(
     framework: Frameworks = None,
     only: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="Of faults; default: all.")
+        str | None, typer.Option(metavar="NAMES", help="Names of faults; default: all.")
     ] = None,
     workers: Workers = 0,
-    traced: Annotated[bool, typer.Option("--traced", help="By traces of short trainings.")] = False,
+    traced: Annotated[bool, typer.Option("--traced", help="Detect faults by traces.")] = False,
     optional: Annotated[
-        bool, typer.Option("--optional", help="Those under an option, by traces.")
+        bool, typer.Option("--optional", help="Detect faults under options, by traces.")
     ] = False,
     behavior: Annotated[
-        bool, typer.Option("--behavior", help="Those of several environments, by tests.")
+        bool, typer.Option("--behavior", help="Detect faults of vectorisation, by tests.")
     ] = False,
     returns: Annotated[
-        bool, typer.Option("--returns", help="Those of learning, by trainings.")
+        bool, typer.Option("--returns", help="Detect faults of learning, by judged returns.")
     ] = False,
     replays: Annotated[
-        bool, typer.Option("--replays", help="Those of learning, by one replay each.")
+        bool, typer.Option("--replays", help="Detect faults of learning, by one replay each.")
     ] = False,
     throughput: Annotated[
-        bool, typer.Option("--throughput", help="Those of time or memory, by measuring.")
+        bool, typer.Option("--throughput", help="Detect faults of speed or memory, by measuring.")
     ] = False,
     algorithm: Algorithms = None,
     unchanged: Annotated[
@@ -135,24 +135,24 @@ def faults(
             min=0,
             metavar="GATES",
             show_default=False,
-            help="Of --returns: judge so often without a fault.",
+            help="Gates without a fault, with --returns; default: 0.",
         ),
     ] = 0,
     cells: Annotated[
-        str, typer.Option(metavar="CELLS", show_default=False, help="Of --returns; all.")
+        str, typer.Option(metavar="CELLS", show_default=False, help="Cells for --returns; all.")
     ] = "all",
     tiers: Annotated[
-        bool, typer.Option("--tiers", help="Mutants drawn at random, by every tier.")
+        bool, typer.Option("--tiers", help="Detect mutants drawn at random, by every tier.")
     ] = False,
     count: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Of --tiers, --replays: how many.")
+        int, typer.Option(min=1, metavar="N", help="Mutants to draw, with --tiers or --replays.")
     ] = 150,
     draw: Annotated[
-        int, typer.Option(min=0, metavar="SEED", help="Of --tiers, --replays: of the lot.")
+        int, typer.Option(min=0, metavar="SEED", help="Seed of the draw of --tiers and --replays.")
     ] = 0,
-    show: Annotated[bool, typer.Option("--show", help="Of --tiers: print what is kept.")] = False,
+    show: Annotated[bool, typer.Option("--show", help="Print stored results of --tiers.")] = False,
     missed: Annotated[
-        bool, typer.Option("--missed", help="Of --tiers: again what no tier detected.")
+        bool, typer.Option("--missed", help="Repeat undetected mutants, with --tiers.")
     ] = False,
     html: Html = "",
 ) -> None:

@@ -26,7 +26,7 @@ from rlregress_power import histories_text, release_histories
 
 def histories(
     framework: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="Default: all that have a history.")
+        str | None, typer.Option(metavar="NAMES", help="Frameworks; default: all with a history.")
     ] = None,
     only: Annotated[
         str | None,
@@ -43,7 +43,7 @@ def histories(
         ),
     ] = None,
     show: Annotated[
-        bool, typer.Option("--show", help="Print what is kept; judge nothing.")
+        bool, typer.Option("--show", help="Print stored results, and judge nothing.")
     ] = False,
     workers: Workers = 2,
 ) -> None:

@@ -177,15 +177,16 @@ def test_changes_out_of_scope_are_not_counted():
     """
     out = change(id="out", scope="out", why_out="a message")
     healthy = release_histories.make_judged_pair(ReleasePair("1", "2", (out,)), report(), 1.26)
-    assert (healthy.changes, healthy.healthy, healthy.red) == ((), True, True)
+    assert (healthy.changes, healthy.healthy, healthy.stops) == ((), True, True)
     assert (healthy.before, healthy.release, healthy.seconds) == ("1", "2", 1.3)
     pair = ReleasePair("1", "2", (out, change()))
     sick = release_histories.make_judged_pair(pair, report("unchanged"), 1.0)
-    assert ([row.id for row in sick.changes], sick.healthy, sick.red) == (["x"], False, False)
+    assert [row.id for row in sick.changes] == ["x"]
+    assert (sick.healthy, sick.stops) == (False, False)
     red = ("changed", "regressed", "inconclusive")
     green = ("unchanged", "unchanged as far as asked", "holds", "improved", "could not judge",
              "changed as documented")  # fmt: skip
-    verdicts = {v: replace(healthy, verdict=v).red for v in (*red, *green)}
+    verdicts = {v: replace(healthy, verdict=v).stops for v in (*red, *green)}
     assert verdicts == dict.fromkeys(red, True) | dict.fromkeys(green, False)
 
 

@@ -72,7 +72,7 @@ class Claim:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settled:
+class SettledClaim:
     """A claim with its verdict and the answers of the code.
 
     Attributes:
@@ -93,7 +93,7 @@ class Settled:
     lacking: str = ""
 
     @property
-    def as_recorded(self) -> bool:
+    def is_as_recorded(self) -> bool:
         """Return whether the verdict is the recorded one; False for an unprobed claim."""
         return self.verdict == self.recorded
 

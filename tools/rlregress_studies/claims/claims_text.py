@@ -18,7 +18,7 @@ from rlregress_studies.claims.claim_files import (
     VERDICTS,
     Answers,
     Framework,
-    Settled,
+    SettledClaim,
 )
 
 _VERDICTS = (*VERDICTS, NOT_CHECKABLE, UNPROBED)
@@ -36,7 +36,7 @@ did, what the sentence says. *not checkable*: the reason is given instead of a r
 """
 
 
-def describe_failure(settled: Settled) -> str:
+def describe_failure(settled: SettledClaim) -> str:
     """Return the failure text of a claim whose verdict is not the recorded one.
 
     First line: ``thesis.box6.sb3: refuted (recorded: confirmed)``. Then the sentence, the answers,
@@ -72,12 +72,12 @@ def describe_failure(settled: Settled) -> str:
     return "\n".join(lines)
 
 
-def describe_differing(settled: Sequence[Settled]) -> list[str]:
+def describe_differing(settled: Sequence[SettledClaim]) -> list[str]:
     """Return a failure text for each claim whose verdict is not the recorded one."""
     return [
         describe_failure(settled_claim)
         for settled_claim in settled
-        if not settled_claim.as_recorded
+        if not settled_claim.is_as_recorded
     ]
 
 
@@ -96,7 +96,7 @@ class Counts:
     verdicts: Mapping[str, int]
 
 
-def count_verdicts(settled: Sequence[Settled]) -> list[Counts]:
+def count_verdicts(settled: Sequence[SettledClaim]) -> list[Counts]:
     """Count verdicts by document, framework with version, and subject of the sentence.
 
     Claims that cannot be checked have a line without a version.
@@ -111,7 +111,7 @@ def count_verdicts(settled: Sequence[Settled]) -> list[Counts]:
     return [Counts(*key, verdicts) for key, verdicts in ordered]
 
 
-def _list_documents(settled: Sequence[Settled]) -> list[str]:
+def _list_documents(settled: Sequence[SettledClaim]) -> list[str]:
     """Return the documents, the one with most claims first."""
     return [
         name
@@ -121,11 +121,11 @@ def _list_documents(settled: Sequence[Settled]) -> list[str]:
     ]
 
 
-def _name_subject_of_claim(settled_claim: Settled) -> str:
+def _name_subject_of_claim(settled_claim: SettledClaim) -> str:
     return f"{settled_claim.claim.framework} {settled_claim.version}".strip()
 
 
-def format_claims(settled: Sequence[Settled], frameworks: Sequence[Framework]) -> str:
+def format_claims(settled: Sequence[SettledClaim], frameworks: Sequence[Framework]) -> str:
     """Return all claims with their verdicts as Markdown."""
     versions = ", ".join(f"{framework.title} {framework.version}" for framework in frameworks)
     lines = [_HEAD.format(versions=versions), *_count_rows(settled), ""]
@@ -146,7 +146,7 @@ def format_claims(settled: Sequence[Settled], frameworks: Sequence[Framework]) -
 
 
 def make_claims_page(
-    settled: Sequence[Settled],
+    settled: Sequence[SettledClaim],
     items: Sequence[Item],
     answers: Answers,
     frameworks: Sequence[Framework],
@@ -181,7 +181,7 @@ def list_index_rows(
             )
 
 
-def _count_rows(settled: Sequence[Settled]) -> Iterator[str]:
+def _count_rows(settled: Sequence[SettledClaim]) -> Iterator[str]:
     total = Counter(settled_claim.verdict for settled_claim in settled)
     claims = len({settled_claim.claim.id for settled_claim in settled})
     yield f"{claims} claims, {len(settled)} verdicts (one for each copy of a framework)."
@@ -199,7 +199,7 @@ def _format_code(text: str) -> str:
     return f"`` {text} ``"
 
 
-def _list_answers(settled: Sequence[Settled]) -> Iterator[str]:
+def _list_answers(settled: Sequence[SettledClaim]) -> Iterator[str]:
     yield from tables.format_markdown_head("framework", "asks", "says", "found", "verdict")
     yield from dict.fromkeys(_format_claim_row(settled_claim) for settled_claim in settled)
     notes = list(_list_notes(settled))
@@ -208,7 +208,7 @@ def _list_answers(settled: Sequence[Settled]) -> Iterator[str]:
         yield " ".join(notes)
 
 
-def _format_claim_row(settled_claim: Settled) -> str:
+def _format_claim_row(settled_claim: SettledClaim) -> str:
     claim = settled_claim.claim
     scope = f", {claim.scope}" if claim.scope else ""
     subject = f"`{claim.subject}`" if claim.subject else ""
@@ -224,7 +224,7 @@ def _format_claim_row(settled_claim: Settled) -> str:
     )
 
 
-def _list_notes(settled: Sequence[Settled]) -> Iterator[str]:
+def _list_notes(settled: Sequence[SettledClaim]) -> Iterator[str]:
     """Yield notes on the answers to a sentence, once each, with the framework if needed."""
     yield from dict.fromkeys(
         f"Said of {settled_claim.claim.said_of}."
@@ -256,7 +256,7 @@ def _format_answers(answers: Mapping[str, str], detail: str) -> str:
     return "; ".join(f"{answer} ({', '.join(scopes)})" for answer, scopes in by_answer.items())
 
 
-def print_claims(settled: Sequence[Settled]) -> None:
+def print_claims(settled: Sequence[SettledClaim]) -> None:
     """Print the counts, then every claim whose verdict is not the recorded one."""
     console = Console()
     if not console.is_terminal:

@@ -25,7 +25,7 @@ from rlregress_studies.claims.claim_files import (
     UNPROBED,
     Answers,
     Claim,
-    Settled,
+    SettledClaim,
     find_recorded_verdict,
     load_claims,
 )
@@ -66,9 +66,9 @@ def _read_stated_defaults(path: Path) -> tuple[documented_defaults.Defaults, ...
 
 def build_settled(
     claim: Claim, version: str, verdict: str, answers_by_scope: Mapping[str, str], reason: str = ""
-) -> Settled:
+) -> SettledClaim:
     """Build the result for a claim from the answers and the record."""
-    return Settled(
+    return SettledClaim(
         claim=claim,
         version=version,
         verdict=verdict,
@@ -78,7 +78,7 @@ def build_settled(
     )
 
 
-def settle_claim(claim: Claim, adapter: Adapter) -> Settled:
+def settle_claim(claim: Claim, adapter: Adapter) -> SettledClaim:
     """Return the verdict on a claim about the framework of ``adapter``.
 
     - confirmed: the code does what the claim says, in the named scope, or in any if none is named
@@ -177,7 +177,7 @@ def _format_ranges(entries: Iterable[_Range]) -> str:
 DOCUMENT = "Janssens 2025, How Stable are Baselines"
 
 
-def settle_printed_names(adapter: Adapter) -> Iterator[Settled]:
+def settle_printed_names(adapter: Adapter) -> Iterator[SettledClaim]:
     """Yield every printed hyperparameter name of a framework, settled."""
     names, version = adapter.read.list_parameter_names(), adapter.code.version()
     for cell in hyperparameter_names.list_printed_names(adapter.name):
@@ -212,7 +212,7 @@ def settle_printed_names(adapter: Adapter) -> Iterator[Settled]:
         yield build_settled(claim, version, verdict, by_scope, reason)
 
 
-def settle_all_claims(adapters: Sequence[Adapter]) -> list[Settled]:
+def settle_all_claims(adapters: Sequence[Adapter]) -> list[SettledClaim]:
     """Settle every claim about one of the frameworks.
 
     Claims that cannot be checked are included. They are in the order of the files; a claim is

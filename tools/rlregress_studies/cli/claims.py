@@ -19,7 +19,7 @@ from rlregress_studies.claims.claim_files import Framework
 
 def claims(
     framework: Frameworks = None,
-    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print a page.")] = False,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
 ) -> None:
     """Example:
 

@@ -92,12 +92,12 @@ def train_and_report(
 def determinism(
     framework: Frameworks = None,
     environment: Annotated[
-        str, typer.Option(metavar="ID", help="With discrete actions.")
+        str, typer.Option(metavar="ID", help="Environment with discrete actions.")
     ] = "ALE/Breakout-v5",
     steps: Annotated[
         int, typer.Option(metavar="N", help="Environment steps of a training.")
     ] = 10_000,
-    runs: Annotated[int, typer.Option(min=2, metavar="N", help="Trainings of each group.")] = 5,
+    runs: Annotated[int, typer.Option(min=2, metavar="N", help="Trainings of each source.")] = 5,
     checkpoints: Annotated[
         int, typer.Option(min=1, metavar="N", help="Evaluations of a training.")
     ] = 10,
@@ -105,7 +105,7 @@ def determinism(
         str | None,
         typer.Option(
             metavar="NAMES",
-            help="initialisation, exploration, environment, sampling, threads; default: each.",
+            help="Vary initialisation, exploration, environment, sampling, threads; default: each.",
         ),
     ] = None,
     sticky: Annotated[
@@ -114,13 +114,13 @@ def determinism(
     ] = 0.0,
     starts: Annotated[int, typer.Option(min=1, metavar="N", help="Starts of an evaluation.")] = 100,
     cap: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Steps until its episodes end.")
+        int, typer.Option(min=1, metavar="N", help="Steps after which an evaluation episode ends.")
     ] = 4500,
     states: Annotated[
         int, typer.Option(min=1, metavar="N", help="Held-out states for the maximum Q.")
     ] = 500,
     report: Annotated[
-        str, typer.Option(metavar="PATH", help="Folder of the report, and of trainings done.")
+        str, typer.Option(metavar="PATH", help="Folder of the report and of finished trainings.")
     ] = "report",
 ) -> None:
     """Example:
@@ -142,7 +142,7 @@ def determinism(
         steps=steps,
         checkpoints=checkpoints,
         runs=runs,
-        groups=determinism_study.check_groups(split_comma_separated_names("--vary", vary)),
+        groups=determinism_study.parse_groups(split_comma_separated_names("--vary", vary)),
         protocol=Protocol(starts=starts, cap=cap, states=states),
     )
     raise typer.Exit(

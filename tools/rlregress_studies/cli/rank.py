@@ -131,10 +131,10 @@ def rank(
         ),
     ] = None,
     framework: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="Of stored runs; default: all.")
+        str | None, typer.Option(metavar="NAMES", help="Names, comma-separated; default: all.")
     ] = None,
     algorithm: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="Of stored runs; default: all.")
+        str | None, typer.Option(metavar="NAMES", help="Names, comma-separated; default: all.")
     ] = None,
     environment: Annotated[
         str | None, typer.Option(metavar="IDS", help="Gymnasium ids; default: all.")
@@ -145,7 +145,7 @@ def rank(
     ] = "",
     runs: Annotated[int, typer.Option(min=1, help="Runs of each implementation at each look.")] = 5,
     looks: Annotated[
-        int, typer.Option(min=0, help="Looks planned in all; 0: as many as there are runs for.")
+        int, typer.Option(min=0, help="Looks in all; default: 0, as many as there are runs for.")
     ] = 0,
     alpha: Annotated[
         float, typer.Option(help="Probability of separating equals, over all pairs.")

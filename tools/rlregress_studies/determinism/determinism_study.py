@@ -57,8 +57,7 @@ class DeterminismPlan:
     protocol: Protocol = field(default_factory=Protocol)
 
     @property
-    def times(self) -> list[int]:
-        """Environment steps of the evaluations."""
+    def evaluation_steps(self) -> list[int]:
         return [self.steps * n // self.checkpoints for n in range(1, self.checkpoints + 1)]
 
     @property
@@ -84,7 +83,7 @@ class DeterminismPlan:
         }
 
 
-def check_groups(names: Sequence[str]) -> tuple[str, ...]:
+def parse_groups(names: Sequence[str]) -> tuple[str, ...]:
     """Return the requested groups in the order of the figure; UserError for an unknown one."""
     for name in names:
         if name not in GROUPS:
@@ -142,10 +141,10 @@ def train_and_evaluate(
     """
     checkpoints_found: list[Checkpoint] = []
 
-    def note(steps: int, agent: Trained) -> None:
+    def note_checkpoint(steps: int, agent: Trained) -> None:
         # evaluations use one thread, so that they are the same for every training
         with _set_threads(1):
-            numbers = starts.score(agent), starts.maximum_value(agent)
+            numbers = starts.compute_mean_return(agent), starts.compute_maximum_q(agent)
         torch.set_num_threads(member.threads)
         checkpoints_found.append(
             Checkpoint(steps, digest_parameters(agent.parameters)[:16], *numbers)
@@ -157,8 +156,8 @@ def train_and_evaluate(
         hyperparameters=plan.hyperparameters,
         total_steps=plan.steps,
         seeds=member.seeds,
-        checkpoints=plan.times,
-        on_agent=note,
+        checkpoints=plan.evaluation_steps,
+        on_agent=note_checkpoint,
     )
     with _set_threads(member.threads):
         adapter.train.train_seeded(request)

@@ -30,7 +30,7 @@ def is_game(name: str) -> bool:
     return name.startswith(GAMES)
 
 
-def _load_games(name: str) -> None:
+def _register_games(name: str) -> None:
     if not is_game(name):
         return
     for module in ("ale_py", "cv2"):
@@ -42,7 +42,7 @@ def _load_games(name: str) -> None:
 
 def check_environment(name: str) -> None:
     """Raise UserError unless DQN can be trained in the environment of this name."""
-    _load_games(name)
+    _register_games(name)
     try:
         environment: Any = gymnasium.make(name)
     except (gymnasium.error.Error, ImportError) as error:
@@ -81,7 +81,7 @@ def make_environment(name: str, sticky: float = 0.0, training: bool = True) -> A
     """
     if not is_game(name):
         return gymnasium.make(name)
-    _load_games(name)
+    _register_games(name)
     game: Any = gymnasium.make(name, frameskip=1, repeat_action_probability=sticky)
     wrapped: Any = gymnasium.wrappers.AtariPreprocessing(game, terminal_on_life_loss=training)
     wrapped = gymnasium.wrappers.FrameStackObservation(wrapped, 4)
@@ -124,10 +124,10 @@ class Starts:
         self._environments = [make_env() for _ in range(protocol.starts)]
         self._numbers = np.random.default_rng(0)
         self._actions = int(self._environments[0].action_space.n)
-        self._sequences = [self._sequence(n) for n in range(protocol.starts)]
+        self._sequences = [self._draw_sequence(n) for n in range(protocol.starts)]
         self._states = self._collect_states(make_env())
 
-    def _sequence(self, number: int) -> list[int]:
+    def _draw_sequence(self, number: int) -> list[int]:
         protocol = self._protocol
         for _ in range(1000):
             length = self._numbers.integers(protocol.shortest, protocol.longest + 1)
@@ -164,7 +164,7 @@ class Starts:
         environment.close()
         return np.stack(observations)
 
-    def score(self, agent: Trained) -> float:
+    def compute_mean_return(self, agent: Trained) -> float:
         """Return the mean return of the greedy policy after the start sequences."""
         observations = [self._play_start(n, sequence) for n, sequence in enumerate(self._sequences)]
         returns = np.zeros(len(observations))
@@ -184,7 +184,7 @@ class Starts:
             going = unfinished
         return float(returns.mean())
 
-    def maximum_value(self, agent: Trained) -> float:
+    def compute_maximum_q(self, agent: Trained) -> float:
         """Return the mean over the held-out states of the maximum Q."""
         return float(np.mean(agent.value(self._states).astype(np.float64)))
 

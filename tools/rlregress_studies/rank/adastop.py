@@ -200,7 +200,7 @@ class _Envelope:
         self.values[affected] = self._reduction.reduce(self._table[affected], axis=1)
 
 
-def _step_down(
+def _decide_pairs(
     table: FloatArray,
     observed: FloatArray,
     tie: FloatArray,
@@ -317,7 +317,7 @@ def compare_samples(
         rows = as_first[first[undecided]] + as_second[second[undecided]]
         table = np.ascontiguousarray(np.abs(rows, out=rows).T)
         table /= unit[undecided]
-        separated, is_undecided, lower, upper = _step_down(
+        separated, is_undecided, lower, upper = _decide_pairs(
             table, observed[undecided], tie[undecided], (below, above), allowed, on_decided
         )
         for place, by_more in separated.items():

@@ -43,10 +43,10 @@ def _shorten_name(name: str) -> str:
     return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 3]}..."
 
 
-def get_letter(number: int) -> str:
+def name_by_letters(number: int) -> str:
     """Return the letters of a number: A, B, ..., Z, AA, AB, ..."""
     before, last = divmod(number, 26)
-    return (get_letter(before - 1) if before else "") + chr(ord("A") + last)
+    return (name_by_letters(before - 1) if before else "") + chr(ord("A") + last)
 
 
 def get_symbol(task: TaskRanking, first: str, second: str) -> str:
@@ -57,7 +57,7 @@ def get_symbol(task: TaskRanking, first: str, second: str) -> str:
 def describe_task(task: TaskRanking) -> list[str]:
     """Return the table of one task: rows by falling mean, each against each column."""
     names = [ranked.implementation for ranked in task.standings]
-    letters = [get_letter(number) for number in range(len(names))]
+    letters = [name_by_letters(number) for number in range(len(names))]
     width = max(len(name) for name in names)
     lines = [f"{task.name}: {len(names)} implementations"]
     lines.append(f"     {'':<{width}}       mean  runs " + "".join(f"{x:>3}" for x in letters))
@@ -245,7 +245,7 @@ def _make_keys(names: Sequence[str]) -> list[str]:
 
 def _make_section_of_task(task: TaskRanking, key: str, command: str) -> Section:
     names = [ranked.implementation for ranked in task.standings]
-    letters = [get_letter(number) for number in range(len(names))]
+    letters = [name_by_letters(number) for number in range(len(names))]
     rows = [
         [
             sign, ranked.implementation, words.format_return(ranked.mean), len(ranked.returns),

@@ -260,7 +260,7 @@ def _list_lacking(
     ]
 
 
-def check_size(runs: Iterable[ImplementationRun]) -> None:
+def check_returns_are_comparable(runs: Iterable[ImplementationRun]) -> None:
     """Raise UserError if a return is too large to be compared."""
     for run in runs:
         if run.final_return is not None and abs(run.final_return) > _LARGEST:
@@ -342,7 +342,7 @@ def rank_implementations(
     Raises:
         UserError: nothing can be compared, or the plan could not separate anything.
     """
-    check_size(runs)
+    check_returns_are_comparable(runs)
     tasks = _group_by_task(runs)
     alone = tuple(sorted(task for task, task_runs in tasks.items() if len(task_runs) < 2))
     shared = {task: tasks[task] for task in sorted(tasks) if task not in alone}

@@ -53,4 +53,4 @@ def test_claim_has_the_recorded_verdict(claim, framework_of_claim):
     settled = settle.settle_claim(claim, framework_of_claim)
     if settled.lacking:
         raise MissingPackage(settled.lacking)
-    assert settled.as_recorded, describe_failure(settled)
+    assert settled.is_as_recorded, describe_failure(settled)

@@ -109,8 +109,8 @@ def test_groups_vary_one_thing_each():
     assert determinism_study.list_members("sampling", 2)[1].seeds == Seeds(sampling=1)
     assert determinism_study.list_members("threads", 3)[2] == Member(threads=3)
     with pytest.raises(UserError, match="--vary names 'smapling'; did you mean 'sampling'"):
-        determinism_study.check_groups(["smapling"])
-    assert determinism_study.check_groups(["sampling"]) == ("deterministic", "sampling")
+        determinism_study.parse_groups(["smapling"])
+    assert determinism_study.parse_groups(["sampling"]) == ("deterministic", "sampling")
 
 
 def test_starts_are_the_same_in_every_process():
@@ -120,11 +120,14 @@ def test_starts_are_the_same_in_every_process():
     upright = replace(pushing_left, policy=lambda rows: (rows[:, 2] + rows[:, 3] > 0).astype(int))
     protocol = Protocol(starts=3, shortest=1, longest=4, cap=30, states=8)
     first, second = Starts(make, protocol), Starts(make, protocol)
-    assert first.maximum_value(pushing_left) == second.maximum_value(pushing_left) != 0.0
+    assert first.compute_maximum_q(pushing_left) == second.compute_maximum_q(pushing_left) != 0.0
     assert (
-        first.score(pushing_left) == first.score(pushing_left) == second.score(pushing_left) < 12.0
+        first.compute_mean_return(pushing_left)
+        == first.compute_mean_return(pushing_left)
+        == second.compute_mean_return(pushing_left)
+        < 12.0
     )
-    assert first.score(upright) == 30.0
+    assert first.compute_mean_return(upright) == 30.0
 
 
 @pytest.mark.parametrize(

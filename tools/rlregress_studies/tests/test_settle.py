@@ -98,7 +98,7 @@ def test_what_cannot_be_asked_is_unprobed(make_adapter):
         (make_adapter(library="half", script="broken"), _claim()),
     ]:
         settled = settle_claim(claim, framework)
-        assert (settled.verdict, settled.as_recorded) == ("unprobed", False)
+        assert (settled.verdict, settled.is_as_recorded) == ("unprobed", False)
         assert "record verdict" not in describe_failure(settled)
 
 

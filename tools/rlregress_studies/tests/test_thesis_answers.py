@@ -29,7 +29,7 @@ def test_the_p_values_are_those_of_the_returns_themselves():
     assert difference.welch == pytest.approx(welch.pvalue, rel=1e-6)
     assert difference.effect == pytest.approx(np.mean(first) - np.mean(second))
     assert difference.adjusted_p == difference.p
-    assert (difference.sign(0.05), difference.sign(1e-9)) == (1, 0)
+    assert (difference.get_sign(0.05), difference.get_sign(1e-9)) == (1, 0)
 
 
 def test_holm_counts_what_can_be_tested():
@@ -38,8 +38,8 @@ def test_holm_counts_what_can_be_tested():
     far, near = band([1, 2, 3, 4, 5]), band([11, 12, 13, 14, 16])
     pairs = {"ceiling": (ceiling, failing), "far": (near, far), "near": (far, far)}
     difference = compare_pairs(pairs)
-    assert not difference["ceiling"].tested
-    assert difference["ceiling"].sign(0.05) == 0
+    assert not difference["ceiling"].is_tested
+    assert difference["ceiling"].get_sign(0.05) == 0
     assert difference["far"].adjusted_p == pytest.approx(2 * difference["far"].p)
 
 

@@ -32,7 +32,7 @@ def test_of_288_pairs_of_frameworks_few_are_left(answers):
     assert sum(difference.welch < 0.05 for difference in differences) == 37
     assert sum(difference.adjusted_welch < 0.05 for difference in differences) == 0
     assert sum(difference.p < 0.05 for difference in differences) == 48
-    remaining = [row for row in answers.frameworks if row.difference.sign(0.05)]
+    remaining = [row for row in answers.frameworks if row.difference.get_sign(0.05)]
     assert [
         (row.first, row.second, row.algorithm, row.environment, row.hyperparameters)
         for row in remaining
@@ -41,7 +41,7 @@ def test_of_288_pairs_of_frameworks_few_are_left(answers):
         ("cleanrl", "torchrl", "ppo", "Swimmer-v4", "sb3"),
     ]
     # 1000.0 +- 0.0 on one side or on both leaves nothing to test
-    assert sum(not difference.tested for difference in differences) == 33
+    assert sum(not difference.is_tested for difference in differences) == 33
 
 
 def test_td3_against_its_paper(answers):

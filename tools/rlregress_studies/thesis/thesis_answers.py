@@ -49,11 +49,11 @@ class Difference:
     adjusted_welch: float
 
     @property
-    def tested(self) -> bool:
+    def is_tested(self) -> bool:
         """Return whether both summaries have a spread."""
         return not math.isnan(self.p)
 
-    def sign(self, alpha: float) -> int:
+    def get_sign(self, alpha: float) -> int:
         """Return +1 or -1 if the difference is rejected in its family at ``alpha``, otherwise 0."""
         if not self.adjusted_p < alpha:
             return 0
@@ -82,7 +82,7 @@ class Reproduction:
     @property
     def verdict(self) -> str:
         """Worse, similar or better, after Holm; similar means: not rejected."""
-        return {-1: WORSE, 0: SIMILAR, 1: BETTER}[self.difference.sign(ALPHA)]
+        return {-1: WORSE, 0: SIMILAR, 1: BETTER}[self.difference.get_sign(ALPHA)]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,7 +27,7 @@ from rlregress_studies.rank.adastop import GREATER, SMALLER
 from rlregress_studies.rank.ranking_result import Ranking
 from rlregress_studies.rank.run_ranking import (
     ImplementationRun,
-    check_size,
+    check_returns_are_comparable,
     convert_ranking,
     make_task_key,
     rank_implementations,
@@ -181,7 +181,7 @@ def _order_algorithms(table: Mapping[published.Key, Band]) -> tuple[tuple[Order,
         }
         pairs = {
             pair: summarise_signs(
-                compared[framework, environment, used[framework], *pair].sign(ALPHA)
+                compared[framework, environment, used[framework], *pair].get_sign(ALPHA)
                 for framework in frameworks
             )
             for pair in itertools.combinations(algorithms, 2)
@@ -189,7 +189,7 @@ def _order_algorithms(table: Mapping[published.Key, Band]) -> tuple[tuple[Order,
         by_environment.append(
             Order(environment=environment, hyperparameters=set_name, orders=orders, pairs=pairs)
         )
-    return tuple(by_environment), sum(difference.tested for difference in compared.values())
+    return tuple(by_environment), sum(difference.is_tested for difference in compared.values())
 
 
 def _rank_runs(runs: Sequence[ImplementationRun], nothing: str) -> StoredAnswer:
@@ -314,10 +314,10 @@ def answer_questions() -> Study:
             pairs
         ).items()
     )
-    tested = sum(pair.difference.tested for pair in compared) or 1
+    tested = sum(pair.difference.is_tested for pair in compared) or 1
     orders, tested_order = _order_algorithms(table)
     stored = baseline_runs.load_all_baselines()
-    check_size(read_stored(stored))
+    check_returns_are_comparable(read_stored(stored))
     order = _rank_runs(
         read_stored(
             stored,
@@ -359,13 +359,13 @@ def answer_questions() -> Study:
 def convert_study(study: Study) -> dict[str, Any]:
     """Return the study as plain JSON values; undefined numbers (nan) become None."""
 
-    def answer(stored_answer: StoredAnswer) -> dict[str, Any]:
+    def convert_answer(stored_answer: StoredAnswer) -> dict[str, Any]:
         return {
             "ranking": convert_ranking(stored_answer.ranking) if stored_answer.ranking else None,
             "reason": stored_answer.reason,
         }
 
-    def row(item: Reproduction | PairOfFrameworks) -> dict[str, Any]:
+    def convert(item: Reproduction | PairOfFrameworks) -> dict[str, Any]:
         plain = asdict(item)
         plain["difference"] = {
             name: None if isinstance(value, float) and math.isnan(value) else value
@@ -373,29 +373,29 @@ def convert_study(study: Study) -> dict[str, Any]:
         }
         return plain
 
-    def named(pairs: Mapping[tuple[str, str], str]) -> dict[str, str]:
+    def join_names(pairs: Mapping[tuple[str, str], str]) -> dict[str, str]:
         return {f"{first}, {second}": relation for (first, second), relation in pairs.items()}
 
     return {
         "alpha": ALPHA,
-        "reproduction": [{**row(line), "verdict": line.verdict} for line in study.reproduction],
+        "reproduction": [{**convert(line), "verdict": line.verdict} for line in study.reproduction],
         "without_originals": list(study.without_originals),
-        "frameworks": [row(framework) for framework in study.frameworks],
+        "frameworks": [convert(framework) for framework in study.frameworks],
         "orders": [
             {
                 "environment": order.environment,
                 "hyperparameters": order.hyperparameters,
                 "orders": dict(order.orders),
                 "alike": order.agrees,
-                "pairs": named(order.pairs),
+                "pairs": join_names(order.pairs),
             }
             for order in study.orders
         ],
         "stored_reproduction": [
-            {**row(line), "verdict": line.verdict} for line in study.stored_reproduction
+            {**convert(line), "verdict": line.verdict} for line in study.stored_reproduction
         ],
-        "stored_frameworks": answer(study.stored_frameworks),
-        "stored_order": answer(study.stored_order),
+        "stored_frameworks": convert_answer(study.stored_frameworks),
+        "stored_order": convert_answer(study.stored_order),
         "stored_cells": [
             {
                 "cell": stored_cell.cell,
@@ -406,5 +406,5 @@ def convert_study(study: Study) -> dict[str, Any]:
             }
             for stored_cell in study.stored_cells
         ],
-        "stored_pairs": {place: named(pairs) for place, pairs in study.stored_pairs.items()},
+        "stored_pairs": {place: join_names(pairs) for place, pairs in study.stored_pairs.items()},
     }

@@ -70,7 +70,7 @@ def _describe_reproduction(rows: Sequence[Reproduction]) -> list[str]:
         for row in rows
         if row.failed
     ]
-    untested = sum(not row.difference.tested for row in rows)
+    untested = sum(not row.difference.is_tested for row in rows)
     if untested:
         lines.append(f"  {untested} of {len(rows)} without spread on one side: no test is possible")
     return lines
@@ -115,7 +115,7 @@ def _describe_frameworks(study: Study) -> list[str]:
         f"that of the first framework (by name), {second} by that of the second."
     )
     for row in rows:
-        if sign := row.difference.sign(ALPHA):
+        if sign := row.difference.get_sign(ALPHA):
             higher, lower = (row.first, row.second)[::sign]
             lines.append(
                 f"  {higher} above {lower}: {row.algorithm} on {row.environment}, hyperparameters "
@@ -124,7 +124,7 @@ def _describe_frameworks(study: Study) -> list[str]:
                 f"{format_return(row.difference.adjusted_p)} pooled, "
                 f"{format_return(row.difference.adjusted_welch)} by Welch"
             )
-    tested = sum(row.difference.tested for row in rows)
+    tested = sum(row.difference.is_tested for row in rows)
     lines.append(
         f"  What cannot be concluded: if returns were normal, {study.seeds} seeds against "
         f"{study.seeds} detect a difference of {study.visible:.1f} standard deviations with 80 % "

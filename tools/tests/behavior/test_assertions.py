@@ -117,12 +117,12 @@ def with_(rows: Minibatch, **changed: object) -> Minibatch:
 
 def test_rows_of_one_step_each_hold():
     """All fields, or only those that are handed out; truncated ends are no terminations."""
-    assertions.assert_one_transition("A sac", CLOCKS, STEPS, terminates=True)
-    assertions.assert_one_transition("A sac", PLAIN, STEPS, terminates=True)
+    assertions.assert_transitions("A sac", CLOCKS, STEPS, terminates=True)
+    assertions.assert_transitions("A sac", PLAIN, STEPS, terminates=True)
     truncated = with_(CLOCKS, terminated=np.zeros(6, dtype=bool))
-    assertions.assert_one_transition("A sac", truncated, STEPS, terminates=False)
+    assertions.assert_transitions("A sac", truncated, STEPS, terminates=False)
     reset = with_(CLOCKS, next_observations=((4, 1), 2 / 8 - 1 / 16))
-    assertions.assert_one_transition("A sac", reset, STEPS, terminates=True, reset_is_next=True)
+    assertions.assert_transitions("A sac", reset, STEPS, terminates=True, reset_is_next=True)
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_rows_of_one_step_each_hold():
 def test_a_row_of_two_steps_is_one_sentence(changes, message):
     """Each field that is of another step is named, with the row and how many are wrong."""
     rows = with_(CLOCKS, **changes)
-    failure = sentence(assertions.assert_one_transition, "A sac", rows, STEPS, True)
+    failure = sentence(assertions.assert_transitions, "A sac", rows, STEPS, True)
     assert message.format("the step of environment 1") in failure
     assert failure.endswith("; 1 of 6 rows are wrong")
 
@@ -148,7 +148,7 @@ def test_a_row_that_no_environment_has_shown_is_one_sentence():
     """An observation of two environments is not looked up, but named."""
     rows = with_(CLOCKS, observations=((5, 0), 0.5))
     for claim in (
-        lambda: assertions.assert_one_transition("A ppo", rows, STEPS, True),
+        lambda: assertions.assert_transitions("A ppo", rows, STEPS, True),
         lambda: assertions.assert_one_step_returns("A ppo", rows, STEPS, 0.5, True),
     ):
         assert "found the step of environment 0.5 at time 0.25; 1 of 6 rows" in sentence(claim)
@@ -194,13 +194,13 @@ def test_numbers_of_the_same_rows_are_compared():
 def test_rows_are_read_at_least_or_exactly_once():
     """A missed step, one that is read twice and one that was never met are each named."""
     steps = list(STEPS)
-    assertions.assert_each_row_read("A td3", CLOCKS, steps[:4])
-    assertions.assert_each_row_read_once("A ppo", CLOCKS, steps)
+    assertions.assert_steps_read("A td3", CLOCKS, steps[:4])
+    assertions.assert_steps_read_once("A ppo", CLOCKS, steps)
     fewer = replace(PLAIN, observations=PLAIN.observations[:5])
-    for claim in (assertions.assert_each_row_read, assertions.assert_each_row_read_once):
+    for claim in (assertions.assert_steps_read, assertions.assert_steps_read_once):
         failure = sentence(claim, "A ppo", fewer, steps)
         assert "environment 1 at time 0.25 to be read, found it in none of 5 rows" in failure
-    failure = sentence(assertions.assert_each_row_read_once, "A ppo", CLOCKS, steps[:5])
+    failure = sentence(assertions.assert_steps_read_once, "A ppo", CLOCKS, steps[:5])
     assert "found the step of environment 1 at time 0.25 read 1 times more" in failure
 
 

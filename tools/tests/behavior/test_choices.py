@@ -14,7 +14,7 @@ def _actions(*environments: list[int]) -> np.ndarray:
 
 def test_own_decisions_and_own_draws_are_let_through():
     """Two environments pass that both explore in one of four steps, with different actions."""
-    choices.assert_draws_of_their_own("A", _actions([7, 0, 3, 0], [0, 5, 4, 0]), 0.75)
+    choices.assert_independent_draws("A", _actions([7, 0, 3, 0], [0, 5, 4, 0]), 0.75)
 
 
 def test_shared_decisions_are_detected():
@@ -22,10 +22,10 @@ def test_shared_decisions_are_detected():
     with pytest.raises(
         AssertionError, match="whose decisions to explore have the correlation 1.00"
     ):
-        choices.assert_draws_of_their_own("A", _actions([7, 0, 3, 0], [8, 0, 4, 0]), 0.75)
+        choices.assert_independent_draws("A", _actions([7, 0, 3, 0], [8, 0, 4, 0]), 0.75)
 
 
 def test_shared_draws_are_detected():
     """Two that decide by themselves, and draw the same action where both explore."""
     with pytest.raises(AssertionError, match="whose random actions are the same in 100% of steps"):
-        choices.assert_draws_of_their_own("A", _actions([7, 0, 3, 0], [0, 5, 3, 0]), 0.75)
+        choices.assert_independent_draws("A", _actions([7, 0, 3, 0], [0, 5, 3, 0]), 0.75)

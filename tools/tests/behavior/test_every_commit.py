@@ -28,8 +28,8 @@ def touched(tmp_path):
     """Return a function that returns the touched frameworks of a folder, as they are now."""
 
     def touched():
-        every_commit.touched_frameworks.cache_clear()
-        return every_commit.touched_frameworks(tmp_path)
+        every_commit.find_touched_frameworks.cache_clear()
+        return every_commit.find_touched_frameworks(tmp_path)
 
     return touched
 
@@ -91,7 +91,7 @@ def test_without_git_history_every_framework_counts_as_touched(git, touched):
 )
 def test_a_commit_tests_two_frameworks_and_touched_ones(monkeypatch, touched, at_commit):
     """A framework that a commit touches is shown with all algorithms, others for the night."""
-    monkeypatch.setattr(every_commit, "touched_frameworks", lambda _: touched)
+    monkeypatch.setattr(every_commit, "find_touched_frameworks", lambda _: touched)
     shown = {
         f"{framework}-{algorithm}"
         for framework in ALL_FRAMEWORKS

@@ -7,18 +7,18 @@ import pytest
 
 from rlregress.probing.interface import Minibatch
 from tests_behavior import value_sources
-from tests_behavior.bounds import distance
-from tests_behavior.clock import Clock, Notes, played
+from tests_behavior.bounds import measure_distance
+from tests_behavior.clock import Clock, StepRecorder, simulate_steps
 from tests_behavior.limit import LimitIs
-from tests_behavior.windows import assert_windows, windows
+from tests_behavior.windows import assert_windows, compute_windows
 
-STEPS = played(1, 7)
+STEPS = simulate_steps(1, 7)
 PAID = {place: float(k) for k, place in enumerate(STEPS)}
 
 
 def test_a_window_ends_with_its_episode():
     """Rewards 0, 1, 2 | 3, 4, 5 | 6 give windows of three steps that stay within episodes."""
-    expected = windows(STEPS, PAID, 3, 0.5, True, together=7)
+    expected = compute_windows(STEPS, PAID, 3, 0.5, True, steps_per_batch=7)
     triples = [(window.rewards, window.terminated, window.discount) for window in expected.values()]
     assert triples == [
         (0 + 0.5 + 0.5, True, 0.125),
@@ -35,7 +35,7 @@ def test_a_window_ends_with_its_episode():
 
 def test_wrong_windows_are_detected():
     """A discount of another window fails by name, and a field that is missing does."""
-    expected = windows(STEPS, PAID, 3, 0.5, True, together=7)
+    expected = compute_windows(STEPS, PAID, 3, 0.5, True, steps_per_batch=7)
     rows = Minibatch(
         observations=np.array(list(expected)),
         actions=np.zeros((7, 1)),
@@ -54,11 +54,13 @@ def test_wrong_windows_are_detected():
 
 def _rows(source: str, discount: float) -> Minibatch:
     """Rows of two clocks whose ends take their value from somewhere, known by construction."""
-    steps = played(2, 12)
+    steps = simulate_steps(2, 12)
     values = {place: 1.0 + k / 7 for k, place in enumerate(steps)}
     returns = []
     for (number, time), ends in steps.items():
-        place = value_sources.places(number, time, 2)[source if ends else value_sources.FINAL]
+        place = value_sources.list_source_places(number, time, 2)[
+            source if ends else value_sources.FINAL
+        ]
         returns.append(number + time + discount * values.get(place, 0.0))
     return Minibatch(
         observations=np.array(list(steps)),
@@ -71,29 +73,29 @@ def _rows(source: str, discount: float) -> Minibatch:
 @pytest.mark.parametrize("source", [value_sources.FINAL, value_sources.RESET, value_sources.BEFORE])
 def test_the_source_of_a_value_is_found(source):
     """The source of the value behind an end is found, and no other one."""
-    sources = value_sources.of_returns(_rows(source, 0.9), played(2, 12), 0.9, 2)
+    sources = value_sources.find_return_sources(_rows(source, 0.9), simulate_steps(2, 12), 0.9, 2)
     assert sources == {source}
     if source != value_sources.FINAL:
         with pytest.raises(AssertionError, match=f"to be of its final .*, found it of {source}"):
-            value_sources.assert_from("F ppo", "a truncation", sources, value_sources.FINAL)
+            value_sources.assert_source("F ppo", "a truncation", sources, value_sources.FINAL)
 
 
 def test_rows_without_ends_tell_no_source():
     """The test fails if no end was read, instead of passing without rows."""
     rows = _rows(value_sources.FINAL, 0.9)
     with pytest.raises(AssertionError, match="expected ends of episodes"):
-        value_sources.of_returns(rows, dict.fromkeys(played(2, 12), False), 0.9, 2)
+        value_sources.find_return_sources(rows, dict.fromkeys(simulate_steps(2, 12), False), 0.9, 2)
 
 
 def test_notes_hold_every_step():
     """Rewards and ends are noted by who stepped and when."""
     paid: dict = {}
     ends: dict = {}
-    environment = Notes(Clock(1, LimitIs.BOTH), paid, ends)
+    environment = StepRecorder(Clock(1, LimitIs.BOTH), paid, ends)
     environment.reset()
     flags = [environment.step(np.zeros(1, np.float32))[2:4] for _ in range(4)]
     assert flags == [(False, False)] * 3 + [(True, True)]
-    assert list(paid) == list(ends) == list(played(2, 4))[4:]
+    assert list(paid) == list(ends) == list(simulate_steps(2, 4))[4:]
     assert list(ends.values()) == [False, False, False, True]
     assert all(reward == sum(place) for place, reward in paid.items())
 
@@ -101,6 +103,6 @@ def test_notes_hold_every_step():
 def test_distances_of_laws_are_those_of_their_distribution_functions():
     """Equal samples are 0 apart, disjoint ones 1; an atom of a half is a half."""
     numbers = np.arange(100.0)
-    assert distance(numbers, numbers) == 0.0
-    assert distance(numbers, numbers + 1000) == 1.0
-    assert distance(np.maximum(numbers, 50.0), numbers) == pytest.approx(0.5)
+    assert measure_distance(numbers, numbers) == 0.0
+    assert measure_distance(numbers, numbers + 1000) == 1.0
+    assert measure_distance(np.maximum(numbers, 50.0), numbers) == pytest.approx(0.5)

@@ -8,6 +8,7 @@ from rlregress import suite
 from rlregress.catalogue import registry
 from rlregress.errors import UserError
 from tests_behavior import questions
+from tests_behavior.questions import expect_answer
 
 #: what frameworks train, DQN and DDPG without cells, and all of one that extends another
 ALL_ALGORITHMS = {
@@ -40,27 +41,27 @@ def written(tmp_path, monkeypatch):
 
 def test_every_algorithm_is_answered_once():
     """Each framework's algorithms stand once under every question."""
-    for id, question in questions.load().items():
-        assert sorted(name for name, _ in question.answers()) == sorted(ALL_ALGORITHMS), id
+    for id, question in questions.load_questions().items():
+        assert sorted(name for name, _ in question.list_answers()) == sorted(ALL_ALGORITHMS), id
 
 
 def test_a_deviation_in_one_case_has_to_hold_in_others(written):
     """A question with a deviation in one case has to hold in every other case."""
     written(GOOD.replace("says: found two,", "says: found two, cases: [late],"))
-    with questions.asked("a.b", "two", "ppo", "early"):
+    with expect_answer("a.b", "two", "ppo", "early"):
         pass
     for case, failure in (("late", "another"), ("early", "found two")):
-        asked = questions.asked("a.b", "two", "ppo", case)
+        asked = expect_answer("a.b", "two", "ppo", case)
         with pytest.raises(AssertionError, match=failure), asked:
             raise AssertionError(failure)
-    with questions.asked("a.b", "two", "ppo", "late"):
+    with expect_answer("a.b", "two", "ppo", "late"):
         raise AssertionError("found two")
 
 
 def test_every_question_names_existing_tests():
     """Tests named are functions of ``tests_behavior``, or details of the catalogue."""
     details = {detail.id for detail in registry.list_details()}
-    for id, question in questions.load().items():
+    for id, question in questions.load_questions().items():
         for name in question.tests:
             file, _, function = name.partition("::")
             if not function:
@@ -73,21 +74,21 @@ def test_every_question_names_existing_tests():
 def test_a_handled_question_has_to_hold(written):
     """An assertion that fails is raised as it is, and one that holds is let through."""
     written(GOOD)
-    with questions.asked("a.b", "one", "ppo"):
+    with expect_answer("a.b", "one", "ppo"):
         pass
-    with pytest.raises(AssertionError, match="found two"), questions.asked("a.b", "one", "ppo"):
+    with pytest.raises(AssertionError, match="found two"), expect_answer("a.b", "one", "ppo"):
         raise AssertionError("found two")
 
 
 def test_a_deviation_has_to_be_the_documented_one(written):
     """A deviation passes with its documented words; other words, or none, fail."""
     written(GOOD)
-    with questions.asked("a.b", "two", "ppo"):
+    with expect_answer("a.b", "two", "ppo"):
         raise AssertionError("expected one, found two")
-    with pytest.raises(AssertionError, match="found 3"), questions.asked("a.b", "two", "ppo"):
+    with pytest.raises(AssertionError, match="found 3"), expect_answer("a.b", "two", "ppo"):
         raise AssertionError("expected one, found 3")
     gone = pytest.raises(AssertionError, match="documented to deviate .* move it to handled")
-    with gone, questions.asked("a.b", "two", "ppo"):
+    with gone, expect_answer("a.b", "two", "ppo"):
         pass
 
 
@@ -95,7 +96,7 @@ def test_a_question_that_does_not_apply_is_skipped(written):
     """The reason stands in the report of the test."""
     written(GOOD)
     skipped = pytest.raises(pytest.skip.Exception, match="a.b: it has none")
-    with skipped, questions.asked("a.b", "three", "ppo"):
+    with skipped, expect_answer("a.b", "three", "ppo"):
         pass
 
 
@@ -109,6 +110,6 @@ def test_a_question_that_does_not_apply_is_skipped(written):
 def test_an_unknown_question_or_algorithm_is_named(written, question, name, message):
     """A question or an algorithm that the file lacks is an error with the nearest name."""
     written(GOOD)
-    with pytest.raises(UserError) as error, questions.asked(question, name, "ppo"):
+    with pytest.raises(UserError) as error, expect_answer(question, name, "ppo"):
         pass
     assert message in str(error.value)

@@ -51,7 +51,7 @@ def test_the_counter_says_where_it_is():
 
 def test_clocks_end_their_episodes_at_different_times():
     """Environment n ends after 3 + n steps, and each of them meets an observation only once."""
-    met = clock.played(3, 16)
+    met = clock.simulate_steps(3, 16)
     assert len(met) == 3 * 16
     ends = [
         [k % 16 for k, end in enumerate(met.values()) if end and k // 16 == n] for n in range(3)

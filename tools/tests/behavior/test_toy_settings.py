@@ -6,7 +6,7 @@ import pytest
 
 from rlregress import frameworks, suite
 from rlregress.errors import UserError
-from tests_behavior.toy_settings import setting
+from tests_behavior.toy_settings import load_setting
 
 BASE = "ppo: {discount: 0.99, hidden_sizes: [64]}\n"
 GOOD = "time_limit: {ppo: {total_steps: 9, changes: {discount: 0.98}, stores: [done]}}\n"
@@ -28,7 +28,7 @@ def written(tmp_path, monkeypatch):
 def test_changes_are_applied_to_the_frameworks_own_set(written):
     """Unchanged hyperparameters keep the framework's value, and missing settings their default."""
     written(GOOD)
-    toy_setting = setting("some", "time_limit", "ppo")
+    toy_setting = load_setting("some", "time_limit", "ppo")
     assert toy_setting.hyperparameters == {"discount": 0.98, "hidden_sizes": [64]}
     assert (toy_setting.total_steps, toy_setting.stores) == (9, ("done",))
     assert toy_setting.warm_up_is_stored
@@ -48,7 +48,7 @@ def test_a_damaged_setting_is_one_sentence(written, behavior, message):
     """An empty, damaged or incomplete file, an unknown key and a wrong value are each named."""
     written(behavior)
     with pytest.raises(UserError, match="some.yaml") as error:
-        setting("some", "time_limit", "ppo")
+        load_setting("some", "time_limit", "ppo")
     assert message in str(error.value)
 
 
@@ -56,12 +56,12 @@ def test_settings_without_cells_have_their_own_hyperparameters(written):
     """An algorithm of the topic "without_cells" needs no set, and has only the names of that."""
     base = "without_cells: {dqn: {changes: {discount: 0.99, learning_starts: 0}}}\n"
     written(base + "counts: {dqn: {most_environments: 1, changes: {discount: 0.5}}}\n")
-    toy_setting = setting("some", "counts", "dqn")
+    toy_setting = load_setting("some", "counts", "dqn")
     assert toy_setting.hyperparameters == {"discount": 0.5, "learning_starts": 0}
-    assert [toy_setting.environments(n) for n in (1, 3)] == [1, 1]
+    assert [toy_setting.limit_environments(n) for n in (1, 3)] == [1, 1]
     written(base + "counts: {dqn: {changes: {gamma: 0.5}}}\n")
     with pytest.raises(UserError, match="the topic 'without_cells' has no hyperparameter 'gamma'"):
-        setting("some", "counts", "dqn")
+        load_setting("some", "counts", "dqn")
 
 
 @pytest.mark.parametrize("topic", ["time_limit", "segments", "minibatches", "determinism"])
@@ -71,6 +71,6 @@ def test_every_framework_has_its_settings(topic):
         description = frameworks.get_adapter(name).framework
         further_algorithms = () if topic == "time_limit" else description.behavior_only
         for algorithm in (*description.algorithms, *further_algorithms):
-            toy_setting = setting(name, topic, algorithm)
+            toy_setting = load_setting(name, topic, algorithm)
             assert toy_setting.stores if topic == "segments" else toy_setting.total_steps, name
             assert bool(toy_setting.reads) == (topic == "minibatches"), name

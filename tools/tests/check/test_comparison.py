@@ -64,8 +64,8 @@ def test_details_are_different_same_or_alone(pair):
     compared = compare_adapters(pair)
     assert ids(compared.different) == [SCALE]
     assert ids(compared.same) == [DISTANCE]
-    assert ids(compared.alone) == [MINIMUM]
-    assert compared.alone[0].absent == {"other": "has none"}
+    assert ids(compared.unshared) == [MINIMUM]
+    assert compared.unshared[0].absent == {"other": "has none"}
 
 
 def test_a_probe_without_a_variant_is_not_compared(pair):
@@ -74,7 +74,7 @@ def test_a_probe_without_a_variant_is_not_compared(pair):
     compared = compare_adapters(pair)
     (row,) = compared.undecided
     assert row.detail.id == DISTANCE
-    assert row not in compared.different + compared.same + compared.alone
+    assert row not in compared.different + compared.same + compared.unshared
     assert row.answers["unknown"][0].variant is None
 
 

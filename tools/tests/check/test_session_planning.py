@@ -135,7 +135,7 @@ def test_a_plan_counts_the_runs_of_the_next_look(stored_selection, trained, tmp_
         for job in session.list_jobs_of_cell(cell)[:before]:
             session.run_or_read_job(job)
     cells = plan(stored_selection, tmp_path).cells
-    open_ = [cell for cell in cells if not cell.decided]
+    open_ = [cell for cell in cells if not cell.is_decided]
     assert len(open_) > 1
     # the last one of the next look, as another process may have done it first
     cell = next(cell for cell in session.cells if cell.id == open_[0].name)

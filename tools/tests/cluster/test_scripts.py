@@ -229,7 +229,7 @@ def test_a_submitted_run_without_a_task_is_gone(tmp_path, monkeypatch):
     lease = Lease(tmp_path / "slurm" / "launch.lease")
     assert lease.take_if_free()
     assert slurm_arrays.read_queued_tasks(store).gone == {}
-    lease.give_back_lease()
+    lease.release_lease()
     install(tmp_path, monkeypatch, squeue="exit 1")
     assert slurm_arrays.read_queued_tasks(store).gone == {}
 

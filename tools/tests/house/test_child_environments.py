@@ -32,7 +32,7 @@ _OTHERWISE = {
     "upgrade/versions/installer.py:_call_uv": "uv",
     "upgrade/versions/installer.py:_make_uv_variables": "variables of uv",
     "upgrade/versions/installer.py:list_published_versions": "uv",
-    "upgrade/versions/interpreters.py:_ask_interpreter": "an interpreter that tells its version",
+    "upgrade/versions/interpreters.py:_query_interpreter": "an interpreter that tells its version",
     "upgrade/versions/revisions.py:_run_git": "git",
     "upgrade/versions/prepared_versions.py:install_environment": "venv",
 }

@@ -59,7 +59,7 @@ def list_entries(trainings, pieces):
         )
         for function, by, one_way in pieces
     ]  # fmt: skip
-    evidence = entries.collect_states_and_culprits(checks, {})
+    evidence = entries.map_checks_to_states(checks, {})
     return [*checks, *entries.make_code_entries(executions, evidence, (), ())]
 
 
@@ -294,7 +294,7 @@ def test_a_headline_tells_an_imported_module_from_one_that_nothing_imports():
     assert judgement.headline.endswith(f"2 of 5 changed pieces ran, 1 not compared. {lists}.")
     assert judgement.states[model.NEVER] == 4
     for title, titled_entries in upgrade_page.group_by_title(entries[1:]).items():
-        assert [item.short for item in titled_entries] == [titles.pop(title)]
+        assert [item.headline for item in titled_entries] == [titles.pop(title)]
     assert titles == {}
 
 
@@ -354,7 +354,7 @@ def test_repeated_calls_that_change_no_input_are_no_evidence(calls, state):
     """A function is the same only if repeated calls changed what its differing lines read."""
     checks = [Entry(kind=model.TRAINING, name="sac", state=model.SAME)]
     execution = PieceExecution(function=piece("f", "framework"), trainings=("sac",), calls=calls)
-    evidence = entries.collect_states_and_culprits(checks, {})
+    evidence = entries.map_checks_to_states(checks, {})
     (entry,) = entries.make_code_entries([execution], evidence, (), ())
     assert entry.state == state
     if calls is not None and calls.captured and not calls.arguments:

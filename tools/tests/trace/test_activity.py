@@ -18,7 +18,7 @@ def seen(call):
     with Recorder(places) as recorder:
         activity.install(recorder)
         call()
-    return {row[3]: row[4] for row in activity.list_ways_by_place()}
+    return {row[3]: row[4] for row in activity.list_effects_by_place()}
 
 
 X = torch.tensor([-2.0, 0.0, 2.0])

@@ -91,10 +91,10 @@ def test_a_training_that_is_ended_says_by_what(tmp_path):
 def test_a_list_of_trainings_may_take_longer_than_one():
     """A busy machine takes minutes for the hundred trainings that are generated from a few."""
     plain, with_options = ({"training": title} for title in ("ppo saved", "ppo calls-options"))
-    assert batch.find_patience(plain) == batch.PATIENCE
-    assert batch.find_patience(with_options) == 4 * batch.PATIENCE
-    assert batch.find_patience({**with_options, "patience": 5}) == 5
-    assert batch.find_patience({"script": "train.py"}) == 0
+    assert batch.find_time_limit(plain) == batch.PATIENCE
+    assert batch.find_time_limit(with_options) == 4 * batch.PATIENCE
+    assert batch.find_time_limit({**with_options, "patience": 5}) == 5
+    assert batch.find_time_limit({"script": "train.py"}) == 0
 
 
 def test_a_process_that_goes_on_records_as_one_of_a_single_training_does(tmp_path):

@@ -284,7 +284,7 @@ def test_an_interrupted_write_leaves_the_old_file(tmp_path):
 
 def test_words_of_a_part_are_one_line(tmp_path):
     """An error of a framework may have several lines."""
-    parts = {"value": events.make_part_of_words(FORGED + "\x1b", events.RAISED)}
+    parts = {"value": events.make_part_of_text(FORGED + "\x1b", events.RAISED)}
     row = event_row(kind="output", **parts)
     (event,) = trace_reader.load_trace(written(tmp_path, HEADER + row)).events
     assert event.error == f"{FORGED.replace(chr(10), ' ')} "

@@ -253,7 +253,7 @@ def test_copies_are_whole_and_apart():
         "draw": torch.Generator().manual_seed(1), "module": torch,
     }  # fmt: skip
     copies = Copies(instance)
-    first, second = copies.copy_originals(), copies.copy_originals()
+    first, second = copies.make_copy(), copies.make_copy()
     first["optimizer"].step()
     assert first["weight"].tolist() == pytest.approx([0.7, 0.7])
     assert second["weight"].tolist() == weight.tolist() == [1.0, 1.0]

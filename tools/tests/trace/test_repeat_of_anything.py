@@ -383,12 +383,10 @@ def test_what_is_written_in_c_is_compared_and_copied_by_itself_or_shared():
         x.qpos[0] += 1
 
     assert examined(lambda x: None, move, {"x": mujoco.MjData(model)})["given"]
-    copied = Copies(
-        {"m": model, "d": mujoco.MjData(model), "i": itertools.count(3)}
-    ).copy_originals()
+    copied = Copies({"m": model, "d": mujoco.MjData(model), "i": itertools.count(3)}).make_copy()
     assert (copied["m"].nq, copied["d"].qpos.tolist()) == (7, [0, 0, 0, 1, 0, 0, 0])
     assert next(copied["i"]) == 3
-    queue = Copies(collections.deque([1.0], maxlen=2)).copy_originals()
+    queue = Copies(collections.deque([1.0], maxlen=2)).make_copy()
     assert (list(queue), queue.maxlen) == ([1.0], 2)
 
 

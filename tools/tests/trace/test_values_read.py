@@ -35,7 +35,7 @@ def examined(old, new, seconds=5.0, lines=range(1000), **arguments):
     codes = []
     for function in (old, new):
         text, first = function.__dict__.get("text", TEXT), function.__code__.co_firstlineno
-        differing = values_read.list_statements_in_rows(
+        differing = values_read.list_statements_at_lines(
             text, first, {first + line for line in lines}
         )
         codes.append(Code(function, differing=differing))

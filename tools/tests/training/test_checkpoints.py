@@ -243,10 +243,10 @@ def test_a_checkpoint_that_does_not_fit_is_set_aside(tmp_path, interrupted):
     }
     for title, damaged in cases.items():
         copy_path.write_bytes(damaged)
-        keeper = checkpoint.Keeper(
+        keeper = checkpoint.CheckpointWriter(
             copy_path, tmp_path / "draft", checkpoint.read_checkpoint_head(checkpoint_path)
         )
-        position, everything, why = keeper.take_read_checkpoint()
+        position, everything, why = keeper.take_loaded_checkpoint()
         assert (position, everything) == ({}, None)
         assert title in why or title == "cut off"
         assert not copy_path.exists()

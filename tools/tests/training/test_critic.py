@@ -16,7 +16,7 @@ from rlregress.inside.evaluation import Episode, Evaluator
 from rlregress.probing.interface import TrainingRequest
 from tests_behavior.limit import LimitIs
 from tests_behavior.ring import Ring
-from tests_behavior.toy_settings import setting
+from tests_behavior.toy_settings import load_setting
 
 DISCOUNT = 0.5
 
@@ -115,7 +115,7 @@ def test_the_weight_of_the_critics_own_value_is_stated():
 
 
 def _trained(adapter, algorithm):
-    settings = setting(adapter.name, "time_limit", algorithm)
+    settings = load_setting(adapter.name, "time_limit", algorithm)
     request = TrainingRequest(
         algorithm=algorithm,
         make_env=lambda: Ring(LimitIs.TERMINATION),

@@ -13,13 +13,13 @@ from rlregress.model import quantities
 from rlregress.probing.interface import TrainingRequest
 from tests_behavior.limit import LimitIs
 from tests_behavior.ring import Ring
-from tests_behavior.toy_settings import setting
+from tests_behavior.toy_settings import load_setting
 from tools.tests.nightly import all_frameworks
 
 
 def trained(adapter, algorithm, steps, **changes):
     """Train on the ring for a short time, with some changed hyperparameters."""
-    hyperparameters = setting(adapter.name, "time_limit", algorithm).hyperparameters
+    hyperparameters = load_setting(adapter.name, "time_limit", algorithm).hyperparameters
     request = TrainingRequest(
         algorithm=algorithm,
         make_env=lambda: Ring(LimitIs.TERMINATION),
@@ -64,7 +64,7 @@ def test_every_diagnostic_can_be_judged():
 @pytest.mark.parametrize("adapter", _adapters_with("ppo"))
 def test_divergence_and_entropy_move_with_the_policy(adapter):
     """Without a learning rate the divergence is zero and the entropy stands; with one they move."""
-    rollout = setting(adapter.name, "time_limit", "ppo").hyperparameters["rollout_steps"]
+    rollout = load_setting(adapter.name, "time_limit", "ppo").hyperparameters["rollout_steps"]
     # without an entropy in its loss one of them tracks none
     shared = {"steps": 4 * rollout, "algorithm": "ppo", "entropy_coefficient": 0.01}
     still = trained(adapter, **shared, learning_rate=0.0).diagnostics
@@ -88,7 +88,7 @@ _TEMPERATURES = ("log_ent_coef", "log_alpha", "log_entropy_coefficient")
 @pytest.mark.parametrize("adapter", _adapters_with("sac"))
 def test_the_temperature_is_the_one_that_is_learned(adapter):
     """It ends near the exponential of the learned parameter, away from where it began."""
-    hyperparameters = setting(adapter.name, "time_limit", "sac").hyperparameters
+    hyperparameters = load_setting(adapter.name, "time_limit", "sac").hyperparameters
     tuned = {"tune_temperature": True} if "tune_temperature" in hyperparameters else {}
     # other than where the settings of the ring have put it, which is next to nothing
     trained_agent = trained(

@@ -64,7 +64,7 @@ def test_of_many_that_find_a_lease_that_is_over_one_gets_it(path):
             final = read_holder(path)
             assert final is not None
             assert [lease_file.holder.attempt for lease_file in won] == [final.attempt]
-            won[0].give_back_lease()
+            won[0].release_lease()
             assert list(path.parent.iterdir()) == []
 
 
@@ -125,7 +125,7 @@ def test_an_attempt_notices_that_it_has_lost_its_lease(path, monkeypatch):
     write_lease(path, attempt="the-other")
     assert values.wait(10)
     assert lease_held.is_lost
-    lease_held.give_back_lease("stopped")
+    lease_held.release_lease("stopped")
     other_holder = read_holder(path)
     assert other_holder is not None
     assert (other_holder.attempt, other_holder.ended) == ("the-other", "")
@@ -142,7 +142,7 @@ def test_a_heart_beats(path, monkeypatch):
     path.unlink()
     while not path.exists():
         time.sleep(0.01)
-    lease_held.give_back_lease()
+    lease_held.release_lease()
 
 
 @pytest.mark.parametrize("links", [True, False], ids=["links", "no links"])

@@ -110,7 +110,7 @@ def test_a_users_environment_that_changed_in_place_is_another_version(tmp_path, 
     source = "lib/python3/site-packages/package/code.py"
     write_files(tmp_path, {source: "1\n", "bin/python": "", "pyvenv.cfg": ""})
     monkeypatch.setattr(
-        interpreters, "_ask_interpreter", lambda python: ([3, 11], "3.11.0", "", [])
+        interpreters, "_query_interpreter", lambda python: ([3, 11], "3.11.0", "", [])
     )
     version = prepared_versions.prepare_version(
         ResolvedVersion("old", requested.parse_requested_version(str(tmp_path))), [SB3]

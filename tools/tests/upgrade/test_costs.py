@@ -56,7 +56,7 @@ def timed(folder, pairs, memory=(30.0, 30.0), failure=""):
 def test_a_cost_is_told_with_its_interval(tmp_path, pairs, more, words):
     """Slower, the same, larger; too wide an interval or too few turns are not measured."""
     cost = timed(tmp_path, pairs, **more)
-    assert (cost.ratio + ", larger" * cost.larger).startswith(words)
+    assert (cost.ratio + ", larger" * cost.is_larger).startswith(words)
 
 
 def traced(name, events_, cpu, verdict="equal"):
@@ -113,4 +113,4 @@ def test_a_version_that_takes_twice_as_long_is_slower(tmp_path):
     with closing(Workers(2)) as processes:
         (cost,) = costs._measure_costs_in_turns((old, new), None, [training], 60.0, processes)
     assert cost.turns >= 3
-    assert cost.slower or "too wide" in cost.why
+    assert cost.is_slower or "too wide" in cost.why

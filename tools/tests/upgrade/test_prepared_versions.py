@@ -500,7 +500,7 @@ def mine(tmp_path):
 
 def install_into(environment, text):
     """Return the environment, and what it would be with another version installed into it."""
-    versions = requested.base_on_one_environment(
+    versions = requested.share_user_environment(
         requested.parse_requested_version(str(environment)), requested.parse_requested_version(text)
     )
     resolved_versions = resolve_versions(*versions, [], cached_folders.ignore_message)

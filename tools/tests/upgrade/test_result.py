@@ -110,7 +110,7 @@ def of(*trainings, changed=(), not_probed=(), standing=None, returned=None, **gi
     details = Details(same=9, changed=tuple(changed), not_probed=tuple(not_probed))
     stands = {(d.id, d.scope): standing or UNDOCUMENTED for d in changed}
     checks = entries.make_training_entries(held, gone, (), SB3.name)
-    evidence = entries.collect_states_and_culprits(checks, {})
+    evidence = entries.map_checks_to_states(checks, {})
     pieces = entries.make_code_entries(given.get("executions", ()), evidence, (), (), SB3.name)
     defaults = given.get("defaults", ()), given.get("unread", ())
     made = FrameworkResult(
@@ -232,7 +232,7 @@ def test_events_that_are_not_compared_are_counted_in_every_report():
     assert any("sac" in line for line in card.not_judged)
     plain = upgrade_data.convert_upgrade_to_plain_data(result)["frameworks"]["sb3"]["traces"]["sac"]
     assert (plain["verdict"], plain["not_compared"]) == ("close", 3)
-    assert not close.proved
+    assert not close.is_proved
 
 
 def test_another_divergence_or_error_is_another_entry():
@@ -340,8 +340,8 @@ def test_every_entry_is_in_the_data_and_what_is_not_the_same_on_the_page(tmp_pat
 def test_what_nothing_has_reached_is_trained():
     """Algorithms that use a changed function that no trace reaches count as diverged."""
     framework = of(traced(), traced("td3"), executions=(reached(algorithms=("td3",)),))
-    assert framework.to_train == ["td3"]
-    assert of(PARTED, traced("td3 gsde", "diverged")).to_train == ["sac"]
+    assert framework.algorithms_to_train == ["td3"]
+    assert of(PARTED, traced("td3 gsde", "diverged")).algorithms_to_train == ["sac"]
 
 
 def test_only_traces_that_part_are_recorded_again():
@@ -358,7 +358,7 @@ def test_only_traces_that_part_are_recorded_again():
 
         return small_traces.compare_training("sac", recorded["A"], recorded[new], record)
 
-    assert (compared("A").proved, again) == (True, [])
+    assert (compared("A").is_proved, again) == (True, [])
     parted = compared("B", "A", "B")
     assert (parted.comparison.verdict, parted.repeats, again) == ("diverged", True, ["B"])
     for pair, label in (("CB", "old"), ("AC", "new")):

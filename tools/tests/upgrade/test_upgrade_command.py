@@ -193,7 +193,7 @@ def test_a_training_of_one_version_belongs_to_its_framework():
 def test_versions_under_different_pythons_are_refused(cache, monkeypatch):
     """Bits are compared under one interpreter only."""
     monkeypatch.setattr(
-        interpreters, "_ask_interpreter", lambda python: ([], f"3.{len(python)}.0", "", [])
+        interpreters, "_query_interpreter", lambda python: ([], f"3.{len(python)}.0", "", [])
     )
     old, same, other = (
         PreparedVersion(RequestedVersion("x"), Runtime(label, python=python), "environment")

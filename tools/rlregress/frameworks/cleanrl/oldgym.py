@@ -61,13 +61,12 @@ class OldEnvironment(Env):
         return getattr(self._environment.unwrapped, name)
 
     def seed(self, seed: int | None = None) -> list[int | None]:
-        """Seed the next reset; those after it go on from there."""
+        """Seed the next reset; later resets continue its random numbers."""
         self._seed = seed
         self.np_random = np.random.RandomState(seed)
         return [seed]
 
     def reset(self, **_: Any) -> Any:
-        """Return the first observation."""
         seed, self._seed = self._seed, None
         return self._environment.reset(seed=seed)[0]
 

@@ -109,7 +109,7 @@ def convert_argument_errors_to_sentence(path: Path, uses_argparse: bool) -> Iter
             raise UserError(f"{path.name} does not take these arguments{message}") from None
 
 
-def make_way_outside() -> Callable[[], AbstractContextManager[None]]:
+def make_outside_context() -> Callable[[], AbstractContextManager[None]]:
     """Return a context that restores the present folder and output, for calls inside a script."""
     folder, output = os.getcwd(), sys.stdout
 

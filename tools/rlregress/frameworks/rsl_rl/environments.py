@@ -84,7 +84,6 @@ class Vectorised(VecEnv):
         return np.clip(numbers, space.low, space.high) if self._clipped else numbers
 
     def step(self, actions: torch.Tensor) -> tuple[Any, torch.Tensor, torch.Tensor, dict[str, Any]]:
-        """Step each environment once."""
         rewards: list[float] = []
         ends: list[tuple[bool, bool]] = []
         for number, action in enumerate(self.clip_actions(actions)):

@@ -86,7 +86,7 @@ def _list_items_of_runner(runner: Any) -> Iterator[Item]:
         yield name, numbers, load
 
 
-def _train_on_as_items(runner: Any) -> Iterator[Item]:
+def _train_and_list(runner: Any) -> Iterator[Item]:
     torch.manual_seed(3)
     training.train_for_steps(runner, 2 * _STEPS)
     yield "continued training", _list_actions(runner), type(runner.alg).update
@@ -100,7 +100,7 @@ def _make_training_with_files(name: str, algorithm: Mapping[str, Any]) -> Traini
         _save_runner,
         partial(_load_runner, algorithm),
         _list_items_of_runner,
-        _train_on_as_items,
+        _train_and_list,
     )
     return TrainingWithFiles(partial(_make_trained_runner, algorithm), (kind,))
 

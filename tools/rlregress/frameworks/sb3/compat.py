@@ -192,7 +192,7 @@ def _let_learn_only_collect(agent: Any) -> None:
 
 
 class _AsTheyAre(torch.Tensor):
-    """Numbers whose mean and deviation are said to be 0 and 1: normalised, they stay as they are.
+    """Numbers that report mean 0 and deviation 1, so that normalising does not change them.
 
     What is computed from them is an ordinary tensor.
     """

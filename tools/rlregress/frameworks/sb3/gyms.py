@@ -82,18 +82,17 @@ class Native(Env):
 
     @property
     def np_random(self) -> Any:
-        """A generator with the methods that gym's have: the environment's own if it is such."""
+        """The environment's generator if it has gym's methods, else one that has them."""
         own = self._environment.unwrapped.np_random
         return own if hasattr(own, "randint") else self._draws
 
     def seed(self, seed: int | None = None) -> list[Any]:
-        """Seed the next reset; those after it go on from there."""
+        """Seed the next reset; later resets continue its random numbers."""
         self._next_seed = seed
         self._draws, seeded = library.utils.seeding.np_random(seed)
         return [seeded]
 
     def reset(self, **options: Any) -> Any:
-        """Return the first observation."""
         if options.get("seed") is not None:
             # of who takes it for one of gymnasium's
             self.seed(options.pop("seed"))

@@ -191,7 +191,7 @@ def _list_actions_as_items(actor: Any, policy: Any) -> Iterator[Item]:
                 yield "target values", policy.critic_target(tensor, scaled), critic
 
 
-def _learn_as_items(agent: Any) -> Iterator[Item]:
+def _learn_and_list(agent: Any) -> Iterator[Item]:
     """Learn for a rollout, or as many steps, with the update after it; then for more of them."""
     learn = type(agent).learn
     steps = agent.get_env().num_envs * getattr(agent, "n_steps", 1)
@@ -202,7 +202,7 @@ def _learn_as_items(agent: Any) -> Iterator[Item]:
         yield name, [agent.get_parameters(), agent.num_timesteps], learn
 
 
-def _update_as_items(agent: Any) -> Iterator[Item]:
+def _update_and_list(agent: Any) -> Iterator[Item]:
     """Update once on the loaded rows; then train with more rows."""
     compat.silence_agent(agent)
     agent.set_random_seed(0)
@@ -226,7 +226,7 @@ def _make_kind_of_agent_file(saved: SavedAgent) -> FileKind:
     return FileKind(
         f"{saved.name} model", f"{saved.title}.save, {saved.title}.load",
         save=lambda agent, folder: agent.save(os.path.join(folder, _MODEL)),
-        load=partial(_load_agent, saved), state=_list_items, go_on=_learn_as_items,
+        load=partial(_load_agent, saved), state=_list_items, go_on=_learn_and_list,
     )  # fmt: skip
 
 
@@ -290,7 +290,7 @@ def _make_kind_of_buffer_file(saved: SavedAgent) -> FileKind:
 
     return FileKind(
         f"{saved.name} replay buffer", "save_replay_buffer, load_replay_buffer",
-        save=save_buffer, load=load_from_folder, state=list_items_of_buffer, go_on=_update_as_items,
+        save=save_buffer, load=load_from_folder, state=list_items_of_buffer, go_on=_update_and_list,
     )  # fmt: skip
 
 
@@ -368,7 +368,7 @@ def _make_kind_of_checkpoint(saved: SavedAgent) -> FileKind:
     return FileKind(
         f"{saved.name} checkpoint", f"CheckpointCallback({option})",
         save=save_checkpoint, load=load_from_folder, state=_list_items,
-        go_on=_learn_as_items if normalised else _update_as_items,
+        go_on=_learn_and_list if normalised else _update_and_list,
     )  # fmt: skip
 
 

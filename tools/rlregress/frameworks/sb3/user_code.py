@@ -172,7 +172,6 @@ class Game(gyms.Env):
 
     @property
     def np_random(self) -> Any:
-        """The environment's own generator."""
         return self._environment.np_random
 
     def seed(self, seed: Any = None) -> Any:
@@ -180,7 +179,6 @@ class Game(gyms.Env):
         return self._environment.seed(seed)
 
     def get_action_meanings(self) -> list[str]:
-        """Return the meanings of the buttons."""
         return ["NOOP", "FIRE", "RIGHT"]
 
     def lives(self) -> int:
@@ -204,8 +202,8 @@ class Game(gyms.Env):
         return np.repeat(image, 3, axis=2)
 
 
-class DoubleRewards(VecEnvWrapper):
-    """Rewards as float64, as a user scales them."""
+class Float64Rewards(VecEnvWrapper):
+    """Rewards as float64, scaled by 0.75, as a user scales them."""
 
     def reset(self) -> Any:
         return self.venv.reset()

@@ -248,7 +248,6 @@ class Training:
         return _make_trainer(self._env, self.agent, steps)
 
     def run_steps(self, steps: int) -> None:
-        """Train for ``steps`` steps of all environments."""
         self.make_trainer(steps).train()
 
     def update_once(self) -> None:

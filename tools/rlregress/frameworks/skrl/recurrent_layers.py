@@ -33,7 +33,6 @@ class Memory(NamedTuple):
         return _SIZE
 
     def make_specification(self) -> dict[str, Any]:
-        """Return the result of ``get_specification`` of a model."""
         sizes = [(_LAYERS, self.environments, _SIZE)] * _KINDS[self.kind][1]
         return {"rnn": {"sequence_length": self.steps, "sizes": sizes}}
 
@@ -49,7 +48,7 @@ class RecurrentLayers(nn.Module):
     def forward(
         self, numbers: torch.Tensor, inputs: Mapping[str, Any]
     ) -> tuple[torch.Tensor, list[torch.Tensor]]:
-        """Outputs [rows, size] and the states behind them, [layers, environments, size] each.
+        """Return outputs [rows, size] and the states after them, [layers, environments, size] each.
 
         Args:
             numbers: [rows, n]; in training mode rows are sequences of ``steps``, one behind the

@@ -41,7 +41,7 @@ def read_applied_hyperparameters(
 
 
 def shorten_float32(value: Any) -> float:
-    """Return a number out of a float32 buffer, without the digits of its nearest neighbour."""
+    """Return the number that a float32 buffer was given: rounded to six digits."""
     return float(f"{float(value):.6g}")
 
 

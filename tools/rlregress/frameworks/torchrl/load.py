@@ -207,7 +207,7 @@ def _list_actions_as_items(actor: Any) -> Iterator[Item]:
         yield f"{name} actions", acted["action"], type(network).forward
 
 
-def _train_on_as_items(learner: _Learner) -> Iterator[Item]:
+def _train_and_list(learner: _Learner) -> Iterator[Item]:
     forward = type(learner.loss).forward
     for name, further_updates in (("next update", 1), ("continued training", _MORE)):
         for number in range(further_updates):
@@ -234,7 +234,7 @@ def _make_kind_of_loss_file(algorithm: str) -> FileKind:
         save=lambda it, folder: torch.save(
             it.loss.state_dict(), os.path.join(folder, _WEIGHTS)
         ),
-        go_on=_train_on_as_items,
+        go_on=_train_and_list,
     )  # fmt: skip
 
 
@@ -255,7 +255,7 @@ def _make_kind_of_file_with_optimizer(algorithm: str) -> FileKind:
     return FileKind(
         f"{algorithm} optimizer", "state_dict of loss and optimizer, torch.save",
         save=save_learner, load=load_from_folder, state=list_items_of_learner,
-        go_on=_train_on_as_items,
+        go_on=_train_and_list,
     )  # fmt: skip
 
 

@@ -36,7 +36,7 @@ _ROWS = 20
 # -- buffers ----------------------------------------------------------------------------------
 
 
-def _roll_out(make_env: Callable[..., Any], seed: int) -> Any:
+def _collect_episodes(make_env: Callable[..., Any], seed: int) -> Any:
     """Return steps of episodes that end in every way, one after the other."""
     environment = GymWrapper(make_env(), device="cpu")
     environment.set_seed(seed)
@@ -46,7 +46,7 @@ def _roll_out(make_env: Callable[..., Any], seed: int) -> Any:
     return steps.set("episode", ends.cumsum(0) - ends)
 
 
-def _use_buffer(
+def _fill_and_sample_buffer(
     make_env: Callable[..., Any],
     seed: int,
     kind: str = "TensorDictReplayBuffer",
@@ -55,8 +55,8 @@ def _use_buffer(
     size: int = 13,
     **options: Any,
 ) -> dict[str, Any]:
-    """Add rows, sample, pass over all of them, and go on in a buffer that loads the state."""
-    steps = _roll_out(make_env, seed)
+    """Add rows, sample, go over all rows, and continue in a buffer that loads the state."""
+    steps = _collect_episodes(make_env, seed)
 
     def make_buffer() -> Any:
         own = {"sampler": sampler()} if sampler is not None else {}
@@ -80,22 +80,22 @@ def _use_buffer(
     return {**outputs, "content": restored[:]}
 
 
-def _sample_several(make_env: Callable[..., Any], seed: int, **options: Any) -> dict[str, Any]:
+def _sample_ensemble(make_env: Callable[..., Any], seed: int, **options: Any) -> dict[str, Any]:
     """Sample from an ensemble of buffers."""
     members = []
     for number in range(3):
         members.append(TensorDictReplayBuffer(storage=LazyTensorStorage(_ROWS), batch_size=4))
-        members[-1].extend(_roll_out(make_env, seed + number))
+        members[-1].extend(_collect_episodes(make_env, seed + number))
     torch.manual_seed(seed)
     kind = find_in_library("torchrl.data", "ReplayBufferEnsemble")
     ensemble = kind(*members, num_buffer_sampled=4, batch_size=12, **options)
     return {"samples": [ensemble.sample() for _ in range(2)]}
 
 
-def _step_schedule(
+def _follow_schedule(
     make_env: Callable[..., Any], seed: int, kind: str, start: float = 0.5, **options: Any
 ) -> dict[str, Any]:
-    """Follow a schedule, and go on with another one that loads the state."""
+    """Follow a schedule, and continue with another one that loads its state."""
     del make_env, seed
     buffer = TensorDictReplayBuffer(storage=LazyTensorStorage(4), batch_size=2)
     schedule = find_in_library("torchrl.data.replay_buffers.scheduler", kind)
@@ -141,11 +141,11 @@ def make_buffer_trainings() -> dict[str, TraceTraining]:
         "StepScheduler": {"gamma": 0.5, "n_steps": 2, "max_value": 1.0},
     }
     return {
-        **{name: partial(_use_buffer, **options) for name, options in kinds.items()},
-        "ensemble": _sample_several,
-        "ensemble by chance": partial(_sample_several, p=[0.2, 0.5, 0.3]),
+        **{name: partial(_fill_and_sample_buffer, **options) for name, options in kinds.items()},
+        "ensemble": _sample_ensemble,
+        "ensemble by chance": partial(_sample_ensemble, p=[0.2, 0.5, 0.3]),
         **{
-            name: partial(_step_schedule, kind=name, **options)
+            name: partial(_follow_schedule, kind=name, **options)
             for name, options in schedules.items()
         },
     }
@@ -154,11 +154,11 @@ def make_buffer_trainings() -> dict[str, TraceTraining]:
 # -- noise and networks -----------------------------------------------------------------------
 
 
-def _explore(
+def _add_exploration(
     make_env: Callable[..., Any], seed: int, kind: str, choices: str = "", **options: Any
 ) -> dict[str, Any]:
     """Change actions of steps of which some begin an episode, while the noise falls."""
-    steps = _roll_out(make_env, seed)
+    steps = _collect_episodes(make_env, seed)
     steps["is_init"] = steps["next", "done"].roll(1, 0)
     torch.manual_seed(seed)
     kinds: dict[str, Any] = {"one hot": OneHot, "number": Categorical}
@@ -179,7 +179,7 @@ def _explore(
     return {**outputs, "state": noise}
 
 
-def _pass_through(
+def _run_network(
     make_env: Callable[..., Any],
     seed: int,
     kind: str,
@@ -187,7 +187,7 @@ def _pass_through(
     layer: str = "",
     **options: Any,
 ) -> dict[str, Any]:
-    """Pass numbers through a network in training and in evaluation, and their gradients back."""
+    """Run a network forward and backward, in training mode and in evaluation mode."""
     del make_env
     torch.manual_seed(seed)
     layers = {"layer_class": find_in_library(_MODELS, layer)} if layer else {}
@@ -211,11 +211,11 @@ def _pass_through(
     }
 
 
-def _act_by_distribution(
+def _draw_actions(
     make_env: Callable[..., Any], seed: int, safe: bool, **options: Any
 ) -> dict[str, Any]:
-    """Draw actions of a distribution beyond the bounds of a specification, and within them."""
-    steps = _roll_out(make_env, seed)
+    """Draw actions from a distribution, beyond the bounds of a specification and within them."""
+    steps = _collect_episodes(make_env, seed)
     spec = find_action_spec(GymWrapper(make_env(), device="cpu"))
     numbers = {"loc": 3 * steps["observation"][..., :2], "scale": torch.ones(_ROWS, 2)}
     torch.manual_seed(seed)
@@ -249,13 +249,13 @@ _NETWORKS: Mapping[str, tuple[tuple[int, ...], dict[str, Any]]] = {
 def make_network_trainings() -> dict[str, TraceTraining]:
     """Return uses of networks, and of policies that act by a specification."""
     passes = {
-        name: partial(_pass_through, kind=name.partition(" ")[0], shape=shape, **options)
+        name: partial(_run_network, kind=name.partition(" ")[0], shape=shape, **options)
         for name, (shape, options) in _NETWORKS.items()
     }
     return {
         **passes,
-        "actions": partial(_act_by_distribution, safe=False),
-        "safe": partial(_act_by_distribution, safe=True),
+        "actions": partial(_draw_actions, safe=False),
+        "safe": partial(_draw_actions, safe=True),
     }
 
 
@@ -270,6 +270,6 @@ def make_noise_trainings() -> dict[str, TraceTraining]:
         "EGreedyModule with a mask": {"choices": "one hot", "action_mask_key": "action_mask"},
     }
     return {
-        name: partial(_explore, kind=name.partition(" ")[0], **options)
+        name: partial(_add_exploration, kind=name.partition(" ")[0], **options)
         for name, options in kinds.items()
     }

@@ -1,4 +1,4 @@
-"""A probe leaves nothing behind: no log lines, no warnings, no changed precision."""
+"""Silences TorchRL around a probe: no log lines, no warnings, no changed precision."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ def _compare_versions_once() -> AbstractContextManager[Any]:
     compare = getattr(implementations, "check_version", None)
     if compare is None or hasattr(compare, "cache_info"):
         return contextlib.nullcontext()
-    return mock.patch.object(implementations, "check_version", _remember_results(compare))
+    return mock.patch.object(implementations, "check_version", _cache_results(compare))
 
 
 @functools.lru_cache(maxsize=1)
-def _remember_results(function: Callable[..., bool]) -> Any:
+def _cache_results(function: Callable[..., bool]) -> Any:
     return staticmethod(functools.lru_cache(maxsize=None)(function))
 
 

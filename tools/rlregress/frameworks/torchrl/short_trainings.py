@@ -153,7 +153,6 @@ class Hooked(_Trainers, OnPolicy):
         )
 
     def add_advantages(self, batch: Any) -> Any:
-        """Return a batch with its advantages."""
         with torch.no_grad():
             self._estimate_advantages(batch)
         return batch

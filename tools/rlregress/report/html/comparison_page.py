@@ -49,7 +49,7 @@ def make_page_of_comparison(comparison: Comparison, facts: Facts, basis: str = P
                 [_make_finding_of_row(row) for row in comparison.undecided]),
         Section("alike", f"{len(comparison.same)} details are the same", "",
                 [_make_table_of_rows(comparison.same)]),
-        Section("alone", "Only one of them has it", "", [_make_table_of_rows(comparison.alone)]),
+        Section("alone", "Only one of them has it", "", [_make_table_of_rows(comparison.unshared)]),
     ]  # fmt: skip
     return Page(facts, [make_card_of_comparison(comparison)], sections)
 
@@ -106,7 +106,7 @@ def _count_differing_details(rows: Iterable[Row], frameworks: tuple[str, str]) -
     both = [
         row
         for row in (row.select_frameworks(frameworks) for row in rows)
-        if row.shared and not row.undecided
+        if row.is_shared and not row.is_undecided
     ]
     return f"{sum(row.differs for row in both)} of {len(both)}" if both else "-"
 
@@ -117,7 +117,7 @@ def make_card_of_comparison(comparison: Comparison) -> Card:
     lines = [f"{row.detail.id}: {_describe_variants_in_row(row)}" for row in different]
     badge = Badge(f"{len(different)} details differ", tones.OTHER)
     if not different:
-        shared = [*comparison.same, *(row for row in comparison.left_out if row.shared)]
+        shared = [*comparison.same, *(row for row in comparison.left_out if row.is_shared)]
         badge = Badge("no detail differs", tones.GOOD) if shared else _NOTHING_SHARED
     matters = [
         f"{row.detail.id}: {row.detail.consequence}" for row in different if row.detail.consequence

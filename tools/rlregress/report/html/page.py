@@ -225,7 +225,6 @@ class Facts:
 
     @property
     def duration(self) -> str:
-        """The seconds in words."""
         return words.format_duration(self.seconds)
 
 

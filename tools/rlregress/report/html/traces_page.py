@@ -39,7 +39,7 @@ def _make_badge_of_training(traced: Traced) -> Badge:
         return Badge(traced.word, tones.UNSURE)
     if traced.comparison.verdict == "diverged":
         return Badge(traced.word, tones.OTHER)
-    return Badge(traced.word, tones.GOOD if traced.proved else tones.UNSURE)
+    return Badge(traced.word, tones.GOOD if traced.is_proved else tones.UNSURE)
 
 
 def _format_executed_share(traced: Traced) -> str:

@@ -52,7 +52,7 @@ def make_page_of_trend(trend: Trend, facts: Facts) -> Page:
 
 
 def make_card_of_trend(trend: Trend) -> Card:
-    """Return the first screen."""
+    """Return the card of the first screen."""
     return Card(
         f"{trend.dates[0][:10]} to {trend.dates[-1][:10]}",
         Badge(trend.verdict),

@@ -196,7 +196,7 @@ def _describe_entries_of_kind(kind: str, state: str, entries: Sequence[Entry]) -
     template = _JOINED.get(kind) or (
         _STATES.get(state) if kind in (*model.CODE, model.TRAINING, model.SCRIPT) else None
     )
-    names = list(dict.fromkeys(entry.short for entry in entries))
+    names = list(dict.fromkeys(entry.headline for entry in entries))
     if template is not None and not (state == model.DIFFERS and entries[0].reason):
         text = template.format(count_words(len(names), kind).replace("bodys", "bodies"))
         return [f"{text}: {join_first_names(names, _LISTED)}"]
@@ -217,11 +217,11 @@ def _describe_entry_with_reason(entry: Entry) -> str:
 
 def _name_entry(entry: Entry) -> str:
     place = f", {entry.file}:{entry.line}" if entry.kind in model.CODE and entry.line else ""
-    return f"{entry.kind} {entry.short}{place}"
+    return f"{entry.kind} {entry.headline}{place}"
 
 
 def _describe_accepted_entries(entries: Iterable[Entry]) -> list[str]:
-    names = [entry.short for entry in entries if entry.accepted]
+    names = [entry.headline for entry in entries if entry.accepted]
     return [f"{len(names)} accepted: {join_first_names(names, _LISTED)}"] if names else []
 
 

@@ -163,7 +163,7 @@ def _make_framework_card(result: Upgrade, framework: FrameworkResult) -> Card:
 
 def _describe_algorithms_without_returns(framework: FrameworkResult) -> Iterable[str]:
     """Describe the algorithms with differing trainings whose returns were not judged."""
-    trained = [] if framework.returns is None else framework.to_train
+    trained = [] if framework.returns is None else framework.algorithms_to_train
     unexecuted = {name.partition(" ")[0] for name in framework.same_code}
     algorithms = sorted({training.algorithm for training in framework.traced} | unexecuted)
     untrained = [
@@ -207,8 +207,10 @@ def _list_next_steps(result: Upgrade, command: str) -> list[Step]:
     else:
         steps += _suggest_packages(result)
     steps += _suggest_about_gone_names(result)
-    culprits = [f"{e.short} ({e.file}:{e.line})" for e in result.entries if e.culprit and e.counts]
-    if any(framework.violated for framework in result.frameworks):
+    culprits = [
+        f"{e.headline} ({e.file}:{e.line})" for e in result.entries if e.culprit and e.counts
+    ]
+    if any(framework.violated_details for framework in result.frameworks):
         text = "Read the lines that changed: a formula is no longer the documented one."
         steps.append(Step(text))
     elif culprits and verdict != model.NEW_FAILS:
@@ -217,7 +219,9 @@ def _list_next_steps(result: Upgrade, command: str) -> list[Step]:
     elif not steps and any(e.state in model.DIFFERENT and e.counts for e in result.entries):
         steps.append(Step("Read what differs: is it what the release notes say?"))
     diverged = [
-        framework for framework in result.frameworks if framework.diverged and framework.to_train
+        framework
+        for framework in result.frameworks
+        if framework.diverged and framework.algorithms_to_train
     ]
     if any(framework.returns is None for framework in diverged) and verdict in (
         model.CHANGED, model.NEW_FAILS
@@ -260,7 +264,7 @@ def _suggest_about_error(result: Upgrade, command: str) -> Step:
         names = ", ".join(missing_names)
         return Step(f"{text} Install {names}, which the new version no longer does; to judge the "
                     "rest:", judged)  # fmt: skip
-    culprits = [f"{e.short} ({e.summary}, {e.file}:{e.line})" for e in failing if e.culprit]
+    culprits = [f"{e.headline} ({e.summary}, {e.file}:{e.line})" for e in failing if e.culprit]
     if culprits:
         text += f" It does not with the old code of {join_first_names(culprits, 3)}."
     own = "Change that line" if error.kind == model.SCRIPT else "Do not upgrade yet"
@@ -271,7 +275,7 @@ def _suggest_about_gone_names(result: Upgrade) -> Iterable[Step]:
     """Suggest what to do about names that are gone, and where a script has them."""
     names = result.script.names if result.script is not None else None
     gone = [e for e in result.entries if e.kind == model.PUBLIC and e.state == model.DIFFERS]
-    named = join_first_names([entry.short for entry in gone if entry.counts], 3)
+    named = join_first_names([entry.headline for entry in gone if entry.counts], 3)
     if names is not None and (names.lines or (named and result.verdict != model.NEW_FAILS)):
         yield Step(_describe_script_names(names, named))
     elif names is None and named and result.verdict != model.NEW_FAILS:
@@ -319,7 +323,7 @@ def _suggest_about_unfinished(unfinished: Sequence[Entry], result: Upgrade, comm
         return Step("Give it more time, which goes on with what was recorded:", longer_command)
     pieces = [entry for entry in unfinished if entry.kind in model.CHANGES]
     if not pieces:
-        names = join_first_names([entry.short for entry in unfinished], 3)
+        names = join_first_names([entry.headline for entry in unfinished], 3)
         return Step(f"Read why {count_words(len(unfinished), 'check')} gave no result: {names}.")
     idle = model.list_packages_without_comparison(result.entries)
     idle_text = f" of {', '.join(idle)}" if idle else ""
@@ -381,7 +385,7 @@ def group_by_title(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
     lists: dict[str, list[Entry]] = {}
     for entry in entries:
         title = (
-            model.title_unexecuted_entries(entry)
+            model.title_unexecuted_entry(entry)
             if entry.state == model.NEVER
             else _TITLES[entry.state]
         )
@@ -396,7 +400,7 @@ def _get_shown_notes(entry: Entry) -> list[str]:
 
 def _make_table_of_entries(entries: Sequence[Entry]) -> Table:
     rows = [
-        [entry.kind, entry.name if entry.kind not in model.CODE else entry.short, entry.summary,
+        [entry.kind, entry.name if entry.kind not in model.CODE else entry.headline, entry.summary,
          entry.reason or join_first_names(list(entry.by), 4), "; ".join(_get_shown_notes(entry)),
          entry.key]
         for entry in entries
@@ -514,7 +518,7 @@ def _make_command_of_training(command: str, training: str) -> str:
 
 
 def _make_parts_of_changed_code(framework: FrameworkResult) -> list[object]:
-    idle = {entry.name for entry in framework.unexecuted if not entry.ran}
+    idle = {entry.name for entry in framework.unexecuted_entries if not entry.ran}
     parts: list[object] = []
     for heading, is_executed in (("Never executed", False), ("Executed", True)):
         own = [
@@ -556,7 +560,7 @@ def _make_parts_of_script(result: ScriptResult, command: str) -> list[object]:
 def _make_costs_section(result: Upgrade) -> Section:
     rows = [
         [cost.name, cost.ratio, cost.turns,
-         f"{cost.memory[0]:.0f} -> {cost.memory[1]:.0f}{', larger' if cost.larger else ''}"]
+         f"{cost.memory[0]:.0f} -> {cost.memory[1]:.0f}{', larger' if cost.is_larger else ''}"]
         if cost.turns
         else [cost.name, cost.ratio, 0, ""]
         for cost in result.costs

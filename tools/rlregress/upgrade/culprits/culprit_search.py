@@ -147,7 +147,7 @@ def search_culprits(
         end_time: the time after which no search begins.
     """
     # what diverges before what rounds
-    shortest = sorted(diverging, key=lambda item: (item.proved, len(item.new.events)))
+    shortest = sorted(diverging, key=lambda item: (item.is_proved, len(item.new.events)))
     places = {
         training.name: find_functions_at_divergence(training.comparison.first, functions)
         for training in shortest

@@ -51,10 +51,10 @@ def find_functions_at_divergence(
         if event is not None and event.file:
             frames.append((label, event.file, event.line))
             frames += [(label, caller.file, caller.line) for caller in event.callers]
-    return _find_innermost(frames, list(functions))
+    return _find_innermost_changed(frames, list(functions))
 
 
-def _find_innermost(
+def _find_innermost_changed(
     frames: Iterable[tuple[str, str, int]], functions: Sequence[Changed]
 ) -> tuple[Changed, ...]:
     """Find the innermost changed function around each frame (version, file, line)."""
@@ -306,7 +306,7 @@ class CulpritSearch:
         excluded = {*self._base, *(function for function in self._failed if function not in near)}
         ranked = sorted(
             (function for function in self._executed if function not in excluded),
-            key=lambda function: _rank_distance(function, first, near),
+            key=lambda function: _rank_by_distance(function, first, near),
         )
         level = _Level()
         groups = _group_functions_to_revert_first(
@@ -401,7 +401,7 @@ class CulpritSearch:
 def _group_by_file(
     failed: Iterable[Changed], ranked: Sequence[Changed], without_influence: Sequence[Changed]
 ) -> list[Group]:
-    """Group the functions of each file in which some cannot be reverted alone: together may do."""
+    """Group by file the functions that cannot be reverted alone, but perhaps together."""
     files = dict.fromkeys(function.file for function in failed)
     candidates = [function for function in ranked if function not in without_influence]
     groups = [tuple(function for function in candidates if function.file == file) for file in files]
@@ -425,8 +425,8 @@ def _group_functions_to_revert_first(
     return [*((function,) for function in alone), *map(tuple, groups.values())]
 
 
-def _rank_distance(function: Changed, first: Divergence | None, near: Sequence[Changed]) -> int:
-    """Rank how near a function is to the divergence: same place, file, folder, or package."""
+def _rank_by_distance(function: Changed, first: Divergence | None, near: Sequence[Changed]) -> int:
+    """Return a rank that grows with the distance: same place, file, folder, package, or none."""
     if function in near:
         return near.index(function)
     events = [event for event in (first.new, first.old) if event is not None] if first else []
@@ -511,7 +511,7 @@ def _find_functions_that_raise(training: Traced, functions: Sequence[Changed]) -
         raised = {name for name, _ in _list_errors_of_answers(reference)}
         for event in trace.events:
             if event.error and event.name not in raised:
-                nearest += _find_innermost(
+                nearest += _find_innermost_changed(
                     [(label, caller.file, caller.line) for caller in event.callers], functions
                 )[:1]
     return tuple(dict.fromkeys(nearest))

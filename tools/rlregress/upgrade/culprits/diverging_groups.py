@@ -77,7 +77,7 @@ def _list_differing_contents(first: Divergence) -> frozenset[tuple[str, ...]]:
     )
 
 
-def note_searched_representatives(
+def add_notes_on_representatives(
     traced: Iterable[Traced], representatives: Mapping[str, str]
 ) -> list[Traced]:
     """Return the trainings, each with a note that names the representative that was searched.

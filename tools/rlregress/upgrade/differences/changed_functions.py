@@ -402,7 +402,7 @@ def dump_signature(node: ast.ClassDef | _Function) -> str:
 def _dump_code(node: ast.Module | ast.ClassDef | _Function) -> str:
     """Dump the statements of a piece, without words and types."""
     lines = [] if isinstance(node, ast.Module) else [dump_signature(node)]
-    doing = _WithoutMessages(*_decide_what_to_strip(node))
+    doing = _WithoutMessages(*_classify_for_stripping(node))
     imports: list[ast.stmt] = []
     for child in node.body:
         stripped = doing.visit(child)
@@ -419,18 +419,18 @@ def _dump_code(node: ast.Module | ast.ClassDef | _Function) -> str:
 def _dump_code_with_messages(node: ast.Module | ast.ClassDef | _Function) -> str:
     """Dump the statements and messages of a piece, without docstrings and types."""
     lines = [] if isinstance(node, ast.Module) else [dump_signature(node)]
-    saying = _WithoutDocstringsAndTypes(*_decide_what_to_strip(node))
+    saying = _WithoutDocstringsAndTypes(*_classify_for_stripping(node))
     stripped = (saying.visit(_copy_node(x)) for x in node.body if not isinstance(x, _PIECES))
     return "\n".join([*lines, *(ast.dump(statement) for statement in stripped if statement)])
 
 
-def _decide_what_to_strip(node: ast.AST) -> tuple[bool, bool]:
+def _classify_for_stripping(node: ast.AST) -> tuple[bool, bool]:
     """Return whether a node's annotations have an effect, and whether the node is a module."""
     return isinstance(node, ast.ClassDef) and _acts_when_defined(node), isinstance(node, ast.Module)
 
 
-def copy_without_words(child: ast.stmt) -> ast.AST | None:
-    """Copy a statement without parts that compute nothing; None: nothing is left."""
+def copy_without_messages(child: ast.stmt) -> ast.AST | None:
+    """Copy a statement without messages and docstrings; None: nothing is left."""
     if isinstance(child, _PIECES):
         return None
     visited: ast.AST | None = _WithoutMessages().visit(_copy_node(child))
@@ -478,7 +478,7 @@ def _strip_annotations(arguments: ast.arguments) -> ast.arguments:
     return arguments
 
 
-def computes_nothing(nodes: Iterable[ast.AST]) -> bool:
+def only_make_text(nodes: Iterable[ast.AST]) -> bool:
     """Return whether expressions only make text for people: they call and bind nothing else."""
     return not any(
         isinstance(child, ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom)
@@ -500,13 +500,13 @@ def only_reports(node: ast.Expr) -> bool:
     last_words = {speaker.rpartition(".")[2].lower() for speaker in speakers} - {"builtins"}
     if not all(any(word in last for word in _SPEAKERS) for last in last_words):
         return False
-    return computes_nothing([*call.args, *call.keywords])
+    return only_make_text([*call.args, *call.keywords])
 
 
-def _compute_only_text(nodes: Iterable[ast.AST]) -> bool:
-    """Return whether expressions make nothing but text for people."""
+def _are_only_texts(nodes: Iterable[ast.AST]) -> bool:
+    """Return whether each expression is a text, and only makes text for people."""
     values = [node.value if isinstance(node, ast.keyword) else node for node in nodes]
-    return computes_nothing(values) and all(
+    return only_make_text(values) and all(
         isinstance(value, ast.JoinedStr)
         or (isinstance(value, ast.Constant) and isinstance(value.value, str))
         or (isinstance(value, ast.BinOp | ast.Call))
@@ -523,7 +523,7 @@ class _WithoutInnerFunctions(ast.NodeTransformer):
     visit_AsyncFunctionDef = visit_ClassDef = visit_FunctionDef  # type: ignore[assignment]
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
-        """Keep blocks that are left empty."""
+        """Visit a node, and keep blocks that this empties."""
         visited = super().generic_visit(node)
         if isinstance(getattr(visited, "body", None), list) and not visited.body:  # type: ignore[attr-defined]
             visited.body = [ast.Pass()]  # type: ignore[attr-defined]
@@ -579,9 +579,7 @@ class _WithoutMessages(_WithoutDocstringsAndTypes):
 
     def visit_Raise(self, node: ast.Raise) -> ast.AST:
         """Keep the kind of an error, and not its message."""
-        if isinstance(node.exc, ast.Call) and _compute_only_text(
-            [*node.exc.args, *node.exc.keywords]
-        ):
+        if isinstance(node.exc, ast.Call) and _are_only_texts([*node.exc.args, *node.exc.keywords]):
             node.exc = node.exc.func
         return self.generic_visit(node)
 

@@ -229,7 +229,7 @@ def _list_guarded_block(
 def _list_statement_parts(
     node: ast.stmt, block: str, line: int, raises: bool
 ) -> Iterator[Statement]:
-    stripped = changed_functions.copy_without_words(changed_functions.copy_without_blocks(node))
+    stripped = changed_functions.copy_without_messages(changed_functions.copy_without_blocks(node))
     if stripped is None:
         return
     inner = [statement for _, inside, _ in _list_blocks_of_statement(node) for statement in inside
@@ -244,7 +244,7 @@ def _list_statement_parts(
         where=block,
         code=ast.dump(stripped),
         # of the copy: this changes it
-        certain=ast.dump(_WhatIsAlwaysEvaluated().visit(stripped)),
+        certain=ast.dump(_AlwaysEvaluatedParts().visit(stripped)),
         shares=node.lineno == line,
         binds=frozenset(_list_bound_names(node)),
         raises=raises,
@@ -285,7 +285,7 @@ def _list_bound_names(node: ast.stmt) -> Iterator[str]:
                 yield child.attr
 
 
-class _WhatIsAlwaysEvaluated(ast.NodeTransformer):
+class _AlwaysEvaluatedParts(ast.NodeTransformer):
     """Keeps the expressions of a statement that are evaluated whenever the statement runs."""
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:

@@ -119,7 +119,7 @@ class ImportBranches(griffe.Extension):
             # all public names are offered, as far as is known
             mod.exports = None
             self.computed[mod.path] = "its __all__ is computed when it is imported"
-        elif any(map(_adds_unspelled_names, parts)) or mappings & _NAMESPACES:
+        elif any(map(_adds_computed_names, parts)) or mappings & _NAMESPACES:
             self.computed[mod.path] = "it makes names when it is imported"
 
 
@@ -214,7 +214,7 @@ def _computes_list(part: ast.AST, module: griffe.Module) -> bool:
     return isinstance(called, ast.Attribute) and ast.unparse(called.value) == "__all__"
 
 
-def _adds_unspelled_names(part: ast.AST) -> bool:
+def _adds_computed_names(part: ast.AST) -> bool:
     """Return whether a call adds names to its module that its text does not contain."""
     called = ast.unparse(part.func) if isinstance(part, ast.Call) else ""
     return called in ("exec", "globals().update", "vars().update", "globals().setdefault") or (

@@ -185,7 +185,7 @@ def list_differences(
         unrelated=frozenset(affected.list_unrelated_distributions(other_versions, distributions)),
         installed={
             n: installed.strip_local_version(v)
-            for n, v in closures.list_versions_on(new.runtime).items()
+            for n, v in closures.map_visible_versions(new.runtime).items()
         },
         parts={
             path.name: name
@@ -459,7 +459,7 @@ def _is_same_project(old: PreparedVersion, new: PreparedVersion) -> bool:
 def _list_changed_versions(
     old: PreparedVersion, new: PreparedVersion, compared: set[str]
 ) -> dict[str, tuple[str, str]]:
-    installed_versions = [closures.list_versions_on(version.runtime) for version in (old, new)]
+    installed_versions = [closures.map_visible_versions(version.runtime) for version in (old, new)]
     names = {*installed_versions[0], *installed_versions[1]} - compared - {"rlregress", "python"}
     pairs = {
         n: (installed_versions[0].get(n, ""), installed_versions[1].get(n, ""))

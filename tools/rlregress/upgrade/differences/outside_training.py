@@ -37,7 +37,7 @@ class _File:
 
 
 def load_functions_outside_training() -> tuple[Outside, ...]:
-    """Return the entries of the file.
+    """Return the entries of ``baselines/outside_training.toml``.
 
     Raises:
         UserError: an entry is wrong.

@@ -98,7 +98,7 @@ class Package:
         return None
 
     def list_paths_of_definition(self, name: str) -> set[str]:
-        """Return all paths of a definition: given, shortest, and its own; empty: there is none."""
+        """Return all dotted paths of a definition; empty if there is no such definition."""
         definition = self.find_definition(name)
         if definition is None:
             return set()

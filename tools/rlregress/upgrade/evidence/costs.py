@@ -64,7 +64,7 @@ def measure_training_costs(
     ]
     by_name: dict[str, Traced] = {}
     for training in sorted(compared, key=lambda item: (not item.plain, len(item.new.events))):
-        if training.proved and training.name in executing:
+        if training.is_proved and training.name in executing:
             by_name.setdefault(training.algorithm, training)
     seconds = limit_timing_seconds(spent)
     fitting: list[str] = []

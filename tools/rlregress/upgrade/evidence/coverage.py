@@ -31,7 +31,7 @@ _CONDITIONAL = ("If", "IfExp", "Try", "While", "Match", "Lambda", "BoolOp")
 _WITHIN = ("IfExp", "Try", "Match", "BoolOp", "comprehension", "Lambda")
 
 
-class Users:
+class NameUsers:
     """Finds the functions of the new version that use names.
 
     Each file is read once, as thousands of names are looked up in hundreds of files.
@@ -131,9 +131,9 @@ class Users:
 
 
 @cache
-def index_users_of_names(folders: tuple[str, ...]) -> Users:
+def index_users_of_names(folders: tuple[str, ...]) -> NameUsers:
     """Return a finder of the users of names in packages; read once in a process."""
-    return Users(folders)
+    return NameUsers(folders)
 
 
 def _find_computed_names(module: Function | None, names: Collection[str]) -> set[str]:
@@ -161,7 +161,7 @@ _USED, _TARGET = re.compile(r"(?:id|attr)='(\w+)'"), re.compile(r"id='(\w+)', ct
 
 
 @dataclass(frozen=True, kw_only=True)
-class Missed:
+class Unexecuted:
     """The differences in an executed piece of code that did not run.
 
     Attributes:
@@ -227,7 +227,7 @@ class ExecutedCode:
         script = function.key in self._trainings_by_function and function.file in self._lines
         return script or not function.at_import
 
-    def find_unexecuted_differences(self, function: Changed, users: Users) -> Missed:
+    def find_unexecuted_differences(self, function: Changed, users: NameUsers) -> Unexecuted:
         """Return the differences in an executed piece that did not run, or may not have.
 
         An error that only the new version raises, and that no training triggered, does not count as
@@ -237,13 +237,13 @@ class ExecutedCode:
             users: finds the functions that use names.
         """
         if function.how in (REMOVED, WORDING, ADDED):
-            return Missed()
+            return Unexecuted()
         differs = changed_statements.find_differing_statements(function)
         if not self.has_noted_lines(function):
             used_by = users.find_functions_using(function, differs.binds)
             idle = self._find_idle_names(used_by)
             if not idle:
-                return Missed()
+                return Unexecuted()
             used = sum(bool(keys) for keys in used_by.values())
             sentence = f"nothing that ran uses {', '.join(idle[:3])}"
             sentence = (
@@ -251,10 +251,10 @@ class ExecutedCode:
                 if len(idle) == used
                 else f"of what changed in it, {sentence}"
             )
-            return Missed(reason=sentence, share=1 - len(idle) / used)
+            return Unexecuted(reason=sentence, share=1 - len(idle) / used)
         hit, all_lines = self._lines.get(function.file, (frozenset(), frozenset()))
         if not all_lines:
-            return Missed()
+            return Unexecuted()
         unexecuted = [span for span in differs.spans if hit.isdisjoint(range(span[0], span[1] + 1))]
         checks = set(differs.raising) if len(unexecuted) < len(differs.spans) else set()
         missing = [span for span in unexecuted if span not in checks]
@@ -270,7 +270,7 @@ class ExecutedCode:
         elif differs.unmeasured:
             sentence = "all that changed in it" if share else "the part that changed"
             reason = f"it ran; whether {sentence} was evaluated is not measured"
-        return Missed(reason=reason, share=share, spans=tuple(unexecuted))
+        return Unexecuted(reason=reason, share=share, spans=tuple(unexecuted))
 
     def _find_idle_names(self, used_by: Mapping[str, Collection[tuple[str, str]]]) -> list[str]:
         """Return the names that functions use, none of which ran."""
@@ -364,7 +364,7 @@ def measure_execution_of_pieces(
             if trainings and own is not None
             else ()
         )
-        missed = version.find_unexecuted_differences(function, users) if trainings else Missed()
+        missed = version.find_unexecuted_differences(function, users) if trainings else Unexecuted()
         one_way += tuple(
             Branch(file=function.file, line=first, function="", summary="this change never ran")
             for first, _ in missed.spans

@@ -24,7 +24,7 @@ from rlregress.trace.recording_processes import Runtime
 from rlregress.upgrade.differences.old_code import find_rebound_names, list_old_code
 from rlregress.upgrade.evidence.compared_trainings import Training
 from rlregress.upgrade.evidence.coverage import (
-    Users,
+    NameUsers,
     index_users_of_names,
     map_functions_to_trainings,
 )
@@ -137,7 +137,7 @@ def _name_called_function(piece: Changed, call: Mapping[str, Any]) -> Mapping[st
 
 
 def _find_pieces_by_function(
-    pieces: Iterable[Changed], users: Users, executing: Mapping[_Key, Sequence[str]]
+    pieces: Iterable[Changed], users: NameUsers, executing: Mapping[_Key, Sequence[str]]
 ) -> dict[_Key, list[Changed]]:
     """Return executed function -> pieces that bind names it reads to other values."""
     uses: dict[_Key, list[Changed]] = {}

@@ -154,7 +154,7 @@ class Runtimes:
         *arguments: Any,
         end_time: float | None = None,
     ) -> Answers:
-        """Call ``question(version, path of its answer, *arguments)`` for each version.
+        """Call ``function(version, path of its answer, *arguments)`` for each version.
 
         Args:
             end_time: the time at which it ends, passed as the last argument; None: not passed.
@@ -182,7 +182,7 @@ class Runtimes:
     def call_once_for_both_versions(
         self, function: Callable[..., Any], *arguments: Any
     ) -> Future[Any]:
-        """Call ``question(versions, folders, *arguments)``, once for both versions."""
+        """Call ``function(versions, folders, *arguments)``, once for both versions."""
         return self._pool.submit(function, self._runtimes, self._folders, *arguments)
 
     def record_new_then_chosen_old(
@@ -338,7 +338,7 @@ class Runtimes:
     def call_for_version(
         self, label: str, trainings: Sequence[Training], function: Callable[..., dict[str, Any]]
     ) -> dict[str, Any]:
-        """Call ``work([training], runtime)`` for each training on one version.
+        """Call ``function([training], runtime)`` for each training on one version.
 
         A free process takes the next training: some take a hundred times as long as others.
 

@@ -84,8 +84,8 @@ def _judge_training_state(traced: Traced) -> tuple[str, str]:
     # which of its branches were taken is said of each piece of code
     if traced.comparison.in_logs_only:
         return model.LOGS, ""
-    if traced.uncompared and traced.comparison.verdict != "diverged":
-        return model.NOT_COMPARED, f"not compared: {'; '.join(traced.uncompared)}"
+    if traced.uncompared_output and traced.comparison.verdict != "diverged":
+        return model.NOT_COMPARED, f"not compared: {'; '.join(traced.uncompared_output)}"
     if traced.comparison.trains_the_same and traced.comparison.first is not None:
         return model.DIFFERS, explain.describe_written_output(traced.comparison.first)
     if traced.comparison.not_compared:
@@ -279,10 +279,10 @@ def _judge_saved_file_state(file: LoadedFile) -> tuple[str, str]:
 # -- code ------------------------------------------------------------------------------------------
 
 
-def collect_states_and_culprits(
+def map_checks_to_states(
     checks: Iterable[Entry], culprits_by_training: Mapping[str, Culprits]
 ) -> Mapping[str, tuple[str, Culprits | None]]:
-    """Return name of a training or a detail -> its state, and its culprits."""
+    """Return name of a training, a script or a detail -> its state and its culprits."""
     return {
         check.name: (check.state, culprits_by_training.get(check.name))
         for check in checks
@@ -300,7 +300,7 @@ def make_code_entries(
     """Return the entries of pieces of code, with the state that their trainings prove.
 
     Args:
-        checks: see ``collect_states_and_culprits``.
+        checks: see ``map_checks_to_states``.
         unnamed_functions: functions that are gone and that no code of the new version names.
         reviewed: the reviewed list of code outside of training.
     """
@@ -351,7 +351,7 @@ def merge_public_names(entries: Iterable[Entry], public: Iterable[PublicChange])
             and any(
                 # a module that is gone is one name
                 f"{module}.".startswith(f"{change.name}.")
-                or (entry.file == change.file and change.name.endswith(f".{entry.short}"))
+                or (entry.file == change.file and change.name.endswith(f".{entry.headline}"))
                 for change in gone
             )
         )

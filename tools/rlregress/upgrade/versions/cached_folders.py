@@ -30,7 +30,7 @@ Log = Callable[[str], None]
 
 
 def ignore_message(_: str) -> None:
-    """Say nothing."""
+    """Ignore a message."""
 
 
 def require_writable_cache() -> None:

@@ -48,7 +48,7 @@ def map_distributions_of_version(runtime: Runtime) -> Distributions:
     return found
 
 
-def list_versions_on(runtime: Runtime) -> dict[str, str]:
+def map_visible_versions(runtime: Runtime) -> dict[str, str]:
     """Return name -> version of everything on a version that is not hidden, "python" included."""
     versions = distribution_metadata.map_versions_by_name(map_distributions_of_version(runtime))
     shown = {name: version for name, version in versions.items() if name not in runtime.hidden}

@@ -50,7 +50,7 @@ def resolve_or_reuse_both(
     if not problems:
         return {}
     log(f"resolving {', '.join(x.requirements_text for x in problems.values())}")
-    resolved = resolve_alike(problems, log)
+    resolved = resolve_to_common_versions(problems, log)
     names = sorted({name for version in resolved.values() for name in version.rows})
     # what it stands on: another version there may ask for another answer
     below = {name: installed.find_installed_version(name) for name in names}
@@ -60,7 +60,7 @@ def resolve_or_reuse_both(
     return resolved
 
 
-def resolve_alike(
+def resolve_to_common_versions(
     by_version: Mapping[str, Problem], log: cached_folders.Log
 ) -> dict[str, Resolved]:
     """Return the packages of each version; those of two versions are the same where possible.

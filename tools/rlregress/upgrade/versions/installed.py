@@ -53,7 +53,7 @@ def explain_no_release(package: str) -> str:
 
 
 def is_release_installed(pin: str) -> bool:
-    """Return whether a pinned requirement is installed, file by file."""
+    """Return whether the pinned release is installed with exactly its files."""
     return is_version_installed(pin) and not explain_no_release(
         distribution_metadata.get_package_name(pin)
     )

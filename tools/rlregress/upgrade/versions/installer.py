@@ -45,7 +45,7 @@ class Unreadable(UserError):
 
 
 def find_uv() -> str:
-    """Return the path of uv: of this environment, or another that its package finds."""
+    """Return the path of uv: that of this environment, or the one that the uv package finds."""
     try:
         return uv.find_uv_bin()
     except FileNotFoundError:

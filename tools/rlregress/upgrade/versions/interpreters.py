@@ -48,7 +48,7 @@ def find_interpreter(text: str) -> str:
     if path == sys.executable:
         return ""
     try:
-        numbers, full, *_ = _ask_interpreter(path)
+        numbers, full, *_ = _query_interpreter(path)
     except UserError as error:
         raise UserError(f"--python is '{text}': {error}; {expected}") from None
     if tuple(numbers) < _OLDEST:
@@ -57,7 +57,7 @@ def find_interpreter(text: str) -> str:
 
 
 @functools.cache
-def _ask_interpreter(python: str) -> tuple[list[int], str, str, list[str]]:
+def _query_interpreter(python: str) -> tuple[list[int], str, str, list[str]]:
     """Return the version as two numbers and in whole, the tag of bytecode, and the path."""
     try:
         completed = subprocess.run(
@@ -79,7 +79,7 @@ def make_installation_tag(python: str = "") -> str:
     """Return a name that is different for installations with different interpreters."""
     if not python:
         return sys.implementation.cache_tag or "python"
-    _, full, of_bytecode, _ = _ask_interpreter(python)
+    _, full, of_bytecode, _ = _query_interpreter(python)
     return f"{of_bytecode}-{full}"
 
 
@@ -87,7 +87,7 @@ def find_python_version(python: str) -> str:
     """Return the version of another interpreter, as two numbers; empty: it is the one that runs
     this.
     """
-    return ".".join(map(str, _ask_interpreter(python)[0])) if python else ""
+    return ".".join(map(str, _query_interpreter(python)[0])) if python else ""
 
 
 def evaluate_markers(python: str) -> Mapping[str, str]:
@@ -96,7 +96,7 @@ def evaluate_markers(python: str) -> Mapping[str, str]:
         return {}
     return {
         "python_version": find_python_version(python),
-        "python_full_version": _ask_interpreter(python)[1],
+        "python_full_version": _query_interpreter(python)[1],
     }
 
 
@@ -104,7 +104,7 @@ def map_interpreter_distributions(python: str) -> Distributions:
     """Return canonical name -> the distribution that an interpreter finds."""
     if python == sys.executable:
         return distribution_metadata.map_distributions_by_name(importlib.metadata.distributions())
-    folders = _ask_interpreter(python)[3]
+    folders = _query_interpreter(python)[3]
     return distribution_metadata.map_distributions_by_name(
         importlib.metadata.distributions(path=folders)
     )
@@ -119,4 +119,4 @@ def find_runtime_python(runtime: Runtime) -> str:
     """Return the Python version of a runtime."""
     if runtime.python == sys.executable:
         return platform.python_version()
-    return _ask_interpreter(runtime.python)[1]
+    return _query_interpreter(runtime.python)[1]

@@ -404,7 +404,7 @@ def make_overlay(
     def install_overlay(target: Path) -> dict[str, Any]:
         log(f"installing {' '.join(rows)}")
         into = ["--python", python or sys.executable, "--target", str(target), _COMPILE]
-        wheels.install_exactly(into, rows, tools, log, python)
+        wheels.install_exact(into, rows, tools, log, python)
         return {"requirements": list(rows)}
 
     return folder, cached_folders.make_folder_once(folder, install_overlay, log)
@@ -430,7 +430,7 @@ def make_environment(
             capture_output=True,
         )
         into = ["--python", str(target / "bin" / "python"), _COMPILE]
-        wheels.install_exactly(into, list(resolved.rows.values()), resolved.tools, log, python)
+        wheels.install_exact(into, list(resolved.rows.values()), resolved.tools, log, python)
         return {"requirements": list(resolved.rows.values())}
 
     return folder, cached_folders.make_folder_once(folder, install_environment, log)

@@ -82,10 +82,10 @@ class RequestedVersion:
         return replace(self, text=text, requirements=tuple(sorted([*self.requirements, *added])))
 
 
-def base_on_one_environment(
+def share_user_environment(
     old: RequestedVersion, new: RequestedVersion
 ) -> tuple[RequestedVersion, RequestedVersion]:
-    """Return both versions; if one is an environment of the user's, the other is based on it."""
+    """Return both versions; one without an environment is based on the user's of the other."""
     if old.environment is not None and (new.requirements or new.tree):
         return old, replace(new, base=old.environment)
     if new.environment is not None and (old.requirements or old.tree):

@@ -25,7 +25,7 @@ def map_differing_versions(
 ) -> dict[str, tuple[str, str]]:
     """Return package -> both versions, of packages that differ and are on both."""
     old, new = (
-        closures.list_versions_on(version.runtime) for version in (old_version, new_version)
+        closures.map_visible_versions(version.runtime) for version in (old_version, new_version)
     )
     return {n: (v, new[n]) for n, v in sorted(old.items()) if new.get(n, v) != v}
 
@@ -34,7 +34,8 @@ def digest_version_state(prepared: PreparedVersion, adapters: Sequence[Adapter])
     """Return a digest of a version's content, and of the environment below it."""
     parts = [prepared.how, prepared.requested.key]
     parts += [
-        f"{name}=={v}" for name, v in sorted(closures.list_versions_on(prepared.runtime).items())
+        f"{name}=={v}"
+        for name, v in sorted(closures.map_visible_versions(prepared.runtime).items())
     ]
     if (folder := prepared.requested.user_environment) is not None:
         # it may have been changed in place, at the same version
@@ -58,7 +59,7 @@ def has_same_surroundings(old: PreparedVersion, new: PreparedVersion, adapter: A
     old_versions, new_versions = (
         {
             name: v
-            for name, v in closures.list_versions_on(version.runtime).items()
+            for name, v in closures.map_visible_versions(version.runtime).items()
             if name not in tested
         }
         for version in (old, new)

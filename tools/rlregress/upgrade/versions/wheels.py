@@ -28,7 +28,7 @@ from rlregress.upgrade.versions import (
 _PIP = "pip==24.0"
 
 
-def install_exactly(
+def install_exact(
     options: Sequence[str],
     pins: Sequence[str],
     build: Sequence[str],
@@ -85,7 +85,7 @@ def unpack_package(
 
     def unpack_wheel(target: Path) -> dict[str, str]:
         into = ["--python", python or sys.executable, "--target", str(target)]
-        install_exactly(into, [pin], build, log, python)
+        install_exact(into, [pin], build, log, python)
         return {"package": pin}
 
     cached_folders.make_folder_once(folder, unpack_wheel, log)

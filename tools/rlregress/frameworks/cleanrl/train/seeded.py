@@ -15,7 +15,7 @@ import torch
 
 from rlregress.frameworks.cleanrl.running import ScriptRun, run_script_to_end
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.probing.heads import Heads, prepare_heads_of_agent
+from rlregress.probing.heads import Heads, call_prepare_with_heads
 from rlregress.probing.interface import Trained, Unsupported
 from rlregress.probing.layers import find_last_linear_layer
 from rlregress.probing.seeded_training import SeededTraining, copy_tensors_to_arrays
@@ -112,7 +112,7 @@ def train_seeded(request: SeededTraining, source: Source) -> Trained:
 
     def seed_at_start(run: ScriptRun) -> None:
         head = run["q_network" if request.algorithm == "dqn" else "actor"]
-        prepare_heads_of_agent(request, lambda: Heads(find_last_linear_layer(head)))
+        call_prepare_with_heads(request, lambda: Heads(find_last_linear_layer(head)))
         random.seed(seeds.exploration)
         torch.default_generator.manual_seed(seeds.exploration)
         np.random.seed(seeds.sampling)

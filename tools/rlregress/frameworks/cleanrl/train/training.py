@@ -19,10 +19,10 @@ from rlregress.frameworks.cleanrl.running import ScriptRun, run_script_to_end
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.probing.heads import (
     Heads,
+    call_prepare_with_heads,
     fix_normal_draws,
     make_deviation_setter,
     make_parameter_setter,
-    prepare_heads_of_agent,
 )
 from rlregress.probing.hyperparameter_mapping import (
     convert_exploration_steps_to_fraction,
@@ -376,7 +376,7 @@ def run_prepared_script(
         path,
         arguments,
         make_env=request.make_env,
-        on_start=lambda run: prepare_heads_of_agent(request, lambda: find_output_layers(run)),
+        on_start=lambda run: call_prepare_with_heads(request, lambda: find_output_layers(run)),
         # what a checkpoint disturbs must show
         guard_random=False,
         **options,

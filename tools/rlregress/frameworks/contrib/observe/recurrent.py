@@ -41,7 +41,6 @@ class _InParts(gymnasium.ObservationWrapper):
         self.observation_space = gymnasium.spaces.Dict({"numbers": environment.observation_space})
 
     def observation(self, observation: np.ndarray) -> Mapping[str, np.ndarray]:
-        """Return the observation by name."""
         return {"numbers": observation}
 
 

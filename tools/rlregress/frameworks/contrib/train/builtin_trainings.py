@@ -58,7 +58,6 @@ class _Choices(gyms.Wrapper):
         self._steps = 0
 
     def step(self, action: Any) -> Any:
-        """Step the environment."""
         self._steps += 1
         return self.env.step(action)
 

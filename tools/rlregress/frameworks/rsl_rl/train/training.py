@@ -17,9 +17,9 @@ from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.environments import GROUPS, Vectorised
 from rlregress.probing.heads import (
     Heads,
+    call_prepare_with_heads,
     fix_normal_draws,
     make_parameter_setter,
-    prepare_heads_of_agent,
 )
 from rlregress.probing.hyperparameter_mapping import (
     raise_if_unusable,
@@ -124,7 +124,7 @@ def make_runner_of_request(request: TrainingRequest, environments: int = 1) -> A
     configuration = make_configuration_of_hyperparameters(request.hyperparameters, environments)
     copies = [request.make_env() for _ in range(environments)]
     runner = make_silent_runner(Vectorised(*copies, seed=request.seed, clips=True), configuration)
-    prepare_heads_of_agent(request, lambda: find_output_layers(runner.alg))
+    call_prepare_with_heads(request, lambda: find_output_layers(runner.alg))
     return runner
 
 

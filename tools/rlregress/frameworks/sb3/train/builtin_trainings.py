@@ -445,7 +445,7 @@ TRAININGS: Mapping[str, TraceTraining] = {
     # which steps of a first rollout start an episode, as its buffer keeps them
     **make_scenario("ppo a2c", "starts", n_steps=32, steps=32, then=[show_starts]),
     **make_scenario("ppo", "double-rewards",
-    Environments(copies=2, around=[user_code.DoubleRewards],
+    Environments(copies=2, around=[user_code.Float64Rewards],
               normalize={"norm_obs": False})),
     # what the buffer of a rollout is given, of choices in several environments
     **make_scenario("ppo a2c", "own-rows", Environments(copies=3, actions="discrete"),

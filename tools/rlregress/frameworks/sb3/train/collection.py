@@ -16,7 +16,7 @@ from rlregress.frameworks.sb3.train.training import (
     find_output_layers,
     make_arguments_of_request,
 )
-from rlregress.probing.heads import prepare_heads_of_agent
+from rlregress.probing.heads import call_prepare_with_heads
 from rlregress.probing.interface import PLAIN, TrainingRequest, TrainingVariant, Transitions
 
 
@@ -58,7 +58,7 @@ def make_agent_of_request(
     if variant.n_steps > 1:
         arguments["n_steps"] = variant.n_steps
     model = library.make_agent(request.algorithm, vectorised, seed=request.seed, **arguments)
-    prepare_heads_of_agent(request, lambda: find_output_layers(model))
+    call_prepare_with_heads(request, lambda: find_output_layers(model))
     return model
 
 

@@ -15,7 +15,7 @@ from rlregress.frameworks.sb3.train.training import (
     make_arguments_of_request,
     make_trained_agent,
 )
-from rlregress.probing.heads import prepare_heads_of_agent
+from rlregress.probing.heads import call_prepare_with_heads
 from rlregress.probing.interface import Trained
 from rlregress.probing.isolation import isolate_random_generators
 from rlregress.probing.random_generators import seed_generators
@@ -63,7 +63,7 @@ def train_seeded(request: SeededTraining, library: Library = OWN) -> Trained:
                 replay_buffer_class=make_buffer_drawing_from(ReplayBuffer, Stream(seeds.sampling)),
                 **_make_arguments_of_request(request, environment, images, library),
             )
-        prepare_heads_of_agent(request, lambda: find_output_layers(model))
+        call_prepare_with_heads(request, lambda: find_output_layers(model))
         seed_generators(seeds.exploration)
         model.action_space.seed(seeds.exploration)
         model.get_env().seed(seeds.environment)

@@ -16,10 +16,10 @@ from stable_baselines3.common.noise import NormalActionNoise
 from rlregress.frameworks.sb3 import compat, gyms
 from rlregress.probing.heads import (
     Heads,
+    call_prepare_with_heads,
     fix_normal_draws,
     make_deviation_setter,
     make_parameter_setter,
-    prepare_heads_of_agent,
 )
 from rlregress.probing.hyperparameter_mapping import (
     convert_exploration_steps_to_fraction,
@@ -312,7 +312,7 @@ def make_agent_of_request(request: TrainingRequest, library: Library = OWN) -> A
     environment = gyms.convert_environment(request.make_env())
     arguments = make_arguments_of_request(request, environment.action_space.shape, library)
     model = library.make_agent(request.algorithm, environment, seed=request.seed, **arguments)
-    prepare_heads_of_agent(request, lambda: find_output_layers(model))
+    call_prepare_with_heads(request, lambda: find_output_layers(model))
     return model
 
 

@@ -106,7 +106,7 @@ def _make_recurrent_training(*environments: Scripted) -> Training:
 
 
 def _does_second_action_differ(is_over: bool | None) -> bool:
-    """Return whether the second action differs; None: the first one is not recorded."""
+    """Return whether the second action differs from the first; None: it is not recorded."""
     training = _make_recurrent_training()
     training.make_trainer(1)
     observation, means = torch.full((1, 1), 0.5), []

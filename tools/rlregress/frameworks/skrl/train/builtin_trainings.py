@@ -139,7 +139,6 @@ class Look:
     """Numbers that a user looks at: a trace records the result of ``numbers``."""
 
     def numbers(self, tensors: Sequence[Any]) -> list[float]:
-        """Return all numbers of some tensors."""
         return [number for tensor in tensors for number in tensor.double().flatten().tolist()]
 
 
@@ -155,11 +154,9 @@ class _WithStates(gymnasium.Env):
         self._state = np.zeros(2, np.float32)
 
     def reset(self, **options: Any) -> Any:
-        """Reset the environment."""
         return self._update_state(*self._environment.reset(**options))
 
     def step(self, action: Any) -> Any:
-        """Step the environment."""
         return self._update_state(*self._environment.step(action))
 
     def _update_state(self, observation: Any, *results: Any) -> Any:
@@ -167,7 +164,6 @@ class _WithStates(gymnasium.Env):
         return (observation, *results)
 
     def state(self) -> Any:
-        """Return the state at this step."""
         return self._state
 
 

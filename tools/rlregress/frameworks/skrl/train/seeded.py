@@ -12,7 +12,7 @@ from rlregress.frameworks.skrl.train.training import (
     make_arguments_of_hyperparameters,
     make_trained_agent,
 )
-from rlregress.probing.heads import prepare_heads_of_agent
+from rlregress.probing.heads import call_prepare_with_heads
 from rlregress.probing.interface import Trained, Unsupported
 from rlregress.probing.isolation import isolate_random_generators
 from rlregress.probing.random_generators import seed_generators
@@ -35,7 +35,7 @@ def train_seeded(request: SeededTraining) -> Trained:
         memory.update(arguments.pop("memory"))
         with Stream(seeds.initialisation).draw_from_stream():
             training = Training(request.algorithm, environment, memory=memory, **arguments)
-        prepare_heads_of_agent(request, lambda: find_output_layers(training))
+        call_prepare_with_heads(request, lambda: find_output_layers(training))
         training.action_space.seed(seeds.exploration)
         seed_generators(seeds.exploration)
         trainer = training.make_trainer(request.total_steps)

@@ -1,4 +1,4 @@
-"""skrl trainings: its ``SequentialTrainer``, watched behind every step."""
+"""skrl trainings: its ``SequentialTrainer``, watched after every step."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from rlregress.frameworks.skrl import compat
 from rlregress.frameworks.skrl.agents import Layers, Training
 from rlregress.probing.heads import (
     Heads,
+    call_prepare_with_heads,
     fix_normal_draws,
     make_parameter_setter,
-    prepare_heads_of_agent,
 )
 from rlregress.probing.hyperparameter_mapping import (
     raise_if_unusable,
@@ -300,12 +300,12 @@ def make_training_of_request(
     )
     # random actions are drawn by the space, which nothing of skrl seeds
     training.action_space.seed(request.seed)
-    prepare_heads_of_agent(request, lambda: find_output_layers(training))
+    call_prepare_with_heads(request, lambda: find_output_layers(training))
     return training
 
 
 def call_after_steps(agent: Any, callback: Callable[[int], None]) -> None:
-    """Call ``callback`` behind every step of the trainer, with how many it has done."""
+    """Call ``callback`` after every step of the trainer, with the number of steps done."""
     step = agent.post_interaction
 
     def interact_and_call(timestep: int, timesteps: int) -> None:

@@ -42,7 +42,7 @@ from rlregress.frameworks.torchrl.compat import (
     find_deterministic_type,
     make_silent_trainer,
 )
-from rlregress.probing.heads import Heads, prepare_heads_of_agent
+from rlregress.probing.heads import Heads, call_prepare_with_heads
 from rlregress.probing.layers import find_last_linear_layer
 
 
@@ -114,7 +114,7 @@ def _make_dqn(request: Any, environment: Any, settings: Mapping[str, Any]) -> Pa
     network = _make_network(settings, tuple(shape), spec.shape[-1])
     head = find_last_linear_layer(network)
     # the target network is a copy that the loss has yet to make
-    prepare_heads_of_agent(request, lambda: Heads(head, values=[head]))
+    call_prepare_with_heads(request, lambda: Heads(head, values=[head]))
     actor = QValueActor(network, in_keys=["observation"], spec=spec)
     greedy = EGreedyModule(
         spec=spec,
@@ -144,7 +144,7 @@ def _make_ddpg(request: Any, environment: Any, settings: Mapping[str, Any]) -> P
         make_multilayer_perceptron(settings, inputs + spec.shape[-1], 1),
         in_keys=["observation", "action"],
     )
-    prepare_heads_of_agent(
+    call_prepare_with_heads(
         request,
         lambda: Heads(find_last_linear_layer(network), values=[find_last_linear_layer(critic)]),
     )

@@ -226,7 +226,6 @@ class OnPolicy(_Loop):
         self.adam = self.make_optimizer(self.loss.parameters())
 
     def run_training(self) -> None:
-        """Train and evaluate."""
         options = {"split_trajs": True} if self.masked else {}
         for number, batch in enumerate(
             self.make_collector(self.actor, 32 * self.copies, **options)
@@ -434,7 +433,6 @@ class OffPolicy(_Loop):
         }
 
     def run_training(self) -> None:
-        """Train and evaluate."""
         frames = 0
         for number, batch in enumerate(self.make_collector(self.acting, self.frames, self.random)):
             frames += self.frames

@@ -81,7 +81,6 @@ class Networks:
         return ValueOperator(self.make_network(1, True), in_keys=["observation", "action"])
 
     def make_stochastic_actor(self, distribution: str) -> Any:
-        """Return an actor that samples."""
         if self.discrete:
             logits = TensorDictModule(self.make_network(self.actions), ["observation"], ["logits"])
             kind = find_in_library("torchrl.modules", "OneHotCategorical")

@@ -64,10 +64,10 @@ from rlregress.frameworks.torchrl.train.dqn_ddpg import (
 )
 from rlregress.probing.heads import (
     Heads,
+    call_prepare_with_heads,
     fix_normal_draws,
     make_deviation_setter,
     make_parameter_setter,
-    prepare_heads_of_agent,
 )
 from rlregress.probing.hyperparameter_mapping import (
     raise_if_unusable,
@@ -236,7 +236,7 @@ def _make_ppo_trainer_parts(
             [find_last_linear_layer(value_network)],
         )
 
-    prepare_heads_of_agent(request, get_heads)
+    call_prepare_with_heads(request, get_heads)
     critic = ValueOperator(value_network, in_keys=["observation"])
     loss = make_ppo_loss(
         actor,
@@ -295,7 +295,7 @@ def _make_sac_trainer_parts(
     )
     actor = _make_tanh_normal_actor(network, space, False)
     critics = _make_q_network(space, settings)
-    prepare_heads_of_agent(
+    call_prepare_with_heads(
         request, lambda: Heads(layer, set_deviation, _list_output_layers(critics))
     )
     loss = make_sac_loss(
@@ -334,7 +334,7 @@ def _make_td3_trainer_parts(
         TanhModule(in_keys=["param"], out_keys=["action"], **space.bounds),
     )
     critics = _make_q_network(space, settings)
-    prepare_heads_of_agent(
+    call_prepare_with_heads(
         request,
         lambda: Heads(find_last_linear_layer(policy_network), values=_list_output_layers(critics)),
     )

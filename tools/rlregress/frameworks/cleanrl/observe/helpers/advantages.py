@@ -19,7 +19,7 @@ from rlregress.frameworks.cleanrl.stubs import (
 from rlregress.probing.interface import Inputs
 
 
-class _Showing:
+class _ScriptedValues:
     """One environment whose observation before step t is the number values[t].
 
     It is reset within the last step of an episode, so that this step shows the observation of the
@@ -67,7 +67,7 @@ def _run_rollout_and_advantages(source: Source, inputs: Inputs) -> Sliced:
     script = source.parse_script(SCRIPT)
     box = make_spaces_of_environments(-1.0, 1.0, 1)
     four_values = "gymnasium" not in script.imports
-    showing = _Showing(inputs, four_values)
+    showing = _ScriptedValues(inputs, four_values)
     envs = Bag(step=showing.step, reset=showing.reset, **vars(box))
     zero = torch.zeros(1)
     agent = Bag(

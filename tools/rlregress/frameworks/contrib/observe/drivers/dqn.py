@@ -18,7 +18,6 @@ class Driver(dqn.Driver):
     networks = ("quantile_net", "quantile_net_target")
 
     def make_policy_arguments(self) -> dict[str, Any]:
-        """Return the arguments of the networks."""
         # two, where no measurement is about their number: of a thousand actions each has as many
         return {**super().make_policy_arguments(), "n_quantiles": self._settings.quantiles or 2}
 

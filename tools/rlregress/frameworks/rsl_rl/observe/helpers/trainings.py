@@ -51,7 +51,6 @@ class AgentTraining(RecordedTraining):
 
     @property
     def algorithm(self) -> Any:
-        """The algorithm of the runner."""
         return self.runner.alg
 
 

@@ -56,7 +56,6 @@ class Driver:
         self._collected = False
 
     def make_policy_arguments(self) -> dict[str, Any]:
-        """Return the arguments of the networks."""
         return {"net_arch": [4]}
 
     def convert_values_to_outputs(self, q_values: Any) -> Any:

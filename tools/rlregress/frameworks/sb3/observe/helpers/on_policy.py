@@ -66,7 +66,6 @@ class OnPolicy:
         return {}
 
     def compute_deviation(self, agent: Any, observation: float) -> float:
-        """Return the standard deviation of the action."""
         law = agent.policy.get_distribution(torch.tensor([[observation]]))
         return law.distribution.stddev.item()
 

@@ -53,12 +53,10 @@ class Driver:
             _fill_networks(training, ("policy", "target_policy"), online, target)
 
     def fill_parameters(self, online: float, target: float) -> None:
-        """Set all parameters."""
         for name, network in self._training.models.items():
             fill_parameters(network.parameters(), target if name.startswith("target") else online)
 
     def read_target_parameters(self) -> tuple[float, float | None]:
-        """Return the first parameters of the targets."""
         networks = (self._training.models[name] for name in ("target_critic", "target_policy"))
         values, policy = (float(next(n.parameters()).detach().flatten()[0]) for n in networks)
         return values, policy
@@ -97,7 +95,6 @@ class Driver:
         return self._fed
 
     def run_loop(self, on_start: Look = do_nothing, on_step: Look = do_nothing) -> LoopRecord:
-        """Run a training."""
         optimizers, training = self._training.optimizers, self._training
         roles = {id(optimizers["critic"]): "values", id(optimizers["actor"]): "policy"}
         return self._envs.record_training(

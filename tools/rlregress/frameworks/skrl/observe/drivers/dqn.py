@@ -52,12 +52,10 @@ class Driver:
         _fill_networks(self._training, online, target)
 
     def fill_parameters(self, online: float, target: float) -> None:
-        """Set all parameters."""
         for network, number in zip(self._training.models.values(), (online, target), strict=False):
             fill_parameters(network.parameters(), number)
 
     def read_target_parameter(self) -> float:
-        """Return the first parameter of the target network."""
         return float(self._training.list_target_parameters()[0].detach().flatten()[0])
 
     def compute_loss(self, online: Sequence[float], target: Sequence[float]) -> float:
@@ -72,7 +70,6 @@ class Driver:
         return watched_updates.require_one_number(losses["critic"])
 
     def run_loop(self, on_start: Look = do_nothing, on_step: Look = do_nothing) -> LoopRecord:
-        """Run a training."""
         steps = -(-self._settings.steps // self._settings.environments)
         with self._fix_draws():
             return self._envs.record_training(
