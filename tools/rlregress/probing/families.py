@@ -266,11 +266,8 @@ def _list_probe_keys(tree: ast.Module) -> list[Any]:
     """
     keys: dict[Any, None] = {}
     for statement in tree.body:
-        stored = {
-            n.id
-            for n in ast.walk(statement)
-            if isinstance(n, ast.Name) and _is_submodule_imported(n)
-        }
+        names = [node for node in ast.walk(statement) if isinstance(node, ast.Name)]
+        stored = {name.id for name in names if isinstance(name.ctx, ast.Store)}
         for node in ast.walk(statement) if "ABSENT" not in stored else ():
             if isinstance(node, ast.DictComp):
                 keys.update(dict.fromkeys(_list_keys_of_measurements(tree, node)))
@@ -281,10 +278,6 @@ def _list_probe_keys(tree: ast.Module) -> list[Any]:
                     if isinstance(id, str) and "." in id:
                         keys[value] = None
     return list(keys)
-
-
-def _is_submodule_imported(name: ast.Name) -> bool:
-    return isinstance(name.ctx, ast.Store)
 
 
 def _list_keys_of_measurements(tree: ast.Module, node: ast.DictComp) -> list[Any]:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from rlregress.errors import UserError
 
 
-def raise_if_unusable(target: str, reasons: Sequence[str]) -> None:
+def raise_if_unusable(target: str, reasons: Sequence[str], unknown: Collection[str] = ()) -> None:
     """Raise UserError if there are reasons why a hyperparameter set cannot be used.
 
     Args:
         target: the class or the script of an algorithm that was to be set.
         reasons: one clause for each hyperparameter, or each group of them.
+        unknown: hyperparameters that it has no argument for.
     """
+    if unknown:
+        reasons = [*reasons, f"it has no {', '.join(sorted(unknown))}"]
     if reasons:
         raise UserError(
             f"{target} cannot be set to these hyperparameters: {'; '.join(reasons)}; expected "

@@ -62,6 +62,22 @@ def test_a_package_of_a_kind_finds_no_function_that_its_kind_does_not_describe(n
                 assert found - functions(described).keys() == set(), f"{name}: {kind}"
 
 
+@pytest.mark.parametrize("name", INSTALLED)
+def test_trainings_are_listed_with_settings_that_exist(name):
+    """A setting of another name would end the training on both versions, and show no difference."""
+    assert all(map(callable, INSTALLED[name].list_trace_trainings().values()))
+
+
+@pytest.mark.skipif("contrib" not in INSTALLED, reason="it is not installed")
+@pytest.mark.parametrize("function", functions(kinds.Load).keys() - {"list_saved_files"})
+def test_agents_of_contrib_are_loaded_as_those_of_stable_baselines3(function):
+    """Their files say alike which agent they hold."""
+    modules = [
+        importlib.import_module(f"rlregress.frameworks.{n}.load") for n in ("contrib", "sb3")
+    ]
+    assert getattr(modules[0], function) is getattr(modules[1], function)
+
+
 def test_what_an_adapter_leaves_out_is_unsupported_or_empty():
     """Tables are empty; what has to return something says that the adapter has none."""
     adapter = SmallAdapter()

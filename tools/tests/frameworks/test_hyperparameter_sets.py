@@ -171,17 +171,17 @@ class _Read(dict):
 def test_what_torchrl_is_given_is_read(of, monkeypatch):
     """The trainers are built from every hyperparameter that is not refused."""
     algorithm = of
-    from rlregress.frameworks.torchrl import applied
-    from rlregress.frameworks.torchrl.train import training
+    from rlregress.frameworks.torchrl import read as torchrl_read
+    from rlregress.frameworks.torchrl.train import trainers
 
     own = read_hyperparameters("torchrl")[algorithm]
     given = {**own, "anneal_learning_rate": True} if algorithm == "ppo" else own
-    read = _Read(training.check_and_select_hyperparameters(algorithm, given))
-    monkeypatch.setattr(applied, "check_and_select_hyperparameters", lambda *_: read)
-    applied.read_applied_hyperparameters(algorithm, given)
+    read = _Read(trainers.check_and_select_hyperparameters(algorithm, given))
+    monkeypatch.setattr(torchrl_read, "check_and_select_hyperparameters", lambda *_: read)
+    torchrl_read.read_applied_hyperparameters(algorithm, given)
     assert set(read) == set(given)
     assert read.seen >= set(given)
-    for (other, key), value in training._FIXED.items():
+    for (other, key), value in trainers._FIXED.items():
         if other == algorithm:
             with pytest.raises(UserError, match=f"{key} is {value} and no argument sets it"):
-                training.check_and_select_hyperparameters(algorithm, {**given, key: 0.75})
+                trainers.check_and_select_hyperparameters(algorithm, {**given, key: 0.75})

@@ -9,15 +9,19 @@ from typing import Any
 import numpy as np
 import sb3_contrib
 
-from rlregress.frameworks.sb3 import gyms, load
+from rlregress.frameworks.sb3 import gyms
 from rlregress.frameworks.sb3.load import (
     OFF_POLICY,
     ON_POLICY,
     SavedAgent,
+    load_user_agent,
     make_trainings_with_files,
+    read_settings_of_agent,
 )
 from rlregress.probing.file_kinds import TrainingWithFiles
 from rlregress.probing.interface import Unsupported
+
+__all__ = ["list_saved_files", "load_user_agent", "read_settings_of_agent"]
 
 
 def find_class_of_algorithm(title: str) -> Any:
@@ -79,6 +83,3 @@ _STORED_KINDS = (
 def list_saved_files() -> Mapping[str, Sequence[TrainingWithFiles]]:
     """Return the files of built-in trainings, by algorithm."""
     return make_trainings_with_files(_AGENTS, _STORED_KINDS)
-
-
-user_agent, settings_of = load.load_user_agent, load.read_settings_of_agent

@@ -156,23 +156,28 @@ def make_equal_transitions(
     reward: float,
     terminated: bool = False,
     truncated: bool = False,
-    action_dimensions: int = 1,
+    action: Any = 0.5,
+    observations: tuple[float, float] = (0.0, 1.0),
+    dtype: torch.dtype = torch.float64,
 ) -> TensorDict:
-    """Return equal transitions as a replay buffer returns them, [count], float64.
+    """Return equal transitions as a replay buffer returns them, [count].
 
-    Of the observation 0, the action 0.5 and the next observation 1.
+    Args:
+        action: a number, or numbers or choices that a row has.
+        observations: of a transition, and the next one.
     """
 
-    def fill_column(value: Any, width: int = 1) -> torch.Tensor:
-        dtype = torch.bool if isinstance(value, bool) else torch.float64
-        return torch.full((count, width), value, dtype=dtype)
+    def fill_column(value: Any) -> torch.Tensor:
+        numbers = torch.as_tensor(np.asarray(value)).reshape(1, -1)
+        own = dtype if numbers.is_floating_point() else numbers.dtype
+        return numbers.to(own).repeat(count, 1)
 
     return TensorDict(
         {
-            "observation": fill_column(0.0),
-            "action": fill_column(0.5, action_dimensions),
+            "observation": fill_column(observations[0]),
+            "action": fill_column(action),
             "next": {
-                "observation": fill_column(1.0),
+                "observation": fill_column(observations[1]),
                 "reward": fill_column(float(reward)),
                 "terminated": fill_column(bool(terminated)),
                 "truncated": fill_column(bool(truncated)),

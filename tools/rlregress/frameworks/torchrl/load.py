@@ -42,7 +42,7 @@ from rlregress.probing.file_kinds import FileKind, Item, TrainingWithFiles, mark
 from rlregress.probing.interface import TrainingRequest
 
 _OBJECTIVES = "torchrl.objectives"
-_WEIGHTS, _OPTIMIZER, _ROWS, _TRAINER = "loss.pt", "optimizer.pt", "rows", "trainer"
+_WEIGHTS, _ROWS, _TRAINER = "loss.pt", "rows", "trainer"
 #: rows of a batch, and of the replay buffer: it is written on amid of it.
 _BATCH, _STORED = 16, 36
 #: updates of the training, and of what goes on after it.
@@ -222,39 +222,25 @@ def _read_file(folder: str, name: str) -> Any:
     return torch.load(os.path.join(folder, name))
 
 
-def _make_kind_of_loss_file(algorithm: str) -> FileKind:
-    def load_from_folder(make_env: Callable[..., Any], folder: str) -> _Learner:
-        learner = _Learner(algorithm, 7)
-        learner.loss.load_state_dict(_read_file(folder, _WEIGHTS))
-        return learner
+def _make_kind_of_state_files(algorithm: str, name: str, way: str, *parts: str) -> FileKind:
+    """Return the kind of files of the states of parts of a learner, one file each."""
 
-    return FileKind(
-        f"{algorithm} loss", "state_dict of the loss, torch.save", load=load_from_folder,
-        state=_list_items_of_learner,
-        save=lambda it, folder: torch.save(
-            it.loss.state_dict(), os.path.join(folder, _WEIGHTS)
-        ),
-        go_on=_train_and_list,
-    )  # fmt: skip
-
-
-def _make_kind_of_file_with_optimizer(algorithm: str) -> FileKind:
-    def save_learner(learner: _Learner, folder: str) -> None:
-        torch.save(learner.loss.state_dict(), os.path.join(folder, _WEIGHTS))
-        torch.save(learner.optimizer.state_dict(), os.path.join(folder, _OPTIMIZER))
+    def save_states(learner: _Learner, folder: str) -> None:
+        for part in parts:
+            torch.save(getattr(learner, part).state_dict(), os.path.join(folder, f"{part}.pt"))
 
     def load_from_folder(make_env: Callable[..., Any], folder: str) -> _Learner:
         learner = _Learner(algorithm, 7)
-        learner.loss.load_state_dict(_read_file(folder, _WEIGHTS))
-        learner.optimizer.load_state_dict(_read_file(folder, _OPTIMIZER))
+        for part in parts:
+            getattr(learner, part).load_state_dict(_read_file(folder, f"{part}.pt"))
         return learner
 
-    def list_items_of_learner(learner: _Learner) -> Iterator[Item]:
+    def list_items_of_optimizer(learner: _Learner) -> Iterator[Item]:
         yield "optimizer", learner.optimizer.state_dict(), torch.optim.Optimizer.load_state_dict
 
     return FileKind(
-        f"{algorithm} optimizer", "state_dict of loss and optimizer, torch.save",
-        save=save_learner, load=load_from_folder, state=list_items_of_learner,
+        f"{algorithm} {name}", way, save=save_states, load=load_from_folder,
+        state=list_items_of_optimizer if "optimizer" in parts else _list_items_of_learner,
         go_on=_train_and_list,
     )  # fmt: skip
 
@@ -457,8 +443,12 @@ def _make_kind_of_trainer_file(algorithm: str) -> FileKind:
 
 
 def _list_kinds_of_files(algorithm: str) -> Iterator[FileKind]:
-    yield _make_kind_of_loss_file(algorithm)
-    yield _make_kind_of_file_with_optimizer(algorithm)
+    loss, both = (
+        "state_dict of the loss, torch.save",
+        "state_dict of loss and optimizer, torch.save",
+    )
+    yield _make_kind_of_state_files(algorithm, "loss", loss, "loss")
+    yield _make_kind_of_state_files(algorithm, "optimizer", both, "loss", "optimizer")
     yield _make_kind_of_policy_file(algorithm)
     if algorithm in ("sac", "dqn"):
         yield _make_kind_of_buffer_file(algorithm, dumped=True)

@@ -28,12 +28,9 @@ import torch
 
 from rlregress import marks
 from rlregress.frameworks.torchrl.api import Compose
-from rlregress.frameworks.torchrl.scripted_environments import (
-    register_environment,
-    wrap_environment,
-)
+from rlregress.frameworks.torchrl.scripted_environments import wrap_environment
 from rlregress.probing.interface import Unsupported
-from rlregress.probing.layers import compute_gradient_norm, find_last_linear_layer
+from rlregress.probing.layers import find_last_linear_layer
 from rlregress.probing.scripted import Scripted
 
 #: modules that the programs import by a bare name, from their own folder.
@@ -226,80 +223,6 @@ def change_settings(sections: Mapping[str, dict[str, Any]], values: Mapping[str,
         (section,) = [section for section in sections.values() if name in section]
         section[name] = value
     return Settings({name: Settings(own) for name, own in sections.items()})
-
-
-class PPORun:
-    """A run of the PPO program with one rollout and one epoch, learning rate 0.
-
-    Attributes:
-        losses: policy loss of each minibatch.
-        advantages, value_targets: of the rollout, in the order of the steps.
-        optimizer: the program's own.
-        gradient_norms: of all gradients together, before each of its steps.
-    """
-
-    def __init__(self) -> None:
-        self.losses: list[float] = []
-        self.advantages = np.zeros(0)
-        self.value_targets = np.zeros(0)
-        self.optimizer: Any = None
-        self.gradient_norms: list[float] = []
-
-
-def run_ppo_program(
-    playback: dict[str, Any],
-    models: Any,
-    frames: int,
-    minibatch: int,
-    ratio: float = 1.0,
-    discount: float = 0.99,
-    gae_lambda: float = 0.95,
-) -> PPORun:
-    """Run ``main`` of the PPO program with the actor and the critic ``models``.
-
-    Every stored log-probability is lowered by log(ratio) before the loss sees it.
-    """
-    program = load_program("ppo", "ppo_mujoco")
-    disable_normalisation(program)
-    run = PPORun()
-    loss_class: Any = program.ClipPPOLoss
-    estimator_class: Any = program.GAE
-
-    class Loss(loss_class):
-        def forward(self, batch: Any) -> Any:
-            batch["action_log_prob"] = batch["action_log_prob"] - np.log(ratio)
-            losses = super().forward(batch)
-            run.losses.append(float(losses["loss_objective"].detach()))
-            return losses
-
-    class Estimator(estimator_class):
-        def forward(self, *arguments: Any, **options: Any) -> Any:
-            batch = super().forward(*arguments, **options)
-            run.advantages = batch["advantage"].reshape(-1).numpy().copy()
-            run.value_targets = batch["value_target"].reshape(-1).numpy().copy()
-            return batch
-
-    group_optimizers = program.group_optimizers
-
-    def make_observed_optimizer(*optimizers: Any) -> Any:
-        run.optimizer = group_optimizers(*optimizers)
-
-        def note_gradient(optimizer: Any, *_: Any) -> None:
-            run.gradient_norms.append(compute_gradient_norm(optimizer))
-
-        run.optimizer.register_step_pre_hook(note_gradient)
-        return run.optimizer
-
-    program.ClipPPOLoss, program.GAE = Loss, Estimator
-    program.group_optimizers = make_observed_optimizer
-    program.make_ppo_models = lambda *arguments, **options: models
-    # observations as MuJoCo gives them: until 0.13 the program takes no others
-    make = functools.partial(Scripted, **playback, dtype=np.float64)
-    with register_environment(make) as environment:
-        program.main(
-            make_ppo_settings(environment, frames, minibatch, gamma=discount, gae_lambda=gae_lambda)
-        )
-    return run
 
 
 def make_ppo_networks(low: Any, high: Any, observation_dimensions: int) -> Any:

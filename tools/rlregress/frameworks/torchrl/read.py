@@ -12,6 +12,7 @@ import functools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import gymnasium
 from torch import nn
 
 from rlregress.frameworks.torchrl import programs
@@ -26,6 +27,7 @@ from rlregress.frameworks.torchrl.api import (
     DQNLoss,
     DQNTrainer,
     EGreedyModule,
+    GymWrapper,
     HardUpdate,
     IndependentNormal,
     OneHot,
@@ -39,7 +41,6 @@ from rlregress.frameworks.torchrl.api import (
     TensorDictModule,
     read_version_numbers,
 )
-from rlregress.frameworks.torchrl.applied import read_applied_hyperparameters, shorten_float32
 from rlregress.frameworks.torchrl.compat import (
     add_gaussian_noise,
     find_parameter,
@@ -58,10 +59,13 @@ from rlregress.frameworks.torchrl.known_networks import (
     make_v_network,
 )
 from rlregress.frameworks.torchrl.quiet import silence_torchrl
-from rlregress.probing.interface import Unprobed, Unsupported
+from rlregress.frameworks.torchrl.train.trainers import (
+    check_and_select_hyperparameters,
+    make_trainer_and_loss,
+    use_single_precision,
+)
+from rlregress.probing.interface import TrainingRequest, Unprobed, Unsupported
 from rlregress.probing.isolation import isolate_random_generators
-
-__all__ = ["list_parameter_names", "read_applied_hyperparameters", "read_defaults"]
 
 #: the first version that has every name below.
 _WRITTEN_FOR = (0, 14)
@@ -245,9 +249,9 @@ def read_defaults() -> dict[tuple[str, str], dict[str, Any]]:
         ("ppo", "library"): _read_ppo_defaults,
         ("ppo", "trainer"): lambda: _read_defaults_of_signature("ppo"),
         ("sac", "library"): _read_sac_defaults,
-        ("td3", "library"): _read_td3_defaults,
+        ("td3", "library"): lambda: _read_defaults_with_noise("td3"),
         ("td3", "trainer"): lambda: _read_defaults_of_signature("td3"),
-        ("ddpg", "library"): _read_ddpg_defaults,
+        ("ddpg", "library"): lambda: _read_defaults_with_noise("ddpg"),
         ("ddpg", "trainer"): lambda: _read_defaults_of_signature("ddpg"),
         ("dqn", "library"): _read_dqn_defaults,
         ("dqn", "trainer"): lambda: _read_defaults_of_signature("dqn"),
@@ -278,26 +282,56 @@ def _read_defaults_of_signature(algorithm: str) -> dict[str, Any]:
     )
 
 
+#: hyperparameter -> how it is read of a loss, by default and of a trainer that is set to it.
+_OF_LOSSES: Mapping[str, Mapping[str, Callable[[Any], Any]]] = {
+    "ppo": {
+        "clip_range": lambda loss: _shorten_float32(loss.clip_epsilon),
+        "value_clip_range": lambda loss: _shorten_float32(read_attribute(loss, "clip_value")),
+        "normalize_advantage": lambda loss: loss.normalize_advantage,
+        "entropy_coefficient": lambda loss: _shorten_float32(read_attribute(loss, "entropy_coeff")),
+        "value_coefficient": lambda loss: _shorten_float32(read_attribute(loss, "critic_coeff")),
+    },
+    "sac": {"initial_temperature": lambda loss: _shorten_float32(loss.log_alpha.detach().exp())},
+    "td3": {
+        "target_noise": lambda loss: _shorten_float32(loss.policy_noise),
+        "target_noise_clip": lambda loss: _shorten_float32(loss.noise_clip),
+    },
+    "ddpg": {},
+    "dqn": {},
+}
+
+
+def _shorten_float32(value: Any) -> float | None:
+    """Return the number that a float32 buffer was given: rounded to six digits."""
+    return None if value is None else float(f"{float(value):.6g}")
+
+
+def _bind_readers_of_loss(algorithm: str, loss: Any) -> dict[str, Callable[[], Any]]:
+    readers = _OF_LOSSES[algorithm]
+    return {name: functools.partial(read, loss) for name, read in readers.items()}
+
+
+def _read_target_entropy(loss: Any, action_dimensions: int) -> Any:
+    entropy = float(loss.target_entropy)
+    return "auto" if entropy == -action_dimensions else entropy
+
+
+def _read_noise(noise: Any) -> Any:
+    return _shorten_float32(noise.sigma * noise.std)
+
+
 def _read_ppo_defaults() -> dict[str, Any]:
     actor = make_stochastic_policy(
         Numbers([0.0], [1.0]), make_action_box(-1.0, 1.0), IndependentNormal
     )
     loss = make_ppo_loss(actor, make_v_network(Constant(0.0)))
-
-    def read_clip_value() -> Any:
-        bound = read_attribute(loss, "clip_value")
-        return None if bound is None else shorten_float32(bound)
-
     loss.make_value_estimator()
+    estimator = loss.value_estimator
     return _read_supported_defaults(
         {
-            "clip_range": lambda: shorten_float32(loss.clip_epsilon),
-            "value_clip_range": read_clip_value,
-            "normalize_advantage": lambda: loss.normalize_advantage,
-            "entropy_coefficient": lambda: shorten_float32(read_attribute(loss, "entropy_coeff")),
-            "value_coefficient": lambda: shorten_float32(read_attribute(loss, "critic_coeff")),
-            "discount": lambda: shorten_float32(loss.value_estimator.gamma),
-            "gae_lambda": lambda: shorten_float32(read_attribute(loss.value_estimator, "lmbda")),
+            **_bind_readers_of_loss("ppo", loss),
+            "discount": lambda: _shorten_float32(estimator.gamma),
+            "gae_lambda": lambda: _shorten_float32(read_attribute(estimator, "lmbda")),
             "hidden_sizes": _read_hidden_sizes,
         }
     )
@@ -307,64 +341,118 @@ def _make_critics() -> Any:
     return [make_q_network(Constant(0.0)) for _ in range(2)]
 
 
-def _read_off_policy_defaults(loss: Any) -> dict[str, Any]:
+def _make_deterministic_actor() -> Any:
+    return TensorDictModule(Constant(0.0), in_keys=["observation"], out_keys=["action"])
+
+
+def _read_off_policy_defaults(algorithm: str, loss: Any, **others: Any) -> dict[str, Any]:
     loss.make_value_estimator()
     return {
         "learning_starts": find_parameter(Collector, "init_random_frames").default,
-        "discount": shorten_float32(loss.value_estimator.gamma),
+        "discount": _shorten_float32(loss.value_estimator.gamma),
         "hidden_sizes": _read_hidden_sizes(),
+        **{name: read() for name, read in _bind_readers_of_loss(algorithm, loss).items()},
+        **others,
     }
 
 
 def _read_sac_defaults() -> dict[str, Any]:
     dimensions = 2
-    actor = make_stochastic_policy(
-        Numbers([0.0] * 2, [1.0] * 2), make_action_box([-1.0] * 2, [1.0] * 2), TanhNormal
+    bounds = make_action_box([-1.0] * dimensions, [1.0] * dimensions)
+    numbers = Numbers([0.0] * dimensions, [1.0] * dimensions)
+    loss = make_sac_loss(make_stochastic_policy(numbers, bounds, TanhNormal), _make_critics())
+    return _read_off_policy_defaults(
+        "sac", loss, target_entropy=_read_target_entropy(loss, dimensions)
     )
-    loss = make_sac_loss(actor, _make_critics())
-    automatic = float(loss.target_entropy) == -dimensions
-    return {
-        **_read_off_policy_defaults(loss),
-        "initial_temperature": shorten_float32(loss.log_alpha.exp()),
-        "target_entropy": "auto" if automatic else float(loss.target_entropy),
-    }
 
 
-def _read_td3_defaults() -> dict[str, Any]:
-    actor = TensorDictModule(Constant(0.0), in_keys=["observation"], out_keys=["action"])
-    loss = make_td3_loss(actor, _make_critics(), action_spec=make_action_box(-1.0, 1.0))
-    _, noise = add_gaussian_noise(actor, make_action_box(-1.0, 1.0))
-    return {
-        **_read_off_policy_defaults(loss),
-        "exploration_noise": shorten_float32(noise.sigma * noise.std),
-        "target_noise": shorten_float32(loss.policy_noise),
-        "target_noise_clip": shorten_float32(loss.noise_clip),
-    }
-
-
-def _read_ddpg_defaults() -> dict[str, Any]:
-    actor = TensorDictModule(Constant(0.0), in_keys=["observation"], out_keys=["action"])
-    loss = DDPGLoss(actor, make_q_network(Constant(0.0)))
-    _, noise = add_gaussian_noise(actor, make_action_box(-1.0, 1.0))
-    return {
-        **_read_off_policy_defaults(loss),
-        "exploration_noise": shorten_float32(noise.sigma * noise.std),
-    }
+def _read_defaults_with_noise(algorithm: str) -> dict[str, Any]:
+    actor, bounds = _make_deterministic_actor(), make_action_box(-1.0, 1.0)
+    if algorithm == "td3":
+        loss = make_td3_loss(actor, _make_critics(), action_spec=bounds)
+    else:
+        loss = DDPGLoss(actor, make_q_network(Constant(0.0)))
+    _, noise = add_gaussian_noise(actor, bounds)
+    return _read_off_policy_defaults(algorithm, loss, exploration_noise=_read_noise(noise))
 
 
 def _read_dqn_defaults() -> dict[str, Any]:
     spec = OneHot(2)
     loss = DQNLoss(QValueActor(nn.Linear(1, 2), in_keys=["observation"], spec=spec))
     greedy = EGreedyModule(spec)
-    return {
-        **_read_off_policy_defaults(loss),
-        "target_update_interval": HardUpdate(loss).value_network_update_interval,
-        "exploration_initial": shorten_float32(greedy.eps_init),
-        "exploration_final": shorten_float32(greedy.eps_end),
-        "exploration_steps": greedy.annealing_num_steps,
-    }
+    return _read_off_policy_defaults(
+        "dqn",
+        loss,
+        target_update_interval=HardUpdate(loss).value_network_update_interval,
+        exploration_initial=_shorten_float32(greedy.eps_init),
+        exploration_final=_shorten_float32(greedy.eps_end),
+        exploration_steps=greedy.annealing_num_steps,
+    )
 
 
 def _read_hidden_sizes() -> list[int]:
     layers = [m for m in MLP(in_features=3, out_features=1).modules() if isinstance(m, nn.Linear)]
     return [layer.out_features for layer in layers[:-1]]
+
+
+# -- of trainers ----------------------------------------------------------------------------------
+
+
+def read_applied_hyperparameters(
+    algorithm: str, hyperparameters: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return hyperparameters of a trainer that is made with a set, as a training makes it.
+
+    Raises:
+        UserError: the trainers cannot be set to it.
+    """
+    settings = check_and_select_hyperparameters(algorithm, hyperparameters)
+    request = TrainingRequest(
+        algorithm, lambda: gymnasium.make("Pendulum-v1"), settings, total_steps=10**9, seed=0
+    )
+    with isolate_random_generators(), silence_torchrl():
+        environment = use_single_precision(GymWrapper(request.make_env(), device="cpu"))
+        trainer, loss = make_trainer_and_loss(request, environment, settings)
+        used = _read_settings_of_trainer(algorithm, trainer, loss)
+        trainer.collector.shutdown()
+    return used
+
+
+def _read_settings_of_trainer(algorithm: str, trainer: Any, loss: Any) -> dict[str, Any]:
+    stepper: Any = getattr(trainer, "optimization_stepper", None)
+    optimizer = stepper.optimizer_actor if algorithm == "td3" else trainer.optimizer
+    (group, *_), buffer, collector = (
+        optimizer.param_groups,
+        trainer.replay_buffer,
+        trainer.collector,
+    )
+    used = {
+        **{name: read() for name, read in _bind_readers_of_loss(algorithm, loss).items()},
+        "learning_rate": group["lr"],
+        "adam_epsilon": group["eps"],
+        "minibatch_size": buffer.batch_size,
+    }
+    if algorithm == "ppo":
+        # the trainer's own estimator is the one that counts: the loss keeps its default
+        return {
+            **used,
+            "rollout_steps": collector.frames_per_batch,
+            "epochs": trainer.num_epochs,
+            "value_loss": loss.loss_critic_type,
+            "max_gradient_norm": trainer.clip_norm,
+        }
+    used.update(
+        discount=_shorten_float32(loss.value_estimator.gamma),
+        replay_size=buffer._storage.max_size,
+        learning_starts=collector.init_random_frames,
+        steps_per_collection=collector.frames_per_batch,
+        updates_per_collection=trainer.optim_steps_per_batch,
+        critic_loss=loss.loss_function,
+    )
+    if algorithm == "sac":
+        return {**used, "target_entropy": _read_target_entropy(loss, 1)}
+    return {
+        **used,
+        "exploration_noise": _read_noise(trainer.exploration_module),
+        "policy_delay": stepper.policy_update_delay,
+    }

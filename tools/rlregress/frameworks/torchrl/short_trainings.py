@@ -494,7 +494,6 @@ def make_environment_trainings() -> dict[str, TraceTraining]:
 
 
 _SEEN: dict[str, Any] = {"in_keys": ["observation"]}
-_INVERSE: dict[str, Any] = {"in_keys_inv": ["action"], "in_keys": [], "out_keys": []}
 #: transform -> arguments that it is made with, one after the other.
 _TRANSFORMS: Mapping[str, Sequence[Mapping[str, Any]]] = {
     "CatFrames": [

@@ -91,10 +91,8 @@ def make_arguments_of_hyperparameters(
     if algorithm in ("td3", "ddpg") and "exploration_noise" in settings:
         settings["exploration_noise"] = settings["exploration_noise"] or 0.0
     flags = read.list_parameter_names(source)[algorithm, "script"]
-    unknown = sorted(set(settings) - set(flags))
-    if unknown:
-        reasons.append(f"it has no {', '.join(unknown)}")
-    raise_if_unusable(f"CleanRL's {read.name_script(algorithm)}.py", reasons)
+    title = f"CleanRL's {read.name_script(algorithm)}.py"
+    raise_if_unusable(title, reasons, settings.keys() - flags)
     own_flags.update({flags[name]: value for name, value in settings.items()})
     return own_flags
 

@@ -141,7 +141,10 @@ def _make_training(
     further_steps: Sequence[Step] = (),
     learning: Callable[[Session], Mapping[str, Any]] = lambda session: {},
     policy: str = "",
-    **environments: Any,
+    actions: str = "box",
+    observations: str = "box",
+    own: Callable[[Any], Any] = lambda environment: environment,
+    around: Sequence[Any] = (),
 ) -> TraceTraining:
     """Return a training of two environments.
 
@@ -157,14 +160,17 @@ def _make_training(
         further_steps: what else is done with the agent afterwards.
         learning: further arguments of ``learn``.
         policy: name of the policy; empty: the one that fits the observations.
-        **environments: fields of ``Environments``.
+        actions, observations, own, around: of ``Environments``.
     """
 
     def run_training(make_env: Callable[..., Any], seed: int) -> Mapping[str, Any]:
         arguments = {**common(), **settings}
         steps = arguments.pop("steps", STEPS)
-        own = {} if extractor is None else {"features_extractor_class": extractor()}
-        both = Environments(copies=2, evaluation_copies=2, normalize=normalize, **environments)
+        features = {} if extractor is None else {"features_extractor_class": extractor()}
+        both = Environments(
+            copies=2, actions=actions, observations=observations, own=own, around=around,
+            normalize=normalize, evaluation_copies=2,
+        )  # fmt: skip
         memory = "LstmPolicy" if title == "RecurrentPPO" else "Policy"
         afterwards: list[Step] = [
             show_rates,
@@ -182,7 +188,7 @@ def _make_training(
             partial(find_class_of_algorithm, title),
             both,
             arguments,
-            {**networks, **own},
+            {**networks, **features},
             policy or both.policy.replace("Policy", memory),
             steps=steps,
             first=[_show_first_rates],
@@ -251,7 +257,7 @@ TRAININGS: Mapping[str, TraceTraining] = {
         {**_SMALL, "use_expln": True},
     ),
     # before there were several steps, not every version loads an actor by itself
-    "tqc_n_step": _tqc({**_SHORT, "n_steps": 3}, then=[utility_calls.save_actor]),
+    "tqc_n_step": _tqc({**_SHORT, "n_steps": 3}, further_steps=[utility_calls.save_actor]),
     "crossq": _crossq(_SHORT, {**_SMALL, "renorm_warmup_steps": 40}),
     "crossq_shared": _crossq(
         {**_SHORT, "ent_coef": 0.1, "policy_delay": 2},
@@ -283,7 +289,9 @@ TRAININGS: Mapping[str, TraceTraining] = {
         actions="discrete",
     ),
     "maskableppo": _masked(_LOW_KL, {}, actions="discrete"),
-    "maskableppo_images": _masked({}, {}, stops=True, actions="discrete", observations="image"),
+    "maskableppo_images": _masked(
+        {}, {}, stops_early=True, actions="discrete", observations="image"
+    ),
     "maskableppo_dictionary": _masked(
         {"clip_range_vf": None, "normalize_advantage": False},
         {**_SMALL, "share_features_extractor": False},
@@ -315,7 +323,7 @@ TRAININGS: Mapping[str, TraceTraining] = {
         {"clip_range_vf": None, "normalize_advantage": False, "batch_size": None},
         {**_MEMORY, "enable_critic_lstm": False},
         loads_policy=False,
-        stops=True,
+        stops_early=True,
         actions="multi-discrete",
     ),
     "recurrentppo_matrix": _recurrent({}, _MEMORY, loads_policy=False, own=user_code.MatrixActions),

@@ -81,7 +81,7 @@ def _make_training(
             groups=[name for name in groups if not groups[name]] if compat.GROUPED else GROUPS,
             further={name: make_group for name, make_group in groups.items() if make_group},
         )
-        make_group = getattr(runners, kind, runners.OnPolicyRunner)
+        runner_class = getattr(runners, kind, runners.OnPolicyRunner)
         with TemporaryDirectory(prefix="rlregress-") as folder, compat.silence_runner_output():
             # of steps that do not fill a window, which is what is wanted
             warnings.filterwarnings("ignore", "The product of", UserWarning)
@@ -90,7 +90,7 @@ def _make_training(
 
             def load_trained(saved: str = "") -> Any:
                 settings = copy.deepcopy(dict(algorithm))
-                runner = make_group(
+                runner = runner_class(
                     environment,
                     compat.make_configuration_of_runner(_STEPS, settings, networks, *arguments),
                     logs,

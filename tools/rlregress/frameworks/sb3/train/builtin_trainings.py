@@ -556,13 +556,12 @@ TRAININGS: Mapping[str, TraceTraining] = {
               default_sizes=True, steps=64, then=[_evaluate_returns], or_plain=True),
     **make_scenario("ppo dqn", "atari-bare", Environments(actions="discrete", observations="image",
               own=_BARE_ATARI), default_sizes=True, steps=64, or_plain=True),
-    # what users call by themselves: counts, parameters, rates, noise, a row of a rollout, loading
+    # what users call by themselves: counts, parameters, a row of a rollout, loading
     **make_scenario("ppo", "helpers", steps=64,
     callbacks=[lambda session: user_code.StartingCallback()],
               then=[utility_calls.count_episodes, utility_calls.load_parameters_from_vector,
-              utility_calls.show_falling_rate, utility_calls.draw_noise, utility_calls.reset_again,
-              utility_calls.fill_rollout_row_by_row, utility_calls.load_with_environment,
-              utility_calls.load_listed_layers]),
+              utility_calls.reset_again, utility_calls.fill_rollout_row_by_row,
+              utility_calls.load_with_environment, utility_calls.load_listed_layers]),
     **make_scenario("sac", "helpers-of-critics", steps=64, then=[utility_calls.save_actor]),
     # an agent that sees two categories acts by itself
     **make_scenario("ppo", "single-categories", Environments(observations="multi-discrete"),

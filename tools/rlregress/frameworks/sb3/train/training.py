@@ -164,11 +164,9 @@ def convert_hyperparameters_to_arguments(
     if "max_gradient_norm" in settings and settings["max_gradient_norm"] is None:
         settings["max_gradient_norm"] = math.inf  # it always clips; at infinity nothing is changed
     names = ARGUMENTS[algorithm]
-    unknown = sorted(set(settings) - set(names))
-    if unknown:
-        reasons.append(f"it has no {', '.join(unknown)}")
     algorithm_class = library.algorithms[algorithm]
-    raise_if_unusable(f"{library.title}'s {algorithm_class.__name__}", reasons)
+    title = f"{library.title}'s {algorithm_class.__name__}"
+    raise_if_unusable(title, reasons, settings.keys() - names)
     arguments.update({names[key]: value for key, value in settings.items()})
     return compat.convert_arguments_of_algorithm(algorithm_class, **arguments)
 

@@ -54,21 +54,6 @@ def load_parameters_from_vector(session: Session) -> None:
     show_numbers([session.model.predict(observation, deterministic=True)[0]])
 
 
-def show_falling_rate(session: Session) -> None:
-    """Show a rate that falls from 1 to 0.1 in the first half of a training."""
-    rate = find_in_library("common.utils", "get_linear_fn")(1.0, 0.1, 0.5)
-    show_numbers([float(rate(progress)) for progress in (1.0, 0.8, 0.5, 0.2)])
-
-
-def draw_noise(session: Session) -> None:
-    """Draw correlated noise that does not begin at zero, three times before and after a reset."""
-    kind = find_in_library("common.noise", "OrnsteinUhlenbeckActionNoise")
-    noise = kind(np.zeros(2), 0.3 * np.ones(2), initial_noise=np.array([0.4, -0.2]))
-    rows = [noise() for _ in range(3)]
-    noise.reset()
-    show_numbers(rows + [noise() for _ in range(3)])
-
-
 def save_actor(session: Session) -> None:
     """Save the actor by itself, load it, and let it act."""
     path = session.get_path("actor.pkl")

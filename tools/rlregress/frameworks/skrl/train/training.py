@@ -178,10 +178,7 @@ def make_arguments_of_hyperparameters(
         {name: 0.0 for name in SWITCHED_OFF_BY_ZERO if remaining.get(name, 0.0) is None}
     )
     names = SETTINGS[algorithm]
-    unknown = sorted(set(remaining) - set(names))
-    if unknown:
-        reasons.append(f"it has no {', '.join(unknown)}")
-    raise_if_unusable(f"skrl's {algorithm.upper()}", reasons)
+    raise_if_unusable(f"skrl's {algorithm.upper()}", reasons, remaining.keys() - names)
     settings.update({names[key]: value for key, value in remaining.items()})
     return {**arguments, **settings}
 

@@ -8,19 +8,20 @@ from rlregress.frameworks.torchrl.observe.drivers.ddpg import Driver
 from rlregress.frameworks.torchrl.quiet import Raw
 from rlregress.measurements import ddpg
 
+#: what is measured without a trainer.
+_OF_LOSSES = (
+    "ddpg.networks", "ddpg.target.action", "ddpg.target.terminal", "ddpg.loss.values",
+    "ddpg.loss.policy",
+)  # fmt: skip
 PROBES: dict[tuple[str, str], Raw] = {
-    ("ddpg.networks", "library"): partial(ddpg.measure_number_of_networks, Driver),
-    ("ddpg.target.action", "library"): partial(ddpg.measure_target_action, Driver),
-    ("ddpg.target.terminal", "library"): partial(ddpg.measure_target_terminal, Driver),
-    ("ddpg.loss.values", "library"): partial(ddpg.measure_critic_loss, Driver),
-    ("ddpg.loss.policy", "library"): partial(ddpg.measure_actor_loss, Driver),
-    ("ddpg.policy_delay", "trainer"): partial(ddpg.measure_policy_delay, Driver),
-    ("ddpg.target_update.share", "trainer"): partial(ddpg.measure_target_share, Driver),
-    ("ddpg.exploration.noise", "trainer"): partial(ddpg.measure_exploration_noise, Driver),
-    ("ddpg.exploration.default", "trainer"): partial(
-        ddpg.measure_default_exploration_noise, Driver
-    ),
-    ("ddpg.learning_starts", "trainer"): partial(ddpg.measure_learning_starts, Driver),
-    ("ddpg.warmup.draw", "trainer"): partial(ddpg.measure_new_draws_of_warmup, Driver),
-    ("ddpg.gradient.clip", "trainer"): partial(ddpg.measure_clipped_gradient_norm, Driver),
+    **{
+        (id, "library"): partial(measure, Driver)
+        for id, measure in ddpg.MEASUREMENTS.items()
+        if id in _OF_LOSSES
+    },
+    **{
+        (id, "trainer"): partial(measure, Driver)
+        for id, measure in ddpg.MEASUREMENTS.items()
+        if id not in _OF_LOSSES
+    },
 }

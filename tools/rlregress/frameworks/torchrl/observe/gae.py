@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from rlregress.frameworks.torchrl import programs
 from rlregress.frameworks.torchrl.api import GAE
-from rlregress.frameworks.torchrl.compat import find_value_estimator
 from rlregress.frameworks.torchrl.known_networks import (
     make_identity_layer,
     make_segment,
     make_v_network,
 )
-from rlregress.frameworks.torchrl.observe.helpers import tiny_trainers
+from rlregress.frameworks.torchrl.observe.helpers import ppo_trainings, tiny_trainers
 from rlregress.frameworks.torchrl.quiet import Raw
 from rlregress.probing.interface import Inputs
 from rlregress.probing.scripted import Scripted
@@ -50,50 +49,25 @@ def _run_estimator(inputs: Inputs) -> Found:
     return batch["advantage"].numpy().reshape(-1), batch["value_target"].numpy().reshape(-1)
 
 
-def _make_models() -> Any:
+def _make_models() -> ppo_trainings.Models:
     actor = tiny_trainers.make_squashed_policy(Scripted(), [0.0], 1.0)
-    return actor, make_v_network(make_identity_layer(tiny_trainers.SINGLE))
+    critic = make_v_network(make_identity_layer(tiny_trainers.SINGLE))
+    return ppo_trainings.Models(actor, critic)
 
 
 def _run_trainer(inputs: Inputs) -> Found:
-    actor, critic = _make_models()
-    steps = len(inputs["rewards"])
-    batches = []
-
-    def note_batch(batch: Any) -> Any:
-        batches.append(batch)
-        return batch
-
-    def watch_trainer(trainer: Any, _: Any) -> None:
-        # the trainer's own estimator, without the normalisation that has its own detail
-        find_value_estimator(trainer).average_gae = False
-        trainer.register_op("pre_epoch", note_batch)
-
-    tiny_trainers.run_ppo_trainer_once(
-        Scripted(**_make_playback(inputs)),
-        actor,
-        critic,
-        steps,
-        steps,
-        watch_trainer,
-        gamma=inputs["discount"],
-        lmbda=inputs["trace"],
-    )
-    batch = batches[0].reshape(-1)
-    return batch["advantage"].numpy().reshape(-1), batch["value_target"].numpy().reshape(-1)
+    # without the normalisation of advantages, which has its own detail
+    return ppo_trainings.run_trainer(
+        [Scripted(**_make_playback(inputs))], *[len(inputs["rewards"])] * 3, models=_make_models(),
+        is_standardised=False, gamma=inputs["discount"], lmbda=inputs["trace"],
+    ).get_estimates()  # fmt: skip
 
 
 def _run_script(inputs: Inputs) -> Found:
-    steps = len(inputs["rewards"])
-    run = programs.run_ppo_program(
-        _make_playback(inputs),
-        _make_models(),
-        steps,
-        steps,
-        discount=inputs["discount"],
-        gae_lambda=inputs["trace"],
-    )
-    return run.advantages, run.value_targets
+    return ppo_trainings.run_program(
+        partial(Scripted, **_make_playback(inputs)), *[len(inputs["rewards"])] * 3,
+        models=_make_models(), gamma=inputs["discount"], gae_lambda=inputs["trace"],
+    ).get_estimates()  # fmt: skip
 
 
 def _make_advantages_probe(estimate: Callable[[Inputs], Found]) -> Raw:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
 
-from rlregress.frameworks.torchrl import programs
 from rlregress.frameworks.torchrl.api import IndependentNormal
 from rlregress.frameworks.torchrl.known_networks import (
     Constant,
@@ -18,6 +18,13 @@ from rlregress.frameworks.torchrl.known_networks import (
     make_v_network,
 )
 from rlregress.frameworks.torchrl.observe.helpers import tiny_trainers
+from rlregress.frameworks.torchrl.observe.helpers.ppo_trainings import (
+    LossTraining,
+    Models,
+    make_change_of_ratios,
+    run_program,
+    run_trainer,
+)
 from rlregress.frameworks.torchrl.quiet import Raw
 from rlregress.probing.interface import Inputs
 from rlregress.probing.layers import read_log_epsilon
@@ -53,80 +60,50 @@ def _make_gaussian_policy(network: torch.nn.Module) -> Any:
     )
 
 
-def _make_plain_models() -> tuple[Any, Any]:
+def _make_plain_models() -> Models:
     actor = _make_gaussian_policy(Numbers([0.0], [0.1], tiny_trainers.SINGLE))
-    return actor, make_v_network(Constant(0.0, dtype=tiny_trainers.SINGLE))
+    return Models(actor, make_v_network(Constant(0.0, dtype=tiny_trainers.SINGLE)))
 
 
-def _make_steep_models() -> tuple[Any, Any]:
-    return _make_gaussian_policy(_Steep(1.0)), make_v_network(_Steep())
+def _make_steep_models() -> Models:
+    return Models(_make_gaussian_policy(_Steep(1.0)), make_v_network(_Steep()))
 
 
-def _list_losses_of_trainer(rewards: Sequence[float], minibatch: int, ratio: float) -> list[float]:
-    losses: list[float] = []
-
-    def watch_trainer(trainer: Any, loss: Any) -> None:
-        def lower_log_prob(batch: Any) -> Any:
-            batch["action_log_prob"] = batch["action_log_prob"] - np.log(ratio)
-            return batch
-
-        def note_loss(module: Any, arguments: Any, output: Any) -> None:
-            losses.append(float(output["loss_objective"].detach()))
-
-        trainer.register_op("batch_process", lower_log_prob)
-        loss.register_forward_hook(note_loss)
-
-    environment = Scripted(**_make_one_step_script(rewards))
-    tiny_trainers.run_ppo_trainer_once(
-        environment, *_make_plain_models(), len(rewards), minibatch, watch_trainer
-    )
-    return losses
+def _run_trainer(rewards: Sequence[float], minibatch: int, **options: Any) -> LossTraining:
+    environments = [Scripted(**_make_one_step_script(rewards))]
+    return run_trainer(environments, len(rewards), len(rewards), minibatch, **options)
 
 
-def _list_losses_of_script(rewards: Sequence[float], minibatch: int, ratio: float) -> list[float]:
-    return programs.run_ppo_program(
-        _make_one_step_script(rewards), _make_plain_models(), len(rewards), minibatch, ratio
-    ).losses
+def _run_script(rewards: Sequence[float], minibatch: int, **options: Any) -> LossTraining:
+    make_environment = partial(Scripted, **_make_one_step_script(rewards))
+    return run_program(make_environment, len(rewards), len(rewards), minibatch, **options)
 
 
-def _make_probe_of_normalisation(losses: Any) -> Raw:
-    return lambda i: np.mean(losses(i["advantages"], int(i["minibatch_size"]), i["ratio"]))
+def _measure_normalisation(run: Any, inputs: Inputs) -> Any:
+    rewards = inputs["advantages"]
+    minibatch = int(inputs.get("minibatch_size", len(rewards)))
+    change = make_change_of_ratios(inputs["ratio"])
+    return np.mean(run(rewards, minibatch, models=_make_plain_models(), change=change).losses)
 
 
-def _make_probe_of_epsilon(losses: Any) -> Raw:
-    return lambda i: np.mean(losses(i["advantages"], len(i["advantages"]), i["ratio"]))
-
-
-def _clip_norm_to_cap(norm: float, inputs: Inputs) -> float:
-    return min(norm, inputs["cap"])
-
-
-def _measure_gradient_clip_of_trainer(inputs: Inputs) -> float:
-    environment = Scripted(**_make_one_step_script([1.0, -3.0]))
-    _, _, optimizer = tiny_trainers.run_ppo_trainer_once(environment, *_make_steep_models(), 2, 2)
-    return _clip_norm_to_cap(optimizer.norms[0], inputs)
-
-
-def _measure_gradient_clip_of_script(inputs: Inputs) -> float:
-    run = programs.run_ppo_program(_make_one_step_script([1.0, -3.0]), _make_steep_models(), 2, 2)
-    return _clip_norm_to_cap(run.gradient_norms[0], inputs)
+def _measure_gradient_clip(run: Any, inputs: Inputs) -> float:
+    norms = run([1.0, -3.0], 2, models=_make_steep_models()).gradient_norms
+    return min(norms[0], inputs["cap"])
 
 
 def _measure_adam_epsilon_of_script(inputs: Inputs) -> float:
     models = _make_plain_models()
-    run = programs.run_ppo_program(_make_one_step_script([1.0, -3.0]), models, 2, 2)
-    return read_log_epsilon(run.optimizer, [p for model in models for p in model.parameters()])
+    optimizer = _run_script([1.0, -3.0], 2, models=models).optimizer
+    return read_log_epsilon(optimizer, [p for model in models[:2] for p in model.parameters()])
 
 
 PROBES: dict[tuple[str, str], Raw] = {
-    ("ppo.advantage_normalisation", "trainer"): _make_probe_of_normalisation(
-        _list_losses_of_trainer
+    ("ppo.advantage_normalisation", "trainer"): partial(_measure_normalisation, _run_trainer),
+    ("ppo.advantage_normalisation", "script"): partial(_measure_normalisation, _run_script),
+    ("ppo.advantage_normalisation.epsilon", "trainer"): partial(
+        _measure_normalisation, _run_trainer
     ),
-    ("ppo.advantage_normalisation", "script"): _make_probe_of_normalisation(_list_losses_of_script),
-    ("ppo.advantage_normalisation.epsilon", "trainer"): _make_probe_of_epsilon(
-        _list_losses_of_trainer
-    ),
-    ("ppo.gradient_clip", "trainer"): _measure_gradient_clip_of_trainer,
-    ("ppo.gradient_clip", "script"): _measure_gradient_clip_of_script,
+    ("ppo.gradient_clip", "trainer"): partial(_measure_gradient_clip, _run_trainer),
+    ("ppo.gradient_clip", "script"): partial(_measure_gradient_clip, _run_script),
     ("ppo.adam.epsilon", "script"): _measure_adam_epsilon_of_script,
 }

@@ -10,7 +10,7 @@ import numpy as np
 
 from rlregress.frameworks.torchrl.observe.drivers import twin_losses, twin_programs, twin_trainers
 from rlregress.frameworks.torchrl.quiet import Raw
-from rlregress.measurements import sac, twin_details
+from rlregress.measurements import sac
 from rlregress.measurements.twin_agents import Settings
 from rlregress.probing.interface import Inputs
 
@@ -64,56 +64,38 @@ def _measure_update_order(inputs: Inputs) -> np.ndarray:
 _LOSSES: Any = partial(twin_losses.Driver, "sac")
 _TRAINER: Any = partial(twin_trainers.Driver, "sac")
 _PROGRAM: Any = partial(twin_programs.Driver, "sac")
+#: what is measured in each scope.
+_OF_LOSSES = (
+    "sac.critic_loss.scale", "sac.critic_loss.reduction", "sac.critic_loss.distance",
+    "sac.target.minimum", "sac.target.bootstrap", "sac.target.entropy", "sac.actor_loss",
+    "sac.target_update.polyak", "sac.target_update.parameter", "sac.temperature.loss",
+    "sac.temperature.target_entropy", "sac.temperature.initial", "sac.log_std.bounds",
+    "sac.log_prob.tanh_correction", "sac.log_prob.action_scale",
+)  # fmt: skip
+_OF_TRAINERS = (
+    "sac.target.bootstrap", "sac.replay.action", "sac.learning_starts", "sac.gradient_clip",
+)  # fmt: skip
+_OF_PROGRAMS = (
+    "sac.target_update.polyak", "sac.target_update.parameter", "sac.target_update.interval",
+    "sac.learning_starts", "sac.update_ratio", "sac.update_schedule", "sac.vectorisation",
+    "sac.networks", "sac.networks.initialisation", "sac.gradient_clip",
+    "sac.temperature.learning_rate", "sac.reward_scaling", "sac.adam.epsilon",
+)  # fmt: skip
 PROBES: Mapping[tuple[str, str], Raw] = {
-    ("sac.critic_loss.scale", "library"): partial(twin_details.measure_critic_loss_scale, _LOSSES),
-    ("sac.critic_loss.reduction", "library"): partial(
-        twin_details.measure_critic_loss_reduction, _LOSSES
-    ),
-    ("sac.critic_loss.distance", "library"): partial(
-        twin_details.measure_critic_loss_distance, _LOSSES
-    ),
-    ("sac.target.minimum", "library"): partial(twin_details.measure_target, _LOSSES),
-    ("sac.target.bootstrap", "library"): partial(twin_details.measure_target_bootstrap, _LOSSES),
-    ("sac.target.entropy", "library"): partial(twin_details.measure_target, _LOSSES),
-    ("sac.actor_loss", "library"): partial(twin_details.measure_actor_loss, _LOSSES),
-    ("sac.target_update.polyak", "library"): partial(twin_details.measure_target_update, _LOSSES),
-    ("sac.target_update.parameter", "library"): partial(
-        twin_details.measure_target_update, _LOSSES
-    ),
-    ("sac.temperature.loss", "library"): partial(sac.measure_temperature_loss, _LOSSES),
-    ("sac.temperature.target_entropy", "library"): partial(sac.measure_target_entropy, _LOSSES),
-    ("sac.temperature.initial", "library"): partial(sac.measure_initial_temperature, _LOSSES),
-    ("sac.log_std.bounds", "library"): partial(sac.measure_log_standard_deviation, _LOSSES),
-    ("sac.log_prob.tanh_correction", "library"): partial(sac.measure_tanh_correction, _LOSSES),
-    ("sac.log_prob.action_scale", "library"): partial(sac.measure_effect_of_action_scale, _LOSSES),
-    ("sac.target.bootstrap", "trainer"): partial(twin_details.measure_target_bootstrap, _TRAINER),
-    ("sac.replay.action", "trainer"): partial(twin_details.measure_replay_action, _TRAINER),
-    ("sac.learning_starts", "trainer"): partial(twin_details.measure_learning_starts, _TRAINER),
-    ("sac.gradient_clip", "trainer"): partial(
-        twin_details.measure_clipped_gradient_norms, _TRAINER
-    ),
-    ("sac.target_update.polyak", "script"): partial(twin_details.measure_target_update, _PROGRAM),
-    ("sac.target_update.parameter", "script"): partial(
-        twin_details.measure_target_update, _PROGRAM
-    ),
-    ("sac.target_update.interval", "script"): partial(sac.measure_target_interval, _PROGRAM),
-    ("sac.learning_starts", "script"): partial(twin_details.measure_learning_starts, _PROGRAM),
-    ("sac.update_ratio", "script"): partial(
-        twin_details.measure_update_ratio, ("critic", "actor"), _PROGRAM
-    ),
-    ("sac.update_schedule", "script"): partial(sac.measure_update_schedule, _PROGRAM),
-    ("sac.vectorisation", "script"): partial(
-        twin_details.measure_steps_and_updates_of_several_environments, _PROGRAM
-    ),
-    ("sac.networks", "script"): partial(twin_details.measure_network_architecture, _PROGRAM),
-    ("sac.networks.initialisation", "script"): partial(
-        sac.measure_initialisation_of_first_layer, _PROGRAM
-    ),
-    ("sac.gradient_clip", "script"): partial(twin_details.measure_clipped_gradient_norms, _PROGRAM),
-    ("sac.temperature.learning_rate", "script"): partial(
-        sac.measure_temperature_learning_rate, _PROGRAM
-    ),
-    ("sac.reward_scaling", "script"): partial(sac.measure_reward_scaling, _PROGRAM),
-    ("sac.adam.epsilon", "script"): partial(twin_details.measure_adam_epsilon, _PROGRAM),
+    **{
+        (id, "library"): partial(measure, _LOSSES)
+        for id, measure in sac.MEASUREMENTS.items()
+        if id in _OF_LOSSES
+    },
+    **{
+        (id, "trainer"): partial(measure, _TRAINER)
+        for id, measure in sac.MEASUREMENTS.items()
+        if id in _OF_TRAINERS
+    },
+    **{
+        (id, "script"): partial(measure, _PROGRAM)
+        for id, measure in sac.MEASUREMENTS.items()
+        if id in _OF_PROGRAMS
+    },
     ("sac.update_order", "script"): _measure_update_order,
 }

@@ -8,67 +8,52 @@ from typing import Any
 
 from rlregress.frameworks.torchrl.observe.drivers import twin_losses, twin_programs, twin_trainers
 from rlregress.frameworks.torchrl.quiet import Raw
-from rlregress.measurements import td3, twin_details
+from rlregress.measurements import td3
 
 _LOSSES: Any = partial(twin_losses.Driver, "td3")
 _TRAINER: Any = partial(twin_trainers.Driver, "td3")
-_POLICIES: Any = partial(twin_programs.PolicyDriver, "td3")
 _PROGRAM: Any = partial(twin_programs.Driver, "td3")
+_POLICIES: Any = partial(twin_programs.PolicyDriver, "td3")
+#: what is measured in each scope.
+_OF_LOSSES = (
+    "td3.critic_loss.scale", "td3.critic_loss.reduction", "td3.critic_loss.distance",
+    "td3.target.minimum", "td3.target.bootstrap", "td3.target_noise.law",
+    "td3.target_noise.bounds", "td3.target_noise.draw", "td3.target_noise.parameter",
+    "td3.actor_loss", "td3.action.bounding", "td3.exploration.noise", "td3.exploration.default",
+    "td3.target_update.polyak", "td3.target_update.parameter",
+)  # fmt: skip
+_OF_TRAINERS = (
+    "td3.target.bootstrap", "td3.policy_delay", "td3.learning_starts", "td3.gradient_clip",
+)  # fmt: skip
+_OF_PROGRAMS = (
+    "td3.exploration.environments", "td3.exploration.warmup", "td3.policy_delay",
+    "td3.target_update.polyak", "td3.target_update.parameter", "td3.learning_starts",
+    "td3.update_ratio", "td3.vectorisation", "td3.networks", "td3.gradient_clip",
+    "td3.replay.action", "td3.adam.epsilon",
+)  # fmt: skip
+#: of the policies of the program by themselves.
+_OF_POLICIES = (
+    "td3.action.bounding", "td3.exploration.noise", "td3.exploration.default",
+)  # fmt: skip
 PROBES: Mapping[tuple[str, str], Raw] = {
-    ("td3.critic_loss.scale", "library"): partial(twin_details.measure_critic_loss_scale, _LOSSES),
-    ("td3.critic_loss.reduction", "library"): partial(
-        twin_details.measure_critic_loss_reduction, _LOSSES
-    ),
-    ("td3.critic_loss.distance", "library"): partial(
-        twin_details.measure_critic_loss_distance, _LOSSES
-    ),
-    ("td3.target.minimum", "library"): partial(twin_details.measure_target, _LOSSES),
-    ("td3.target.bootstrap", "library"): partial(twin_details.measure_target_bootstrap, _LOSSES),
-    ("td3.target_noise.law", "library"): partial(td3.measure_smoothing_noise, _LOSSES),
-    ("td3.target_noise.bounds", "library"): partial(td3.measure_shares_beyond_bounds, _LOSSES),
-    ("td3.target_noise.draw", "library"): partial(
-        td3.measure_deviation_of_noise_over_batch, _LOSSES
-    ),
-    ("td3.target_noise.parameter", "library"): partial(
-        td3.measure_noise_with_bound_parameter, _LOSSES
-    ),
-    ("td3.actor_loss", "library"): partial(twin_details.measure_actor_loss, _LOSSES),
-    ("td3.action.bounding", "library"): partial(td3.measure_action_bounding, _LOSSES),
-    ("td3.exploration.noise", "library"): partial(td3.measure_exploration_noise, _LOSSES),
-    ("td3.exploration.default", "library"): partial(td3.measure_default_exploration_noise, _LOSSES),
-    ("td3.target_update.polyak", "library"): partial(twin_details.measure_target_update, _LOSSES),
-    ("td3.target_update.parameter", "library"): partial(
-        twin_details.measure_target_update, _LOSSES
-    ),
-    ("td3.target.bootstrap", "trainer"): partial(twin_details.measure_target_bootstrap, _TRAINER),
-    ("td3.policy_delay", "trainer"): partial(td3.measure_policy_delay, _TRAINER),
-    ("td3.learning_starts", "trainer"): partial(twin_details.measure_learning_starts, _TRAINER),
-    ("td3.gradient_clip", "trainer"): partial(
-        twin_details.measure_clipped_gradient_norms, _TRAINER
-    ),
-    ("td3.action.bounding", "script"): partial(td3.measure_action_bounding, _POLICIES),
-    ("td3.exploration.noise", "script"): partial(td3.measure_exploration_noise, _POLICIES),
-    ("td3.exploration.default", "script"): partial(
-        td3.measure_default_exploration_noise, _POLICIES
-    ),
-    ("td3.exploration.environments", "script"): partial(
-        td3.measure_exploration_of_several_environments, _PROGRAM
-    ),
-    ("td3.exploration.warmup", "script"): partial(td3.measure_warmup_actions_on_bounds, _PROGRAM),
-    ("td3.policy_delay", "script"): partial(td3.measure_policy_delay, _PROGRAM),
-    ("td3.target_update.polyak", "script"): partial(twin_details.measure_target_update, _PROGRAM),
-    ("td3.target_update.parameter", "script"): partial(
-        twin_details.measure_target_update, _PROGRAM
-    ),
-    ("td3.learning_starts", "script"): partial(twin_details.measure_learning_starts, _PROGRAM),
-    ("td3.update_ratio", "script"): partial(
-        twin_details.measure_update_ratio, ("critic",), _PROGRAM
-    ),
-    ("td3.vectorisation", "script"): partial(
-        twin_details.measure_steps_and_updates_of_several_environments, _PROGRAM
-    ),
-    ("td3.networks", "script"): partial(twin_details.measure_network_architecture, _PROGRAM),
-    ("td3.gradient_clip", "script"): partial(twin_details.measure_clipped_gradient_norms, _PROGRAM),
-    ("td3.replay.action", "script"): partial(twin_details.measure_replay_action, _PROGRAM),
-    ("td3.adam.epsilon", "script"): partial(twin_details.measure_adam_epsilon, _PROGRAM),
+    **{
+        (id, "library"): partial(measure, _LOSSES)
+        for id, measure in td3.MEASUREMENTS.items()
+        if id in _OF_LOSSES
+    },
+    **{
+        (id, "trainer"): partial(measure, _TRAINER)
+        for id, measure in td3.MEASUREMENTS.items()
+        if id in _OF_TRAINERS
+    },
+    **{
+        (id, "script"): partial(measure, _PROGRAM)
+        for id, measure in td3.MEASUREMENTS.items()
+        if id in _OF_PROGRAMS
+    },
+    **{
+        (id, "script"): partial(measure, _POLICIES)
+        for id, measure in td3.MEASUREMENTS.items()
+        if id in _OF_POLICIES
+    },
 }

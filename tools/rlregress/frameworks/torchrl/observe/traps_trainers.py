@@ -13,16 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from rlregress.frameworks.torchrl.api import (
-    Collector,
-    IndependentNormal,
-    LazyTensorStorage,
-    OptimizerHook,
-    PPOTrainer,
-    SamplerWithoutReplacement,
-    TensorDictReplayBuffer,
-)
-from rlregress.frameworks.torchrl.compat import make_ppo_loss, make_silent_trainer
+from rlregress.frameworks.torchrl.api import IndependentNormal, OptimizerHook
 from rlregress.frameworks.torchrl.known_networks import (
     Constant,
     make_action_box,
@@ -30,9 +21,8 @@ from rlregress.frameworks.torchrl.known_networks import (
     make_v_network,
 )
 from rlregress.frameworks.torchrl.observe.drivers.twin_trainers import Driver
-from rlregress.frameworks.torchrl.observe.helpers import tiny_trainers
+from rlregress.frameworks.torchrl.observe.helpers import ppo_trainings, tiny_trainers
 from rlregress.frameworks.torchrl.quiet import Raw
-from rlregress.frameworks.torchrl.scripted_environments import wrap_environment
 from rlregress.measurements.twin_agents import Settings
 from rlregress.measurements.twin_details import make_loop_settings
 from rlregress.probing.framework_errors import was_raised_in
@@ -118,45 +108,27 @@ class _Scripted(torch.nn.Module):
         return output, torch.ones_like(output)
 
 
-def _train_ppo_at_locations(inputs: Inputs, locations: list[float]) -> tuple[Any, list[float]]:
-    """Return a trainer after one update for every ``epochs * minibatches`` locations; the KLs
-    logged.
-    """
+def _train_ppo_at_locations(inputs: Inputs, locations: list[float]) -> Any:
+    """Return the log of a trainer after an update for every ``epochs * minibatches`` locations."""
     epochs, minibatches = int(inputs["epochs"]), int(inputs["minibatches"])
     rows = minibatches * _ROWS
     updates = len(locations) // (epochs * minibatches)
-    environment = Scripted(rewards=[1.0])
     actor = make_stochastic_policy(
         _Scripted(locations), make_action_box(-1.0, 1.0, tiny_trainers.SINGLE), IndependentNormal
     )
-    loss = make_ppo_loss(
-        actor, make_v_network(Constant(0.0, dtype=tiny_trainers.SINGLE)), entropy_bonus=False
-    )
+    critic = make_v_network(Constant(0.0, dtype=tiny_trainers.SINGLE))
+    log_prob = torch.distributions.Normal(0.0, 1.0).log_prob(torch.zeros(()))
 
-    def set_actions_to_zero(batch: Any) -> Any:
+    def set_actions_to_zero(batch: Any) -> None:
         # with action 0, a location l lowers the log-probability by l^2 / 2
         batch["action"] = torch.zeros_like(batch["action"])
-        batch["action_log_prob"] = actor_log_prob.expand_as(batch["action_log_prob"]).clone()
-        return batch
+        batch["action_log_prob"] = log_prob.expand_as(batch["action_log_prob"]).clone()
 
-    actor_log_prob = torch.distributions.Normal(0.0, 1.0).log_prob(torch.zeros(()))
-    steps = rows * updates
-    trainer = make_silent_trainer(
-        PPOTrainer,
-        Collector(wrap_environment(environment), actor, frames_per_batch=rows, total_frames=steps),
-        loss,
-        steps,
-        logs_updates=True,
-        optim_steps_per_batch=None,
-        num_epochs=epochs,
-        optimizer=torch.optim.SGD(loss.parameters(), lr=0.0),
-        replay_buffer=TensorDictReplayBuffer(
-            storage=LazyTensorStorage(rows), sampler=SamplerWithoutReplacement(), batch_size=_ROWS
-        ),
-    )
-    trainer.register_op("batch_process", set_actions_to_zero)
-    trainer.train()
-    return trainer, [float(number) for number in trainer._log_dict["kl_approx"]]
+    training = ppo_trainings.run_trainer(
+        [Scripted(rewards=[1.0])], rows * updates, rows, _ROWS, epochs=epochs,
+        models=ppo_trainings.Models(actor, critic), change=set_actions_to_zero, logs_updates=True,
+    )  # fmt: skip
+    return training.trainer._log_dict
 
 
 def _measure_approx_kl(inputs: Inputs) -> Any:
@@ -165,14 +137,14 @@ def _measure_approx_kl(inputs: Inputs) -> Any:
     locations = [
         shifted if step == update else 0.0 for update in range(steps) for step in range(steps)
     ]
-    _, logged = _train_ppo_at_locations(inputs, locations + [shifted] * steps)
+    log = _train_ppo_at_locations(inputs, locations + [shifted] * steps)
+    logged = [float(number) for number in log["kl_approx"]]
     return np.array(logged[:-1]) / logged[-1]
 
 
 def _measure_update_count(inputs: Inputs) -> float:
     steps = int(inputs["epochs"]) * int(inputs["minibatches"])
-    trainer, _ = _train_ppo_at_locations(inputs, [0.0] * steps)
-    return float(trainer._log_dict["optim_steps"][-1])
+    return float(_train_ppo_at_locations(inputs, [0.0] * steps)["optim_steps"][-1])
 
 
 def _measure_updates_before_policy(inputs: Inputs) -> float:

@@ -17,7 +17,8 @@ from rlregress.frameworks.torchrl.api import (
     TransformedEnv,
     VecNorm,
 )
-from rlregress.frameworks.torchrl.train.training import BUILDERS, Space, use_single_precision
+from rlregress.frameworks.torchrl.train import trainers
+from rlregress.frameworks.torchrl.train.trainers import use_single_precision
 from rlregress.probing.interface import PLAIN, TrainingRequest, TrainingVariant, Transitions
 
 
@@ -69,9 +70,7 @@ def make_trainer_and_loss(
     environment = _make_environment(request, environments, variant)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*experimental/prototype feature.*")
-        trainer, loss = BUILDERS[request.algorithm](
-            request, environment, Space(environment), settings
-        )
+        trainer, loss = trainers.make_trainer_and_loss(request, environment, settings)
     if variant.n_steps > 1:
         trainer.collector.postproc = MultiStep(gamma=settings["discount"], n_steps=variant.n_steps)
     return trainer, loss

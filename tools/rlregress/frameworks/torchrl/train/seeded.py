@@ -6,13 +6,12 @@ import warnings
 from typing import Any
 
 from rlregress.frameworks.torchrl.api import GymWrapper, TensorDictReplayBuffer
-from rlregress.frameworks.torchrl.train.dqn_ddpg import (
+from rlregress.frameworks.torchrl.train.trainers import (
     make_parts_of_algorithm,
-    make_policy_function,
     make_trainer_of_parts,
-    make_value_function,
+    use_single_precision,
 )
-from rlregress.frameworks.torchrl.train.training import use_single_precision
+from rlregress.frameworks.torchrl.train.training import make_policy_function, make_value_function
 from rlregress.probing.interface import Trained
 from rlregress.probing.isolation import isolate_random_generators
 from rlregress.probing.random_generators import seed_generators

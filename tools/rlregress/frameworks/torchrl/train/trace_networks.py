@@ -23,6 +23,7 @@ from rlregress.frameworks.torchrl.compat import (
     find_in_library,
     rename_options_for_version,
 )
+from rlregress.frameworks.torchrl.known_networks import make_stochastic_policy
 
 _SIZES = [16, 16]
 
@@ -92,20 +93,9 @@ class Networks:
                 return_log_prob=True,
             )
         kind = find_in_library("torchrl.modules", distribution)
-        return ProbabilisticActor(
-            TensorDictModule(
-                nn.Sequential(self.make_network(2 * self.actions), NormalParamExtractor()),
-                ["observation"],
-                ["loc", "scale"],
-            ),
-            in_keys=["loc", "scale"],
-            spec=self.spec,
-            distribution_class=kind,
-            distribution_kwargs={}
-            if distribution == "IndependentNormal"
-            else self._make_bounds_arguments(kind),
-            return_log_prob=True,
-        )
+        network = nn.Sequential(self.make_network(2 * self.actions), NormalParamExtractor())
+        bounds = {} if distribution == "IndependentNormal" else self._bounds
+        return make_stochastic_policy(network, self.spec, kind, **bounds)
 
     def make_deterministic_actor(self, distribution: str) -> Any:
         """Return an actor without chance, through a squashing module or a distribution of one
@@ -119,15 +109,16 @@ class Networks:
                 in_keys=["param"],
                 spec=self.spec,
                 distribution_class=kind,
-                distribution_kwargs=self._make_bounds_arguments(kind),
+                distribution_kwargs=rename_options_for_version(kind, **self._bounds),
             )
-        squashed = TanhModule(
-            in_keys=["param"], out_keys=["action"], **self._make_bounds_arguments(TanhModule)
+        bounds = rename_options_for_version(TanhModule, **self._bounds)
+        return TensorDictSequential(
+            network, TanhModule(in_keys=["param"], out_keys=["action"], **bounds)
         )
-        return TensorDictSequential(network, squashed)
 
-    def _make_bounds_arguments(self, kind: Any) -> dict[str, Any]:
-        return rename_options_for_version(kind, low=self.spec.space.low, high=self.spec.space.high)
+    @property
+    def _bounds(self) -> dict[str, Any]:
+        return {"low": self.spec.space.low, "high": self.spec.space.high}
 
     def make_choice_network(self) -> Any:
         """Return action values of every choice, with the greedy choice."""

@@ -1,428 +1,62 @@
-"""TorchRL trainings: its modules, losses, collectors and the trainers of ``torchrl.trainers``.
-
-TorchRL has no agent class, so the networks are put together here from its own modules; the loop,
-the losses, the replay buffer, the exploration and the target updates are the framework's.
-"""
+"""TorchRL trainings by the trainers of ``torchrl.trainers``."""
 
 from __future__ import annotations
 
 import copyreg
-import math
 import warnings
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
 
 from rlregress.frameworks.torchrl.api import (
-    AddStateIndependentNormalScale,
-    Collector,
-    DoubleToFloat,
-    ExplorationType,
     GymWrapper,
-    LazyTensorStorage,
-    LRSchedulerHook,
-    NormalParamExtractor,
-    PPOTrainer,
-    ProbabilisticActor,
     ReplayBufferTrainer,
-    SACTrainer,
-    SamplerWithoutReplacement,
-    SoftUpdate,
-    TanhModule,
-    TanhNormal,
-    TD3OptimizationStepper,
-    TD3Trainer,
     TensorDict,
-    TensorDictModule,
-    TensorDictReplayBuffer,
-    TensorDictSequential,
-    TransformedEnv,
-    ValueOperator,
     set_exploration_type,
 )
-from rlregress.frameworks.torchrl.compat import (
-    add_gaussian_noise,
-    find_action_spec,
-    find_deterministic_type,
-    make_ppo_loss,
-    make_sac_loss,
-    make_silent_trainer,
-    make_td3_loss,
-    rename_options_for_version,
+from rlregress.frameworks.torchrl.compat import find_deterministic_type
+from rlregress.frameworks.torchrl.train.trainers import (
+    check_and_select_hyperparameters,
+    make_trainer_and_loss,
+    use_single_precision,
 )
-from rlregress.frameworks.torchrl.train import dqn_ddpg
-from rlregress.frameworks.torchrl.train.dqn_ddpg import (
-    is_of_dqn_or_ddpg,
-    make_buffer,
-    make_multilayer_perceptron,
-    make_parts_of_algorithm,
-    make_trainer_of_parts,
-    make_value_function,
-)
-from rlregress.probing.heads import (
-    Heads,
-    call_prepare_with_heads,
-    fix_normal_draws,
-    make_deviation_setter,
-    make_parameter_setter,
-)
-from rlregress.probing.hyperparameter_mapping import (
-    raise_if_unusable,
-    split_off_fixed_hyperparameters,
-)
+from rlregress.probing.heads import fix_normal_draws
 from rlregress.probing.interface import Passing, Policy, Trained, TrainingRequest
-from rlregress.probing.layers import find_last_linear_layer
-
-#: ``duplicate_critic`` is of trainings that are traced, not of stored runs.
-_OPTIONAL = {"duplicate_critic", "anneal_learning_rate"}
-#: what no argument sets: (algorithm, hyperparameter) -> value
-_FIXED = {
-    ("ppo", "target_kl"): None,
-    ("sac", "policy_delay"): 1,
-    ("sac", "target_update_interval"): 1,
-    ("sac", "tune_temperature"): True,
-}
-_KEYS = {
-    "ppo": {
-        "learning_rate", "adam_epsilon", "rollout_steps", "minibatch_size", "epochs", "discount",
-        "gae_lambda", "clip_range", "value_clip_range", "normalize_advantage",
-        "entropy_coefficient", "value_coefficient", "value_loss", "max_gradient_norm",
-        "policy_gain", "value_gain", "hidden_sizes",
-    },
-    "sac": {
-        "learning_rate", "adam_epsilon", "minibatch_size", "replay_size", "learning_starts",
-        "polyak_coefficient", "discount", "steps_per_collection", "updates_per_collection",
-        "initial_temperature", "target_entropy", "critic_loss", "hidden_sizes",
-    },
-    "td3": {
-        "learning_rate", "adam_epsilon", "minibatch_size", "replay_size", "learning_starts",
-        "polyak_coefficient", "discount", "steps_per_collection", "updates_per_collection",
-        "exploration_noise", "policy_delay", "target_noise", "target_noise_clip", "critic_loss",
-        "hidden_sizes",
-    },
-    "dqn": {
-        "learning_rate", "minibatch_size", "replay_size", "learning_starts", "discount",
-        "target_update_interval", "steps_per_collection", "updates_per_collection",
-        "exploration_final", "exploration_steps", "hidden_sizes",
-    },
-    "ddpg": {
-        "learning_rate", "minibatch_size", "replay_size", "learning_starts", "discount",
-        "polyak_coefficient", "steps_per_collection", "updates_per_collection",
-        "exploration_noise", "hidden_sizes",
-    },
-}  # fmt: skip
 
 
-def check_and_select_hyperparameters(
-    algorithm: str, hyperparameters: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return the settings that this module's builders read, from a hyperparameter set.
-
-    Raises:
-        UserError: the trainers cannot be set to it.
-    """
-    settings, reasons = split_off_fixed_hyperparameters(_FIXED, algorithm, hyperparameters)
-    if algorithm == "sac":
-        # it is of no effect where the temperature is tuned, as it is here
-        settings.pop("fixed_temperature", None)
-        for further_rate in ("critic_learning_rate", "temperature_learning_rate"):
-            rate = settings.pop(further_rate, settings["learning_rate"])
-            if rate != settings["learning_rate"]:
-                reasons.append(
-                    f"it has one optimizer, but {further_rate} {rate} differs from learning_rate "
-                    f"{settings['learning_rate']}"
-                )
-    known_keys = _KEYS[algorithm]
-    unknown, missing = (
-        sorted(set(settings) - known_keys - _OPTIONAL),
-        sorted(known_keys - set(settings)),
-    )
-    if unknown:
-        reasons.append(f"it has no {', '.join(unknown)}")
-    if missing:
-        reasons.append(f"it needs {', '.join(missing)}")
-    raise_if_unusable(f"TorchRL's {algorithm.upper()}Trainer", reasons)
-    return settings
+def _make_batch(observations: np.ndarray) -> Any:
+    tensor = torch.as_tensor(np.asarray(observations))
+    # pictures are made numbers by the network
+    tensor = tensor if tensor.dtype is torch.uint8 else tensor.float()
+    return TensorDict({"observation": tensor}, len(tensor))
 
 
-class Space:
-    """The shapes and bounds that the networks need."""
-
-    def __init__(self, environment) -> None:
-        self.observations = environment.observation_spec["observation"].shape[-1]
-        self.spec = find_action_spec(environment)
-        self.actions = self.spec.shape[-1]
-
-    @property
-    def bounds(self) -> dict[str, Any]:
-        """The bounds of actions that are numbers, not choices."""
-        return {"low": self.spec.space.low, "high": self.spec.space.high}
+def _act(loss: Any, batch: Any) -> Any:
+    """Return a batch with the actions of the policy of a loss."""
+    name = "actor_network" if hasattr(loss, "actor_network") else "value_network"
+    network = getattr(loss, name)
+    with getattr(loss, f"{name}_params").to_module(network):
+        return network(batch)
 
 
-def _make_tanh_normal_actor(network: nn.Module, space: Space, return_log_prob: bool):
-    return ProbabilisticActor(
-        TensorDictModule(network, in_keys=["observation"], out_keys=["loc", "scale"]),
-        in_keys=["loc", "scale"],
-        spec=space.spec,
-        distribution_class=TanhNormal,
-        distribution_kwargs=rename_options_for_version(TanhNormal, **space.bounds, tanh_loc=False),
-        default_interaction_type=ExplorationType.RANDOM,
-        return_log_prob=return_log_prob,
-    )
-
-
-def _initialise_orthogonally(network: nn.Module, gain: float) -> nn.Module:
-    for layer in network.modules():
-        if isinstance(layer, nn.Linear):
-            nn.init.orthogonal_(layer.weight, gain)
-            nn.init.zeros_(layer.bias)
-    return network
-
-
-def _make_q_network(space: Space, settings: Mapping[str, Any]):
-    # a list keeps the initial weights; one module is duplicated with resampled weights, which
-    # versions before 0.14.0 know alone where targets are delayed
-    networks = [
-        ValueOperator(
-            make_multilayer_perceptron(settings, space.observations + space.actions, 1),
-            in_keys=["observation", "action"],
-        )
-        for _ in range(1 if settings.get("duplicate_critic") else 2)
-    ]
-    return networks[0] if settings.get("duplicate_critic") else networks
-
-
-def _list_output_layers(critics) -> list[Any]:
-    """Return the output layers, of which the target networks are copies that a loss has yet to
-    make.
-    """
-    networks = critics if isinstance(critics, list) else [critics]
-    return [find_last_linear_layer(network) for network in networks]
-
-
-def _make_collector(environment, policy, steps_per_batch, request, learning_starts):
-    # a collector resets its environment when it is made, before a trainer can seed it
-    environment.set_seed(request.seed)
-    return Collector(
-        environment,
-        policy,
-        frames_per_batch=steps_per_batch,
-        total_frames=request.total_steps,
-        init_random_frames=learning_starts,
-    )
-
-
-def _make_ppo_trainer_parts(
-    request: TrainingRequest, environment, space: Space, settings: Mapping[str, Any]
-):
-    policy_network = _initialise_orthogonally(
-        make_multilayer_perceptron(settings, space.observations, space.actions, nn.Tanh),
-        settings["policy_gain"],
-    )
-    deviation = AddStateIndependentNormalScale(space.actions)
-    actor = _make_tanh_normal_actor(nn.Sequential(policy_network, deviation), space, True)
-    value_network = _initialise_orthogonally(
-        make_multilayer_perceptron(settings, space.observations, 1, nn.Tanh), settings["value_gain"]
-    )
-
-    def get_heads() -> Heads:
-        set_deviation = make_parameter_setter(deviation.state_independent_scale, torch.log)
-        return Heads(
-            find_last_linear_layer(policy_network),
-            set_deviation,
-            [find_last_linear_layer(value_network)],
-        )
-
-    call_prepare_with_heads(request, get_heads)
-    critic = ValueOperator(value_network, in_keys=["observation"])
-    loss = make_ppo_loss(
-        actor,
-        critic,
-        clip_epsilon=settings["clip_range"],
-        clip_value=settings["value_clip_range"],
-        entropy_coeff=settings["entropy_coefficient"],
-        critic_coeff=settings["value_coefficient"],
-        loss_critic_type=settings["value_loss"],
-        normalize_advantage=settings["normalize_advantage"],
-    )
-    optimizer = torch.optim.Adam(
-        loss.parameters(), lr=settings["learning_rate"], eps=settings["adam_epsilon"]
-    )
-    trainer = make_silent_trainer(
-        PPOTrainer,
-        _make_collector(environment, actor, settings["rollout_steps"], request, 0),
-        loss,
-        request.total_steps,
-        seed=request.seed,
-        optim_steps_per_batch=None,
-        num_epochs=settings["epochs"],
-        optimizer=optimizer,
-        clip_norm=settings["max_gradient_norm"],
-        gamma=settings["discount"],
-        lmbda=settings["gae_lambda"],
-        replay_buffer=TensorDictReplayBuffer(
-            storage=LazyTensorStorage(settings["rollout_steps"]),
-            sampler=SamplerWithoutReplacement(),
-            batch_size=settings["minibatch_size"],
-        ),
-    )
-    if settings.get("anneal_learning_rate"):
-        rollouts = -(-request.total_steps // settings["rollout_steps"])
-        scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda done: 1 - done / rollouts)
-        LRSchedulerHook(scheduler).register(trainer)
-    return trainer, loss
-
-
-def _invert_deviation_by_softplus(deviation: torch.Tensor) -> torch.Tensor:
-    """Return the input of ``NormalParamExtractor``, which adds 0.01 to softplus(x + c), 1 at 0."""
-    numbers = deviation.double() - 0.01
-    return (torch.log(torch.expm1(numbers)) - math.log(math.expm1(0.99))).float()
-
-
-def _make_sac_trainer_parts(
-    request: TrainingRequest, environment, space: Space, settings: Mapping[str, Any]
-):
-    network = nn.Sequential(
-        make_multilayer_perceptron(settings, space.observations, 2 * space.actions),
-        NormalParamExtractor(),
-    )
-    layer = find_last_linear_layer(network)
-    set_deviation = make_deviation_setter(
-        layer, slice(space.actions, None), _invert_deviation_by_softplus
-    )
-    actor = _make_tanh_normal_actor(network, space, False)
-    critics = _make_q_network(space, settings)
-    call_prepare_with_heads(
-        request, lambda: Heads(layer, set_deviation, _list_output_layers(critics))
-    )
-    loss = make_sac_loss(
-        actor,
-        critics,
-        loss_function=settings["critic_loss"],
-        alpha_init=settings["initial_temperature"],
-        target_entropy=settings["target_entropy"],
-    )
-    loss.make_value_estimator(gamma=settings["discount"])
-    collector = _make_collector(
-        environment, actor, settings["steps_per_collection"], request, settings["learning_starts"]
-    )
-    trainer = make_silent_trainer(
-        SACTrainer,
-        collector,
-        loss,
-        request.total_steps,
-        seed=request.seed,
-        optim_steps_per_batch=settings["updates_per_collection"],
-        optimizer=torch.optim.Adam(
-            loss.parameters(), lr=settings["learning_rate"], eps=settings["adam_epsilon"]
-        ),
-        replay_buffer=make_buffer(settings),
-        target_net_updater=SoftUpdate(loss, tau=settings["polyak_coefficient"]),
-    )
-    return trainer, loss
-
-
-def _make_td3_trainer_parts(
-    request: TrainingRequest, environment, space: Space, settings: Mapping[str, Any]
-):
-    policy_network = make_multilayer_perceptron(settings, space.observations, space.actions)
-    actor = TensorDictSequential(
-        TensorDictModule(policy_network, in_keys=["observation"], out_keys=["param"]),
-        TanhModule(in_keys=["param"], out_keys=["action"], **space.bounds),
-    )
-    critics = _make_q_network(space, settings)
-    call_prepare_with_heads(
-        request,
-        lambda: Heads(find_last_linear_layer(policy_network), values=_list_output_layers(critics)),
-    )
-    loss = make_td3_loss(
-        actor,
-        critics,
-        action_spec=space.spec,
-        policy_noise=settings["target_noise"],
-        noise_clip=settings["target_noise_clip"],
-        loss_function=settings["critic_loss"],
-    )
-    loss.make_value_estimator(gamma=settings["discount"])
-    exploring, exploration = add_gaussian_noise(
-        actor, space.spec, sigma_init=1.0, sigma_end=1.0, std=settings["exploration_noise"] or 0.0
-    )
-    collector = _make_collector(
-        environment,
-        exploring,
-        settings["steps_per_collection"],
-        request,
-        settings["learning_starts"],
-    )
-
-    def make_adam(prefix: str) -> torch.optim.Adam:
-        parameters = [p for name, p in loss.named_parameters() if name.startswith(prefix)]
-        return torch.optim.Adam(
-            parameters, lr=settings["learning_rate"], eps=settings["adam_epsilon"]
-        )
-
-    trainer = make_silent_trainer(
-        TD3Trainer,
-        collector,
-        loss,
-        request.total_steps,
-        seed=request.seed,
-        optim_steps_per_batch=settings["updates_per_collection"],
-        optimization_stepper=TD3OptimizationStepper(
-            make_adam("actor_network_params"),
-            make_adam("qvalue_network_params"),
-            policy_update_delay=settings["policy_delay"],
-        ),
-        replay_buffer=make_buffer(settings),
-        target_net_updater=SoftUpdate(loss, tau=settings["polyak_coefficient"]),
-        exploration_module=exploration,
-    )
-    return trainer, loss
-
-
-def _make_dqn_or_ddpg_trainer_parts(
-    request: TrainingRequest, environment, space: Space, settings: Mapping[str, Any]
-):
-    del space
-    environment.set_seed(request.seed)
-    parts = make_parts_of_algorithm(request, environment, settings)
-    trainer = make_trainer_of_parts(request, environment, settings, parts, seed=request.seed)
-    return trainer, parts.loss
-
-
-BUILDERS = {
-    "ppo": _make_ppo_trainer_parts,
-    "sac": _make_sac_trainer_parts,
-    "td3": _make_td3_trainer_parts,
-    "dqn": _make_dqn_or_ddpg_trainer_parts,
-    "ddpg": _make_dqn_or_ddpg_trainer_parts,
-}
-
-
-def make_policy_function(loss) -> Policy:
-    """Return the deterministic policy of a loss."""
-    if is_of_dqn_or_ddpg(loss):
-        return dqn_ddpg.make_policy_function(loss)
+def make_policy_function(loss: Any) -> Policy:
+    """Return the greedy or deterministic policy of a loss."""
 
     def choose_actions(observations: np.ndarray) -> np.ndarray:
-        batch = TensorDict(
-            {"observation": torch.as_tensor(observations).float()}, len(observations)
-        )
-        parameters = loss.actor_network_params.to_module(loss.actor_network)
-        with torch.no_grad(), set_exploration_type(find_deterministic_type()), parameters:
-            return loss.actor_network(batch)["action"].numpy()
+        with torch.no_grad(), set_exploration_type(find_deterministic_type()):
+            actions = _act(loss, _make_batch(observations))["action"]
+        # one of several is a one in its place
+        one_of_several = not hasattr(loss, "actor_network")
+        return actions.to(torch.int64).argmax(-1).numpy() if one_of_several else actions.numpy()
 
     return choose_actions
 
 
 def _make_drawing_function(loss):
     def draw_actions(observations: np.ndarray, numbers: np.ndarray) -> Any:
-        batch = TensorDict(
-            {"observation": torch.as_tensor(observations).float()}, len(observations)
-        )
+        batch = _make_batch(observations)
         with loss.actor_network_params.to_module(loss.actor_network), fix_normal_draws(numbers):
             if not hasattr(loss.actor_network, "get_dist"):
                 return loss.actor_network(batch)["action"], None
@@ -435,25 +69,30 @@ def _make_drawing_function(loss):
     return draw_actions
 
 
-def _make_value_function(loss):
-    if is_of_dqn_or_ddpg(loss):
-        return make_value_function(loss)
+def make_value_function(loss: Any) -> Any:
+    """Return a function of observations: the value of the policy's actions there."""
+
+    def evaluate_network(name: str, batch: Any) -> Any:
+        network = getattr(loss, f"{name}_network")
+        with getattr(loss, f"{name}_network_params").to_module(network):
+            return network(batch)
 
     def estimate_values(observations: np.ndarray) -> np.ndarray:
-        batch = TensorDict(
-            {"observation": torch.as_tensor(observations).float()}, len(observations)
-        )
+        batch = _make_batch(observations)
         with torch.no_grad(), set_exploration_type(find_deterministic_type()):
             if hasattr(loss, "critic_network_params"):
-                with loss.critic_network_params.to_module(loss.critic_network):
-                    return loss.critic_network(batch)["state_value"].numpy().reshape(-1)
-            with loss.actor_network_params.to_module(loss.actor_network):
-                batch = loss.actor_network(batch)
-            values = []
-            for number in range(loss.num_qvalue_nets):
-                with loss.qvalue_network_params[number].to_module(loss.qvalue_network):
-                    values.append(loss.qvalue_network(batch)["state_action_value"])
-            return torch.stack(values).amin(0).numpy().reshape(-1)
+                values = evaluate_network("critic", batch)["state_value"]
+            elif not hasattr(loss, "actor_network"):
+                values = _act(loss, batch)["chosen_action_value"]
+            elif not hasattr(loss, "qvalue_network_params"):
+                values = evaluate_network("value", _act(loss, batch))["state_action_value"]
+            else:
+                batch, each = _act(loss, batch), []
+                for parameters in loss.qvalue_network_params.unbind(0):
+                    with parameters.to_module(loss.qvalue_network):
+                        each.append(loss.qvalue_network(batch)["state_action_value"])
+                values = torch.stack(each).amin(0)
+        return values.numpy().reshape(-1)
 
     return estimate_values
 
@@ -504,13 +143,6 @@ class _AfterBatch:
         self._request.keep(done, self)
 
 
-def use_single_precision(environment):
-    """Return the environment with float32 observations, as the networks take them."""
-    if environment.observation_spec["observation"].dtype is not torch.float64:
-        return environment
-    return TransformedEnv(environment, DoubleToFloat(in_keys=["observation"]))
-
-
 def _make_blank_instance(kind):
     return kind.__new__(kind)
 
@@ -536,9 +168,7 @@ def make_trainer_of_request(request: TrainingRequest) -> _AfterBatch:
     environment = use_single_precision(GymWrapper(request.make_env(), device="cpu"))
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*experimental/prototype feature.*")
-        trainer, loss = BUILDERS[request.algorithm](
-            request, environment, Space(environment), settings
-        )
+        trainer, loss = make_trainer_and_loss(request, environment, settings)
     diagnostics = _Diagnostics(request.algorithm)
     after_batch = _AfterBatch(trainer, loss, diagnostics)
     trainer.register_op("post_steps", after_batch)
@@ -570,7 +200,7 @@ def make_trained_agent(after_batch: _AfterBatch) -> Trained:
     diagnostics = after_batch.diagnostics.values
     return Trained(
         make_policy_function(loss),
-        _make_value_function(loss),
+        make_value_function(loss),
         parameters,
         trainer.collected_frames,
         diagnostics,

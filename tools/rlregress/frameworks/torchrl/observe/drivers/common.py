@@ -6,36 +6,22 @@ from typing import Any
 
 import torch
 
-from rlregress.frameworks.torchrl.api import LazyTensorStorage, TensorDict, TensorDictReplayBuffer
+from rlregress.frameworks.torchrl.api import LazyTensorStorage, TensorDictReplayBuffer
 from rlregress.frameworks.torchrl.compat import make_silent_trainer
+from rlregress.frameworks.torchrl.known_networks import make_equal_transitions
 from rlregress.measurements.driven_agents import Settings
 
 
-def make_equal_transitions(settings: Settings, action: torch.Tensor) -> Any:
+def make_batch(settings: Settings, action: Any) -> Any:
     """Return equal transitions, as a replay buffer gives them.
 
     Args:
-        action: [batch size, width].
+        action: of each row.
     """
-    terminated, truncated = bool(settings.terminated), bool(settings.truncated)
-
-    def fill_column(number: Any) -> torch.Tensor:
-        return torch.full((settings.batch_size, 1), number)
-
-    return TensorDict(
-        {
-            "observation": fill_column(0.5),
-            "action": action,
-            "next": {
-                "observation": fill_column(0.5),
-                "reward": fill_column(settings.reward),
-                "terminated": fill_column(terminated),
-                "truncated": fill_column(truncated),
-                "done": fill_column(terminated or truncated),
-            },
-        },
-        [settings.batch_size],
-    )
+    return make_equal_transitions(
+        settings.batch_size, settings.reward, bool(settings.terminated), bool(settings.truncated),
+        action, (0.5, 0.5), torch.float32,
+    )  # fmt: skip
 
 
 def make_trainer_without_learning(

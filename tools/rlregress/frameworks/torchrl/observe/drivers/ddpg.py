@@ -25,7 +25,7 @@ from rlregress.frameworks.torchrl.compat import (
 )
 from rlregress.frameworks.torchrl.known_networks import Slope, make_q_network
 from rlregress.frameworks.torchrl.observe.drivers.common import (
-    make_equal_transitions,
+    make_batch,
     make_trainer_without_learning,
 )
 from rlregress.frameworks.torchrl.scripted_environments import wrap_environment
@@ -102,7 +102,7 @@ class Driver:
     def compute_losses(self, online: float, target: float) -> tuple[float, float]:
         """Return the losses of ``DDPGLoss`` for a batch as a replay buffer samples it."""
         self.set_values(online, target)
-        losses = self._loss(self._make_batch())
+        losses = self._loss(make_batch(self._settings, 0.0))
         return float(losses["loss_value"].detach()), float(losses["loss_actor"].detach())
 
     def read_target_actions(self) -> np.ndarray:
@@ -111,12 +111,12 @@ class Driver:
         weight, _ = _get_weight_and_bias(self._loss.target_value_network_params)
         weight.copy_(torch.tensor([[0.0, 1.0]]))
         targets = (
-            find_entry(self._loss(self._make_batch()), "target_value").detach().double().numpy()
+            find_entry(self._loss(make_batch(self._settings, 0.0)), "target_value")
+            .detach()
+            .double()
+            .numpy()
         )
         return targets / self._settings.discount
-
-    def _make_batch(self) -> Any:
-        return make_equal_transitions(self._settings, torch.zeros(self._settings.batch_size, 1))
 
     def run_loop(self, on_start: Look = do_nothing, on_step: Look = do_nothing) -> LoopRecord:
         settings, envs = self._settings, self._envs

@@ -25,7 +25,7 @@ from rlregress.frameworks.torchrl.api import (
 from rlregress.frameworks.torchrl.compat import construct_with_newest_keywords, find_action_spec
 from rlregress.frameworks.torchrl.compat import find_deterministic_type as without_chance
 from rlregress.frameworks.torchrl.observe.drivers.common import (
-    make_equal_transitions,
+    make_batch,
     make_trainer_without_learning,
 )
 from rlregress.frameworks.torchrl.scripted_environments import wrap_environment
@@ -100,9 +100,8 @@ class Driver:
     def compute_loss(self, online: Sequence[float], target: Sequence[float]) -> float:
         """Return the loss of ``DQNLoss`` for a batch as a replay buffer samples it."""
         self.set_values(online, target)
-        action = torch.zeros(self._settings.batch_size, self._settings.actions, dtype=torch.int64)
-        action[:, 0] = 1
-        loss = self._loss(make_equal_transitions(self._settings, action))["loss"]
+        first = [1] + [0] * (self._settings.actions - 1)
+        loss = self._loss(make_batch(self._settings, first))["loss"]
         return float(loss.detach())
 
     def choose_action(self, q_values: Sequence[float], deterministic: bool) -> int | None:

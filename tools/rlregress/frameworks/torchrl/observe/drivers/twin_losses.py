@@ -93,7 +93,7 @@ class Driver:
     def _make_batch(self, dimensions: int = 1) -> Any:
         s = self._settings
         flags = bool(s.terminated), bool(s.truncated)
-        return make_equal_transitions(s.batch_size, s.reward, *flags, action_dimensions=dimensions)
+        return make_equal_transitions(s.batch_size, s.reward, *flags, [0.5] * dimensions)
 
     def compute_critic_loss(self, q_values: Sequence[float]) -> float:
         return float(
@@ -191,7 +191,7 @@ class Driver:
             network = partial(_OneAction, dimension, len(low))
             loss = self._make_loss_with_outputs([0.0, 0.0], network, action)
             torch.manual_seed(shift_seed(s.seed))
-            batch = make_equal_transitions(samples, 0.0, action_dimensions=len(low))
+            batch = make_equal_transitions(samples, 0.0, action=[0.5] * len(low))
             actions.append(estimate_next_values(loss, batch).numpy())
         return np.stack(actions, axis=1)
 

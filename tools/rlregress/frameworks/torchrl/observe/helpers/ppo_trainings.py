@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -22,7 +22,12 @@ from rlregress.frameworks.torchrl.api import (
     SerialEnv,
     TensorDictReplayBuffer,
 )
-from rlregress.frameworks.torchrl.compat import LOG_PROBS, make_ppo_loss, make_silent_trainer
+from rlregress.frameworks.torchrl.compat import (
+    LOG_PROBS,
+    find_value_estimator,
+    make_ppo_loss,
+    make_silent_trainer,
+)
 from rlregress.frameworks.torchrl.known_networks import (
     make_action_box,
     make_stochastic_policy,
@@ -34,6 +39,7 @@ from rlregress.frameworks.torchrl.scripted_environments import (
 )
 from rlregress.measurements.ppo_loop import RecordedTraining
 from rlregress.probing import scripted
+from rlregress.probing.layers import compute_gradient_norm
 from rlregress.probing.scripted import Scripted
 
 _SINGLE = torch.float32
@@ -43,15 +49,37 @@ Change = Callable[[Any], None]
 Make = Callable[..., Scripted]
 
 
+class Models(NamedTuple):
+    """A policy and a value network, and the log std of the policy if it is recorded."""
+
+    actor: Any
+    critic: Any
+    log_std: nn.Parameter | None = None
+
+
 @dataclass
 class LossTraining(RecordedTraining):
     """The record of each minibatch that the loss was computed for; losses are of the policy alone.
 
     Attributes:
         rollouts: what was collected, one after the other.
+        estimated: rollouts with their advantages, once for each epoch.
+        trainer: the library's trainer; None: a program trained.
+        optimizer: of the last update.
+        gradient_norms: of all gradients together, before each step of the optimizer.
     """
 
     rollouts: list[Any] = field(default_factory=list)
+    estimated: list[Any] = field(default_factory=list)
+    trainer: Any = None
+    optimizer: Any = None
+    gradient_norms: list[float] = field(default_factory=list)
+
+    def get_estimates(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return advantages and value targets of the first rollout, [steps] each."""
+        batch = self.estimated[0].reshape(-1)
+        advantages, targets = (batch[name].reshape(-1) for name in ("advantage", "value_target"))
+        return advantages.numpy(), targets.numpy()
 
     def watch_loss(self, loss: Any, change: Change | None) -> None:
         """Note the batches that go through a loss module, after ``change``."""
@@ -70,13 +98,16 @@ class LossTraining(RecordedTraining):
         loss.register_forward_pre_hook(note_batch)
         loss.register_forward_hook(note_losses)
 
-    def watch_optimizer(self, optimizer: torch.optim.Optimizer, scale: nn.Parameter) -> None:
-        """Record the learning rate and the gradient of the log std before each optimiser step."""
+    def watch_optimizer(self, optimizer: torch.optim.Optimizer, models: Models) -> None:
+        """Record the learning rate and gradients before each optimiser step."""
+        self.optimizer = optimizer
 
         def note_gradients(*_: Any) -> None:
             self.rates.append(float(optimizer.param_groups[0]["lr"]))
-            gradient = scale.grad
-            self.log_std_gradients.append(0.0 if gradient is None else float(gradient.sum()))
+            self.gradient_norms.append(compute_gradient_norm(optimizer))
+            if models.log_std is not None:
+                gradient = models.log_std.grad
+                self.log_std_gradients.append(0.0 if gradient is None else float(gradient.sum()))
 
         optimizer.register_step_pre_hook(note_gradients)
 
@@ -93,8 +124,8 @@ def make_change_of_ratios(ratio: Any) -> Change:
     return change_batch
 
 
-def make_linear_models() -> Any:
-    """Return a Gaussian policy and a value network, both linear and from 0; and its log std."""
+def make_linear_models() -> Models:
+    """Return a Gaussian policy and a value network, both linear and from 0."""
     scale = AddStateIndependentNormalScale(1)
     loc, value = nn.Linear(1, 1), nn.Linear(1, 1)
     for layer in (loc, value):
@@ -104,7 +135,7 @@ def make_linear_models() -> Any:
         nn.Sequential(loc, scale), make_action_box(-1.0, 1.0, _SINGLE), IndependentNormal
     )
     (log_std,) = scale.parameters()
-    return actor, make_v_network(value), log_std
+    return Models(actor, make_v_network(value), log_std)
 
 
 def make_script_maker(**script: Any) -> Make:
@@ -128,37 +159,41 @@ def run_trainer(
     frames: int,
     minibatch: int,
     *,
+    models: Models | None = None,
     epochs: int = 1,
     learning_rate: float = 0.0,
     schedule: Any = None,
     change: Change | None = None,
     recorded: LossTraining | None = None,
     entropy: float = 0.0,
+    is_standardised: bool = True,
     **settings: Any,
 ) -> LossTraining:
     """Run a whole training by PPOTrainer.
 
     Args:
         frames: of a rollout, over all environments.
+        models: by default linear ones.
         schedule: makes a scheduler of the learning rate out of the optimiser.
         recorded: the record to fill; by default a new one.
+        is_standardised: the trainer's own estimator standardises advantages, as by default.
         settings: further ones of PPOTrainer.
     """
     recorded = LossTraining() if recorded is None else recorded
-    actor, critic, log_std = make_linear_models()
-    loss = make_ppo_loss(actor, critic, clip_epsilon=0.2, entropy_coeff=entropy)
+    models = make_linear_models() if models is None else models
+    loss = make_ppo_loss(models.actor, models.critic, clip_epsilon=0.2, entropy_coeff=entropy)
     recorded.watch_loss(loss, change)
     optimizer = torch.optim.SGD(loss.parameters(), lr=learning_rate)
-    recorded.watch_optimizer(optimizer, log_std)
+    recorded.watch_optimizer(optimizer, models)
     playing = [wrap_environment(environment) for environment in environments]
     environment = playing[0]
     if len(playing) > 1:
         environment = SerialEnv(len(playing), [lambda env=single: env for single in playing])
     if schedule is not None:
         settings["lr_scheduler"] = schedule(optimizer)
-    training = make_silent_trainer(
+    recorded.trainer = make_silent_trainer(
         PPOTrainer,
-        Collector(environment, actor, frames_per_batch=frames, total_frames=total_steps),
+        Collector(environment, models.actor, frames_per_batch=frames, total_frames=total_steps),
         loss,
         total_steps,
         optim_steps_per_batch=None,
@@ -172,22 +207,30 @@ def run_trainer(
         **settings,
     )
 
-    def keep_batch(batch: Any) -> Any:
-        recorded.rollouts.append(batch.clone())
+    def keep_batch(kept_batches: list[Any], batch: Any) -> Any:
+        kept_batches.append(batch.clone())
         return batch
 
-    training.register_op("batch_process", keep_batch)
-    training.train()
+    if not is_standardised:
+        find_value_estimator(recorded.trainer).average_gae = False
+    for stage, batches in (
+        ("batch_process", recorded.rollouts),
+        ("pre_epoch", recorded.estimated),
+    ):
+        recorded.trainer.register_op(stage, functools.partial(keep_batch, batches))
+    recorded.trainer.train()
     return recorded
 
 
-def _watch_program(program: Any, recorded: LossTraining, change: Change | None) -> None:
+def _watch_program(
+    program: Any, models: Models, recorded: LossTraining, change: Change | None
+) -> None:
     """Let a fresh copy of the program use our models, and record its run."""
     loss_class, group_optimizers = program.ClipPPOLoss, program.group_optimizers
+    estimator_class: Any = program.GAE
     # its name until 0.11
     collector_name = programs.find_first_name_in_program(program, "Collector", "SyncDataCollector")
     collector_class: Any = getattr(program, collector_name)
-    actor, critic, log_std = make_linear_models()
 
     def record_and_make_loss(*arguments: Any, **options: Any) -> Any:
         loss = loss_class(*arguments, **options)
@@ -196,8 +239,14 @@ def _watch_program(program: Any, recorded: LossTraining, change: Change | None) 
 
     def record_and_make_optimizer(*optimizers: Any) -> Any:
         optimizer = group_optimizers(*optimizers)
-        recorded.watch_optimizer(optimizer, log_std)
+        recorded.watch_optimizer(optimizer, models)
         return optimizer
+
+    class Estimating(estimator_class):
+        def forward(self, *arguments: Any, **options: Any) -> Any:
+            batch = super().forward(*arguments, **options)
+            recorded.estimated.append(batch.clone())
+            return batch
 
     class Noting(collector_class):
         def __iter__(self) -> Any:
@@ -206,8 +255,9 @@ def _watch_program(program: Any, recorded: LossTraining, change: Change | None) 
                 yield batch
 
     program.ClipPPOLoss, program.group_optimizers = record_and_make_loss, record_and_make_optimizer
+    program.GAE = Estimating
     setattr(program, collector_name, Noting)
-    program.make_ppo_models = lambda *arguments, **options: (actor, critic)
+    program.make_ppo_models = lambda *arguments, **options: models[:2]
     # what a policy is worth is not asked here
     program.eval_model = lambda *arguments, **options: torch.zeros(1)
 
@@ -218,6 +268,7 @@ def run_program(
     frames: int,
     minibatch: int,
     *,
+    models: Models | None = None,
     epochs: int = 1,
     learning_rate: float = 0.0,
     change: Change | None = None,
@@ -229,13 +280,15 @@ def run_program(
     Args:
         make_environment: makes the environment.
         frames: of a rollout.
+        models: by default linear ones.
         recorded: the record to fill; by default a new one.
         changed: further settings of the program.
     """
     recorded = LossTraining() if recorded is None else recorded
     loaded = programs.load_program("ppo", "ppo_mujoco")
     programs.disable_normalisation(loaded)
-    _watch_program(loaded, recorded, change)
+    models = make_linear_models() if models is None else models
+    _watch_program(loaded, models, recorded, change)
     # observations as MuJoCo gives them: until 0.13 the program takes no others
     with register_environment(functools.partial(make_environment, dtype=np.float64)) as environment:
         loaded.main(

@@ -1,0 +1,516 @@
+"""TorchRL's trainers, from a hyperparameter set.
+
+TorchRL has no agent class, so the networks are put together here from its own modules; the loop,
+the losses, the replay buffer, the exploration and the target updates are the framework's. DQN and
+DDPG are trained by no cell.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+
+from rlregress.frameworks.torchrl.api import (
+    MLP,
+    AddStateIndependentNormalScale,
+    Collector,
+    ConvNet,
+    DDPGLoss,
+    DDPGTrainer,
+    DoubleToFloat,
+    DQNLoss,
+    DQNTrainer,
+    EGreedyModule,
+    ExplorationType,
+    HardUpdate,
+    LazyTensorStorage,
+    LRSchedulerHook,
+    NormalParamExtractor,
+    PPOTrainer,
+    ProbabilisticActor,
+    QValueActor,
+    SACTrainer,
+    SamplerWithoutReplacement,
+    SoftUpdate,
+    TanhModule,
+    TanhNormal,
+    TD3OptimizationStepper,
+    TD3Trainer,
+    TensorDictModule,
+    TensorDictReplayBuffer,
+    TensorDictSequential,
+    TransformedEnv,
+    ValueOperator,
+)
+from rlregress.frameworks.torchrl.compat import (
+    add_gaussian_noise,
+    construct_with_newest_keywords,
+    find_action_spec,
+    make_ppo_loss,
+    make_sac_loss,
+    make_silent_trainer,
+    make_td3_loss,
+    rename_options_for_version,
+)
+from rlregress.probing.heads import (
+    Heads,
+    call_prepare_with_heads,
+    make_deviation_setter,
+    make_parameter_setter,
+)
+from rlregress.probing.hyperparameter_mapping import (
+    raise_if_unusable,
+    split_off_fixed_hyperparameters,
+)
+from rlregress.probing.interface import TrainingRequest
+from rlregress.probing.layers import find_last_linear_layer
+
+#: ``duplicate_critic`` is of trainings that are traced, not of stored runs.
+_OPTIONAL = {"duplicate_critic", "anneal_learning_rate"}
+#: what no argument sets: (algorithm, hyperparameter) -> value
+_FIXED = {
+    ("ppo", "target_kl"): None,
+    ("sac", "policy_delay"): 1,
+    ("sac", "target_update_interval"): 1,
+    ("sac", "tune_temperature"): True,
+}
+_KEYS = {
+    "ppo": {
+        "learning_rate", "adam_epsilon", "rollout_steps", "minibatch_size", "epochs", "discount",
+        "gae_lambda", "clip_range", "value_clip_range", "normalize_advantage",
+        "entropy_coefficient", "value_coefficient", "value_loss", "max_gradient_norm",
+        "policy_gain", "value_gain", "hidden_sizes",
+    },
+    "sac": {
+        "learning_rate", "adam_epsilon", "minibatch_size", "replay_size", "learning_starts",
+        "polyak_coefficient", "discount", "steps_per_collection", "updates_per_collection",
+        "initial_temperature", "target_entropy", "critic_loss", "hidden_sizes",
+    },
+    "td3": {
+        "learning_rate", "adam_epsilon", "minibatch_size", "replay_size", "learning_starts",
+        "polyak_coefficient", "discount", "steps_per_collection", "updates_per_collection",
+        "exploration_noise", "policy_delay", "target_noise", "target_noise_clip", "critic_loss",
+        "hidden_sizes",
+    },
+    "dqn": {
+        "learning_rate", "minibatch_size", "replay_size", "learning_starts", "discount",
+        "target_update_interval", "steps_per_collection", "updates_per_collection",
+        "exploration_final", "exploration_steps", "hidden_sizes",
+    },
+    "ddpg": {
+        "learning_rate", "minibatch_size", "replay_size", "learning_starts", "discount",
+        "polyak_coefficient", "steps_per_collection", "updates_per_collection",
+        "exploration_noise", "hidden_sizes",
+    },
+}  # fmt: skip
+
+
+def check_and_select_hyperparameters(
+    algorithm: str, hyperparameters: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the settings that this module's builders read, from a hyperparameter set.
+
+    Raises:
+        UserError: the trainers cannot be set to it.
+    """
+    settings, reasons = split_off_fixed_hyperparameters(_FIXED, algorithm, hyperparameters)
+    if algorithm == "sac":
+        # it is of no effect where the temperature is tuned, as it is here
+        settings.pop("fixed_temperature", None)
+        for further_rate in ("critic_learning_rate", "temperature_learning_rate"):
+            rate = settings.pop(further_rate, settings["learning_rate"])
+            if rate != settings["learning_rate"]:
+                reasons.append(
+                    f"it has one optimizer, but {further_rate} {rate} differs from learning_rate "
+                    f"{settings['learning_rate']}"
+                )
+    known_keys = _KEYS[algorithm]
+    unknown, missing = (
+        sorted(set(settings) - known_keys - _OPTIONAL),
+        sorted(known_keys - set(settings)),
+    )
+    if unknown:
+        reasons.append(f"it has no {', '.join(unknown)}")
+    if missing:
+        reasons.append(f"it needs {', '.join(missing)}")
+    raise_if_unusable(f"TorchRL's {algorithm.upper()}Trainer", reasons)
+    return settings
+
+
+def use_single_precision(environment):
+    """Return the environment with float32 observations, as the networks take them."""
+    if environment.observation_spec["observation"].dtype is not torch.float64:
+        return environment
+    return TransformedEnv(environment, DoubleToFloat(in_keys=["observation"]))
+
+
+class Space:
+    """The shapes and bounds that the networks need."""
+
+    def __init__(self, environment) -> None:
+        self.shape = tuple(environment.observation_spec["observation"].shape)
+        self.observations = self.shape[-1]
+        self.spec = find_action_spec(environment)
+        self.actions = self.spec.shape[-1]
+
+    @property
+    def bounds(self) -> dict[str, Any]:
+        """The bounds of actions that are numbers, not choices."""
+        return {"low": self.spec.space.low, "high": self.spec.space.high}
+
+
+class _Scaled(nn.Module):
+    """Pictures of bytes as numbers from 0 to 1."""
+
+    def forward(self, pictures: torch.Tensor) -> torch.Tensor:
+        return pictures.float() / 255.0
+
+
+def _make_network(settings: Mapping[str, Any], shape: tuple[int, ...], outputs: int) -> nn.Module:
+    if len(shape) == 3:
+        # Mnih et al. 2015, as the other frameworks have it
+        features = ConvNet(
+            num_cells=[32, 64, 64],
+            kernel_sizes=[8, 4, 3],
+            strides=[4, 2, 1],
+            activation_class=nn.ReLU,
+        )
+        flat = features(torch.zeros(shape)).shape[-1]
+        return nn.Sequential(
+            _Scaled(),
+            features,
+            MLP(in_features=flat, out_features=outputs, num_cells=[512], activation_class=nn.ReLU),
+        )
+    return _make_multilayer_perceptron(settings, shape[-1], outputs)
+
+
+def _make_multilayer_perceptron(
+    settings: Mapping[str, Any], inputs: int, outputs: int, activation: Any = nn.ReLU
+) -> Any:
+    """Return a multilayer perceptron of the hidden sizes that are given."""
+    return MLP(
+        in_features=inputs,
+        out_features=outputs,
+        num_cells=list(settings["hidden_sizes"]),
+        activation_class=activation,
+    )
+
+
+def _make_tanh_normal_actor(network: nn.Module, space: Space, return_log_prob: bool):
+    return ProbabilisticActor(
+        TensorDictModule(network, in_keys=["observation"], out_keys=["loc", "scale"]),
+        in_keys=["loc", "scale"],
+        spec=space.spec,
+        distribution_class=TanhNormal,
+        distribution_kwargs=rename_options_for_version(TanhNormal, **space.bounds, tanh_loc=False),
+        default_interaction_type=ExplorationType.RANDOM,
+        return_log_prob=return_log_prob,
+    )
+
+
+def _initialise_orthogonally(network: nn.Module, gain: float) -> nn.Module:
+    for layer in network.modules():
+        if isinstance(layer, nn.Linear):
+            nn.init.orthogonal_(layer.weight, gain)
+            nn.init.zeros_(layer.bias)
+    return network
+
+
+def _make_q_network(space: Space, settings: Mapping[str, Any]):
+    # a list keeps the initial weights; one module is duplicated with resampled weights, which
+    # versions before 0.14.0 know alone where targets are delayed
+    networks = [
+        ValueOperator(
+            _make_multilayer_perceptron(settings, space.observations + space.actions, 1),
+            in_keys=["observation", "action"],
+        )
+        for _ in range(1 if settings.get("duplicate_critic") else 2)
+    ]
+    return networks[0] if settings.get("duplicate_critic") else networks
+
+
+def _list_output_layers(critics) -> list[Any]:
+    """Return the output layers, of which the target networks are copies that a loss has yet to
+    make.
+    """
+    networks = critics if isinstance(critics, list) else [critics]
+    return [find_last_linear_layer(network) for network in networks]
+
+
+def _make_adam(loss: Any, settings: Mapping[str, Any], prefix: str = "") -> torch.optim.Adam:
+    """Return Adam on the parameters of a loss whose names begin with ``prefix``."""
+    parameters = [p for name, p in loss.named_parameters() if name.startswith(prefix)]
+    epsilon = settings.get("adam_epsilon", 1e-8)
+    return torch.optim.Adam(parameters, lr=settings["learning_rate"], eps=epsilon)
+
+
+def _make_ppo_trainer_and_loss(
+    request: TrainingRequest, environment, space: Space, settings: Mapping[str, Any]
+):
+    policy_network = _initialise_orthogonally(
+        _make_multilayer_perceptron(settings, space.observations, space.actions, nn.Tanh),
+        settings["policy_gain"],
+    )
+    deviation = AddStateIndependentNormalScale(space.actions)
+    actor = _make_tanh_normal_actor(nn.Sequential(policy_network, deviation), space, True)
+    value_network = _initialise_orthogonally(
+        _make_multilayer_perceptron(settings, space.observations, 1, nn.Tanh),
+        settings["value_gain"],
+    )
+
+    def get_heads() -> Heads:
+        set_deviation = make_parameter_setter(deviation.state_independent_scale, torch.log)
+        return Heads(
+            find_last_linear_layer(policy_network),
+            set_deviation,
+            [find_last_linear_layer(value_network)],
+        )
+
+    call_prepare_with_heads(request, get_heads)
+    critic = ValueOperator(value_network, in_keys=["observation"])
+    loss = make_ppo_loss(
+        actor,
+        critic,
+        clip_epsilon=settings["clip_range"],
+        clip_value=settings["value_clip_range"],
+        entropy_coeff=settings["entropy_coefficient"],
+        critic_coeff=settings["value_coefficient"],
+        loss_critic_type=settings["value_loss"],
+        normalize_advantage=settings["normalize_advantage"],
+    )
+    optimizer = _make_adam(loss, settings)
+    environment.set_seed(request.seed)
+    trainer = make_silent_trainer(
+        PPOTrainer,
+        Collector(
+            environment,
+            actor,
+            frames_per_batch=settings["rollout_steps"],
+            total_frames=request.total_steps,
+            init_random_frames=0,
+        ),
+        loss,
+        request.total_steps,
+        seed=request.seed,
+        optim_steps_per_batch=None,
+        num_epochs=settings["epochs"],
+        optimizer=optimizer,
+        clip_norm=settings["max_gradient_norm"],
+        gamma=settings["discount"],
+        lmbda=settings["gae_lambda"],
+        replay_buffer=TensorDictReplayBuffer(
+            storage=LazyTensorStorage(settings["rollout_steps"]),
+            sampler=SamplerWithoutReplacement(),
+            batch_size=settings["minibatch_size"],
+        ),
+    )
+    if settings.get("anneal_learning_rate"):
+        rollouts = -(-request.total_steps // settings["rollout_steps"])
+        scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda done: 1 - done / rollouts)
+        LRSchedulerHook(scheduler).register(trainer)
+    return trainer, loss
+
+
+# -- algorithms that learn from a replay buffer --------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Parts of a trainer of an algorithm that learns from a replay buffer.
+
+    Attributes:
+        kind: of trainer.
+        acting: the policy, with its exploration.
+        updater: of the target networks.
+        options: of the trainer alone, which replace its optimizer.
+    """
+
+    kind: Any
+    acting: Any
+    loss: Any
+    updater: Any
+    options: Mapping[str, Any]
+
+
+def _invert_deviation_by_softplus(deviation: torch.Tensor) -> torch.Tensor:
+    """Return the input of ``NormalParamExtractor``, which adds 0.01 to softplus(x + c), 1 at 0."""
+    numbers = deviation.double() - 0.01
+    return (torch.log(torch.expm1(numbers)) - math.log(math.expm1(0.99))).float()
+
+
+def _make_sac(request: Any, space: Space, settings: Mapping[str, Any]) -> Parts:
+    network = nn.Sequential(
+        _make_multilayer_perceptron(settings, space.observations, 2 * space.actions),
+        NormalParamExtractor(),
+    )
+    layer = find_last_linear_layer(network)
+    set_deviation = make_deviation_setter(
+        layer, slice(space.actions, None), _invert_deviation_by_softplus
+    )
+    actor = _make_tanh_normal_actor(network, space, False)
+    critics = _make_q_network(space, settings)
+    call_prepare_with_heads(
+        request, lambda: Heads(layer, set_deviation, _list_output_layers(critics))
+    )
+    loss = make_sac_loss(
+        actor,
+        critics,
+        loss_function=settings["critic_loss"],
+        alpha_init=settings["initial_temperature"],
+        target_entropy=settings["target_entropy"],
+    )
+    updater = SoftUpdate(loss, tau=settings["polyak_coefficient"])
+    return Parts(SACTrainer, actor, loss, updater, {})
+
+
+def _make_deterministic_actor(space: Space, settings: Mapping[str, Any], **bounds: Any) -> Any:
+    network = _make_multilayer_perceptron(settings, space.observations, space.actions)
+    return TensorDictSequential(
+        TensorDictModule(network, in_keys=["observation"], out_keys=["param"]),
+        TanhModule(in_keys=["param"], out_keys=["action"], **bounds),
+    )
+
+
+def _make_td3(request: Any, space: Space, settings: Mapping[str, Any]) -> Parts:
+    actor = _make_deterministic_actor(space, settings, **space.bounds)
+    critics = _make_q_network(space, settings)
+    call_prepare_with_heads(
+        request,
+        lambda: Heads(find_last_linear_layer(actor), values=_list_output_layers(critics)),
+    )
+    loss = make_td3_loss(
+        actor,
+        critics,
+        action_spec=space.spec,
+        policy_noise=settings["target_noise"],
+        noise_clip=settings["target_noise_clip"],
+        loss_function=settings["critic_loss"],
+    )
+    exploring, exploration = add_gaussian_noise(
+        actor, space.spec, sigma_init=1.0, sigma_end=1.0, std=settings["exploration_noise"] or 0.0
+    )
+    stepper = TD3OptimizationStepper(
+        *(_make_adam(loss, settings, f"{name}_network_params") for name in ("actor", "qvalue")),
+        policy_update_delay=settings["policy_delay"],
+    )
+    options = {"optimization_stepper": stepper, "exploration_module": exploration}
+    updater = SoftUpdate(loss, tau=settings["polyak_coefficient"])
+    return Parts(TD3Trainer, exploring, loss, updater, options)
+
+
+def _make_dqn(request: Any, space: Space, settings: Mapping[str, Any]) -> Parts:
+    spec = space.spec
+    network = _make_network(settings, space.shape, space.actions)
+    head = find_last_linear_layer(network)
+    # the target network is a copy that the loss has yet to make
+    call_prepare_with_heads(request, lambda: Heads(head, values=[head]))
+    actor = QValueActor(network, in_keys=["observation"], spec=spec)
+    greedy = EGreedyModule(
+        spec=spec,
+        eps_init=1.0,
+        eps_end=settings["exploration_final"],
+        annealing_num_steps=settings["exploration_steps"],
+    )
+    loss = DQNLoss(actor, action_space=spec)
+    # counted in updates
+    updates = settings["target_update_interval"] * settings["updates_per_collection"]
+    interval = max(updates // settings["steps_per_collection"], 1)
+    updater = HardUpdate(loss, value_network_update_interval=interval)
+    acting = TensorDictSequential(actor, greedy)
+    return Parts(DQNTrainer, acting, loss, updater, {"greedy_module": greedy})
+
+
+def _make_ddpg(request: Any, space: Space, settings: Mapping[str, Any]) -> Parts:
+    actor = _make_deterministic_actor(space, settings, spec=space.spec)
+    critic = ValueOperator(
+        _make_multilayer_perceptron(settings, space.observations + space.actions, 1),
+        in_keys=["observation", "action"],
+    )
+    call_prepare_with_heads(
+        request, lambda: Heads(find_last_linear_layer(actor), values=_list_output_layers([critic]))
+    )
+    _, noise = add_gaussian_noise(
+        actor, space.spec, sigma_init=1.0, sigma_end=1.0, std=settings["exploration_noise"]
+    )
+    loss = DDPGLoss(actor, critic)
+    updater = SoftUpdate(loss, tau=settings["polyak_coefficient"])
+    # in a row: the trainer finds no weights in a policy that stands within another
+    return Parts(DDPGTrainer, TensorDictSequential(*actor.module, noise), loss, updater, {})
+
+
+_PARTS: Mapping[str, Callable[..., Parts]] = {
+    "sac": _make_sac, "td3": _make_td3, "dqn": _make_dqn, "ddpg": _make_ddpg,
+}  # fmt: skip
+
+
+def make_parts_of_algorithm(request: Any, environment: Any, settings: Mapping[str, Any]) -> Parts:
+    """Return networks, loss and exploration of the algorithm of a request.
+
+    Raises:
+        Unsupported: the installed version has no such trainer.
+    """
+    parts = _PARTS[request.algorithm](request, Space(environment), settings)
+    parts.loss.make_value_estimator(gamma=settings["discount"])
+    return parts
+
+
+def make_trainer_of_parts(
+    request: Any,
+    environment: Any,
+    settings: Mapping[str, Any],
+    parts: Parts,
+    buffer: Any = TensorDictReplayBuffer,
+    **options: Any,
+) -> Any:
+    """Return the framework's trainer of these parts.
+
+    Args:
+        buffer: class of the replay buffer.
+        options: further ones of the trainer.
+    """
+    collector = construct_with_newest_keywords(
+        Collector,
+        environment,
+        parts.acting,
+        frames_per_batch=settings["steps_per_collection"],
+        total_frames=request.total_steps,
+        init_random_frames=settings["learning_starts"],
+    )
+    if "optimization_stepper" not in parts.options:
+        options["optimizer"] = _make_adam(parts.loss, settings)
+    return make_silent_trainer(
+        parts.kind,
+        collector,
+        parts.loss,
+        request.total_steps,
+        optim_steps_per_batch=settings["updates_per_collection"],
+        replay_buffer=buffer(
+            storage=LazyTensorStorage(settings["replay_size"]),
+            batch_size=settings["minibatch_size"],
+        ),
+        target_net_updater=parts.updater,
+        **parts.options,
+        **options,
+    )
+
+
+def make_trainer_and_loss(
+    request: TrainingRequest, environment: Any, settings: Mapping[str, Any]
+) -> tuple[Any, Any]:
+    """Return the framework's trainer of a request, and its loss.
+
+    Raises:
+        Unsupported: the installed version has no such trainer.
+    """
+    if request.algorithm == "ppo":
+        return _make_ppo_trainer_and_loss(request, environment, Space(environment), settings)
+    parts = make_parts_of_algorithm(request, environment, settings)
+    # a collector resets its environment when it is made, before a trainer can seed it
+    environment.set_seed(request.seed)
+    trainer = make_trainer_of_parts(request, environment, settings, parts, seed=request.seed)
+    return trainer, parts.loss
