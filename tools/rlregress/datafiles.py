@@ -57,12 +57,12 @@ _DOTTED = re.compile(
 def expect_value(expectation: str, fits: Callable[[Any], object]) -> AfterValidator:
     """Return an annotation that accepts values which fit; its error states the expectation."""
 
-    def check_expectation(value: Any) -> Any:
+    def check_that_value_fits(value: Any) -> Any:
         if not fits(value):
             raise PydanticCustomError("expected", "another", {"what": expectation})
         return value
 
-    return AfterValidator(check_expectation)
+    return AfterValidator(check_that_value_fits)
 
 
 def expect_one_of(

@@ -172,7 +172,7 @@ class Search:
             shutil.rmtree(checkout, ignore_errors=True)
 
     def _find_checkout_folder(self, version: RequestedVersion) -> Path | None:
-        """Return the folder of a commit that this search wrote; its name identifies it."""
+        """Return the folder into which this search has checked out a commit; None: it has not."""
         checkouts = self.own / "revisions"
         if version.tree is None or checkouts not in version.tree.parents:
             return None

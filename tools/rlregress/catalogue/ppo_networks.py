@@ -166,11 +166,11 @@ def _compute_mean_of_bounded_gaussian(inputs: Inputs, bound: object) -> np.ndarr
 
 def _make_loss_details() -> list[Detail]:
     def make_clipped_loss_formula(value_range: str) -> Formula:
-        def compute_clipped_loss_ratio(inputs: Inputs) -> float:
+        def compute_clipped_value_loss_ratio(inputs: Inputs) -> float:
             clipped = inputs["old_value"] + inputs[value_range]
             return float(((inputs["return"] - clipped) / (inputs["return"] - inputs["value"])) ** 2)
 
-        return compute_clipped_loss_ratio
+        return compute_clipped_value_loss_ratio
 
     return [
         make_detail(

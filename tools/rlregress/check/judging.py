@@ -197,7 +197,9 @@ def build_band_samples(
 def compute_smallest_visible_drop(
     session: Session, cell: Cell, looks: Looks, quantity: Quantity = RETURNS
 ) -> float | None:
-    """Return the smallest drop that is detected with 80 % power, as a share; None if none is.
+    """Return the smallest drop that is detected with 80 % power; None if none is.
+
+    It is a share of the scale of the stored numbers (``quantity.compute_scale``).
 
     It depends only on the stored runs and the numbers of seeds, so it is known in advance.
     """

@@ -69,10 +69,10 @@ def find_published_band(cell: Cell, table: str) -> Band | None:
 
 
 def count_runs_below_ceiling(cell: Cell, table: str) -> tuple[int, int]:
-    """Return (runs below the ceiling, all runs) of the published cells of an environment.
+    """Return (runs known to have failed, all runs) of the published results of an environment.
 
-    A mean of five runs below the ceiling contains at least one failed run. More are possible but
-    not published, so this is a lower bound.
+    The ceiling is the highest published mean. A mean of five runs below it contains at least one
+    failed run. More are possible but not published, so this is a lower bound.
     """
     means = [
         band.mean for key, band in load_published_bands(table).items() if key[2] == cell.environment

@@ -71,8 +71,8 @@ class Site:
                 )
             if name in _RESERVED_OPTIONS:
                 raise UserError(
-                    f"--sbatch is '{option}', but {name} identifies the runs of a task; leave it "
-                    "out"
+                    f"--sbatch is '{option}', but rlregress sets {name} itself, to tell the tasks "
+                    "of an array apart; leave it out"
                 )
 
 

@@ -159,7 +159,7 @@ class Entry:
         return self.state not in WITHOUT_EFFECT and not self.accepted
 
     @property
-    def is_late(self) -> bool:
+    def was_out_of_time(self) -> bool:
         """Return whether the entry was not checked because the command's time was over."""
         return self.state in INCOMPLETE and MINUTES in f"{self.reason} {self.summary}"
 
@@ -340,7 +340,7 @@ def judge_entries_of_upgrade(
     trainings = [e for e in entries if e.kind in (TRAINING, SCRIPT) and e.counts]
     nothing_ran = trainings and all(training.state in UNCHECKED for training in trainings)
     counting = [entry for entry in entries if entry.counts]
-    cut = counting and all(entry.is_late for entry in counting)
+    cut = counting and all(entry.was_out_of_time for entry in counting)
     if nothing_ran or cut or list_packages_without_comparison(entries):
         words.add(COULD_NOT_JUDGE)
     verdict = min(words, key=ORDER.index, default=UNCHANGED)
@@ -415,12 +415,12 @@ def _compose_headline(verdict: str, entries: Sequence[Entry], checked: Coverage)
         f"{title}: {_join_first_names(names)}"
         for title, names in (
             *never.items(),
-            ("Compared in part", _describe_counts_by_kind(counted, (TRAINING, SCRIPT), (IN_PART,))),
-            ("Ran in part", _describe_counts_by_kind(counted, CODE, (IN_PART,))),
-            ("Ran, but not compared", _describe_counts_by_kind(counted, CODE, (NOT_COMPARED,))),
-            ("Cannot run here", _describe_counts_by_kind(counted, CODE, (CANNOT,))),
+            ("Compared in part", _list_headlines_of_kinds(counted, (TRAINING, SCRIPT), (IN_PART,))),
+            ("Ran in part", _list_headlines_of_kinds(counted, CODE, (IN_PART,))),
+            ("Ran, but not compared", _list_headlines_of_kinds(counted, CODE, (NOT_COMPARED,))),
+            ("Cannot run here", _list_headlines_of_kinds(counted, CODE, (CANNOT,))),
             ("Packages of which no change was compared", list_packages_without_comparison(entries)),
-            ("Not checked", _describe_counts_by_kind(counted, _NOT_CODE, UNCHECKED)),
+            ("Not checked", _list_headlines_of_kinds(counted, _NOT_CODE, UNCHECKED)),
             ("Accepted", [entry.headline for entry in entries if entry.accepted]),
         )
         if names
@@ -444,27 +444,27 @@ def _list_titles_of_differences(entries: Sequence[Entry]) -> list[tuple[str, lis
     rows = [
         ("Regressed", [entry.headline for entry in violated]),
         ("The new version fails",
-        _describe_counts_by_kind(entries, (TRAINING, SCRIPT), (NEW_FAILS,))),
+        _list_headlines_of_kinds(entries, (TRAINING, SCRIPT), (NEW_FAILS,))),
         (OTHER_TYPES.capitalize(), [f"{entry.headline} ({entry.reason.partition(': ')[2]})"
                                     for entry in retyped[:1]] + [e.headline for e in retyped[1:]]),
         ("Differ",
-        [n for n in _describe_counts_by_kind(entries, checks, (DIFFERS,)) if n not in named]),
+        [n for n in _list_headlines_of_kinds(entries, checks, (DIFFERS,)) if n not in named]),
         ("Culprit", [entry.headline for entry in entries if entry.culprit]),
         ("Differ when called", [entry.headline for entry in entries if entry.kind in CODE
                                 and (entry.state == BEYOND
                                      or (entry.state == DIFFERS and entry.reason))]),
-        ("Differ in logs only", _describe_counts_by_kind(entries, (TRAINING, SCRIPT), (LOGS,))),
-        ("Removed or incompatible", _describe_counts_by_kind(entries, (PUBLIC,), (DIFFERS,))),
+        ("Differ in logs only", _list_headlines_of_kinds(entries, (TRAINING, SCRIPT), (LOGS,))),
+        ("Removed or incompatible", _list_headlines_of_kinds(entries, (PUBLIC,), (DIFFERS,))),
         (OLD_FILES.capitalize(), lost),
         ("Saved files differ", [e.headline for e in saved if e.headline not in lost + alike]),
         ("Saved files load alike, then training differs", alike),
         ("No longer installed", _sort_lost_packages(entries)),
         ("Requirements", [entry.summary for entry in entries if entry.kind == REQUIREMENT
                           and entry.state == DIFFERS and not is_requirement_gone(entry)]),
-        ("New warnings", _describe_counts_by_kind(entries, (WARNING,), (LOGS,))),
+        ("New warnings", _list_headlines_of_kinds(entries, (WARNING,), (LOGS,))),
         ("Differ by rounding only",
-        _describe_counts_by_kind(entries, (TRAINING, SCRIPT), (CLOSE,))),
-        ("Repaired", _describe_counts_by_kind(entries, (TRAINING, SCRIPT), (OLD_FAILED,))),
+        _list_headlines_of_kinds(entries, (TRAINING, SCRIPT), (CLOSE,))),
+        ("Repaired", _list_headlines_of_kinds(entries, (TRAINING, SCRIPT), (OLD_FAILED,))),
     ]  # fmt: skip
     return [(title, names) for title, names in rows if names]
 
@@ -477,14 +477,14 @@ def is_requirement_gone(entry: Entry) -> bool:
 def _sort_lost_packages(entries: Sequence[Entry]) -> list[str]:
     """Return lost packages: those that were required, then those that only these required."""
     required = [e.name for e in entries if is_requirement_gone(e)]
-    return [*required, *_describe_counts_by_kind(entries, (PACKAGE,), (DIFFERS,))]
+    return [*required, *_list_headlines_of_kinds(entries, (PACKAGE,), (DIFFERS,))]
 
 
 def _list_names_of_entries(entries: Iterable[Entry]) -> set[str]:
     return {entry.headline for entry in entries}
 
 
-def _describe_counts_by_kind(
+def _list_headlines_of_kinds(
     entries: Iterable[Entry], kinds: Collection[str], states: Collection[str]
 ) -> list[str]:
     return [entry.headline for entry in entries if entry.kind in kinds and entry.state in states]

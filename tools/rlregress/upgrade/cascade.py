@@ -493,7 +493,7 @@ def _add_comparison_of_old_files(
     for number, task in enumerate(tasks):
         framework_result = framework_results[number]
         files = entries.make_saved_file_entries(task.result(), framework_result.name)
-        if files and not any(file.is_late for file in files):
+        if files and not any(file.was_out_of_time for file in files):
             unmoved = sum(file.state == model.SAME for file in files)
             options.say(
                 f"{framework_result.name}: {unmoved} of {len(files)} kinds of saved files are the "

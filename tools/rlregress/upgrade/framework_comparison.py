@@ -59,7 +59,7 @@ class FrameworkDifferences:
         self.unread = tuple(version_fingerprints.list_unread_defaults(*fingerprints))
         changed = {(d.id, d.scope): d for d in self.details.changed}
         self.standing = {
-            key: attribution.describe_whether_documented(adapter, d, versions[1])
+            key: attribution.compare_with_documented_variant(adapter, d, versions[1])
             for key, d in changed.items()
         }
         self.documented = {

@@ -113,8 +113,8 @@ def test_memory_is_that_of_stored_throughput_where_no_run_is_recorded(tmp_path):
     [
         ("--account=x", "expected an option of sbatch without its dashes"),
         ("account=x\nrm", "expected an option of sbatch"),
-        ("array=1-4", "array identifies the runs of a task"),
-        ("job-name=x", "job-name identifies the runs of a task"),
+        ("array=1-4", "rlregress sets array itself"),
+        ("job-name=x", "rlregress sets job-name itself"),
     ],
 )
 def test_an_option_that_cannot_be_passed_is_refused(option, reason):

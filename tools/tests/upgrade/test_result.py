@@ -473,7 +473,7 @@ N_STEP = ("nstep.window", "library")
 def test_a_change_is_held_against_what_is_documented_of_the_new_version(version, variant, standing):
     """The entry that holds for the new version's version decides."""
     change = make_changed_detail(N_STEP, said("other"), said(variant))
-    assert attribution.describe_whether_documented(SB3, change, version) == standing
+    assert attribution.compare_with_documented_variant(SB3, change, version) == standing
 
 
 def test_what_is_documented_of_a_change_is_said():

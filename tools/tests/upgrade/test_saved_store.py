@@ -345,5 +345,5 @@ def test_what_is_no_release_is_not_recorded(tmp_path, monkeypatch):
     with pytest.raises(UserError, match=message):
         saved_store._check_imported_release(sb3)
     monkeypatch.setattr(saved_store, "explain_no_release", lambda package: "it was edited")
-    with pytest.raises(UserError, match="is no release: it was edited; name the release"):
+    with pytest.raises(UserError, match="is no release: it was edited; expected one"):
         saved_store._check_imported_release(sb3)

@@ -139,7 +139,7 @@ def test_details_without_an_answer_in_time_take_nothing_else_with_them():
     (entry, _) = entries.make_default_entries(
         [], version_fingerprints.list_unread_defaults(*prints), "sb3"
     )
-    assert (entry.state, entry.is_late) == (model.CANNOT, True)
+    assert (entry.state, entry.was_out_of_time) == (model.CANNOT, True)
     assert (chosen, deadline.cut) == (([], {}), ["details of sb3"])
 
 

@@ -364,7 +364,7 @@ def _train_normalised_environment(make_env: Callable[..., Any], seed: int) -> An
 # -- trainers --------------------------------------------------------------------------------------
 
 
-def _make_training_request(
+def _make_request_for_stored_sizes(
     algorithm: str, make_env: Callable[..., Any], seed: int
 ) -> TrainingRequest:
     from rlregress.frameworks.torchrl.train.builtin_trainings import SETTINGS
@@ -396,7 +396,7 @@ class _SavedTrainer:
 
 
 def _make_new_trainer(algorithm: str, make_env: Callable[..., Any], seed: int) -> _SavedTrainer:
-    request = _make_training_request(algorithm, make_env, seed)
+    request = _make_request_for_stored_sizes(algorithm, make_env, seed)
     created = training.make_trainer_of_request(request)
     created.serve_checkpoints(request)
     return _SavedTrainer(created.trainer, created.loss)

@@ -60,7 +60,9 @@ def make_card_of_upgrade(result: Upgrade, steps: Sequence[Step]) -> Card:
         # a sentence of ``cut`` stands for all entries for which there was no time
         [
             *result.cut,
-            *_list_unchecked_changes([e for e in result.entries if e.counts and not e.is_late]),
+            *_list_unchecked_changes(
+                [e for e in result.entries if e.counts and not e.was_out_of_time]
+            ),
         ],
         [*_describe_differences_by_kind(unexplained), *_describe_accepted_entries(result.entries)],
         steps=steps,

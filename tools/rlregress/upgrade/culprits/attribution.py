@@ -30,7 +30,7 @@ from rlregress.source import read_source_text
 from rlregress.upgrade.differences import changed_statements
 
 
-def describe_whether_documented(adapter: Adapter, detail: ChangedDetail, version: str) -> str:
+def compare_with_documented_variant(adapter: Adapter, detail: ChangedDetail, version: str) -> str:
     """Describe how the new variant of a detail compares with the documented one."""
     with contextlib.suppress(UserError, InvalidVersion):
         row = expectations.filter_by_version(load_all_expectations(adapter), version).get(

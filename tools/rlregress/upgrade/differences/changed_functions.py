@@ -234,7 +234,7 @@ def _find_how_pieces_differ(old: Function | None, new: Function | None, is_only:
         is_only: no other piece of the file is in either version.
     """
     if old is not None and new is not None:
-        if old.code != new.code or _is_reordered(old, new):
+        if old.code != new.code or _are_common_definitions_reordered(old, new):
             return CODE_CHANGED
         return WORDING if old.whole != new.whole else ""
     piece = old or new
@@ -245,7 +245,7 @@ def _find_how_pieces_differ(old: Function | None, new: Function | None, is_only:
     return REMOVED if new is None else ADDED
 
 
-def _is_reordered(old: Function, new: Function) -> bool:
+def _are_common_definitions_reordered(old: Function, new: Function) -> bool:
     """Return whether definitions that both versions have differ in their order or block."""
     shared = {name_.rpartition(" ")[2] for name_ in old.defines} & {
         name_.rpartition(" ")[2] for name_ in new.defines

@@ -68,7 +68,7 @@ class NameUsers:
         own = self._read_pieces(piece.file)
         imported: Mapping[str, Sequence[tuple[str, str]]] = {}
         if piece.name == MODULE:
-            names = _find_computed_names(own.get(MODULE), names)
+            names = _add_derived_names(own.get(MODULE), names)
             imported = self._read_imported_names(piece.file)
         wide = piece.name != MODULE or Path(piece.file).name == "__init__.py"
         users_by_name: dict[str, set[tuple[str, str]]] = {}
@@ -132,11 +132,11 @@ class NameUsers:
 
 @cache
 def index_users_of_names(folders: tuple[str, ...]) -> NameUsers:
-    """Return a finder of the users of names in packages; read once in a process."""
+    """Return an index of the functions that use a name; the folders are read once in a process."""
     return NameUsers(folders)
 
 
-def _find_computed_names(module: Function | None, names: Collection[str]) -> set[str]:
+def _add_derived_names(module: Function | None, names: Collection[str]) -> set[str]:
     """Return names of a module, and the names that its assignments compute from them."""
     following = set(names)
     rows = module.code.splitlines() if module is not None else []

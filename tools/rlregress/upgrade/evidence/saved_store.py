@@ -281,7 +281,7 @@ def list_stored_kinds(framework: str) -> list[tuple[str, str]]:
 
 
 def read_known_differences(framework: str) -> KnownDifferences:
-    """Return the known differences of the files of a framework.
+    """Return the known differences in what files of a framework's past releases load as.
 
     Raises:
         UserError: ``expected.toml`` is damaged, or names files that are not stored.
@@ -530,11 +530,13 @@ def _check_imported_release(adapter: Adapter) -> None:
     """Raise UserError unless the imported package is the installed one, and a release."""
     package = adapter.framework.packages[0]
     if why := explain_no_release(package):
-        raise UserError(f"the installed {package} is no release: {why}; name the release")
+        raise UserError(
+            f"the installed {package} is no release: {why}; expected one, such as {package}==1.2.3"
+        )
     for module, place in identity.find_modules_outside_distribution(adapter).items():
         raise UserError(
             f"{module} is imported from {place}, and not from the installed {package}; remove that "
-            "from the path, or name the release"
+            f"from the path, or name a release, such as {package}==1.2.3"
         )
 
 

@@ -306,9 +306,9 @@ _SHAPES: dict[str, Any] = {
 }  # fmt: skip
 
 
-def _make_estimator_arguments(label: str) -> dict[str, Any]:
+def _make_estimator_arguments(shape_and_change: str) -> dict[str, Any]:
     """Return values, rewards and ends of a shape: "time", also with discounts by step."""
-    shape, _, change = label.partition(" ")
+    shape, _, change = shape_and_change.partition(" ")
     size = _SHAPES[shape]
     over = make_flags(size[:-1], 3).expand(size).clone()
     cut = make_flags(size[:-1], 1).expand(size).clone()
