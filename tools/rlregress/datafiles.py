@@ -497,7 +497,7 @@ def _describe_validation_error(
     elif keys and isinstance(keys[-1], int):
         verb, keys = "holds", keys[:-1]
     subject = f"{place}: {noun} '{_join_keys(keys)}'" if keys else place
-    value = f"{subject} {verb} {_quote_value(error['input'])}"
+    value = f"{subject} {verb} {_quote_value_for_message(error['input'])}"
     if kind == "one_of":
         return f"{value}; {suggest_names(error['input'], context['known'])}"
     expectation = _EXPECTED[kind].format(**context) if kind in _EXPECTED else error["msg"]
@@ -545,7 +545,7 @@ def _list_alternatives(schema: Mapping[str, Any], inner: Any) -> list[Mapping[st
     ]
 
 
-def _quote_value(value: Any) -> str:
+def _quote_value_for_message(value: Any) -> str:
     """Quote a value as a file has it, cut if it is long."""
     if isinstance(value, str):
         text = f"'{value}'" if value.isprintable() else repr(value)

@@ -165,8 +165,8 @@ def open_regular_file(path: Path) -> BinaryIO:
         raise
 
 
-def check_file_may_be_written(path: Path) -> None:
-    """Check that a file may be written at a path; it may replace another file.
+def check_path_is_file_or_free(path: Path) -> None:
+    """Check that a path is free, or that of a file, which may be replaced.
 
     Raises:
         OSError: it is a folder, a pipe or a device, or a link to one.

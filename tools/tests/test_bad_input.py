@@ -180,7 +180,7 @@ WRONG: list[tuple[str | list[str], *tuple[str, ...]]] = [
 
 #: of a framework that is not trained nothing is advised that cannot be done
 CONTRIB_WRONG: list[tuple[str, *tuple[str, ...]]] = [
-    ("plan --framework contrib", "cannot be trained for returns", "--framework contrib"),
+    ("plan --framework contrib", "no training for returns is defined", "--framework contrib"),
     ("plan --framework contrib --algorithm sac",
      "'sac' of SB3-Contrib is tested for its behaviour, and not"),
     ("plan --framework contrib --algorithm td3",

@@ -131,7 +131,11 @@ def make_distance_detail(id: str, sources: tuple[str, ...]) -> Detail:
 def make_target_minimum_detail(
     id: str, sources: tuple[str, ...], extra: str, inputs: Mapping[str, Any]
 ) -> Detail:
-    """Build the detail: how target networks become one value (``extra``: text on their inputs)."""
+    """Return the detail on how the outputs of two target networks become one value.
+
+    Args:
+        extra: inserted into its description.
+    """
 
     def make_target_formula(reduction: str) -> Formula:
         return lambda i: (

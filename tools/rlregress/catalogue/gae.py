@@ -37,7 +37,7 @@ def _compute_advantages(inputs: Inputs, **changed: Any) -> np.ndarray:
     return gae.compute_advantages(**(arguments | changed))
 
 
-def _combine_ends(inputs: Inputs) -> np.ndarray:
+def _merge_terminated_and_truncated(inputs: Inputs) -> np.ndarray:
     return np.maximum(inputs["terminated"], inputs["truncated"])
 
 
@@ -76,7 +76,7 @@ _AT_ENDS: Mapping[str, tuple[str, Formula]] = {
     ),
     "truncation_is_terminal": (
         "a truncation counts as a termination",
-        lambda i: _compute_advantages(i, bootstraps=1.0 - _combine_ends(i)),
+        lambda i: _compute_advantages(i, bootstraps=1.0 - _merge_terminated_and_truncated(i)),
     ),
     "bootstrap_everything": (
         "terminations are bootstrapped too",
@@ -180,7 +180,10 @@ DETAILS: tuple[Detail, ...] = (
             ),
             "truncation_is_terminal": (
                 "advantage plus value, truncations counted as terminations",
-                lambda i: _compute_advantages(i, bootstraps=1.0 - _combine_ends(i)) + i["values"],
+                lambda i: (
+                    _compute_advantages(i, bootstraps=1.0 - _merge_terminated_and_truncated(i))
+                    + i["values"]
+                ),
             ),
             "current_value_at_truncation": (
                 "advantage plus value, V of the current observation at truncations",

@@ -201,7 +201,7 @@ def _list_trainable_adapters(selection: Selection) -> Sequence[Adapter]:
     if not any(adapter.framework.algorithms for adapter in adapters):
         names = [adapter.full_name for adapter in requested]
         raise UserError(
-            f"{' and '.join(names)} cannot be trained for returns here; test formulas and "
+            f"no training for returns is defined for {' and '.join(names)}; test formulas and "
             "behaviour: rlregress test tests_unit tests_behavior "
             f"--framework {','.join(names)}"
         )

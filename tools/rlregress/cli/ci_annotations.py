@@ -37,7 +37,7 @@ def append_github_summary(text: str) -> None:
         return
     try:
         path = Path(os.environ[_SUMMARY])
-        files.check_file_may_be_written(path)
+        files.check_path_is_file_or_free(path)
         with path.open("a", encoding="utf-8") as stream:
             safe = harmless.escape_markdown(text)
             stream.write(ci_formats.cut_text_after_line(safe, ci_formats.SUMMARY - stream.tell()))

@@ -175,8 +175,8 @@ class Train(Kind):
         raise self._make_unsupported("train_seeded")
 
     def describe_sources_of_chance(self) -> Mapping[str, str]:
-        """Return how each source of chance in ``seeded_training.Seeds`` is drawn and seeded by
-        itself.
+        """Return source of chance in ``seeded_training.Seeds`` -> how it is drawn, and seeded apart
+        from the others.
         """
         raise self._make_unsupported("describe_sources_of_chance")
 

@@ -343,7 +343,7 @@ class Examiner:
         why = ""
         for piece in self._uses.get(function, ()):
             try:
-                old_values += swap.find_other_values(
+                old_values += swap.find_values_in_other_version(
                     piece["file"], piece["name"], piece["text"], self._roots
                 )
             except Misfit as misfit:

@@ -141,7 +141,7 @@ def read_checkpoint(path: Path, expected: Mapping[str, Any]) -> tuple[dict[str, 
     try:
         with files.open_regular_file(path) as file:
             if not os.environ.get(TRUST):
-                _check_checkpoint_owner(path, os.fstat(file.fileno()))
+                _check_checkpoint_writers(path, os.fstat(file.fileno()))
             _check_checkpoint_digest(file)
             file.seek(0)
             file.readline()
@@ -156,7 +156,7 @@ def read_checkpoint(path: Path, expected: Mapping[str, Any]) -> tuple[dict[str, 
         raise CheckpointMismatch(f"the checkpoint {path.name} cannot be read: {reason}") from None
 
 
-def _check_checkpoint_owner(path: Path, state: os.stat_result) -> None:
+def _check_checkpoint_writers(path: Path, state: os.stat_result) -> None:
     """Raise UntrustedCheckpoint unless this user, root or the group of a shared store wrote it."""
     folders = [folder.stat() for folder in (path.parent, path.parent.parent)]
     # each member can write to all of them: any member may have written a file of another

@@ -71,7 +71,7 @@ class Tensors:
 
     def reduce_tensor(self, tensor: torch.Tensor, requires_grad: bool) -> Any:
         """Return how to pickle a plain tensor."""
-        memory = _get_memory_of_tensor(tensor)
+        memory = _get_untyped_storage(tensor)
         place = (memory.data_ptr(), memory.nbytes())
         self.shares = self.shares or place in self._storages
         if place not in self._storages:
@@ -130,7 +130,7 @@ def is_plain_tensor(tensor: torch.Tensor) -> bool:
         and tensor.device.type == "cpu"
         and tensor.layout is torch.strided
         and not (tensor.is_quantized or tensor.is_conj() or tensor.is_neg())
-        and _get_memory_of_tensor(tensor) is not None
+        and _get_untyped_storage(tensor) is not None
     )
 
 
@@ -157,7 +157,7 @@ def _rebuild_array_with_zeros(shape: tuple[int, ...], dtype: np.dtype, start: An
     return array
 
 
-def _get_memory_of_tensor(tensor: torch.Tensor) -> Any:
+def _get_untyped_storage(tensor: torch.Tensor) -> Any:
     """Return the memory of a tensor; None before torch 1.13."""
     if hasattr(tensor, "untyped_storage"):
         return tensor.untyped_storage()
@@ -169,7 +169,7 @@ def rebuild_tensor(kind: type, storage: Storage, layout: Any, requires_grad: boo
     """Return a tensor on a storage that was read."""
     dtype, offset, shape, stride = layout
     tensor = torch.empty(0, dtype=dtype).set_(
-        _get_memory_of_tensor(storage.tensor), offset, shape, stride
+        _get_untyped_storage(storage.tensor), offset, shape, stride
     )
     if kind is torch.nn.Parameter:
         return torch.nn.Parameter(tensor, requires_grad)

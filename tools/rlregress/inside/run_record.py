@@ -45,7 +45,7 @@ def write_text_atomically(path: Path, text: str) -> None:
     Raises:
         OSError: the file cannot be written, or the path is no file.
     """
-    files.check_file_may_be_written(path)
+    files.check_path_is_file_or_free(path)
     # nobody else can have put something of this name there, such as a link to another file
     temporary = path.with_name(f".{path.name[:150]}.{uuid.uuid4().hex}")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
@@ -81,7 +81,7 @@ def check_folder_is_writable(folder: Path, content: str) -> None:
 def check_file_is_writable(path: Path, content: str) -> None:
     """Raise UserError unless a file can be written; see ``check_folder_is_writable``."""
     try:
-        files.check_file_may_be_written(path)
+        files.check_path_is_file_or_free(path)
     except OSError as error:
         raise UserError(
             f"{content} cannot be written to {path}: {error.strerror}; expected the name of a file"

@@ -139,13 +139,13 @@ def _bind_other_values(change: dict[str, Any], roots: Sequence[str]) -> list[lis
     file, misfits = change["file"], []
     for piece in filter(_runs_at_import, change["functions"]):
         try:
-            bindings.bind_values(find_other_values(file, piece, change["text"], roots))
+            bindings.bind_values(find_values_in_other_version(file, piece, change["text"], roots))
         except Misfit as why:
             misfits.append([file, piece, str(why)])
     return misfits
 
 
-def find_other_values(
+def find_values_in_other_version(
     file: str, piece: str, text: str, roots: Sequence[str]
 ) -> list[bindings.Binding]:
     """Return the ``bindings`` of a module or a class in another text of its file."""

@@ -150,7 +150,7 @@ def measure_updates_with_remainder(train: Train, inputs: Inputs) -> np.ndarray:
     return np.array([len(train(_make_settings(inputs, steps, 2 * steps)).rates)])
 
 
-def measure_minibatches_of_longer_rollout(train: Train, inputs: Inputs) -> np.ndarray:
+def measure_growth_of_minibatches_with_rollout(train: Train, inputs: Inputs) -> np.ndarray:
     """Measure how much larger the minibatches, and how many more, are in a longer rollout."""
     short, long = (train(_make_settings(inputs, int(n))).evaluated for n in inputs["rollout_steps"])
     return np.array([len(long[0]) / len(short[0]), len(long) / len(short)])
@@ -300,7 +300,7 @@ MEASUREMENTS: Mapping[str, Callable[[Train, Inputs], np.ndarray]] = {
     "ppo.advantage.granularity": measure_advantages_and_policy_changes,
     "ppo.iterations": measure_steps_and_updates,
     "ppo.minibatches": measure_minibatch_sizes,
-    "ppo.minibatches.parameter": measure_minibatches_of_longer_rollout,
+    "ppo.minibatches.parameter": measure_growth_of_minibatches_with_rollout,
     "ppo.early_stop.default": measure_updates_at_large_divergence,
     "ppo.early_stop": measure_updates_until_early_stop,
     "ppo.vectorisation": measure_steps_of_environments,

@@ -757,7 +757,7 @@ def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pyte
 
 
 def _make_check_result(config: pytest.Config, entries: list[dict[str, Any]]) -> CheckResult:
-    """Return the result of a check for any session of pytest."""
+    """Judge the tests of this session; return the result as that of ``rlregress check``."""
     from rlregress.check import cell_selection, check_run, report_data
 
     algorithms = _read_names_of_option(config, "--algorithm")

@@ -69,7 +69,7 @@ def test_trainings_are_listed_with_settings_that_exist(name):
 
 
 @pytest.mark.skipif("contrib" not in INSTALLED, reason="it is not installed")
-@pytest.mark.parametrize("function", functions(kinds.Load).keys() - {"list_saved_files"})
+@pytest.mark.parametrize("function", sorted(functions(kinds.Load).keys() - {"list_saved_files"}))
 def test_agents_of_contrib_are_loaded_as_those_of_stable_baselines3(function):
     """Their files say alike which agent they hold."""
     modules = [

@@ -161,6 +161,6 @@ def reset_to_observation(environment: Any) -> Any:
 
 
 def step_to_triple(environment: Any, action: Any) -> tuple[Any, float, bool]:
-    """Return (observation, reward, done for whatever reason) of an environment of the library."""
+    """Step an environment of Gym or Gymnasium; return (observation, reward, whether it ended)."""
     observation, reward, *ends, _ = environment.step(action)
     return observation, reward, any(map(bool, ends))

@@ -141,6 +141,7 @@ def _measure_out_of_bounds(source: Source, inputs: Inputs) -> np.ndarray:
 
 
 def _measure_stored_log_prob(source: Source, inputs: Inputs) -> np.ndarray:
+    """Return the share of actions whose stored log probability is not that of the stored action."""
     box, make = _make_network_of_script(source, _PPO, "Agent", low=-1.0, high=1.0)
     agent = make(box)
     make_output_constant(agent.actor_mean, inputs["mean"])

@@ -118,7 +118,7 @@ def _measure_learning_rate_adaptive(inputs: Inputs) -> np.ndarray:
     return np.array(training.rates[1:]) / start
 
 
-def _measure_segments(inputs: Inputs) -> np.ndarray:
+def _measure_rollouts_across_episodes(inputs: Inputs) -> np.ndarray:
     limit = int(inputs["time_limit"])
     environment = make_counting_environment(
         limit, truncated=make_script_of_end_after(limit), restarts=True
@@ -143,6 +143,6 @@ PROBES: Mapping[str, Probe] = {
     },
     "ppo.kl_estimator": _measure_kl_estimator,
     "ppo.parallel_gradient": partial(count_processes_and_passes, _train_with_settings),
-    "ppo.segments": _measure_segments,
+    "ppo.segments": _measure_rollouts_across_episodes,
     "ppo.learning_rate.adaptive": _measure_learning_rate_adaptive,
 }
