@@ -109,7 +109,7 @@ def _record_state_dependent_exploration(distribution: Any, count: int) -> Any:
                 *(("get_std", by) for by in (log_std, log_std + 1.0, 0.0 * log_std)))  # fmt: skip
 
 
-def _record_chosen_distribution(choose: Any, arguments: Any) -> Any:
+def _record_distribution(choose: Any, arguments: Any) -> Any:
     """Return the distribution that fits a space, and its layer."""
     distribution = choose(*arguments)
     net = distribution.proba_distribution_net(4)
@@ -196,7 +196,7 @@ def list_subjects() -> dict[str, list[Subject]]:
                      {"one": (torch.ones(3),), "rows": (torch.ones(2, 3),)}),
             make_function_subject("common.distributions:kl_divergence", _make_distribution_pairs()),
             make_function_subject("common.distributions:make_proba_distribution",
-                     {name: (space,) for name, space in actions.items()}, _record_chosen_distribution,
+                     {name: (space,) for name, space in actions.items()}, _record_distribution,
                      together=[{"use_sde": True, "dist_kwargs": {"full_std": False}}]),
         ],
     }  # fmt: skip
