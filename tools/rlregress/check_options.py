@@ -35,11 +35,11 @@ class CheckOptions:
         None, "--environment", "Gymnasium ids; default: as --cells.", metavar="IDS", pytest=True
     )
     cells: str = make_option_field(
-        "default", "--cells", "Cells to train: default, all, a study, or ids such as '*-ppo-*'.",
+        "default", "--cells", "Cells: default, all, a study, or ids as '*-ppo-*'.",
         metavar="CELLS", completed_by="complete_cells", pytest=True,
     )  # fmt: skip
     hyperparameters: str = make_option_field(
-        "", "--hyperparameters", "Set of hyperparameters; default: that of each framework.",
+        "", "--hyperparameters", "Set of hyperparameters; default: the framework's.",
         metavar="SET", pytest=True,
     )  # fmt: skip
     seeds: int = make_option_field(

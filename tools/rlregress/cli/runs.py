@@ -78,7 +78,7 @@ def launch(
     workers: Annotated[
         int,
         typer.Option(
-            "-j", "-n", "--workers", min=0, metavar="N", help="Processes at once; 0: one per core."
+            "-j", "-n", "--workers", min=0, metavar="N", help="Processes; 0: one per core."
         ),
     ] = 0,
     slurm: Annotated[bool, typer.Option("--slurm", help="Submit the runs to Slurm.")] = False,

@@ -29,7 +29,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import CodeType, FunctionType
 from typing import Any
 
-from rlregress import source
+from rlregress import marks, source
 from rlregress.inside import audit_events
 from rlregress.inside.events import Places
 
@@ -356,11 +356,14 @@ def _list_examined_files(places: Places, imported: list[str]) -> Iterator[tuple[
             yield name, f"<class> {kind.__qualname__}"
     functions = [inspect.unwrap(value) for value in described if callable(value)]
     codes = [getattr(function, "__code__", None) for function in functions]
+    known_names = {id(code): marked.name for marked in marks.functions for code in marked.codes}
     for code in [*_codes.values(), *(code for code in codes if code is not None)]:
         file_name = places.find_path_below_root(code.co_filename)
         if file_name is not None:
-            parsed = source.parse_source_file(code.co_filename)
-            name = parsed.name_function_at_line(code.co_firstlineno) if parsed is not None else ""
+            name = known_names.get(id(code), "")
+            parsed = source.parse_source_file(code.co_filename) if not name else None
+            if parsed is not None:
+                name = parsed.name_function_at_line(code.co_firstlineno)
             yield file_name, name if name != "<module>" else ""
 
 

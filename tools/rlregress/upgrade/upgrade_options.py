@@ -77,10 +77,10 @@ class Options:
         None, "--accepted", "File of entries that a reviewer accepted.", kind=PATH, metavar="FILE"
     )
     trace_all: bool = make_option_field(
-        False, "--trace-all", "Compare also trainings that execute no changed code."
+        False, "--trace-all", "Compare also trainings without changed code."
     )
     returns: bool = make_option_field(
-        True, "--returns", "Train algorithms that diverged, and judge their returns."
+        True, "--returns", "Train what diverged, and judge its returns."
     )
     one_look: bool = make_option_field(False, "--single-look", "Judge returns once, at the end.")
     checkpoint: Path | None = make_option_field(
