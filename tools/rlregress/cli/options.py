@@ -149,9 +149,7 @@ Packages = Annotated[
 ]
 Steps = Annotated[
     int,
-    typer.Option(
-        metavar="N", min=0, help="Steps to record; default: 0, all.", show_default=False
-    ),
+    typer.Option(metavar="N", min=0, help="Steps to record; default: 0, all.", show_default=False),
 ]
 
 
