@@ -43,19 +43,21 @@ def import_shared_modules(job: dict[str, Any]) -> None:
     # torch imports half of itself with the first optimiser, which takes seconds
     torch.optim.Adam([torch.nn.Parameter(torch.zeros(1))])
     adapter = frameworks.get_adapter(job["framework"])
-    folders: tuple[str, ...] = ()
     try:
-        folders = tuple(adapter.code.list_folders())
-        other_folders = trace_worker.find_package_folders(job.get("moved", []))
-        with lines.note_functions_called_by_imports(events.Places([*folders, *other_folders])):
+        folders = [
+            *adapter.code.list_folders(),
+            *trace_worker.find_package_folders(job.get("moved", [])),
+        ]
+        with lines.note_functions_called_by_imports(events.Places(folders)):
             # every recorder reads all adapters, which are imported here once
             recorder.list_methods_of_adapters()
             adapter.list_trace_trainings()
             adapter.train.warm_up()
     except Exception:  # each training fails with the same error
         traceback.print_exc()
-    for module in list(sys.modules.values()):
-        events.list_given_and_real_path(getattr(module, "__file__", None) or "")
+    for file in [getattr(module, "__file__", None) for module in list(sys.modules.values())]:
+        if file:
+            events.list_given_and_real_path(file)
     # the collector need not look at any of this again
     gc.collect()
     gc.freeze()

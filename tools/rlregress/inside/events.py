@@ -353,6 +353,7 @@ class Places:
         frames: list[list[Any]] = []
         while frame is not None and len(frames) <= CALLERS:
             code = frame.f_code
+            # at every frame of every event: a call for each would cost as much as the rest
             name = self._names.get(code.co_filename, "")
             if name == "":
                 name = self.find_path_below_root(code.co_filename)
