@@ -15,6 +15,8 @@ from tests_behavior.every_commit import is_shown, is_touched
 
 #: files whose trainings take longest.
 _DEAREST = {"test_time_limits.py", "test_ladder.py", "test_determinism.py", "test_relations.py"}
+#: of each test, some cases run at every commit: nothing runs in a user's check for the first time
+_ALWAYS_SAMPLED = {("sb3", "ppo"), ("sb3", "td3")}
 
 
 def _is_nightly(file: str, framework: str, algorithm: str, stored_kind: str) -> bool:
@@ -42,5 +44,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             params = subjects.get_test_parameters(item)
             algorithm = params.get("algorithm", params.get("other", ""))
             kind = params.get("stored_kind", "")
-            if _is_nightly(item.path.name, framework, algorithm, kind):
+            is_left_out = item.get_closest_marker(subjects.SAMPLED) and (
+                (framework, algorithm) not in _ALWAYS_SAMPLED
+            )
+            if is_left_out or _is_nightly(item.path.name, framework, algorithm, kind):
                 item.add_marker(subjects.NIGHTLY)

@@ -121,7 +121,7 @@ class LateReset(Clock):
         return outcome
 
 
-@pytest.mark.nightly
+@pytest.mark.two_algorithms_by_day
 def test_a_row_that_never_happened_is_seen(framework, algorithm):
     """Control: with a reset that goes by as a step, some row is not a step that was made."""
     with expect_answer("autoreset.same_step", framework.name, algorithm, "late"):

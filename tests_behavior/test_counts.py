@@ -113,7 +113,7 @@ def assert_counts(who: str, environments: int, observed: Counts, expected: Count
         )
 
 
-@pytest.mark.nightly
+@pytest.mark.two_algorithms_by_day
 @pytest.mark.parametrize("environments", [1, 2, 4])
 def test_counts_are_the_documented_function(framework, algorithm, environments):
     """Steps, rows, gradient steps and policy updates are those of so many environments."""

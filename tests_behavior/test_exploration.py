@@ -85,7 +85,7 @@ def test_every_environment_explores_by_itself(framework, algorithm):
         assert_independent_exploration(who, algorithm, shared)
 
 
-@pytest.mark.nightly
+@pytest.mark.two_algorithms_by_day
 def test_the_warm_up_is_uniform_and_of_each_environment(framework, algorithm):
     """Before learning starts actions are uniform within the bounds, and not correlated."""
     who = f"{framework} {algorithm}"

@@ -161,9 +161,9 @@ def choose_fault(rung: Rung, algorithm: str, hyperparameters: Mapping[str, Any])
     """Return arguments of ``learn_rung`` that break only what the rung adds to those below."""
     return {
         "constant": lambda: make_arguments_without_learning(hyperparameters),
-        "observation": lambda: {"around": BlankObservations},
+        "observation": lambda: {"wrap": BlankObservations},
         "delay": lambda: {"changes": {"discount": 0.0}},
-        "action": lambda: {"around": MirroredActions},
+        "action": lambda: {"wrap": MirroredActions},
         "both": lambda: {"prepare": make_blinding_hook(algorithm)},
     }[rung.name]()
 
@@ -179,7 +179,7 @@ def learn_rung_with_fault(framework: Adapter, algorithm: str, faulty: Rung, rung
     )
 
 
-@pytest.mark.nightly
+@pytest.mark.two_algorithms_by_day
 @pytest.mark.parametrize("rung", RUNGS, ids=[rung.name for rung in RUNGS])
 def test_a_fault_shows_at_its_rung(framework, algorithm, rung):
     """Control: what lacks one thing fails at the rung that needs it, with the suspect named."""

@@ -93,7 +93,7 @@ class NotNormalised(Clock):
         return observation, reward, terminated, truncated, info
 
 
-@pytest.mark.nightly
+@pytest.mark.two_algorithms_by_day
 @pytest.mark.parametrize(
     "fault",
     [NotNormalised, lambda n: ResetAsFinal(Clock(n))],

@@ -147,7 +147,7 @@ def _make_recorded_clock(paid: dict, ends: dict, number: int) -> StepRecorder:
     return StepRecorder(Clock(number), paid, ends)
 
 
-@pytest.mark.nightly
+@pytest.mark.two_algorithms_by_day
 @pytest.mark.without_cells("ppo")
 def test_lambda_one_is_the_monte_carlo_return(framework, algorithm):
     """With a lambda of 1 returns are all rewards to the end, and the value that is behind it."""
@@ -176,7 +176,7 @@ def test_lambda_one_is_the_monte_carlo_return(framework, algorithm):
         assert_same_in_each_row(who, "returns", shorter.returns[known], expected[known])
 
 
-@pytest.mark.nightly
+@pytest.mark.two_algorithms_by_day
 @pytest.mark.without_cells
 def test_a_discount_of_zero_leaves_the_reward(framework, algorithm):
     """With a discount of 0 returns and targets are rewards, whatever lambda is."""
@@ -214,7 +214,7 @@ def train_at_once(framework: Adapter, algorithm: str, total_steps: int = 64) -> 
     return framework.train.train(_request_whole(framework, algorithm, total_steps))
 
 
-@pytest.mark.nightly
+@pytest.mark.two_algorithms_by_day
 @pytest.mark.without_cells
 @pytest.mark.parametrize("restored", [False, True], ids=["again", "restored"])
 def test_two_halves_are_the_whole(framework, algorithm, restored):

@@ -66,7 +66,7 @@ def _make_faulty_clock(fault: Callable[..., Any], limit_is: LimitIs, number: int
     return fault(Clock(number, limit_is))
 
 
-@pytest.mark.nightly
+@pytest.mark.two_algorithms_by_day
 @pytest.mark.parametrize("limit_is", [LimitIs.TERMINATION, LimitIs.BOTH], ids=lambda k: k.value)
 def test_nothing_is_read_of_a_terminal_observation(framework, algorithm, limit_is):
     """An observation that a termination has led to, all NaN, reaches no weight."""
@@ -79,7 +79,7 @@ def test_nothing_is_read_of_a_terminal_observation(framework, algorithm, limit_i
         assert_nothing_read(who, "terminal observations", share)
 
 
-@pytest.mark.nightly
+@pytest.mark.two_algorithms_by_day
 def test_what_is_read_of_a_first_observation_is_seen(framework, algorithm):
     """Control: a first observation that is NaN reaches the weights."""
     who = f"{framework} {algorithm}"

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rlregress.check.session import Session
 
 #: markers of what takes long
-SLOW, NIGHTLY = "slow", "nightly"
+SLOW, NIGHTLY, SAMPLED = "slow", "nightly", "two_algorithms_by_day"
 #: arguments of tests that judge
 JUDGED = (*(f"judged_{kind}" for kind in evidence_file.JUDGED), "replayed_cell")
 

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from rlregress import frameworks
+from rlregress import frameworks, suite
 from tests_behavior import conftest, every_commit
 
 ALL_FRAMEWORKS = frozenset(frameworks.list_framework_names())
@@ -99,3 +99,11 @@ def test_a_commit_tests_two_frameworks_and_touched_ones(monkeypatch, touched, at
         if not conftest._is_nightly("test_segments.py", framework, algorithm, "")
     }
     assert shown == at_commit
+
+
+def test_no_test_of_a_check_waits_for_the_night():
+    """A user's check runs all tests; each has run at every commit before, if not in all cases."""
+    files = [*suite.find_suite_root().glob("tests_[ub]*/test_*.py")]
+    assert len(files) > 20
+    decorators = "@pytest.mark.nightly\n", "pytestmark = pytest.mark.nightly\n"
+    assert [file.name for file in files if any(d in file.read_text() for d in decorators)] == []
