@@ -20,7 +20,7 @@ from rlregress.training import recorded_runs
 from rlregress.training.cell import Seed
 
 SCHEMA = 1
-#: property of a test that ended in a user error, and so proves nothing about the framework
+#: property of a test that ended in a user error or an error of the suite: it judged no framework
 USER_ERROR = "could_not_judge"
 #: property of a skipped test: a sentence that names the missing package
 LACKING = "lacking"

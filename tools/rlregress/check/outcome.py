@@ -161,7 +161,12 @@ def build_framework_outcomes(
         # unknown
         unread = bool(old_files) and not_loaded.keys() == old_files.keys()
         if verdict != REGRESSED and (
-            missing or tiers or cells or unread or len(extra_entries) < len(lacking_entries)
+            missing
+            or tiers
+            or cells
+            or unread
+            or len(extra_entries) < len(lacking_entries)
+            or find_broken_tests(framework_entries)
         ):
             verdict = COULD_NOT_JUDGE
         framework_outcomes.append(
@@ -215,7 +220,7 @@ def _list_untested_tiers(
 
 
 def find_broken_tests(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return failed tests without a framework and failed set-ups: the suite itself is broken."""
+    """Return tests that judged nothing: errors of the suite, or failures without a framework."""
     return [
         entry
         for entry in entries

@@ -15,6 +15,8 @@ from rlregress.probing import families
 
 #: frames that are no origin: they pass an error on.
 _PASSING = tuple(str(module.__file__) for module in (families, importlib))
+#: importable packages of the suite.
+_SUITE = ("rlregress", "tests_unit", "tests_behavior", "tests_performance")
 
 
 def call_original(original: Callable[..., Any], /, *arguments: Any, **options: Any) -> Any:
@@ -71,11 +73,9 @@ def find_error_location(error: BaseException) -> dict[str, Any]:
     ``file`` (below the folder that its package is in), ``line`` and ``function``.
     """
     frames = traceback.extract_tb(error.__traceback__)
-    own = _drop_frames_of_suite(frames)
-    decisive = [f for f in own if f.filename not in _PASSING and not f.filename.startswith("<")]
     if not frames:
         return {}
-    frame = (decisive or frames)[-1]
+    frame = (_list_decisive_frames(frames) or frames)[-1]
     return {
         "file": _shorten_to_import_path(frame.filename),
         "line": frame.lineno,
@@ -83,11 +83,14 @@ def find_error_location(error: BaseException) -> dict[str, Any]:
     }
 
 
-def _drop_frames_of_suite(frames: Sequence[traceback.FrameSummary]) -> list[traceback.FrameSummary]:
-    """Return frames without those of the suite that only pass a call on."""
+def _list_decisive_frames(
+    frames: Sequence[traceback.FrameSummary],
+) -> list[traceback.FrameSummary]:
+    """Return frames without those that only pass a call on, and their callers in the suite."""
     passed = [(f.filename, f.name) == (THROUGH.co_filename, THROUGH.co_name) for f in frames]
     by = [*passed[1:], False]
-    return [f for n, f in enumerate(frames) if not passed[n] and not by[n]]
+    own = [f for n, f in enumerate(frames) if not passed[n] and not by[n]]
+    return [f for f in own if f.filename not in _PASSING and not f.filename.startswith("<")]
 
 
 def _shorten_to_import_path(file: str) -> str:
@@ -100,16 +103,23 @@ def _shorten_to_import_path(file: str) -> str:
 def find_error_origin(
     error: BaseException, modules: Sequence[str], folders: Sequence[str] = ()
 ) -> str:
-    """Return the origin of an error, by its innermost frame: "suite", "framework" or "other".
+    """Return the origin of an error: "suite", "framework", or "other".
+
+    The innermost frame of the suite or the framework decides: an error that torch, NumPy or
+    gymnasium raises is that of their caller.
 
     Args:
         error: as it was caught.
         modules: importable packages of the framework.
         folders: where else its code is.
     """
-    file = str(find_error_location(error).get("file", ""))
-    top = file.partition("/")[0]
-    if top == __name__.partition(".")[0]:
-        return "suite"
-    in_folder = any(os.path.join(folder, "") in os.path.abspath(file) for folder in folders)
-    return "framework" if top in modules or in_folder else "other"
+    for frame in reversed(_list_decisive_frames(traceback.extract_tb(error.__traceback__))):
+        file = _shorten_to_import_path(frame.filename)
+        top = file.partition("/")[0]
+        if top in _SUITE:
+            return "suite"
+        if top in modules or any(
+            os.path.join(folder, "") in os.path.abspath(file) for folder in folders
+        ):
+            return "framework"
+    return "other"

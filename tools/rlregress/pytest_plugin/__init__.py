@@ -54,6 +54,7 @@ from rlregress.inside.run_record import check_folder_is_writable
 from rlregress.model import option
 from rlregress.model.check_result import CheckResult
 from rlregress.model.quantities import CRITIC, TRAINING
+from rlregress.probing.framework_errors import find_error_origin
 from rlregress.probing.isolation import shift_all_seeds
 from rlregress.pytest_plugin import subjects, suite_options
 from rlregress.report import harmless, terminal, words
@@ -102,6 +103,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers", f"{_WITHOUT_CELLS}: also of (these) algorithms that no cell trains"
     )
     config.addinivalue_line("markers", f"{subjects.NIGHTLY}: takes longer than a contributor waits")
+    config.addinivalue_line("markers", f"{subjects.SAMPLED}: nightly, but for two algorithms")
     if suite.is_installed_from_wheel() and str(suite.find_suite_root()) not in sys.path:
         # tests import shared modules of their folders; a checkout has pythonpath in pyproject.toml
         sys.path.insert(0, str(suite.find_suite_root()))
@@ -595,7 +597,22 @@ def pytest_runtest_makereport(
     if crash is not None and call.excinfo is not None and call.excinfo.errisinstance(UserError):
         report.longrepr = str(call.excinfo.value)
         report.user_properties.append((evidence_file.USER_ERROR, "true"))
+    elif call.excinfo and call.when == "call" and _is_error_of_suite(item, call.excinfo):
+        report.user_properties.append((evidence_file.USER_ERROR, "true"))
     return report
+
+
+def _is_error_of_suite(item: pytest.Item, excinfo: pytest.ExceptionInfo[BaseException]) -> bool:
+    """Return whether a behaviour test was ended by an error that the framework did not raise.
+
+    Such a test has judged nothing: the suite may be wrong, or a version that it does not know.
+    """
+    adapter = subjects.get_test_parameters(item).get("framework")
+    judged = (AssertionError, pytest.fail.Exception, pytest.skip.Exception)
+    if adapter is None or excinfo.errisinstance(judged):
+        return False
+    modules, folders = adapter.framework.modules, adapter.code.list_folders()
+    return find_error_origin(excinfo.value, modules, folders) != "framework"
 
 
 def _insert_lines_at_fault(error: BaseException, implementation: Implementation) -> None:

@@ -31,19 +31,27 @@ def session(folder, text: str, *options: str) -> list[dict]:
 
 @pytest.mark.usefixtures("warm_python")
 def test_errors_and_failures_are_evidence(tmp_path):
-    """Only assertions are failures, all else is an error; a verdict has the name of its subject."""
+    """Failures are assertions and the framework's errors; a verdict has the name of its subject."""
     verdict = cell("any", "holds")["verdict"]
     entries = session(
         tmp_path,
         "from rlregress.errors import UserError\n"
         "def test_user():\n    raise UserError('the store is gone; bring it back')\n"
         "def test_assertion():\n    assert 1 == 2\n"
+        "def test_suite(framework):\n    framework.train.train_all()\n"
+        "def test_framework(framework):\n"
+        "    from stable_baselines3.common.torch_layers import create_mlp\n"
+        "    create_mlp(-1, 1, [])\n"
         f"VERDICT = {verdict!r}\n"
         "def test_cell(judged_cell, evidence):\n    evidence(verdict=VERDICT)\n"
         "def test_group(judged_group, evidence):\n    evidence(verdict=VERDICT)\n",
         "--budget=short",
+        "--framework=sb3",
     )
     by_name = {entry["test"].partition("::")[2]: entry for entry in entries}
+    # what the suite's own code raised says nothing of the framework
+    assert by_name["test_suite[sb3]"]["outcome"] == "error"
+    assert by_name["test_framework[sb3]"]["outcome"] == "failed"
     assert by_name["test_user"]["outcome"] == "error"
     assert by_name["test_user"]["message"] == "the store is gone; bring it back"
     assert by_name["test_assertion"]["outcome"] == "failed"

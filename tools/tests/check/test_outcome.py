@@ -110,7 +110,7 @@ COVERED = [HOLDS_Y, group("g", "holds", "x", "y")]
 VERDICTS = {
     "all that was judged holds": ([entry("a"), cell_entry("holds")], "holds", 0),
     "a failed test": ([RED, cell_entry("holds")], "regressed", 1),
-    "a test in error": ([cell_entry("holds"), entry("a", result="error")], "holds", 2),
+    "a test in error": ([cell_entry("holds"), entry("a", result="error")], COULD_NOT_JUDGE, 2),
     "a drop that the group does not show": ([cell_entry("regressed"), *COVERED], "regressed", 1),
     "a gain": ([cell_entry("improved"), HOLDS_Y], "improved", 0),
     "no returns": ([entry("a")], "inconclusive", 3),

@@ -179,6 +179,12 @@ def _raise_in_framework(inputs):
     return get_schedule_fn("nothing")
 
 
+def _raise_below_framework(inputs):
+    from stable_baselines3.common.torch_layers import create_mlp
+
+    return create_mlp(-1, 1, [])
+
+
 def _raise_here(inputs):
     raise ValueError("here")
 
@@ -187,11 +193,12 @@ def _raise_here(inputs):
     ("probe", "error_origin", "file"),
     [
         (_raise_in_framework, "framework", "stable_baselines3/common/utils.py"),
-        (_raise_here, "other", "test_families.py"),
+        (_raise_below_framework, "framework", "torch/nn/modules/linear.py"),
+        (_raise_here, "suite", "test_families.py"),
     ],
 )
 def test_an_error_says_where_it_was_raised(monkeypatch, probe, error_origin, file):
-    """The innermost frame is named, below the folder of its package, and so is whose code it is."""
+    """The innermost frame is named, below the folder of its package; its caller owns the error."""
     monkeypatch.setattr(probe_worker.frameworks, "get_adapter", lambda name: _make_adapter(probe))
     reply = probe_worker.probe_adapter("some", {"some.detail": {}})["observed"][
         "some.detail library"

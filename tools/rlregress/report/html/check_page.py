@@ -355,6 +355,7 @@ def _make_suite_card(result: CheckResult) -> Card:
         lines,
         [],
         [Step("Repair these tests, and judge again:", result.report_data.command)],
+        heading="What ended in an error",
     )
 
 
