@@ -105,7 +105,7 @@ class Implementation:
         adapter = self.adapter
         key = (make_adapter_key(adapter), self.detail.id, self.scope)
         if key not in _JUDGED:
-            _JUDGED[key] = run_and_judge_probe(self.detail, self._probe)
+            _JUDGED[key] = run_and_judge_probe(self.detail, self._probe, adapter.code)
         return _JUDGED[key]
 
     @property
@@ -130,7 +130,9 @@ class Implementation:
             return replace(self.judgement, inputs=replaced)
         detail, probe = self._replace_inputs(replaced), self._probe
         read: set[str] = set()
-        answer = run_and_judge_probe(detail, lambda inputs: probe(_RecordedInputs(inputs, read)))
+        answer = run_and_judge_probe(
+            detail, lambda inputs: probe(_RecordedInputs(inputs, read)), self.adapter.code
+        )
         if answer.observed is not None:
             reader = f"the probe of {self.adapter.full_name}, scope {self.scope},"
             self._check_changed_inputs_are_read(changed, read, reader)

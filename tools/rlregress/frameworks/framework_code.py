@@ -14,6 +14,7 @@ from rlregress.errors import UserError
 from rlregress.missing_packages import MissingPackage
 from rlregress.model.extra_packages import explain_installation
 from rlregress.probing import installed_metadata
+from rlregress.probing.framework_errors import find_error_origin
 
 if TYPE_CHECKING:
     from rlregress.frameworks.base import Framework
@@ -93,6 +94,11 @@ class Code:
     def list_probed_folders(self) -> Sequence[str]:
         """Return the folders of the code under test, and of the framework that it extends."""
         return [*self.list_folders(), *_list_folders_of_modules(self._framework.beneath)]
+
+    def has_raised(self, error: BaseException) -> bool:
+        """Return whether an error is of the code under test, and not of the suite that calls it."""
+        modules, folders = self._framework.modules, self.list_probed_folders()
+        return find_error_origin(error, modules, folders) == "framework"
 
 
 def _list_folders_of_modules(modules: Sequence[str]) -> list[str]:

@@ -54,7 +54,6 @@ from rlregress.inside.run_record import check_folder_is_writable
 from rlregress.model import option
 from rlregress.model.check_result import CheckResult
 from rlregress.model.quantities import CRITIC, TRAINING
-from rlregress.probing.framework_errors import find_error_origin
 from rlregress.probing.isolation import shift_all_seeds
 from rlregress.pytest_plugin import subjects, suite_options
 from rlregress.report import harmless, terminal, words
@@ -611,8 +610,7 @@ def _is_error_of_suite(item: pytest.Item, excinfo: pytest.ExceptionInfo[BaseExce
     judged = (AssertionError, pytest.fail.Exception, pytest.skip.Exception)
     if adapter is None or excinfo.errisinstance(judged):
         return False
-    modules, folders = adapter.framework.modules, adapter.code.list_folders()
-    return find_error_origin(excinfo.value, modules, folders) != "framework"
+    return not adapter.code.has_raised(excinfo.value)
 
 
 def _insert_lines_at_fault(error: BaseException, implementation: Implementation) -> None:

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from stable_baselines3.common.torch_layers import create_mlp
 
 from rlregress import suite
 from rlregress.catalogue import registry
@@ -31,7 +32,7 @@ class OneProbe(SmallAdapter):
 
     def __init__(self, path, version="1.0", label="", calls=None):
         functions = {"list_probes": lambda: {(DETAIL, "library"): self._probe}}
-        fields = {"expectations": path, "checkout": "SOME_HOME"}
+        fields = {"expectations": path, "checkout": "SOME_HOME", "modules": ("stable_baselines3",)}
         super().__init__(functions, "some", version, label, **fields)
         self.calls = [] if calls is None else calls
 
@@ -194,15 +195,16 @@ def test_an_answer_to_another_detail_is_an_error(ours):
         implementation.assert_documented(answer, half=6.5, none=13.0)
 
 
-def test_a_probe_that_raises_fails_with_its_error(ours, monkeypatch):
-    """An exception of foreign code is the finding."""
-
-    def broken(self, inputs):
-        raise ValueError("no such network")
-
-    monkeypatch.setattr(OneProbe, "_probe", broken)
-    with pytest.raises(AssertionError, match="could not be probed: ValueError: no such network"):
+def test_an_error_of_a_framework_fails_its_detail_and_one_of_the_suite_leaves_it_unprobed(
+    ours, monkeypatch
+):
+    """An exception of foreign code is the finding; one of a probe says nothing of the framework."""
+    monkeypatch.setattr(OneProbe, "_probe", lambda self, inputs: create_mlp(-1, 1, []))
+    with pytest.raises(AssertionError, match="could not be probed: RuntimeError: .* negative"):
         _assert_stated(ours())
+    monkeypatch.setattr(OneProbe, "_probe", lambda self, inputs: inputs["no such input"])
+    with pytest.raises(UserError, match="could not be probed: KeyError: 'no such input'"):
+        _assert_stated(ours(version="1.1"))
 
 
 def test_code_that_nobody_knows_is_an_error_and_no_failure(ours, monkeypatch):

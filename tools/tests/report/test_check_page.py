@@ -143,10 +143,9 @@ def test_a_check_that_could_not_judge_names_the_missing_parts(night, capsys):
     broken = {**failed("a file is gone", "tests_unit/test_b.py::test_b"), "outcome": "error"}
     code, text, _ = night(without="gae.", further_entries=[broken])
     page = stands_alone(text)
-    card, suite = page.texts("article", "card")
+    (card,) = page.texts("article", "card")
     assert code == 2
-    assert "could not judge" in suite
-    assert "tests_unit/test_b.py::test_b: a file is gone" in suite
+    assert "test_b ended in an error: a file is gone" in card
     ids = {id for id, _ in requested_names.list_details_to_probe(frameworks.get_adapter("sb3"))}
     message = f"{len([id for id in ids if id.startswith('gae.')])} of {len(ids)} details were not"
     assert f"{message} checked: gae." in card
@@ -279,6 +278,16 @@ def test_a_broken_suite_is_listed_first():
     broken = [{**failed("a file is gone"), "outcome": "error", "framework": ""}]
     cards = check_page.make_cards_of_check(result_of(entries, broken=broken))
     assert [card.badge.word for card in cards] == ["could not judge", "formulas hold"]
+
+
+def test_an_error_of_the_suite_is_listed_with_the_framework_that_it_left_unjudged():
+    """Not as a change of the framework."""
+    error = {**failed("TypeError: no such argument"), "outcome": "error", "framework": "sb3"}
+    entries = [*simulated.detail_entries("no detail", "sb3"), error]
+    (card,) = check_page.make_cards_of_check(result_of(entries, broken=[error]))
+    assert card.badge.word == "could not judge"
+    assert [line for line in card.not_judged if "ended in an error: TypeError: no such" in line]
+    assert not card.changed
 
 
 def test_a_budget_that_is_not_judged_is_the_reason_why_nothing_is_decided():

@@ -61,7 +61,8 @@ def make_facts_of_check(result: CheckResult) -> Facts:
 def make_cards_of_check(result: CheckResult) -> list[Card]:
     """Return the cards of the first screen, the worst first; at a tie the suite's card is last."""
     all_cards = [_make_framework_card(result, outcome) for outcome in result.outcomes]
-    all_cards += [_make_suite_card(result)] if result.broken or result.unjudged else []
+    if result.unjudged or any(not failure.get("framework") for failure in result.broken):
+        all_cards.append(_make_suite_card(result))
     return sorted(all_cards, key=lambda card: severity(card.badge.word))
 
 
@@ -157,6 +158,12 @@ def _list_not_judged(result: CheckResult, outcome: FrameworkOutcome) -> list[str
             f"{named} could not be probed: "
             f"{grouped_failures.extract_reason_of_failure(group[0].found[0])}."
         )
+    own_errors = [entry for entry in result.broken if entry.get("framework") == outcome.framework]
+    for entries in grouped_failures.group_failures_by_reason(own_errors, _get_failure_message):
+        names = [entry["test"].rpartition("::")[2] for entry in entries]
+        alike = grouped_failures.describe_all_but_first(names)
+        error = _get_first_line(entries[0]["message"])
+        lines.append(f"{names[0]} ended in an error: {'; '.join(filter(None, (error, alike)))}.")
     if outcome.not_asked:
         lines.append(f"{words.describe_checked_details(outcome.details, outcome.not_asked)}.")
     lines += [f"No test of {tier} has passed." for tier in outcome.untested]
@@ -342,9 +349,8 @@ def _make_next_steps(result: CheckResult, outcome: FrameworkOutcome) -> list[Ste
 
 def _make_suite_card(result: CheckResult) -> Card:
     """Build the card of problems that belong to no framework."""
-    lines = [
-        f"{failure['test']}: {_get_first_line(failure['message'])}" for failure in result.broken
-    ]
+    own_errors = [failure for failure in result.broken if not failure.get("framework")]
+    lines = [f"{failure['test']}: {_get_first_line(failure['message'])}" for failure in own_errors]
     return Card(
         "The suite itself",
         Badge(COULD_NOT_JUDGE),
