@@ -80,10 +80,13 @@ def load_questions() -> Mapping[str, Question]:
 
 
 @contextmanager
-def expect_answer(question: str, framework: str, algorithm: str, case: str = "") -> Iterator[None]:
+def expect_answer(
+    question: str, framework: str, algorithm: str, case: str = ""
+) -> Iterator[Deviation | None]:
     """Run the block as a test of a question: it passes, deviates as documented, or is skipped.
 
-    A documented deviation must fail with its documented words; otherwise the test fails.
+    The block gets the documented deviation, if there is one. It must fail with the documented
+    words; otherwise the test fails.
     """
     __tracebackhide__ = True
     questions = load_questions()
@@ -102,7 +105,7 @@ def expect_answer(question: str, framework: str, algorithm: str, case: str = "")
     if answer is not None and answer.cases and case not in answer.cases:
         answer = None
     try:
-        yield
+        yield answer
     except AssertionError as error:
         if answer is None or not answer.says or answer.says not in str(error):
             raise
