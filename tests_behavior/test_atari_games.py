@@ -48,7 +48,7 @@ def make_game_factory(name: str) -> Callable[[], gymnasium.Env]:
 @cache
 def make_player(framework: Adapter, name: str) -> Player:
     """Return a player of the game in the framework's wrappers, made once: that takes seconds."""
-    return framework.observe.play_atari(make_game_factory(name))
+    return framework.observe.make_atari_player(make_game_factory(name))
 
 
 @cache
@@ -96,7 +96,7 @@ def play_until_life_is_lost(player: Player) -> Step:
 def test_games_begin_at_different_frames(framework: Adapter):
     """The agent takes over at another frame in one game than in the next."""
     # of a player that has not played: a reset after a lost life goes on with the same game
-    player = framework.observe.play_atari(make_game_factory("Breakout"))
+    player = framework.observe.make_atari_player(make_game_factory("Breakout"))
     assert len(set(list_first_frames(player))) > 1
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rlregress.check.stored_throughput import (
-    describe_current_conditions,
+    collect_current_conditions,
     find_comparable_throughput,
     judge_measured_throughput,
     make_record_command,
@@ -44,7 +44,7 @@ def test_floor(framework, algorithm, throughput, benchmark, evidence, pytestconf
 
     benchmark.pedantic(measure_next, rounds=option("benchmark_min_rounds"))
     measured = [vars(process) for process in throughput]
-    benchmark.extra_info |= {**describe_current_conditions(name, algorithm), "process": measured}
+    benchmark.extra_info |= {**collect_current_conditions(name, algorithm), "process": measured}
     evidence(throughput={"algorithm": algorithm, "processes": throughput})
     ratios = [process.ratio for process in throughput]
     assert max(ratios) < 1, f"{name} {algorithm} has the ratios {ratios} to the floor"

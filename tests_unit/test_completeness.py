@@ -104,7 +104,7 @@ def test_every_item_of_the_numbered_lists_is_there():
 def test_every_item_is_asked_by_details_that_exist():
     """A detail that the index names is in the catalogue."""
     details = {detail.id for detail in registry.list_details()}
-    assert source_index.list_unanswered_items(_load_items(), details, ("",)) == []
+    assert source_index.list_unanswered_details(_load_items(), details, ("",)) == []
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_every_box_detail_and_trick_is_documented(folder):
     _skip_if_not_in_thesis(frameworks.get_adapter(folder))
     entries = expectations.load_expectations(suite.locate_baselines() / "details" / folder)
     documented = {entry.id for entry in entries}
-    assert source_index.list_unanswered_items(_load_items(), documented, EVERYWHERE) == []
+    assert source_index.list_unanswered_details(_load_items(), documented, EVERYWHERE) == []
 
 
 @pytest.mark.usefixtures("suite_framework")
@@ -123,4 +123,4 @@ def test_every_box_detail_and_trick_is_probed(framework):
     """Questions of boxes, of the 32 details and of tricks are probed, not left out as absent."""
     _skip_if_not_in_thesis(framework)
     probed = {detail for detail, _ in framework.observe.list_probes()}
-    assert source_index.list_unanswered_items(_load_items(), probed, EVERYWHERE) == []
+    assert source_index.list_unanswered_details(_load_items(), probed, EVERYWHERE) == []

@@ -93,7 +93,7 @@ def test_set_goes_there_and_back(framework, name):
             if sum(entry.names[key] == own for name_, own in entry.names.items() if name_ in named)
             > 1
         }
-        back = entry.convert_to_our_names(entry.convert_to_framework_names(values))
+        back = entry.convert_to_our_parameters(entry.convert_to_framework_parameters(values))
         # a name that two hyperparameters share says both of them
         assert _format_values(back, {*shared, *(set(back) - set(named))}) == _format_values(
             named, shared

@@ -84,6 +84,7 @@ class CheckOptions:
 
     @property
     def junit(self) -> Path:
+        """Path of pytest's results as JUnit XML."""
         return self.report / "junit.xml"
 
     @property

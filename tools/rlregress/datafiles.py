@@ -298,11 +298,11 @@ def read_data_file_cached(path: Path, model: Any, remedy: str = "") -> Any:
     mtime = 0
     with suppress(OSError):  # ``read_data_file`` raises a clear error
         mtime = path.stat().st_mtime_ns
-    return _read_file_of_time(path, mtime, model, remedy)
+    return _read_file_cached_by_mtime(path, mtime, model, remedy)
 
 
 @cache
-def _read_file_of_time(path: Path, mtime: int, model: Any, remedy: str) -> Any:
+def _read_file_cached_by_mtime(path: Path, mtime: int, model: Any, remedy: str) -> Any:
     del mtime  # a part of the key of the cache
     return read_data_file(path, model, remedy)
 
@@ -324,15 +324,15 @@ def list_files_by_name(folder: Path, pattern: str) -> list[Path]:
     return [folder / name for name in fnmatch.filter(names, pattern)]
 
 
-def list_toml_files(path: Path, content: str) -> list[Path]:
+def list_toml_files(path: Path, expected_content: str) -> list[Path]:
     """List the TOML files of a folder by name; UserError if there are none.
 
     Args:
-        content: name of the files' content, for the message.
+        expected_content: name of the files' content, for the message.
     """
     files = list_files_by_name(Path(path), "*.toml")
     if not files:
-        raise UserError(f"{path} holds no {content}; expected TOML files")
+        raise UserError(f"{path} holds no {expected_content}; expected TOML files")
     return files
 
 

@@ -17,18 +17,18 @@ class UserError(Exception):
 
 
 class DamagedRecord(UserWarning):
-    """A run record was damaged, and its run is done again."""
+    """Warns that a run record was damaged, and that its run is done again."""
 
 
 _usual_format = warnings.formatwarning
 
 
-def show_warnings_as_sentences() -> None:
-    """Show a damaged record as its sentence, without the line of code that warns."""
-    warnings.formatwarning = _format_warning_as_sentence
+def show_damaged_records_as_sentences() -> None:
+    """Print each ``DamagedRecord`` warning as its message, without file and line of the code."""
+    warnings.formatwarning = _format_warning_of_damaged_record
 
 
-def _format_warning_as_sentence(
+def _format_warning_of_damaged_record(
     message: Warning | str,
     category: type[Warning],
     filename: str,

@@ -45,15 +45,18 @@ def convert_to_plain_data(value: Any) -> Any:
     return value
 
 
-def _parse_value_of_option(option_value: Any) -> Any:
+def _parse_property_of_test(property_value: Any) -> Any:
     try:
-        return json.loads(option_value)
+        return json.loads(property_value)
     except (TypeError, ValueError):
-        return option_value
+        return property_value
 
 
-def _split_tier(nodeid: str) -> tuple[str, str]:
-    """Return the id of a test as in a checkout, and its tier, whatever folder pytest began in."""
+def _split_test_id_and_tier(nodeid: str) -> tuple[str, str]:
+    """Return the id of a test, relative to the root of the suite, and its tier.
+
+    Pytest prefixes ids with a path if it was started in another folder.
+    """
     file, *names = nodeid.split("::")
     parts = file.split("/")
     below = next((n for n, part in enumerate(parts) if part in TIERS), 0)
@@ -62,7 +65,7 @@ def _split_tier(nodeid: str) -> tuple[str, str]:
 
 def find_tier(nodeid: str) -> str:
     """Return the tier of a test; its first folder if it has none."""
-    return _split_tier(nodeid)[1]
+    return _split_test_id_and_tier(nodeid)[1]
 
 
 def build_entry_of_report(report: Any) -> dict[str, Any]:
@@ -74,7 +77,7 @@ def build_entry_of_report(report: Any) -> dict[str, Any]:
         ``framework``, one of ``JUDGED``, ``detail``, ``scope``, ``found``, ``lacking``, ``record``,
         ``verdict``, ``diagnostics``, ``replay``, ``not_judged``, ``throughput``, ``old_files``.
     """
-    test, tier = _split_tier(report.nodeid)
+    test, tier = _split_test_id_and_tier(report.nodeid)
     message = ""
     if report.outcome == "failed":
         crash = getattr(report.longrepr, "reprcrash", None)
@@ -89,12 +92,15 @@ def build_entry_of_report(report: Any) -> dict[str, Any]:
         "outcome": "error" if stopped else report.outcome,
         "seconds": round(report.duration, 2),
         "message": message.removeprefix("AssertionError: "),
-        **{name: _parse_value_of_option(value) for name, value in report.user_properties},
+        **{name: _parse_property_of_test(value) for name, value in report.user_properties},
     }
 
 
 def collect_verdicts(entries: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return verdicts by name of the judged subject, of the test if none, or of a diagnostic."""
+    """Return the verdicts of judged subjects and of their diagnostics by name.
+
+    A verdict without a subject has the name of its test.
+    """
     judged = {}
     for entry in sorted(entries, key=lambda entry: entry["test"]):
         if isinstance(entry.get("verdict"), dict):
@@ -120,7 +126,9 @@ def list_reproduced_cells(entries: list[dict[str, Any]]) -> set[str]:
     return {cell for cell, replay in collect_replays(entries).items() if replay.is_reproduced}
 
 
-def collect_outcomes_of_old_files(entries: list[dict[str, Any]]) -> dict[str, dict[str, list[str]]]:
+def collect_loading_outcomes_of_old_files(
+    entries: list[dict[str, Any]],
+) -> dict[str, dict[str, list[str]]]:
     """Return framework -> kind of file of past releases -> outcomes of loading it, as clauses."""
     outcomes: dict[str, dict[str, list[str]]] = {}
     for entry in sorted(entries, key=lambda entry: entry["test"]):
@@ -129,14 +137,18 @@ def collect_outcomes_of_old_files(entries: list[dict[str, Any]]) -> dict[str, di
     return outcomes
 
 
-def collect_kinds_not_loaded(entries: list[dict[str, Any]]) -> dict[str, dict[str, list[str]]]:
-    """Collect results as ``collect_outcomes_of_old_files``, for kinds without a loadable file."""
-    return collect_outcomes_of_old_files(
+def collect_outcomes_of_unloadable_kinds(
+    entries: list[dict[str, Any]],
+) -> dict[str, dict[str, list[str]]]:
+    """Return framework -> kind of which no past file could be loaded -> outcomes, as clauses."""
+    return collect_loading_outcomes_of_old_files(
         [entry for entry in entries if entry["outcome"] == "skipped"]
     )
 
 
-def list_answered_details(entries: list[dict[str, Any]], framework: str) -> set[tuple[str, str]]:
+def list_measured_details_and_scopes(
+    entries: list[dict[str, Any]], framework: str
+) -> set[tuple[str, str]]:
     """List each (detail, scope) whose probe measured something of a framework."""
     return {
         (entry["detail"], entry["scope"])
@@ -171,7 +183,7 @@ def collect_throughput(entries: list[dict[str, Any]]) -> dict[tuple[str, str], d
 
 def build_uncollected_entry(report: Any) -> dict[str, Any]:
     """Build the entry of a file whose tests could not be collected."""
-    test, tier = _split_tier(report.nodeid)
+    test, tier = _split_test_id_and_tier(report.nodeid)
     return {
         "test": test,
         "tier": tier,

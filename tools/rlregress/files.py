@@ -38,8 +38,8 @@ def is_plain_name(text: object) -> bool:
     )
 
 
-def make_absolute_path(path: str | Path) -> Path:
-    """Return the absolute path without links; a loop of links is no error and stays."""
+def resolve_real_path(path: str | Path) -> Path:
+    """Return the absolute path with all links resolved, except a loop of links."""
     return Path(os.path.realpath(path))
 
 
@@ -64,12 +64,10 @@ def _check_path_is_inside(root: Path, path: Path) -> None:
     try:
         # writing replaces a link to a file, not the file behind it
         is_folder = os.path.isdir(path)
-        real = (
-            make_absolute_path(path) if is_folder else make_absolute_path(path.parent) / path.name
-        )
+        real = resolve_real_path(path) if is_folder else resolve_real_path(path.parent) / path.name
     except OSError as error:
         raise UserError(f"{path} cannot be used: {error.strerror}") from None
-    if make_absolute_path(root) not in real.parents:
+    if resolve_real_path(root) not in real.parents:
         raise _make_outside_error(root, path)
 
 
@@ -91,7 +89,7 @@ def remove_inside(root: Path, path: Path) -> None:
     """
     *folders, name = path.relative_to(root).parts
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-    descriptor = os.open(make_absolute_path(root), flags)
+    descriptor = os.open(resolve_real_path(root), flags)
     try:
         for folder in folders:
             try:
@@ -166,7 +164,7 @@ def open_regular_file(path: Path) -> BinaryIO:
 
 
 def check_path_is_file_or_free(path: Path) -> None:
-    """Check that a path is free, or that of a file, which may be replaced.
+    """Check that a file can be written at a path: there is none yet, or one to replace.
 
     Raises:
         OSError: it is a folder, a pipe or a device, or a link to one.

@@ -32,7 +32,7 @@ from rlregress import source, suite
 from rlregress.errors import UserError
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-#: what stands in a statement and is marked as one itself, or has such parts.
+#: nodes within a statement that are marked as statements themselves, or contain some.
 _STATEMENTS = (ast.stmt, ast.ExceptHandler, ast.match_case)
 #: statements that do nothing when they run.
 _IDLE = (ast.Pass, ast.Global, ast.Nonlocal)
@@ -51,7 +51,7 @@ class Marks(bytearray):
         return self is other
 
     def __reduce_ex__(self, protocol: object) -> Any:
-        """Return how to pickle them with the code of a nameless function: without what ran."""
+        """Return how to pickle them with the code of a lambda: all unset."""
         return bytearray, (len(self),)
 
 
@@ -108,15 +108,15 @@ class MarkedFunction(NamedTuple):
 #: all marked functions of this process, and the files that they are in.
 functions: list[MarkedFunction] = []
 files: set[str] = set()
-#: what ``write_cache`` writes: file, key and content.
+#: entries that ``write_cache`` still has to write: file, key and content.
 _compiled: list[tuple[Path, bytes, Any]] = []
-#: tell whether a file is of the traced code.
+#: functions that return whether a file belongs to the traced code.
 _are_traced: list[Callable[[str], object]] = []
-#: what is called when functions begin; None: nothing is. See ``call_at_entries``.
+#: chooses the function to call at each entry; None: call none (``set_calls_at_function_entries``).
 _choose_call_at_entry: Callable[[Any], Callable[[FrameType], bool] | None] | None = None
 
 
-def call_at_entries(
+def set_calls_at_function_entries(
     choose: Callable[[MarkedFunction], Callable[[FrameType], bool] | None] | None,
 ) -> None:
     """Call functions when marked functions begin, before their first statement.
@@ -124,16 +124,16 @@ def call_at_entries(
     A generator begins when its first item is requested.
 
     Args:
-        choose: takes a marked function, and returns what is called with the frame of its calls for
-            as long as it returns true; None: nothing. None: no function calls any more.
+        choose: takes a marked function, and returns the function to call with the frame of each
+            call until it returns false, or None to call nothing. None: end all such calls.
     """
     global _choose_call_at_entry
     _choose_call_at_entry = choose
     for function in functions:
-        _set_call_at_entry(function)
+        _set_call_at_function_entry(function)
 
 
-def _set_call_at_entry(function: MarkedFunction) -> None:
+def _set_call_at_function_entry(function: MarkedFunction) -> None:
     call = _choose_call_at_entry(function) if _choose_call_at_entry is not None else None
     marks: Any = function.marks
     marks.__class__ = Marks if call is None else _CallingMarks
@@ -160,7 +160,7 @@ def mark_imports(is_traced: Callable[[str], object]) -> None:
     """Mark the modules that are imported from now on, if they are traced.
 
     Args:
-        is_traced: takes the path of a file; what it returns is false, or None, for other code.
+        is_traced: takes the path of a file; returns False or None for code that is not traced.
     """
     if not _are_traced:
         get_code = SourceFileLoader.get_code
@@ -212,7 +212,7 @@ def compile_source(
     code, contents, is_whole = compiled
     if is_whole:
         files.add(path)
-    return _insert_marks(path, code, contents)
+    return _insert_and_register_marks(path, code, contents)
 
 
 def _compile_with_marks(source_code: str | bytes | ast.Module, path: str, is_script: bool) -> Any:
@@ -224,13 +224,13 @@ def _compile_with_marks(source_code: str | bytes | ast.Module, path: str, is_scr
     marker = _Marker()
     marker.mark_module(tree, is_script)
     code = compile(tree, path, "exec", dont_inherit=True)
-    return code, [written.list_contents() for written in marker.written], marker.is_whole
+    return code, [written.make_cacheable_content() for written in marker.written], marker.is_whole
 
 
 # -- the marks in the source ---------------------------------------------------------------------
 
 
-class _Written:
+class _FunctionMarks:
     """The marks that are written into one function.
 
     Attributes:
@@ -243,26 +243,26 @@ class _Written:
         self.owners: dict[int, int] = {}
         self.tests: list[tuple[int, str, tuple[int, int]]] = []
 
-    def list_contents(self) -> tuple[Any, ...]:
-        """Return plain data that can be cached."""
+    def make_cacheable_content(self) -> tuple[Any, ...]:
+        """Return the marks as plain data that ``marshal`` can write to the cache."""
         return self.name, self.count, self.owners, self.tests
 
     def add_mark(self, lines: Iterable[int] = ()) -> int:
-        """Return the number of a new mark, which stands for these lines from now on."""
+        """Add a mark for these lines, and return its number."""
         self.owners.update(dict.fromkeys(lines, self.count))
         self.count += 1
         return self.count - 1
 
-    def make_statement(self, number: int, line: int) -> ast.stmt:
+    def make_mark_statement(self, number: int, line: int) -> ast.stmt:
         """Return a statement that sets a mark."""
-        at = _make_place(line)
+        at = _make_ast_position(line)
         marks, index = ast.Constant(self.placeholder, **at), ast.Constant(number, **at)
         target = ast.Subscript(marks, index, ast.Store(), **at)
         return ast.Assign([target], ast.Constant(1, **at), **at)
 
-    def wrap_expression(self, number: int, expression: ast.expr) -> ast.expr:
-        """Return an expression that sets a mark and then has the value of the given one."""
-        at = _make_place(expression.lineno)
+    def wrap_expression_with_mark(self, number: int, expression: ast.expr) -> ast.expr:
+        """Return an expression that sets a mark, then evaluates ``expression`` as before."""
+        at = _make_ast_position(expression.lineno)
         marks, index = ast.Constant(self.placeholder, **at), ast.Constant(number, **at)
         # ``__setitem__`` returns None, also of the plain bytes that are read from a pickle
         setting = ast.Attribute(marks, "__setitem__", ast.Load(), **at)
@@ -270,8 +270,8 @@ class _Written:
         return ast.BoolOp(ast.Or(), [call, expression], **at)
 
 
-def _make_place(line: int) -> dict[str, Any]:
-    """Return the place of a node that stands nowhere in the source."""
+def _make_ast_position(line: int) -> dict[str, Any]:
+    """Return the position fields of a syntax node that is added at a line of the source."""
     return {"lineno": line, "end_lineno": line, "col_offset": 0, "end_col_offset": 0}
 
 
@@ -284,10 +284,10 @@ class _Marker:
     """
 
     def __init__(self) -> None:
-        self.written: list[_Written] = []
+        self.written: list[_FunctionMarks] = []
         self.is_whole = True
         #: what the file imports of numba.
-        self._compilers: set[str] = set()
+        self._numba_names: set[str] = set()
 
     def mark_module(self, tree: ast.Module, is_script: bool) -> None:
         """Mark all functions of a module, and its body if it is a script."""
@@ -297,129 +297,147 @@ class _Marker:
                 origin = getattr(node, "module", None)
                 for alias in node.names:
                     if (origin or alias.name).partition(".")[0] == "numba":
-                        self._compilers.add(alias.asname or alias.name.partition(".")[0])
+                        self._numba_names.add(alias.asname or alias.name.partition(".")[0])
             decorators += getattr(node, "decorator_list", ())
-        if self._count_uses_of_compilers([tree]) > self._count_uses_of_compilers(decorators):
-            # which functions are handed to it cannot be told
+        if self._count_uses_of_numba([tree]) > self._count_uses_of_numba(decorators):
+            # functions may be passed to numba outside of decorators: which ones is unknown
             self.is_whole = False
             return
-        inside = self._begin_function("<module>") if is_script else None
-        tree.body = self._mark_body(tree.body, "", inside, is_first=True)
+        function_marks = self._begin_function("<module>") if is_script else None
+        tree.body = self._mark_body(tree.body, "", function_marks, is_first=True)
 
-    def _count_uses_of_compilers(self, nodes: Iterable[ast.AST]) -> int:
-        if not self._compilers:
+    def _count_uses_of_numba(self, nodes: Iterable[ast.AST]) -> int:
+        if not self._numba_names:
             return 0
         parts = (part for node in nodes for part in ast.walk(node))
-        return sum(isinstance(part, ast.Name) and part.id in self._compilers for part in parts)
+        return sum(isinstance(part, ast.Name) and part.id in self._numba_names for part in parts)
 
-    def _begin_function(self, name: str) -> _Written:
-        self.written.append(_Written(name, len(self.written)))
+    def _begin_function(self, name: str) -> _FunctionMarks:
+        self.written.append(_FunctionMarks(name, len(self.written)))
         return self.written[-1]
 
     def _mark_body(
         self,
         body: list[ast.stmt],
-        outer: str,
-        inside: _Written | None,
+        outer_name: str,
+        function_marks: _FunctionMarks | None,
         is_first: bool = False,
-        before: ast.stmt | None = None,
+        entry_mark: ast.stmt | None = None,
     ) -> list[ast.stmt]:
         """Return statements with a mark before each.
 
         Args:
-            outer: qualified name of the function or class around them.
-            inside: of the function; None: of a class or a module, whose statements have no marks.
-            is_first: a docstring and statements about the future may come first.
-            before: the mark of the whole.
+            outer_name: qualified name of the function or class around them.
+            function_marks: marks of the function; None in the body of a class or a module.
+            is_first: whether the body may begin with a docstring and ``__future__`` imports.
+            entry_mark: statement that marks the entry of the function.
         """
         marked = []
         for statement in body:
             is_text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
             is_future = isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
             is_first = is_first and (is_text or is_future)
-            if before is not None and not is_first:
-                marked.append(before)
-                before = None
+            if entry_mark is not None and not is_first:
+                marked.append(entry_mark)
+                entry_mark = None
             is_idle = isinstance(statement, _IDLE) or is_text or is_future
-            if inside is not None and not is_idle and not _only_declares(statement):
+            if function_marks is not None and not is_idle and not _only_declares(statement):
                 first = source.get_first_line(statement)
-                number = inside.add_mark(_list_lines(statement))
-                marked.append(inside.make_statement(number, first))
-            self._mark_statement(statement, outer, inside)
+                number = function_marks.add_mark(_list_lines(statement))
+                marked.append(function_marks.make_mark_statement(number, first))
+            self._mark_statement(statement, outer_name, function_marks)
             marked.append(statement)
-        return marked if before is None else [*marked, before]
+        return marked if entry_mark is None else [*marked, entry_mark]
 
-    def _mark_statement(self, statement: ast.AST, outer: str, inside: _Written | None) -> None:
-        if self._count_uses_of_compilers(getattr(statement, "decorator_list", ())):
+    def _mark_statement(
+        self, statement: ast.AST, outer_name: str, function_marks: _FunctionMarks | None
+    ) -> None:
+        if self._count_uses_of_numba(getattr(statement, "decorator_list", ())):
             self.is_whole = False
             return
         if isinstance(statement, _FUNCTIONS):
-            self._mark_function(statement, f"{outer}.{statement.name}" if outer else statement.name)
+            self._mark_function(
+                statement, f"{outer_name}.{statement.name}" if outer_name else statement.name
+            )
             return
         if isinstance(statement, ast.ClassDef):
-            name = f"{outer}.{statement.name}" if outer else statement.name
+            name = f"{outer_name}.{statement.name}" if outer_name else statement.name
             statement.body = self._mark_body(statement.body, name, None)
             return
         ways = None
-        if inside is not None and isinstance(statement, (ast.If, ast.While)):
-            ways = self._add_test(statement, inside)
-        if inside is not None:
-            _mark_expressions(statement, inside, {source.get_first_line(statement)})
+        if function_marks is not None and isinstance(statement, (ast.If, ast.While)):
+            ways = self._add_marks_of_condition(statement, function_marks)
+        if function_marks is not None:
+            _mark_conditional_expressions(
+                statement, function_marks, {source.get_first_line(statement)}
+            )
         for field in ("body", "orelse", "finalbody"):
             body = getattr(statement, field, None)
             if isinstance(body, list):
-                marked = self._mark_body(body, outer, inside)
+                marked = self._mark_body(body, outer_name, function_marks)
                 setattr(statement, field, [*(ways or {}).get(field, ()), *marked])
         for part in (*getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
-            self._mark_handler(part, outer, inside)
+            self._mark_except_or_case(part, outer_name, function_marks)
 
     def _mark_function(self, function: Any, name: str) -> None:
         own = self._begin_function(name)
-        before = own.make_statement(own.add_mark(), source.get_first_line(function))
+        entry_mark = own.make_mark_statement(own.add_mark(), source.get_first_line(function))
         # a default or a decorator may be a lambda, which lies in its lines
         for part in (*function.decorator_list, function.args):
-            _mark_expressions(part, own, set())
-        function.body = self._mark_body(function.body, name, own, is_first=True, before=before)
+            _mark_conditional_expressions(part, own, set())
+        function.body = self._mark_body(
+            function.body, name, own, is_first=True, entry_mark=entry_mark
+        )
 
-    def _add_test(self, statement: ast.If | ast.While, inside: _Written) -> dict[str, list[Any]]:
-        """Return the marks before the body of a condition, and before what follows if it fails."""
+    def _add_marks_of_condition(
+        self, statement: ast.If | ast.While, function_marks: _FunctionMarks
+    ) -> dict[str, list[Any]]:
+        """Add the marks of a condition.
+
+        Returns:
+            Statements that set them, by the field of ``statement`` that they begin.
+        """
         if isinstance(statement.test, ast.Constant):
             return {}
-        holds, fails = inside.add_mark(), inside.add_mark()
-        inside.tests.append((statement.lineno, ast.unparse(statement.test), (holds, fails)))
+        holds, fails = function_marks.add_mark(), function_marks.add_mark()
+        function_marks.tests.append((statement.lineno, ast.unparse(statement.test), (holds, fails)))
         last = statement.test.end_lineno or statement.lineno
         first = source.get_first_line(statement.body[0])
         return {
-            "body": [inside.make_statement(holds, first)],
-            "orelse": [inside.make_statement(fails, last)],
+            "body": [function_marks.make_mark_statement(holds, first)],
+            "orelse": [function_marks.make_mark_statement(fails, last)],
         }
 
-    def _mark_handler(self, part: Any, outer: str, inside: _Written | None) -> None:
+    def _mark_except_or_case(
+        self, part: Any, outer_name: str, function_marks: _FunctionMarks | None
+    ) -> None:
         """Mark an ``except`` or a ``case``."""
-        if inside is None:
-            part.body = self._mark_body(part.body, outer, None)
+        if function_marks is None:
+            part.body = self._mark_body(part.body, outer_name, None)
             return
         is_case = isinstance(part, ast.match_case)
         first = part.pattern.lineno if is_case else part.lineno
-        number = inside.add_mark(range(first, part.body[-1].end_lineno + 1))
-        part.body = self._mark_body(part.body, outer, inside)
+        number = function_marks.add_mark(range(first, part.body[-1].end_lineno + 1))
+        part.body = self._mark_body(part.body, outer_name, function_marks)
         if is_case or part.type is None:
-            part.body.insert(0, inside.make_statement(number, first))
+            part.body.insert(0, function_marks.make_mark_statement(number, first))
         else:
-            part.type = inside.wrap_expression(number, part.type)
+            part.type = function_marks.wrap_expression_with_mark(number, part.type)
 
 
-def _mark_expressions(node: ast.AST, inside: _Written, certain: set[int]) -> None:
+def _mark_conditional_expressions(
+    node: ast.AST, function_marks: _FunctionMarks, certain_lines: set[int]
+) -> None:
     """Mark the parts of expressions that may not run although their statement does.
 
-    These are bodies of lambdas, and of conditional expressions, assertions and comprehensions what
-    stands on lines of its own.
+    These are bodies of lambdas, and the conditional parts of other expressions (``a if b else c``,
+    ``and``, ``or``, assertions, comprehensions) that have lines of their own.
 
     Args:
-        certain: lines on which something else stands that runs in any case.
+        certain_lines: lines that also hold code which always runs.
     """
     first = _list_parts_that_run_first(node)
-    after_first = certain.union(*map(_list_lines, first)) if first else certain
+    after_first = certain_lines.union(*map(_list_lines, first)) if first else certain_lines
     for field, value in ast.iter_fields(node):
         # types may be kept as they are written
         if field in ("annotation", "returns"):
@@ -431,11 +449,13 @@ def _mark_expressions(node: ast.AST, inside: _Written, certain: set[int]) -> Non
             is_body = isinstance(node, ast.Lambda) and field == "body"
             if isinstance(child, ast.expr) and (is_body or (first and child not in first)):
                 own_lines = _list_lines(child) - after_first
-                number = inside.add_mark(own_lines) if is_body or own_lines else None
-            _mark_expressions(child, inside, certain if child in first else after_first)
+                number = function_marks.add_mark(own_lines) if is_body or own_lines else None
+            _mark_conditional_expressions(
+                child, function_marks, certain_lines if child in first else after_first
+            )
             if number is None:
                 continue
-            marked = inside.wrap_expression(number, child)
+            marked = function_marks.wrap_expression_with_mark(number, child)
             if isinstance(value, list):
                 value[position] = marked
             else:
@@ -464,22 +484,24 @@ def _list_parts_that_run_first(node: ast.AST) -> list[Any]:
 # -- the marks in the code -----------------------------------------------------------------------
 
 
-def _insert_marks(path: str, code: CodeType, contents: Sequence[tuple[Any, ...]]) -> CodeType:
-    """Return code with the marks in place of their placeholders."""
+def _insert_and_register_marks(
+    path: str, code: CodeType, contents: Sequence[tuple[Any, ...]]
+) -> CodeType:
+    """Return code with marks in place of placeholders, and add its functions to ``functions``."""
     marks = [Marks(count) for _, count, _, _ in contents]
     codes: list[list[CodeType]] = [[] for _ in contents]
 
-    def replace_constants(code: CodeType, around: int | None) -> CodeType:
+    def replace_placeholders(code: CodeType, outer_number: int | None) -> CodeType:
         number = None
         if code.co_flags & inspect.CO_OPTIMIZED or code is script:
             # the first mark of a function is its own, a lambda that is a default has another one
-            places = (_read_number(item) for item in code.co_consts)
-            number = next((place for place in places if place is not None), around)
+            places = (_parse_placeholder_number(item) for item in code.co_consts)
+            number = next((place for place in places if place is not None), outer_number)
         constants: list[Any] = []
         for item in code.co_consts:
-            place = _read_number(item)
+            place = _parse_placeholder_number(item)
             if isinstance(item, CodeType):
-                item = replace_constants(item, number)
+                item = replace_placeholders(item, number)
             constants.append(item if place is None else marks[place])
         replaced = code.replace(co_consts=tuple(constants))
         if number is not None:
@@ -487,7 +509,7 @@ def _insert_marks(path: str, code: CodeType, contents: Sequence[tuple[Any, ...]]
         return replaced
 
     script = code if contents and contents[0][0] == "<module>" else None
-    replaced = replace_constants(code, None)
+    replaced = replace_placeholders(code, None)
     for (name, _, owners, tests), own_marks, own_codes in zip(contents, marks, codes, strict=True):
         lines = {line for own in own_codes for line in list_own_lines(own)}
         functions.append(
@@ -500,12 +522,12 @@ def _insert_marks(path: str, code: CodeType, contents: Sequence[tuple[Any, ...]]
                 own_codes,
             )
         )
-        _set_call_at_entry(functions[-1])
+        _set_call_at_function_entry(functions[-1])
     return replaced
 
 
-def _read_number(constant: object) -> int | None:
-    """Return the number of the marks that a constant stands for."""
+def _parse_placeholder_number(constant: object) -> int | None:
+    """Return the number of the function whose marks a constant stands for; None: of none."""
     is_placeholder = isinstance(constant, str) and constant.startswith(_PLACEHOLDER)
     return int(str(constant).removeprefix(_PLACEHOLDER)) if is_placeholder else None
 

@@ -31,8 +31,8 @@ _QUIET = 15.0
 _WARM_UP_PARTS = 4
 #: seconds that a command needs after its time limit, to end its processes and to judge
 _ENDING = 10.0
-#: stored seconds that count as measured from the beginning, at the load of the machine: the first
-#: stages are short, and reading from a cold disk predicts little about computing
+#: seconds of work that are assumed to be measured before the first stage, at the machine's load:
+#: the first stages are short, and reading from a cold disk predicts little about computing
 PRIOR = 5.0
 
 Seconds = Annotated[float, Field(gt=0)]
@@ -71,7 +71,7 @@ class CommandStage:
         starts: number of processes that import a framework, one after the other.
         size: duration of a part, in stored durations.
         seconds: seconds of a part, if measured here; None: the stored duration.
-        is_measure: whether its duration shows how fast the machine is.
+        is_measure: whether its duration counts when the speed of this machine is estimated.
     """
 
     name: str
@@ -83,7 +83,7 @@ class CommandStage:
     is_measure: bool = True
 
     @property
-    def stored(self) -> float | None:
+    def stored_seconds(self) -> float | None:
         """Return the stored seconds of the whole stage; None: nothing is stored."""
         durations = read_durations()
         seconds = durations.stages.get(self.name)
@@ -95,7 +95,7 @@ class CommandStage:
         """Return seconds of the stage on a machine ``slowness`` times slower; None: unknown."""
         if self.seconds is not None:
             return self.seconds * self.size * self._rounds
-        return None if self.stored is None else self.stored * slowness
+        return None if self.stored_seconds is None else self.stored_seconds * slowness
 
     @property
     def _rounds(self) -> float:
@@ -227,7 +227,7 @@ class Estimate:
     def _sum_measured_and_stored_until(self, now: float) -> tuple[float, float]:
         """Return measured and stored seconds until ``now``, the present stage included."""
         seconds, stored = self._measured
-        stage_seconds, pace = self._stage.stored, self._measure_seconds_per_part()
+        stage_seconds, pace = self._stage.stored_seconds, self._measure_seconds_per_part()
         measured_here = self._stage.seconds is not None
         if stage_seconds is None or measured_here or not self._stage.is_measure:
             return self._measured
@@ -256,7 +256,7 @@ class Estimate:
             # more parts than were expected may follow
             parts = max(parts, self._done / 4)
         since = now - self._last
-        # what is limited by time may take twice as long as it is expected to
+        # a stage that has a time limit may take twice as long as expected
         least = 0.0 if self._stage.is_measure or stage_pace else parts * pace / 2
         return max(parts * pace - since, since / 2, least) if parts > 0 else 0.0
 

@@ -15,10 +15,10 @@ from rlregress.report import check_findings, check_report, ci_formats, markdown_
 from rlregress.report.html import check_page
 
 
-def write_check_report(
+def write_report_files_and_return_markdown(
     result: CheckResult, entries: Sequence[dict[str, Any]], folder: Path, repository: Path
 ) -> str:
-    """Write the page, ``summary.md``, and the files for other programs; return the page as text.
+    """Write the page, ``summary.md``, and the files for other programs; return Markdown.
 
     Args:
         entries: the evidence.
@@ -51,4 +51,4 @@ def write_check_report_and_evidence(
 ) -> None:
     """Write the report and its evidence."""
     evidence.write_evidence(folder / "evidence.json", list(entries))
-    write_check_report(result, entries, folder, Path.cwd())
+    write_report_files_and_return_markdown(result, entries, folder, Path.cwd())

@@ -48,16 +48,16 @@ def parse_source(text: str | bytes) -> Source:
     """Parse the functions of a source text."""
     functions: list[Function] = []
 
-    def visit_node(node: ast.AST, outer: str) -> None:
+    def collect_functions_below(node: ast.AST, outer_name: str) -> None:
         for child in ast.iter_child_nodes(node):
-            name = outer
+            name = outer_name
             if isinstance(child, (*_FUNCTIONS, ast.ClassDef)):
-                name = f"{outer}.{child.name}" if outer else child.name
+                name = f"{outer_name}.{child.name}" if outer_name else child.name
             if isinstance(child, _FUNCTIONS):
                 functions.append(Function(name, get_first_line(child), child.end_lineno or 0))
-            visit_node(child, name)
+            collect_functions_below(child, name)
 
-    visit_node(ast.parse(text), "")
+    collect_functions_below(ast.parse(text), "")
     return Source(tuple(functions))
 
 
@@ -100,20 +100,20 @@ def read_source_text(path: str | Path) -> str:
 
 
 def list_files_below(
-    folder: Path, without: Collection[str] = ("__pycache__",), inside: tuple[Path, ...] = ()
+    folder: Path, without: Collection[str] = ("__pycache__",), outer_folders: tuple[Path, ...] = ()
 ) -> Iterator[Path]:
     """Yield all files below a folder, sorted, or the file itself; links to folders are followed.
 
     Args:
         without: names of files and folders to leave out.
-        inside: the resolved folders around this one; a loop of links is not entered again.
+        outer_folders: the resolved folders around this one, to stop at a loop of links.
     """
     if folder.is_file():
         yield folder
-    elif folder.is_dir() and (real := folder.resolve()) not in inside:
+    elif folder.is_dir() and (real := folder.resolve()) not in outer_folders:
         for path in sorted(folder.iterdir()):
             if path.name not in without:
-                yield from list_files_below(path, without, (*inside, real))
+                yield from list_files_below(path, without, (*outer_folders, real))
 
 
 def list_sources_below(folder: Path, without: Collection[str] = ("__pycache__",)) -> Iterator[Path]:

@@ -28,7 +28,7 @@ _COLUMN_TITLES = ("as it is", "with the fault")
 
 
 @dataclass(frozen=True)
-class Row:
+class FaultRow:
     """One fault.
 
     Attributes:
@@ -55,34 +55,38 @@ class Row:
         return Badge(self.word, tones.GOOD) if self.right else Badge("not as expected", tones.BAD)
 
 
-def make_row_of_fault(instrument: str, result: FaultResult) -> Row:
-    """Build the row of one fault and an instrument."""
+def make_row_of_fault(instrument: str, result: FaultResult) -> FaultRow:
+    """Build the row of a page for the result of an instrument on one fault."""
     right = result.in_place if instrument == TRACES else result.detected
     is_right = None if result.trouble else right
     if instrument != RETURNS:
-        return Row(result, is_right, "\n".join(faults_text.describe_result(instrument, result)))
-    word = "regressed" if result.regressed else "not regressed"
-    text = result.trouble or faults_text.describe_cost(result)
-    return Row(result, is_right, text, word, verdicts=bool(result.verdicts))
+        return FaultRow(
+            result,
+            is_right,
+            "\n".join(faults_text.describe_result_of_instrument(instrument, result)),
+        )
+    word = "regressed" if result.has_regressed else "not regressed"
+    text = result.trouble or faults_text.describe_cost_of_gate(result)
+    return FaultRow(result, is_right, text, word, verdicts=bool(result.verdicts))
 
 
-def make_faults_page(rows: Sequence[Row], summary: str, facts: Facts) -> str:
+def make_faults_page(rows: Sequence[FaultRow], summary: str, facts: Facts) -> str:
     """Build the page of injected faults, undetected ones first."""
     wrong = [row for row in rows if row.right is False]
-    unasked = [row for row in rows if row.right is None]
+    unprobed = [row for row in rows if row.right is None]
     right = [row for row in rows if row.right]
     if wrong:
         badge = Badge(f"{len(wrong)} of {len(rows)} not as expected", tones.BAD)
-    elif unasked or not rows:
-        badge = Badge(f"{len(unasked)} of {len(rows)} could not be probed", tones.NOTHING)
+    elif unprobed or not rows:
+        badge = Badge(f"{len(unprobed)} of {len(rows)} could not be probed", tones.NOTHING)
     else:
         badge = Badge("all as expected", tones.GOOD)
-    steps = [Step("Read the results below.")] if wrong or unasked else []
+    steps = [Step("Read the results below.")] if wrong or unprobed else []
     card = Card(
         TITLE,
         badge,
         f"{summary[0].upper()}{summary[1:]}.",
-        [row.name for row in unasked[:5]],
+        [row.name for row in unprobed[:5]],
         [row.name for row in wrong[:5]],
         [],
         steps,
@@ -91,7 +95,7 @@ def make_faults_page(rows: Sequence[Row], summary: str, facts: Facts) -> str:
     table = Table(
         ("", "fault", "file", "change", "result"),
         [
-            [row.badge, row.name, row.result.fault.file, _describe_change(row), row.text]
+            [row.badge, row.name, row.result.fault.file, _describe_edit_of_fault(row), row.text]
             for row in right
         ],
     )
@@ -99,7 +103,7 @@ def make_faults_page(rows: Sequence[Row], summary: str, facts: Facts) -> str:
     sections = [
         Section("wrong", "Not as expected", "", [_make_finding_of_fault(row) for row in wrong]),
         Section(
-            "unasked", "Could not be probed", "", [_make_finding_of_fault(row) for row in unasked]
+            "unprobed", "Could not be probed", "", [_make_finding_of_fault(row) for row in unprobed]
         ),
         Section("seen", "As expected", "", [table] if right and not own else []),
         Section("judged", "As expected", "", [_make_finding_of_fault(row) for row in own]),
@@ -107,19 +111,19 @@ def make_faults_page(rows: Sequence[Row], summary: str, facts: Facts) -> str:
     return pages.Page(facts, [card], sections).render_html()
 
 
-def _describe_change(row: Row) -> str:
+def _describe_edit_of_fault(row: FaultRow) -> str:
     fault = row.result.fault
     return f"{fault.old.strip()} → {fault.new.strip() or 'nothing'}" if fault.file else ""
 
 
-def _make_finding_of_fault(row: Row) -> Finding:
+def _make_finding_of_fault(row: FaultRow) -> Finding:
     fault = row.result.fault
     parts: list[object] = []
     if fault.file:
         old, new = fault.old.splitlines() or [""], fault.new.splitlines() or [""]
         most = max(len(old), len(new))
         pairs = [
-            LinePair(old=_find_numbered_line(old, at), new=_find_numbered_line(new, at))
+            LinePair(old=_get_numbered_line(old, at), new=_get_numbered_line(new, at))
             for at in range(most)
         ]
         parts.append(SourcePair(Hunk(title=fault.file, groups=(tuple(pairs),)), _COLUMN_TITLES))
@@ -129,5 +133,5 @@ def _make_finding_of_fault(row: Row) -> Finding:
     return Finding(row.name, row.badge, (), (), parts)
 
 
-def _find_numbered_line(lines: Sequence[str], at: int) -> tuple[int, str] | None:
+def _get_numbered_line(lines: Sequence[str], at: int) -> tuple[int, str] | None:
     return (at + 1, lines[at]) if at < len(lines) else None

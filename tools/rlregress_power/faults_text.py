@@ -18,18 +18,18 @@ from rlregress.model.fault_results import (
 from rlregress.report import throughput_text, words
 
 
-def describe_result(instrument: str, result: FaultResult) -> list[str]:
+def describe_result_of_instrument(instrument: str, result: FaultResult) -> list[str]:
     """Describe an instrument's result for one fault, with each verdict if there are several."""
     return _LINES[instrument](result)
 
 
-def _describe_detection(result: FaultResult) -> str:
+def _join_detections(result: FaultResult) -> str:
     return "; ".join(f"{name}: {text}" for name, text in sorted(result.by.items()))
 
 
-def _describe_probed(result: FaultResult) -> list[str]:
+def _describe_result_of_probes(result: FaultResult) -> list[str]:
     fault = result.fault
-    name, detection = fault.name, _describe_detection(result) or "no detail changed"
+    name, detection = fault.name, _join_detections(result) or "no detail changed"
     if result.trouble:
         word, detection = "NOT INJECTED", result.trouble
     elif result.detected:
@@ -41,7 +41,7 @@ def _describe_probed(result: FaultResult) -> list[str]:
     return [f"{fault.framework} {word:<16}{name}: {detection}"]
 
 
-def _describe_traced(result: FaultResult) -> list[str]:
+def _describe_result_of_trace(result: FaultResult) -> list[str]:
     fault = result.fault
     word = "found" if result.in_place else "ELSEWHERE" if result.detected else "NOT FOUND"
     line = f"{word:<10}{fault.title:<58} {result.verdict}"
@@ -53,8 +53,8 @@ def _describe_traced(result: FaultResult) -> list[str]:
     return [line]
 
 
-def _describe_tested(result: FaultResult) -> list[str]:
-    fault, detection = result.fault, _describe_detection(result) or "no test failed"
+def _describe_result_of_tests(result: FaultResult) -> list[str]:
+    fault, detection = result.fault, _join_detections(result) or "no test failed"
     if result.trouble:
         word, detection = "NOT INJECTED", result.trouble
     elif result.detected:
@@ -65,7 +65,7 @@ def _describe_tested(result: FaultResult) -> list[str]:
     return [f"{word:<16}{fault.title}: {detection}"]
 
 
-def _describe_under_option(result: FaultResult) -> list[str]:
+def _describe_result_under_option(result: FaultResult) -> list[str]:
     fault = result.fault
     detection = "".join(f"{how}, by {training}" for training, how in result.by.items())
     never = f"run by {result.executed}, not detected" if result.executed else "never run"
@@ -73,33 +73,33 @@ def _describe_under_option(result: FaultResult) -> list[str]:
     return [f"{fault.framework} {fault.name} ({fault.option}): {detection}"]
 
 
-def _describe_judged(result: FaultResult) -> list[str]:
+def _describe_result_of_returns(result: FaultResult) -> list[str]:
     if result.trouble:
         return [f"{'COULD NOT JUDGE':<16}{result.fault.title}: {result.trouble}"]
-    word = "regressed" if result.regressed else "not regressed"
+    word = "regressed" if result.has_regressed else "not regressed"
     verdicts = words.format_verdicts(result.verdicts)
     return [
-        f"{word:<16}{result.fault.title}: {describe_cost(result)}",
+        f"{word:<16}{result.fault.title}: {describe_cost_of_gate(result)}",
         *(f"    {line}" for line in verdicts),
     ]
 
 
-def _describe_replayed(result: FaultResult) -> list[str]:
+def _describe_result_of_replay(result: FaultResult) -> list[str]:
     fault = result.fault
     if result.trouble:
         return [f"{'COULD NOT JUDGE':<16}{fault.title}: {result.trouble}"]
     word = "detected" if result.detected else "NOT DETECTED"
     never = "no number differs" if result.executed else "its line never runs"
     seconds = f"{60 * result.cpu_minutes:.0f} CPU seconds"
-    return [f"{word:<16}{fault.title}: {_describe_detection(result) or never}, {seconds}"]
+    return [f"{word:<16}{fault.title}: {_join_detections(result) or never}, {seconds}"]
 
 
-def describe_cost(result: FaultResult) -> str:
+def describe_cost_of_gate(result: FaultResult) -> str:
     """Describe the runs and minutes of a gate on returns."""
     return f"{result.runs} runs, {result.cpu_minutes:.1f} CPU minutes"
 
 
-def _describe_measured(result: FaultResult) -> list[str]:
+def _describe_result_of_throughput(result: FaultResult) -> list[str]:
     fault = result.fault
     if result.trouble:
         return [f"{'COULD NOT JUDGE':<16}{fault.title}: {result.trouble}"]
@@ -112,13 +112,13 @@ def _describe_measured(result: FaultResult) -> list[str]:
 
 
 _LINES: Mapping[str, Callable[[FaultResult], list[str]]] = {
-    DETAILS: _describe_probed,
-    TRACES: _describe_traced,
-    OPTIONS: _describe_under_option,
-    BEHAVIOR: _describe_tested,
-    RETURNS: _describe_judged,
-    REPLAYS: _describe_replayed,
-    THROUGHPUT: _describe_measured,
+    DETAILS: _describe_result_of_probes,
+    TRACES: _describe_result_of_trace,
+    OPTIONS: _describe_result_under_option,
+    BEHAVIOR: _describe_result_of_tests,
+    RETURNS: _describe_result_of_returns,
+    REPLAYS: _describe_result_of_replay,
+    THROUGHPUT: _describe_result_of_throughput,
 }
 
 
@@ -145,7 +145,7 @@ def summarise_results(instrument: str, results: Sequence[FaultResult]) -> str:
             f"{detected} of {fitting} faults under an option are found ({share:.0%}), {right} "
             f"where they are; {len(results) - fitting} do not fit the installed version"
         )
-    fallen = sum(result.regressed for result in results)
+    fallen = sum(result.has_regressed for result in results)
     minutes = sum(result.cpu_minutes for result in results)
     trouble = sum(bool(result.trouble) for result in results)
     text = f"{fallen} of {len(results)} checks ended in regressed, {minutes:.0f} CPU minutes in all"

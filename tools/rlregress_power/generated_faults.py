@@ -25,11 +25,19 @@ from rlregress.errors import UserError
 from rlregress.faults import mutation
 from rlregress.frameworks.base import Adapter
 from rlregress.inside.run_record import write_text_atomically
-from rlregress.model.fault_results import GAP, KINDS, Drawn, Explained, Fault, Mutant, Outcome
+from rlregress.model.fault_results import (
+    GAP,
+    KINDS,
+    DrawnFaults,
+    Fault,
+    FaultExplanation,
+    Mutant,
+    Outcome,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Explained(Explained):
+class _Explained(FaultExplanation):
     framework: Text
     fault: Text
     kind: Annotated[str, expect_one_of(KINDS)]
@@ -50,7 +58,7 @@ def _locate_faults() -> Path:
     return suite.locate_data_of_package(rlregress_power, "faults")
 
 
-def load_scope(framework: str) -> tuple[str, ...]:
+def load_file_patterns(framework: str) -> tuple[str, ...]:
     """Return patterns of the files whose functions can get faults.
 
     Raises:
@@ -66,13 +74,18 @@ def load_scope(framework: str) -> tuple[str, ...]:
     return scopes[framework].files
 
 
-def draw_faults(adapter: Adapter, count: int, draw: int) -> tuple[list[Mutant], int]:
+def draw_mutants_of_framework(adapter: Adapter, count: int, draw: int) -> tuple[list[Mutant], int]:
     """Return ``count`` random faults of the functions in scope, and the number of places."""
-    texts = {name: path.read_text(encoding="utf-8") for name, path in _list_files(adapter).items()}
-    return draw_mutants(texts, count, draw)
+    texts = {
+        name: path.read_text(encoding="utf-8")
+        for name, path in _list_files_in_scope(adapter).items()
+    }
+    return draw_mutants_of_files(texts, count, draw)
 
 
-def draw_mutants(texts: Mapping[str, str], count: int, draw: int) -> tuple[list[Mutant], int]:
+def draw_mutants_of_files(
+    texts: Mapping[str, str], count: int, draw: int
+) -> tuple[list[Mutant], int]:
     """Return random faults of the functions of files, and the number of possible places.
 
     All places are equally likely. A change that leaves the syntax tree unchanged is no fault.
@@ -103,10 +116,10 @@ def _dump_tree(text: str) -> str:
     return ast.dump(ast.parse(text))
 
 
-def _list_files(adapter: Adapter) -> dict[str, Path]:
-    patterns = load_scope(adapter.name)
+def _list_files_in_scope(adapter: Adapter) -> dict[str, Path]:
+    patterns = load_file_patterns(adapter.name)
     paths_by_name = {}
-    for folder in map(Path, adapter.code.list_folders()):
+    for folder in map(Path, adapter.code.list_code_folders()):
         for path in folder.rglob("*.py"):
             name = path.relative_to(folder.parent).as_posix()
             if any(fnmatchcase(name, pattern) for pattern in patterns):
@@ -120,7 +133,7 @@ def _list_files(adapter: Adapter) -> dict[str, Path]:
     return paths_by_name
 
 
-def make_outcome(fault: Mutant) -> Outcome:
+def make_outcome_before_tiers(fault: Mutant) -> Outcome:
     """Return the outcome of a fault before any tier has run."""
     return Outcome(
         file=fault.file,
@@ -133,9 +146,11 @@ def make_outcome(fault: Mutant) -> Outcome:
     )
 
 
-def make_fault(fault: Mutant, framework: str, sound: str, name: str, algorithm: str = "") -> Fault:
+def make_injectable_fault(
+    fault: Mutant, framework: str, unchanged_text: str, name: str, algorithm: str = ""
+) -> Fault:
     """Return a mutant as a fault that can be injected."""
-    above = "".join(row + "\n" for row in sound.split("\n")[: fault.line - 1])
+    above = "".join(row + "\n" for row in unchanged_text.split("\n")[: fault.line - 1])
     occurrence = above.count(fault.old) + 1
     return Fault(
         framework=framework,
@@ -148,37 +163,39 @@ def make_fault(fault: Mutant, framework: str, sound: str, name: str, algorithm: 
     )
 
 
-def locate_results(framework: str, draw: int) -> Path:
+def locate_results_of_draw(framework: str, draw: int) -> Path:
     """Return the path of the results."""
     return _locate_faults() / "generated" / f"{framework}-draw-{draw}.json"
 
 
-def load_results(framework: str, draw: int) -> Drawn | None:
+def load_results_of_draw(framework: str, draw: int) -> DrawnFaults | None:
     """Return the stored results; None if there are none."""
-    path = locate_results(framework, draw)
+    path = locate_results_of_draw(framework, draw)
     return _read_results(path) if path.is_file() else None
 
 
-def load_all_results() -> list[Drawn]:
+def load_results_of_all_draws() -> list[DrawnFaults]:
     """Return all stored results, by framework and draw."""
     all_results = [_read_results(path) for path in (_locate_faults() / "generated").glob("*.json")]
     return sorted(all_results, key=lambda item: (item.framework, item.draw))
 
 
-def _read_results(path: Path) -> Drawn:
+def _read_results(path: Path) -> DrawnFaults:
     remedy = "remove the file and run rlregress selftest faults --tiers again"
-    content: Drawn = datafiles.read_data_file(path, Drawn, remedy)
+    content: DrawnFaults = datafiles.read_data_file(path, DrawnFaults, remedy)
     return content
 
 
-def write_results(results: Drawn) -> None:
+def write_results_of_draw(results: DrawnFaults) -> None:
     """Write the results, replacing earlier ones."""
-    path = locate_results(results.framework, results.draw)
+    path = locate_results_of_draw(results.framework, results.draw)
     path.parent.mkdir(exist_ok=True)
     write_text_atomically(path, json.dumps(asdict(results), indent=1) + "\n")
 
 
-def list_misses(draw: Drawn, explained: Mapping[tuple[str, str], Explained]) -> list[Outcome]:
+def list_undetected_faults(
+    draw: DrawnFaults, explained: Mapping[tuple[str, str], FaultExplanation]
+) -> list[Outcome]:
     """Return faults that no tier detected when drawn and that are not explained as no fault."""
     return [
         fault
@@ -188,7 +205,7 @@ def list_misses(draw: Drawn, explained: Mapping[tuple[str, str], Explained]) -> 
     ]
 
 
-def load_explanations() -> dict[tuple[str, str], Explained]:
+def load_explanations() -> dict[tuple[str, str], FaultExplanation]:
     """Return (framework, fault) -> why no tier detects it, for reviewed faults."""
     content: _Explanations = datafiles.read_data_file(
         _locate_faults() / "explained.toml", _Explanations

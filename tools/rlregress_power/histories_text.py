@@ -9,7 +9,7 @@ from rlregress.report import tables
 from rlregress_power.judged_releases import OUTCOMES, JudgedPair
 
 
-def describe_pair(row: JudgedPair) -> Iterator[str]:
+def describe_pair_in_text(row: JudgedPair) -> Iterator[str]:
     """Describe the result for one pair of releases."""
     yield f"{row.before} -> {row.release}: {row.headline} ({row.seconds:.0f} s)"
     for change in row.changes:
@@ -29,14 +29,14 @@ def make_history_table(title: str, published: int, rows: Sequence[JudgedPair]) -
         "",
         f"{len(rows)} of {published} pairs of neighbouring releases judged.",
         "",
-        *_describe_counts(rows),
+        *_make_table_of_outcomes(rows),
         "",
-        *(line for row in rows for line in _describe_pair(row)),
+        *(line for row in rows for line in _describe_pair_in_markdown(row)),
         "",
     ]
 
 
-def _describe_counts(rows: Sequence[JudgedPair]) -> list[str]:
+def _make_table_of_outcomes(rows: Sequence[JudgedPair]) -> list[str]:
     count_text = Counter(change.outcome for row in rows for change in row.changes)
     total = sum(count_text.values())
     if not total:
@@ -52,13 +52,13 @@ def _describe_counts(rows: Sequence[JudgedPair]) -> list[str]:
             "",
             f"Of those with the cause, {later} were named later, by upgrades with a few scenarios.",
         ]
-    healthy = [row for row in rows if row.healthy]
-    red = [row for row in healthy if row.stops]
+    healthy = [row for row in rows if row.has_no_known_changes]
+    red = [row for row in healthy if row.would_stop_upgrade]
     text += ["", f"Pairs without a known change: {len(healthy)}, called changed: {len(red)}."]
     return text
 
 
-def _describe_pair(row: JudgedPair) -> Iterator[str]:
+def _describe_pair_in_markdown(row: JudgedPair) -> Iterator[str]:
     yield f"- {row.before} -> {row.release}: {row.headline} ({row.seconds:.0f} s)"
     for change in row.changes:
         by = f" (`{change.by}`)" if change.by else ""

@@ -29,7 +29,7 @@ from rlregress.model.fault_results import (
     Fault,
     FaultResult,
     Mutant,
-    Seeded,
+    MutantResult,
 )
 from rlregress.model.recorded_traces import Comparison, Event, Trace
 from rlregress.model.verdict import REGRESSED
@@ -71,13 +71,17 @@ def _group_by_framework(faults: Sequence[Fault]) -> Mapping[str, list[Fault]]:
     return {name: [fault for fault in faults if fault.framework == name] for name in names}
 
 
-def _judge_by_probes(faults: Sequence[Fault], workers: int, log: Log) -> Iterator[FaultResult]:
+def _judge_faults_by_probes(
+    faults: Sequence[Fault], workers: int, log: Log
+) -> Iterator[FaultResult]:
     for name, framework_faults in _group_by_framework(faults).items():
         log(f"{name}: {len(framework_faults)} faults; measuring which lines each probe executes")
         yield from probe_server.probe_each_fault(name, framework_faults, workers)
 
 
-def _judge_by_traces(faults: Sequence[Fault], workers: int, log: Log) -> Iterator[FaultResult]:
+def _judge_faults_by_traces(
+    faults: Sequence[Fault], workers: int, log: Log
+) -> Iterator[FaultResult]:
     """Trace the installed code once per algorithm, then every changed copy."""
     with (
         TemporaryDirectory(prefix="rlregress-traced-") as name,
@@ -86,11 +90,14 @@ def _judge_by_traces(faults: Sequence[Fault], workers: int, log: Log) -> Iterato
         folder = Path(name)
         trainings = sorted({(fault.framework, fault.algorithm) for fault in faults})
         traces = pool.map(
-            lambda training: _record_unchanged(training[0], training[1], folder), trainings
+            lambda training: _record_training_without_fault(training[0], training[1], folder),
+            trainings,
         )
         originals = dict(zip(trainings, traces, strict=True))
         yield from pool.map(
-            lambda fault: _trace_fault(fault, originals[fault.framework, fault.algorithm], folder),
+            lambda fault: _judge_fault_by_trace(
+                fault, originals[fault.framework, fault.algorithm], folder
+            ),
             faults,
         )
 
@@ -100,7 +107,7 @@ def _record_training(framework: str, algorithm: str, output: Path, runtime: Runt
     return recording_processes.record_trace(job, output, runtime)
 
 
-def _record_unchanged(framework: str, algorithm: str, folder: Path) -> Trace:
+def _record_training_without_fault(framework: str, algorithm: str, folder: Path) -> Trace:
     output = folder / f"{framework}-{algorithm}.trace"
     recorded = _record_training(
         framework, algorithm, output, recording_processes.make_current_runtime("installed")
@@ -113,7 +120,7 @@ def _record_unchanged(framework: str, algorithm: str, folder: Path) -> Trace:
     return recorded
 
 
-def _trace_fault(fault: Fault, original: Trace, folder: Path) -> FaultResult:
+def _judge_fault_by_trace(fault: Fault, original: Trace, folder: Path) -> FaultResult:
     with injection.inject_fault(fault) as environment:
         paths = tuple(environment["PYTHONPATH"].split(os.pathsep))
         runtime = Runtime(fault.name, paths=paths, variables=environment)
@@ -121,7 +128,7 @@ def _trace_fault(fault: Fault, original: Trace, folder: Path) -> FaultResult:
         changed = _record_training(fault.framework, fault.algorithm, output, runtime)
     output.unlink()
     comparison = compare_traces(original, changed)
-    events = _list_first_events(comparison)
+    events = _list_events_of_first_difference(comparison)
     diverged = comparison.verdict == "diverged"
     kind = comparison.first.kind if comparison.first is not None else ""
     places = {f"{event.file} {event.function}" for event in events}
@@ -130,26 +137,26 @@ def _trace_fault(fault: Fault, original: Trace, folder: Path) -> FaultResult:
         detected=diverged,
         by={kind: f"{events[0].place} {events[0].function}"} if events else {},
         in_place=diverged and bool(places & set(fault.turns)),
-        named=_names_function(events, fault.file, _find_function(fault)),
+        named=_is_function_among_frames(events, fault.file, _find_function_of_fault(fault)),
         verdict=comparison.verdict,
         failure=extract_last_message(changed.failure) if changed.failure else "",
     )
 
 
-def _list_first_events(comparison: Comparison) -> list[Event]:
+def _list_events_of_first_difference(comparison: Comparison) -> list[Event]:
     """Return the events of the first difference, that of the changed copy first."""
     if comparison.first is None:
         return []
     return [event for event in (comparison.first.new, comparison.first.old) if event is not None]
 
 
-def _names_function(events: Sequence[Event], file: str, function: str) -> bool:
+def _is_function_among_frames(events: Sequence[Event], file: str, function: str) -> bool:
     frames = [(event.file, event.function) for event in events]
     frames += [(caller.file, caller.function) for event in events for caller in event.callers]
     return (file, function) in frames
 
 
-def _find_function(fault: Fault) -> str:
+def _find_function_of_fault(fault: Fault) -> str:
     """Return the innermost function around a fault; "" if the fault does not fit."""
     place = injection.find_fault_line(fault)
     if place is None:
@@ -161,23 +168,27 @@ def _find_function(fault: Fault) -> str:
     return inner.name.rpartition(".")[2] if inner is not None else "<module>"
 
 
-def _judge_by_scenarios(faults: Sequence[Fault], workers: int, log: Log) -> Iterator[FaultResult]:
+def _judge_faults_by_scenarios(
+    faults: Sequence[Fault], workers: int, log: Log
+) -> Iterator[FaultResult]:
     """Trace every training of the installed code, and again with each fault that it runs."""
     for name, framework_faults in _group_by_framework(faults).items():
         mutants = {
             fault: mutant
             for fault in framework_faults
-            if (mutant := _make_mutant(fault)) is not None
+            if (mutant := _make_mutant_of_fault(fault)) is not None
         }
         mutants_found = list(mutants.values())
         seeded = traced_mutants.trace_with_mutants(
             frameworks.get_adapter(name), mutants_found, workers, log
         )
         by_fault = dict(zip(mutants, seeded, strict=True))
-        yield from (_judge_under_option(fault, by_fault.get(fault)) for fault in framework_faults)
+        yield from (
+            _judge_fault_under_option(fault, by_fault.get(fault)) for fault in framework_faults
+        )
 
 
-def _make_mutant(fault: Fault) -> Mutant | None:
+def _make_mutant_of_fault(fault: Fault) -> Mutant | None:
     """Return the changed file; None if the fault fits no function of this version."""
     path = frameworks.get_adapter(fault.framework).code.find_installed_path(fault.file)
     if path is None:
@@ -201,13 +212,13 @@ def _make_mutant(fault: Fault) -> Mutant | None:
     )
 
 
-def _judge_under_option(fault: Fault, seeded: Seeded | None) -> FaultResult:
+def _judge_fault_under_option(fault: Fault, seeded: MutantResult | None) -> FaultResult:
     if seeded is None:
         return FaultResult(fault=fault, fits=False, trouble="does not fit this version")
     comparison = seeded.comparison
     last = fault.function.rpartition(".")[2]
-    in_place = comparison is not None and _names_function(
-        _list_first_events(comparison), fault.file, last
+    in_place = comparison is not None and _is_function_among_frames(
+        _list_events_of_first_difference(comparison), fault.file, last
     )
     how = "an error" if comparison is None else "in place" if in_place else "found"
     return FaultResult(
@@ -220,9 +231,11 @@ def _judge_under_option(fault: Fault, seeded: Seeded | None) -> FaultResult:
     )
 
 
-def _judge_by_tests(faults: Sequence[Fault], workers: int, log: Log) -> Iterator[FaultResult]:
+def _judge_faults_by_tests(
+    faults: Sequence[Fault], workers: int, log: Log
+) -> Iterator[FaultResult]:
     with ThreadPoolExecutor(workers) as pool:
-        yield from pool.map(_test_fault, faults)
+        yield from pool.map(_judge_fault_by_tests, faults)
 
 
 def build_pytest_command(framework: str, paths: Sequence[str], *arguments: str) -> list[str]:
@@ -233,7 +246,7 @@ def build_pytest_command(framework: str, paths: Sequence[str], *arguments: str) 
     ]  # fmt: skip
 
 
-def run_tests(
+def run_tests_with_fault(
     fault: Fault, paths: Sequence[str], *arguments: str, patience: float | None = None
 ) -> tuple[list[dict[str, Any]] | None, str]:
     """Run tests on a copy with a fault.
@@ -256,12 +269,12 @@ def run_tests(
     return entries, "" if ran else f"the tests did not run: {output[-500:]}"
 
 
-def _test_fault(fault: Fault) -> FaultResult:
+def _judge_fault_by_tests(fault: Fault) -> FaultResult:
     if injection.find_fault_line(fault) is None:
         trouble = f"does not fit this version of {fault.framework}"
         return FaultResult(fault=fault, trouble=trouble)
     paths = [f"tests_behavior/{name}" for name in fault.turns]
-    entries, trouble = run_tests(fault, paths, "--algorithm", fault.algorithm)
+    entries, trouble = run_tests_with_fault(fault, paths, "--algorithm", fault.algorithm)
     failed: dict[str, str] = {}
     for entry in entries or ():
         if entry["outcome"] == "failed":
@@ -285,7 +298,9 @@ def make_behavior_result(fault: Fault, failed: Mapping[str, str], trouble: str =
     return FaultResult(fault=fault, detected=detected, by=failed, trouble=trouble)
 
 
-def _judge_by_throughput(faults: Sequence[Fault], workers: int, log: Log) -> Iterator[FaultResult]:
+def _judge_faults_by_throughput(
+    faults: Sequence[Fault], workers: int, log: Log
+) -> Iterator[FaultResult]:
     """Measure a copy with each fault, one at a time, against the stored processes."""
     for fault in faults:
         pair = fault.framework, fault.algorithm
@@ -296,7 +311,7 @@ def _judge_by_throughput(faults: Sequence[Fault], workers: int, log: Log) -> Ite
                     f"{stored_throughput.make_record_command(fault.framework)}"
                 )
             with injection.inject_fault(fault) as environment:
-                measured = stored_throughput.measure_throughput_of_processes(*pair, environment)
+                measured = stored_throughput.measure_throughput_in_new_processes(*pair, environment)
             judged = stored_throughput.judge_measured_throughput({pair: measured}, 0.05)[pair]
             verdicts = {name: asdict(verdict) for name, verdict in judged.items()}
         except UserError as error:
@@ -310,11 +325,13 @@ def _judge_by_throughput(faults: Sequence[Fault], workers: int, log: Log) -> Ite
 
 
 INSTRUMENTS: Mapping[str, Instrument] = {
-    DETAILS: Instrument(run=_judge_by_probes, counted="faults probed"),
-    TRACES: Instrument(run=_judge_by_traces, counted="faults traced", share=0.9, in_place=True),
-    OPTIONS: Instrument(run=_judge_by_scenarios, share=0.9),
-    BEHAVIOR: Instrument(run=_judge_by_tests, counted="faults given to behaviour tests"),
-    RETURNS: Instrument(run=return_gates.judge_faults),
-    REPLAYS: Instrument(run=replay_power.judge_faults, counted="faults replayed"),
-    THROUGHPUT: Instrument(run=_judge_by_throughput),
+    DETAILS: Instrument(run=_judge_faults_by_probes, counted="faults probed"),
+    TRACES: Instrument(
+        run=_judge_faults_by_traces, counted="faults traced", share=0.9, in_place=True
+    ),
+    OPTIONS: Instrument(run=_judge_faults_by_scenarios, share=0.9),
+    BEHAVIOR: Instrument(run=_judge_faults_by_tests, counted="faults given to behaviour tests"),
+    RETURNS: Instrument(run=return_gates.judge_faults_by_returns),
+    REPLAYS: Instrument(run=replay_power.judge_faults_by_replay, counted="faults replayed"),
+    THROUGHPUT: Instrument(run=_judge_faults_by_throughput),
 }

@@ -49,11 +49,11 @@ class JudgedPair:
     changes: tuple[JudgedChange, ...]
 
     @property
-    def healthy(self) -> bool:
+    def has_no_known_changes(self) -> bool:
         """Return whether no known change in scope lies between the two releases."""
         return not self.changes
 
     @property
-    def stops(self) -> bool:
+    def would_stop_upgrade(self) -> bool:
         """Return whether the check would have stopped the upgrade."""
         return self.verdict in RED - {AS_DOCUMENTED}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from rlregress.model.fault_results import GAP, KINDS, TIERS, Drawn, Explained, Outcome
+from rlregress.model.fault_results import GAP, KINDS, TIERS, DrawnFaults, FaultExplanation, Outcome
 from rlregress.report import tables
 
 _OPERATORS = (
@@ -16,18 +16,18 @@ _NOT_RUN, _RUN = "not detected, on a line that nothing runs", "not detected, alt
 
 
 def make_power_page(
-    results: Sequence[Drawn], explained: Mapping[tuple[str, str], Explained]
+    results: Sequence[DrawnFaults], explained: Mapping[tuple[str, str], FaultExplanation]
 ) -> str:
-    """Return the page."""
+    """Return the page on generated faults as Markdown."""
     parts = [
         _HEAD.strip(),
         "",
         *_make_table_of_shares(results, explained),
         "",
-        *_list_rows_by_operator(results),
+        *_make_table_by_operator(results),
     ]
     for draw in results:
-        parts += ["", *_list_undetected(draw, explained)]
+        parts += ["", *_describe_undetected_faults(draw, explained)]
     return "\n".join(parts) + "\n"
 
 
@@ -68,13 +68,13 @@ faults without an explanation.
 
 
 def _find_explanation(
-    draw: Drawn, fault: Outcome, explained: Mapping[tuple[str, str], Explained]
-) -> Explained | None:
+    draw: DrawnFaults, fault: Outcome, explained: Mapping[tuple[str, str], FaultExplanation]
+) -> FaultExplanation | None:
     return explained.get((draw.framework, fault.name)) if not fault.detected_by else None
 
 
 def _make_table_of_shares(
-    results: Sequence[Drawn], explained: Mapping[tuple[str, str], Explained]
+    results: Sequence[DrawnFaults], explained: Mapping[tuple[str, str], FaultExplanation]
 ) -> Iterable[str]:
     head = [
         "framework", "draw", "date", "drawn", "of", "unit", "trace", "detected by either",
@@ -95,7 +95,9 @@ def _make_table_of_shares(
 
 
 def _make_row_of_shares(
-    places: str, results: Sequence[Drawn], explained: Mapping[tuple[str, str], Explained]
+    places: str,
+    results: Sequence[DrawnFaults],
+    explained: Mapping[tuple[str, str], FaultExplanation],
 ) -> list[str]:
     faults = [fault for draw in results for fault in draw.faults]
     whys = [_find_explanation(draw, fault, explained) for draw in results for fault in draw.faults]
@@ -105,9 +107,9 @@ def _make_row_of_shares(
     counts_text = len(faults) - sum(kinds[kind] for kind in KINDS if kind != GAP)
     either = [fault for fault in faults if fault.detected_by in TIERS[:2]]
     return [
-        str(len(faults)), places, *(_format_detected(faults, tier) for tier in TIERS[:2]),
+        str(len(faults)), places, *(_format_detected_share(faults, tier) for tier in TIERS[:2]),
         _format_share(len(either), len(faults)),
-        *(_format_detected(faults, tier) for tier in TIERS[2:]),
+        *(_format_detected_share(faults, tier) for tier in TIERS[2:]),
         _format_share(detected, len(faults)),
         *(str(kinds[kind]) for kind in KINDS if kind != GAP), _format_share(detected, counts_text),
         _format_share(detected + since, counts_text)
@@ -116,7 +118,7 @@ def _make_row_of_shares(
     ]  # fmt: skip
 
 
-def _format_detected(faults: Sequence[Outcome], tier: str) -> str:
+def _format_detected_share(faults: Sequence[Outcome], tier: str) -> str:
     """Describe how many faults a tier detects, of those that it ran on."""
     tried = [fault for fault in faults if tier in fault.said]
     return _format_share(sum(bool(fault.said[tier]) for fault in tried), len(tried))
@@ -126,7 +128,7 @@ def _format_share(part: int, total: int) -> str:
     return f"{part} of {total} ({part / total:.0%})" if total else "none"
 
 
-def _list_rows_by_operator(results: Sequence[Drawn]) -> Iterable[str]:
+def _make_table_by_operator(results: Sequence[DrawnFaults]) -> Iterable[str]:
     faults = [fault for draw in results for fault in draw.faults]
     names = [name for name in _OPERATORS if any(fault.operator == name for fault in faults)]
     names += sorted({fault.operator for fault in faults} - set(names))
@@ -146,7 +148,9 @@ def _list_rows_by_operator(results: Sequence[Drawn]) -> Iterable[str]:
     ]
 
 
-def _list_undetected(draw: Drawn, explained: Mapping[tuple[str, str], Explained]) -> Iterable[str]:
+def _describe_undetected_faults(
+    draw: DrawnFaults, explained: Mapping[tuple[str, str], FaultExplanation]
+) -> Iterable[str]:
     yield f"## Not detected: {draw.framework}, draw {draw.draw}"
     for title, run in ((_RUN, True), (_NOT_RUN, False)):
         undetected = [fault for fault in draw.faults if not fault.detected_by and fault.run == run]
@@ -165,7 +169,7 @@ def _list_undetected(draw: Drawn, explained: Mapping[tuple[str, str], Explained]
             )
 
 
-def summarise_power(results: Sequence[Drawn]) -> str:
+def summarise_power(results: Sequence[DrawnFaults]) -> str:
     """Return a summary in one line."""
     faults = [fault for draw in results for fault in draw.faults]
     detected = sum(bool(fault.detected_by) for fault in faults)

@@ -21,11 +21,11 @@ Probe = tuple[str, str]
 ExecutedLines = Mapping[str, Mapping[Probe, frozenset[int]]]
 
 
-def measure_executed_lines(adapter: Adapter) -> ExecutedLines:
+def measure_lines_of_probes(adapter: Adapter) -> ExecutedLines:
     """Run every probe once with its lines counted."""
     import coverage
 
-    folders = [f"{folder}/*" for folder in adapter.code.list_probed_folders()]
+    folders = [f"{folder}/*" for folder in adapter.code.list_code_and_base_folders()]
     lines_counted = coverage.Coverage(data_file=None, include=folders, config_file=False)
     lines_counted.start()
     try:
@@ -47,7 +47,7 @@ def measure_executed_lines(adapter: Adapter) -> ExecutedLines:
     return executed
 
 
-def find_statement(text: str, line: int, script: bool = False) -> range | None:
+def find_lines_of_statement(text: str, line: int, script: bool = False) -> range | None:
     """Return the lines of the innermost statement at ``line`` in the body of a function.
 
     None for other statements: the bodies of modules and classes, and defaults of arguments, run at
@@ -80,7 +80,7 @@ def _walk_statements(body: Iterable[ast.stmt]) -> Iterable[ast.stmt]:
                         yield from _walk_statements(handler.body)
 
 
-def find_probes_at(
+def find_probes_of_line(
     executed: ExecutedLines, path: Path, line: int, script: bool = False
 ) -> set[Probe] | None:
     """Return the probes that execute the statement at a line; None if all must run.
@@ -88,7 +88,7 @@ def find_probes_at(
     The set is empty for a statement in the body of a function that no probe executes.
     """
     file_lines = executed.get(str(path.resolve()))
-    lines = find_statement(path.read_text(encoding="utf-8"), line, script)
+    lines = find_lines_of_statement(path.read_text(encoding="utf-8"), line, script)
     # a script that was not counted at all may run under another name
     if lines is None or (script and file_lines is None):
         return None

@@ -61,11 +61,13 @@ def probe_each_fault(
     by_name = {fault.name: fault for fault in faults}
     for line in serving.stdout:
         answer = json.loads(line)
-        yield make_result(by_name[answer["name"]], answer["changed"], len(answer["asked"]))
+        yield make_result_of_probes(
+            by_name[answer["name"]], answer["changed"], len(answer["asked"])
+        )
     serving.wait()
 
 
-def make_result(
+def make_result_of_probes(
     fault: Fault, changed: Mapping[str, Mapping[str, str]], executed: int = 0
 ) -> FaultResult:
     """Return the result of probes for a fault.
@@ -101,26 +103,26 @@ def make_result(
     )
 
 
-def _read_fault(fields: Mapping[str, Any]) -> Fault:
+def _parse_fault(fields: Mapping[str, Any]) -> Fault:
     """Rebuild a fault from JSON."""
     values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()}
     return Fault(**values)
 
 
-def _print_plan(framework: str) -> None:
+def _print_plan_of_probes(framework: str) -> None:
     """Print the plan: the modules to import first, and the probes to run for each fault."""
     from rlregress import frameworks
     from rlregress_power import probe_coverage
 
     adapter = frameworks.get_adapter(framework)
-    executed = probe_coverage.measure_executed_lines(adapter)
+    executed = probe_coverage.measure_lines_of_probes(adapter)
     jobs = []
     for fields in json.load(sys.stdin):
-        fault = _read_fault(fields)
+        fault = _parse_fault(fields)
         place = find_fault_line(fault)
         probes = None
         if place is not None:
-            probes = probe_coverage.find_probes_at(
+            probes = probe_coverage.find_probes_of_line(
                 executed, *place, script=not adapter.framework.modules
             )
         if probes is not None:
@@ -131,7 +133,7 @@ def _print_plan(framework: str) -> None:
     print(json.dumps(plan), flush=True)
 
 
-def _serve_faults(framework: str, workers: int) -> None:
+def _probe_faults_in_children(framework: str, workers: int) -> None:
     """Read the plan, fork a child for each fault, print the answers."""
     plan = json.loads(sys.stdin.readline())
     for name in plan["modules"]:
@@ -147,7 +149,7 @@ def _serve_faults(framework: str, workers: int) -> None:
     running: dict[int, tuple[int, str]] = {}
     for job in plan["jobs"]:
         if len(running) >= workers:
-            _wait_for_answer(running)
+            _print_next_answer(running)
         reading, writing = os.pipe()
         child = os.fork()
         if child == 0:
@@ -156,10 +158,10 @@ def _serve_faults(framework: str, workers: int) -> None:
         os.close(writing)
         running[child] = reading, job["fault"]["name"]
     while running:
-        _wait_for_answer(running)
+        _print_next_answer(running)
 
 
-def _wait_for_answer(running: dict[int, tuple[int, str]]) -> None:
+def _print_next_answer(running: dict[int, tuple[int, str]]) -> None:
     # an answer may be longer than a pipe holds: read before waiting
     import select
 
@@ -180,7 +182,7 @@ def _probe_in_child(framework: str, job: Mapping[str, Any], writing: int) -> Non
     """Probe with the fault in place; never return."""
     signal.alarm(PATIENCE)
     fields = job["fault"]
-    fault = _read_fault(fields)
+    fault = _parse_fault(fields)
     probes = None if job["probes"] is None else {tuple(probe) for probe in job["probes"]}
     changed: dict[str, dict[str, str]] = {}
     probed: list[str] = []
@@ -192,7 +194,7 @@ def _probe_in_child(framework: str, job: Mapping[str, Any], writing: int) -> Non
             os.environ.update(environment)
             sys.path[:0] = environment["PYTHONPATH"].split(os.pathsep)[:1]
             importlib.invalidate_caches()
-            changed, probed = probe_faults(framework, probes)
+            changed, probed = probe_changed_details(framework, probes)
     except UserError as error:
         changed = {"": {"": str(error)}}
     except BaseException:
@@ -202,7 +204,7 @@ def _probe_in_child(framework: str, job: Mapping[str, Any], writing: int) -> Non
     os._exit(0)
 
 
-def probe_faults(
+def probe_changed_details(
     framework: str, probes: set[tuple[str, str]] | None
 ) -> tuple[dict[str, dict[str, str]], list[str]]:
     """Return the details that are not as documented, and the names of the probes that ran."""
@@ -228,6 +230,6 @@ def probe_faults(
 
 if __name__ == "__main__":
     if sys.argv[1] == "measure":
-        _print_plan(sys.argv[2])
+        _print_plan_of_probes(sys.argv[2])
     else:
-        _serve_faults(sys.argv[2], int(sys.argv[3]))
+        _probe_faults_in_children(sys.argv[2], int(sys.argv[3]))

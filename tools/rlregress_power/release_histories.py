@@ -44,14 +44,14 @@ class _Results:
     pairs: tuple[JudgedPair, ...]
 
 
-def locate_results(framework: str) -> Path:
+def locate_judged_pairs(framework: str) -> Path:
     """Return the path of a framework's results."""
     return suite.locate_data_of_package(rlregress_power, "histories") / f"{framework}.results.json"
 
 
-def load_results(framework: str) -> tuple[JudgedPair, ...]:
+def load_judged_pairs(framework: str) -> tuple[JudgedPair, ...]:
     """Return the stored results; empty if nothing was judged yet."""
-    path = locate_results(framework)
+    path = locate_judged_pairs(framework)
     if not path.is_file():
         return ()
     remedy = "remove the file and run rlregress selftest histories again"
@@ -85,7 +85,7 @@ def judge_pairs(
                 f"{', '.join(pair.release for pair in pairs)}"
             )
     suite.require_checkout("judging histories")
-    results = {row.release: row for row in load_results(framework)}
+    results = {row.release: row for row in load_judged_pairs(framework)}
     pending = [p for p in pairs if (p.release in only if only else p.release not in results)]
     for pair in pending if further else ():
         if pair.release not in results:
@@ -109,17 +109,17 @@ def judge_pairs(
         if further:
             result = add_named_causes(results[pair.release], result)
         results[pair.release] = result
-        _write_results(framework, [results[p.release] for p in pairs if p.release in results])
+        _write_judged_pairs(framework, [results[p.release] for p in pairs if p.release in results])
         yield result
 
 
-def _write_results(framework: str, rows: Sequence[JudgedPair]) -> None:
+def _write_judged_pairs(framework: str, rows: Sequence[JudgedPair]) -> None:
     pairs = [asdict(row) for row in rows]
     for change in itertools.chain.from_iterable(pair["changes"] for pair in pairs):
         if not change["later"]:
             del change["later"]
     text = json.dumps({"pairs": pairs}, indent=1)
-    write_text_atomically(locate_results(framework), text + "\n")
+    write_text_atomically(locate_judged_pairs(framework), text + "\n")
 
 
 def make_judged_pair(pair: ReleasePair, data: Mapping[str, Any], seconds: float) -> JudgedPair:
@@ -157,7 +157,7 @@ def _judge_change(change: Change, data: Mapping[str, Any]) -> JudgedChange:
         if row["state"] in (NEW_FAILS, OLD_FAILED) and row["name"] in change.functions:
             return JudgedChange(id=change.id, outcome=CAUSE, by=f"{row['state']}: {row['name']}")
     if data["verdict"] in RED and any(
-        _diverges(change, framework_report) for framework_report in frameworks
+        _does_training_or_detail_differ(change, framework_report) for framework_report in frameworks
     ):
         return JudgedChange(id=change.id, outcome=FLAGGED)
     for row in data.get("entries", ()):
@@ -180,10 +180,10 @@ def _find_named_cause(change: Change, framework_report: Mapping[str, Any]) -> st
         ]
         still = set(cause.get("still", ()))
         for function in named:
-            if _names_function(function, change) and function not in still:
+            if _does_change_name_function(function, change) and function not in still:
                 return f"{name}: {function}"
     for default in framework_report["defaults"]:
-        if _is_default(change, default):
+        if _is_default_of_change(change, default):
             return f"{default['owner']} {default['name']}: {default['old']} -> {default['new']}"
     for detail in framework_report["details"]:
         # a detail names a cause only if its probe runs a single changed function
@@ -193,14 +193,14 @@ def _find_named_cause(change: Change, framework_report: Mapping[str, Any]) -> st
     return ""
 
 
-def _names_function(function: str | None, change: Change) -> bool:
+def _does_change_name_function(function: str | None, change: Change) -> bool:
     """Return whether the change names a function, or one that encloses it."""
     return function is not None and any(
         function == named or function.startswith(f"{named}.") for named in change.functions
     )
 
 
-def _is_default(change: Change, default: Mapping[str, str]) -> bool:
+def _is_default_of_change(change: Change, default: Mapping[str, str]) -> bool:
     for row in change.defaults:
         algorithm, _, name = row.partition(" ")
         owner = default["owner"].lower().rpartition(".")[2]
@@ -208,11 +208,11 @@ def _is_default(change: Change, default: Mapping[str, str]) -> bool:
             return True
     # a parameter of a function that the change names
     return default["owner"] in {
-        known_changes.qualify_name(function) for function in change.functions
+        known_changes.make_dotted_name(function) for function in change.functions
     }
 
 
-def _diverges(change: Change, framework_report: Mapping[str, Any]) -> bool:
+def _does_training_or_detail_differ(change: Change, framework_report: Mapping[str, Any]) -> bool:
     """Return whether a training or a detail of the changed algorithms differs."""
     return any(
         set(detail["functions"]) & set(change.functions) for detail in framework_report["details"]

@@ -43,37 +43,43 @@ class _Replayed:
     lines: Mapping[str, Collection[int]]
 
 
-def judge_faults(faults: Sequence[Fault], workers: int, log: Log) -> Iterator[FaultResult]:
+def judge_faults_by_replay(
+    faults: Sequence[Fault], workers: int, log: Log
+) -> Iterator[FaultResult]:
     """Train the first seed of a stored replay with each fault, up to the first difference."""
     for fault in faults:
         try:
-            yield _judge_fault(fault, _replay_without_fault(fault.framework, fault.algorithm))
+            yield _judge_fault_by_replay(
+                fault, _replay_without_fault(fault.framework, fault.algorithm)
+            )
         except UserError as error:
             yield FaultResult(fault=fault, trouble=str(error))
 
 
-def draw_faults(framework: str, algorithm: str, count: int, seed: int) -> list[Fault]:
+def draw_faults_of_replayed_files(
+    framework: str, algorithm: str, count: int, seed: int
+) -> list[Fault]:
     """Return random faults in the files of an algorithm, as a replay counts them.
 
     Raises:
         UserError: there is no stored replay of the algorithm.
     """
-    trail = _find_stored_run(framework, algorithm).run.trail
+    trail = _find_stored_replay(framework, algorithm).run.trail
     files = {
         file: frameworks.get_adapter(framework).code.find_installed_path(file)
         for file in (trail.lines if trail else ())
     }
     texts = {file: path.read_text("utf-8") for file, path in files.items() if path is not None}
-    mutants, _ = generated_faults.draw_mutants(texts, count, seed)
+    mutants, _ = generated_faults.draw_mutants_of_files(texts, count, seed)
     return [
-        generated_faults.make_fault(
+        generated_faults.make_injectable_fault(
             mutant, framework, texts[mutant.file], f"{mutant.file}:{mutant.line}", algorithm
         )
         for mutant in mutants
     ]
 
 
-def _find_stored_run(framework: str, algorithm: str) -> ReplayableRun:
+def _find_stored_replay(framework: str, algorithm: str) -> ReplayableRun:
     """Return the first seed of the first replay of an algorithm; UserError if none is stored."""
     selection = Selection("short", [framework], [algorithm], cells="all")
     for cell in cell_selection.choose_cells(selection):
@@ -88,7 +94,7 @@ def _find_stored_run(framework: str, algorithm: str) -> ReplayableRun:
 @cache
 def _replay_without_fault(framework: str, algorithm: str) -> _Replayed:
     """Replay the installed code; UserError if its numbers differ from the record."""
-    recorded = _find_stored_run(framework, algorithm)
+    recorded = _find_stored_replay(framework, algorithm)
     content = _train_stored_run(recorded, worker_launch.make_worker_environment(), to_its_end=True)
     if first := replays.describe_first_difference(
         recorded.run, RunResult.make_from_record(content)
@@ -134,12 +140,14 @@ def _train_stored_run(
         return run_record.read_record_content(record)
 
 
-def _judge_fault(fault: Fault, replayed: _Replayed) -> FaultResult:
+def _judge_fault_by_replay(fault: Fault, replayed: _Replayed) -> FaultResult:
     place = injection.find_fault_line(fault)
     if place is None:
         raise UserError(f"does not fit this version of {fault.framework}")
     result = FaultResult(
-        fault=fault, executed=_is_executed(*place, replayed.lines.get(fault.file, ())), runs=1
+        fault=fault,
+        executed=_is_statement_executed(*place, replayed.lines.get(fault.file, ())),
+        runs=1,
     )
     with injection.inject_fault(fault) as environment:
         try:
@@ -161,7 +169,7 @@ def _judge_fault(fault: Fault, replayed: _Replayed) -> FaultResult:
     )
 
 
-def _is_executed(path: Path, line: int, executed: Collection[int]) -> bool:
+def _is_statement_executed(path: Path, line: int, executed: Collection[int]) -> bool:
     """Return whether the statement of a line ran, by its own lines without inner statements."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     around = [

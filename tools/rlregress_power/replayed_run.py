@@ -25,14 +25,18 @@ class _Trail(trail.Trail):
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         rows = json.loads(Path(os.environ[EXPECTED]).read_text("utf-8"))
-        self._expected = {_drop_line(row) for row in rows}
+        self._expected = {_remove_source_line(row) for row in rows}
         if rows:
             # recording lines takes time, and is not needed here
             self._executed = None
 
     def _digest_after_step(self, *args: Any) -> None:
         super()._digest_after_step(*args)
-        if self._expected and self.rows and _drop_line(self.rows[-1]) not in self._expected:
+        if (
+            self._expected
+            and self.rows
+            and _remove_source_line(self.rows[-1]) not in self._expected
+        ):
             raise Differs
 
     def describe_trail(self) -> dict[str, Any]:
@@ -40,7 +44,7 @@ class _Trail(trail.Trail):
         return {**super().describe_trail(), "executed": self.list_executed_lines()}
 
 
-def _drop_line(row: str) -> str:
+def _remove_source_line(row: str) -> str:
     update, _, *digests = row.split(" ")
     return " ".join([update, *digests])
 

@@ -24,7 +24,7 @@ from rlregress.verdicts.looks import SEQUENTIAL_LOOKS
 Outcomes = dict[str, dict[str, Any]]
 
 
-def judge_faults(
+def judge_faults_by_returns(
     faults: Sequence[Fault], workers: int, log: Log, cells: str = "all", gates: int = 0
 ) -> Iterator[FaultResult]:
     """Train and judge a copy with each fault, on stored cells of its algorithm.
@@ -38,7 +38,7 @@ def judge_faults(
     """
     if gates:
         for framework, algorithm in dict.fromkeys((f.framework, f.algorithm) for f in faults):
-            yield from _judge_unchanged(framework, algorithm, gates, workers, cells)
+            yield from _judge_unchanged_framework(framework, algorithm, gates, workers, cells)
         return
     unfaulted: dict[tuple[str, str], Outcomes] = {}
     for fault in faults:
@@ -46,7 +46,7 @@ def judge_faults(
         try:
             if pair not in unfaulted:
                 with TemporaryDirectory(prefix="rlregress-returns-") as folder:
-                    options = _make_options(*pair, cells, workers, folder)
+                    options = _make_check_options(*pair, cells, workers, folder)
                     unfaulted[pair] = _train_first_seeds(
                         options, worker_launch.make_worker_environment()
                     )
@@ -54,19 +54,19 @@ def judge_faults(
                 injection.inject_fault(fault) as environment,
                 TemporaryDirectory(prefix="rlregress-returns-") as folder,
             ):
-                options = _make_options(*pair, cells, workers, folder)
+                options = _make_check_options(*pair, cells, workers, folder)
                 if _train_first_seeds(options, environment) == unfaulted[pair]:
                     raise UserError(
                         "the first run of every cell is the same with the fault as without it: the "
                         "trainings do not execute the changed code"
                     )
-                result = _judge_fault(fault, options, environment)
-                yield replace(result, detected=result.regressed and not result.trouble)
+                result = _judge_fault_by_returns(fault, options, environment)
+                yield replace(result, detected=result.has_regressed and not result.trouble)
         except UserError as error:
             yield FaultResult(fault=fault, trouble=str(error))
 
 
-def _judge_unchanged(
+def _judge_unchanged_framework(
     framework: str, algorithm: str, gates: int, workers: int, cells: str
 ) -> Iterator[FaultResult]:
     """Judge the installed framework repeatedly, each time with other seeds."""
@@ -74,13 +74,13 @@ def _judge_unchanged(
         first = FIRST_NEW_SEED + SEQUENTIAL_LOOKS.max_runs * number
         none = Fault(name=f"unchanged {number + 1}", framework=framework, algorithm=algorithm)
         with TemporaryDirectory(prefix="rlregress-returns-") as folder:
-            options = _make_options(framework, algorithm, cells, workers, folder)
+            options = _make_check_options(framework, algorithm, cells, workers, folder)
             options = replace(options, first_seed=first)
-            result = _judge_fault(none, options, worker_launch.make_worker_environment())
-            yield replace(result, detected=not (result.regressed or result.trouble))
+            result = _judge_fault_by_returns(none, options, worker_launch.make_worker_environment())
+            yield replace(result, detected=not (result.has_regressed or result.trouble))
 
 
-def _make_options(
+def _make_check_options(
     framework: str, algorithm: str, cells: str, workers: int, folder: str
 ) -> CheckOptions:
     """Return check options whose runs and report are in a folder."""
@@ -105,7 +105,7 @@ def _train_first_seeds(options: CheckOptions, environment: Mapping[str, str]) ->
     return {record["cell"]: {**record, "time": None} for record in records}
 
 
-def _judge_fault(
+def _judge_fault_by_returns(
     fault: Fault, options: CheckOptions, environment: Mapping[str, str]
 ) -> FaultResult:
     entries = check_run.run_tests_of_returns(sys.executable, options, environment)

@@ -31,7 +31,7 @@ from rlregress.model.fault_results import (
     CALLS,
     TRACE,
     UNIT,
-    Drawn,
+    DrawnFaults,
     Fault,
     Mutant,
     Outcome,
@@ -54,7 +54,9 @@ PATIENCE = 900
 SHARE = 0.95
 
 
-def run_tiers(adapter: Adapter, count: int, draw: int, workers: int, log: Log) -> Drawn:
+def draw_faults_and_run_tiers(
+    adapter: Adapter, count: int, draw: int, workers: int, log: Log
+) -> DrawnFaults:
     """Draw faults and run the tiers; earlier results of the same tests and faults are reused.
 
     Args:
@@ -72,9 +74,9 @@ def run_tiers(adapter: Adapter, count: int, draw: int, workers: int, log: Log) -
             f"{adapter.full_name} consists of scripts without functions; generated faults are "
             "injected into functions only"
         )
-    faults, place_count = generated_faults.draw_faults(adapter, count, draw)
+    faults, place_count = generated_faults.draw_mutants_of_framework(adapter, count, draw)
     earlier, tests = (
-        generated_faults.load_results(adapter.name, draw),
+        generated_faults.load_results_of_draw(adapter.name, draw),
         state.digest_own_code_and_tests(),
     )
     by_tier = {}
@@ -85,11 +87,11 @@ def run_tiers(adapter: Adapter, count: int, draw: int, workers: int, log: Log) -
         by_tier = {fault.name: fault for fault in earlier.faults}
     outcomes = {
         n: by_tier.get(new.name, new)
-        for n, new in enumerate(map(generated_faults.make_outcome, faults))
+        for n, new in enumerate(map(generated_faults.make_outcome_before_tiers, faults))
     }
 
-    def store_results() -> Drawn:
-        results = Drawn(
+    def store_results() -> DrawnFaults:
+        results = DrawnFaults(
             framework=adapter.name,
             versions=dict(adapter.code.map_package_versions()),
             of=place_count,
@@ -98,17 +100,17 @@ def run_tiers(adapter: Adapter, count: int, draw: int, workers: int, log: Log) -
             date=datetime.date.today().isoformat(),
             tests=tests,
         )
-        generated_faults.write_results(results)
+        generated_faults.write_results_of_draw(results)
         return results
 
-    for tier in _run_tier(adapter, faults, outcomes, workers, log):
+    for tier in _run_all_tiers(adapter, faults, outcomes, workers, log):
         results = store_results()
         if tier != BEHAVIOR:
             log(_describe_progress(results.faults, tier))
     return store_results()
 
 
-def probe_again(adapter: Adapter, workers: int, log: Log) -> list[Drawn]:
+def repeat_undetected_faults(adapter: Adapter, workers: int, log: Log) -> list[DrawnFaults]:
     """Run today's tests on faults that no tier detected when they were drawn.
 
     Faults that are explained, except gaps, are left out.
@@ -118,7 +120,11 @@ def probe_again(adapter: Adapter, workers: int, log: Log) -> list[Drawn]:
     """
     suite.require_checkout("judging generated faults")
     version = dict(adapter.code.map_package_versions())
-    draws = [draw for draw in generated_faults.load_all_results() if draw.framework == adapter.name]
+    draws = [
+        draw
+        for draw in generated_faults.load_results_of_all_draws()
+        if draw.framework == adapter.name
+    ]
     draws = [draw for draw in draws if dict(draw.versions) == version]
     if not draws:
         raise UserError(
@@ -128,13 +134,15 @@ def probe_again(adapter: Adapter, workers: int, log: Log) -> list[Drawn]:
     explanations = generated_faults.load_explanations()
     faults: dict[str, Mutant] = {}
     for draw in draws:
-        missed = {miss.name for miss in generated_faults.list_misses(draw, explanations)}
-        for fault in generated_faults.draw_faults(adapter, len(draw.faults), draw.draw)[0]:
-            name = generated_faults.make_outcome(fault).name
+        missed = {miss.name for miss in generated_faults.list_undetected_faults(draw, explanations)}
+        for fault in generated_faults.draw_mutants_of_framework(
+            adapter, len(draw.faults), draw.draw
+        )[0]:
+            name = generated_faults.make_outcome_before_tiers(fault).name
             if name in missed:
                 faults[name] = fault
-    outcomes = dict(enumerate(map(generated_faults.make_outcome, faults.values())))
-    for tier in _run_tier(adapter, list(faults.values()), outcomes, workers, log):
+    outcomes = dict(enumerate(map(generated_faults.make_outcome_before_tiers, faults.values())))
+    for tier in _run_all_tiers(adapter, list(faults.values()), outcomes, workers, log):
         if tier != BEHAVIOR:
             log(_describe_progress(tuple(outcomes.values()), tier))
     results = {outcome.name: outcome.said for outcome in outcomes.values()}
@@ -146,21 +154,23 @@ def probe_again(adapter: Adapter, workers: int, log: Log) -> list[Drawn]:
             for drawn_faults in draw.faults
         )
         new_results.append(replace(draw, faults=answered, asked_again=today))
-        generated_faults.write_results(new_results[-1])
+        generated_faults.write_results_of_draw(new_results[-1])
     return new_results
 
 
-def _run_tier(
+def _run_all_tiers(
     adapter: Adapter, faults: Sequence[Mutant], outcomes: dict[int, Outcome], workers: int, log: Log
 ) -> Iterator[str]:
     """Add the results of each tier to ``outcomes``; yield the tier now and then, to store them."""
-    sound = {
+    unchanged_text = {
         fault.file: path.read_text(encoding="utf-8")
         for fault in faults
         if (path := adapter.code.find_installed_path(fault.file)) is not None
     }
     seeds = {
-        n: generated_faults.make_fault(fault, adapter.name, sound[fault.file], str(n))
+        n: generated_faults.make_injectable_fault(
+            fault, adapter.name, unchanged_text[fault.file], str(n)
+        )
         for n, fault in enumerate(faults)
     }
 
@@ -234,7 +244,7 @@ def _run_behavior_tests(
     """Return the results of ``tests_behavior`` for the files that run a fault's statement."""
     if not faults:
         return
-    executed = _measure_executed_lines(adapter)
+    executed = _measure_lines_of_test_files(adapter)
     progress.begin_stage("giving faults to tests of behaviour", len(faults))
     with ThreadPoolExecutor(workers) as pool:
         jobs = [
@@ -250,7 +260,7 @@ def _run_behavior_tests(
 _ExecutedLines = Mapping[str, Mapping[str, Sequence[int]]]
 
 
-def _measure_executed_lines(adapter: Adapter) -> _ExecutedLines:
+def _measure_lines_of_test_files(adapter: Adapter) -> _ExecutedLines:
     """Return source file -> test file -> lines that it executes."""
     with TemporaryDirectory(prefix="rlregress-reach-") as folder:
         output = Path(folder) / "reach.json"
@@ -260,7 +270,7 @@ def _measure_executed_lines(adapter: Adapter) -> _ExecutedLines:
             env={
                 **worker_launch.make_worker_environment(),
                 behavior_coverage.OUTPUT: str(output),
-                behavior_coverage.FOLDERS: os.pathsep.join(adapter.code.list_folders()),
+                behavior_coverage.FOLDERS: os.pathsep.join(adapter.code.list_code_folders()),
             },
             cwd=suite.locate_checkout_or_current_folder(),
             stdout=subprocess.PIPE,
@@ -292,7 +302,7 @@ def _find_failing_test(fault: Fault, files: Sequence[str]) -> tuple[str, bool]:
         return "", False
     stop_early = ("-x", "-m", "not nightly")
     try:
-        entries, _ = instruments.run_tests(fault, files, *stop_early, patience=PATIENCE)
+        entries, _ = instruments.run_tests_with_fault(fault, files, *stop_early, patience=PATIENCE)
     except subprocess.TimeoutExpired:
         return f"not ended after {PATIENCE} s", True
     if entries is None:
@@ -301,20 +311,20 @@ def _find_failing_test(fault: Fault, files: Sequence[str]) -> tuple[str, bool]:
     return failed[0] if failed else "", True
 
 
-def count_detected(results: Drawn) -> tuple[int, int]:
+def count_detected_faults(results: DrawnFaults) -> tuple[int, int]:
     """Return the number of detected faults, and of all that count.
 
     Faults that later tests detect count as detected. Faults that are explained, except gaps, do not
     count.
     """
     detected = sum(bool(fault.detected_by) for fault in results.faults)
-    misses = generated_faults.list_misses(results, generated_faults.load_explanations())
+    misses = generated_faults.list_undetected_faults(results, generated_faults.load_explanations())
     return detected + sum(bool(miss.detected_later_by) for miss in misses), detected + len(misses)
 
 
-def detects_enough(results: Sequence[Drawn]) -> bool:
+def detects_enough(results: Sequence[DrawnFaults]) -> bool:
     """Return whether 95 % of all counted faults are detected."""
-    counts = [count_detected(result) for result in results]
+    counts = [count_detected_faults(result) for result in results]
     return sum(detected for detected, _ in counts) >= SHARE * max(
         sum(total for _, total in counts), 1
     )

@@ -15,7 +15,7 @@ from typing import Any
 
 from rlregress import progress, source
 from rlregress.frameworks.base import Adapter
-from rlregress.model.fault_results import Mutant, Seeded
+from rlregress.model.fault_results import Mutant, MutantResult
 from rlregress.model.recorded_traces import Trace
 from rlregress.model.upgrade_result import Calls
 from rlregress.trace.recording_processes import make_current_runtime
@@ -41,7 +41,7 @@ def trace_with_mutants(
     workers: int,
     log: cached_folders.Log,
     by_calls: bool = False,
-) -> list[Seeded]:
+) -> list[MutantResult]:
     """Trace every training of the installed code, and again with each fault that it runs.
 
     No fault is left out: the question is which of them any training detects.
@@ -60,22 +60,24 @@ def trace_with_mutants(
         recorded = runtimes.record_without_storing("new", list(trainings.values()), lines=True)
         traces = {name: trace for name, trace in recorded.items() if not trace.failure}
         if not by_calls:
-            return trace_faults(
+            return trace_until_each_fault_differs(
                 faults, trainings, traces, partial(runtimes.record_without_storing, "new"), log
             )
         call = partial(
-            direct_calls.compare_calls_of_mutants, runtimes, folders=adapter.code.list_folders()
+            direct_calls.compare_calls_of_mutants,
+            runtimes,
+            folders=adapter.code.list_code_folders(),
         )
-        return call_functions(faults, trainings, traces, call)
+        return call_functions_of_faults(faults, trainings, traces, call)
 
 
-def trace_faults(
+def trace_until_each_fault_differs(
     faults: Sequence[Mutant],
     trainings: Mapping[str, Training],
     traces: Mapping[str, Trace],
     record: Record,
     log: Callable[[str], None] = lambda _: None,
-) -> list[Seeded]:
+) -> list[MutantResult]:
     """Inject each fault, and record the trainings that run its line, until one differs.
 
     The shortest trainings come first.
@@ -85,7 +87,7 @@ def trace_faults(
         record: records trainings.
         log: called after every turn with the number of detected faults.
     """
-    seeded = _make_untried(faults, traces)
+    seeded = _make_results_before_trials(faults, traces)
     most = max((len(result.trainings) for result in seeded), default=0)
     begin, end = 0, 1
     # twice as many trainings at every turn, of those faults that no earlier one has detected
@@ -97,8 +99,11 @@ def trace_faults(
             for name in result.trainings[begin:end]
         ]
         jobs = [
-            _name_job(
-                trainings[name], n, swap=[_change_for_swap(seeded[n].fault)], patience=PATIENCE
+            _add_fault_to_training(
+                trainings[name],
+                n,
+                swap=[_convert_fault_for_swap(seeded[n].fault)],
+                patience=PATIENCE,
             )
             for n, name in remaining
         ]
@@ -106,7 +111,7 @@ def trace_faults(
         after = record(jobs)
         for (n, name), job in zip(remaining, jobs, strict=True):
             if not seeded[n].detected_by and not seeded[n].misfit:
-                seeded[n] = _add_trial(seeded[n], name, traces[name], after[job.name])
+                seeded[n] = _add_result_of_trial(seeded[n], name, traces[name], after[job.name])
         detected = sum(bool(result.detected_by) for result in seeded)
         log(
             f"{detected} of {len(seeded)} faults detected, in up to {min(end, most)} trainings each"
@@ -115,19 +120,21 @@ def trace_faults(
     return seeded
 
 
-def call_functions(
+def call_functions_of_faults(
     faults: Sequence[Mutant],
     trainings: Mapping[str, Training],
     traces: Mapping[str, Trace],
     call: Call,
-) -> list[Seeded]:
+) -> list[MutantResult]:
     """Return the faults, each with the result of direct calls of its function."""
-    seeded = _make_untried(faults, traces)
+    seeded = _make_results_before_trials(faults, traces)
     numbers: dict[str, int] = {}
     jobs = []
     for n, result in enumerate(seeded):
         for name in direct_calls.choose_shortest_trainings(result.trainings, traces):
-            job = _name_job(trainings[name], n, mutant=_change_for_swap(result.fault))
+            job = _add_fault_to_training(
+                trainings[name], n, mutant=_convert_fault_for_swap(result.fault)
+            )
             numbers[job.name] = n
             jobs.append(job)
     results = call(jobs) if jobs else {}
@@ -135,14 +142,18 @@ def call_functions(
     return [replace(result, called=showing.get(n, "")) for n, result in enumerate(seeded)]
 
 
-def _make_untried(faults: Sequence[Mutant], traces: Mapping[str, Trace]) -> list[Seeded]:
+def _make_results_before_trials(
+    faults: Sequence[Mutant], traces: Mapping[str, Trace]
+) -> list[MutantResult]:
     return [
-        Seeded(fault=fault, trainings=tuple(_list_trainings_that_run(fault, traces)))
+        MutantResult(fault=fault, trainings=tuple(_list_trainings_that_run(fault, traces)))
         for fault in faults
     ]
 
 
-def _add_trial(seeded: Seeded, name: str, before: Trace, after: Trace) -> Seeded:
+def _add_result_of_trial(
+    seeded: MutantResult, name: str, before: Trace, after: Trace
+) -> MutantResult:
     if after.failure:
         last = after.failure.strip().splitlines()[-1]
         if _MISFIT in last:
@@ -177,11 +188,11 @@ def _list_trainings_that_run(fault: Mutant, traces: Mapping[str, Trace]) -> list
     return sorted(names, key=lambda name: name not in firsts.values())
 
 
-def _change_for_swap(fault: Mutant) -> dict[str, Any]:
+def _convert_fault_for_swap(fault: Mutant) -> dict[str, Any]:
     """Return a fault as ``inside.swap`` takes it."""
     return {"file": fault.file, "functions": [fault.function], "text": fault.text}
 
 
-def _name_job(training: Training, number: int, **more: Any) -> Training:
+def _add_fault_to_training(training: Training, number: int, **more: Any) -> Training:
     """Return the training with a fault, which is a further key of its job."""
     return replace(training, name=f"{training.name} fault {number}", job={**training.job, **more})

@@ -6,14 +6,15 @@ import importlib.util
 import os
 import re
 import signal
+from types import SimpleNamespace
 
 import pytest
 
-from rlregress import __version__, frameworks, suite
+from rlregress import __version__, frameworks, pytest_plugin, suite
 from rlregress.catalogue import registry, requested_names
 from rlregress.check import baseline_runs, recording
 from rlregress.cli import commands
-from rlregress.cli.parsing import Lazy
+from rlregress.cli.parsing import LazyCommand
 from rlregress.errors import UserError, refuse_empty_arguments
 from rlregress.training.cell import Cell
 from rlregress.training.store import Store
@@ -286,7 +287,7 @@ def test_an_empty_value_is_an_error():
                 refuse_empty_arguments(words)
         for row in commands.ROWS:
             with pytest.raises(UserError, match="^an argument is empty; expected a value"):
-                Lazy(row).load_command().make_context(row.name, ["x", empty])
+                LazyCommand(row).load_command().make_context(row.name, ["x", empty])
     refuse_empty_arguments(["train.py", "--", "--name", ""])
 
 
@@ -391,18 +392,10 @@ def test_a_wrong_option_of_pytest(options, message):
 
 def test_a_file_that_is_not_there_is_named():
     """A missing file is named, beside one that is there."""
-    words = ("tests_unit/nothing.py::test_a", "tests_unit/test_gae.py")
-    process = run_pytest(*words, code=pytest.ExitCode.USAGE_ERROR)
-    assert "ERROR: file or directory not found: tests_unit/nothing.py" in process.stderr
-    assert "no test is left" not in process.stdout
-
-
-@pytest.mark.usefixtures("warm_python")
-def test_a_selection_that_leaves_no_test():
-    """The message names the options that left no test, and the next step."""
-    words = "tests_unit/test_gae.py --detail gae --framework sb3 -k nope"
-    process = run_pytest(*words.split(), code=pytest.ExitCode.NO_TESTS_COLLECTED)
-    assert (
-        "no test is left after --framework sb3, --detail gae, -k nope: no test of the named files "
-        "fits all of them; leave one of these options out"
-    ) in process.stdout
+    config = SimpleNamespace(
+        args=["tests_unit/test_gae.py", "tests_unit/nothing.py::test_a"],
+        getoption=lambda name: False,
+        invocation_params=SimpleNamespace(dir=suite.find_suite_root()),
+    )
+    with pytest.raises(UserError, match="^file or directory not found: tests_unit/nothing.py$"):
+        pytest_plugin._check_paths_exist(config)

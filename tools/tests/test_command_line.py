@@ -19,7 +19,6 @@ from rlregress.model import option
 from rlregress.upgrade.upgrade_options import Options
 from tools.tests.processes import run_python
 
-UPGRADE = "upgrade installed"
 ROOT = Path(__file__).resolve().parents[2]
 
 #: the program under its own name for one line after another, each with what it completes to and

@@ -234,15 +234,11 @@ NEITHER = ("a pipe", "an endless device", "a full device", "a loop of links", "a
 @pytest.mark.parametrize("about", NEITHER)
 def test_a_name_that_leads_nowhere_is_answered(sandbox, about, request):
     """Every option and argument of a path answers a hostile one."""
-    by_name = {kind.name: kind for kind in FORMATS}
-    names = {}
-    for name, title in (("csv", "CSV"), ("manifest", "manifest")):
-        kind = by_name[title]
-        path = sandbox.folder / f"sound-{kind.path}"
-        path.write_bytes(kind.dump(kind.sample))
-        names[name] = str(path)
-    night_files.write_nights(sandbox.folder / "sound-nights", hostile.NIGHTS)
-    names["nights"] = str(sandbox.folder / "sound-nights")
+    names = {"csv": str(sandbox.folder / "sound.csv"), "nights": str(sandbox.folder / "nights"),
+             "manifest": str(hostile.write_manifest(sandbox.folder / "sound"))}  # fmt: skip
+    rows = [f"{name},Env,{seed},{seed}\n" for name in "AB" for seed in range(5)]
+    Path(names["csv"]).write_text("implementation,environment,seed,return\n" + "".join(rows))
+    night_files.write_nights(Path(names["nights"]), night_files.nights(2, 2))
     bad = sandbox.inputs / ("n" * 300 if about == "300 letters" else "bad")
     sandbox.names = lambda title: {**names, "bad": str(bad)}
     sampled = random.Random(f"{SEED} {about}").sample(LINES, 4)

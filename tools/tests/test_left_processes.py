@@ -11,9 +11,11 @@ import time
 import pytest
 
 from tools.tests.left_processes import processes_with
-from tools.tests.nightly import every
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="it takes Linux")
+pytestmark = [
+    pytest.mark.nightly,
+    pytest.mark.skipif(sys.platform != "linux", reason="it takes Linux"),
+]
 
 #: starts a process with a session of its own, which nobody awaits, leaves files, and trains.
 SCRIPT = """
@@ -36,7 +38,7 @@ time.sleep({seconds})
 """
 
 
-@pytest.mark.parametrize("number", every(4, [signal.SIGINT, None, signal.SIGTERM, signal.SIGKILL]))
+@pytest.mark.parametrize("number", [signal.SIGINT, None, signal.SIGTERM, signal.SIGKILL])
 def test_nothing_outlives_a_command(number, tmp_path):
     """Unawaited processes and temporary files of a script end with the command."""
     mark = f"rlregress-left-{os.getpid()}-{time.monotonic_ns()}"

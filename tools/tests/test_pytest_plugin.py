@@ -18,6 +18,7 @@ from rlregress.errors import UserError
 from rlregress.faults import fault_tables, injection
 from rlregress.model.fault_results import DETAILS
 from rlregress.pytest_plugin import subjects
+from rlregress.report import terminal
 from rlregress.training.cell import Cell
 from tools.tests.processes import run_pytest
 from tools.tests.small_adapters import SmallAdapter
@@ -208,6 +209,7 @@ def test_a_test_that_asserts_nothing_is_an_error():
         call()
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("warm_python")
 def test_the_folder_of_formulas_asks_every_detail():
     """Every detail is a test of ``tests_unit``, in every scope: a file that goes is missed here."""
@@ -215,25 +217,6 @@ def test_the_folder_of_formulas_asks_every_detail():
     collected = set(re.findall(r"test_detail\[(.*)\]$", process.stdout, re.MULTILINE))
     probes = requested_names.list_details_to_probe(frameworks.get_adapter("sb3"))
     assert {f"{id}-sb3-{scope}" for id, scope in probes} - collected == set()
-
-
-@pytest.mark.usefixtures("warm_python")
-def test_a_bare_pytest_writes_the_report_of_a_check(tmp_path):
-    """Deselected details are reported as not checked, and the verdict is no 'holds'."""
-    options = "tests_unit/test_sac.py -q --detail sac.critic_loss.scale --framework sb3"
-    markers = ("-m", "sac and sb3 and not slow")
-    run = run_pytest(*options.split(), *markers, "--rlregress-report", tmp_path / "report")
-    total = len(
-        {id for id, _ in requested_names.list_details_to_probe(frameworks.get_adapter("sb3"))}
-    )
-    assert f"verdict sb3: could not judge ({total - 1} of {total} details were not" in run.stdout
-    verdict = json.loads((tmp_path / "report" / "verdict.json").read_text())
-    assert verdict["exit_code"] == 2
-    assert verdict["unjudged"] == ["tests of sb3 behavior"]
-    assert verdict["frameworks"]["sb3"]["tests"].keys() == {"unit"}
-    [test] = evidence.read_evidence_file(tmp_path / "report" / "evidence.json")
-    assert test["detail"] == "sac.critic_loss.scale"
-    assert (tmp_path / "report" / "summary.md").read_text().startswith("<!-- rlregress gate -->")
 
 
 @pytest.mark.parametrize(
@@ -274,11 +257,23 @@ def test_a_session_reports_how_many_details_it_checked():
     assert _list_lines([]) == []
 
 
+def test_a_selection_that_leaves_no_test_is_named():
+    """The message names the options that left no test, and the next step."""
+    config = _config(framework="sb3", detail="gae", keyword="nope")
+    selection = pytest_plugin._list_selecting_options(config)
+    assert terminal.suggest_when_all_tests_are_excluded(selection) == (
+        "no test is left after --framework sb3, --detail gae, -k nope: no test of the named files "
+        "fits all of them; leave one of these options out"
+    )
+
+
 @pytest.mark.usefixtures("warm_python")
-def test_failures_are_folded_by_detail_with_the_code_that_decides_it():
-    """The message names the file of the faulty copy, once for all tests of the detail."""
+def test_a_bare_pytest_folds_failures_and_writes_the_report_of_a_check(tmp_path):
+    """Failures are told once for each detail, with the file of the faulty copy that decides it."""
     [fault] = fault_tables.select_faults(DETAILS, ["sb3"], ["sac_critic_loss_not_halved"])
-    only = ["--framework", "sb3", "--detail", "sac.critic_loss", "-p", "no:cacheprovider"]
+    report = tmp_path / "report"
+    only = ["--framework", "sb3", "--detail", "sac.critic_loss", "-m", "sac and sb3 and not slow",
+            "-p", "no:cacheprovider", "--rlregress-report", str(report)]  # fmt: skip
     process = injection.run_python_with_fault(fault, ["-m", "pytest", "tests_unit", *only])
     header, _, output = process.stdout.partition("rootdir")
     folder = re.search(r"^sb3: stable-baselines3 [\d.]+, .*\((.*)\)$", header, re.MULTILINE)[1]
@@ -287,6 +282,12 @@ def test_failures_are_folded_by_detail_with_the_code_that_decides_it():
     assert re.match(r"  sac\.critic_loss\.scale: \d+ tests; ", line)
     assert f"{Path(folder).parent}/{fault.file}" in line
     assert "- deciding code -" in output
+    verdict = json.loads((report / "verdict.json").read_text())
+    assert (verdict["exit_code"], verdict["unjudged"]) == (1, ["tests of sb3 behavior"])
+    assert verdict["frameworks"]["sb3"]["tests"].keys() == {"unit"}
+    details = {test["detail"] for test in evidence.read_evidence_file(report / "evidence.json")}
+    assert details == requested_names.find_detail_ids(["sac.critic_loss"])
+    assert (report / "summary.md").read_text().startswith("<!-- rlregress gate -->")
 
 
 @pytest.mark.parametrize("torch", ["2.13.0+cpu", "2.0.0"])
@@ -298,6 +299,6 @@ def test_a_replay_is_expected_to_be_reproduced_unless_torch_has_moved(torch, tmp
     monkeypatch.setitem(replay.job.versions, "torch", torch)
     monkeypatch.setitem(replay.stored.versions, "torch", "2.13.0+cpu")
     config = SimpleNamespace(stash={pytest_plugin._COLLECTED: [], pytest_plugin._SESSION: session})
-    _, most, seconds, _ = pytest_plugin._count_state_of_trainings(config)
-    assert most == session.max_runs
+    _, most, seconds, _ = pytest_plugin._estimate_progress_of_trainings(config)
+    assert most == session.max_total_runs
     assert (seconds > 2 * replay.run.time.cpu_seconds + 5) == (torch == "2.0.0")

@@ -170,7 +170,7 @@ def _python(code: str, path: Path | str, cache: Path, cwd: Path) -> str:
 
 def test_another_environment_has_only_the_library(site, tmp_path):
     """Packages beside the wheel are not on the path of a side; its baselines are found."""
-    cache, say = tmp_path / "cache", "print(suite.locate_library_alone())"
+    cache, say = tmp_path / "cache", "print(suite.locate_folder_with_only_library())"
     library = _python(say, site, cache, tmp_path)
     code = (
         "import importlib.util as i; print(i.find_spec('beside') is None, suite.locate_baselines())"
@@ -198,7 +198,7 @@ def test_an_installed_wheel_is_not_written_to(site, tmp_path):
 def test_a_cache_that_cannot_be_written_is_one_sentence(site, tmp_path):
     """The link to the library lies in the cache; its variable is named."""
     (tmp_path / "file").write_text("")
-    text = _python("suite.locate_library_alone()", site, tmp_path / "file", tmp_path)
+    text = _python("suite.locate_folder_with_only_library()", site, tmp_path / "file", tmp_path)
     assert text.startswith(f"the cache {tmp_path / 'file'} cannot be written: ")
     assert text.endswith(suite.CACHE_VARIABLE)
 

@@ -200,11 +200,11 @@ def _list_sources(id: str, variant: str, documented: dict[str, list[Expectation]
 def build_histories() -> Pages:
     """Return a page for each framework: upgrade checks of its releases, a row for each change."""
     pages: Pages = {}
-    for name in known_changes.list_frameworks():
+    for name in known_changes.list_frameworks_with_history():
         title, pairs, judged = (
             frameworks.get_adapter(name).framework.title,
             known_changes.list_release_pairs(name),
-            release_histories.load_results(name),
+            release_histories.load_judged_pairs(name),
         )
         lines = histories_text.make_history_table(title, len(pairs), judged)
         outcomes = {change.id: change for row in judged for change in row.changes}

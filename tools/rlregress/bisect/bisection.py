@@ -35,7 +35,7 @@ class Step:
 
 
 def link_versions_in_line(count: int) -> list[tuple[int, ...]]:
-    """Return the parents of versions that follow each other."""
+    """Return parents for versions in a line: each one's parent is the one before."""
     return [(number - 1,) if number else () for number in range(count)]
 
 
@@ -74,7 +74,7 @@ def find_first_new_version(parents: Sequence[Sequence[int]], check: Callable[[in
             skipped |= 1 << number
     between = tuple(_list_set_bits(remaining & ~(1 << new)))
     if not between and parents[new]:
-        # of a merge, a parent may be known to be old as a later version is
+        # a parent of a merge may be known to be old because a later version is
         last_old = parents[new][0]
     return Step(last_old, new, between)
 
@@ -106,7 +106,7 @@ def find_every_step_that_changes(
 def find_smallest_differing_set(
     names: Sequence[str], check: Callable[[frozenset[str]], str]
 ) -> tuple[str, ...]:
-    """Find a set of names that makes the difference, from which no single name can be left out.
+    """Return a smallest set of names that makes the difference: every name in it is needed.
 
     Args:
         names: candidates; all together they give ``NEW``, and the empty set gives ``OLD``.

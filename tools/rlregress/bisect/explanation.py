@@ -15,7 +15,7 @@ from rlregress.catalogue.registry import Detail
 from rlregress.frameworks.base import Adapter
 from rlregress.model import explain
 from rlregress.model.bisect_result import ChangedAt, ChangedFunction
-from rlregress.model.code import WORDING, Changed, Hunk
+from rlregress.model.code import WORDING, ChangedPiece, Hunk
 from rlregress.model.upgrade_result import (
     ChangedDetail,
     Culprits,
@@ -45,7 +45,7 @@ def explain_changing_step(
     versions: tuple[Checked, Checked],
     adapters: Sequence[Adapter],
 ) -> ChangedAt:
-    """Add to a step its functions, first difference, and entries of changelogs.
+    """Add to a step the changed functions, the first difference, and changelog entries.
 
     Args:
         versions: the two versions of the step; their stored measurements are used again.
@@ -77,7 +77,7 @@ def _format_differing_lines(hunk: Hunk) -> list[str]:
     """Return the lines that differ, with "-" or "+" before each."""
     lines: list[str] = []
     for group in hunk.groups:
-        rows = [row for row in group if not row.same]
+        rows = [row for row in group if not row.is_same]
         lines += [f"-{row.old[1]}" for row in rows if row.old is not None]
         lines += [f"+{row.new[1]}" for row in rows if row.new is not None]
     left_out = hunk.left_out + len(lines[_LINES:])
@@ -86,7 +86,7 @@ def _format_differing_lines(hunk: Hunk) -> list[str]:
 
 def _explain_step_by_trace(
     step: ChangedAt, symptom: Symptom, versions: tuple[Checked, Checked]
-) -> tuple[ChangedAt, list[Changed]]:
+) -> tuple[ChangedAt, list[ChangedPiece]]:
     """Return the first difference of traces, and the functions whose reversal removes it."""
     with TemporaryDirectory(prefix="rlregress-bisect-") as folder:
         result = cascade.judge_upgrade(
@@ -114,7 +114,7 @@ def _explain_step_by_trace(
     functions = [
         function
         for culprits in all_culprits
-        for function in (culprits.confirmed or culprits.functions)
+        for function in (culprits.confirmed_functions or culprits.likely_functions)
     ]
     return replace(
         step, first=tuple(first), culprit=_describe_sole_culprits(all_culprits)
@@ -131,15 +131,18 @@ def _describe_sole_culprits(all_culprits: Iterable[Culprits]) -> tuple[str, ...]
 
 def _explain_step_by_code(
     symptom: Symptom, versions: tuple[Checked, Checked], adapters: Sequence[Adapter]
-) -> tuple[list[Changed], bool]:
-    """Return functions that differ and explain a symptom without trace; else all, with a note."""
+) -> tuple[list[ChangedPiece], bool]:
+    """Return the differing functions that explain a symptom without trace, and True.
+
+    If none does, return all differing functions, and False.
+    """
     requested_versions = _get_requested_versions(versions)
     pair = resolved.resolve_pair(
         *requested_versions, affected.list_packages_pinned_apart(*requested_versions), adapters
     )
     prepared = prepared_versions.prepare_versions(pair)
     pieces = [p for p in inventory.list_differences(pair, *prepared).pieces if p.how != WORDING]
-    near: list[Changed] = []
+    near: list[ChangedPiece] = []
     if symptom.details:
         details = [registry.get_detail(id) for id in symptom.details]
         changed: list[ChangedDetail] = []
@@ -160,7 +163,7 @@ def _explain_step_by_code(
         for folder in [folder for folder in folders if folder is not None]:
             paths |= public_names.read_package(folder).list_paths_of_definition(symptom.name)
         near = _select_defining_pieces(paths, pieces)
-    return (near, True) if near else ([p for p in pieces if p.counts], False)
+    return (near, True) if near else ([p for p in pieces if p.can_change_results], False)
 
 
 def _get_requested_versions(
@@ -181,8 +184,10 @@ def _fingerprint_both(
 
 
 def _find_definition_of_default(
-    full_name: str, pieces: Sequence[Changed], prints: Iterable[tuple[Fingerprint, Fingerprint]]
-) -> list[Changed]:
+    full_name: str,
+    pieces: Sequence[ChangedPiece],
+    prints: Iterable[tuple[Fingerprint, Fingerprint]],
+) -> list[ChangedPiece]:
     """Return the definition of a parameter whose default changes like the searched one."""
     owner, _, parameter = full_name.rpartition(" ")
     owners = {owner}
@@ -212,17 +217,24 @@ def _find_definition_of_default(
     ]
 
 
-def _select_defining_pieces(paths: Collection[str], pieces: Iterable[Changed]) -> list[Changed]:
+def _select_defining_pieces(
+    paths: Collection[str], pieces: Iterable[ChangedPiece]
+) -> list[ChangedPiece]:
     """Return the pieces of code that define dotted paths, or parts of them."""
-    named = [(piece, known_changes.qualify_name(f"{piece.file} {piece.name}")) for piece in pieces]
+    named = [
+        (piece, known_changes.make_dotted_name(f"{piece.file} {piece.name}")) for piece in pieces
+    ]
     return [
         piece for piece, own in named if any(f"{own}.".startswith(f"{path}.") for path in paths)
     ]
 
 
 def _sort_nearest_first(
-    functions: Iterable[Changed], step: ChangedAt, symptom: Symptom, adapters: Sequence[Adapter]
-) -> list[Changed]:
+    functions: Iterable[ChangedPiece],
+    step: ChangedAt,
+    symptom: Symptom,
+    adapters: Sequence[Adapter],
+) -> list[ChangedPiece]:
     """Sort functions: known culprits, then the package's own; a probe's set-up comes last."""
     known_functions = {
         function
@@ -233,7 +245,7 @@ def _sort_nearest_first(
     own = {adapter.framework.modules[0] for adapter in adapters} | {step.package.replace("-", "_")}
     families = [registry.get_detail(id).family for id in symptom.details]
 
-    def measure_distance(function: Changed) -> tuple[bool, ...]:
+    def measure_distance(function: ChangedPiece) -> tuple[bool, ...]:
         setup = function.name.rpartition(".")[2].startswith("__")
         return (
             f"{function.file} {function.name}" not in known_functions,
@@ -251,14 +263,17 @@ def _find_known_changes(step: ChangedAt, adapters: Sequence[Adapter]) -> list[Ch
         change
         for adapter in adapters
         if step.package in adapter.framework.packages
-        and adapter.name in known_changes.list_frameworks()
+        and adapter.name in known_changes.list_frameworks_with_history()
         for change in known_changes.load_changes(adapter.name)
     ]
     return [change for change in changes if _is_release_within_step(step, change.release)]
 
 
 def _list_changelog_entries(
-    step: ChangedAt, symptom: Symptom, functions: Sequence[Changed], adapters: Sequence[Adapter]
+    step: ChangedAt,
+    symptom: Symptom,
+    functions: Sequence[ChangedPiece],
+    adapters: Sequence[Adapter],
 ) -> list[str]:
     """Return the changelog entries that the suite knows for this step."""
     named = {f"{function.file} {function.name}" for function in functions}

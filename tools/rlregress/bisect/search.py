@@ -21,7 +21,7 @@ from rlregress.bisect.symptoms import NOT_THERE, Checked, Symptom, Value
 from rlregress.bisect.versions import Pins
 from rlregress.errors import UserError, suggest_names
 from rlregress.frameworks.base import Adapter
-from rlregress.model.bisect_result import Bisected, ChangedAt
+from rlregress.model.bisect_result import BisectResult, ChangedAt
 from rlregress.upgrade.versions import (
     cached_folders,
     installed,
@@ -81,7 +81,7 @@ class Search:
     _repeated: set[str] = field(default_factory=set)
 
     def measure_ends(self, old: Candidate, new: Candidate) -> bool:
-        """Return whether both ends differ; further versions are compared with the old end.
+        """Measure both ends and return whether they differ; others are compared with the old end.
 
         Raises:
             UserError: an end cannot be checked, or neither end has the searched name.
@@ -185,7 +185,7 @@ class Search:
                 shutil.rmtree(folder, ignore_errors=True)
 
     def describe_unanswered(self) -> list[str]:
-        """Describe answers that only one end gives."""
+        """Describe values that only one of the two ends has."""
         return [
             f"{scope or self.symptom.title}, which {end} does not answer"
             for end in self._ends
@@ -193,7 +193,7 @@ class Search:
             for scope in sorted(self.values[other_end].keys() - self.values[end].keys())
         ]
 
-    def describe_errors_of_ends(self, end: str) -> str:
+    def describe_error_of_end(self, end: str) -> str:
         return self.symptom.why(self._ends[end])
 
     def _are_ends_different(self) -> bool:
@@ -217,7 +217,7 @@ class Search:
         return self.values.get(name)
 
     def compare_with_old_end(self, candidate: Candidate) -> str:
-        """Return whether a version equals the old end, in everything that both ends answer."""
+        """Return OLD, NEW or SKIPPED: whether a version has the values of the old end."""
         value = self.measure_value(candidate)
         if value is None:
             return SKIPPED
@@ -251,7 +251,7 @@ class Search:
         except UserError:
             if not (self.shared and version.requirements):
                 raise
-        # what both ends stand on does not serve this one; what its release stands on may
+        # packages that both ends share do not fit this version; those of its release may
         value = self._measure_version(version)
         rows = self._resolve_version(version).versions
         own = (
@@ -294,7 +294,7 @@ class Search:
 
     @cached_property
     def _installed_base(self) -> list[str]:
-        """Return the installed base of versions that are overlays."""
+        """Return pins and digests of the installed packages below versions that are overlays."""
         digests = [
             str(sorted(state.digest_framework_files(adapter).items())) for adapter in self.adapters
         ]
@@ -315,7 +315,7 @@ class Search:
         files = [checkout.name] if checkout is not None else []
         if version.versions is None:
             prepared = prepared_versions.prepare_version(version, self.adapters)
-            return [state.digest_version_state(prepared, self.adapters), *files]
+            return [state.describe_version_state(prepared, self.adapters), *files]
         return [
             interpreters.make_installation_tag(version.requested.python),
             *files,
@@ -332,7 +332,7 @@ def _start_search(
     log: cached_folders.Log,
     packages: Sequence[str] = (),
 ) -> Iterator[Search]:
-    """Yield a search with a folder of its own.
+    """Start a search with its own temporary folder; a context manager.
 
     A repeated search uses the measurements of one that was interrupted or had no network.
     """
@@ -354,7 +354,7 @@ def search_changing_release(
     adapters: Sequence[Adapter],
     log: cached_folders.Log,
     finds_all: bool = False,
-) -> Bisected:
+) -> BisectResult:
     """Find the package and its release that changed the symptom.
 
     Args:
@@ -376,11 +376,13 @@ def search_changing_release(
     shared = _list_shared_packages(old, new, python, adapters, log)
     with _start_search(symptom, adapters, log, shared) as search:
         differ = search.measure_ends(make_candidate(old), make_candidate(new))
-        result = _make_result_of_ends(
+        result = _make_result_from_both_ends(
             search, ends[0].text, ends[1].text, make_candidate(old), make_candidate(new)
         )
         result = replace(result, unsearched=(*unsearched, *result.unsearched))
-        _check_environments(search, ends, (make_candidate(old), make_candidate(new)))
+        _require_environments_match_releases(
+            search, ends, (make_candidate(old), make_candidate(new))
+        )
         if not differ:
             return result
 
@@ -408,7 +410,7 @@ def search_changing_release(
                 if steps and not finds_all:
                     # the next package is searched beside the release that was found of this one
                     pins[package] = steps[-1].new
-        return _add_unanswered_to_result(
+        return _add_checked_and_skipped_versions(
             search, replace(result, steps=tuple(steps), together=needed), count
         )
 
@@ -416,7 +418,7 @@ def search_changing_release(
 def _list_differing_packages(
     ends: tuple[RequestedVersion, RequestedVersion], old: Pins, new: Pins, unsearched: Sequence[str]
 ) -> list[str]:
-    """List the packages with another version; raise UserError if there is none."""
+    """Return the packages whose versions differ; raise UserError if there are none."""
     differing = sorted(name for name in old if old[name] != new[name])
     if not differing:
         reasons = "".join(f"; not searched: {reason}" for reason in unsearched)
@@ -428,7 +430,7 @@ def _list_differing_packages(
 
 
 def _add_dates(change: ChangedAt, dates: Mapping[str, str]) -> ChangedAt:
-    """Return a step between releases with its date, and whether OLD is the newer release."""
+    """Add to a step its release date, and whether OLD is the newer release."""
     back = Version(change.new) < Version(change.old)
     return replace(change, date=dates.get(change.old if back else change.new, ""), back=back)
 
@@ -439,7 +441,7 @@ def _expect_checks_of_halving(ends: int, count: int) -> None:
     progress.expect_stages([progress.CommandStage(_EXPLAINING, starts=0)])
 
 
-def _check_environments(
+def _require_environments_match_releases(
     search: Search,
     ends: tuple[RequestedVersion, RequestedVersion],
     worlds: tuple[Candidate, Candidate],
@@ -506,7 +508,7 @@ def search_changing_commit(
     first_parent: bool = False,
     pins: Sequence[str] = (),
     python: str = "",
-) -> Bisected:
+) -> BisectResult:
     """Find the commit of a repository that changed the symptom.
 
     Args:
@@ -522,7 +524,7 @@ def search_changing_commit(
     with _start_search(symptom, adapters, log) as search:
         candidate = partial(_make_commit_candidate, search, repository, pins, python)
         count, merged = 0, ""
-        result: Bisected | None = None
+        result: BisectResult | None = None
         while True:
             history = list(
                 revisions.list_parents_between(repository, old, new, first_parent).items()
@@ -533,7 +535,7 @@ def search_changing_commit(
             _expect_checks_of_halving(2, len(row))
             differ = search.measure_ends(row[0], row[-1])
             if result is None:
-                result = _make_result_of_ends(search, *ends, row[0], row[-1])
+                result = _make_result_from_both_ends(search, *ends, row[0], row[-1])
                 empty = revisions.describe_files_without_content(repository, new)
                 result = replace(result, unsearched=(*result.unsearched, *empty))
             if not differ:
@@ -555,13 +557,13 @@ def search_changing_commit(
             revisions.describe_commit(repository, history[n][0]) for n in (step.old, step.new)
         )
         change = replace(change, old=old_name, new=new_name, date=date, merged=merged)
-        return _add_unanswered_to_result(search, replace(result, steps=(change,)), count)
+        return _add_checked_and_skipped_versions(search, replace(result, steps=(change,)), count)
 
 
 def _make_commit_candidate(
     search: Search, repository: Path, pins: Sequence[str], python: str, commit: str
 ) -> Candidate:
-    """Return a commit, which is written to a folder of the search when it is checked."""
+    """Return the candidate of a commit; its files are written when it is checked."""
 
     def request_version() -> RequestedVersion:
         tree = revisions.check_out_commit(repository, commit, search.own)
@@ -602,11 +604,11 @@ def _find_merged_branch(
     return None, ""
 
 
-def _make_result_of_ends(
+def _make_result_from_both_ends(
     search: Search, old: str, new: str, first_version: Candidate, last_version: Candidate
-) -> Bisected:
+) -> BisectResult:
     """Return the result after checking both ends."""
-    return Bisected(
+    return BisectResult(
         symptom=search.symptom.title,
         ends=(old, new),
         values=(
@@ -614,11 +616,13 @@ def _make_result_of_ends(
             search.describe_value_of_version(last_version.text),
         ),
         unsearched=tuple(search.describe_unanswered()),
-        why=search.describe_errors_of_ends(last_version.text),
+        why=search.describe_error_of_end(last_version.text),
     )
 
 
-def _add_unanswered_to_result(search: Search, result: Bisected, candidates: int) -> Bisected:
+def _add_checked_and_skipped_versions(
+    search: Search, result: BisectResult, candidates: int
+) -> BisectResult:
     checked = len(search.checked - search.skipped.keys())
     return replace(
         result,
@@ -662,7 +666,7 @@ def _explain_found_step(
     if stands[0] != stands[1]:
         rows = [text or "what both ends share" for text in stands]
         apart = f"the old one was checked with {rows[0]}, the new one with {rows[1]}"
-        change = replace(change, apart=f"{apart}: what differs may be of that")
+        change = replace(change, apart=f"{apart}: that may be the cause of the difference")
     search.say(f"explaining {change.old} -> {change.new}")
     progress.begin_stage(_EXPLAINING)
     requested_versions = [candidate.requested() for candidate in (old, new)]

@@ -24,7 +24,7 @@ from rlregress.frameworks.base import Adapter
 from rlregress.inside import process_tree
 from rlregress.inside.run_record import write_text_atomically
 from rlregress.model import explain
-from rlregress.model.recorded_traces import NotTraced, Trace
+from rlregress.model.recorded_traces import Trace, UncomparedTraining
 from rlregress.model.upgrade_result import ABSENT
 from rlregress.trace import trace_reader
 from rlregress.trace.child_processes import extract_last_message
@@ -148,7 +148,7 @@ class Symptom:
 
     @property
     def traced(self) -> bool:
-        """Return whether it is the trace of a training."""
+        """Return whether the symptom is the trace of a training."""
         return bool(self.algorithm) or self.script is not None
 
 
@@ -188,7 +188,9 @@ def make_symptom_of_detail(adapter: Adapter, id: str) -> Symptom:
 def _check_algorithm_exists(adapter: Adapter, owner: str, default_name: str) -> None:
     """Raise UserError for an algorithm that no version can have, before any version is made."""
     try:
-        default_algorithms = [algorithm for algorithm, _ in adapter.read.read_other_defaults()]
+        default_algorithms = [
+            algorithm for algorithm, _ in adapter.read.read_defaults_of_all_arguments()
+        ]
     except Exception:  # foreign code of a framework that need not be installed here
         return
     algorithms = [
@@ -250,7 +252,7 @@ def make_symptom_of_default(adapter: Adapter, option: str) -> Symptom:
 
 
 def _is_class_of(path: str, owner: str) -> bool:
-    """Return whether a path names the class of an algorithm, or an import path of it."""
+    """Return whether ``owner``, an algorithm or an import path, means the class at a path."""
     class_name = path.rpartition(".")[2]
     package, _, imported = owner.rpartition(".")
     if not package:
@@ -327,7 +329,7 @@ def _make_value_of_training(training: Training) -> Callable[[Checked, Checked], 
     def compare_with_old_end(checked: Checked, base: Checked) -> Value:
         old, new = base.record_or_read_trace(training), checked.record_or_read_trace(training)
         compared = compared_trainings.compare_recorded_training(training.name, old, new)
-        if isinstance(compared, NotTraced):
+        if isinstance(compared, UncomparedTraining):
             raise Unchecked("; ".join(dict.fromkeys(compared.reasons.values())))
         if compared.trains_the_same:
             old, new = base.select_steady_trace(training), checked.select_steady_trace(training)
@@ -341,7 +343,9 @@ def _make_value_of_training(training: Training) -> Callable[[Checked, Checked], 
 
 
 def make_symptom_of_command(command: str) -> Symptom:
-    """Return the symptom of a command: its exit code (125: not checked), with the version's Python.
+    """Return the symptom of a command, run with the version's Python: its exit code.
+
+    Exit code 125 means that the version cannot be checked.
 
     Raises:
         UserError: its quotes do not close, or it needs a shell.

@@ -178,7 +178,7 @@ def _parse_version(package: str, text: str) -> Version:
 
 
 def find_repository_folder(repository: str) -> Path:
-    """Find the folder of a repository; UserError if there is none."""
+    """Return the folder of a repository; raise UserError if it does not exist."""
     folder = Path(repository).expanduser()
     if not folder.is_dir():
         raise UserError(f"--repo is '{repository}', which is no folder; expected a git repository")

@@ -15,35 +15,37 @@ _OFTEN = """An adaptive learning rate is asked for, with target ``target``, wher
     default. Nothing moves: advantages are 0, returns are the values, entropy has no weight. """
 
 
-def _make_formula_of_default_target(target: float) -> Formula:
-    return lambda i: schedules.compute_adaptive_rate_factors(i["divergences"], target, 1.5, 2.0)
+def _make_rate_factors_formula(divergence_target: float) -> Formula:
+    return lambda i: schedules.compute_adaptive_learning_rate_factors(
+        i["divergences"], divergence_target, 1.5, 2.0
+    )
 
 
-def _make_formula_of_bounds(low: float, high: float) -> Formula:
-    def compute_expected_value(inputs: Inputs) -> np.ndarray:
+def _make_extreme_rates_formula(low: float, high: float) -> Formula:
+    def compute_log10_of_extreme_rates(inputs: Inputs) -> np.ndarray:
         far = 1.5 ** inputs["updates"]
         ends = inputs["learning_rate"] / far, inputs["learning_rate"] * far
         return np.log10([max(low, ends[0]), min(high, ends[1])])
 
-    return compute_expected_value
+    return compute_log10_of_extreme_rates
 
 
 def _make_formula_of_exceeded_targets(
-    reduced: Callable[[np.ndarray], float], reverse: bool
+    reduce_over_samples: Callable[[np.ndarray], float], is_reverse_kl: bool
 ) -> Formula:
-    """Return whether each doubled target is exceeded by a divergence reduced over the samples."""
+    """Return a formula: 1 for each target that a reduced divergence exceeds twofold, else 0."""
 
-    def compute_expected_value(inputs: Inputs) -> np.ndarray:
+    def compute_flags_of_exceeded_targets(inputs: Inputs) -> np.ndarray:
         old = np.stack([inputs["old_means"], inputs["old_deviations"]])
         new = np.array([[0.0], [1.0]])
-        samples = gaussians.compute_kl_divergence(*((new, old) if reverse else (old, new)))
-        return np.asarray(reduced(samples) > 2.0 * inputs["targets"], np.float64)
+        samples = gaussians.compute_kl_divergence(*((new, old) if is_reverse_kl else (old, new)))
+        return np.asarray(reduce_over_samples(samples) > 2.0 * inputs["targets"], np.float64)
 
-    return compute_expected_value
+    return compute_flags_of_exceeded_targets
 
 
-def _make_formula_of_powers(*powers: int) -> Formula:
-    return lambda i: 1.5 ** -np.array(powers, dtype=np.float64)
+def _make_divided_rates_formula(*divisions_by_1_5: int) -> Formula:
+    return lambda i: 1.5 ** -np.array(divisions_by_1_5, dtype=np.float64)
 
 
 DETAILS: tuple[Detail, ...] = (
@@ -56,9 +58,9 @@ DETAILS: tuple[Detail, ...] = (
         (_RUDIN, "documentation of each framework"),
         {"divergences": [0.03, 0.015, 0.004], "learning_rate": 1e-3},
         {
-            "0.01": ("it does, with target 0.01", _make_formula_of_default_target(0.01)),
-            "0.02": ("it does, with target 0.02", _make_formula_of_default_target(0.02)),
-            "0.005": ("it does, with target 0.005", _make_formula_of_default_target(0.005)),
+            "0.01": ("it does, with target 0.01", _make_rate_factors_formula(0.01)),
+            "0.02": ("it does, with target 0.02", _make_rate_factors_formula(0.02)),
+            "0.005": ("it does, with target 0.005", _make_rate_factors_formula(0.005)),
             "off": ("it stays what it is", make_constant_formula(1.0, 1.0, 1.0)),
         },
         consequence="""A learning rate that was tuned is gone after a few updates in one version,
@@ -74,12 +76,12 @@ DETAILS: tuple[Detail, ...] = (
         (_RUDIN,),
         {"updates": 24, "learning_rate": 1e-3, "target": 0.01},
         {
-            "1e-5_1e-2": ("1e-5 and 1e-2", _make_formula_of_bounds(1e-5, 1e-2)),
-            "1e-6_1e-2": ("1e-6 and 1e-2", _make_formula_of_bounds(1e-6, 1e-2)),
-            "1e-5_1e-1": ("1e-5 and 1e-1", _make_formula_of_bounds(1e-5, 1e-1)),
-            "1e-5_none": ("1e-5, none above", _make_formula_of_bounds(1e-5, np.inf)),
-            "none_1e-2": ("none below, 1e-2", _make_formula_of_bounds(0.0, 1e-2)),
-            "none": ("none", _make_formula_of_bounds(0.0, np.inf)),
+            "1e-5_1e-2": ("1e-5 and 1e-2", _make_extreme_rates_formula(1e-5, 1e-2)),
+            "1e-6_1e-2": ("1e-6 and 1e-2", _make_extreme_rates_formula(1e-6, 1e-2)),
+            "1e-5_1e-1": ("1e-5 and 1e-1", _make_extreme_rates_formula(1e-5, 1e-1)),
+            "1e-5_none": ("1e-5, none above", _make_extreme_rates_formula(1e-5, np.inf)),
+            "none_1e-2": ("none below, 1e-2", _make_extreme_rates_formula(0.0, 1e-2)),
+            "none": ("none", _make_extreme_rates_formula(0.0, np.inf)),
         },
         consequence="""Without a bound a policy that hardly moves gets steps that break it, or one
         that moves far gets none any more.""",
@@ -134,14 +136,14 @@ DETAILS: tuple[Detail, ...] = (
         {
             "before_step": (
                 "that of the minibatch that diverges",
-                _make_formula_of_powers(1, 2, 3, 4),
+                _make_divided_rates_formula(1, 2, 3, 4),
             ),
-            "after_step": ("the next one", _make_formula_of_powers(0, 1, 2, 3)),
+            "after_step": ("the next one", _make_divided_rates_formula(0, 1, 2, 3)),
             "before_rollout": (
                 "all of the rollout that diverges",
-                _make_formula_of_powers(1, 1, 2, 2),
+                _make_divided_rates_formula(1, 1, 2, 2),
             ),
-            "after_rollout": ("those of the next rollout", _make_formula_of_powers(0, 0, 1, 1)),
+            "after_rollout": ("those of the next rollout", _make_divided_rates_formula(0, 0, 1, 1)),
         },
         consequence="""With twenty minibatches in a rollout the rate can move by 1.5^20 within one
         update, or not at all.""",
@@ -158,7 +160,7 @@ DETAILS: tuple[Detail, ...] = (
             "kept": ("it stays: a divergence of 0 is none", make_constant_formula(1.0)),
             "raised": (
                 "it is multiplied by 1.5: the divergence is below the band",
-                _make_formula_of_powers(-1),
+                _make_divided_rates_formula(-1),
             ),
         },
         consequence="""The first minibatch of every rollout is one by an unchanged policy: it raises

@@ -19,8 +19,8 @@ def _select_used_returns(inputs: Inputs) -> np.ndarray:
     return np.concatenate([inputs["plus"][best_directions], inputs["minus"][best_directions]])
 
 
-def _make_step_formula(deviation: Formula) -> Formula:
-    return lambda i: ars.compute_step_factor(i["learning_rate"], i["count"], deviation(i))
+def _make_step_factor_formula(return_deviation: Formula) -> Formula:
+    return lambda i: ars.compute_step_factor(i["learning_rate"], i["count"], return_deviation(i))
 
 
 DETAILS = (
@@ -69,21 +69,21 @@ DETAILS = (
         {
             "used": (
                 "the standard deviation of the returns of the used directions, over their number",
-                _make_step_formula(lambda i: np.std(_select_used_returns(i))),
+                _make_step_factor_formula(lambda i: np.std(_select_used_returns(i))),
             ),
             "used_sample": (
                 "the standard deviation of the returns of the used directions, over one less",
-                _make_step_formula(lambda i: np.std(_select_used_returns(i), ddof=1)),
+                _make_step_factor_formula(lambda i: np.std(_select_used_returns(i), ddof=1)),
             ),
             "every": (
                 "the standard deviation of all returns",
-                _make_step_formula(lambda i: np.std([i["plus"], i["minus"]])),
+                _make_step_factor_formula(lambda i: np.std([i["plus"], i["minus"]])),
             ),
             "every_sample": (
                 "the standard deviation of all returns, over one less",
-                _make_step_formula(lambda i: np.std([i["plus"], i["minus"]], ddof=1)),
+                _make_step_factor_formula(lambda i: np.std([i["plus"], i["minus"]], ddof=1)),
             ),
-            "none": ("nothing", _make_step_formula(lambda i: 1.0)),
+            "none": ("nothing", _make_step_factor_formula(lambda i: 1.0)),
         },
         consequence="""The size of a step depends on the scale of the rewards, or on directions that
         it does not go.""",

@@ -19,8 +19,8 @@ _HIDDEN = 3136 * 512 + 512
 _POLICY_HEAD, _VALUE_HEAD = 512 * 4 + 4, 512 + 1
 
 
-def _standardise_last_of_two_and_three(observations: np.ndarray) -> np.ndarray:
-    """Scale the last of two and of three observations by their mean and deviation, [2]."""
+def _standardise_second_and_third_observation(observations: np.ndarray) -> np.ndarray:
+    """Return observations 2 and 3, each scaled by mean and deviation of those up to it, [2]."""
     standardised = []
     for number in (2, 3):
         past = observations[:number]
@@ -71,7 +71,7 @@ def _make_image_scaling_detail() -> Detail:
             "standardised": (
                 "minus a running mean, divided by a running standard deviation, pixel by pixel",
                 lambda i: repeat_for_both_networks(
-                    _standardise_last_of_two_and_three(i["pixels"][[0, 0, 1]])
+                    _standardise_second_and_third_observation(i["pixels"][[0, 0, 1]])
                 ),
             ),
             "absent": ("0 to 255", lambda i: repeat_for_both_networks(i["pixels"])),
@@ -87,7 +87,7 @@ def _make_image_scaling_detail() -> Detail:
 def _make_activation_detail() -> Detail:
     below, above = _BELOW, _ABOVE
 
-    def make_formula(smallest: float, largest: float, *outputs: float) -> Formula:
+    def make_ranges_formula(smallest: float, largest: float, *outputs: float) -> Formula:
         return make_constant_formula(*([smallest, largest] * 4), *outputs)
 
     linear = (above - below, below)
@@ -104,11 +104,11 @@ def _make_activation_detail() -> Detail:
         {
             "relu_hidden": (
                 "ReLU behind hidden layers, none behind the outputs",
-                make_formula(0.0, above, *linear),
+                make_ranges_formula(0.0, above, *linear),
             ),
             "relu_everywhere": (
                 "ReLU behind hidden layers and outputs",
-                make_formula(0.0, above, above, 0.0),
+                make_ranges_formula(0.0, above, above, 0.0),
             ),
             "relu_not_behind_512": (
                 "ReLU behind the convolutions only",
@@ -116,21 +116,21 @@ def _make_activation_detail() -> Detail:
             ),
             "tanh_hidden": (
                 "tanh behind hidden layers",
-                make_formula(np.tanh(below), np.tanh(above), *linear),
+                make_ranges_formula(np.tanh(below), np.tanh(above), *linear),
             ),
             "elu_hidden": (
                 "ELU behind hidden layers",
-                make_formula(np.expm1(below), above, *linear),
+                make_ranges_formula(np.expm1(below), above, *linear),
             ),
             "leaky_relu_hidden": (
                 "leaky ReLU (0.01) behind hidden layers",
-                make_formula(0.01 * below, above, *linear),
+                make_ranges_formula(0.01 * below, above, *linear),
             ),
             "tanh_behind_512": (
                 "ReLU behind the convolutions, tanh behind the hidden layer",
                 make_constant_formula(*([0.0, above] * 3), np.tanh(below), np.tanh(above), *linear),
             ),
-            "absent": ("no activation", make_formula(below, above, *linear)),
+            "absent": ("no activation", make_ranges_formula(below, above, *linear)),
         },
         consequence="A ReLU behind the outputs could give neither a negative value nor a logit "
         "below zero, and would stop learning where it is zero.",

@@ -11,13 +11,16 @@ from rlregress.catalogue.registry import Detail, Formula, Inputs, make_constant_
 _SOURCE = "The 32 details of PPO, Atari"
 
 
-def _make_loss_key_detail() -> Detail:
-    def compute_advantage(inputs: Inputs, cut: bool) -> float:
-        following = 0.0 if cut else inputs["discount"] * inputs["next_value"]
+def _make_lost_life_flag_detail() -> Detail:
+    def compute_advantage(inputs: Inputs, ends_at_lost_life: bool) -> float:
+        following = 0.0 if ends_at_lost_life else inputs["discount"] * inputs["next_value"]
         return inputs["reward"] + following - inputs["value"]
 
-    def make_formula(default: bool, registered: bool) -> Formula:
-        return lambda i: [compute_advantage(i, default), compute_advantage(i, registered)]
+    def make_pair_formula(ends_by_default: bool, ends_if_announced: bool) -> Formula:
+        return lambda i: [
+            compute_advantage(i, ends_by_default),
+            compute_advantage(i, ends_if_announced),
+        ]
 
     return make_detail(
         "atari.episodic_life.loss_key",
@@ -29,9 +32,9 @@ def _make_loss_key_detail() -> Detail:
         (f"{_SOURCE} 3",),
         {"value": 1.0, "next_value": 2.0, "reward": 0.5, "discount": 0.9},
         {
-            "announced_only": ("only if it was announced", make_formula(False, True)),
-            "always": ("always", make_formula(True, True)),
-            "never": ("never", make_formula(False, False)),
+            "announced_only": ("only if it was announced", make_pair_formula(False, True)),
+            "always": ("always", make_pair_formula(True, True)),
+            "never": ("never", make_pair_formula(False, False)),
         },
         consequence="The transform alone changes nothing in a training: values run on through "
         "lost lives as if there was no such transform.",
@@ -44,20 +47,23 @@ def _make_end_within_skip_details() -> tuple[Detail, Detail]:
         frame; the game ends in frame ``ends_in`` and does not say so again. Observed, [3]: frames
         that the game receives, the reward, 1 if the episode has ended for the agent."""
 
-    def make_formula(frames: int, rewards: Any, done: float) -> Formula:
+    def make_skip_formula(frames: int, rewards: Any, done: float) -> Formula:
         return lambda i: [frames, np.sum(np.asarray(i["rewards"])[rewards]), done]
 
     variants: dict[str, tuple[str, Formula]] = {
-        "stops": ("nothing after the end", make_formula(2, slice(0, 2), 1)),
-        "plays_on": ("the end is lost, what follows is added", make_formula(4, slice(0, 4), 0)),
+        "stops": ("nothing after the end", make_skip_formula(2, slice(0, 2), 1)),
+        "plays_on": (
+            "the end is lost, what follows is added",
+            make_skip_formula(4, slice(0, 4), 0),
+        ),
         "plays_on_and_ends": (
             "what follows is added; the end is kept",
-            make_formula(4, slice(0, 4), 1),
+            make_skip_formula(4, slice(0, 4), 1),
         ),
-        "stops_late": ("one frame after the end", make_formula(3, slice(0, 3), 0)),
+        "stops_late": ("one frame after the end", make_skip_formula(3, slice(0, 3), 0)),
         "end_reward_lost": (
             "without the reward of the last frame",
-            make_formula(2, slice(0, 1), 1),
+            make_skip_formula(2, slice(0, 1), 1),
         ),
     }
     consequence = (
@@ -86,8 +92,8 @@ def _make_end_within_skip_details() -> tuple[Detail, Detail]:
     )
 
 
-def _make_stale_at_end_detail() -> Detail:
-    def make_formula(choose: Any) -> Formula:
+def _make_stale_frame_at_end_detail() -> Detail:
+    def make_colour_formula(choose: Any) -> Formula:
         return lambda i: [choose(np.asarray(i["before"]), np.asarray(i["at_end"]))]
 
     return make_detail(
@@ -101,14 +107,17 @@ def _make_stale_at_end_detail() -> Detail:
         {
             "frames_of_last_action": (
                 "the maximum of the last two frames of the action before",
-                make_formula(lambda before, end: np.max(before[-2:])),
+                make_colour_formula(lambda before, end: np.max(before[-2:])),
             ),
-            "last_frame": ("the last frame of the game", make_formula(lambda before, end: end[-1])),
+            "last_frame": (
+                "the last frame of the game",
+                make_colour_formula(lambda before, end: end[-1]),
+            ),
             "maximum_of_last_two": (
                 "the maximum of the last two frames of the game",
-                make_formula(lambda before, end: np.max(end)),
+                make_colour_formula(lambda before, end: np.max(end)),
             ),
-            "black": ("nothing", make_formula(lambda before, end: 0.0)),
+            "black": ("nothing", make_colour_formula(lambda before, end: 0.0)),
         },
         consequence="The terminal observation is a picture from before the end: whoever bootstraps "
         "from it, or stores it, gets the value of another state.",
@@ -157,7 +166,7 @@ DETAILS: tuple[Detail, ...] = (
         consequence="The agent acts in a game that is over, which gives wrong transitions or an "
         "error of the environment.",
     ),
-    _make_loss_key_detail(),
+    _make_lost_life_flag_detail(),
     *_make_end_within_skip_details(),
-    _make_stale_at_end_detail(),
+    _make_stale_frame_at_end_detail(),
 )

@@ -24,9 +24,9 @@ TARGET_OBSERVED = """y is the number that the critics regress towards, in reward
 
 
 def _compute_critic_loss_of_terminal_steps(
-    inputs: Inputs, key: str, count: int | None = None, **options: Any
+    inputs: Inputs, q_values_name: str, network_count: int | None = None, **options: Any
 ) -> float:
-    q = np.asarray(inputs[key])[:count]
+    q = np.asarray(inputs[q_values_name])[:network_count]
     tiled = np.repeat(q[:, None], int(inputs["batch_size"]), axis=1)
     return critics.compute_critic_loss(tiled, np.full(tiled.shape[1], inputs["reward"]), **options)
 
@@ -71,10 +71,10 @@ def make_scale_detail(id: str, sources: tuple[str, ...]) -> Detail:
 def make_reduction_detail(id: str, sources: tuple[str, ...]) -> Detail:
     """Build the detail: how the losses of several Q networks become one."""
 
-    def make_ratio_formula(networks: str) -> Formula:
+    def make_ratio_formula(network_reduction: str) -> Formula:
         return lambda i: (
-            _compute_critic_loss_of_terminal_steps(i, "q_values", networks=networks)
-            / _compute_critic_loss_of_terminal_steps(i, "q_values", 2, networks=networks)
+            _compute_critic_loss_of_terminal_steps(i, "q_values", networks=network_reduction)
+            / _compute_critic_loss_of_terminal_steps(i, "q_values", 2, networks=network_reduction)
         )
 
     return make_detail(
@@ -102,12 +102,12 @@ def make_reduction_detail(id: str, sources: tuple[str, ...]) -> Detail:
 def make_distance_detail(id: str, sources: tuple[str, ...]) -> Detail:
     """Build the detail: the distance between Q and the target in the critic loss."""
 
-    def make_ratios_formula(name: str) -> Formula:
-        def compute_ratios(inputs: Inputs) -> np.ndarray:
-            loss = critics.DISTANCES[name](np.asarray(inputs["errors"]))
+    def make_ratios_formula(distance: str) -> Formula:
+        def compute_loss_ratios(inputs: Inputs) -> np.ndarray:
+            loss = critics.DISTANCES[distance](np.asarray(inputs["errors"]))
             return loss[1:] / loss[0]
 
-        return compute_ratios
+        return compute_loss_ratios
 
     return make_detail(
         id,
@@ -129,12 +129,12 @@ def make_distance_detail(id: str, sources: tuple[str, ...]) -> Detail:
 
 
 def make_target_minimum_detail(
-    id: str, sources: tuple[str, ...], extra: str, inputs: Mapping[str, Any]
+    id: str, sources: tuple[str, ...], extra_description: str, inputs: Mapping[str, Any]
 ) -> Detail:
     """Return the detail on how the outputs of two target networks become one value.
 
     Args:
-        extra: inserted into its description.
+        extra_description: inserted into its description.
     """
 
     def make_target_formula(reduction: str) -> Formula:
@@ -149,7 +149,7 @@ def make_target_minimum_detail(
         and the next action; for others it may output other numbers. The update is fed
         ``batch_size`` equal transitions with reward ``reward`` that neither terminate nor truncate,
         discounted with ``discount``. """
-        + extra
+        + extra_description
         + TARGET_OBSERVED
         + "Observed, [2]: y of case 0, y of case 1.",
         sources,

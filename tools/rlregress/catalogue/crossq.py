@@ -22,17 +22,17 @@ def _normalise_by_running_statistics(inputs: Inputs, number: float) -> float:
     return float((number - inputs["mean"]) / np.sqrt(inputs["variance"]))
 
 
-def _normalise_by_joint_statistics(inputs: Inputs) -> tuple[float, float]:
-    """Normalise both observations with the statistics of both together."""
+def _normalise_both_observations_jointly(inputs: Inputs) -> tuple[float, float]:
+    """Return current and next observation, normalised by their joint mean and deviation."""
     away = (inputs["next"] - inputs["current"]) / 2.0
     return -away / abs(away), away / abs(away)
 
 
-def _make_formula_of_acting(normalised: Formula, moved_share: float) -> Formula:
-    return lambda i: (normalised(i), normalised(i), moved_share)
+def _make_formula_of_acting_step(normalise_observation: Formula, moved_share: float) -> Formula:
+    return lambda i: (normalise_observation(i), normalise_observation(i), moved_share)
 
 
-def _make_formula_of_update(**by_running: bool) -> Formula:
+def _make_update_inputs_formula(**uses_running_statistics: bool) -> Formula:
     """Return a formula: the normalised inputs of policy (for next actions), policy and critic.
 
     Each is normalised by running statistics if its argument is true. Otherwise it is normalised by
@@ -40,20 +40,20 @@ def _make_formula_of_update(**by_running: bool) -> Formula:
     1; the next observation is constant, and becomes 0.
     """
 
-    def compute_inputs_of_networks(inputs: Inputs) -> np.ndarray:
+    def compute_normalised_inputs(inputs: Inputs) -> np.ndarray:
         next_one, larger = (
             _normalise_by_running_statistics(inputs, inputs["next"]),
             _normalise_by_running_statistics(inputs, inputs["other"]),
         )
         return np.array(
             [
-                next_one if by_running["next_action"] else 0.0,
-                larger if by_running["policy"] else 1.0,
-                larger if by_running["critic"] else 1.0,
+                next_one if uses_running_statistics["next_action"] else 0.0,
+                larger if uses_running_statistics["policy"] else 1.0,
+                larger if uses_running_statistics["critic"] else 1.0,
             ]
         )
 
-    return compute_inputs_of_networks
+    return compute_normalised_inputs
 
 
 def _compute_unbiased_variance(inputs: Inputs) -> float:
@@ -64,8 +64,8 @@ def _compute_biased_variance(inputs: Inputs) -> float:
     return float(inputs["away"] ** 2)
 
 
-def _make_variance_formula_for_deviation(share: float) -> Callable[[Inputs], float]:
-    """Return a formula: the variance whose running average is the squared average of deviations."""
+def _make_equivalent_variance_formula(share: float) -> Callable[[Inputs], float]:
+    """Return a formula: the variance that gives the running statistics of averaged deviations."""
     return lambda i: (
         ((1.0 + share * (_compute_unbiased_variance(i) ** 0.5 - 1.0)) ** 2 - 1.0) / share + 1.0
     )
@@ -93,7 +93,7 @@ DETAILS: tuple[Detail, ...] = (
         {
             "joint": (
                 "those of both together, in one forward pass",
-                _normalise_by_joint_statistics,
+                _normalise_both_observations_jointly,
             ),
             "separate": ("each its own", make_constant_formula(0.0, 0.0)),
             "running": ("the running ones", lambda i: (i["current"], i["next"])),
@@ -128,7 +128,7 @@ DETAILS: tuple[Detail, ...] = (
             ),
             "hundredth_of_deviation": (
                 "a hundredth, of the square root of the unbiased one",
-                _make_running_statistics_formula(0.01, _make_variance_formula_for_deviation(0.01)),
+                _make_running_statistics_formula(0.01, _make_equivalent_variance_formula(0.01)),
             ),
             "tenth": (
                 "a tenth, of the unbiased one",
@@ -221,17 +221,17 @@ DETAILS: tuple[Detail, ...] = (
         {
             "running": (
                 "the running ones, which stay",
-                _make_formula_of_acting(
+                _make_formula_of_acting_step(
                     lambda i: _normalise_by_running_statistics(i, i["current"]), 0.0
                 ),
             ),
             "running_moving": (
                 "the running ones, which move",
-                _make_formula_of_acting(
+                _make_formula_of_acting_step(
                     lambda i: _normalise_by_running_statistics(i, i["current"]), 1.0
                 ),
             ),
-            "none": ("none", _make_formula_of_acting(lambda i: i["current"], 0.0)),
+            "none": ("none", _make_formula_of_acting_step(lambda i: i["current"], 0.0)),
             "of_its_batch": (
                 "those of the observations it acts on",
                 make_constant_formula(0.0, 0.0, 1.0),
@@ -255,19 +255,19 @@ DETAILS: tuple[Detail, ...] = (
         {
             "policy_of_its_batch": (
                 "of the batch for the policy as it learns, else the running ones",
-                _make_formula_of_update(next_action=True, policy=False, critic=True),
+                _make_update_inputs_formula(next_action=True, policy=False, critic=True),
             ),
             "running": (
                 "the running ones, always",
-                _make_formula_of_update(next_action=True, policy=True, critic=True),
+                _make_update_inputs_formula(next_action=True, policy=True, critic=True),
             ),
             "next_action_too": (
                 "of the batch for the policy and for the next actions",
-                _make_formula_of_update(next_action=False, policy=False, critic=True),
+                _make_update_inputs_formula(next_action=False, policy=False, critic=True),
             ),
             "critic_too": (
                 "of the batch for the policy and the critics in its loss",
-                _make_formula_of_update(next_action=True, policy=False, critic=False),
+                _make_update_inputs_formula(next_action=True, policy=False, critic=False),
             ),
         },
         tolerance=0.012,

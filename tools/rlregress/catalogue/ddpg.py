@@ -26,25 +26,25 @@ _SETTINGS = "Lillicrap et al. 2016, section 7 (experiment details)"
 def _make_target_action_detail() -> Detail:
     smoothing = td3.compute_clipped_gaussian_std(0.2, 0.5)
 
-    def make_formula(policy: str, noise: float = 0.0) -> Formula:
-        return lambda i: [np.tanh(i[policy]), noise]
+    def make_action_formula(policy: str, noise_deviation: float = 0.0) -> Formula:
+        return lambda i: [np.tanh(i[policy]), noise_deviation]
 
     return make_measured_detail(
         "ddpg.target.action",
-        measured.measure_target_action,
+        measured.measure_mean_and_spread_of_next_actions,
         "Which policy does the next action come from, and is noise added to it?",
         (_ALGORITHM, "Fujimoto et al. 2018, equation 14 (noise)"),
         {"online": -1.0, "target": 0.25, "samples": 200},
         {
-            "target_policy": ("the target policy, without noise", make_formula("target")),
-            "online_policy": ("the policy itself, without noise", make_formula("online")),
+            "target_policy": ("the target policy, without noise", make_action_formula("target")),
+            "online_policy": ("the policy itself, without noise", make_action_formula("online")),
             "target_policy_smoothed": (
                 "the target policy, with the noise of TD3",
-                make_formula("target", smoothing),
+                make_action_formula("target", smoothing),
             ),
             "online_policy_smoothed": (
                 "the policy itself, with the noise of TD3",
-                make_formula("online", smoothing),
+                make_action_formula("online", smoothing),
             ),
         },
         """Without a target policy the targets follow every step of the policy; with noise the
@@ -57,8 +57,10 @@ def _make_target_action_detail() -> Detail:
 
 
 def _make_critic_loss_detail() -> Detail:
-    def make_formula(distance: str, factor: Callable[[Inputs], float] = lambda i: 1.0) -> Formula:
-        return lambda i: factor(i) * distances.DISTANCES[distance](i["errors"])
+    def make_losses_formula(
+        distance: str, compute_factor: Callable[[Inputs], float] = lambda i: 1.0
+    ) -> Formula:
+        return lambda i: compute_factor(i) * distances.DISTANCES[distance](i["errors"])
 
     return make_measured_detail(
         "ddpg.loss.values",
@@ -67,17 +69,17 @@ def _make_critic_loss_detail() -> Detail:
         (_ALGORITHM, "documentation of each framework"),
         {"errors": [0.5, 2.0, 4.0], "reward": 0.25, "batch_size": 4},
         {
-            "squared": ("e^2", make_formula("squared")),
-            "half_squared": ("e^2 / 2", make_formula("squared", lambda i: 0.5)),
+            "squared": ("e^2", make_losses_formula("squared")),
+            "half_squared": ("e^2 / 2", make_losses_formula("squared", lambda i: 0.5)),
             "double_squared": (
                 "e^2 of each of two networks",
-                make_formula("squared", lambda i: 2.0),
+                make_losses_formula("squared", lambda i: 2.0),
             ),
-            "huber": ("Huber's with threshold 1", make_formula("smooth_l1")),
-            "absolute": ("|e|", make_formula("absolute")),
+            "huber": ("Huber's with threshold 1", make_losses_formula("smooth_l1")),
+            "absolute": ("|e|", make_losses_formula("absolute")),
             "squared_batch_sum": (
                 "e^2, summed over the batch",
-                make_formula("squared", lambda i: i["batch_size"]),
+                make_losses_formula("squared", lambda i: i["batch_size"]),
             ),
         },
         """Large errors pull with their size or all alike: the same learning rate is another.""",
@@ -85,7 +87,7 @@ def _make_critic_loss_detail() -> Detail:
 
 
 def _make_actor_loss_detail() -> Detail:
-    def make_formula(sign: float, network: str) -> Formula:
+    def make_actor_loss_formula(sign: float, network: str) -> Formula:
         return lambda i: sign * i[network]
 
     return make_measured_detail(
@@ -95,9 +97,12 @@ def _make_actor_loss_detail() -> Detail:
         ("Lillicrap et al. 2016, equation 6", _ALGORITHM),
         {"online": 3.0, "target": -1.0},
         {
-            "values": ("the Q network: the loss is minus its mean", make_formula(-1.0, "online")),
-            "target_values": ("the target Q network", make_formula(-1.0, "target")),
-            "descends": ("it descends the Q network", make_formula(1.0, "online")),
+            "values": (
+                "the Q network: the loss is minus its mean",
+                make_actor_loss_formula(-1.0, "online"),
+            ),
+            "target_values": ("the target Q network", make_actor_loss_formula(-1.0, "target")),
+            "descends": ("it descends the Q network", make_actor_loss_formula(1.0, "online")),
         },
         """A policy that climbs the target follows values that are old; one that descends learns to
         be as bad as it can.""",
@@ -105,31 +110,31 @@ def _make_actor_loss_detail() -> Detail:
 
 
 def _make_exploration_noise_detail() -> Detail:
-    def make_formula(formula: Callable[..., Any], clip: bool = True) -> Formula:
-        return lambda i: formula(np.tanh(i["pre_tanh"]), i["noise"], i["low"], i["high"], clip)
+    def make_action_formula(add_noise: Callable[..., Any], clip: bool = True) -> Formula:
+        return lambda i: add_noise(np.tanh(i["pre_tanh"]), i["noise"], i["low"], i["high"], clip)
 
     return make_measured_detail(
         "ddpg.exploration.noise",
-        measured.measure_exploration_noise,
+        measured.measure_actions_with_exploration_noise,
         "In which units is exploration noise added, and is the action clipped after it?",
         ("Lillicrap et al. 2016, equation 7", "documentation of each framework"),
         {"low": -2.0, "high": 6.0, "pre_tanh": 0.5, "noise": [0.25, 5.0]},
         {
             "scaled": (
                 "added in [-1, 1], clipped, unscaled",
-                make_formula(action_transforms.add_noise_before_unscaling),
+                make_action_formula(action_transforms.add_noise_before_unscaling),
             ),
             "environment": (
                 "added in the environment's units, clipped",
-                make_formula(action_transforms.add_noise_after_unscaling),
+                make_action_formula(action_transforms.add_noise_after_unscaling),
             ),
             "unclipped_scaled": (
                 "added in [-1, 1], not clipped",
-                make_formula(action_transforms.add_noise_before_unscaling, False),
+                make_action_formula(action_transforms.add_noise_before_unscaling, False),
             ),
             "unclipped_environment": (
                 "added in the environment's units, not clipped",
-                make_formula(action_transforms.add_noise_after_unscaling, False),
+                make_action_formula(action_transforms.add_noise_after_unscaling, False),
             ),
             "none": (
                 "no noise is added",
@@ -144,8 +149,8 @@ def _make_exploration_noise_detail() -> Detail:
 
 
 def _make_learning_starts_detail() -> Detail:
-    def make_formula(count: int) -> Formula:
-        return lambda i: [i["starts"], i["starts"] + count]
+    def make_starts_formula(update_delay: int) -> Formula:
+        return lambda i: [i["starts"], i["starts"] + update_delay]
 
     return make_measured_detail(
         "ddpg.learning_starts",
@@ -154,14 +159,17 @@ def _make_learning_starts_detail() -> Detail:
         ("documentation of each framework",),
         {"starts": 10, "steps": 24},
         {
-            "at_start": ("as many as asked, and the first update after the last", make_formula(0)),
+            "at_start": (
+                "as many as asked, and the first update after the last",
+                make_starts_formula(0),
+            ),
             "one_step_later": (
                 "as many as asked, the first update one step later",
-                make_formula(1),
+                make_starts_formula(1),
             ),
             "two_steps_later": (
                 "as many as asked, the first update two steps later",
-                make_formula(2),
+                make_starts_formula(2),
             ),
             "updates_from_first_step": (
                 "random as long as asked, updates from the first step",
@@ -200,7 +208,7 @@ def _make_warmup_detail() -> Detail:
 DETAILS: tuple[Detail, ...] = (
     make_measured_detail(
         "ddpg.networks",
-        measured.measure_number_of_networks,
+        measured.measure_number_of_q_networks,
         "How many Q networks are there by default?",
         (_ALGORITHM, "Fujimoto et al. 2018, section 4.2 (two)"),
         {"dimensions": 1},
@@ -214,7 +222,7 @@ DETAILS: tuple[Detail, ...] = (
     ),
     _make_target_action_detail(),
     critics.make_terminal_detail(
-        "ddpg.target.terminal", measured.measure_target_terminal, _ALGORITHM
+        "ddpg.target.terminal", measured.measure_targets_at_episode_ends, _ALGORITHM
     ),
     _make_critic_loss_detail(),
     _make_actor_loss_detail(),

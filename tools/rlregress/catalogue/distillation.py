@@ -11,12 +11,12 @@ _ROSS = "Ross et al. 2011, algorithm 3.1 (DAgger)"
 _DOCUMENTED = "documentation of each framework"
 
 
-def _make_ratios_formula(name: str) -> Formula:
-    def compute_ratios(inputs: Inputs) -> np.ndarray:
-        loss = critics.DISTANCES[name](np.asarray(inputs["errors"]))
+def _make_ratios_formula(distance: str) -> Formula:
+    def compute_loss_ratios(inputs: Inputs) -> np.ndarray:
+        loss = critics.DISTANCES[distance](np.asarray(inputs["errors"]))
         return np.asarray(loss[1:] / loss[0])
 
-    return compute_ratios
+    return compute_loss_ratios
 
 
 def _make_formula_of_update_counts(*counts: int) -> Formula:

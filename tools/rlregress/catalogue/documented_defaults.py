@@ -39,8 +39,8 @@ TRANSFORMS: Mapping[
 }
 
 
-def _replace_none_by_null(values: Hyperparameters) -> Hyperparameters:
-    """Replace "none" by None, because TOML has no null."""
+def _replace_text_none_by_null(values: Hyperparameters) -> Hyperparameters:
+    """Replace the text "none" by None, because TOML has no null."""
     return {name: None if value == "none" else value for name, value in values.items()}
 
 
@@ -52,7 +52,7 @@ class Defaults(Range):
     scope: Text
     source: Text
     note: str = ""
-    values: Annotated[Hyperparameters, AfterValidator(_replace_none_by_null)] = field(
+    values: Annotated[Hyperparameters, AfterValidator(_replace_text_none_by_null)] = field(
         default_factory=dict
     )
     names: Mapping[str, Text] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class Defaults(Range):
     )
     set: bool = False
 
-    def convert_to_framework_names(self, values: Hyperparameters) -> dict[str, Any]:
+    def convert_to_framework_parameters(self, values: Hyperparameters) -> dict[str, Any]:
         """Return hyperparameters in the framework's names with its own numbers.
 
         Hyperparameters without a name in the framework are left out. If two share a name, the last
@@ -75,7 +75,7 @@ class Defaults(Range):
             if name in values
         }
 
-    def convert_to_our_names(self, values: Hyperparameters) -> dict[str, Any]:
+    def convert_to_our_parameters(self, values: Hyperparameters) -> dict[str, Any]:
         """Return hyperparameters of the framework in our names with our numbers."""
         named = {name: values[theirs] for name, theirs in self.names.items() if theirs in values}
         for name, transform in self.transforms.items():
@@ -100,12 +100,12 @@ def load_documented_defaults(path: Path) -> tuple[Defaults, ...]:
 
 
 def locate_documented_defaults(adapter: Adapter) -> Path:
-    """Return the file of a framework."""
+    """Return the path of the file that holds the documented defaults of a framework."""
     return suite.locate_baselines() / "defaults" / f"{adapter.name}.toml"
 
 
 def load_defaults_of_installed_version(adapter: Adapter) -> dict[tuple[str, str], Defaults]:
-    """Return the entry of every (algorithm, scope) for the installed version."""
+    """Return the documented defaults of the installed version by (algorithm, scope)."""
     entries = load_documented_defaults(locate_documented_defaults(adapter))
     return {
         (e.algorithm, e.scope): e for e in entries if e.includes_version(adapter.code.version())

@@ -28,8 +28,8 @@ def _make_double_q_detail() -> Detail:
             + i["discount"] * dqn.compute_next_value(i["online"], i["target"], chooser, evaluator)
         )
 
-    def make_formula_of_target_network(reduction: Callable[..., Any]) -> Formula:
-        return lambda i: i["reward"] + i["discount"] * reduction(i["target"])
+    def make_reduced_formula(reduce_target_values: Callable[..., Any]) -> Formula:
+        return lambda i: i["reward"] + i["discount"] * reduce_target_values(i["target"])
 
     return make_measured_detail(
         "dqn.target.double",
@@ -56,11 +56,11 @@ def _make_double_q_detail() -> Detail:
             ),
             "mean_target": (
                 "the mean over the target network's values",
-                make_formula_of_target_network(np.mean),
+                make_reduced_formula(np.mean),
             ),
             "min_target": (
                 "the smallest value of the target network",
-                make_formula_of_target_network(np.min),
+                make_reduced_formula(np.min),
             ),
         },
         """The maximum of noisy values is too large; double Q-learning takes most of that away, so
@@ -69,8 +69,8 @@ def _make_double_q_detail() -> Detail:
 
 
 def _make_tied_actions_detail() -> Detail:
-    def make_target_formula(count: Callable[[Inputs], float]) -> Formula:
-        return lambda i: i["reward"] + i["discount"] * count(i) * np.max(i["target"])
+    def make_target_formula(count_added_values: Callable[[Inputs], float]) -> Formula:
+        return lambda i: i["reward"] + i["discount"] * count_added_values(i) * np.max(i["target"])
 
     return make_measured_detail(
         "dqn.target.ties",
@@ -91,8 +91,10 @@ def _make_tied_actions_detail() -> Detail:
 
 
 def _make_loss_detail() -> Detail:
-    def make_formula(distance: str, factor: Callable[[Inputs], float] = lambda i: 1.0) -> Formula:
-        return lambda i: factor(i) * distances.DISTANCES[distance](i["errors"])
+    def make_losses_formula(
+        distance: str, compute_factor: Callable[[Inputs], float] = lambda i: 1.0
+    ) -> Formula:
+        return lambda i: compute_factor(i) * distances.DISTANCES[distance](i["errors"])
 
     return make_measured_detail(
         "dqn.loss.kind",
@@ -106,18 +108,18 @@ def _make_loss_detail() -> Detail:
         {
             "huber": (
                 "Huber's with threshold 1: e^2 / 2 within 1, |e| - 1/2",
-                make_formula("smooth_l1"),
+                make_losses_formula("smooth_l1"),
             ),
-            "squared": ("e^2", make_formula("squared")),
-            "half_squared": ("e^2 / 2", make_formula("squared", lambda i: 0.5)),
-            "absolute": ("|e|", make_formula("absolute")),
+            "squared": ("e^2", make_losses_formula("squared")),
+            "half_squared": ("e^2 / 2", make_losses_formula("squared", lambda i: 0.5)),
+            "absolute": ("|e|", make_losses_formula("absolute")),
             "huber_batch_sum": (
                 "Huber's, summed over the batch",
-                make_formula("smooth_l1", lambda i: i["batch_size"]),
+                make_losses_formula("smooth_l1", lambda i: i["batch_size"]),
             ),
             "squared_batch_sum": (
                 "e^2, summed over the batch",
-                make_formula("squared", lambda i: i["batch_size"]),
+                make_losses_formula("squared", lambda i: i["batch_size"]),
             ),
         },
         """Large errors pull with their size or all alike: with rewards that are not clipped the
@@ -126,8 +128,8 @@ def _make_loss_detail() -> Detail:
 
 
 def _make_interval_with_several_environments_detail() -> Detail:
-    def make_formula(value: Callable[[Inputs], float]) -> Formula:
-        return lambda i: [i["environments"], value(i)]
+    def make_interval_formula(count_transitions: Callable[[Inputs], float]) -> Formula:
+        return lambda i: [i["environments"], count_transitions(i)]
 
     return make_measured_detail(
         "dqn.target_update.environments",
@@ -138,33 +140,33 @@ def _make_interval_with_several_environments_detail() -> Detail:
         {
             "transitions": (
                 "as many as are asked for, over all environments",
-                make_formula(lambda i: i["interval"]),
+                make_interval_formula(lambda i: i["interval"]),
             ),
             "vector_steps": (
                 "a step of all environments counts once",
-                make_formula(lambda i: i["interval"] * i["environments"]),
+                make_interval_formula(lambda i: i["interval"] * i["environments"]),
             ),
             "updates": (
                 "updates count, and each comes after as many transitions as are asked for",
-                make_formula(lambda i: i["interval"] * i["every"]),
+                make_interval_formula(lambda i: i["interval"] * i["every"]),
             ),
             "updates_and_one": (
                 "as before, one update more than is asked for",
-                make_formula(lambda i: (i["interval"] + 1) * i["every"]),
+                make_interval_formula(lambda i: (i["interval"] + 1) * i["every"]),
             ),
             "updates_of_vector_steps": (
                 "updates count, and each comes after as many steps of all environments",
-                make_formula(lambda i: i["interval"] * i["every"] * i["environments"]),
+                make_interval_formula(lambda i: i["interval"] * i["every"] * i["environments"]),
             ),
             "every_vector_step": (
                 "it moves at every step of all environments",
-                make_formula(lambda i: i["environments"]),
+                make_interval_formula(lambda i: i["environments"]),
             ),
             "one_environment": (
                 "there can be one environment only",
                 lambda i: [1.0, i["interval"]],
             ),
-            "never": ("it does not move", make_formula(lambda i: 0.0)),
+            "never": ("it does not move", make_interval_formula(lambda i: 0.0)),
         },
         """Whoever adds environments also changes how long the target stands still, unless the
         framework takes it into account.""",
@@ -173,24 +175,26 @@ def _make_interval_with_several_environments_detail() -> Detail:
 
 def _make_epsilon_schedule_detail() -> Detail:
     def make_linear_schedule_formula(delay: int = 0) -> Formula:
-        def compute_random_steps(inputs: Inputs) -> np.ndarray:
+        def count_random_steps_by_draw(inputs: Inputs) -> np.ndarray:
             count = int(inputs["steps"])
             epsilon = dqn.compute_linear_epsilon(
                 inputs["first"], inputs["last"], inputs["falls"], count, delay
             )
             return dqn.count_random_steps(epsilon, inputs["draws"])
 
-        return compute_random_steps
+        return count_random_steps_by_draw
 
-    def compute_random_steps_after_greedy_first(inputs: Inputs) -> np.ndarray:
+    def count_random_steps_after_greedy_step(inputs: Inputs) -> np.ndarray:
         count = int(inputs["steps"])
         epsilon = dqn.compute_linear_epsilon(
             inputs["first"], inputs["last"], inputs["falls"], count
         )
         return dqn.count_random_steps(epsilon[1:], inputs["draws"])
 
-    def make_constant_schedule_formula(name: str) -> Formula:
-        return lambda i: dqn.count_random_steps(np.full(int(i["steps"]), i[name]), i["draws"])
+    def make_constant_schedule_formula(epsilon_name: str) -> Formula:
+        return lambda i: dqn.count_random_steps(
+            np.full(int(i["steps"]), i[epsilon_name]), i["draws"]
+        )
 
     return make_measured_detail(
         "dqn.epsilon.schedule",
@@ -219,7 +223,7 @@ def _make_epsilon_schedule_detail() -> Detail:
             ),
             "linear_first_greedy": (
                 "linearly, but the very first action is greedy",
-                compute_random_steps_after_greedy_first,
+                count_random_steps_after_greedy_step,
             ),
             "exponential": (
                 "exponentially towards the last value, of which it is never",
@@ -246,13 +250,15 @@ def _make_epsilon_schedule_detail() -> Detail:
 
 
 def _make_learning_starts_detail() -> Detail:
-    def make_formula(random: Callable[[Inputs], float], later: int) -> Formula:
-        return lambda i: [random(i), i["starts"] + later]
+    def make_starts_formula(
+        count_random_steps: Callable[[Inputs], float], update_delay: int
+    ) -> Formula:
+        return lambda i: [count_random_steps(i), i["starts"] + update_delay]
 
     def get_requested_steps(inputs: Inputs) -> float:
         return inputs["starts"]
 
-    def return_no_steps(inputs: Inputs) -> float:
+    def return_zero_steps(inputs: Inputs) -> float:
         return 0.0
 
     return make_measured_detail(
@@ -264,24 +270,24 @@ def _make_learning_starts_detail() -> Detail:
         {
             "at_start": (
                 "as many as asked, and the first update after the last of them",
-                make_formula(get_requested_steps, 0),
+                make_starts_formula(get_requested_steps, 0),
             ),
             "one_step_later": (
                 "as many as asked, the first update one step later (compared with >)",
-                make_formula(get_requested_steps, 1),
+                make_starts_formula(get_requested_steps, 1),
             ),
             "only_epsilon": (
                 "none but those of epsilon, the first update after as many steps as asked",
-                make_formula(return_no_steps, 0),
+                make_starts_formula(return_zero_steps, 0),
             ),
             "only_epsilon_one_step_later": (
                 "none but those of epsilon, the first update one step later",
-                make_formula(return_no_steps, 1),
+                make_starts_formula(return_zero_steps, 1),
             ),
             "only_epsilon_two_steps_later": (
                 "none but those of epsilon, the first update two steps later (counted from 0, "
                 "compared with >)",
-                make_formula(return_no_steps, 2),
+                make_starts_formula(return_zero_steps, 2),
             ),
             "updates_from_first_step": (
                 "random as long as asked, updates from the first step",
@@ -294,8 +300,8 @@ def _make_learning_starts_detail() -> Detail:
 
 
 def _make_train_frequency_detail() -> Detail:
-    def make_formula(value: Callable[[Inputs], float]) -> Formula:
-        return lambda i: [i["every"], i["environments"], value(i)]
+    def make_gap_formula(count_transitions: Callable[[Inputs], float]) -> Formula:
+        return lambda i: [i["every"], i["environments"], count_transitions(i)]
 
     return make_measured_detail(
         "dqn.train_frequency",
@@ -306,9 +312,12 @@ def _make_train_frequency_detail() -> Detail:
         {
             "vector_steps": (
                 "a step of all environments counts once: n times as many transitions",
-                make_formula(lambda i: i["every"] * i["environments"]),
+                make_gap_formula(lambda i: i["every"] * i["environments"]),
             ),
-            "transitions": ("as many as with one environment", make_formula(lambda i: i["every"])),
+            "transitions": (
+                "as many as with one environment",
+                make_gap_formula(lambda i: i["every"]),
+            ),
             "one_environment": (
                 "there can be one environment only",
                 lambda i: [i["every"], 1.0, i["every"]],
@@ -326,7 +335,9 @@ def _make_train_frequency_detail() -> Detail:
 DETAILS: tuple[Detail, ...] = (
     _make_double_q_detail(),
     _make_tied_actions_detail(),
-    critics.make_terminal_detail("dqn.target.terminal", measured.measure_target_terminal, _MNIH),
+    critics.make_terminal_detail(
+        "dqn.target.terminal", measured.measure_targets_at_episode_ends, _MNIH
+    ),
     _make_loss_detail(),
     make_measured_detail(
         "dqn.gradient.clip",

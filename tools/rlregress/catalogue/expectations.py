@@ -27,7 +27,7 @@ from rlregress.errors import UserError, suggest_names
 DetailScope = tuple[str, str]
 
 
-def _is_python_expression(text: str) -> bool:
+def _is_file_and_fragment(text: str) -> bool:
     file, separator, fragment = text.partition(": ")
     return bool(file.strip() and separator and fragment.strip())
 
@@ -47,7 +47,7 @@ class _Entry(Range):
         str,
         expect_value(
             "the file and a fragment of its line as in 'package/file.py: fragment'",
-            _is_python_expression,
+            _is_file_and_fragment,
         ),
     ] = ""
 
@@ -69,7 +69,7 @@ class _File:
 
 @dataclass(frozen=True)
 class Expectation(_Entry):
-    """An entry with its place in a file, for messages."""
+    """An entry, and ``where`` it stands: its file and line, for messages."""
 
     where: str = ""
 

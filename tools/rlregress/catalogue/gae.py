@@ -41,8 +41,8 @@ def _merge_terminated_and_truncated(inputs: Inputs) -> np.ndarray:
     return np.maximum(inputs["terminated"], inputs["truncated"])
 
 
-def _shift_values_of_segment(inputs: Inputs) -> np.ndarray:
-    """Return V of the next observation in the segment; after an end, of the reset observation."""
+def _take_next_values_within_segment(inputs: Inputs) -> np.ndarray:
+    """Return the value of the observation stored next: after an end, that of a reset."""
     return np.append(np.asarray(inputs["values"])[1:], np.asarray(inputs["next_values"])[-1])
 
 
@@ -97,14 +97,14 @@ _AT_ENDS: Mapping[str, tuple[str, Formula]] = {
     "reset_value_at_truncation": (
         "V of the reset observation at truncations",
         lambda i: _compute_advantages(
-            i, next_values=_replace_values_at_truncation(i, _shift_values_of_segment(i))
+            i, next_values=_replace_values_at_truncation(i, _take_next_values_within_segment(i))
         ),
     ),
     "truncation_ignored": (
         "a truncation is no end: V of the reset observation, and the chain runs on",
         lambda i: _compute_advantages(
             i,
-            next_values=_replace_values_at_truncation(i, _shift_values_of_segment(i)),
+            next_values=_replace_values_at_truncation(i, _take_next_values_within_segment(i)),
             continues=1.0 - np.asarray(i["terminated"]),
         ),
     ),
@@ -127,7 +127,7 @@ _AT_ENDS: Mapping[str, tuple[str, Formula]] = {
         lambda i: _compute_advantages(
             i,
             rewards=i["rewards"] + i["discount"] * i["truncated"] * i["values"],
-            next_values=_replace_values_at_truncation(i, _shift_values_of_segment(i)),
+            next_values=_replace_values_at_truncation(i, _take_next_values_within_segment(i)),
             continues=1.0 - np.asarray(i["terminated"]),
         ),
     ),

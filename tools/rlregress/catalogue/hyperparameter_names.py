@@ -24,7 +24,7 @@ _ROWS = {"ppo": 15, "td3": 14, "sac": 14}
 
 @dataclass(frozen=True)
 class PrintedName:
-    """One name in one table.
+    """A framework's name for a hyperparameter, as one cell of a table prints it.
 
     Attributes:
         hyperparameter: in the names of ``baselines/hyperparameters``.
@@ -44,7 +44,7 @@ class PrintedName:
     reason: str
 
     def is_recorded_as_right(self, version: str) -> bool:
-        """Return whether the cell is recorded as right for a version."""
+        """Return whether the corrections file regards the name as right for a version."""
         if self.wrong_until is None:
             return True
         return self.wrong_until != "" and Version(version) >= Version(self.wrong_until)
@@ -69,7 +69,7 @@ class PrintedName:
 
 
 class _Row(TypedDict):
-    """A row as printed. Other columns are frameworks."""
+    """A row as printed; each further key is the name of a framework."""
 
     __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
 

@@ -40,7 +40,7 @@ _JUDGED: dict[tuple[AdapterKey, str, str], Judgement] = {}
 
 
 def make_adapter_key(adapter: Adapter) -> AdapterKey:
-    """Return kind, copy and version of an adapter, and its checkout if one is named."""
+    """Return class, full name and version of an adapter, and its checkout if the user set one."""
     checkout = os.environ.get(adapter.framework.checkout)
     return type(adapter), adapter.full_name, adapter.code.version(), checkout
 
@@ -175,7 +175,7 @@ class Implementation:
         return replace(self.detail, inputs=MappingProxyType({**self.detail.inputs, **replaced}))
 
     def assert_documented_variant(self) -> None:
-        """Assert that of all variants in the catalogue the code shows the documented one.
+        """Assert that the code shows the documented variant, out of all in the catalogue.
 
         Raises:
             AssertionError: names the detail, the found and the documented variant, and the numbers.
@@ -209,7 +209,9 @@ class Implementation:
             )
         documented = self._require_expectation(judgement)
         probe_inputs = self._replace_inputs(judgement.inputs)
-        numbers = self._check_stated_numbers(judgement, variants, probe_inputs.make_error_scales())
+        numbers = self._convert_and_check_stated_numbers(
+            judgement, variants, probe_inputs.make_error_scales()
+        )
         judged = judge_against_stated_variants(probe_inputs, judgement, numbers)
         self.judgements.append(judged)
         if judged.variant != documented.variant:
@@ -238,7 +240,7 @@ class Implementation:
             )
         return self.documented
 
-    def _check_stated_numbers(
+    def _convert_and_check_stated_numbers(
         self, judgement: Judgement, variants: Mapping[str, Any], scales: np.ndarray
     ) -> dict[str, np.ndarray]:
         """Return the stated numbers as vectors; UserError if one is not the catalogue's."""

@@ -32,7 +32,7 @@ def _get_observations(inputs: Inputs) -> np.ndarray:
     return np.asarray(inputs["observations"], dtype=np.float64)
 
 
-def _standardise(inputs: Inputs) -> np.ndarray:
+def _standardise_by_statistics(inputs: Inputs) -> np.ndarray:
     return formulas.standardise_by_statistics(
         _get_observations(inputs), formulas.compute_cumulative_statistics(_get_observations(inputs))
     )
@@ -47,7 +47,7 @@ def _standardise_by_previous_statistics(inputs: Inputs) -> np.ndarray:
     )
 
 
-def _standardise_before_update(inputs: Inputs) -> np.ndarray:
+def _standardise_before_update_without_prior(inputs: Inputs) -> np.ndarray:
     # no prior: a young variance is 0
     moments = formulas.delay_statistics_by_one(
         formulas.compute_cumulative_statistics(_get_observations(inputs), 0.0)
@@ -76,7 +76,7 @@ def _make_observation_detail() -> Detail:
         {
             "standard_deviation": (
                 "centred, divided by the standard deviation, after the statistics' update",
-                drop_first_value(_standardise),
+                drop_first_value(_standardise_by_statistics),
             ),
             "variance": ("centred, divided by the variance", drop_first_value(divide_by_variance)),
             "not_centred": (
@@ -103,7 +103,7 @@ def _make_observation_detail() -> Detail:
             ),
             "before_update": (
                 "the same, without a prior, 1e-2 added to the standard deviation",
-                drop_first_value(_standardise_before_update),
+                drop_first_value(_standardise_before_update_without_prior),
             ),
             "reset_not_counted": (
                 "standardised, but the observations of resets do not enter the statistics",
@@ -125,10 +125,10 @@ def _make_observation_detail() -> Detail:
 
 
 def _make_epsilon_detail() -> Detail:
-    def make_formula(statistics: Running, **options: float) -> Formula:
+    def make_last_formula(compute_statistics: Running, **options: float) -> Formula:
         def standardise_last(inputs: Inputs) -> np.ndarray:
             x = np.append(np.zeros(int(inputs["still"])), inputs["last"])
-            moments = statistics(x)
+            moments = compute_statistics(x)
             return formulas.standardise_by_statistics(
                 x[-1], moments.select_statistics_at(-1), **options
             )
@@ -146,23 +146,23 @@ def _make_epsilon_detail() -> Detail:
         {
             "inside_1e-8": (
                 "1e-8 is added to the variance",
-                make_formula(formulas.compute_cumulative_statistics),
+                make_last_formula(formulas.compute_cumulative_statistics),
             ),
             "inside_1e-5": (
                 "1e-5 is added to the variance",
-                make_formula(formulas.compute_cumulative_statistics, epsilon=1e-5),
+                make_last_formula(formulas.compute_cumulative_statistics, epsilon=1e-5),
             ),
             "negligible": (
                 "nothing, or something that is small beside the standard deviation",
-                make_formula(formulas.compute_cumulative_statistics, epsilon=0.0),
+                make_last_formula(formulas.compute_cumulative_statistics, epsilon=0.0),
             ),
             "inside_1e-8_no_prior": (
                 "1e-8 is added to a variance that starts without a prior",
-                make_formula(lambda x: formulas.compute_cumulative_statistics(x, 0.0)),
+                make_last_formula(lambda x: formulas.compute_cumulative_statistics(x, 0.0)),
             ),
             "variance_floor_1e-4": (
                 "the variance is at least 1e-4, the standard deviation 0.01",
-                make_formula(
+                make_last_formula(
                     lambda x: formulas.compute_decayed_statistics(x, 0.9999),
                     epsilon=0.0,
                     min_variance=1e-4,
@@ -170,7 +170,7 @@ def _make_epsilon_detail() -> Detail:
             ),
             "variance_floor_1e-2": (
                 "the variance is at least 1e-2, the standard deviation 0.1",
-                make_formula(
+                make_last_formula(
                     lambda x: formulas.compute_decayed_statistics(x, 0.99999),
                     epsilon=0.0,
                     min_variance=1e-2,
@@ -178,7 +178,7 @@ def _make_epsilon_detail() -> Detail:
             ),
             "deviation_floor_1e-4": (
                 "the standard deviation is at least 1e-4",
-                make_formula(
+                make_last_formula(
                     lambda x: formulas.compute_decayed_statistics(x, 0.9999),
                     epsilon=0.0,
                     min_deviation=1e-4,
@@ -192,7 +192,7 @@ def _make_epsilon_detail() -> Detail:
 
 def _make_clip_detail() -> Detail:
     def make_clipped_formula(low: float, high: float) -> Formula:
-        return lambda i: np.clip(_standardise(i)[-2:], low, high)
+        return lambda i: np.clip(_standardise_by_statistics(i)[-2:], low, high)
 
     return make_detail(
         "normalisation.observation.clip",
@@ -207,7 +207,7 @@ def _make_clip_detail() -> Detail:
             "none": ("not clipped", make_clipped_formula(-np.inf, np.inf)),
             "none_before_update": (
                 "not clipped, and not in the statistics that it is normalised with",
-                lambda i: _standardise_before_update(i)[-2:],
+                lambda i: _standardise_before_update_without_prior(i)[-2:],
             ),
             "absent": ("not even normalised", lambda i: _get_observations(i)[-2:]),
         },
@@ -220,11 +220,11 @@ def _make_clip_detail() -> Detail:
 
 
 def _make_statistics_detail() -> Detail:
-    def make_formula(statistics: Running) -> Formula:
+    def make_rows_formula(compute_statistics: Running) -> Formula:
         def standardise_observed_rows(inputs: Inputs) -> np.ndarray:
             # a floor matters for the first observation only, whose variance may be 0: then its
             # distance from the mean is 0 too, or nearly so
-            moments = statistics(_get_observations(inputs))
+            moments = compute_statistics(_get_observations(inputs))
             return formulas.standardise_by_statistics(
                 _get_observations(inputs), moments, epsilon=0.0, min_variance=1e-12
             )[_OBSERVED_ROWS]
@@ -242,39 +242,41 @@ def _make_statistics_detail() -> Detail:
         {
             "cumulative_prior": (
                 "all the same, next to 1e-4 samples of mean 0 and variance 1",
-                make_formula(formulas.compute_cumulative_statistics),
+                make_rows_formula(formulas.compute_cumulative_statistics),
             ),
             "cumulative": (
                 "all the same",
-                make_formula(lambda x: formulas.compute_cumulative_statistics(x, 0.0)),
+                make_rows_formula(lambda x: formulas.compute_cumulative_statistics(x, 0.0)),
             ),
             "cumulative_sample": (
                 "all the same; the sample variance",
-                make_formula(lambda x: formulas.compute_cumulative_statistics(x, 0.0, ddof=1)),
+                make_rows_formula(lambda x: formulas.compute_cumulative_statistics(x, 0.0, ddof=1)),
             ),
             "cumulative_unit_prior": (
                 "all the same, next to one sample of mean 0 and variance 1",
-                make_formula(lambda x: formulas.compute_cumulative_statistics(x, 1.0)),
+                make_rows_formula(lambda x: formulas.compute_cumulative_statistics(x, 1.0)),
             ),
             "decay_0.99999": (
                 "0.99999 per step",
-                make_formula(lambda x: formulas.compute_decayed_statistics(x, 0.99999)),
+                make_rows_formula(lambda x: formulas.compute_decayed_statistics(x, 0.99999)),
             ),
             "decay_0.9999": (
                 "0.9999 per step",
-                make_formula(lambda x: formulas.compute_decayed_statistics(x, 0.9999)),
+                make_rows_formula(lambda x: formulas.compute_decayed_statistics(x, 0.9999)),
             ),
             "decay_0.999": (
                 "0.999 per step",
-                make_formula(lambda x: formulas.compute_decayed_statistics(x, 0.999)),
+                make_rows_formula(lambda x: formulas.compute_decayed_statistics(x, 0.999)),
             ),
             "decay_0.99": (
                 "0.99 per step",
-                make_formula(lambda x: formulas.compute_decayed_statistics(x, 0.99)),
+                make_rows_formula(lambda x: formulas.compute_decayed_statistics(x, 0.99)),
             ),
             "uncorrected_0.9999": (
                 "0.9999 per step, the variance not corrected for the start at 0",
-                make_formula(lambda x: formulas.compute_uncorrected_statistics(x, 0.9999)),
+                make_rows_formula(
+                    lambda x: formulas.compute_statistics_without_bias_correction(x, 0.9999)
+                ),
             ),
             "absent": (
                 "no statistics: the observation itself",
@@ -301,7 +303,10 @@ def _make_clip_order_detail() -> Detail:
         (_PPO_2, _WRAPPERS),
         {"observations": [100.0, 130.0, 90.0, 110.0, 150.0]},
         {
-            "normalised_first": ("normalised, then clipped", lambda i: _standardise(i)[1:]),
+            "normalised_first": (
+                "normalised, then clipped",
+                lambda i: _standardise_by_statistics(i)[1:],
+            ),
             "clipped_first": ("clipped, then normalised", clip_then_standardise),
             "not_normalised": (
                 "clipped only",

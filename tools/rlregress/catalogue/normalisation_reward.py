@@ -23,7 +23,7 @@ def _get_rewards(inputs: Inputs) -> np.ndarray:
     return np.asarray(inputs["rewards"], dtype=np.float64)
 
 
-def _scale_by_return(
+def _divide_by_return_std(
     rewards: np.ndarray, discount: float = _DISCOUNT, **ends: np.ndarray
 ) -> np.ndarray:
     totals = formulas.compute_rolling_return(rewards, discount, **ends)
@@ -61,7 +61,7 @@ def _make_reward_detail() -> Detail:
         {
             "return_deviation": (
                 "divided by the standard deviation of the rolling discounted return",
-                _drop_first_value(lambda i: _scale_by_return(_get_rewards(i))),
+                _drop_first_value(lambda i: _divide_by_return_std(_get_rewards(i))),
             ),
             "return_standardised": (
                 "less the mean of the rolling discounted return, divided by its deviation",
@@ -108,12 +108,12 @@ def _make_reward_detail() -> Detail:
 
 
 def _make_return_reset_detail() -> Detail:
-    def get_both_ends(inputs: Inputs) -> tuple[np.ndarray, np.ndarray]:
+    def get_terminated_and_truncated(inputs: Inputs) -> tuple[np.ndarray, np.ndarray]:
         return np.asarray(inputs["terminated"]), np.asarray(inputs["truncated"])
 
-    def scale_by_return_dropped_after_end(inputs: Inputs) -> np.ndarray:
-        return _scale_by_return(
-            _get_rewards(inputs), keep_after=1.0 - np.maximum(*get_both_ends(inputs))
+    def divide_by_return_reset_after_end(inputs: Inputs) -> np.ndarray:
+        return _divide_by_return_std(
+            _get_rewards(inputs), keep_after=1.0 - np.maximum(*get_terminated_and_truncated(inputs))
         )
 
     return make_detail(
@@ -131,35 +131,36 @@ def _make_return_reset_detail() -> Detail:
         {
             "dropped_after_every_end": (
                 "0 after the last reward of an episode has been scaled",
-                _drop_first_value(scale_by_return_dropped_after_end),
+                _drop_first_value(divide_by_return_reset_after_end),
             ),
             "dropped_before_terminal_reward": (
                 "dropped before a terminal reward is added, which stays; kept at truncations",
                 _drop_first_value(
-                    lambda i: _scale_by_return(
-                        _get_rewards(i), keep_before=1.0 - get_both_ends(i)[0]
+                    lambda i: _divide_by_return_std(
+                        _get_rewards(i), keep_before=1.0 - get_terminated_and_truncated(i)[0]
                     )
                 ),
             ),
             "dropped_before_every_last_reward": (
                 "dropped before the last reward of an episode is added, which stays",
                 _drop_first_value(
-                    lambda i: _scale_by_return(
-                        _get_rewards(i), keep_before=1.0 - np.maximum(*get_both_ends(i))
+                    lambda i: _divide_by_return_std(
+                        _get_rewards(i),
+                        keep_before=1.0 - np.maximum(*get_terminated_and_truncated(i)),
                     )
                 ),
             ),
             "dropped_after_terminations": (
                 "0 after a termination, kept at truncations",
                 _drop_first_value(
-                    lambda i: _scale_by_return(
-                        _get_rewards(i), keep_after=1.0 - get_both_ends(i)[0]
+                    lambda i: _divide_by_return_std(
+                        _get_rewards(i), keep_after=1.0 - get_terminated_and_truncated(i)[0]
                     )
                 ),
             ),
             "never_dropped": (
                 "goes on through every end",
-                _drop_first_value(lambda i: _scale_by_return(_get_rewards(i))),
+                _drop_first_value(lambda i: _divide_by_return_std(_get_rewards(i))),
             ),
             "no_return": (
                 "there is none: the reward itself is standardised",
@@ -175,7 +176,7 @@ def _make_return_reset_detail() -> Detail:
 
 def _make_reward_clip_detail() -> Detail:
     def make_clipped_formula(low: float, high: float) -> Formula:
-        return lambda i: np.clip(_scale_by_return(_get_rewards(i))[-2:], low, high)
+        return lambda i: np.clip(_divide_by_return_std(_get_rewards(i))[-2:], low, high)
 
     return make_detail(
         "normalisation.reward.clip",
@@ -203,8 +204,8 @@ def _make_reward_clip_detail() -> Detail:
 
 
 def _make_episode_return_detail() -> Detail:
-    def make_sum_formula(formula: Formula) -> Formula:
-        return lambda i: np.sum(formula(i))
+    def make_sum_formula(reward_formula: Formula) -> Formula:
+        return lambda i: np.sum(reward_formula(i))
 
     return make_detail(
         "normalisation.episode_return",
@@ -223,7 +224,9 @@ def _make_episode_return_detail() -> Detail:
             ),
             "scaled": (
                 "the sum of the rewards that the agent is given",
-                make_sum_formula(lambda i: np.clip(_scale_by_return(_get_rewards(i)), -10.0, 10.0)),
+                make_sum_formula(
+                    lambda i: np.clip(_divide_by_return_std(_get_rewards(i)), -10.0, 10.0)
+                ),
             ),
             "standardised": (
                 "the sum of the standardised rewards",
@@ -252,7 +255,7 @@ DETAILS: tuple[Detail, ...] = (
             "five": ("the limit, 5", lambda i: 5.0),
             "unlimited": (
                 "r / sqrt(1e-4 (1 + r^2))",
-                lambda i: _scale_by_return(_get_rewards(i))[0],
+                lambda i: _divide_by_return_std(_get_rewards(i))[0],
             ),
             "unit": ("r / |r|", lambda i: 1.0),
             "zero": ("0: the mean is the reward itself", lambda i: 0.0),
@@ -275,15 +278,15 @@ DETAILS: tuple[Detail, ...] = (
         {
             "own": (
                 "0.99, whatever the algorithm's is",
-                _drop_first_value(lambda i: _scale_by_return(_get_rewards(i))),
+                _drop_first_value(lambda i: _divide_by_return_std(_get_rewards(i))),
             ),
             "algorithm": (
                 "with the algorithm's",
-                _drop_first_value(lambda i: _scale_by_return(_get_rewards(i), i["discount"])),
+                _drop_first_value(lambda i: _divide_by_return_std(_get_rewards(i), i["discount"])),
             ),
             "none": (
                 "with none: 1",
-                _drop_first_value(lambda i: _scale_by_return(_get_rewards(i), 1.0)),
+                _drop_first_value(lambda i: _divide_by_return_std(_get_rewards(i), 1.0)),
             ),
             "no_return": ("there is no return", _drop_first_value(_standardise_rewards)),
             "absent": ("rewards are not scaled", _drop_first_value(_get_rewards)),

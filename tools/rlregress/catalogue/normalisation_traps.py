@@ -1,4 +1,4 @@
-"""Traps of normalisation: behaviour that no source states and that harms users unaware of it."""
+"""Traps of normalisation: undocumented behaviour that harms users who are unaware of it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _get_observations(inputs: Inputs) -> np.ndarray:
     return np.asarray(inputs["observations"], dtype=np.float64)
 
 
-def _standardise(observations: np.ndarray) -> np.ndarray:
+def _standardise_by_statistics(observations: np.ndarray) -> np.ndarray:
     return formulas.standardise_by_statistics(
         observations, formulas.compute_cumulative_statistics(observations)
     )
@@ -28,10 +28,12 @@ def _standardise(observations: np.ndarray) -> np.ndarray:
 
 def _make_terminal_statistics_detail() -> Detail:
     def standardise_last_three(inputs: Inputs) -> np.ndarray:
-        return _standardise(_get_observations(inputs))[-3:]
+        return _standardise_by_statistics(_get_observations(inputs))[-3:]
 
     def standardise_without_terminal(inputs: Inputs) -> np.ndarray:
-        return _standardise(np.delete(_get_observations(inputs), int(inputs["terminal"])))[-3:]
+        return _standardise_by_statistics(
+            np.delete(_get_observations(inputs), int(inputs["terminal"]))
+        )[-3:]
 
     return make_detail(
         "normalisation.terminal_observation.statistics",
@@ -54,7 +56,7 @@ def _make_terminal_statistics_detail() -> Detail:
 
 
 def _make_terminal_observation_detail() -> Detail:
-    def make_formula(limit: float) -> Formula:
+    def make_clipped_observation_formula(clip_limit: float) -> Formula:
         def compute_stored_observation(inputs: Inputs) -> float:
             # normalised, clipped and brought back with the statistics of what was seen, in which
             # the reset's observation stands in the place of the terminal one
@@ -63,7 +65,7 @@ def _make_terminal_observation_detail() -> Detail:
                 np.append(x[:-1], x[0])
             ).select_statistics_at(-1)
             deviation = np.sqrt(variance + 1e-8)
-            normalised = np.clip((x[-1] - mean) / deviation, -limit, limit)
+            normalised = np.clip((x[-1] - mean) / deviation, -clip_limit, clip_limit)
             return normalised * deviation + mean
 
         return compute_stored_observation
@@ -82,7 +84,7 @@ def _make_terminal_observation_detail() -> Detail:
             "true": ("the environment's", lambda i: _get_observations(i)[-1]),
             "clipped": (
                 "the mean plus ten standard deviations: it was clipped and brought back",
-                make_formula(10.0),
+                make_clipped_observation_formula(10.0),
             ),
             "reset": ("that of the reset", lambda i: _get_observations(i)[0]),
         },
@@ -92,11 +94,11 @@ def _make_terminal_observation_detail() -> Detail:
 
 
 def _make_replay_normalisation_detail() -> Detail:
-    def make_formula(step: int) -> Formula:
+    def make_replayed_observations_formula(statistics_step: int) -> Formula:
         def standardise_replayed(inputs: Inputs) -> np.ndarray:
             x = _get_observations(inputs)
             mean, variance = formulas.compute_cumulative_statistics(x, 0.0).select_statistics_at(
-                step
+                statistics_step
             )
             return (x[1:3] - mean) / np.sqrt(variance)
 
@@ -120,7 +122,7 @@ def _make_replay_normalisation_detail() -> Detail:
         {
             "when_sampled": (
                 "when it is sampled, with the statistics of that moment",
-                make_formula(-1),
+                make_replayed_observations_formula(-1),
             ),
             "when_collected": ("when it is collected", standardise_when_collected),
             "never": ("never", lambda i: _get_observations(i)[1:3]),
@@ -132,10 +134,10 @@ def _make_replay_normalisation_detail() -> Detail:
 
 
 def _make_early_scale_detail() -> Detail:
-    def make_formula(statistics: Running) -> Formula:
+    def make_last_two_observations_formula(compute_statistics: Running) -> Formula:
         def standardise_and_return_last_two(inputs: Inputs) -> np.ndarray:
             x = _make_alternating_observations(inputs)
-            return formulas.standardise_by_statistics(x, statistics(x))[-2:]
+            return formulas.standardise_by_statistics(x, compute_statistics(x))[-2:]
 
         return standardise_and_return_last_two
 
@@ -151,12 +153,14 @@ def _make_early_scale_detail() -> Detail:
         {
             "spread": (
                 "their standard deviation",
-                make_formula(formulas.compute_cumulative_statistics),
+                make_last_two_observations_formula(formulas.compute_cumulative_statistics),
             ),
             "distance": (
                 "nearly the root of their mean square: E[x]^2 is subtracted before it is "
                 "corrected for an average that starts at 0",
-                make_formula(lambda x: formulas.compute_uncorrected_statistics(x, 0.9999)),
+                make_last_two_observations_formula(
+                    lambda x: formulas.compute_statistics_without_bias_correction(x, 0.9999)
+                ),
             ),
             "absent": ("there is no scale", lambda i: _make_alternating_observations(i)[-2:]),
         },
@@ -173,10 +177,10 @@ def _make_alternating_observations(inputs: Inputs) -> np.ndarray:
 
 
 def _make_large_offset_detail() -> Detail:
-    def make_formula(statistics: Running) -> Formula:
+    def make_flags_formula(compute_statistics: Running) -> Formula:
         def compute_flags_of_late_values(inputs: Inputs) -> np.ndarray:
             x = _make_alternating_observations(inputs)
-            late = np.abs(formulas.standardise_by_statistics(x, statistics(x))[-50:])
+            late = np.abs(formulas.standardise_by_statistics(x, compute_statistics(x))[-50:])
             return np.array([0.0, float(np.max(late) > 3.0), float(np.max(late) < 0.5)])
 
         return compute_flags_of_late_values
@@ -195,11 +199,11 @@ def _make_large_offset_detail() -> Detail:
         {
             "standardised": (
                 "yes",
-                make_formula(lambda x: formulas.compute_cumulative_statistics(x, 0.0)),
+                make_flags_formula(lambda x: formulas.compute_cumulative_statistics(x, 0.0)),
             ),
             "shrunk_by_prior": (
                 "finite but too small: the prior of mean 0 widens the variance at first",
-                make_formula(formulas.compute_cumulative_statistics),
+                make_flags_formula(formulas.compute_cumulative_statistics),
             ),
             "blown_up": ("finite but far too large", lambda i: np.array([0.0, 1.0, 0.0])),
             "not_a_number": (
@@ -212,11 +216,11 @@ def _make_large_offset_detail() -> Detail:
 
 
 def _make_shared_statistics_detail() -> Detail:
-    def make_formula(formula: Callable[[np.ndarray], np.ndarray]) -> Formula:
-        return lambda i: formula(np.stack([i["first"], i["second"]]))
+    def make_stacked_formula(standardise: Callable[[np.ndarray], np.ndarray]) -> Formula:
+        return lambda i: standardise(np.stack([i["first"], i["second"]]))
 
     def standardise_separately(observations: np.ndarray) -> np.ndarray:
-        return np.concatenate([_standardise(row)[1:] for row in observations])
+        return np.concatenate([_standardise_by_statistics(row)[1:] for row in observations])
 
     def standardise_together(observations: np.ndarray) -> np.ndarray:
         statistics = formulas.compute_cumulative_statistics(observations.T.reshape(-1))
@@ -236,9 +240,9 @@ def _make_shared_statistics_detail() -> Detail:
         (_PPO_1,),
         {"first": [1.0, 2.0, 0.0, 3.0], "second": [10.0, 14.0, 9.0, 11.0]},
         {
-            "shared": ("they do", make_formula(standardise_together)),
-            "separate": ("each has its own", make_formula(standardise_separately)),
-            "absent": ("there are none", make_formula(lambda x: x[:, 1:].reshape(-1))),
+            "shared": ("they do", make_stacked_formula(standardise_together)),
+            "separate": ("each has its own", make_stacked_formula(standardise_separately)),
+            "absent": ("there are none", make_stacked_formula(lambda x: x[:, 1:].reshape(-1))),
         },
         tolerance=2e-3,
         consequence="""The same state has another normalised value in each environment, and the
@@ -247,7 +251,7 @@ def _make_shared_statistics_detail() -> Detail:
 
 
 def _make_epsilon_with_fixed_statistics_detail() -> Detail:
-    def make_formula(divisor: Formula) -> Formula:
+    def make_log_formula(divisor: Formula) -> Formula:
         return lambda i: np.log10(i["distance"] / divisor(i))
 
     return make_detail(
@@ -259,18 +263,24 @@ def _make_epsilon_with_fixed_statistics_detail() -> Detail:
         ("A Bag of Tricks, Observation Normalization and Clipping",),
         {"deviation": 1e-7, "distance": 1e-4},
         {
-            "none": ("nothing", make_formula(lambda i: i["deviation"])),
+            "none": ("nothing", make_log_formula(lambda i: i["deviation"])),
             "inside_1e-8": (
                 "1e-8 is added to the variance",
-                make_formula(lambda i: np.sqrt(i["deviation"] ** 2 + 1e-8)),
+                make_log_formula(lambda i: np.sqrt(i["deviation"] ** 2 + 1e-8)),
             ),
             "added_1e-8": (
                 "1e-8 is added to the deviation",
-                make_formula(lambda i: i["deviation"] + 1e-8),
+                make_log_formula(lambda i: i["deviation"] + 1e-8),
             ),
-            "added_1e-2": ("1e-2 is added to it", make_formula(lambda i: i["deviation"] + 1e-2)),
-            "added_1e-3": ("1e-3 is added to it", make_formula(lambda i: i["deviation"] + 1e-3)),
-            "floor_1e-6": ("the deviation is at least 1e-6", make_formula(lambda i: 1e-6)),
+            "added_1e-2": (
+                "1e-2 is added to it",
+                make_log_formula(lambda i: i["deviation"] + 1e-2),
+            ),
+            "added_1e-3": (
+                "1e-3 is added to it",
+                make_log_formula(lambda i: i["deviation"] + 1e-3),
+            ),
+            "floor_1e-6": ("the deviation is at least 1e-6", make_log_formula(lambda i: 1e-6)),
         },
         consequence="""A component of the observation that never moved in the data for the
         statistics is divided by zero.""",

@@ -21,28 +21,28 @@ def _make_default_wrappers_detail() -> Detail:
     def make_formula(observation: Formula, reward: Formula) -> Formula:
         return lambda i: np.concatenate([observation(i)[[3, -1]], reward(i)[[3, -1]]])
 
-    def make_raw_formula(name: str) -> Formula:
-        return lambda i: _get_input_as_array(i, name)
+    def make_raw_formula(feedback_name: str) -> Formula:
+        return lambda i: _get_input_as_array(i, feedback_name)
 
-    def make_normalised_formula(limit: float) -> Formula:
+    def make_normalised_formula(clip_limit: float) -> Formula:
         def compute_normalised_observations(inputs: Inputs) -> np.ndarray:
             # the observation of the reset, 0, is part of the statistics
             x = np.append(0.0, _get_input_as_array(inputs, "observations"))
             standardised = formulas.standardise_by_statistics(
                 x, formulas.compute_cumulative_statistics(x)
             )
-            return np.clip(standardised[1:], -limit, limit)
+            return np.clip(standardised[1:], -clip_limit, clip_limit)
 
         return compute_normalised_observations
 
-    def make_scaled_formula(limit: float) -> Formula:
+    def make_scaled_formula(clip_limit: float) -> Formula:
         def compute_scaled_rewards(inputs: Inputs) -> np.ndarray:
             r = _get_input_as_array(inputs, "rewards")
             totals = formulas.compute_rolling_return(r, 0.99)
             return np.clip(
                 formulas.divide_by_deviation(r, formulas.compute_cumulative_statistics(totals)),
-                -limit,
-                limit,
+                -clip_limit,
+                clip_limit,
             )
 
         return compute_scaled_rewards
@@ -98,8 +98,8 @@ def _make_off_policy_wrappers_detail() -> Detail:
     def make_formula(observation: Formula, reward: Formula) -> Formula:
         return lambda i: np.concatenate([observation(i)[2:], reward(i)[2:]])
 
-    def make_raw_formula(name: str) -> Formula:
-        return lambda i: _get_input_as_array(i, name)
+    def make_raw_formula(feedback_name: str) -> Formula:
+        return lambda i: _get_input_as_array(i, feedback_name)
 
     def compute_scaled_rewards(inputs: Inputs) -> np.ndarray:
         r = _get_input_as_array(inputs, "rewards")
@@ -143,16 +143,18 @@ _TRAINING = [2.0, 3.0, -1.0, 4.0, 0.5, 6.0]
 _EVALUATION = [9.0, 12.0, 8.0]
 
 
-def _compute_observations_in_evaluation(inputs: Inputs, trained: bool, moving: bool) -> np.ndarray:
+def _normalise_evaluation_observations(
+    inputs: Inputs, begins_trained: bool, is_updated: bool
+) -> np.ndarray:
     training, evaluation = (
         _get_input_as_array(inputs, "training"),
         _get_input_as_array(inputs, "evaluation"),
     )
-    if not moving:
+    if not is_updated:
         moments = formulas.compute_cumulative_statistics(training)
         frozen = formulas.Statistics(*(np.full(len(evaluation), column[-1]) for column in moments))
         return formulas.standardise_by_statistics(evaluation, frozen)
-    stream = np.concatenate([training, evaluation]) if trained else evaluation
+    stream = np.concatenate([training, evaluation]) if begins_trained else evaluation
     values = formulas.standardise_by_statistics(
         stream, formulas.compute_cumulative_statistics(stream), epsilon=0.0, min_variance=1e-6
     )
@@ -165,15 +167,15 @@ _OBSERVED = "Observed, [3]: what the agent is given for ``evaluation``, the firs
 _EVALUATIONS = {
     "training_frozen": (
         "the statistics of the training, which stay as they are",
-        lambda i: _compute_observations_in_evaluation(i, trained=True, moving=False),
+        lambda i: _normalise_evaluation_observations(i, begins_trained=True, is_updated=False),
     ),
     "training_moving": (
         "the statistics of the training, which evaluation goes on to change",
-        lambda i: _compute_observations_in_evaluation(i, trained=True, moving=True),
+        lambda i: _normalise_evaluation_observations(i, begins_trained=True, is_updated=True),
     ),
     "fresh_moving": (
         "new statistics, which begin with the evaluation",
-        lambda i: _compute_observations_in_evaluation(i, trained=False, moving=True),
+        lambda i: _normalise_evaluation_observations(i, begins_trained=False, is_updated=True),
     ),
     "none": ("the observation itself", lambda i: _get_input_as_array(i, "evaluation")),
 }

@@ -34,15 +34,17 @@ def _make_formula_of_averaged_moments(by_size: bool) -> Formula:
     return standardise_by_averages
 
 
-def _make_formula_of_value_and_returns(values_move: bool, same: bool) -> Formula:
+def _make_formula_of_scaled_value_and_returns(
+    values_update_statistics: bool, uses_same_statistics: bool
+) -> Formula:
     """Return a formula of value and returns, for each order of updating and scaling."""
 
     def standardise_value_and_returns(inputs: Inputs) -> np.ndarray:
         values = np.full(len(inputs["rewards"]), inputs["value"])
         before = normaliser.make_prior_statistics(1.0)
-        first = before.merge_batch(values, 1) if values_move else before
+        first = before.merge_batch(values, 1) if values_update_statistics else before
         both = first.merge_batch(inputs["rewards"], 1)
-        value_statistics = both if same else first
+        value_statistics = both if uses_same_statistics else first
         return np.append(
             value_statistics.standardise(inputs["value"]), both.standardise(inputs["rewards"])
         )
@@ -162,15 +164,15 @@ DETAILS: tuple[Detail, ...] = (
         {
             "one_after_the_other": (
                 "old values with statistics of old values, targets with those of both",
-                _make_formula_of_value_and_returns(True, False),
+                _make_formula_of_scaled_value_and_returns(True, False),
             ),
             "both_together": (
                 "both with statistics of old values and targets",
-                _make_formula_of_value_and_returns(True, True),
+                _make_formula_of_scaled_value_and_returns(True, True),
             ),
             "targets_alone": (
                 "old values with the statistics of before, targets with those of targets",
-                _make_formula_of_value_and_returns(False, False),
+                _make_formula_of_scaled_value_and_returns(False, False),
             ),
             "not_scaled": ("neither is scaled", _get_value_and_rewards),
         },

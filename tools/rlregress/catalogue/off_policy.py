@@ -1,4 +1,4 @@
-"""Training loop that SAC and TD3 share: what happens how often."""
+"""Training loop that SAC and TD3 share: how often actions are random and networks updated."""
 
 from __future__ import annotations
 
@@ -83,7 +83,11 @@ def make_learning_starts_detail(id: str, sources: tuple[str, ...]) -> Detail:
 
 
 def make_update_ratio_detail(
-    id: str, counted: str, count: int, sources: tuple[str, ...], further: dict[str, Formula]
+    id: str,
+    counted_updates: str,
+    update_kinds: int,
+    sources: tuple[str, ...],
+    extra_variants: dict[str, Formula],
 ) -> Detail:
     """Build the detail: updates per environment step, by default and as requested."""
     meanings = {
@@ -93,8 +97,8 @@ def make_update_ratio_detail(
         ),
     }
 
-    def make_rates_formula(default: float, fewer: float, further: float) -> Formula:
-        return lambda i: np.repeat([default, fewer, further], count)
+    def make_rates_formula(default: float, fewer: float, more: float) -> Formula:
+        return lambda i: np.repeat([default, fewer, more], update_kinds)
 
     return make_detail(
         id,
@@ -104,8 +108,8 @@ def make_update_ratio_detail(
         ``counted`` are looked at. Three runs: the defaults; the framework's own setting for fewer
         updates per step such that they should be halved; its setting for more such that they should
         be doubled. Where there is no such setting, the nearest one that there is (the policy's
-        frequency) is doubled, or set to 1, in its place. Observed, [{3 * count}]: {counted} over
-        steps, for each of the three runs.""",
+        frequency) is doubled, or set to 1, in its place. Observed, [{3 * update_kinds}]:
+        {counted_updates} over steps, for each of the three runs.""",
         sources,
         {"steps": 8, "counted": 4} | COUNTS,
         {
@@ -130,7 +134,7 @@ def make_update_ratio_detail(
                 "two a step by default, settable",
                 make_rates_formula(2.0, 1.0, 4.0),
             ),
-            **{name: (meanings[name], formula) for name, formula in further.items()},
+            **{name: (meanings[name], formula) for name, formula in extra_variants.items()},
         },
         consequence="""The number of updates per environment step is the largest lever on sample
         efficiency and on wall-clock time: runs with another ratio are not comparable.""",

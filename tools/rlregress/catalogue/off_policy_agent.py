@@ -98,7 +98,7 @@ def make_networks_detail(id: str, sources: tuple[str, ...]) -> Detail:
 def make_gradient_clip_detail(id: str, sources: tuple[str, ...]) -> Detail:
     """Build the detail: norms that reach the optimisers."""
 
-    def make_formula(critics: float, policy: float) -> Formula:
+    def make_norms_formula(critics: float, policy: float) -> Formula:
         return lambda i: [critics, policy]
 
     return make_detail(
@@ -112,13 +112,13 @@ def make_gradient_clip_detail(id: str, sources: tuple[str, ...]) -> Detail:
         sources,
         {"factor": 1e6, "batch_size": 5},
         {
-            "none": ("no", make_formula(0.0, 0.0)),
-            "half_each": ("each to a norm of 0.5", make_formula(2.0, 2.0)),
-            "half_critics": ("those of the Q networks to 0.5", make_formula(2.0, 0.0)),
-            "half_policy": ("those of the policy to 0.5", make_formula(0.0, 2.0)),
-            "one_each": ("each to a norm of 1", make_formula(1.0, 1.0)),
-            "one_critics": ("those of the Q networks to 1", make_formula(1.0, 0.0)),
-            "ten_each": ("each to a norm of 10", make_formula(0.1, 0.1)),
+            "none": ("no", make_norms_formula(0.0, 0.0)),
+            "half_each": ("each to a norm of 0.5", make_norms_formula(2.0, 2.0)),
+            "half_critics": ("those of the Q networks to 0.5", make_norms_formula(2.0, 0.0)),
+            "half_policy": ("those of the policy to 0.5", make_norms_formula(0.0, 2.0)),
+            "one_each": ("each to a norm of 1", make_norms_formula(1.0, 1.0)),
+            "one_critics": ("those of the Q networks to 1", make_norms_formula(1.0, 0.0)),
+            "ten_each": ("each to a norm of 10", make_norms_formula(0.1, 0.1)),
         },
         tolerance=1e-3,
         consequence="""Clipping bounds the damage of one bad batch and slows learning while errors
@@ -129,7 +129,7 @@ def make_gradient_clip_detail(id: str, sources: tuple[str, ...]) -> Detail:
 def make_adam_epsilon_detail(id: str, roles: str, count: int, sources: tuple[str, ...]) -> Detail:
     """Build the detail: the constant in the denominator of Adam."""
 
-    def make_formula(*exponents: float) -> Formula:
+    def make_exponents_formula(*exponents: float) -> Formula:
         return lambda i: exponents[:count]
 
     return make_detail(
@@ -142,23 +142,26 @@ def make_adam_epsilon_detail(id: str, roles: str, count: int, sources: tuple[str
         sources,
         {"documented": 1e-4},
         {
-            "torch_default": ("1e-8, the default of PyTorch", make_formula(-8.0, -8.0, -8.0)),
-            "1e-5": ("1e-5, as PPO has it", make_formula(-5.0, -5.0, -5.0)),
-            "1e-7": ("1e-7, the default of Keras", make_formula(-7.0, -7.0, -7.0)),
-            "setting": ("the setting, for all", make_formula(-4.0, -4.0, -4.0)),
+            "torch_default": (
+                "1e-8, the default of PyTorch",
+                make_exponents_formula(-8.0, -8.0, -8.0),
+            ),
+            "1e-5": ("1e-5, as PPO has it", make_exponents_formula(-5.0, -5.0, -5.0)),
+            "1e-7": ("1e-7, the default of Keras", make_exponents_formula(-7.0, -7.0, -7.0)),
+            "setting": ("the setting, for all", make_exponents_formula(-4.0, -4.0, -4.0)),
             "setting_without_policy": (
                 "the setting, not for the policy",
-                make_formula(-4.0, -8.0, -8.0),
+                make_exponents_formula(-4.0, -8.0, -8.0),
             ),
             "setting_without_critics": (
                 "the setting, not for the critics",
-                make_formula(-8.0, -4.0, -8.0),
+                make_exponents_formula(-8.0, -4.0, -8.0),
             ),
             **(
                 {
                     "setting_without_temperature": (
                         "the setting for Q networks and policy, 1e-8 for the temperature",
-                        make_formula(-4.0, -4.0, -8.0),
+                        make_exponents_formula(-4.0, -4.0, -8.0),
                     )
                 }
                 if count > 2

@@ -15,8 +15,8 @@ _NO_NORMALISATION = "Advantages are not normalised (the option is switched off).
 
 
 def _make_policy_loss_detail() -> Detail:
-    def make_formula(formula: Callable[..., Any], sign: float = 1.0) -> Formula:
-        return lambda i: sign * formula(i["ratios"], i["advantages"], i["clip_range"])
+    def make_loss_formula(compute_loss: Callable[..., Any], sign: float = 1.0) -> Formula:
+        return lambda i: sign * compute_loss(i["ratios"], i["advantages"], i["clip_range"])
 
     return make_detail(
         "ppo.policy_loss.clip",
@@ -35,24 +35,24 @@ def _make_policy_loss_detail() -> Detail:
         {
             "pessimistic": (
                 "-mean of min(r A, clip(r) A)",
-                make_formula(ppo.compute_pessimistic_loss),
+                make_loss_formula(ppo.compute_pessimistic_loss),
             ),
-            "no_clip": ("-mean of r A", make_formula(ppo.compute_loss_without_clip)),
+            "no_clip": ("-mean of r A", make_loss_formula(ppo.compute_loss_without_clip)),
             "clip_without_minimum": (
                 "-mean of clip(r) A",
-                make_formula(ppo.compute_loss_without_minimum),
+                make_loss_formula(ppo.compute_loss_without_minimum),
             ),
             "mean_ratio": (
                 "ratio averaged first (equations 8, 9)",
-                make_formula(ppo.compute_loss_of_mean_ratio),
+                make_loss_formula(ppo.compute_loss_of_mean_ratio),
             ),
             "optimistic": (
                 "-mean of max(r A, clip(r) A)",
-                make_formula(ppo.compute_optimistic_loss),
+                make_loss_formula(ppo.compute_optimistic_loss),
             ),
             "ascent": (
                 "the pessimistic loss with the sign flipped",
-                make_formula(ppo.compute_pessimistic_loss, -1),
+                make_loss_formula(ppo.compute_pessimistic_loss, -1),
             ),
         },
         consequence="""Without the pessimistic clip the policy can leave the trust region in one
@@ -135,8 +135,10 @@ def _make_advantage_normalisation_details() -> list[Detail]:
 def _make_initialisation_detail() -> Detail:
     root2 = float(np.sqrt(2.0))
 
-    def make_formula(policy: list[float], value: list[float]) -> Formula:
-        return lambda i: loops.compute_statistics_of_orthogonal_networks(np.array(policy + value))
+    def make_gains_formula(policy_gains: list[float], value_gains: list[float]) -> Formula:
+        return lambda i: loops.compute_statistics_of_orthogonal_networks(
+            np.array(policy_gains + value_gains)
+        )
 
     return make_detail(
         "ppo.initialisation",
@@ -156,22 +158,25 @@ def _make_initialisation_detail() -> Detail:
         {
             "policy_0.01_value_1": (
                 "orthogonal: hidden sqrt 2, policy last 0.01, value last 1",
-                make_formula([root2, root2, 0.01], [root2, root2, 1.0]),
+                make_gains_formula([root2, root2, 0.01], [root2, root2, 1.0]),
             ),
             "policy_1_value_0.01": (
                 "orthogonal: hidden sqrt 2, policy last 1, value last 0.01 (Box 1 as printed)",
-                make_formula([root2, root2, 1.0], [root2, root2, 0.01]),
+                make_gains_formula([root2, root2, 1.0], [root2, root2, 0.01]),
             ),
             "all_policy_1_all_value_0.01": (
                 "orthogonal: every policy layer 1, every value layer 0.01",
-                make_formula([1.0] * 3, [0.01] * 3),
+                make_gains_formula([1.0] * 3, [0.01] * 3),
             ),
             "torch_default": (
                 "no layer orthogonal: uniform up to 1 / sqrt(inputs), biases too (PyTorch's own)",
                 lambda i: -np.ones(13),
             ),
-            "all_sqrt2": ("orthogonal: sqrt 2 everywhere", make_formula([root2] * 3, [root2] * 3)),
-            "all_1": ("orthogonal: 1 everywhere", make_formula([1.0] * 3, [1.0] * 3)),
+            "all_sqrt2": (
+                "orthogonal: sqrt 2 everywhere",
+                make_gains_formula([root2] * 3, [root2] * 3),
+            ),
+            "all_1": ("orthogonal: 1 everywhere", make_gains_formula([1.0] * 3, [1.0] * 3)),
         },
         consequence="""First actions are nearly the mean or spread out, and first values nearly zero
         or not: early learning differs.""",

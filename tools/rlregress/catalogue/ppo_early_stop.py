@@ -11,19 +11,17 @@ from rlregress.formulas import schedules
 def make_early_stop_details() -> list[Detail]:
     """Build the details: default and effect of a threshold, and the estimate compared with it."""
 
-    def make_updates_formula(estimator: str, factor: float, place: str) -> Formula:
-        def count_updates(inputs: Inputs) -> np.ndarray:
-            make_updates_formula: list[int] = []
+    def make_counts_formula(estimator: str, factor: float, stopping_point: str) -> Formula:
+        def count_steps_and_evaluations(inputs: Inputs) -> np.ndarray:
+            counts: list[int] = []
             for ratio in np.asarray(inputs["ratios"]):
                 estimate = schedules.estimate_kl(np.array([ratio]), estimator)
                 exceeded = estimate > factor * inputs["target"]
                 shape = int(inputs["epochs"]), int(inputs["minibatches"])
-                make_updates_formula += schedules.count_updates_until_early_stop(
-                    exceeded, *shape, place
-                )
-            return np.array(make_updates_formula)
+                counts += schedules.count_updates_until_early_stop(exceeded, *shape, stopping_point)
+            return np.array(counts)
 
-        return count_updates
+        return count_steps_and_evaluations
 
     feed = """A rollout of 4 samples, ``epochs`` epochs of ``minibatches`` minibatches, nothing
         moves (learning rate 0), and every sample has the same ratio of new to old probability, """
@@ -61,44 +59,44 @@ def make_early_stop_details() -> list[Detail]:
             {
                 "absent": (
                     "there is no threshold to set",
-                    make_updates_formula("k3", 1.0, "never"),
+                    make_counts_formula("k3", 1.0, "never"),
                 ),
                 "k3_1.5_before_step": (
                     "before the step, mean of r - 1 - log r above 1.5 times the target; all "
                     "remaining epochs are skipped",
-                    make_updates_formula("k3", 1.5, "before_step"),
+                    make_counts_formula("k3", 1.5, "before_step"),
                 ),
                 "k3_1.5_before_step_this_epoch": (
                     "the same, but the next epoch begins as usual",
-                    make_updates_formula("k3", 1.5, "before_step_this_epoch"),
+                    make_counts_formula("k3", 1.5, "before_step_this_epoch"),
                 ),
                 "k3_1.5_after_step": (
                     "the same after the step",
-                    make_updates_formula("k3", 1.5, "after_step"),
+                    make_counts_formula("k3", 1.5, "after_step"),
                 ),
                 "k3_before_step": (
                     "before the step, mean of r - 1 - log r above the target",
-                    make_updates_formula("k3", 1.0, "before_step"),
+                    make_counts_formula("k3", 1.0, "before_step"),
                 ),
                 "k3_before_step_this_epoch": (
                     "the same, but the next epoch begins as usual",
-                    make_updates_formula("k3", 1.0, "before_step_this_epoch"),
+                    make_counts_formula("k3", 1.0, "before_step_this_epoch"),
                 ),
                 "k3_after_epoch": (
                     "after an epoch, mean of r - 1 - log r of its last minibatch above the target",
-                    make_updates_formula("k3", 1.0, "after_epoch"),
+                    make_counts_formula("k3", 1.0, "after_epoch"),
                 ),
                 "k3_1.5_after_epoch": (
                     "after an epoch, above 1.5 times the target",
-                    make_updates_formula("k3", 1.5, "after_epoch"),
+                    make_counts_formula("k3", 1.5, "after_epoch"),
                 ),
                 "k1_after_epoch": (
                     "after an epoch, mean of -log r of its last minibatch above the target",
-                    make_updates_formula("k1", 1.0, "after_epoch"),
+                    make_counts_formula("k1", 1.0, "after_epoch"),
                 ),
                 "k1_1.5_before_step": (
                     "before the step, mean of -log r above 1.5 times the target (spinningup)",
-                    make_updates_formula("k1", 1.5, "before_step"),
+                    make_counts_formula("k1", 1.5, "before_step"),
                 ),
             },
             consequence="""The same threshold stops at other divergences and keeps other steps: an

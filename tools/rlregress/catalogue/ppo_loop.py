@@ -119,19 +119,23 @@ def _make_minibatches_details() -> list[Detail]:
     ]
 
 
-def _scale_between_first_and_last(numbers: ArrayLike) -> list[float]:
+def _map_first_to_one_and_last_to_zero(numbers: ArrayLike) -> list[float]:
     """Map numbers linearly, such that the last becomes 0 and the first 1."""
     array = np.array(numbers, dtype=np.float64)
     return ((array - array[-1]) / (array[0] - array[-1])).tolist()
 
 
-def _make_recomputed_advantages_details() -> list[Detail]:
-    def compute_rollout_advantages(inputs: Inputs) -> list[float]:
-        return _scale_between_first_and_last(np.cumsum(np.asarray(inputs["rewards"])[::-1])[::-1])
+def _make_advantage_details() -> list[Detail]:
+    def compute_scaled_rollout_advantages(inputs: Inputs) -> list[float]:
+        return _map_first_to_one_and_last_to_zero(
+            np.cumsum(np.asarray(inputs["rewards"])[::-1])[::-1]
+        )
 
-    def compute_minibatch_advantages(inputs: Inputs) -> list[float]:
+    def compute_scaled_pair_advantages(inputs: Inputs) -> list[float]:
         pairs = np.asarray(inputs["rewards"]).reshape(-1, 2)
-        return _scale_between_first_and_last(np.cumsum(pairs[:, ::-1], axis=1)[:, ::-1].ravel())
+        return _map_first_to_one_and_last_to_zero(
+            np.cumsum(pairs[:, ::-1], axis=1)[:, ::-1].ravel()
+        )
 
     return [
         make_detail(
@@ -184,19 +188,19 @@ def _make_recomputed_advantages_details() -> list[Detail]:
             {
                 "rollout_and_minibatch": (
                     "advantages over the rollout, ratios with the policy at the minibatch's turn",
-                    lambda i: [*compute_rollout_advantages(i), 0.0, 1.0],
+                    lambda i: [*compute_scaled_rollout_advantages(i), 0.0, 1.0],
                 ),
                 "both_rollout": (
                     "ratios with the policy from before the first step",
-                    lambda i: [*compute_rollout_advantages(i), 0.0, 0.0],
+                    lambda i: [*compute_scaled_rollout_advantages(i), 0.0, 0.0],
                 ),
                 "both_minibatch": (
                     "advantages over pairs of steps",
-                    lambda i: [*compute_minibatch_advantages(i), 0.0, 1.0],
+                    lambda i: [*compute_scaled_pair_advantages(i), 0.0, 1.0],
                 ),
                 "one_step": (
                     "advantages of one step",
-                    lambda i: [*_scale_between_first_and_last(i["rewards"]), 0.0, 1.0],
+                    lambda i: [*_map_first_to_one_and_last_to_zero(i["rewards"]), 0.0, 1.0],
                 ),
             },
             consequence="""Advantages over a minibatch lose what happened outside of it, and ratios
@@ -205,7 +209,7 @@ def _make_recomputed_advantages_details() -> list[Detail]:
     ]
 
 
-def _make_iteration_count_details() -> list[Detail]:
+def _make_step_count_and_segment_details() -> list[Detail]:
     return [
         make_detail(
             "ppo.iterations",
@@ -275,8 +279,8 @@ def _make_iteration_count_details() -> list[Detail]:
 
 
 def _make_segments_detail() -> Detail:
-    def make_formula(segments: list[int], terminal: int) -> Formula:
-        return make_constant_formula(*segments, terminal)
+    def make_stored_formula(observations: list[int], holds_terminal: int) -> Formula:
+        return make_constant_formula(*observations, holds_terminal)
 
     going_on = [0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6]
     return make_detail(
@@ -291,18 +295,21 @@ def _make_segments_detail() -> Detail:
         {
             "going_on": (
                 "fixed-length segments across episodes; the terminal observation is nowhere",
-                make_formula(going_on, 0),
+                make_stored_formula(going_on, 0),
             ),
             "going_on_with_terminal": (
                 "the same; the terminal observation is kept as the next one of its step",
-                make_formula(going_on, 1),
+                make_stored_formula(going_on, 1),
             ),
             "going_on_through_reset": (
                 "the step from the terminal observation to the reset is stored as one more",
-                make_formula([*range(9), *range(6)], 1),
+                make_stored_formula([*range(9), *range(6)], 1),
             ),
-            "reset_each_rollout": ("every rollout begins anew", make_formula([*range(5)] * 3, 0)),
-            "never_reset": ("the time limit is ignored", make_formula([*range(15)], 1)),
+            "reset_each_rollout": (
+                "every rollout begins anew",
+                make_stored_formula([*range(5)] * 3, 0),
+            ),
+            "never_reset": ("the time limit is ignored", make_stored_formula([*range(15)], 1)),
         },
         consequence="""Rollouts that begin anew never see late states of an episode; a stored step
         from a terminal observation teaches a transition that does not exist.""",
@@ -312,6 +319,6 @@ def _make_segments_detail() -> Detail:
 DETAILS: tuple[Detail, ...] = (
     *_make_minibatches_details(),
     *ppo_early_stop.make_early_stop_details(),
-    *_make_recomputed_advantages_details(),
-    *_make_iteration_count_details(),
+    *_make_advantage_details(),
+    *_make_step_count_and_segment_details(),
 )

@@ -9,8 +9,10 @@ from rlregress.formulas import action_transforms
 
 
 def _make_networks_details() -> list[Detail]:
-    def make_formula(widths: list[float], shared: float, activation: Formula) -> Formula:
-        return lambda i: np.concatenate([widths, widths, [shared], activation(i)])
+    def make_networks_formula(
+        widths: list[float], shared: float, compute_activation_outputs: Formula
+    ) -> Formula:
+        return lambda i: np.concatenate([widths, widths, [shared], compute_activation_outputs(i)])
 
     def compute_tanh_outputs(inputs: Inputs) -> np.ndarray:
         return np.tanh(inputs["fed"])
@@ -41,35 +43,35 @@ def _make_networks_details() -> list[Detail]:
             {
                 "tanh_64_64": (
                     "64 and 64 units, tanh, apart",
-                    make_formula(small, 0.0, compute_tanh_outputs),
+                    make_networks_formula(small, 0.0, compute_tanh_outputs),
                 ),
                 "tanh_64_64_shared": (
                     "the same, shared",
-                    make_formula(small, 1.0, compute_tanh_outputs),
+                    make_networks_formula(small, 1.0, compute_tanh_outputs),
                 ),
                 "relu_64_64": (
                     "64 and 64 units, ReLU, apart",
-                    make_formula(small, 0.0, compute_relu_outputs),
+                    make_networks_formula(small, 0.0, compute_relu_outputs),
                 ),
                 "tanh_256_256": (
                     "256 and 256 units, tanh, apart",
-                    make_formula(large, 0.0, compute_tanh_outputs),
+                    make_networks_formula(large, 0.0, compute_tanh_outputs),
                 ),
                 "relu_256_256": (
                     "256 and 256 units, ReLU, apart",
-                    make_formula(large, 0.0, compute_relu_outputs),
+                    make_networks_formula(large, 0.0, compute_relu_outputs),
                 ),
                 "tanh_32_32_32": (
                     "three layers of 32 units, tanh, apart",
-                    make_formula([32.0] * 3, 0.0, compute_tanh_outputs),
+                    make_networks_formula([32.0] * 3, 0.0, compute_tanh_outputs),
                 ),
                 "elu_64_64": (
                     "64 and 64 units, ELU, apart",
-                    make_formula(small, 0.0, compute_elu_outputs),
+                    make_networks_formula(small, 0.0, compute_elu_outputs),
                 ),
                 "elu_256_256_256": (
                     "three layers of 256 units, ELU, apart",
-                    make_formula([256.0] * 3, 0.0, compute_elu_outputs),
+                    make_networks_formula([256.0] * 3, 0.0, compute_elu_outputs),
                 ),
             },
             consequence="""Returns of policies of different size, or with layers that the value
@@ -165,9 +167,9 @@ def _compute_mean_of_bounded_gaussian(inputs: Inputs, bound: object) -> np.ndarr
 
 
 def _make_loss_details() -> list[Detail]:
-    def make_clipped_loss_formula(value_range: str) -> Formula:
+    def make_clipped_loss_formula(clip_range_name: str) -> Formula:
         def compute_clipped_value_loss_ratio(inputs: Inputs) -> float:
-            clipped = inputs["old_value"] + inputs[value_range]
+            clipped = inputs["old_value"] + inputs[clip_range_name]
             return float(((inputs["return"] - clipped) / (inputs["return"] - inputs["value"])) ** 2)
 
         return compute_clipped_value_loss_ratio

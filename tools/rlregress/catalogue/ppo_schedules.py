@@ -16,8 +16,8 @@ _SHAPE = {"rollouts": 3, "rollout_steps": 4, "minibatches": 2}
 _EACH = "at each step of the optimiser, in order, divided by the value asked for."
 
 
-def _make_schedule_formula(schedule: Callable[..., np.ndarray], *options: float) -> Formula:
-    return lambda i: schedule(int(i["rollouts"]), int(i["minibatches"]), *options)
+def _make_schedule_formula(make_schedule: Callable[..., np.ndarray], *options: float) -> Formula:
+    return lambda i: make_schedule(int(i["rollouts"]), int(i["minibatches"]), *options)
 
 
 def _make_linear_variants() -> dict[str, tuple[str, Formula]]:
@@ -109,9 +109,9 @@ def _count_whole_rollouts(inputs: Inputs) -> float:
 
 
 def _make_adaptive_learning_rate_detail() -> Detail:
-    def make_rates_formula(factor: float, band: float, can_rise: bool = True) -> Formula:
-        return lambda i: schedules.compute_adaptive_rate_factors(
-            i["divergences"], i["target"], factor, band, can_rise
+    def make_rates_formula(factor: float, tolerated_ratio: float, can_rise: bool = True) -> Formula:
+        return lambda i: schedules.compute_adaptive_learning_rate_factors(
+            i["divergences"], i["target"], factor, tolerated_ratio, can_rise
         )
 
     return make_detail(

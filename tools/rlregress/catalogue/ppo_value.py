@@ -11,7 +11,7 @@ from rlregress.formulas import critics, ppo
 def make_value_loss_details() -> list[Detail]:
     """Build the details: factor, coefficient, distance and clipping of the value loss."""
 
-    def make_scale_formula(factor: float, samples: str = "mean") -> Formula:
+    def make_loss_formula(factor: float, samples: str = "mean") -> Formula:
         return lambda i: critics.compute_critic_loss(
             np.full((1, int(i["batch_size"])), i["value"]),
             np.full(int(i["batch_size"]), i["return"]),
@@ -19,28 +19,28 @@ def make_value_loss_details() -> list[Detail]:
             samples=samples,
         )
 
-    def make_distance_formula(name: str) -> Formula:
-        def compute_ratios(inputs: Inputs) -> np.ndarray:
-            loss = critics.DISTANCES[name](np.asarray(inputs["errors"]))
+    def make_ratios_formula(distance: str) -> Formula:
+        def compute_loss_ratios(inputs: Inputs) -> np.ndarray:
+            loss = critics.DISTANCES[distance](np.asarray(inputs["errors"]))
             return loss[1:] / loss[0]
 
-        return compute_ratios
+        return compute_loss_ratios
 
-    def make_clip_formula(name: str) -> Formula:
-        def compute_clipped_losses(inputs: Inputs) -> np.ndarray:
+    def make_clip_ratios_formula(clipping: str) -> Formula:
+        def compute_clipped_loss_ratios(inputs: Inputs) -> np.ndarray:
             losses = [
                 ppo.compute_value_loss(
                     np.full(2, inputs["value"]),
                     inputs["old_values"][k],
                     inputs["returns"][k],
                     inputs["clip_range"],
-                    name,
+                    clipping,
                 )
                 for k in range(3)
             ]
             return np.array([losses[0] / losses[2], losses[1] / losses[2]])
 
-        return compute_clipped_losses
+        return compute_clipped_loss_ratios
 
     clip_feed = """Three minibatches k of 2 samples: V(s) = ``value`` for every state now, stored
         old value old_values[k, j], return returns[k, j] of sample j; squared distance where there
@@ -55,16 +55,16 @@ def make_value_loss_details() -> list[Detail]:
         "clip_range": 0.2,
     }
     clip_variants = {
-        "off": ("(V - R)^2", make_clip_formula("off")),
-        "forced": ("(V_clipped - R)^2 alone", make_clip_formula("forced")),
+        "off": ("(V - R)^2", make_clip_ratios_formula("off")),
+        "forced": ("(V_clipped - R)^2 alone", make_clip_ratios_formula("forced")),
         "elementwise_max": (
             "mean of the larger of both, per sample",
-            make_clip_formula("elementwise_max"),
+            make_clip_ratios_formula("elementwise_max"),
         ),
-        "max_of_sums": ("the larger of both means", make_clip_formula("max_of_sums")),
+        "max_of_sums": ("the larger of both means", make_clip_ratios_formula("max_of_sums")),
         "thesis_box3": (
             "the larger of the means of (V_clipped - V)^2 and (V - R)^2, as printed",
-            make_clip_formula("thesis_box3"),
+            make_clip_ratios_formula("thesis_box3"),
         ),
     }
     clip_sources = ("thesis, Box 3 and equation 27", "The 32 details of PPO, general, 4")
@@ -79,10 +79,10 @@ def make_value_loss_details() -> list[Detail]:
             ("thesis, equation 10 and Box 3",),
             {"value": 3.0, "return": 5.0, "batch_size": 8},
             {
-                "none": ("mean squared error", make_scale_formula(1.0)),
-                "half": ("half of the mean squared error", make_scale_formula(0.5)),
-                "quarter": ("a quarter: halved twice", make_scale_formula(0.25)),
-                "batch_sum": ("summed over the minibatch", make_scale_formula(1.0, "sum")),
+                "none": ("mean squared error", make_loss_formula(1.0)),
+                "half": ("half of the mean squared error", make_loss_formula(0.5)),
+                "quarter": ("a quarter: halved twice", make_loss_formula(0.25)),
+                "batch_sum": ("summed over the minibatch", make_loss_formula(1.0, "sum")),
             },
             consequence="""The value loss weighs differently against the policy loss under the same
             coefficient.""",
@@ -112,12 +112,12 @@ def make_value_loss_details() -> list[Detail]:
             ("thesis, equation 10",),
             {"errors": [0.5, 2.0, 4.0], "return": 1.0, "batch_size": 8},
             {
-                "squared": ("squared error", make_distance_formula("squared")),
+                "squared": ("squared error", make_ratios_formula("squared")),
                 "smooth_l1": (
                     "Huber's distance with threshold 1",
-                    make_distance_formula("smooth_l1"),
+                    make_ratios_formula("smooth_l1"),
                 ),
-                "absolute": ("absolute error", make_distance_formula("absolute")),
+                "absolute": ("absolute error", make_ratios_formula("absolute")),
             },
             consequence="""Large value errors pull linearly instead of quadratically: returns of
             large scale are learned more slowly.""",

@@ -27,8 +27,8 @@ _TABLE = [
 
 
 def _make_distance_detail(id: str, paper: str) -> Detail:
-    def make_formula(threshold: float, factor: float = 0.5) -> Formula:
-        return lambda i: factor * quantiles.compute_huber(i["errors"], threshold)
+    def make_huber_formula(threshold: float, fraction: float = 0.5) -> Formula:
+        return lambda i: fraction * quantiles.compute_huber(i["errors"], threshold)
 
     return make_measured_detail(
         id,
@@ -37,16 +37,19 @@ def _make_distance_detail(id: str, paper: str) -> Detail:
         (paper, f"{_DABNEY}, equation 9"),
         {"errors": [0.4, 2.0, 5.0]},
         {
-            "huber": ("Huber's with threshold 1, times the fraction", make_formula(1.0)),
-            "huber_half": ("Huber's with threshold 0.5, times the fraction", make_formula(0.5)),
-            "squared": ("e^2 / 2, times the fraction", make_formula(np.inf)),
+            "huber": ("Huber's with threshold 1, times the fraction", make_huber_formula(1.0)),
+            "huber_half": (
+                "Huber's with threshold 0.5, times the fraction",
+                make_huber_formula(0.5),
+            ),
+            "squared": ("e^2 / 2, times the fraction", make_huber_formula(np.inf)),
             "absolute": (
                 "|e|, times the fraction: threshold 0",
                 lambda i: 0.5 * np.abs(i["errors"]),
             ),
             "huber_unweighted": (
                 "Huber's with threshold 1, without the fraction",
-                make_formula(1.0, 1.0),
+                make_huber_formula(1.0, 1.0),
             ),
         },
         """Another threshold, or none, makes quantiles of it that are more, or less, like
@@ -55,15 +58,15 @@ def _make_distance_detail(id: str, paper: str) -> Detail:
 
 
 def _make_fractions_detail(id: str, paper: str) -> Detail:
-    def make_shares_formula(weights: Callable[[int], np.ndarray]) -> Formula:
-        def compute_shares(inputs: Inputs) -> np.ndarray:
-            fractions = weights(int(inputs["quantiles"]))
+    def make_loss_shares_formula(compute_weights: Callable[[int], np.ndarray]) -> Formula:
+        def compute_loss_shares(inputs: Inputs) -> np.ndarray:
+            fractions = compute_weights(int(inputs["quantiles"]))
             return fractions / fractions.sum()
 
-        return compute_shares
+        return compute_loss_shares
 
-    def make_formula_of_place(position: float) -> Formula:
-        return make_shares_formula(
+    def make_position_formula(position: float) -> Formula:
+        return make_loss_shares_formula(
             lambda n: quantiles.compute_quantile_weight(
                 quantiles.compute_quantile_fractions(n, position), np.ones(n)
             )
@@ -78,19 +81,19 @@ def _make_fractions_detail(id: str, paper: str) -> Detail:
         {
             "midpoints": (
                 "the midpoint of its interval: (k + 1/2) / n",
-                make_formula_of_place(0.5),
+                make_position_formula(0.5),
             ),
-            "upper": ("the upper end of its interval: (k + 1) / n", make_formula_of_place(1.0)),
-            "lower": ("the lower end of its interval: k / n", make_formula_of_place(0.0)),
+            "upper": ("the upper end of its interval: (k + 1) / n", make_position_formula(1.0)),
+            "lower": ("the lower end of its interval: k / n", make_position_formula(0.0)),
             "flipped": (
                 "one minus the midpoint: targets below and above are exchanged",
-                make_shares_formula(
+                make_loss_shares_formula(
                     lambda n: quantiles.compute_quantile_weight(
                         quantiles.compute_quantile_fractions(n), -np.ones(n)
                     )
                 ),
             ),
-            "equal": ("none: all weigh the same", make_shares_formula(np.ones)),
+            "equal": ("none: all weigh the same", make_loss_shares_formula(np.ones)),
         },
         """Quantiles off the midpoints are a biased picture of the distribution, and so is their
         mean, by which actions are chosen.""",
@@ -98,8 +101,10 @@ def _make_fractions_detail(id: str, paper: str) -> Detail:
 
 
 def _make_reduction_detail(id: str, paper: str) -> Detail:
-    def make_formula(count_quantiles: Callable[[int], int], is_summed: bool = False) -> Formula:
-        return lambda i: [count_quantiles(int(i["quantiles"])), i["batch_size"] if is_summed else 1]
+    def make_factors_formula(
+        count_pairs: Callable[[int], int], sums_batch: bool = False
+    ) -> Formula:
+        return lambda i: [count_pairs(int(i["quantiles"])), i["batch_size"] if sums_batch else 1]
 
     return make_measured_detail(
         id,
@@ -110,17 +115,20 @@ def _make_reduction_detail(id: str, paper: str) -> Detail:
         {
             "sum": (
                 "summed over the quantiles, a mean over the targets",
-                make_formula(lambda n: n),
+                make_factors_formula(lambda n: n),
             ),
-            "mean": ("a mean over all pairs of quantile and target", make_formula(lambda n: 1)),
-            "sum_of_pairs": ("summed over all pairs", make_formula(lambda n: n * n)),
+            "mean": (
+                "a mean over all pairs of quantile and target",
+                make_factors_formula(lambda n: 1),
+            ),
+            "sum_of_pairs": ("summed over all pairs", make_factors_formula(lambda n: n * n)),
             "sum_batch_sum": (
                 "summed over the quantiles and over the minibatch",
-                make_formula(lambda n: n, is_summed=True),
+                make_factors_formula(lambda n: n, sums_batch=True),
             ),
             "mean_batch_sum": (
                 "a mean over all pairs, summed over the minibatch",
-                make_formula(lambda n: 1, is_summed=True),
+                make_factors_formula(lambda n: 1, sums_batch=True),
             ),
         },
         """The number of quantiles, or the size of a minibatch, is then a factor of the gradient: it
@@ -129,11 +137,11 @@ def _make_reduction_detail(id: str, paper: str) -> Detail:
 
 
 def _make_target_action_detail() -> Detail:
-    def make_formula_of_action(action: Callable[[Inputs], int]) -> Formula:
-        return lambda i: i["reward"] + i["discount"] * np.mean(i["target"][:, action(i)])
+    def make_target_of_action_formula(choose_action: Callable[[Inputs], int]) -> Formula:
+        return lambda i: i["reward"] + i["discount"] * np.mean(i["target"][:, choose_action(i)])
 
-    def make_formula_of_statistic(statistic: Callable[..., Any]) -> Formula:
-        return make_formula_of_action(
+    def make_target_of_best_action_formula(statistic: Callable[..., Any]) -> Formula:
+        return make_target_of_action_formula(
             lambda i: quantiles.choose_greedy_action(i["target"], statistic)
         )
 
@@ -146,23 +154,23 @@ def _make_target_action_detail() -> Detail:
         {
             "mean": (
                 "the one with the best mean, by the target network",
-                make_formula_of_statistic(np.mean),
+                make_target_of_best_action_formula(np.mean),
             ),
             "median": (
                 "the one with the best median, by the target network",
-                make_formula_of_statistic(np.median),
+                make_target_of_best_action_formula(np.median),
             ),
             "maximum": (
                 "the one with the largest maximum, by the target network",
-                make_formula_of_statistic(np.max),
+                make_target_of_best_action_formula(np.max),
             ),
             "minimum": (
                 "the one with the largest minimum, by the target network",
-                make_formula_of_statistic(np.min),
+                make_target_of_best_action_formula(np.min),
             ),
             "double": (
                 "the one with the best mean, by the Q network: double Q-learning",
-                make_formula_of_action(lambda i: int(np.argmax(i["online"]))),
+                make_target_of_action_formula(lambda i: int(np.argmax(i["online"]))),
             ),
             "each_quantile": (
                 "each quantile has its own best action",
@@ -174,7 +182,7 @@ def _make_target_action_detail() -> Detail:
 
 
 def _make_greedy_action_detail() -> Detail:
-    def make_formula_of_statistic(statistic: Callable[..., Any]) -> Formula:
+    def make_best_action_formula(statistic: Callable[..., Any]) -> Formula:
         return lambda i: float(quantiles.choose_greedy_action(i["values"], statistic))
 
     return make_measured_detail(
@@ -184,19 +192,19 @@ def _make_greedy_action_detail() -> Detail:
         (f"{_DABNEY}, algorithm 1",),
         {"values": _TABLE},
         {
-            "mean": ("by the mean of its quantiles", make_formula_of_statistic(np.mean)),
-            "median": ("by their median", make_formula_of_statistic(np.median)),
-            "maximum": ("by their maximum", make_formula_of_statistic(np.max)),
-            "minimum": ("by their minimum", make_formula_of_statistic(np.min)),
+            "mean": ("by the mean of its quantiles", make_best_action_formula(np.mean)),
+            "median": ("by their median", make_best_action_formula(np.median)),
+            "maximum": ("by their maximum", make_best_action_formula(np.max)),
+            "minimum": ("by their minimum", make_best_action_formula(np.min)),
         },
         "A policy that goes by anything but the mean seeks or avoids risk.",
     )
 
 
 def _make_kept_quantiles_detail() -> Detail:
-    def make_formula_of_kept(**options: Any) -> Formula:
+    def make_kept_formula(**options: Any) -> Formula:
         def summarise_kept_quantiles(inputs: Inputs) -> list[float]:
-            quantiles_left = quantiles.drop_largest_quantiles(
+            quantiles_left = quantiles.drop_extreme_quantiles(
                 inputs["quantiles"], int(inputs["dropped"]), **options
             )
             return [
@@ -238,15 +246,15 @@ def _make_kept_quantiles_detail() -> Detail:
         # neither quantiles nor networks are in order
         {"quantiles": [[7.0, 5.0, 11.0], [1.0, 0.5, 2.0]], "dropped": 1, "discount": 0.5},
         {
-            "top_of_all": ("the largest of all networks together", make_formula_of_kept()),
-            "top_of_each": ("the largest of each network", make_formula_of_kept(pooled=False)),
+            "top_of_all": ("the largest of all networks together", make_kept_formula()),
+            "top_of_each": ("the largest of each network", make_kept_formula(pooled=False)),
             "bottom_of_all": (
                 "the smallest of all networks together",
-                make_formula_of_kept(top=False),
+                make_kept_formula(top=False),
             ),
             "bottom_of_each": (
                 "the smallest of each network",
-                make_formula_of_kept(pooled=False, top=False),
+                make_kept_formula(pooled=False, top=False),
             ),
             "top_once": ("of all networks together as many as for one", summarise_without_largest),
             "none": ("none", summarise_all_quantiles),
@@ -257,11 +265,11 @@ def _make_kept_quantiles_detail() -> Detail:
 
 
 def _make_actor_loss_detail() -> Detail:
-    def make_loss_formula(remaining: Callable[[Inputs], np.ndarray]) -> Formula:
-        return lambda i: -float(np.mean(remaining(i)))
+    def make_loss_formula(select_quantiles: Callable[[Inputs], np.ndarray]) -> Formula:
+        return lambda i: -float(np.mean(select_quantiles(i)))
 
     def select_kept_quantiles(inputs: Inputs) -> np.ndarray:
-        return quantiles.drop_largest_quantiles(inputs["quantiles"], int(inputs["dropped"]))
+        return quantiles.drop_extreme_quantiles(inputs["quantiles"], int(inputs["dropped"]))
 
     return make_detail(
         "tqc.actor_loss.quantiles",

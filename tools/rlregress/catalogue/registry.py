@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from rlregress.errors import UserError, suggest_names
-from rlregress.model.detail_answers import Entry, NamedVariant
+from rlregress.model.detail_answers import CatalogueEntry, NamedVariant
 
 #: name -> float64 array, float, int or str.
 Inputs = Mapping[str, Any]
@@ -82,7 +82,7 @@ class Variant(NamedVariant):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Detail(Entry):
+class Detail(CatalogueEntry):
     """One implementation detail, with the data to judge an answer.
 
     Attributes:

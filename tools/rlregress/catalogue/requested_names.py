@@ -89,12 +89,12 @@ def list_algorithms_without_returns() -> frozenset[str]:
 
 
 def list_families_excluded_by_algorithms(names: Sequence[str]) -> frozenset[str]:
-    """Return the families of details that ``--algorithm`` excludes."""
+    """Return the families that no requested algorithm uses; without a request, none."""
     other_algorithms = (list_algorithms() | list_algorithms_without_returns()) - set(names)
-    return list_families_of_these_algorithms(other_algorithms) if names else frozenset()
+    return list_families_only_of_algorithms(other_algorithms) if names else frozenset()
 
 
-def list_families_of_these_algorithms(names: Collection[str]) -> frozenset[str]:
+def list_families_only_of_algorithms(names: Collection[str]) -> frozenset[str]:
     """Return the families of details that only these algorithms use."""
     return frozenset(
         [*names, *(family for family, users in registry.USERS.items() if users <= set(names))]

@@ -112,16 +112,16 @@ def make_log_prob_details() -> list[Detail]:
             {
                 "included": (
                     "minus the sum of log((high - low) / 2)",
-                    lambda i: sac.compute_log_prob_of_unscaling(i["low"], i["high"]),
+                    lambda i: sac.compute_log_prob_change_by_unscaling(i["low"], i["high"]),
                 ),
                 "excluded": ("density of the action in [-1, 1]", lambda i: 0.0),
                 "full_range": (
                     "minus the sum of log(high - low)",
-                    lambda i: sac.compute_log_prob_of_unscaling(2 * i["low"], 2 * i["high"]),
+                    lambda i: sac.compute_log_prob_change_by_unscaling(2 * i["low"], 2 * i["high"]),
                 ),
                 "flipped": (
                     "plus the sum of log((high - low) / 2)",
-                    lambda i: -sac.compute_log_prob_of_unscaling(i["low"], i["high"]),
+                    lambda i: -sac.compute_log_prob_change_by_unscaling(i["low"], i["high"]),
                 ),
             },
             consequence="""Entropies differ by a constant per action dimension: the same target

@@ -58,7 +58,7 @@ def load_source_index(folder: Path) -> tuple[Item, ...]:
     return tuple(items.values())
 
 
-def list_unanswered_items(
+def list_unanswered_details(
     items: Iterable[Item], answered: Collection[str], beginnings: tuple[str, ...]
 ) -> list[str]:
     """List ``item: detail`` for each unanswered detail of the items with these beginnings."""

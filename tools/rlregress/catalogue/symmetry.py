@@ -16,10 +16,10 @@ def _compute_gap_to_mirrored_mean(inputs: Inputs) -> float:
     return 2.0 * float(inputs["bias"])
 
 
-def _make_formula_of_loss_and_slope(value: float, slope: float) -> Formula:
+def _make_formula_of_loss_and_slope(loss_factor: float, slope_factor: float) -> Formula:
     return lambda i: [
-        value * _compute_gap_to_mirrored_mean(i) ** 2,
-        slope * 2.0 * _compute_gap_to_mirrored_mean(i),
+        loss_factor * _compute_gap_to_mirrored_mean(i) ** 2,
+        slope_factor * 2.0 * _compute_gap_to_mirrored_mean(i),
     ]
 
 

@@ -123,8 +123,8 @@ def _make_actor_loss_detail() -> Detail:
 
 
 def _make_action_bounding_detail() -> Detail:
-    def make_formula(formula: Callable[..., Any]) -> Formula:
-        return lambda i: formula(i["pre_activation"], i["low"], i["high"])
+    def make_bounded_formula(bound_outputs: Callable[..., Any]) -> Formula:
+        return lambda i: bound_outputs(i["pre_activation"], i["low"], i["high"])
 
     return make_detail(
         "td3.action.bounding",
@@ -137,9 +137,12 @@ def _make_action_bounding_detail() -> Detail:
         {
             "tanh_unscale": (
                 "unscale(tanh(x))",
-                make_formula(action_transforms.squash_and_unscale),
+                make_bounded_formula(action_transforms.squash_and_unscale),
             ),
-            "hard_clip": ("clip(x, low, high)", make_formula(action_transforms.clip_to_bounds)),
+            "hard_clip": (
+                "clip(x, low, high)",
+                make_bounded_formula(action_transforms.clip_to_bounds),
+            ),
             "clip_unscale": (
                 "unscale(clip(x, -1, 1))",
                 lambda i: action_transforms.unscale_action_to_bounds(
@@ -149,7 +152,7 @@ def _make_action_bounding_detail() -> Detail:
             "tanh_only": ("tanh(x), never unscaled", lambda i: np.tanh(i["pre_activation"])),
             "centre_inside_tanh": (
                 "the centre of the bounds is added before the tanh as well",
-                make_formula(action_transforms.squash_with_centre_inside),
+                make_bounded_formula(action_transforms.squash_with_centre_added_twice),
             ),
             "none": ("x itself", lambda i: i["pre_activation"]),
         },
@@ -159,8 +162,8 @@ def _make_action_bounding_detail() -> Detail:
 
 
 def _make_exploration_noise_detail() -> Detail:
-    def make_formula(formula: Callable[..., Any], clip: bool = True) -> Formula:
-        return lambda i: formula(np.tanh(i["pre_tanh"]), i["noise"], i["low"], i["high"], clip)
+    def make_noisy_formula(add_noise: Callable[..., Any], clip: bool = True) -> Formula:
+        return lambda i: add_noise(np.tanh(i["pre_tanh"]), i["noise"], i["low"], i["high"], clip)
 
     return make_detail(
         "td3.exploration.noise",
@@ -175,19 +178,19 @@ def _make_exploration_noise_detail() -> Detail:
         {
             "scaled": (
                 "added in [-1, 1], clipped, unscaled",
-                make_formula(action_transforms.add_noise_before_unscaling),
+                make_noisy_formula(action_transforms.add_noise_before_unscaling),
             ),
             "environment": (
                 "added in the environment's units, clipped",
-                make_formula(action_transforms.add_noise_after_unscaling),
+                make_noisy_formula(action_transforms.add_noise_after_unscaling),
             ),
             "unclipped_scaled": (
                 "added in [-1, 1], not clipped",
-                make_formula(action_transforms.add_noise_before_unscaling, False),
+                make_noisy_formula(action_transforms.add_noise_before_unscaling, False),
             ),
             "unclipped_environment": (
                 "added in the environment's units, not clipped",
-                make_formula(action_transforms.add_noise_after_unscaling, False),
+                make_noisy_formula(action_transforms.add_noise_after_unscaling, False),
             ),
             "tanh_only_upper_bound": (
                 "added to a tanh that is never unscaled, in multiples of the upper bound, clipped",
@@ -207,14 +210,19 @@ def _make_exploration_noise_detail() -> Detail:
 
 
 def _make_delayed_updates_detail() -> Detail:
-    def make_formula(actor: tuple[int, int], targets: tuple[int, int]) -> Formula:
-        def list_updates_of_policy_and_targets(inputs: Inputs) -> np.ndarray:
+    def make_delays_formula(
+        policy_delay: tuple[int, int], target_delay: tuple[int, int]
+    ) -> Formula:
+        def mark_updates_of_policy_and_targets(inputs: Inputs) -> np.ndarray:
             n = int(inputs["updates"])
             return np.concatenate(
-                [td3.mark_delayed_updates(n, *actor), td3.mark_delayed_updates(n, *targets)]
+                [
+                    td3.mark_delayed_updates(n, *policy_delay),
+                    td3.mark_delayed_updates(n, *target_delay),
+                ]
             )
 
-        return list_updates_of_policy_and_targets
+        return mark_updates_of_policy_and_targets
 
     return make_detail(
         "td3.policy_delay",
@@ -226,21 +234,21 @@ def _make_delayed_updates_detail() -> Detail:
         ("thesis, algorithm 2", "thesis, section 5.2, Update delay", "Fujimoto et al. 2018"),
         {"delay": 2, "updates": 6},
         {
-            "delayed_together": ("both at 2, 4, 6", make_formula((2, 0), (2, 0))),
-            "delayed_together_from_first": ("both at 1, 3, 5", make_formula((2, 1), (2, 1))),
+            "delayed_together": ("both at 2, 4, 6", make_delays_formula((2, 0), (2, 0))),
+            "delayed_together_from_first": ("both at 1, 3, 5", make_delays_formula((2, 1), (2, 1))),
             "targets_every_update": (
                 "policy at 2, 4, 6, targets always",
-                make_formula((2, 0), (1, 0)),
+                make_delays_formula((2, 0), (1, 0)),
             ),
             "targets_every_update_policy_from_first": (
                 "policy at 1, 3, 5, targets always",
-                make_formula((2, 1), (1, 0)),
+                make_delays_formula((2, 1), (1, 0)),
             ),
             "policy_every_update": (
                 "policy always, targets at 2, 4, 6",
-                make_formula((1, 0), (2, 0)),
+                make_delays_formula((1, 0), (2, 0)),
             ),
-            "not_delayed": ("both always", make_formula((1, 0), (1, 0))),
+            "not_delayed": ("both always", make_delays_formula((1, 0), (1, 0))),
         },
         consequence="""Target networks and policy move more or less often per update of the critics
         than a tuned delay assumes.""",

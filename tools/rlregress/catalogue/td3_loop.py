@@ -57,8 +57,8 @@ def _make_replay_action_detail() -> Detail:
 
 
 def _make_exploration_default_detail() -> Detail:
-    def make_formula(sigma: float) -> Formula:
-        return lambda i: math.log2(sigma)
+    def make_log2_deviation_formula(deviation: float) -> Formula:
+        return lambda i: math.log2(deviation)
 
     return make_detail(
         "td3.exploration.default",
@@ -71,12 +71,12 @@ def _make_exploration_default_detail() -> Detail:
         {"samples": 60, "batch_size": 5},
         {
             "none": ("there is none", lambda i: SILENT),
-            "tenth": ("a standard deviation of 0.1", make_formula(0.1)),
-            "fifth": ("a standard deviation of 0.2", make_formula(0.2)),
+            "tenth": ("a standard deviation of 0.1", make_log2_deviation_formula(0.1)),
+            "fifth": ("a standard deviation of 0.2", make_log2_deviation_formula(0.2)),
             "unit": (
                 "a standard deviation of 1, clipped to the bounds",
                 # E[min(z^2, 1)] for a standard normal z is 0.5161
-                make_formula(0.7184),
+                make_log2_deviation_formula(0.7184),
             ),
         },
         # the logarithm of 60 normal numbers' spread has a standard error of 0.13: 3.4 of them

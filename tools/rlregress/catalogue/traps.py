@@ -1,4 +1,4 @@
-"""Behaviour that no source states and that harms users unaware of it."""
+"""Traps: undocumented behaviour that harms users who are unaware of it."""
 
 from __future__ import annotations
 

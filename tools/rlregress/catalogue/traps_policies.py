@@ -9,7 +9,7 @@ from rlregress.catalogue.registry import Detail, Inputs, make_constant_formula, 
 _BOUNDS = {"low": -2.0, "high": 6.0}
 
 
-def _compute_shifted_centre(inputs: Inputs) -> float:
+def _compute_action_with_centre_in_tanh(inputs: Inputs) -> float:
     centre, half = 0.5 * (inputs["low"] + inputs["high"]), 0.5 * (inputs["high"] - inputs["low"])
     return float(centre + half * np.tanh(centre))
 
@@ -26,7 +26,7 @@ def _make_centre_of_actions_detail(id: str, policy: str, description: str) -> De
             "middle": ("yes", lambda i: 0.5 * (i["low"] + i["high"])),
             "shifted": (
                 "no: the middle is added before the tanh, which saturates near a bound",
-                _compute_shifted_centre,
+                _compute_action_with_centre_in_tanh,
             ),
             "zero": ("no: 0, the bounds are not used", lambda i: 0.0),
             "low": ("no: the lower bound", lambda i: i["low"]),

@@ -14,18 +14,19 @@ _UP_AND_DOWN = "on the actions 1 and -1 with advantages 1 and -1, which moves th
 
 
 def _make_damped_divergence_formula(damping: float) -> Formula:
-    return lambda i: trpo.compute_damped_divergence(damping)
+    return lambda i: trpo.compute_divergence_share_of_damped_step(damping)
 
 
-def _compute_natural_direction(inputs: Inputs) -> float:
+def _compute_slope_of_natural_gradient(inputs: Inputs) -> float:
     mean, log_std = np.linalg.solve(
-        trpo.compute_fisher_information(), trpo.compute_log_prob_gradient(float(inputs["action"]))
+        trpo.compute_gaussian_fisher_information(),
+        trpo.compute_gaussian_log_prob_gradient(float(inputs["action"])),
     )
     return float(log_std / mean)
 
 
-def _compute_plain_direction(inputs: Inputs) -> float:
-    mean, log_std = trpo.compute_log_prob_gradient(float(inputs["action"]))
+def _compute_slope_of_plain_gradient(inputs: Inputs) -> float:
+    mean, log_std = trpo.compute_gaussian_log_prob_gradient(float(inputs["action"]))
     return float(log_std / mean)
 
 
@@ -150,9 +151,9 @@ DETAILS: tuple[Detail, ...] = (
         {
             "natural": (
                 "yes: the inverse Fisher matrix times the gradient",
-                _compute_natural_direction,
+                _compute_slope_of_natural_gradient,
             ),
-            "gradient": ("no: the gradient itself", _compute_plain_direction),
+            "gradient": ("no: the gradient itself", _compute_slope_of_plain_gradient),
         },
         tolerance=1e-3,
         consequence="""Along the plain gradient the same bound allows less improvement, and depends

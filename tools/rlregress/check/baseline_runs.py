@@ -106,10 +106,10 @@ class Baseline:
         """Return the values of a quantity, by seed; nan for runs that failed or have none."""
         if quantity is RETURNS:
             # a final return that is None cannot be told from a failed run
-            return self.returns + [math.nan] * self.failed
+            return self.returns + [math.nan] * self.failed_count
         return [run.get_value_of(quantity) for run in self.runs]
 
-    def explain_exclusion(self, quantity: Quantity) -> str:
+    def explain_excluded_quantity(self, quantity: Quantity) -> str:
         """Explain why new runs cannot be compared with these by a quantity; empty if they can.
 
         Args:
@@ -134,12 +134,12 @@ class Baseline:
         return "its framework does not expose it"
 
     @property
-    def failed(self) -> int:
+    def failed_count(self) -> int:
         """Number of failed runs."""
         return sum(run.status != FINISHED for run in self.runs)
 
     @property
-    def cpu_seconds(self) -> float:
+    def median_cpu_seconds(self) -> float:
         """Median CPU seconds of a run, for planning."""
         seconds = sorted(run.time.cpu_seconds for run in self.runs)
         return float(seconds[len(seconds) // 2])
@@ -211,14 +211,14 @@ def suggest_recording_of_cell(cell: Cell) -> str:
     )
 
 
-def _replace_null_by_none(hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Write switched-off values as ``none``, because TOML has no null."""
+def _write_null_as_text_none(hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return hyperparameters with the text ``none`` for None, because TOML has no null."""
     return {name: "none" if value is None else value for name, value in hyperparameters.items()}
 
 
 def check_same_hyperparameters(stored: Baseline, current: Mapping[str, Any]) -> None:
     """Raise UserError if the runs were recorded with other hyperparameters."""
-    expected = _replace_null_by_none(current)
+    expected = _write_null_as_text_none(current)
     differing = sorted(
         f"{name} ({stored.hyperparameters.get(name)}, now {expected.get(name)})"
         for name in set(expected) | set(stored.hyperparameters)
@@ -240,7 +240,7 @@ def estimate_seconds_per_step(cell: Cell, baselines: Sequence[Baseline]) -> floa
     cell_keys = ("group", "environment", "hyperparameters")
     for same_keys in ((*cell_keys, "budget"), cell_keys, ("group",), ("algorithm",)):
         speeds = [
-            stored.cpu_seconds / stored.protocol.total_steps
+            stored.median_cpu_seconds / stored.protocol.total_steps
             for stored in baselines
             if all(getattr(stored.cell, name) == getattr(cell, name) for name in same_keys)
         ]
@@ -270,7 +270,7 @@ def _list_differences_from_job(stored: Baseline, job: Job) -> list[str]:
         == _select_framework_sources(job.sources),
         "another protocol": stored.protocol == job.protocol,
         "other hyperparameters": stored.hyperparameters
-        == _replace_null_by_none(job.hyperparameters),
+        == _write_null_as_text_none(job.hyperparameters),
         "another arithmetic": stored.arithmetic == job.arithmetic,
     }
     return [difference for difference, is_same in same.items() if not is_same]
@@ -279,9 +279,12 @@ def _list_differences_from_job(stored: Baseline, job: Job) -> list[str]:
 def find_reusable_runs_by_seed(jobs: Sequence[Job]) -> dict[int, StoredRun]:
     """Return stored runs that need not be done again, by seed, each with its ``sources``.
 
-    All ``jobs`` are of one cell. The runs used their framework, versions, protocol and
-    hyperparameters, and have every number that runs have now. The suite's own code may have
-    differed: ``sources`` records it.
+    A run is reusable if it finished, had the framework, versions, protocol and hyperparameters of
+    its job, and has every number that new runs get. The suite's own code may differ: ``sources``
+    records it.
+
+    Args:
+        jobs: runs of one cell.
     """
     path, job = locate_baseline(jobs[0].cell), jobs[0]
     if not path.exists():
@@ -380,7 +383,7 @@ def write_baseline(
     content = {
         "schema": run_record.SCHEMA,
         **common,
-        "hyperparameters": _replace_null_by_none(common["hyperparameters"]),
+        "hyperparameters": _write_null_as_text_none(common["hyperparameters"]),
         "platform": machines[0],
         "seeds": len(runs),
         "run": [_drop_empty_values(table) for table in tables],

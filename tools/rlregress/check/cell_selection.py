@@ -95,14 +95,14 @@ def _load_file_of_cells() -> _File:
     return content
 
 
-def choose_default_budget(cells: str) -> str:
+def choose_default_budget(cells_option: str) -> str:
     """Return the budget if no option names one: a study has the budget of its published table."""
-    return "full" if are_cells_of_study(cells) else "short"
+    return "full" if are_cells_of_study(cells_option) else "short"
 
 
-def are_cells_of_study(cells: str) -> bool:
+def are_cells_of_study(cells_option: str) -> bool:
     """Return whether cells are those of a published table."""
-    return cells in _load_file_of_cells().studies
+    return cells_option in _load_file_of_cells().studies
 
 
 def _explain_excluded_cells(cells: Sequence[Cell]) -> dict[Cell, UserError]:
@@ -112,7 +112,7 @@ def _explain_excluded_cells(cells: Sequence[Cell]) -> dict[Cell, UserError]:
         try:
             requested_names.find_adapters([cell.framework])
             job_plan.check_cell_can_be_trained(cell)
-            if reason := job_plan.explain_excluded_cell(cell):
+            if reason := job_plan.explain_rejected_hyperparameters(cell):
                 reasons[cell] = UserError(reason)
         except UserError as error:
             reasons[cell] = error
@@ -292,5 +292,7 @@ def _select_stored_cells(selection: Selection) -> list[Cell]:
     return cells
 
 
-def _filter_cells_by_framework(cells: Mapping[str, Cell], names: Container[str]) -> list[str]:
-    return [id for id, cell in cells.items() if cell.framework in names]
+def _filter_cells_by_framework(
+    cells: Mapping[str, Cell], framework_names: Container[str]
+) -> list[str]:
+    return [id for id, cell in cells.items() if cell.framework in framework_names]

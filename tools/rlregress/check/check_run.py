@@ -47,7 +47,7 @@ THROUGHPUT = stored_throughput.TESTS
 
 
 def build_cell_selection(options: CheckOptions) -> Selection:
-    """Return the cells that the options select."""
+    """Build the selection of cells from the options."""
     return Selection(
         options.budget,
         requested_names.split_comma_separated_names("--framework", options.frameworks),
@@ -72,7 +72,7 @@ def open_check_session(options: CheckOptions) -> Session:
 
 
 def choose_replay_seed(options: CheckOptions) -> int | None:
-    """Return the seed of the stored runs to replay; -1: that of today's date; None: none."""
+    """Return the seed of the stored runs to replay; -1: another each day; None: replay nothing."""
     return options.replay_seed if options.replays_first else None
 
 
@@ -308,7 +308,7 @@ def judge_evidence_of_session(
     """
     trained = {cell.framework for cell in session.cells} if session else set()
     outcomes = outcome.build_framework_outcomes(entries, trained, to_probe, lacking)
-    fresh_session = session and session.drop_reproduced_cells(
+    fresh_session = session and session.exclude_reproduced_cells(
         evidence.list_reproduced_cells(entries)
     )
     unjudged = (
@@ -367,5 +367,5 @@ def _build_report_data(
         coverage=coverage,
         runs=report_data.collect_runs_by_cell(entries, bands),
         deviations=report_data.collect_deviating_details(failures, adapters),
-        files=report_data.diff_changed_copies(adapters),
+        files=report_data.diff_imported_with_installed_code(adapters),
     )

@@ -11,7 +11,7 @@ from rlregress.catalogue.implementation import load_reasons_of_absent_details as
 from rlregress.errors import UserError
 from rlregress.faults.places import find_deciding_line
 from rlregress.frameworks.base import Adapter
-from rlregress.model.detail_answers import Comparison, FoundVariant, Row
+from rlregress.model.detail_answers import Comparison, DetailRow, FoundVariant
 
 
 def _find_variants_of_adapter(
@@ -74,7 +74,7 @@ def compare_adapters(
             name: variants_found for name, variants_found in answers.items() if variants_found
         }
         if answered:
-            rows.append(Row(detail=detail, answers=answered, absent=absent))
+            rows.append(DetailRow(detail=detail, answers=answered, absent=absent))
     versions = {a.full_name: a.code.version() for a in adapters}
     return Comparison(versions=versions, rows=tuple(rows))
 
@@ -112,5 +112,5 @@ def list_documented_variants(versions: Mapping[str, str]) -> Comparison:
             name: variants_found for name, variants_found in answers.items() if variants_found
         }
         if answered:
-            rows.append(Row(detail=detail, answers=answered, absent={}))
+            rows.append(DetailRow(detail=detail, answers=answered, absent={}))
     return Comparison(versions=versions, rows=tuple(rows))

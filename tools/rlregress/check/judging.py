@@ -16,7 +16,7 @@ from rlregress.model.quantities import (
     RETURNS,
     SECONDARY,
     Quantity,
-    compute_shares_of_error,
+    compute_alpha_shares,
 )
 from rlregress.progress import read_durations
 from rlregress.training.budgets import load_budget
@@ -43,7 +43,7 @@ def train_and_judge_session(session: Session) -> dict[str, Verdict]:
         course = judge_present_runs(session)
         # each look decides which cells need further runs
         while course.needed:
-            session.run_job_or_wait(_list_missing_jobs(session, course))
+            session.run_one_job_or_wait(_list_missing_jobs(session, course))
             course = judge_present_runs(session)
         cell_verdicts = build_verdicts_of_course(course)
         verdicts.update(cell_verdicts.cells)
@@ -72,7 +72,7 @@ def train_earlier_looks_or_explain_skip(session: Session, job: Job) -> str:
         course = judge_present_runs(session)
         if course.look >= look or not course.needed:
             break
-        session.run_job_or_wait(_list_missing_jobs(session, course))
+        session.run_one_job_or_wait(_list_missing_jobs(session, course))
     name = job.cell.id
     names = [
         quantity.make_verdict_name(name)
@@ -92,11 +92,11 @@ def judge_present_runs(session: Session) -> Course:
     # a look takes seconds, and every test of a run asks for the course; runs are only ever added
     done = tuple(len(session.read_returns(cell)) for cell in session.stored)
     if session not in _COURSES or _COURSES[session][0] != done:
-        worst = find_worst_returns()
+        worst = find_worst_return_by_environment()
         samples = {
             quantity.make_verdict_name(cell.id): CellSample(
                 stored=session.stored[cell].list_values_of_quantity(quantity),
-                new=session.read_numbers(cell, quantity),
+                new=session.read_numbers_of_quantity(cell, quantity),
                 group=quantity.make_verdict_name(cell.group),
                 # a crash must cost at least as much as the worst training ever recorded there
                 worst=worst.get(cell.environment),
@@ -137,12 +137,12 @@ def count_needed_runs(course: Course, cell: Cell) -> int:
 def _await_returns_of_cell(session: Session, cell: Cell) -> list[float]:
     """Return the final returns of all new runs of a cell; do or await missing ones."""
     while len(values := session.read_returns(cell)) < session.looks.max_runs:
-        session.run_job_or_wait(session.list_undone_jobs(cell))
+        session.run_one_job_or_wait(session.list_undone_jobs(cell))
     return values
 
 
-def find_worst_returns() -> dict[str, float]:
-    """Return the worst recorded return per environment. A failed run counts as it."""
+def find_worst_return_by_environment() -> dict[str, float]:
+    """Return the worst stored return in each environment, which stands in for a failed run's."""
     worst: dict[str, float] = {}
     # of all baselines, so that the cost of a crash does not depend on the selected cells
     for stored in baseline_runs.load_all_baselines():
@@ -159,7 +159,7 @@ def replace_failed_runs(
 
     It is the worst among all stored runs, the means of a published table, and these runs.
     """
-    worst = find_worst_returns()
+    worst = find_worst_return_by_environment()
     returns_by_environment = [
         (key[2], band.mean) for key, band in published.load_published_bands(table).items()
     ]
@@ -207,7 +207,7 @@ def compute_smallest_visible_drop(
         return None
     stored = _list_finite_stored_numbers(session, cell, quantity)
     drop = compute_visible_drop(
-        stored, looks, *count_family_and_share_of_error(session, quantity, looks), quantity
+        stored, looks, *count_hypotheses_and_compute_alpha(session, quantity, looks), quantity
     )
     return None if drop is None else drop / quantity.compute_scale(stored)
 
@@ -227,7 +227,7 @@ def compute_smallest_common_drop(
         [len(values) for values in members],
         looks,
         _list_relative_deviations(members, quantity),
-        *count_family_and_share_of_error(session, quantity, looks),
+        *count_hypotheses_and_compute_alpha(session, quantity, looks),
         floor=Rules.floor,
         ceilings=[are_returns_at_ceiling(values) for values in members],
     )
@@ -270,7 +270,7 @@ def _list_finite_stored_numbers(session: Session, cell: Cell, quantity: Quantity
 def estimate_session_seconds(session: Session, looks: Looks) -> float:
     """Return the expected CPU seconds of a session, all looks included, if nothing changed."""
     return sum(
-        estimate_new_runs(session, cell, looks) * session.estimate_seconds_of_cell(cell)
+        estimate_new_runs_of_cell(session, cell, looks) * session.estimate_seconds_of_cell(cell)
         for cell in session.cells
     )
 
@@ -292,20 +292,20 @@ def count_awaited_runs(session: Session) -> dict[Cell, int]:
     return awaited
 
 
-def estimate_seconds_to_do(session: Session, timings: Sequence[tuple[str, float]]) -> float:
+def estimate_seconds_of_runs_to_do(session: Session, timings: Sequence[tuple[str, float]]) -> float:
     """Return the sequential seconds of the runs without a record.
 
     These are the runs of the next looks, which start a process each, and the expected runs of later
     ones.
 
     Args:
-        timings: as of ``Session.seconds_of_runs``.
+        timings: see ``Session.estimate_run_seconds``.
     """
     awaited, seconds = count_awaited_runs(session), session.estimate_run_seconds(timings)
     first = session.looks.run_counts[0]
     # of later looks only the expected number of runs is known; they share started processes
     later_seconds = sum(
-        max(estimate_new_runs(session, cell, session.looks) - first, 0.0) * seconds[cell]
+        max(estimate_new_runs_of_cell(session, cell, session.looks) - first, 0.0) * seconds[cell]
         for cell in session.stored
         if awaited[cell] == first < session.looks.max_runs
     )
@@ -316,7 +316,7 @@ def estimate_seconds_to_do(session: Session, timings: Sequence[tuple[str, float]
     )
 
 
-def estimate_new_runs(session: Session, cell: Cell, looks: Looks) -> float:
+def estimate_new_runs_of_cell(session: Session, cell: Cell, looks: Looks) -> float:
     """Return the average number of new runs of a cell if nothing changed."""
     if cell not in session.stored or len(looks.run_counts) == 1:
         return float(looks.max_runs)
@@ -330,7 +330,7 @@ def estimate_new_runs(session: Session, cell: Cell, looks: Looks) -> float:
     return estimate_runs_if_unchanged(
         [len(session.stored[related].returns) for related in related_cells],
         looks,
-        *count_family_and_share_of_error(session, RETURNS, looks),
+        *count_hypotheses_and_compute_alpha(session, RETURNS, looks),
         quantities=sum(
             any(c in session.list_cells_judged_by(quantity) for c in related_cells)
             for quantity in ONE_SIDED
@@ -338,12 +338,13 @@ def estimate_new_runs(session: Session, cell: Cell, looks: Looks) -> float:
     )
 
 
-def count_family_and_share_of_error(
+def count_hypotheses_and_compute_alpha(
     session: Session, quantity: Quantity, looks: Looks
 ) -> tuple[int, float]:
-    """Return the number of tested cells and groups of a quantity, and its share of the error.
+    """Return the number of hypotheses about a quantity, and its part of the error rate alpha.
 
-    The stored runs decide which secondary quantities are judged, so it is known in advance.
+    The hypotheses are the tested cells and groups. The stored runs decide which quantities are
+    judged, so both numbers are known before any new run.
 
     Args:
         quantity: one for which a smaller number is a loss.
@@ -355,6 +356,4 @@ def count_family_and_share_of_error(
         + len(session.list_group_names(counted_quantity, looks))
         for counted_quantity in ONE_SIDED
     }
-    return counts[quantity], session.family_alpha * compute_shares_of_error(counts).get(
-        quantity, 1.0
-    )
+    return counts[quantity], session.family_alpha * compute_alpha_shares(counts).get(quantity, 1.0)

@@ -25,7 +25,7 @@ from rlregress.check.stored_throughput import QUANTITIES
 from rlregress.datafiles import Component, Line, Natural, Number, Time, expect_one_of, expect_value
 from rlregress.errors import UserError
 from rlregress.model.check_result import CheckResult, EarlierRun
-from rlregress.model.quantities import CRITIC, RETURNS, TRAINING, get_quantity_of_name
+from rlregress.model.quantities import CRITIC, RETURNS, TRAINING, get_quantity_of_verdict_name
 from rlregress.model.replay_result import DIFFERS, NOT_REPLAYED
 from rlregress.model.verdict import EXIT_CODES, REPRODUCED
 from rlregress.training import recorded_runs
@@ -176,7 +176,7 @@ def read_nightly_run(folder: Path) -> NightlyRun:
     return report.night
 
 
-def add_earlier_runs(result: CheckResult, report: Path) -> CheckResult:
+def add_earlier_nightly_runs(result: CheckResult, report_folder: Path) -> CheckResult:
     """Return the same result with the nightly runs before it, the latest first.
 
     Earlier runs have the same budget and frameworks, and their reports lie in the same or a
@@ -184,7 +184,7 @@ def add_earlier_runs(result: CheckResult, report: Path) -> CheckResult:
     """
     earlier = []
     frameworks = {outcome.framework for outcome in result.outcomes}
-    for path in sorted(files.make_absolute_path(report).parent.glob(f"*/{VERDICT_FILE}")):
+    for path in sorted(files.resolve_real_path(report_folder).parent.glob(f"*/{VERDICT_FILE}")):
         with suppress(UserError):
             night = read_nightly_run(path.parent)
             verdicts = {
@@ -260,7 +260,7 @@ def _summarize_evidence_by_framework(entries: Sequence[Mapping[str, Any]]) -> di
     other_verdicts = {
         name: verdict["verdict"]
         for name, verdict in verdicts.items()
-        if name not in cells and get_quantity_of_name(name) in NUMBERS.values()
+        if name not in cells and get_quantity_of_verdict_name(name) in NUMBERS.values()
     }
     throughput: dict[str, dict[str, list[float]]] = {}
     for pair, measured in evidence.collect_throughput([dict(entry) for entry in entries]).items():

@@ -29,8 +29,8 @@ from rlregress.check.nightly_record import (
 )
 from rlregress.check.stored_throughput import MEMORY, QUANTITIES
 from rlregress.errors import UserError
-from rlregress.model.quantities import BY_NAME, get_cell_of_name
-from rlregress.model.trend_result import Row, Shift, Trend
+from rlregress.model.quantities import BY_NAME, get_cell_of_verdict_name
+from rlregress.model.trend_result import Shift, Trend, TrendRow
 from rlregress.model.verdict import COULD_NOT_JUDGE, IMPROVED, INCONCLUSIVE, REGRESSED, REPRODUCED
 
 _LIKELIHOOD_QUANTILE = -2 * math.log(1 - math.sqrt(0.95))
@@ -64,7 +64,7 @@ def find_report_folders(folders: Iterable[Path]) -> list[Path]:
             raise UserError(f"{folder} is not a folder; expected one with reports of checks")
         walked = os.walk(folder, onerror=_raise_unreadable_folder)
         folders_with_report = sorted(
-            files.make_absolute_path(Path(place))
+            files.resolve_real_path(Path(place))
             for place, _, names in walked
             if VERDICT_FILE in names
         )
@@ -169,7 +169,7 @@ def _build_histories(nights: Sequence[NightlyRun]) -> dict[str, _History]:
                 history = histories.setdefault(named, _History(named, pair.partition(" ")[0]))
                 history.numbers[number], history.measure = list(values), QUANTITIES[measure]
         for name, verdict in night.verdicts.items():
-            owner = owners.get(get_cell_of_name(name), name.partition(" ")[0])
+            owner = owners.get(get_cell_of_verdict_name(name), name.partition(" ")[0])
             histories.setdefault(name, _History(name, owner)).verdicts[number] = verdict
         for name in night.list_reproduced_cells():
             if name in night.replays:
@@ -186,7 +186,7 @@ def _describe_unjudged_subjects(nights: Sequence[NightlyRun]) -> list[str]:
     """Describe the subjects that the last checks did not judge."""
     lines = []
     if failed := [night.started[:10] for night in nights if night.exit_code == 2]:
-        lines.append(f"nights that could not judge everything: {_shorten_list(failed)}")
+        lines.append(f"nights that could not judge everything: {_join_first_three(failed)}")
     #: cell -> its last night, its framework and its verdict there
     last: dict[str, tuple[NightlyRun, str, str]] = {}
     latest: dict[tuple[str, str], NightlyRun] = {}
@@ -208,21 +208,21 @@ def _describe_unjudged_subjects(nights: Sequence[NightlyRun]) -> list[str]:
     without = [name for name, (_, _, verdict) in last.items() if not verdict]
     if missing:
         lines.append(
-            f"not in the last check of their framework and budget: {_shorten_list(missing)}"
+            f"not in the last check of their framework and budget: {_join_first_three(missing)}"
         )
     if without:
-        lines.append(f"without a verdict in their last check: {_shorten_list(without)}")
+        lines.append(f"without a verdict in their last check: {_join_first_three(without)}")
     return lines
 
 
-def _shorten_list(names: Sequence[str]) -> str:
+def _join_first_three(names: Sequence[str]) -> str:
     ending = f" and {len(names) - 3} more" if len(names) > 3 else ""
     return ", ".join(names[:3]) + ending
 
 
 def _build_row_of_history(
     nights: Sequence[NightlyRun], history_name: str, history: _History
-) -> Row:
+) -> TrendRow:
     """Summarize one history."""
     conclusive = {n: v for n, v in history.verdicts.items() if v not in _UNDECIDED_VERDICTS}
     last = [*history.verdicts.values(), INCONCLUSIVE][len(history.verdicts) - 1]
@@ -234,7 +234,7 @@ def _build_row_of_history(
     shift = None
     if verdict in (REGRESSED, IMPROVED):
         shift = _find_date_of_shift(nights, history, conclusive, verdict, means)
-    return Row(
+    return TrendRow(
         name=history_name,
         quantity=history.measure,
         verdict=verdict,
@@ -280,7 +280,7 @@ def _find_date_of_shift(
     down = (verdict == REGRESSED) != (history.measure == QUANTITIES[MEMORY])
     night = earliest = latest = first
     before = after = share = None
-    if (places := locate_drop_in_series(values if down else -values)) is not None:
+    if (places := locate_drop_and_interval(values if down else -values)) is not None:
         night, earliest, latest = (numbers[place] for place in places)
         old, new = np.split(values, [places[0]])
         before, after = float(old.mean()), float(new.mean())
@@ -300,7 +300,7 @@ def _find_date_of_shift(
     )
 
 
-def locate_drop_in_series(values: ArrayLike) -> tuple[int, int, int] | None:
+def locate_drop_and_interval(values: ArrayLike) -> tuple[int, int, int] | None:
     """Return indices of the first night of a lower level, and of the ends of its 95 % interval.
 
     Args:
@@ -362,7 +362,7 @@ def _split_versions_and_conditions(
             if condition in framework_run
         }:
             other_conditions[condition] = " and ".join(sorted(values))
-    if cell := night.cells.get(get_cell_of_name(history.name)):
+    if cell := night.cells.get(get_cell_of_verdict_name(history.name)):
         other_conditions |= {key: str(value) for key, value in cell.protocol.items()}
         other_conditions["hyperparameters"] = cell.hyperparameters
     return versions, other_conditions

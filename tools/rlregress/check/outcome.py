@@ -11,7 +11,7 @@ from rlregress.catalogue import requested_names
 from rlregress.catalogue.expectations import DetailScope
 from rlregress.model.check_result import FrameworkOutcome
 from rlregress.model.extra_packages import EXTRAS
-from rlregress.model.quantities import RETURNS, TRAINING, Quantity, get_quantity_of_name
+from rlregress.model.quantities import RETURNS, TRAINING, Quantity, get_quantity_of_verdict_name
 from rlregress.model.verdict import (
     CHANGES,
     COULD_NOT_JUDGE,
@@ -44,13 +44,20 @@ def _does_verdict_cover_cell(covering: Mapping[str, Any], cell: Mapping[str, Any
     return drop <= detectable or (cell["p_drop"] > SIGN_OF_A_DROP and drop <= Rules().must_detect)
 
 
-def _is_covered_by_other_verdict(name: str, verdicts: Mapping[str, Mapping[str, Any]]) -> bool:
+def _is_covered_by_other_verdict(
+    verdict_name: str, verdicts: Mapping[str, Mapping[str, Any]]
+) -> bool:
     """Return whether another verdict covers an inconclusive cell or group."""
-    groups = [group for group, verdict in verdicts.items() if name in verdict.get("cells", ())]
-    names = [*groups, *(TRAINING.make_verdict_name(judged_name) for judged_name in (name, *groups))]
+    groups = [
+        group for group, verdict in verdicts.items() if verdict_name in verdict.get("cells", ())
+    ]
+    names = [
+        *groups,
+        *(TRAINING.make_verdict_name(judged_name) for judged_name in (verdict_name, *groups)),
+    ]
     return any(
         verdicts[covering_name]["verdict"] == HOLDS
-        and _does_verdict_cover_cell(verdicts[covering_name], verdicts[name])
+        and _does_verdict_cover_cell(verdicts[covering_name], verdicts[verdict_name])
         for covering_name in names
         if covering_name in verdicts
     )
@@ -77,7 +84,7 @@ def _derive_framework_verdict(
         verdict["verdict"]
         for name, verdict in verdicts.items()
         if not (verdict["verdict"] == INCONCLUSIVE and _is_covered_by_other_verdict(name, verdicts))
-        and _counts_for_framework(get_quantity_of_name(name), verdict["verdict"])
+        and _counts_for_framework(get_quantity_of_verdict_name(name), verdict["verdict"])
     ]
     return find_worst_verdict([*counted_verdicts, *throughput])
 
@@ -137,12 +144,12 @@ def build_framework_outcomes(
                 failures, verdicts, [*throughput_verdicts, *replay_states]
             )
         lacking_entries = [entry for entry in framework_entries if evidence.LACKING in entry]
-        extra_entries = [entry for entry in lacking_entries if _is_test_of_missing_extra(entry)]
+        extra_entries = [entry for entry in lacking_entries if _is_test_about_missing_extra(entry)]
         probes = set(to_probe.get(framework, ())) - {
             (entry.get("detail"), entry.get("scope")) for entry in extra_entries
         }
         missing = requested_names.describe_unanswered_details(
-            probes, evidence.list_answered_details(framework_entries, framework)
+            probes, evidence.list_measured_details_and_scopes(framework_entries, framework)
         )
         tiers = (
             _list_untested_tiers(tests, _is_framework_trained(framework, trained))
@@ -155,8 +162,12 @@ def build_framework_outcomes(
             if _is_framework_trained(framework, {item.framework})
         }
         lacking = _group_tests_by_missing_package(lacking_entries, cells)
-        old_files = evidence.collect_outcomes_of_old_files(framework_entries).get(framework, {})
-        not_loaded = evidence.collect_kinds_not_loaded(framework_entries).get(framework, {})
+        old_files = evidence.collect_loading_outcomes_of_old_files(framework_entries).get(
+            framework, {}
+        )
+        not_loaded = evidence.collect_outcomes_of_unloadable_kinds(framework_entries).get(
+            framework, {}
+        )
         # one kind of file may not exist in this environment; if no kind was loaded, old files are
         # unknown
         unread = bool(old_files) and not_loaded.keys() == old_files.keys()
@@ -190,7 +201,7 @@ def build_framework_outcomes(
     return framework_outcomes
 
 
-def _is_test_of_missing_extra(entry: Mapping[str, Any]) -> bool:
+def _is_test_about_missing_extra(entry: Mapping[str, Any]) -> bool:
     """Return whether a test is about a missing extra by its name, such as wrappers of Atari.
 
     Such a test cannot run in this environment, and the rest can be judged without it. Any other
@@ -229,9 +240,9 @@ def find_broken_tests(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def find_unjudged_names(names: Iterable[str], entries: list[dict[str, Any]]) -> list[str]:
+def find_unjudged_names(names_to_judge: Iterable[str], entries: list[dict[str, Any]]) -> list[str]:
     """Return the cells and groups of the session without a verdict."""
-    return sorted(set(names) - evidence.collect_verdicts(entries).keys())
+    return sorted(set(names_to_judge) - evidence.collect_verdicts(entries).keys())
 
 
 def compute_exit_code(

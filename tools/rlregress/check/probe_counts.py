@@ -15,7 +15,7 @@ from rlregress.catalogue.implementation import (
 )
 from rlregress.faults import fault_tables
 from rlregress.frameworks.base import Adapter
-from rlregress.model.detail_answers import Missing, ProbeCounts
+from rlregress.model.detail_answers import MissingCheck, ProbeCounts
 from rlregress.model.fault_results import DETAILS
 
 
@@ -43,7 +43,9 @@ def count_probes_of_framework(adapter: Adapter) -> ProbeCounts:
     )
 
 
-def find_missing_parts_of_details(adapter: Adapter, detail_ids: Collection[str]) -> list[Missing]:
+def find_missing_checks_of_details(
+    adapter: Adapter, detail_ids: Collection[str]
+) -> list[MissingCheck]:
     """List the gaps in a framework's details, in the order of the catalogue.
 
     Args:
@@ -70,16 +72,16 @@ def find_missing_parts_of_details(adapter: Adapter, detail_ids: Collection[str])
         detail_keys = {key for key in probes if key[0] == id}
         if not detail_keys and id not in absent_details:
             gaps.append(
-                Missing(
+                MissingCheck(
                     detail=id,
                     lacks="probe",
                     example=_suggest_example_of_probe(probes_elsewhere[id]),
                 )
             )
         elif detail_keys - entries.keys():
-            gaps.append(Missing(detail=id, lacks="expectation"))
+            gaps.append(MissingCheck(detail=id, lacks="expectation"))
         elif detail_keys and id not in details_with_fault:
-            gaps.append(Missing(detail=id, lacks="fault"))
+            gaps.append(MissingCheck(detail=id, lacks="fault"))
     return gaps
 
 

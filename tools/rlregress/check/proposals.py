@@ -9,12 +9,18 @@ import numpy as np
 from rlregress.check.candidates import choose_looks_for_estimates
 from rlregress.check.judging import (
     compute_smallest_common_drop,
-    count_family_and_share_of_error,
+    count_hypotheses_and_compute_alpha,
     list_relative_deviations_of_group,
 )
 from rlregress.check.session import Session
 from rlregress.model.planned_session import Gate, GateProposal
-from rlregress.model.quantities import RETURNS, TRAINING, Quantity, format_percent, get_cell_of_name
+from rlregress.model.quantities import (
+    RETURNS,
+    TRAINING,
+    Quantity,
+    format_percent,
+    get_cell_of_verdict_name,
+)
 from rlregress.training.cell import Cell
 from rlregress.verdicts.missing import suggest_seeds_of_cell, suggest_seeds_of_group
 
@@ -36,7 +42,8 @@ def propose_gates(
             gate
             for gate in gates
             if all(
-                _detects_share(drop, share) for drop in _choose_smaller_drops(drops(gate)).values()
+                _is_drop_detectable(drop, share)
+                for drop in _choose_smaller_drop_of_each_cell(drops(gate)).values()
             )
         ]
         session_gates = [gate for gate in detecting if is_begun and gate.chosen]
@@ -89,11 +96,11 @@ def _explain_unknown_drops(session: Session) -> str:
     return f"{reason}; name cells that have some, such as --cells all"
 
 
-def _choose_smaller_drops(drops: Mapping[str, float | None]) -> dict[str, float | None]:
+def _choose_smaller_drop_of_each_cell(drops: Mapping[str, float | None]) -> dict[str, float | None]:
     """Return for each cell or group the smaller drop of its evaluation and its training."""
     best: dict[str, float | None] = {}
     for name, drop in drops.items():
-        cell = get_cell_of_name(name)
+        cell = get_cell_of_verdict_name(name)
         drops_of_cell = [value for value in (best.get(cell), drop) if value is not None]
         best[cell] = min(drops_of_cell, default=None)
     return best
@@ -110,8 +117,8 @@ def _suggest_gates_for_cells(
     looks = choose_looks_for_estimates(session)
     missing = {}
     for cell, stored in session.stored.items():
-        if _does_any_drop_detect(
-            share, (_choose_smaller_drops(gate.cells)[cell.id] for gate in gates)
+        if _is_any_drop_detectable(
+            share, (_choose_smaller_drop_of_each_cell(gate.cells)[cell.id] for gate in gates)
         ):
             continue
         quantity = _choose_more_sensitive_quantity(session, [cell])
@@ -119,7 +126,7 @@ def _suggest_gates_for_cells(
         missing[cell.id] = suggest_seeds_of_cell(
             numbers[np.isfinite(numbers)],
             looks,
-            *count_family_and_share_of_error(session, quantity, looks),
+            *count_hypotheses_and_compute_alpha(session, quantity, looks),
             share,
         )
     return missing
@@ -130,9 +137,9 @@ def _suggest_gates_for_groups(
 ) -> Mapping[str, str]:
     looks = choose_looks_for_estimates(session)
     missing = {}
-    for group in _choose_smaller_drops(gates[0].groups):
-        if _does_any_drop_detect(
-            share, (_choose_smaller_drops(gate.groups)[group] for gate in gates)
+    for group in _choose_smaller_drop_of_each_cell(gates[0].groups):
+        if _is_any_drop_detectable(
+            share, (_choose_smaller_drop_of_each_cell(gate.groups)[group] for gate in gates)
         ):
             continue
         cells = [cell for cell in session.stored if cell.group == group]
@@ -154,12 +161,12 @@ def _suggest_gates_for_groups(
     return missing
 
 
-def _detects_share(smallest: float | None, share: float) -> bool:
+def _is_drop_detectable(smallest: float | None, share: float) -> bool:
     """Return whether a gate detects a share, at the precision at which both are shown."""
     return smallest is not None and (
         smallest <= share or format_percent(smallest) == format_percent(share)
     )
 
 
-def _does_any_drop_detect(share: float, drops: Iterable[float | None]) -> bool:
-    return any(_detects_share(drop, share) for drop in drops)
+def _is_any_drop_detectable(share: float, drops: Iterable[float | None]) -> bool:
+    return any(_is_drop_detectable(drop, share) for drop in drops)

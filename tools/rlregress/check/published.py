@@ -17,7 +17,7 @@ from rlregress.datafiles import Number, Text
 from rlregress.errors import UserError
 from rlregress.model.cells import Band
 from rlregress.training.cell import Cell
-from rlregress.verdicts.bands import recover_band_from_print
+from rlregress.verdicts.bands import recover_band_from_printed_numbers
 
 PUBLISHED_SEEDS = 5
 
@@ -58,7 +58,9 @@ def load_published_bands(table: str) -> dict[Key, Band]:
     )
     keys = [(row.framework, row.algorithm, row.environment, row.hyperparameters) for row in rows]
     _check_keys_are_distinct(locate_published_table(table), keys)
-    bands = [recover_band_from_print(row.mean, row.half_width, PUBLISHED_SEEDS) for row in rows]
+    bands = [
+        recover_band_from_printed_numbers(row.mean, row.half_width, PUBLISHED_SEEDS) for row in rows
+    ]
     return dict(zip(keys, bands, strict=True))
 
 

@@ -17,7 +17,7 @@ from rlregress.training import job_plan, worker_launch
 from rlregress.training.budgets import load_budget
 from rlregress.training.cell import Cell, Job
 from rlregress.training.store import open_store_of_option
-from rlregress.verdicts.stability import check_stability_of_baseline
+from rlregress.verdicts.stability import estimate_false_alarms_of_baseline
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ def train_and_record_baselines(
         yield f"wrote {path}"
         returns = baseline_runs.load_baseline(path).returns
         if len(returns) >= 2 and budget.judged:
-            yield f"  {check_stability_of_baseline(returns, budget.seeds)}"
+            yield f"  {estimate_false_alarms_of_baseline(returns, budget.seeds)}"
     if cells_without_runs:
         raise UserError(
             f"all runs of {', '.join(cells_without_runs)} failed, and nothing is stored; fix the "

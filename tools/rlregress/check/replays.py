@@ -242,12 +242,12 @@ def _build_reproduced_replay(
     )
 
 
-def _describe_executed_share(lines: Mapping[str, tuple[int, int]]) -> str:
+def _describe_executed_share(line_counts: Mapping[str, tuple[int, int]]) -> str:
     """Describe how much of the algorithm's files ran; empty if it was not counted."""
-    if not lines:
+    if not line_counts:
         return ""
-    executed, total = (sum(numbers) for numbers in zip(*lines.values(), strict=True))
-    names = sorted(name.rpartition("/")[2] for name in lines)
+    executed, total = (sum(numbers) for numbers in zip(*line_counts.values(), strict=True))
+    names = sorted(name.rpartition("/")[2] for name in line_counts)
     file_list = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
     return f"; {100 * executed // total} % of the lines of {file_list} ran"
 

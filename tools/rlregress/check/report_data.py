@@ -132,7 +132,7 @@ def _build_deviation(adapter: Adapter, entry: Mapping[str, Any]) -> Deviation:
     )
 
 
-def diff_changed_copies(adapters: Sequence[Adapter]) -> tuple[Hunk, ...]:
+def diff_imported_with_installed_code(adapters: Sequence[Adapter]) -> tuple[Hunk, ...]:
     """Return the differences between installed files and the copies that are imported instead."""
     hunks: list[Hunk] = []
     for adapter in adapters:

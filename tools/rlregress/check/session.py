@@ -16,7 +16,7 @@ from rlregress.check.cell_selection import Selection, choose_cells
 from rlregress.check.replays import find_replayable_run, train_or_read_replay
 from rlregress.errors import UserError
 from rlregress.model.cells import Band
-from rlregress.model.quantities import RETURNS, SECONDARY, Quantity, get_quantity_of_name
+from rlregress.model.quantities import RETURNS, SECONDARY, Quantity, get_quantity_of_verdict_name
 from rlregress.model.replay_result import Replay
 from rlregress.training import job_plan, worker_launch
 from rlregress.training.budgets import MAX_SEEDS, load_budget
@@ -132,15 +132,15 @@ class Session:
             # five published runs are more evidence than fewer stored ones
             self.bands[cell] = band
         elif stored is not None:
-            if stored.failed == len(stored.runs):
+            if stored.failed_count == len(stored.runs):
                 raise UserError(
-                    f"{baseline_runs.locate_baseline(cell)} holds {stored.failed} runs, all "
+                    f"{baseline_runs.locate_baseline(cell)} holds {stored.failed_count} runs, all "
                     "failed; record it again, with --replace"
                 )
             baseline_runs.check_same_hyperparameters(stored, job.hyperparameters)
             self.stored[cell] = stored
             for quantity in baseline_runs.list_secondary_quantities(cell.algorithm):
-                if not stored.explain_exclusion(quantity):
+                if not stored.explain_excluded_quantity(quantity):
                     self.secondary_cells[quantity].append(cell)
         else:
             raise UserError(baseline_runs.suggest_recording_of_cell(cell))
@@ -165,15 +165,17 @@ class Session:
 
     @cached_property
     def without_reproduced_cells(self) -> Session:
-        """The session without cells that a replay reproduces; new seeds judge the others.
+        """The session without the cells that a replay reproduces.
+
+        New seeds judge its other cells.
 
         All replays end before the first new seed, so these cells can form the family of tests.
         """
-        return self.drop_reproduced_cells(
+        return self.exclude_reproduced_cells(
             cell.id for cell in self.replays if self.replay_stored_run(cell).is_reproduced
         )
 
-    def drop_reproduced_cells(self, reproduced: Iterable[str]) -> Session:
+    def exclude_reproduced_cells(self, reproduced: Iterable[str]) -> Session:
         """Return the session without these cells.
 
         Args:
@@ -240,7 +242,7 @@ class Session:
     def explain_unjudged_quantities(self, cell: Cell) -> dict[str, str]:
         """Return the quantities that could judge a cell but do not -> the reason."""
         reasons = {
-            quantity.name: self.stored[cell].explain_exclusion(quantity)
+            quantity.name: self.stored[cell].explain_excluded_quantity(quantity)
             for quantity in baseline_runs.list_secondary_quantities(cell.algorithm)
         }
         return {name: reason for name, reason in reasons.items() if reason}
@@ -259,20 +261,21 @@ class Session:
         ]
         return [cell.id for cell in self.cells] + self.list_group_names() + secondary
 
-    def find_framework(self, verdict_name: str) -> str:
+    def get_framework_of_verdict(self, verdict_name: str) -> str:
         """Return the framework of a judged name."""
-        return self._find_cell(verdict_name).framework
+        return self._find_cell_of_verdict(verdict_name).framework
 
-    def find_algorithm(self, verdict_name: str) -> str:
+    def get_algorithm_of_verdict(self, verdict_name: str) -> str:
         """Return the algorithm of a judged name."""
-        return self._find_cell(verdict_name).algorithm
+        return self._find_cell_of_verdict(verdict_name).algorithm
 
-    def _find_cell(self, name: str) -> Cell:
-        quantity = get_quantity_of_name(name)
+    def _find_cell_of_verdict(self, verdict_name: str) -> Cell:
+        quantity = get_quantity_of_verdict_name(verdict_name)
         return next(
             cell
             for cell in self.cells
-            if name in (quantity.make_verdict_name(cell.id), quantity.make_verdict_name(cell.group))
+            if verdict_name
+            in (quantity.make_verdict_name(cell.id), quantity.make_verdict_name(cell.group))
         )
 
     def list_jobs_of_cell(self, cell: Cell) -> list[Job]:
@@ -295,9 +298,9 @@ class Session:
         """Return the index of a run within its cell, from 0."""
         return job.seed - self.first_seed
 
-    def list_undone_jobs(self, cell: Cell, run_counts: int | None = None) -> list[Job]:
+    def list_undone_jobs(self, cell: Cell, run_count: int | None = None) -> list[Job]:
         """Return the runs of a cell without a record, up to a number of runs; None: first look."""
-        first = self._jobs[cell][: self.looks.run_counts[0] if run_counts is None else run_counts]
+        first = self._jobs[cell][: self.looks.run_counts[0] if run_count is None else run_count]
         return [job for job in first if self.store.find_record(job) is None]
 
     def describe_unreadable_records(self, cell: Cell) -> list[str]:
@@ -367,7 +370,7 @@ class Session:
         ]
 
     @property
-    def max_runs(self) -> int:
+    def max_total_runs(self) -> int:
         """Largest number of runs of the session, done or not."""
         return self.looks.max_runs * len(self.cells)
 
@@ -376,12 +379,14 @@ class Session:
         first_runs = self.looks.run_counts[0] * len(self.cells)
         remaining = sum(len(self.list_undone_jobs(cell)) for cell in self.cells)
         runs = (
-            f"{first_runs}" if first_runs == self.max_runs else f"{first_runs} to {self.max_runs}"
+            f"{first_runs}"
+            if first_runs == self.max_total_runs
+            else f"{first_runs} to {self.max_total_runs}"
         )
-        is_single, cells = self.max_runs == 1, len(self.cells)
+        is_single, cells = self.max_total_runs == 1, len(self.cells)
         text = f"{runs} run{'s' * (not is_single)} of budget {self.cells[0].budget} in {cells} "
         text += "cells" if cells > 1 else "cell"
-        if first_runs == self.max_runs:
+        if first_runs == self.max_total_runs:
             allowed = self._one_look_requested or not self.one_look_reason
             explanation = "" if allowed else f" (one look: {self.one_look_reason})"
             return f"{text}, {remaining} of them to do{explanation}"
@@ -393,9 +398,9 @@ class Session:
 
         Failed runs are NaN.
         """
-        return self.read_numbers(cell, RETURNS)
+        return self.read_numbers_of_quantity(cell, RETURNS)
 
-    def read_numbers(self, cell: Cell, quantity: Quantity) -> list[float]:
+    def read_numbers_of_quantity(self, cell: Cell, quantity: Quantity) -> list[float]:
         """Return the values of a quantity for the same runs; NaN for runs without one."""
         values: list[float] = []
         for job in self._jobs[cell]:
@@ -411,13 +416,13 @@ class Session:
         """Do the run unless it is done. Return its record."""
         return worker_launch.do_run_unless_recorded(job, self.store, self.pinned)
 
-    def run_job_or_wait(self, cell_jobs: Sequence[Job]) -> None:
+    def run_one_job_or_wait(self, awaited_jobs: Sequence[Job]) -> None:
         """Do one of the runs that others wait for, or sleep while all of them are in progress.
 
         A process that waits for a look is idle, and the awaited runs may be queued behind a long
         one of another process.
         """
-        for job in sorted(cell_jobs, key=lambda job: -self.estimate_seconds_of_cell(job.cell)):
+        for job in sorted(awaited_jobs, key=lambda job: -self.estimate_seconds_of_cell(job.cell)):
             if self.store.find_record(job) is None and not self.store.is_in_progress(job):
                 self.run_or_read_job(job)
                 return

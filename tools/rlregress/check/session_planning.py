@@ -12,7 +12,7 @@ from rlregress.check.proposals import propose_gates
 from rlregress.check.session import Session
 from rlregress.errors import UserError
 from rlregress.model.planned_session import CellPlan, Gate, Makespan, SessionPlan
-from rlregress.model.quantities import RETURNS, get_quantity_of_name
+from rlregress.model.quantities import RETURNS, get_quantity_of_verdict_name
 from rlregress.training.budgets import load_budget
 from rlregress.training.cell import Cell
 from rlregress.verdicts.rules import Rules
@@ -87,7 +87,9 @@ def _compute_smallest_drops_by_algorithm(
                 name: d for name, d in drops.items() if d and f"{name} ".startswith(prefixes)
             }
             evaluation_drops = [
-                drop for name, drop in cell_drops.items() if get_quantity_of_name(name) is RETURNS
+                drop
+                for name, drop in cell_drops.items()
+                if get_quantity_of_verdict_name(name) is RETURNS
             ]
             smallest = min(cell_drops.values(), default=None), min(evaluation_drops, default=None)
             drops_by_framework.setdefault(cell.framework, {})[cell.algorithm] = smallest

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from rlregress.check.judging import JUDGED_QUANTITIES, judge_present_runs
 from rlregress.check.session import Session
 from rlregress.model.cells import Verdict
-from rlregress.model.planned_session import Standing
+from rlregress.model.planned_session import InterimVerdicts
 from rlregress.model.verdict import REGRESSED
 from rlregress.training.cell import Cell, Job
 from rlregress.verdicts.sequential import Course, build_verdicts_of_course
@@ -62,8 +62,8 @@ def _is_cell_undecided(course: Course, cell: Cell) -> bool:
     )
 
 
-def build_standing_of_looks(session: Session) -> Standing | None:
-    """Return the verdicts of the looks so far; None before the first, or if nothing is judged."""
+def build_interim_verdicts(session: Session) -> InterimVerdicts | None:
+    """Return the verdicts of the looks taken so far; None before the first look."""
     course = judge_present_runs(session) if session.stored else None
     if course is None or course.look == 0:
         return None
@@ -75,7 +75,7 @@ def build_standing_of_looks(session: Session) -> Standing | None:
         if not still_open.isdisjoint(group_cells)
     }
     verdicts: dict[str, Verdict] = {**so_far.cells, **so_far.groups}
-    return Standing(
+    return InterimVerdicts(
         look=course.look,
         verdicts={
             name: verdict

@@ -35,7 +35,7 @@ def diff_two_texts(
     for codes in sorted(grouped, key=lambda c: _find_best_rank(c, starts[1], rank_lines)):
         rows = [row for _, *span in codes for row in _pair_differing_lines(old, new, starts, span)]
         groups += [tuple(rows[:remaining])] if remaining else []
-        left_out += sum(not row.same for row in rows[remaining:])
+        left_out += sum(not row.is_same for row in rows[remaining:])
         remaining = max(0, remaining - len(rows))
     lines = [line[1] for rows in groups for row in rows for line in (row.old, row.new) if line]
     indented = min((len(text) - len(text.lstrip()) for text in lines if text.strip()), default=0)

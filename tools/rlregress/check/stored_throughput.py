@@ -117,7 +117,7 @@ def check_throughput_files(adapters: Sequence[Adapter], algorithms: Sequence[str
             throughput_measurement.load_throughput_protocol(adapter.name, algorithm)
 
 
-def describe_current_conditions(framework: str, algorithm: str) -> dict[str, Any]:
+def collect_current_conditions(framework: str, algorithm: str) -> dict[str, Any]:
     """Return the conditions of a process that is measured here and now."""
     name = framework.partition("@")[0]
     return {
@@ -138,7 +138,7 @@ def find_comparable_throughput(framework: str, algorithm: str) -> Stored | None:
     stored_processes = load_stored_throughput(framework).get(algorithm)
     if stored_processes is None:
         return None
-    current = describe_current_conditions(framework, algorithm)
+    current = collect_current_conditions(framework, algorithm)
     old_conditions, new_conditions = (
         {"cpu": run_conditions["cpu"], **_flatten_protocol(run_conditions["protocol"])}
         for run_conditions in (asdict(stored_processes), current)
@@ -192,13 +192,13 @@ def record_throughput(framework: str, processes: int) -> None:
         os.replace(new_file, locate_stored_throughput(framework))
 
 
-def measure_throughput_of_processes(
-    framework: str, algorithm: str, environment: Mapping[str, str]
+def measure_throughput_in_new_processes(
+    framework: str, algorithm: str, variables: Mapping[str, str]
 ) -> list[Measurement]:
-    """Measure the processes of one session with these environment variables."""
+    """Measure a training in several new processes with these environment variables."""
     return [
         throughput_measurement.measure_throughput(
-            framework, algorithm, FIRST_NEW_SEED + number, environment
+            framework, algorithm, FIRST_NEW_SEED + number, variables
         )
         for number in range(PROCESSES)
     ]

@@ -27,7 +27,7 @@ from rlregress.training import worker_launch
 TITLES = {"unit": "formulas", "behavior": "behaviour"}
 #: stands for the framework in tests of no framework
 SUITE = "the suite itself"
-#: the stage after the last test, by its name in ``stored_durations``
+#: the stage after the last test, by its name in ``baselines/durations.toml``
 _REPORT_STAGE = "making the report"
 #: tests after which this session's times count: the first tests import the frameworks
 _WARM_UP_TESTS = 30
@@ -90,7 +90,7 @@ class TiersProgress:
         self._started = time.monotonic() if started is None else started
         #: (tier, framework) -> outcome -> number of tests
         self._outcomes: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-        self._durations, self._processes, self._runs, self._say = durations, processes, runs, log
+        self._durations, self._processes, self._runs, self._log = durations, processes, runs, log
         self._all: Counter[str] = Counter()
         self._done: Counter[str] = Counter()
         #: tier -> measured and expected seconds of its finished tests
@@ -102,12 +102,12 @@ class TiersProgress:
         self._runs_text = ""
 
     def note_tests_to_run(self, tests: Iterable[str]) -> None:
-        """Note all tests by their node ids; further processes know the same tests."""
+        """Note the ids of all tests; later calls, by other processes, list the same tests."""
         if not self._all:
             tiers = [evidence.find_tier(test) for test in tests]
             self._all = Counter(tier for tier in tiers if tier in TITLES)
             self._update_estimate()
-            self._say(self.format_line())
+            self._log(self.format_progress_line())
 
     def count_ended_test(self, entry: Mapping[str, Any]) -> None:
         """Count a test that has ended.
@@ -127,12 +127,12 @@ class TiersProgress:
             )  # fmt: skip
             self._outcomes[tier, entry.get("framework", "")][entry["outcome"]] += 1
             if self._done[tier] == self._all[tier]:
-                self._say(self._describe_tier(tier))
+                self._log(self._describe_outcome_of_tier(tier))
         elif entry.keys() & {"record", "replay"}:
             self._cached_runs = None
         self._update_estimate()
 
-    def _describe_tier(self, tier: str) -> str:
+    def _describe_outcome_of_tier(self, tier: str) -> str:
         """Describe the outcome of a tier by framework."""
         parts = []
         frameworks = {framework for name, framework in self._outcomes if name == tier}
@@ -173,7 +173,7 @@ class TiersProgress:
             report_seconds = slowdown * self._durations.stages.get(_REPORT_STAGE, 0.0)
             self._estimate = time.monotonic(), seconds / self._processes + report_seconds
 
-    def format_line(self) -> str:
+    def format_progress_line(self) -> str:
         """Return the numbers of finished tests and trainings, and the time left."""
         parts = [f"{TITLES[tier]} {self._done[tier]} of {n}" for tier, n in self._all.items()]
         parts += [self._runs_text] if self._runs_text else []

@@ -14,7 +14,7 @@ import typer
 
 from rlregress import frameworks, missing_packages
 from rlregress.cli import commands, output, parsing
-from rlregress.errors import UserError, show_warnings_as_sentences
+from rlregress.errors import UserError, show_damaged_records_as_sentences
 from rlregress.inside import checkpoint, process_tree
 from rlregress.report import harmless
 from rlregress.trace import child_processes
@@ -126,11 +126,11 @@ def main() -> None:
     handled = [n for n in checkpoint.STOPPING if signal.getsignal(n) is not signal.SIG_IGN]
     for number in handled:
         signal.signal(number, _exit_on_signal)
-    show_warnings_as_sentences()
+    show_damaged_records_as_sentences()
     try:
         with process_tree.use_own_temporary_folder(), process_tree.end_children():
             try:
-                with output.guard_standard_streams():
+                with output.escape_standard_streams():
                     sys.exit(_run_and_report_errors())
             finally:
                 # a second signal must not stop the clean-up
@@ -167,5 +167,5 @@ def _run_and_report_errors() -> int:
     # the exit code counts even if the message cannot be written
     output.mark_exit_code_decided()
     with suppress(UserError):
-        typer.echo(f"rlregress: {harmless.escape_line(message)}", err=True)
+        typer.echo(f"rlregress: {harmless.escape_into_one_line(message)}", err=True)
     return 2

@@ -17,7 +17,7 @@ from rlregress.cli import output
 from rlregress.cli.options import Packages, Report, Steps
 from rlregress.cli.parsing import get_script_arguments
 from rlregress.errors import UserError
-from rlregress.files import make_absolute_path
+from rlregress.files import resolve_real_path
 from rlregress.frameworks.base import Adapter
 from rlregress.inside.run_record import check_folder_is_writable, write_text_atomically
 from rlregress.progress import show_progress
@@ -92,7 +92,7 @@ def bisect(
     if repo is not None and every:
         raise UserError("--all names every release, and --repo searches commits; leave one out")
     python = python and interpreters.find_interpreter(python)
-    folder = make_absolute_path(report)
+    folder = resolve_real_path(report)
     check_folder_is_writable(folder, "the report")
     cached_folders.require_writable_cache()
     repository = None if repo is None else versions.find_repository_folder(repo)

@@ -13,9 +13,9 @@ from rlregress.cli import ci_annotations, output, window
 from rlregress.cli.options import (
     Inconclusive,
     check_inconclusive_option,
+    make_command_of_function,
     replace_inconclusive_exit_code,
     set_default_budget,
-    takes_options,
 )
 from rlregress.report import check_findings, check_report, screen, short_summary
 from rlregress.report.html import check_page
@@ -24,7 +24,7 @@ Brief = Annotated[bool, typer.Option("--brief", help="End with five lines, for a
 Verbose = Annotated[bool, typer.Option("--verbose", help="Print the whole report, not one screen.")]
 
 
-@takes_options(CheckOptions, budget="")
+@make_command_of_function(CheckOptions, budget="")
 def check(
     options: CheckOptions,
     inconclusive: Inconclusive = "code",
@@ -54,10 +54,10 @@ def judge_and_report_check(
         verbose: print the whole summary instead of a screen.
     """
     with check_run.replace_report_folder(options) as new:
-        result = nightly_record.add_earlier_runs(
+        result = nightly_record.add_earlier_nightly_runs(
             check_run.run_and_judge_check(new, typer.echo), options.report
         )
-        text = report_files.write_check_report(
+        text = report_files.write_report_files_and_return_markdown(
             result, check_run.read_evidence(new), new.report, ci_annotations.find_repository_top()
         )
     output.mark_exit_code_decided()

@@ -21,14 +21,14 @@ _TOPS = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR")
 def find_repository_top() -> Path:
     """Return the top folder of the repository in a CI job, else the working folder."""
     named = (os.environ[name] for name in _TOPS if os.environ.get(name))
-    return files.make_absolute_path(next(named, "."))
+    return files.resolve_real_path(next(named, "."))
 
 
 def print_annotations(findings: Sequence[Finding]) -> None:
     """Print annotations in a job of GitHub; print nothing elsewhere."""
     if os.environ.get(_ON_GITHUB) == "true":
         for line in ci_formats.format_annotations(findings):
-            print(line, file=output.get_unfiltered_output(), flush=True)
+            print(line, file=output.get_unescaped_output(), flush=True)
 
 
 def append_github_summary(text: str) -> None:

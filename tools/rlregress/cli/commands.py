@@ -10,7 +10,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from rlregress import __version__, frameworks
-from rlregress.cli.parsing import CommandGroup, Lazy, Row
+from rlregress.cli.parsing import CommandGroup, CommandRow, LazyCommand
 from rlregress.errors import UserError
 from rlregress.probing import installed_metadata
 
@@ -22,42 +22,46 @@ _RUNS_KEPT = "finished runs are kept, and the same command continues from there"
 _TRACES_KEPT = "finished trainings and traces are kept, and the same command continues from there"
 
 
-def _make_row(name: str, function: str, line: str, **options: Any) -> Row:
-    return Row(name=name, function=f"rlregress.cli.{function}", line=line, **options)
+def _make_command_row(name: str, function: str, line: str, **options: Any) -> CommandRow:
+    return CommandRow(name=name, function=f"rlregress.cli.{function}", line=line, **options)
 
 
-_CORE: tuple[Row, ...] = (
-    _make_row(
+_CORE: tuple[CommandRow, ...] = (
+    _make_command_row(
         "check", "check:check", "Is what is installed as documented, and does it still learn?",
         kept=_TRACES_KEPT,
     ),
-    _make_row(
+    _make_command_row(
         "upgrade", "upgrade:upgrade", "From OLD to NEW: what changed, where, does it matter?",
         kept=_TRACES_KEPT, takes_script=True,
     ),
-    _make_row("compare", "compare:compare", "Where do frameworks differ from each other?"),
-    _make_row(
+    _make_command_row("compare", "compare:compare", "Where do frameworks differ from each other?"),
+    _make_command_row(
         "details", "details:details",
         "The catalogue of implementation details, and what is installed.",
     ),
-    _make_row(
+    _make_command_row(
         "bisect", "bisect:bisect", "Which release or commit, and which function, changed it?",
         kept="measured versions are kept, and the same command continues from there",
         takes_script=True,
     ),
-    _make_row("test", "run_tests:test", "Run the tests by pytest, from any folder.", raw=True),
-    _make_row(
+    _make_command_row(
+        "test", "run_tests:test", "Run the tests by pytest, from any folder.", raw=True
+    ),
+    _make_command_row(
         "trace", "trace:trace", "Record what a training does, event by event.", takes_script=True
     ),
-    _make_row("diff", "trace:diff", "Where do two traces differ first?"),
-    _make_row("plan", "plan:plan", "What would a check cost, and what would it detect?"),
-    _make_row("runs launch", "runs:launch", "Start the runs that are not done.", kept=_RUNS_KEPT),
-    _make_row("runs run", "runs:run", "Do one run of a manifest, as a scheduler does."),
-    _make_row("runs status", "runs:status", "What is done, running, stuck, failed?"),
-    _make_row("runs merge", "runs:merge", "Bring several stores into one."),
-    _make_row("baseline record", "baseline:record", "Train cells and store returns.",
+    _make_command_row("diff", "trace:diff", "Where do two traces differ first?"),
+    _make_command_row("plan", "plan:plan", "What would a check cost, and what would it detect?"),
+    _make_command_row(
+        "runs launch", "runs:launch", "Start the runs that are not done.", kept=_RUNS_KEPT
+    ),
+    _make_command_row("runs run", "runs:run", "Do one run of a manifest, as a scheduler does."),
+    _make_command_row("runs status", "runs:status", "What is done, running, stuck, failed?"),
+    _make_command_row("runs merge", "runs:merge", "Bring several stores into one."),
+    _make_command_row("baseline record", "baseline:record", "Train cells and store returns.",
     kept=_RUNS_KEPT),
-    _make_row("trend", "trend:trend", "Over many nightly reports: what changed, and when?"),
+    _make_command_row("trend", "trend:trend", "Over many nightly reports: what changed, and when?"),
 )  # fmt: skip
 
 
@@ -79,7 +83,7 @@ def _load_installed_groups() -> tuple[list[CommandGroup], dict[str, str]]:
 
 
 _INSTALLED, _MISSING = _load_installed_groups()
-ROWS: tuple[Row, ...] = (*_CORE, *(row for group in _INSTALLED for row in group.rows))
+ROWS: tuple[CommandRow, ...] = (*_CORE, *(row for group in _INSTALLED for row in group.rows))
 GROUPS: Mapping[str, str] = {
     "runs": "Train by the hundred: launch, run, status, merge.",
     "baseline": "Record what later runs are judged by.",
@@ -87,7 +91,7 @@ GROUPS: Mapping[str, str] = {
 }
 
 
-class _Missing(TyperCommand):
+class _UnusableCommand(TyperCommand):
     """Replaces the commands of a package that cannot be used. Its error says how to install it."""
 
     def make_context(self, *_given: Any, **_more: Any) -> Any:
@@ -115,7 +119,7 @@ def _show_versions(is_requested: bool) -> None:
     raise typer.Exit
 
 
-def _list_commands(
+def _declare_root_options(
     version: Annotated[
         bool,
         typer.Option(
@@ -136,13 +140,13 @@ def _list_commands(
     """
 
 
-def _build_command() -> TyperGroup:
+def _build_program() -> TyperGroup:
     app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
-    app.callback()(_list_commands)
+    app.callback()(_declare_root_options)
     group = get_command(app)
     assert isinstance(group, TyperGroup)
     group.commands = {
-        **{name: _Missing(name=name, hidden=True) for name in _MISSING},
+        **{name: _UnusableCommand(name=name, hidden=True) for name in _MISSING},
         **dict(_list_commands_below("")),
     }
     return group
@@ -156,7 +160,7 @@ def _list_commands_below(group: str) -> list[tuple[str, Any]]:
             continue
         head, _, deeper = row.name.removeprefix(group).partition(" ")
         if not deeper:
-            by_name[head] = Lazy(row)
+            by_name[head] = LazyCommand(row)
         elif head not in by_name:
             by_name[head] = TyperGroup(
                 name=head,
@@ -169,4 +173,4 @@ def _list_commands_below(group: str) -> list[tuple[str, Any]]:
 
 
 #: the whole program.
-program = _build_command()
+program = _build_program()

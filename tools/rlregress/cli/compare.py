@@ -70,7 +70,7 @@ def compare(
     """
     if as_markdown and as_json:
         raise UserError("--markdown and --json are two formats; give one of them")
-    new_page = html_option.open_requested_page(html, get_typed_command())
+    new_page = html_option.prepare_requested_page(html, get_typed_command())
     adapters = requested_names.find_adapters(frameworks)
     comparison.check_distinct_adapters(adapters)
     detail_ids = requested_names.find_detail_ids(split_comma_separated_names("--detail", detail))
@@ -81,7 +81,7 @@ def compare(
         waiting.probe_all_with_progress(adapters)
     compared = comparison.compare_adapters(adapters, detail_ids, left_out)
     if only_different:
-        compared = compared.select_different()
+        compared = compared.select_different_rows()
     output.mark_exit_code_decided()
     new_page.write_and_print_path(
         comparison_page.format_comparison_title(compared),
@@ -100,4 +100,4 @@ def compare(
         output.print_next_steps(
             short_summary.format_first_steps([comparison_page.make_card_of_comparison(compared)])
         )
-    raise typer.Exit(1 if compared.undecided else 0)
+    raise typer.Exit(1 if compared.undecided_rows else 0)

@@ -74,23 +74,25 @@ def details(
     if detail is not None or as_json:
         raise UserError("--detail and --json go with --installed; give it, or leave them out")
     if missing:
-        print_missing_of_adapters(
+        print_missing_checks_of_adapters(
             requested_names.find_detail_ids([which] if which else []), adapters
         )
     else:
         print_details_of_id(which, adapters)
 
 
-def print_missing_of_adapters(detail_ids: frozenset[str], adapters: Sequence[Adapter]) -> None:
+def print_missing_checks_of_adapters(
+    detail_ids: frozenset[str], adapters: Sequence[Adapter]
+) -> None:
     """Print the missing probes, expectations and faults of frameworks; no ids: all details."""
     detail_ids = detail_ids or frozenset(registry.list_detail_ids())
     for adapter in adapters:
         lacking, has_none = (
-            probe_counts.find_missing_parts_of_details(adapter, detail_ids),
+            probe_counts.find_missing_checks_of_details(adapter, detail_ids),
             load_reasons_of_absent_details(adapter),
         )
         who = f"{adapter.full_name} {adapter.code.version()}"
-        details_text.print_missing_parts_of_details(who, lacking, len(detail_ids - has_none.keys()))
+        details_text.print_missing_checks(who, lacking, len(detail_ids - has_none.keys()))
 
 
 def probe_and_print_fingerprint(

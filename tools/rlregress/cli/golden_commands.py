@@ -27,7 +27,7 @@ def record_golden_file(job: Mapping[str, Any], script: Path, path: Path) -> int:
         repeated = recording_processes.record_trace_twice(job, Path(folder) / "run.trace", runtime)
     if repeated.trace.failure:
         raise UserError(f"{explain.describe_early_end(repeated.trace)}; no golden file is written")
-    native = _explain_other_arithmetic(repeated.trace)
+    native = _explain_why_not_portable(repeated.trace)
     if native:
         raise UserError(
             f"no golden file is written, because other machines would compute other numbers: "
@@ -40,7 +40,7 @@ def record_golden_file(job: Mapping[str, Any], script: Path, path: Path) -> int:
         single, blocks = len(written.events), len(written.blocks)
         lines = traces_text.describe_golden_file(repeated.trace, single, blocks, path)
     output.mark_exit_code_decided()
-    for line in [*repeated.describe_repetition(), *lines]:
+    for line in [*repeated.describe_seeds_and_repeatability(), *lines]:
         typer.echo(line)
     output.print_next_steps([next_steps.suggest_after_golden_file(path, script, repeated.repeats)])
     return 0 if repeated.repeats else 3
@@ -62,7 +62,7 @@ def compare_with_golden_file(path: Path, script: Path) -> int:
             raise UserError(f"{explain.describe_early_end(trace)}; nothing is compared")
         result = golden.compare_with_golden(old, trace)
         reasons = (
-            ("this machine", _explain_other_arithmetic(trace)),
+            ("this machine", _explain_why_not_portable(trace)),
             (path, explain_not_portable(old.arithmetic)),
         )
         for source, native in reasons:
@@ -77,7 +77,7 @@ def compare_with_golden_file(path: Path, script: Path) -> int:
         )
     if repeated is not None and not repeated.repeats:
         lines, code, step = (
-            repeated.describe_repetition(),
+            repeated.describe_seeds_and_repeatability(),
             3,
             next_steps.suggest_after_trace(path, repeats=False),
         )
@@ -91,7 +91,7 @@ def compare_with_golden_file(path: Path, script: Path) -> int:
     return code
 
 
-def _explain_other_arithmetic(trace: Trace) -> str:
+def _explain_why_not_portable(trace: Trace) -> str:
     """Return why other machines would compute other numbers; empty if they would not."""
     if trace.header["gpu"]:
         return "a GPU was used, expected the CPU"

@@ -42,13 +42,13 @@ class Page:
         typer.echo(f"page: {self.path}", err=True)
 
 
-def open_requested_page(path: str, command: str) -> Page:
-    """Return the page that ``--html`` requests, before the command starts anything.
+def prepare_requested_page(path: str, command: str) -> Page:
+    """Check that the file of ``--html`` can be written, and note when the command starts.
 
     Raises:
         UserError: the file cannot be written.
     """
-    place = files.make_absolute_path(path) if path else None
+    place = files.resolve_real_path(path) if path else None
     if place is not None:
         check_file_is_writable(place, "the page")
     return Page(place, command, report_data.format_time_with_offset(), time.monotonic())

@@ -20,7 +20,7 @@ from rlregress.cluster import audit, run_one, run_selection, slurm_arrays, store
 from rlregress.cluster import local as local_runs
 from rlregress.cluster.manifest import Manifest, ManifestRun
 from rlregress.errors import UserError
-from rlregress.files import make_absolute_path
+from rlregress.files import resolve_real_path
 from rlregress.inside.run_record import check_folder_is_writable
 from rlregress.model.store_state import LEFT, Survey
 from rlregress.report import cluster_text, harmless, next_steps
@@ -33,7 +33,7 @@ def print_line_at_once(line: str) -> None:
 
 
 def _open_manifest_file(path: str | Path) -> Manifest:
-    return Manifest(make_absolute_path(path))
+    return Manifest(resolve_real_path(path))
 
 
 def do_run_of_manifest(manifest: Path, index: int, store: str) -> int:
@@ -63,7 +63,7 @@ def write_manifest_of_selection(
     return manifest
 
 
-def _split_off_finished_runs(
+def _list_runs_and_print_remaining(
     manifest: Manifest, done: Collection[str]
 ) -> tuple[list[ManifestRun], list[ManifestRun]]:
     """Return all runs of a manifest and the unfinished ones; print how many."""
@@ -73,10 +73,10 @@ def _split_off_finished_runs(
     return runs, remaining
 
 
-def print_status_of_manifest(manifest: Manifest, store: str) -> None:
+def print_run_command_of_manifest(manifest: Manifest, store: str) -> None:
     """Print the number of remaining runs, and the command that does one run of the manifest."""
     folder = open_store_of_option(store)
-    _split_off_finished_runs(manifest, folder.list_runs_by_state().done)
+    _list_runs_and_print_remaining(manifest, folder.list_runs_by_state().done)
     rows = [
         f"{name}={shlex.quote(value)}"
         for name, value in run_one.collect_variables_of_remote_process().items()
@@ -94,7 +94,7 @@ def do_runs_here(manifest: Manifest, folder: Store, workers: int, done: Collecti
     Args:
         done: names of the finished runs.
     """
-    runs, remaining = _split_off_finished_runs(manifest, done)
+    runs, remaining = _list_runs_and_print_remaining(manifest, done)
 
     def print_counts_at_end(counts: local_runs.Counts) -> None:
         print_line_at_once(f"{len(runs) - len(remaining) + counts.done} of {len(runs)} done")
@@ -110,7 +110,7 @@ def do_runs_here(manifest: Manifest, folder: Store, workers: int, done: Collecti
     return 1 if counts.failed else run_one.RESUMABLE if counts.unfinished else 0
 
 
-def launch_runs_here(manifest: Manifest, folder: Store, workers: int) -> int:
+def do_runs_here_and_suggest_next(manifest: Manifest, folder: Store, workers: int) -> int:
     """Do the remaining runs on this machine, and print the next step. Return the exit code."""
     code = do_runs_here(manifest, folder, workers, folder.list_runs_by_state().done)
     if code == 0:
@@ -141,7 +141,7 @@ def submit_runs_to_slurm(
     def build_scripts(queued: Collection[str]) -> list[slurm_arrays.Script]:
         # read after the queue: a run that left the queue in between is done, not lost
         done = list_done()
-        runs, remaining = _split_off_finished_runs(manifest, done)
+        runs, remaining = _list_runs_and_print_remaining(manifest, done)
         new = [run for run in remaining if run.name not in queued]
         if len(new) < len(remaining):
             print_line_at_once(f"{len(remaining) - len(new)} of them are in the queue")
@@ -197,12 +197,12 @@ def watch_store(manifest: str, store: str, seconds: float) -> None:
 
     def read_status() -> tuple[bool, Text]:
         survey, lines = _survey_and_describe_store(manifest, store)
-        is_unfinished = any(survey.total[state] for state in LEFT)
+        is_unfinished = any(survey.total_counts[state] for state in LEFT)
         return is_unfinished, Text(harmless.escape_for_terminal("\n".join(lines)))
 
     terminal = sys.stdout.isatty()
     # the filter escapes the sequences that move the cursor
-    file = output.get_unfiltered_output() if terminal else sys.stdout
+    file = output.get_unescaped_output() if terminal else sys.stdout
     is_unfinished, printed = read_status()
     console = Console(file=file, force_terminal=terminal)
     with Live(printed, console=console, auto_refresh=False) as live:
@@ -236,7 +236,7 @@ def verify_and_print_store(manifest: str, store: str, set_aside: bool) -> int:
 def merge_and_print_stores(stores: Sequence[str], into: Path) -> int:
     """Copy the records of several stores into one. Return the exit code."""
     target, sources = (
-        Store(make_absolute_path(into)),
+        Store(resolve_real_path(into)),
         [_open_existing_store(store) for store in stores],
     )
     check_folder_is_writable(target.folder, "run records")

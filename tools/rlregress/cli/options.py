@@ -19,7 +19,7 @@ from rlregress.check.cell_selection import choose_default_budget
 from rlregress.check_options import CheckOptions
 from rlregress.cli import complete
 from rlregress.errors import UserError, suggest_names
-from rlregress.files import make_absolute_path
+from rlregress.files import resolve_real_path
 from rlregress.model import option as options
 from rlregress.model.differences import FAIL_ON, ORDER
 from rlregress.model.option import Option
@@ -51,7 +51,7 @@ def annotate_option(declared: Option, default: Any) -> Any:
     return Annotated[kind | None if default is None else kind, typer_option]
 
 
-def takes_options(
+def make_command_of_function(
     options_class: type[T], only: Collection[str] = (), **defaults: Any
 ) -> Callable[[Callable[Concatenate[T, P], None]], Callable[..., None]]:
     """Decorate a function whose first argument holds options, so that it becomes a command.
@@ -79,9 +79,9 @@ def takes_options(
             inspect.Parameter(
                 name,
                 inspect.Parameter.KEYWORD_ONLY,
-                default=_format_as_typed(defaults.get(name, default)),
+                default=_format_default_as_typed(defaults.get(name, default)),
                 annotation=annotate_option(
-                    declared_option, _format_as_typed(defaults.get(name, default))
+                    declared_option, _format_default_as_typed(defaults.get(name, default))
                 ),
             )
             for name, (declared_option, default) in declared.items()
@@ -99,7 +99,7 @@ def takes_options(
     return decorate_command
 
 
-def _format_as_typed(default: Any) -> Any:
+def _format_default_as_typed(default: Any) -> Any:
     """Return a default as a user would type it."""
     return str(default) if isinstance(default, Path) else default if default != () else None
 
@@ -118,7 +118,7 @@ def _convert_value(declared: tuple[Option, Any], value: Any) -> Any:
         return default if value is None else split_comma_separated_names(option.flag, value)
     if option.kind == options.PATH:
         return None if value is None else Path(value)
-    return make_absolute_path(value) if isinstance(default, Path) else value
+    return resolve_real_path(value) if isinstance(default, Path) else value
 
 
 def _annotate_check_option(field: str) -> Any:

@@ -97,7 +97,7 @@ def _open_null_stream() -> TextIO:
 
 
 @contextmanager
-def guard_standard_streams() -> Iterator[None]:
+def escape_standard_streams() -> Iterator[None]:
     """Escape and flush the standard streams while a command runs."""
     _state.decided = False
     out: Any = _Stream(sys.stdout or _open_null_stream())
@@ -111,7 +111,7 @@ def guard_standard_streams() -> Iterator[None]:
         out.failed = errors.failed = None
 
 
-def get_unfiltered_output() -> TextIO:
+def get_unescaped_output() -> TextIO:
     """Return standard output without escaping, for control sequences that a terminal must obey."""
     return getattr(sys.stdout, "unfiltered", sys.stdout)
 

@@ -24,7 +24,7 @@ _SCRIPT = "rlregress.script"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
+class CommandRow:
     """A command.
 
     Attributes:
@@ -56,13 +56,13 @@ class CommandGroup:
 
     name: str
     line: str
-    rows: tuple[Row, ...]
+    rows: tuple[CommandRow, ...]
 
 
 class Command(TyperCommand):
     """A command that rejects empty values: an empty path would mean the working directory."""
 
-    row: Row
+    row: CommandRow
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse as the base class, with the arguments of a script set apart.
@@ -88,10 +88,10 @@ class Command(TyperCommand):
             # an option of this command may only lack its value
             if (
                 type(error).__name__ != "NoSuchOption"
-                or (alternatives := find_commands_with(option)) == []
+                or (alternatives := list_commands_with_option(option)) == []
             ):
                 raise
-            does = _join_command_names(alternatives)
+            does = _join_command_names_with_verb(alternatives)
             raise UserError(f"{ctx.command_path} takes no {option}; {does}") from None
         return remaining
 
@@ -106,10 +106,10 @@ class Command(TyperCommand):
         return super().invoke(ctx)
 
 
-class Lazy(TyperCommand):
+class LazyCommand(TyperCommand):
     """An entry in the list of commands. The module of the command is imported when it is used."""
 
-    def __init__(self, row: Row) -> None:
+    def __init__(self, row: CommandRow) -> None:
         name = row.name.rpartition(" ")[2]
         super().__init__(name=name, short_help=row.line, rich_markup_mode=None)
         self.row = row
@@ -159,7 +159,7 @@ def get_script_arguments(context: typer.Context) -> list[str]:
     return arguments
 
 
-def find_commands_with(option: str) -> list[str]:
+def list_commands_with_option(option: str) -> list[str]:
     """Return the commands that take an option."""
     from rlregress.cli.commands import ROWS
 
@@ -170,15 +170,15 @@ def find_commands_with(option: str) -> list[str]:
     ]
 
 
-def _list_flags_of_command(row: Row) -> set[str]:
+def _list_flags_of_command(row: CommandRow) -> set[str]:
     return {
         flag
-        for param in Lazy(row).load_command().params
+        for param in LazyCommand(row).load_command().params
         for flag in (*param.opts, *param.secondary_opts)
     }
 
 
-def _join_command_names(commands: Sequence[str]) -> str:
+def _join_command_names_with_verb(commands: Sequence[str]) -> str:
     if len(commands) == 1:
         return f"'{commands[0]}' does"
     return f"{', '.join(commands[:-1])} and {commands[-1]} do"

@@ -11,7 +11,7 @@ import typer
 from rlregress.check import cell_selection, check_run, session_planning, tier_progress
 from rlregress.check_options import CheckOptions
 from rlregress.cli import output
-from rlregress.cli.options import parse_share, set_default_budget, takes_options
+from rlregress.cli.options import make_command_of_function, parse_share, set_default_budget
 from rlregress.model.planned_session import Gate
 from rlregress.report import check_report, plan_text
 
@@ -21,7 +21,7 @@ _OPTIONS = (
 )  # fmt: skip
 
 
-@takes_options(CheckOptions, _OPTIONS, budget="")
+@make_command_of_function(CheckOptions, _OPTIONS, budget="")
 def plan(
     options: CheckOptions,
     must_detect: Annotated[

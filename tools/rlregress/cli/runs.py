@@ -18,10 +18,10 @@ from rlregress.cli.options import (
     Inconclusive,
     Store,
     check_inconclusive_option,
+    make_command_of_function,
     reject_given_options,
     replace_inconclusive_exit_code,
     set_default_budget,
-    takes_options,
 )
 from rlregress.cluster.slurm_arrays import Site
 from rlregress.errors import UserError
@@ -63,7 +63,7 @@ def run(
     raise typer.Exit(many_runs.do_run_of_manifest(Path(manifest), index, store))
 
 
-@takes_options(CheckOptions, _OPTIONS, budget="")
+@make_command_of_function(CheckOptions, _OPTIONS, budget="")
 def launch(
     options: CheckOptions,
     context: typer.Context,
@@ -156,13 +156,13 @@ def launch(
         )
     folder = open_store_of_option(options.store)
     if local:
-        raise typer.Exit(many_runs.launch_runs_here(manifest_file, folder, workers))
+        raise typer.Exit(many_runs.do_runs_here_and_suggest_next(manifest_file, folder, workers))
     if slurm:
         many_runs.submit_runs_to_slurm(
             manifest_file, folder, site, dry_run, lambda: folder.list_runs_by_state().done
         )
     else:
-        many_runs.print_status_of_manifest(manifest_file, options.store)
+        many_runs.print_run_command_of_manifest(manifest_file, options.store)
 
 
 def _read_shell_lines(file: str) -> str:

@@ -100,7 +100,7 @@ def diff(
 
 def record_twice_and_report(job: Mapping[str, Any], path: Path) -> int:
     """Record twice and report; return 0, or 3 if the trace does not repeat itself."""
-    folder = files.make_absolute_path(path).parent
+    folder = files.resolve_real_path(path).parent
     if not folder.is_dir():
         raise UserError(f"there is no folder {folder} to write the trace to")
     check_file_is_writable(path, "the trace")
@@ -120,10 +120,10 @@ def compare_trace_files(old_path: Path, new_path: Path) -> int:
     """Compare two traces and report the first difference; return 0 if equal or close, else 1."""
     traces = {path: trace_reader.load_trace(path) for path in (old_path, new_path)}
     old, new = traces[old_path], traces[new_path]
-    same_end = _mask_places_of_error(old.ending) == _mask_places_of_error(new.ending)
+    same_end = _remove_places_of_error(old.error_text) == _remove_places_of_error(new.error_text)
     for path, trace in traces.items():
         if not trace.events and same_end:
-            why = f": the training ended in {trace.ending}" if trace.failure else ""
+            why = f": the training ended in {trace.error_text}" if trace.failure else ""
             raise UserError(
                 f"{path} holds no events, and nothing is compared{why}; record it again"
             )
@@ -132,7 +132,9 @@ def compare_trace_files(old_path: Path, new_path: Path) -> int:
     lines = explain.describe_trace_comparison(comparison, old, new)
     if not same_end and (first is None or first.old is first.new is None):
         lines = [f"diverged: all {comparison.equal} events are the same, but not the end"]
-    lines += [f"{path} ended in {trace.ending}" for path, trace in traces.items() if trace.failure]
+    lines += [
+        f"{path} ended in {trace.error_text}" for path, trace in traces.items() if trace.failure
+    ]
     output.mark_exit_code_decided()
     for line in lines:
         typer.echo(line)
@@ -141,6 +143,6 @@ def compare_trace_files(old_path: Path, new_path: Path) -> int:
     return 1 if diverged else 0
 
 
-def _mask_places_of_error(ending: str) -> str:
+def _remove_places_of_error(ending: str) -> str:
     """Return an error without files, lines and addresses, which differ between equal trainings."""
     return re.sub(r"\S+:\d+ |0x[0-9a-f]+", "", ending)

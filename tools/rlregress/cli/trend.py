@@ -21,7 +21,7 @@ from rlregress.cli.options import (
     replace_inconclusive_exit_code,
 )
 from rlregress.errors import UserError
-from rlregress.files import make_absolute_path
+from rlregress.files import resolve_real_path
 from rlregress.inside.run_record import check_folder_is_writable, write_text_atomically
 from rlregress.report import harmless, markdown_page, short_summary, trend_text
 from rlregress.report.html import trend_page
@@ -59,7 +59,7 @@ def trend(
     started, start_text, folder = (
         time.monotonic(),
         report_data.format_time_with_offset(),
-        make_absolute_path(report),
+        resolve_real_path(report),
     )
     summary = nightly_trend.summarize_nightly_runs(*nightly_trend.read_nightly_runs(folders, since))
     check_folder_is_writable(folder, "the report")

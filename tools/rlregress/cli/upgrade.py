@@ -23,8 +23,8 @@ from rlregress.cli.options import (
     Packages,
     Steps,
     check_inconclusive_option,
+    make_command_of_function,
     parse_verdict,
-    takes_options,
 )
 from rlregress.cli.parsing import get_script_arguments
 from rlregress.errors import UserError
@@ -59,7 +59,7 @@ Versions = Annotated[
 _SCENARIOS = {"all": None, "none": ()}
 
 
-@takes_options(Options)
+@make_command_of_function(Options)
 def upgrade(
     options: Options,
     context: typer.Context,
@@ -146,7 +146,9 @@ def judge_and_report_upgrade(
     options.say("")
     cards, width = upgrade_page.make_cards_of_upgrade(result, facts), window.get_screen_width()
     if verbose:
-        report, *script, verdict = upgrade_text.make_last_lines(result, options.report)
+        report, *script, verdict = upgrade_text.make_closing_lines_of_upgrade(
+            result, options.report
+        )
         steps = [f"next: {step}" for step in short_summary.format_first_steps(cards, screen.STEPS)]
         text = markdown_page.format_page_as_markdown(
             upgrade_page.make_page_of_upgrade(result, facts)
@@ -154,7 +156,9 @@ def judge_and_report_upgrade(
         for line in (text, report, *steps, *script, verdict):
             options.say(line)
     else:
-        report, *script, verdict = upgrade_text.make_last_lines(result, options.report, width)
+        report, *script, verdict = upgrade_text.make_closing_lines_of_upgrade(
+            result, options.report, width
+        )
         closing = [
             (line, "") for line in (report, *screen.format_next_steps(cards, width), *script)
         ]
@@ -192,7 +196,7 @@ def _summarise_upgrade_briefly(result: Upgrade, folder: Path, facts: Facts) -> l
 def _find_pinned_repository(result: Upgrade) -> upgrade_findings.PinnedRepository:
     """Return the repository that the command runs in, and the lines that pin the new version."""
     top = ci_annotations.find_repository_top()
-    lock = result.new.lock and files.make_absolute_path(result.new.lock)
+    lock = result.new.lock and files.resolve_real_path(result.new.lock)
     if lock is None or not lock.is_relative_to(top):
         return upgrade_findings.PinnedRepository(top)
     pins: dict[str, int] = {}

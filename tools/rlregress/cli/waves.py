@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from rlregress.check import check_run
 from rlregress.check.session import Session
-from rlregress.check.session_waves import Wave, build_next_wave, build_standing_of_looks
+from rlregress.check.session_waves import Wave, build_interim_verdicts, build_next_wave
 from rlregress.check_options import CheckOptions
 from rlregress.cli import check, many_runs
 from rlregress.cluster import run_one, run_selection, slurm_arrays
@@ -54,7 +54,7 @@ def run_waves_to_verdict(waves: Waves) -> int:
                 f"{holder} is doing these runs; run the command again for the verdict"
             )
             return run_one.RESUMABLE
-        code = _do_next_wave(waves, session)
+        code = _do_waves_until_verdict(waves, session)
         return check.judge_and_report_check(waves.options) if code is None else code
 
 
@@ -73,7 +73,7 @@ def _lock_waves_of_session(session: Session, wait: bool) -> Iterator[str]:
     """Lock the waves of a session; yield the process that has the lock, or an empty text."""
     keys = " ".join(job.key for cell in session.cells for job in session.list_jobs_of_cell(cell))
     name = f"{hashlib.sha256(keys.encode()).hexdigest()[:12]}.lease"
-    folder = run_selection.choose_folder_in_store(session.store, MANIFESTS, "manifests")
+    folder = run_selection.locate_or_create_folder_in_store(session.store, MANIFESTS, "manifests")
     lease = Lease(folder / name)
     while not lease.take_if_free():
         if not wait:
@@ -87,10 +87,10 @@ def _lock_waves_of_session(session: Session, wait: bool) -> Iterator[str]:
         lease.release_lease()
 
 
-def _do_next_wave(waves: Waves, session: Session) -> int | None:
+def _do_waves_until_verdict(waves: Waves, session: Session) -> int | None:
     """Do the runs that the verdict needs. Return None if all are done, else the exit code."""
     before: tuple[int, int] | None = None
-    for line in waves_text.describe_verdicts_of_waves(build_standing_of_looks(session)):
+    for line in waves_text.describe_verdicts_of_waves(build_interim_verdicts(session)):
         many_runs.print_line_at_once(line)
     wave = build_next_wave(session)
     while wave is not None:
@@ -112,7 +112,7 @@ def _do_next_wave(waves: Waves, session: Session) -> int | None:
             return code
         following = build_next_wave(session)
         if following is None or following.number > wave.number:
-            for line in waves_text.describe_verdicts_of_waves(build_standing_of_looks(session)):
+            for line in waves_text.describe_verdicts_of_waves(build_interim_verdicts(session)):
                 many_runs.print_line_at_once(line)
         # kept, because finding a wave reads every record of it
         wave = following

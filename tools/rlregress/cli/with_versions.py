@@ -26,7 +26,7 @@ from rlregress.upgrade.versions import (
 OPTION = "--with"
 
 
-def find_environment_of_versions(versions: str, store: Store) -> Runtime:
+def find_or_make_environment(versions: str, store: Store) -> Runtime:
     """Find or make an environment with some package versions, by default in the store.
 
     Raises:
@@ -52,7 +52,7 @@ def find_environment_of_versions(versions: str, store: Store) -> Runtime:
     if not os.environ.get(cached_folders.CACHE_VARIABLE):
         environments_folder = store.folder / "environments"
         for folder in (store.folder, environments_folder):
-            _check_folder_owner(folder)
+            _check_nobody_else_can_write(folder)
         os.environ[cached_folders.CACHE_VARIABLE] = str(environments_folder)
     _, version = resolved.resolve_versions(base, new_request, concerned, _print_line)
     prepared = prepared_versions.prepare_version(version, concerned, _print_line)
@@ -63,7 +63,7 @@ def find_environment_of_versions(versions: str, store: Store) -> Runtime:
     return prepared.runtime
 
 
-def _check_folder_owner(folder: Path) -> None:
+def _check_nobody_else_can_write(folder: Path) -> None:
     """Raise UserError if others than this user, root or a private group may write to the folder.
 
     Files in it are run as code: anybody who may write there could run code as this user.
@@ -87,8 +87,10 @@ def restart_with_versions(versions: str, store: Store, arguments: Sequence[str])
     Args:
         arguments: arguments of the command, with the option that names the versions.
     """
-    runtime = find_environment_of_versions(versions, store)
-    os.environ["PYTHONPATH"] = os.pathsep.join([*runtime.paths, str(suite.locate_library_alone())])
+    runtime = find_or_make_environment(versions, store)
+    os.environ["PYTHONPATH"] = os.pathsep.join(
+        [*runtime.paths, str(suite.locate_folder_with_only_library())]
+    )
     os.environ.update(runtime.variables)
     # the process id stays the same, so this temporary folder is still removed at its end
     os.environ["TMPDIR"] = tempfile.gettempdir()

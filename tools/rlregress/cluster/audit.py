@@ -11,7 +11,7 @@ from typing import Any
 from rlregress.cluster.manifest import Manifest
 from rlregress.errors import UserError
 from rlregress.inside import machine, run_record
-from rlregress.model.store_state import Audit, Merged
+from rlregress.model.store_state import Audit, MergeResult
 from rlregress.training import recorded_runs
 from rlregress.training.budgets import load_budget
 from rlregress.training.cell import Job
@@ -38,7 +38,7 @@ def _read_intact_records(
                 )
 
 
-def _describe_protocol_difference(job: Job) -> str:
+def _describe_deviation_from_budget(job: Job) -> str:
     """Describe how the protocol of a run differs from that of its budget; empty if it does not."""
     try:
         budget_protocol = load_budget(job.cell.budget).make_protocol_of_algorithm(
@@ -67,7 +67,7 @@ def audit_store(store: Store, manifest: Manifest | None) -> Audit:
         records += 1
         failed += content["status"] == "failed"
         intact.add(job.name)
-        if reason := _describe_protocol_difference(job):
+        if reason := _describe_deviation_from_budget(job):
             not_as_budget[f"{job.cell.id}: {reason}"] += 1
         counters = counters_by_cell.setdefault(
             job.cell.id, {"versions": Counter(), "machines": Counter()}
@@ -98,7 +98,7 @@ def audit_store(store: Store, manifest: Manifest | None) -> Audit:
     )
 
 
-def merge_records_of_stores(sources: Sequence[Store], target: Store) -> Merged:
+def merge_records_of_stores(sources: Sequence[Store], target: Store) -> MergeResult:
     """Copy the records of stores into one, by content; existing records are never overwritten."""
     new = equal = 0
     differing: list[str] = []
@@ -120,4 +120,4 @@ def merge_records_of_stores(sources: Sequence[Store], target: Store) -> Merged:
                     differing.append(f"{path} differs from {target.locate_record(job)}")
             else:
                 equal += 1
-    return Merged(new=new, equal=equal, differing=differing, damaged=damaged)
+    return MergeResult(new=new, equal=equal, differing=differing, damaged=damaged)

@@ -176,7 +176,7 @@ def write_manifest_of_jobs(jobs: Iterable[tuple[Job, float]], folder: Path) -> M
     # a long run that starts last would delay the end
     ordered = sorted(jobs, key=lambda pair: -pair[1])
     folder.mkdir(parents=True, exist_ok=True)
-    lines = _Lines()
+    lines = _LineFormatter()
     width = max(len(lines.format_line(job, seconds)) for job, seconds in ordered) + 1
     digest = hashlib.sha256()
     # same length as the final header, which replaces it once the digest is known
@@ -195,11 +195,11 @@ def write_manifest_of_jobs(jobs: Iterable[tuple[Job, float]], folder: Path) -> M
             Path(file.name).unlink()
             raise
     path = folder / f"{digest.hexdigest()[:NAME_LENGTH]}.jsonl"
-    return rename_to_digest(Path(file.name), path)
+    return rename_new_manifest(Path(file.name), path)
 
 
-def rename_to_digest(new_path: Path, path: Path) -> Manifest:
-    """Give a new manifest its name, unless the same one has it already."""
+def rename_new_manifest(new_path: Path, path: Path) -> Manifest:
+    """Rename a new manifest to ``path``, unless a manifest with the same runs lies there."""
     new_manifest = Manifest(new_path)
     if has_same_runs(path, new_manifest):
         new_path.unlink()
@@ -227,7 +227,7 @@ def has_same_runs(path: Path, manifest: Manifest) -> bool:
         return False
 
 
-class _Lines:
+class _LineFormatter:
     """Formats runs as JSON lines without their ends. Shared parts are formatted once."""
 
     def __init__(self) -> None:
@@ -239,15 +239,15 @@ class _Lines:
         # runs of one cell share these objects; comparing their contents would take longer
         identities = tuple(map(id, parts))
         if identities not in self._common:
-            self._common[identities] = _split_line_around_run(job)
+            self._common[identities] = _format_parts_between_changing_values(job)
         name, group, begin, end = self._common[identities]
         key, seed = job.key, job.seed
         line = f'{name}{seed:04d}-{key}{group}{round(seconds, 1)}{begin}{seed}{end}{key}"}}}}'
         return line.encode()
 
 
-def _split_line_around_run(job: Job) -> tuple[str, str, str, str]:
-    """Return the parts of a line before its run, its seconds, its seed and its key."""
+def _format_parts_between_changing_values(job: Job) -> tuple[str, str, str, str]:
+    """Return the parts of a line before its run name, its seconds, its seed and its key."""
     content = job.convert_to_plain_data()
     cell = {"cell": content.pop("cell")}
     del content["seed"]

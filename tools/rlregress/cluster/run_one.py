@@ -31,7 +31,7 @@ EXTERNAL_SIGNALS = (_WARNING, *STOPPING, signal.SIGXFSZ, signal.SIGKILL)
 
 
 class Stopped(BaseException):
-    """A signal stops this process."""
+    """Raised when a signal stops this process."""
 
 
 @contextmanager
@@ -102,7 +102,7 @@ def do_one_run(manifest: Manifest, index: int, store: Store, report: Callable[[s
         try:
             if store.find_record(job) is not None:
                 # left by an attempt that was killed right after storing the record
-                store.drop_checkpoint(job)
+                store.remove_checkpoint_of_recorded_run(job)
                 report(f"{name}: done before")
                 return 0
             report(f"{name}: run {index} of {manifest.path} on {os.uname().nodename}")

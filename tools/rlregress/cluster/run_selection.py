@@ -16,7 +16,7 @@ from rlregress.cluster.manifest import (
     NAME_LENGTH,
     Manifest,
     has_same_runs,
-    rename_to_digest,
+    rename_new_manifest,
     write_manifest_of_jobs,
 )
 from rlregress.errors import UserError
@@ -59,10 +59,12 @@ def write_wave_manifest(wave: Wave, session: Session) -> Manifest:
 
 def _write_manifest_to_store(jobs: Iterable[tuple[Job, float]], store: Store) -> Manifest:
     run_record.check_folder_is_writable(store.folder, "run records")
-    return write_manifest_of_jobs(jobs, choose_folder_in_store(store, MANIFESTS, "manifests"))
+    return write_manifest_of_jobs(
+        jobs, locate_or_create_folder_in_store(store, MANIFESTS, "manifests")
+    )
 
 
-def choose_folder_in_store(store: Store, folder_name: str, purpose: str = "") -> Path:
+def locate_or_create_folder_in_store(store: Store, folder_name: str, purpose: str = "") -> Path:
     """Return a folder of a store; UserError if it is a link that leads out of the store.
 
     Args:
@@ -78,7 +80,7 @@ def choose_folder_in_store(store: Store, folder_name: str, purpose: str = "") ->
 def copy_manifest_to_store(manifest: Manifest, store: Store) -> Manifest:
     """Copy a manifest to the store unless it is there. Return the copy."""
     path = (
-        choose_folder_in_store(store, MANIFESTS, "manifests")
+        locate_or_create_folder_in_store(store, MANIFESTS, "manifests")
         / f"{manifest.digest[:NAME_LENGTH]}.jsonl"
     )
     if has_same_runs(path, manifest):
@@ -91,16 +93,18 @@ def copy_manifest_to_store(manifest: Manifest, store: Store) -> Manifest:
         tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as copy,
     ):
         shutil.copyfileobj(source, copy)
-    return rename_to_digest(Path(copy.name), path)
+    return rename_new_manifest(Path(copy.name), path)
 
 
 def list_manifests_of_store(store: Store) -> list[Manifest]:
     """List the manifests of a store, the newest first."""
-    paths = datafiles.list_files_by_name(choose_folder_in_store(store, MANIFESTS), "*.jsonl")
+    paths = datafiles.list_files_by_name(
+        locate_or_create_folder_in_store(store, MANIFESTS), "*.jsonl"
+    )
     return [Manifest(path) for path in sorted(paths, key=lambda path: -path.lstat().st_mtime)]
 
 
 def find_manifest_by_digest(store: Store, digest: str) -> Manifest | None:
     """Return the manifest of a store whose digest begins like this, if it exists."""
-    path = choose_folder_in_store(store, MANIFESTS) / f"{digest[:NAME_LENGTH]}.jsonl"
+    path = locate_or_create_folder_in_store(store, MANIFESTS) / f"{digest[:NAME_LENGTH]}.jsonl"
     return Manifest(path) if path.exists() else None

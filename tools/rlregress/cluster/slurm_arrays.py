@@ -143,7 +143,7 @@ def _make_prefix_of_store(store: Store) -> str:
     return "rlregress-" + hashlib.sha256(os.fsencode(store.folder)).hexdigest()[:8]
 
 
-def check_log_path(store: Store) -> None:
+def check_slurm_accepts_log_path(store: Store) -> None:
     """Raise UserError if Slurm cannot handle the path of a store's logs."""
     path = str(store.folder)
     # in a line of options a newline ends it, and a backslash prevents the replacement of %A and %a
@@ -187,7 +187,7 @@ def read_queued_tasks(store: Store) -> Queue:
 
 def _read_submitted_runs(store: Store) -> dict[str, set[int]]:
     """Return digest of a manifest -> its runs in scripts of this user; empty while one submits."""
-    folder = run_selection.choose_folder_in_store(store, SLURM)
+    folder = run_selection.locate_or_create_folder_in_store(store, SLURM)
     submitted: dict[str, set[int]] = {}
     try:
         if not is_lease_over(folder / _LEASE):
@@ -379,21 +379,21 @@ def _parse_job_number(output: str) -> str:
 
 def _format_log_path(store: Store) -> str:
     """Return the path of a task's log, as an option of sbatch takes it."""
-    check_log_path(store)
+    check_slurm_accepts_log_path(store)
     return shlex.quote(f"{store.folder / SLURM}/".replace("%", "%%") + "%A_%a.log")
 
 
 def submit_remaining_runs(
-    build: Callable[[Collection[str]], Sequence[Script]],
+    build_scripts: Callable[[Collection[str]], Sequence[Script]],
     store: Store,
     report: Callable[[str], None],
 ) -> int:
     """Submit the remaining runs that are not queued; return how many.
 
     Args:
-        build: returns the scripts of the remaining runs without the queued ones.
+        build_scripts: returns the scripts of the remaining runs without the queued ones.
     """
-    folder = run_selection.choose_folder_in_store(store, SLURM, "scripts for Slurm")
+    folder = run_selection.locate_or_create_folder_in_store(store, SLURM, "scripts for Slurm")
     # two launches at once would not see each other's tasks in the queue, and submit runs twice
     lease = Lease(folder / _LEASE)
     while not lease.take_if_free():
@@ -403,7 +403,7 @@ def submit_remaining_runs(
         if queue_state.error:
             report(f"{queue_state.error}: queued runs may be submitted again; no run is done twice")
         submitted = 0
-        for script in build(queue_state.runs):
+        for script in build_scripts(queue_state.runs):
             path = folder / f"{script.name}.sh"
             write_text_atomically(path, script.text)
             try:

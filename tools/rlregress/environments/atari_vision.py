@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 _LAYERS = (torch.nn.Conv2d, torch.nn.Linear)
-#: what hidden layers are made to say before their activation, in turn.
+#: outputs that the units of hidden layers are given before their activation, in turn.
 BELOW, ABOVE = -2.0, 3.0
 _NOTHING = -1.0
 
@@ -43,22 +43,22 @@ def skip_large_initialisation() -> contextlib.AbstractContextManager[Any]:
     return mock.patch.object(torch.nn.init, "orthogonal_", fill_with_constant)
 
 
-class _Passed(NamedTuple):
+class _UsedLayer(NamedTuple):
     layer: Any
     inputs: torch.Tensor
 
 
-def _list_passed_layers(
+def _list_used_layers(
     module: torch.nn.Module, query: Callable[[], torch.Tensor]
-) -> list[_Passed]:
+) -> list[_UsedLayer]:
     """Return the layers with weights in the order in which they are used, and the input of each."""
-    passed: list[_Passed] = []
+    used: list[_UsedLayer] = []
 
-    def note_passed_layer(layer: Any, inputs: Any) -> None:
-        passed.append(_Passed(layer, inputs[0].detach()))
+    def note_used_layer(layer: Any, inputs: Any) -> None:
+        used.append(_UsedLayer(layer, inputs[0].detach()))
 
     hooks = [
-        layer.register_forward_pre_hook(note_passed_layer)
+        layer.register_forward_pre_hook(note_used_layer)
         for layer in module.modules()
         if isinstance(layer, _LAYERS)
     ]
@@ -67,14 +67,14 @@ def _list_passed_layers(
     finally:
         for hook in hooks:
             hook.remove()
-    return passed
+    return used
 
 
 def measure_inputs_at_corner(vision: Vision) -> np.ndarray:
     """Return [first input of the policy, of the value] in the corner of the newest picture."""
     ways = (
-        _list_passed_layers(vision.module, vision.logits),
-        _list_passed_layers(vision.module, vision.value),
+        _list_used_layers(vision.module, vision.logits),
+        _list_used_layers(vision.module, vision.value),
     )
     # the newest picture is the last channel
     return np.array([float(way[0].inputs[0, -1, 0, 0]) for way in ways], dtype=np.float64)
@@ -87,9 +87,9 @@ def measure_activations(vision: Vision) -> np.ndarray:
     behind it, when half of its units output -2 and half 3; the difference of two logits whose layer
     outputs -2 and 3; the value whose layer outputs -2].
     """
-    with _make_layers_output_below_and_above(vision):
+    with _set_alternating_layer_outputs(vision):
         numbers: list[float] = []
-        for _, inputs in _list_passed_layers(vision.module, vision.logits)[1:5]:
+        for _, inputs in _list_used_layers(vision.module, vision.logits)[1:5]:
             numbers += [float(inputs.min()), float(inputs.max())]
         numbers += [float("nan")] * (8 - len(numbers))
         logits = vision.logits().detach()
@@ -98,9 +98,9 @@ def measure_activations(vision: Vision) -> np.ndarray:
 
 
 @contextlib.contextmanager
-def _make_layers_output_below_and_above(vision: Vision) -> Iterator[None]:
-    """Let every layer output BELOW and ABOVE in turn, whatever its input, within the block."""
-    all_layers = _list_passed_layers(vision.module, vision.logits) + _list_passed_layers(
+def _set_alternating_layer_outputs(vision: Vision) -> Iterator[None]:
+    """Let the units of every layer output BELOW and ABOVE alternately, for any input."""
+    all_layers = _list_used_layers(vision.module, vision.logits) + _list_used_layers(
         vision.module, vision.value
     )
     before = [
@@ -119,16 +119,18 @@ def _make_layers_output_below_and_above(vision: Vision) -> Iterator[None]:
                 parameter.copy_(was)
 
 
-def _count_reached_parameters(parameters: list[torch.Tensor], *answers: torch.Tensor) -> set[int]:
+def _list_parameters_with_gradient(
+    parameters: list[torch.Tensor], *answers: torch.Tensor
+) -> set[int]:
     gradients = torch.autograd.grad([a.sum() for a in answers], parameters, allow_unused=True)
     return {number for number, gradient in enumerate(gradients) if gradient is not None}
 
 
-def count_used_pixels(vision: Vision) -> np.ndarray:
+def count_parameters_by_output(vision: Vision) -> np.ndarray:
     """Count the parameters that a gradient reaches: [from policy and value, policy, value only]."""
     parameters: list[torch.Tensor] = [p for p in vision.module.parameters() if p.requires_grad]
-    policy = _count_reached_parameters(parameters, vision.logits())
-    value = _count_reached_parameters(parameters, vision.value())
+    policy = _list_parameters_with_gradient(parameters, vision.logits())
+    value = _list_parameters_with_gradient(parameters, vision.value())
     sizes = [sum(parameters[n].numel() for n in names) for names in (
         policy & value, policy - value, value - policy)]  # fmt: skip
     return np.array(sizes, dtype=np.float64)
@@ -136,7 +138,7 @@ def count_used_pixels(vision: Vision) -> np.ndarray:
 
 def list_layer_sizes(vision: Vision) -> np.ndarray:
     """Return [channels, kernel, stride of three convolutions, hidden units] of the policy."""
-    hidden = [layer for layer, _ in _list_passed_layers(vision.module, vision.logits)][:-1]
+    hidden = [layer for layer, _ in _list_used_layers(vision.module, vision.logits)][:-1]
     dimensions: list[float] = []
     convolutions = [layer for layer in hidden if isinstance(layer, torch.nn.Conv2d)]
     for layer in convolutions[:3]:

@@ -59,7 +59,7 @@ _KEYS: Mapping[str, list[Any]] = {
 
 @cache
 def _make_model_of_fault_file(instrument: str) -> Any:
-    """Return the data model of a file with the tables of an instrument."""
+    """Return the data class of a file of faults for an instrument."""
     table: Any = make_dataclass("Table", _KEYS[instrument], frozen=True, kw_only=True)
     fields: list[Any] = [("fault", tuple[table, ...], ())]
     if instrument == DETAILS:
@@ -103,7 +103,7 @@ def _load_detail_faults(framework: str) -> list[Fault]:
 
 
 def _resolve_change_of_fault(fault: Fault) -> Fault:
-    """Return the fault with the change of the detail's fault of the same name."""
+    """Return the fault with the change of file that the detail's fault of the same name makes."""
     same = select_faults(DETAILS, [fault.framework], [fault.name])[0]
     return replace(same, algorithm=fault.algorithm)
 
@@ -123,7 +123,7 @@ def select_faults(
     only: Sequence[str],
     algorithms: Sequence[str] = (),
 ) -> list[Fault]:
-    """Return the faults of an instrument that have these frameworks, names and algorithms.
+    """Return the faults that an instrument must detect, of some frameworks and algorithms.
 
     Args:
         only: names of faults; empty: all.

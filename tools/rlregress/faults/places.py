@@ -31,7 +31,7 @@ def _load_faults(framework: str) -> tuple[Fault, ...]:
 
 
 def _list_faults_of_detail(implementation: Implementation) -> list[Fault]:
-    """Return the recorded lines that decide the detail, each as the fault that changes it."""
+    """Return the recorded lines that decide a detail, each as a fault that changes the line."""
     documented = implementation.documented
     if documented is not None and documented.code:
         file, _, fragment = documented.code.partition(": ")
@@ -89,7 +89,9 @@ def find_lines_to_inspect(implementation: Implementation, variant: str | None) -
         _list_faults_of_detail(implementation), key=lambda fault: fault.finds != variant_name
     )
     texts = [
-        (fault, text) for fault in candidates if (text := _read_changed_file(implementation, fault))
+        (fault, text)
+        for fault in candidates
+        if (text := _read_installed_file_of_fault(implementation, fault))
     ]
     for fault, text in texts:
         is_changed = fault.occurrence or fault.old not in text
@@ -108,7 +110,7 @@ def find_lines_to_inspect(implementation: Implementation, variant: str | None) -
     return LinesAtFault(list(dict.fromkeys(_find_unchanged_lines(implementation, likely))))
 
 
-def _read_changed_file(implementation: Implementation, fault: Fault) -> str:
+def _read_installed_file_of_fault(implementation: Implementation, fault: Fault) -> str:
     path = implementation.adapter.code.find_installed_path(fault.file)
     return path.read_text(encoding="utf-8") if path is not None else ""
 

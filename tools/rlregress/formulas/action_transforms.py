@@ -31,7 +31,7 @@ def squash_and_unscale(x: ArrayLike, low: ArrayLike, high: ArrayLike) -> np.ndar
     return unscale_action_to_bounds(np.tanh(np.asarray(x, dtype=np.float64)), low, high)
 
 
-def squash_with_centre_inside(x: ArrayLike, low: float, high: float) -> np.ndarray:
+def squash_with_centre_added_twice(x: ArrayLike, low: float, high: float) -> np.ndarray:
     """A fault: the centre of the interval is added before the tanh and again after it."""
     centre = 0.5 * (low + high)
     return squash_and_unscale(np.asarray(x, dtype=np.float64) + centre, low, high)

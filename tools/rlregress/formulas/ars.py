@@ -25,8 +25,7 @@ def select_largest_scores(scores: np.ndarray, count: int) -> np.ndarray:
 
 
 def compute_step_factor(learning_rate: float, count: int, deviation: float) -> float:
-    """Return the factor of each used direction for a difference of 1 between the returns of its two
-    sides.
+    """Return the step along one used direction if the returns of its two sides differ by 1.
 
     Algorithm 2, line 7: the learning rate over the number of directions and the standard deviation
     of the returns.

@@ -53,8 +53,8 @@ def make_nearest_weights(old: int, new: int) -> np.ndarray:
     return weights
 
 
-def return_unrounded(values: np.ndarray) -> np.ndarray:
-    """Return pixels of any size, as in floating-point pictures."""
+def skip_rounding(values: np.ndarray) -> np.ndarray:
+    """Return pixels unchanged: pictures in floating point are not rounded."""
     return values
 
 

@@ -20,8 +20,9 @@ def compute_statistics_of_uniform_layer(weight_bound: float, bias_bound: float) 
 
 
 def compute_statistics_of_orthogonal_layer(gain: float, bias_bound: float = 0.0) -> np.ndarray:
-    """Return statistics as ``compute_statistics_of_uniform_layer``, of an orthogonal one times
-    gain.
+    """Return the same three statistics of an orthogonal layer times ``gain``.
+
+    See ``compute_statistics_of_uniform_layer``.
     """
     return np.array([gain, bias_bound, 1.0])
 

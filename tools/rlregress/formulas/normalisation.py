@@ -29,7 +29,9 @@ class Statistics(NamedTuple):
 def compute_cumulative_statistics(
     x: ArrayLike, prior_count: float = PRIOR_COUNT, ddof: int = 0
 ) -> Statistics:
-    """Let every number count the same, next to ``prior_count`` numbers of mean 0 and variance 1.
+    """Return statistics in which every number counts the same.
+
+    ``prior_count`` numbers of mean 0 and variance 1 count as earlier ones.
 
     Merging batches (Chan et al. 1982) and adding one number after the other (Welford 1962) give
     these same numbers.
@@ -47,7 +49,7 @@ def compute_cumulative_statistics(
 
 
 def compute_decayed_statistics(x: ArrayLike, decay: float, ddof: int = 0) -> Statistics:
-    """Weigh a number that came k numbers ago by decay^k; divide the weights by their sum.
+    """Return statistics with the weight decay^k, over the sum of weights, for a number k steps ago.
 
     Args:
         x: [T].
@@ -63,7 +65,7 @@ def compute_decayed_statistics(x: ArrayLike, decay: float, ddof: int = 0) -> Sta
     return Statistics(mean, squares / np.maximum(count - ddof, 1e-12))
 
 
-def compute_uncorrected_statistics(x: ArrayLike, decay: float) -> Statistics:
+def compute_statistics_without_bias_correction(x: ArrayLike, decay: float) -> Statistics:
     """A fault: the variance is E[x^2] - E[x]^2 of averages that still start at 0.
 
     Both averages lack their weight 1 - decay^t; the difference is divided by it once, so that

@@ -37,7 +37,7 @@ def choose_greedy_action(values: np.ndarray, statistic: Callable[..., np.ndarray
     return int(np.argmax(statistic(np.asarray(values, np.float64), axis=0)))
 
 
-def drop_largest_quantiles(
+def drop_extreme_quantiles(
     quantiles: np.ndarray, dropped: int, pooled: bool = True, top: bool = True
 ) -> np.ndarray:
     """Return the quantiles that form a target, ascending.

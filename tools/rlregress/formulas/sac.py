@@ -115,7 +115,7 @@ def compute_tanh_correction_epsilon_outside(
     return compute_exact_tanh_correction(pre_tanh) + epsilon
 
 
-def compute_log_prob_of_unscaling(low: np.ndarray, high: np.ndarray) -> float:
+def compute_log_prob_change_by_unscaling(low: np.ndarray, high: np.ndarray) -> float:
     """-sum over dimensions of log((high - low) / 2): the density of an unscaled action.
 
     low, high: [d], bounds of the action space (thesis, Box 5, second and third form).

@@ -38,7 +38,7 @@ def make_linear_schedule_by_update(rollouts: int, updates: int) -> np.ndarray:
     return 1.0 - np.arange(total) / total
 
 
-def compute_adaptive_rate_factors(
+def compute_adaptive_learning_rate_factors(
     divergences: np.ndarray, target: float, factor: float, band: float, can_rise: bool = True
 ) -> np.ndarray:
     """Return the factor of the learning rate after each of some updates, [n].

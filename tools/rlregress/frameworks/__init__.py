@@ -1,4 +1,4 @@
-"""The frameworks that can be tested: one module here each, or an entry point of a third party."""
+"""Look-up of the adapters: one package of this folder each, or an entry point of a third party."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ def get_adapter(name: str) -> Adapter:
     if at:
         if not label:
             raise UserError(f"'{name}@' names no copy; expected {name}@<version>, or {name}")
-        return get_adapter(name).get_copy(label)
+        return get_adapter(name).get_adapter_of_copy(label)
     if name not in list_framework_names():
         raise UserError(f"unknown framework '{name}'; {_suggest_framework_name(name)}")
     third_party = installed_metadata.map_entry_points(ENTRY_POINT_GROUP)
     if name in third_party:
-        return _load_adapter_of_other_party(third_party[name])
+        return _load_third_party_adapter(third_party[name])
     return importlib.import_module(f"{__name__}.{name}").ADAPTER
 
 
-def _load_adapter_of_other_party(point: EntryPoint) -> Adapter:
-    """Return the adapter that an entry point of another party names."""
+def _load_third_party_adapter(point: EntryPoint) -> Adapter:
+    """Return the adapter that a third party registers by an entry point."""
     module = point.value.partition(":")[0]
     expected = f"'{point.value}' to be the adapter of the framework '{point.name}'"
     with convert_errors_to_sentences(module, expected):
@@ -62,7 +62,7 @@ def _load_adapter_of_other_party(point: EntryPoint) -> Adapter:
 
 
 def _suggest_framework_name(name: str) -> str:
-    """Return a hint at the framework that an unknown name may mean, such as its package's name."""
+    """Return a hint for an unknown name: the framework with this package name, or similar names."""
     for known_name in list_framework_names():
         adapter = get_adapter(known_name)
         own = adapter.framework
@@ -75,7 +75,7 @@ def _suggest_framework_name(name: str) -> str:
 
 def use_checkout_from_now_on(adapter: Adapter, folder: str) -> None:
     """Use the checkout in ``folder`` from now on, in this process and those that it starts."""
-    path = files.make_absolute_path(os.path.expanduser(folder))
+    path = files.resolve_real_path(os.path.expanduser(folder))
     if not folder or not path.is_dir():
         raise UserError(
             f"'{folder}' is no folder; expected a checkout of {adapter}, as --{adapter.name} "
@@ -83,7 +83,7 @@ def use_checkout_from_now_on(adapter: Adapter, folder: str) -> None:
         )
     os.environ[adapter.framework.checkout] = str(path)
     # whoever names a checkout wants to know that it is none
-    adapter.list_copies()
+    adapter.list_copy_labels()
 
 
 def list_installed_adapters() -> list[Adapter]:
@@ -100,5 +100,5 @@ def list_installed_adapters() -> list[Adapter]:
             if adapter.framework.checkout and os.environ.get(adapter.framework.checkout):
                 raise
             continue
-        adapters += [adapter, *map(adapter.get_copy, adapter.list_copies()[1:])]
+        adapters += [adapter, *map(adapter.get_adapter_of_copy, adapter.list_copy_labels()[1:])]
     return adapters

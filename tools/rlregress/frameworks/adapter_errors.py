@@ -34,16 +34,16 @@ def convert_errors_to_sentences(
     except (Exception, SystemExit) as error:
         if module.startswith("rlregress.") or isinstance(error, (UserError, *exempt)):
             raise
-        text = f"{find_error_place(error, module)}: {format_error(error)}"
+        text = f"{format_place_in_adapter(error, module)}: {format_error(error)}"
         raise UserError(f"{text}; expected {expected}; {REMEDY}") from error
 
 
-def find_error_place(error: BaseException, module: str) -> str:
+def format_place_in_adapter(error: BaseException, module: str) -> str:
     """Return file and line of the adapter where an error was raised, or its module's name."""
     if isinstance(error, SyntaxError) and error.filename:
         # its text may have been parsed again without its name
         if error.__context__ is not None and not Path(error.filename).is_file():
-            return find_error_place(error.__context__, module)
+            return format_place_in_adapter(error.__context__, module)
         return f"{error.filename}:{error.lineno}"
     package = module.partition(".")[0]
     spec = importlib.util.find_spec(package) if package else None
@@ -55,12 +55,12 @@ def find_error_place(error: BaseException, module: str) -> str:
     return f"{own[-1].filename}:{own[-1].lineno}" if own else spec.origin
 
 
-def is_value_of_type(value: Any, described: Any) -> bool:
+def is_value_of_type(value: Any, annotation: Any) -> bool:
     """Return whether a value, and each of its items, is of an annotated type."""
-    kind, item_types = get_origin(described) or described, get_args(described)
+    kind, item_types = get_origin(annotation) or annotation, get_args(annotation)
     if kind in (Any, None):
         return kind is Any or value is None
-    if not isinstance(value, described if kind is UnionType else kind):
+    if not isinstance(value, annotation if kind is UnionType else kind):
         return False
     if kind is Mapping:
         key_type, value_type = item_types
@@ -75,6 +75,6 @@ def is_value_of_type(value: Any, described: Any) -> bool:
     )
 
 
-def format_type(described: Any) -> str:
-    """Return an annotated type as users write it."""
-    return str(described).replace("collections.abc.", "").replace("typing.", "")
+def format_annotation(annotation: Any) -> str:
+    """Return an annotation as text, without names of its modules."""
+    return str(annotation).replace("collections.abc.", "").replace("typing.", "")

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 from rlregress.errors import UserError
 from rlregress.frameworks.adapter_errors import (
     convert_errors_to_sentences,
-    format_type,
+    format_annotation,
     is_value_of_type,
 )
 from rlregress.frameworks.framework_code import Code
@@ -31,7 +31,7 @@ from rlregress.probing.interface import TraceTraining
 
 @dataclass(frozen=True)
 class Framework:
-    """A framework, as data.
+    """The description of a framework: its packages, algorithms and the places of its code.
 
     Attributes:
         packages: distributions whose versions identify what is tested; the first is the package
@@ -76,18 +76,18 @@ class Framework:
     expectations: Path | None = None
 
     def __post_init__(self) -> None:
-        for name, described in inspect.get_annotations(type(self), eval_str=True).items():
+        for name, annotation in inspect.get_annotations(type(self), eval_str=True).items():
             value = getattr(self, name)
-            if not is_value_of_type(value, described):
-                raise TypeError(f"{name} is {value!r}; expected {format_type(described)}")
+            if not is_value_of_type(value, annotation):
+                raise TypeError(f"{name} is {value!r}; expected {format_annotation(annotation)}")
         if not self.packages:
             raise ValueError("packages is (); expected the package under test, and those beside it")
 
-    def is_about_algorithm(self, algorithm: str, words: Collection[str]) -> bool:
+    def is_named_after_algorithm(self, algorithm: str, words: Collection[str]) -> bool:
         """Return whether a word in the name of a file or a training belongs to an algorithm.
 
-        Such a word is the algorithm's name, ends with it, as ``recurrentppo`` does, or is
-        ``related``. All words belong to the only algorithm of a framework.
+        A word does if it is the algorithm's name, ends with it, as ``recurrentppo`` does, or is
+        ``related``. In a framework with one algorithm, every word does.
         """
         related = self.related.get(algorithm, ())
         if (algorithm,) == (*self.algorithms, *self.behavior_only):
@@ -136,11 +136,11 @@ class Adapter:
         extra = self.name if self.package.startswith("rlregress.") else ""
         return Code(self.framework, extra)
 
-    def list_copies(self) -> Sequence[str]:
-        """Return labels of the copies on this machine, preferred one first; none for a package."""
+    def list_copy_labels(self) -> Sequence[str]:
+        """Return labels of the local checkouts, the preferred one first; a package has none."""
         return ()
 
-    def get_copy(self, label: str) -> Adapter:
+    def get_adapter_of_copy(self, label: str) -> Adapter:
         """Return the adapter of one copy; UserError if there is none of that label."""
         version = self.code.version()
         if label != version:
@@ -151,7 +151,7 @@ class Adapter:
         return self
 
     def _make_kind(self, kind: type[K], **arguments: Any) -> K:
-        """Return the kind whose functions are in the adapter's module with the kind's name.
+        """Return an object of a ``Kind`` with the functions of the adapter's module of its name.
 
         Args:
             arguments: further arguments of each function.
@@ -178,7 +178,7 @@ class Adapter:
 
     @property
     def call(self) -> Call:
-        """Calls classes and functions."""
+        """Calls classes and functions with generated arguments."""
         return self._make_kind(Call)
 
     @property
@@ -193,4 +193,4 @@ class Adapter:
 
     def list_trace_trainings(self) -> Mapping[str, TraceTraining]:
         """Return built-in trainings and generated calls, which a trace can record, by title."""
-        return {**self.train.list_trainings(), **self.call.list_generated_calls()}
+        return {**self.train.list_builtin_trainings(), **self.call.list_generated_calls()}

@@ -44,12 +44,12 @@ class Code:
         """Return the version of the package under test."""
         return self.map_package_versions()[self._framework.packages[0]]
 
-    def digest_sources(self) -> Mapping[str, str]:
-        """Return SHA-256 of code under test that is in no importable package, by name."""
+    def digest_unpackaged_sources(self) -> Mapping[str, str]:
+        """Return name -> SHA-256 of tested files that lie outside of importable packages."""
         return {}
 
     def find_installed_path(self, file: str) -> Path | None:
-        """Return the path of a source file, given below the folder of the framework's packages."""
+        """Return the path of an installed source file "package/module.py"; None: not installed."""
         package, _, below = file.partition("/")
         try:
             spec = importlib.util.find_spec(package)
@@ -61,7 +61,7 @@ class Code:
         return None
 
     def copy_package_to_change(self, file: str, folder: Path) -> Mapping[str, str]:
-        """Lay a copy of the code that holds ``file`` into ``folder``, where it can be changed.
+        """Copy the package that contains ``file`` into ``folder``, where it can be changed.
 
         Args:
             file: path of a source file, below the folder of its packages.
@@ -84,23 +84,23 @@ class Code:
         return {"PYTHONPATH": str(folder)}
 
     def is_checkout_of_framework(self, folder: Path) -> bool:
-        """Return whether a folder can be named as a checkout of this framework."""
+        """Return whether a folder is a checkout of this framework."""
         return False
 
-    def list_folders(self) -> Sequence[str]:
+    def list_code_folders(self) -> Sequence[str]:
         """Return the folders of the code under test."""
-        return _list_folders_of_modules(self._framework.modules)
+        return _list_package_folders(self._framework.modules)
 
-    def list_probed_folders(self) -> Sequence[str]:
-        """Return the folders of the code under test, and of the framework that it extends."""
-        return [*self.list_folders(), *_list_folders_of_modules(self._framework.beneath)]
+    def list_code_and_base_folders(self) -> Sequence[str]:
+        """Return the folders of the code under test, and of the framework that this one extends."""
+        return [*self.list_code_folders(), *_list_package_folders(self._framework.beneath)]
 
     def has_raised(self, error: BaseException) -> bool:
         """Return whether an error is of the code under test, and not of the suite that calls it."""
-        modules, folders = self._framework.modules, self.list_probed_folders()
+        modules, folders = self._framework.modules, self.list_code_and_base_folders()
         return find_error_origin(error, modules, folders) == "framework"
 
 
-def _list_folders_of_modules(modules: Sequence[str]) -> list[str]:
+def _list_package_folders(modules: Sequence[str]) -> list[str]:
     specs = [importlib.util.find_spec(module) for module in modules]
     return [f for spec in specs if spec for f in spec.submodule_search_locations or ()]

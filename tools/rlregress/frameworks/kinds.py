@@ -17,7 +17,7 @@ from rlregress.errors import UserError
 from rlregress.frameworks.adapter_errors import (
     REMEDY,
     convert_errors_to_sentences,
-    format_type,
+    format_annotation,
     is_value_of_type,
 )
 from rlregress.probing import families
@@ -35,8 +35,8 @@ from rlregress.probing.interface import (
 )
 
 
-def _call_checked(
-    described: Callable[..., Any],
+def _call_and_check_return_type(
+    kind_method: Callable[..., Any],
     module: str,
     function: Callable[..., Any],
     *arguments: Any,
@@ -44,10 +44,10 @@ def _call_checked(
 ) -> Any:
     """Call a function of an adapter, and check the type of its result.
 
-    If the result is to be a table, errors become UserErrors. Errors of trainings stay: they are
-    results.
+    Errors of functions that return tables become UserErrors. Errors of trainings are raised
+    unchanged, because they are results.
     """
-    name, returned_type = described.__name__, _get_return_type(described)
+    name, returned_type = kind_method.__name__, _get_return_type(kind_method)
     is_table = get_origin(returned_type) is Mapping
     table = convert_errors_to_sentences(module, f"{name}() to return a table", Unsupported)
     with table if is_table else nullcontext():
@@ -56,14 +56,14 @@ def _call_checked(
         file = getattr(sys.modules.get(module), "__file__", module)
         raise UserError(
             f"{file}: {name}() returned {reprlib.repr(returned)}; expected "
-            f"{format_type(returned_type)}; {REMEDY}"
+            f"{format_annotation(returned_type)}; {REMEDY}"
         )
     return returned
 
 
 @cache
-def _get_return_type(described: Callable[..., Any]) -> Any:
-    return inspect.get_annotations(described, eval_str=True)["return"]
+def _get_return_type(kind_method: Callable[..., Any]) -> Any:
+    return inspect.get_annotations(kind_method, eval_str=True)["return"]
 
 
 class Kind:
@@ -82,24 +82,24 @@ class Kind:
         self._module, self._title, self._arguments = module, title, arguments
 
     def __getattribute__(self, name: str) -> Any:
-        described = super().__getattribute__(name)
+        kind_method = super().__getattribute__(name)
         if name.startswith("_") or self._module is None:
-            return described
+            return kind_method
         module = getattr(self._module, "__name__", __name__)
         with convert_errors_to_sentences(module, f"a function {name}"):
             function = getattr(self._module, name, None)
-        own = described if function is None else partial(function, **self._arguments)
-        return partial(_call_checked, described.__func__, module, own)
+        own = kind_method if function is None else partial(function, **self._arguments)
+        return partial(_call_and_check_return_type, kind_method.__func__, module, own)
 
     def __bool__(self) -> bool:
         return self._module is not None
 
-    def _make_unsupported(self, function: str) -> Unsupported:
+    def _make_unsupported_error(self, function: str) -> Unsupported:
         return Unsupported(f"the adapter of {self._title} has no {function}")
 
 
 class Observe(Kind):
-    """One update with known inputs, by a probe or a driver."""
+    """Measurements of single updates with known inputs, by probes and drivers."""
 
     def list_probes(self) -> Mapping[tuple[str, str], Probe]:
         """Return the probes by (detail id, scope).
@@ -125,13 +125,13 @@ class Observe(Kind):
         """The name of the adapter's module, if it is a package; otherwise empty."""
         return self._module.__name__ if hasattr(self._module, "__path__") else ""
 
-    def play_atari(self, make_env: Callable[[], Any]) -> Any:
-        """Return the game of ``make_env`` in everything that surrounds it in a training on Atari.
+    def make_atari_player(self, make_env: Callable[[], Any]) -> Any:
+        """Wrap a game as a training on Atari does, and return an object that plays it.
 
         Returns:
             A ``rlregress.environments.atari_play.Player``.
         """
-        raise self._make_unsupported("play_atari")
+        raise self._make_unsupported_error("make_atari_player")
 
 
 class Train(Kind):
@@ -139,7 +139,7 @@ class Train(Kind):
 
     def train(self, request: TrainingRequest) -> Trained:
         """Train as a user does, and return the agent."""
-        raise self._make_unsupported("train")
+        raise self._make_unsupported_error("train")
 
     def explain_no_resume(self) -> str:
         """Return why a training that was stopped cannot be resumed, as one clause; empty: it can.
@@ -150,18 +150,18 @@ class Train(Kind):
         return "its adapter cannot keep a training"
 
     def train_and_resume(self, request: TrainingRequest, restored: bool) -> Trained:
-        """Train half of the steps, and then, as the framework documents it, the other half.
+        """Train half of the steps, then continue as the framework documents, for the other half.
 
         Args:
             request: ``total_steps`` are two whole halves of its loop; without checkpoints.
-            restored: in between the training is saved, and all of it that the framework can load is
-                loaded into a new one, as its documentation says; the global random generators and
-                the environment go on as they were.
+            restored: whether the second half runs in a new training, into which everything that the
+                framework can save and load was loaded. The global random generators and the
+                environment keep their states.
 
         Raises:
-            Unsupported: the framework has no such way to go on.
+            Unsupported: the framework cannot continue a training in this way.
         """
-        raise self._make_unsupported("train_and_resume")
+        raise self._make_unsupported_error("train_and_resume")
 
     def train_seeded(self, request: Any) -> Trained:
         """Train DQN or DDPG, each source of chance with its own seed.
@@ -172,13 +172,11 @@ class Train(Kind):
         Raises:
             Unsupported: the framework, in this version, has no such algorithm.
         """
-        raise self._make_unsupported("train_seeded")
+        raise self._make_unsupported_error("train_seeded")
 
     def describe_sources_of_chance(self) -> Mapping[str, str]:
-        """Return source of chance in ``seeded_training.Seeds`` -> how it is drawn, and seeded apart
-        from the others.
-        """
-        raise self._make_unsupported("describe_sources_of_chance")
+        """Return source of chance in ``Seeds`` -> a text on its generator and its separate seed."""
+        raise self._make_unsupported_error("describe_sources_of_chance")
 
     def collect_transitions(self, request: TrainingRequest, environments: int) -> Transitions:
         """Train, and return the stored transitions.
@@ -193,7 +191,7 @@ class Train(Kind):
             environments: copies from ``make_env``, side by side in the framework's own vectorised
                 environment.
         """
-        raise self._make_unsupported("collect_transitions")
+        raise self._make_unsupported_error("collect_transitions")
 
     def collect_minibatches(
         self, request: TrainingRequest, environments: int, variant: TrainingVariant
@@ -209,9 +207,9 @@ class Train(Kind):
             variant: the variant of the training.
 
         Raises:
-            Unsupported: the framework has nothing of the kind.
+            Unsupported: the framework has no such variant, or hands no minibatches to its update.
         """
-        raise self._make_unsupported("collect_minibatches")
+        raise self._make_unsupported_error("collect_minibatches")
 
     def collect_running_statistics(
         self, request: TrainingRequest, environments: int
@@ -226,30 +224,30 @@ class Train(Kind):
             environments: as for ``collect_transitions``.
 
         Raises:
-            Unsupported: the framework has no normalisation, or none that can be looked into.
+            Unsupported: the framework has no normalisation, or none whose statistics can be read.
         """
-        raise self._make_unsupported("collect_running_statistics")
+        raise self._make_unsupported_error("collect_running_statistics")
 
-    def list_trainings(self) -> Mapping[str, TraceTraining]:
+    def list_builtin_trainings(self) -> Mapping[str, TraceTraining]:
         """Return built-in trainings for traces, by title: "<algorithm>" or "<algorithm>
         <scenario>".
 
         They are short. That of an algorithm reaches truncation, termination and both at once,
         several environments, a replay buffer that wraps around, delayed and target updates, the end
         of schedules, the last incomplete minibatch and an evaluation, as far as the algorithm has
-        them. Scenarios switch on what users do. Titles are read without the framework.
+        them. Scenarios switch on options that users set. Listing titles imports no framework.
         """
         return {}
 
-    def warm_up(self) -> None:
-        """Run slow first-time work once; traced trainings are forked after it."""
+    def warm_up_before_fork(self) -> None:
+        """Run slow first-time work once, so that the traced trainings, forked later, share it."""
 
 
 class Call(Kind):
-    """A class or function, called again and again with other arguments."""
+    """Calls of classes and functions with many combinations of arguments."""
 
     def list_generated_calls(self) -> Mapping[str, TraceTraining]:
-        """Return calls that are generated from signatures, by title: "<algorithm> calls-<part>"."""
+        """Return title "<algorithm> calls-<part>" -> calls that are generated from signatures."""
         return {}
 
 
@@ -259,22 +257,22 @@ class Read(Kind):
     def read_defaults(self) -> Mapping[tuple[str, str], Mapping[str, Any]]:
         """Return the defaults: (algorithm, scope) -> hyperparameter -> value.
 
-        Hyperparameters have the names of ``baselines/hyperparameters``. None: switched off. One
-        that a scope does not have, or whose value is not in the installed package, is left out.
-        A cell that cannot be read is a ``families.Unread``.
+        Hyperparameters have the names of ``baselines/hyperparameters``. None: switched off.
+        Hyperparameters that a scope lacks, or whose value is not in the installed package, are left
+        out. A table that cannot be read is a ``families.Unread``.
         """
-        raise self._make_unsupported("read_defaults")
+        raise self._make_unsupported_error("read_defaults")
 
-    def read_other_defaults(self) -> Mapping[tuple[str, str], Mapping[str, Any]]:
-        """Return defaults as ``read_defaults`` does, of all arguments in the framework's own names.
+    def read_defaults_of_all_arguments(self) -> Mapping[tuple[str, str], Mapping[str, Any]]:
+        """Return (algorithm, scope) -> default of every argument, by the framework's own names.
 
-        The two versions of an upgrade are compared by these, where an algorithm is in both.
+        ``upgrade`` compares them between two versions that both have the algorithm.
         """
         return {}
 
     def list_parameter_names(self) -> Mapping[tuple[str, str], Mapping[str, str]]:
         """Return the framework's own names: (algorithm, scope) -> hyperparameter -> name."""
-        raise self._make_unsupported("list_parameter_names")
+        raise self._make_unsupported_error("list_parameter_names")
 
     def read_applied_hyperparameters(
         self, algorithm: str, hyperparameters: Mapping[str, Any]
@@ -282,18 +280,19 @@ class Read(Kind):
         """Build an agent with a hyperparameter set, and read its settings.
 
         Raises:
-            UserError: the framework cannot be set to it; names every hyperparameter that it cannot
-                take. A hyperparameter is never dropped silently.
+            UserError: the framework cannot use some of the hyperparameters. The message names all
+                of these; none is dropped silently.
         """
-        raise self._make_unsupported("read_applied_hyperparameters")
+        raise self._make_unsupported_error("read_applied_hyperparameters")
 
 
 class Load(Kind):
-    """Files that this version, or another one, has saved."""
+    """Loading of files that this version, or another one, has saved."""
 
-    def list_saved_files(self) -> Mapping[str, Sequence[TrainingWithFiles]]:
-        """Return the kinds of files that the documentation saves after built-in trainings, by
-        algorithm.
+    def list_kinds_of_saved_files(self) -> Mapping[str, Sequence[TrainingWithFiles]]:
+        """Return algorithm -> built-in trainings, each with the kinds of files saved after it.
+
+        Kinds of files are those that the framework's documentation saves.
         """
         return {}
 
@@ -301,7 +300,7 @@ class Load(Kind):
         """Load an agent of a user, whatever its algorithm.
 
         Raises:
-            UserError: files of this framework do not tell which agent they hold.
+            UserError: a file of this framework does not say which class of agent it contains.
         """
         raise UserError(
             f"files of {self._title} do not say how they are loaded; give --loader FILE, a file "

@@ -45,7 +45,7 @@ def _find_clamp_effects(arguments: tuple[Any, ...], options: dict[str, Any], _: 
     below = value < _convert_to_array(low) if low is not None else nothing
     above = value > _convert_to_array(high) if high is not None else nothing
     ways = {
-        # a bound that is not there needs no trying
+        # a missing bound counts as tried
         "below": low is None or below.any(),
         "above": high is None or above.any(),
         "inside": not (below | above).all(),
@@ -111,7 +111,7 @@ _HOOKED: list[tuple[Any, str, str, _FindEffects]] = [
 
 
 class Activity:
-    """Notes whether clamps in traced code bind and masks hide values; a recorder installs it."""
+    """Notes for each clamp and mask in traced code whether it had an effect on its values."""
 
     def __init__(self, places: Places) -> None:
         self._places = places
@@ -121,7 +121,7 @@ class Activity:
         """Note clamps and masks from now on, until the recorder exits."""
         for owner, name, operation, find_effects in _HOOKED:
             note = functools.partial(self._note_effects_of_operation, operation, find_effects)
-            # before it is done, which may be in place; but a norm is known after it
+            # before the operation, which may overwrite its arguments; a norm is known after it
             when = "after" if operation == "clip_grad_norm" else "before"
             recorder.hook_function(owner, name, **{when: note}, is_whole=False)
 
@@ -133,7 +133,7 @@ class Activity:
         options: dict[str, Any],
         returned: Any = None,
     ) -> None:
-        # of the hook: what the traced code calls itself counts, and not what that calls
+        # frame 2 called the hooked operation: only operations that traced code calls itself count
         caller = sys._getframe(2)
         file = self._places.find_path_below_root(caller.f_code.co_filename)
         if file is None:

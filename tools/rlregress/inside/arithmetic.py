@@ -50,7 +50,7 @@ _CORE_NAMES = (
 
 
 def make_portable_variables() -> dict[str, str]:
-    """Return the variables that a process must start with; none on a processor without AVX2.
+    """Return environment variables for portable arithmetic; none on a processor without AVX2.
 
     The libraries do not check these variables: an unsupported instruction would end the process.
     """
@@ -64,7 +64,7 @@ def make_portable_variables() -> dict[str, str]:
 
 
 def _read_processor_flags() -> set[str]:
-    """Return the flags of the processor as Linux lists them; elsewhere the needed ones."""
+    """Return the flags of the processor as Linux lists them; elsewhere, those of AVX2 and FMA."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as stream:
             return set(next(line for line in stream if line.startswith("flags")).split())
@@ -102,7 +102,7 @@ def read_arithmetic_of_libraries() -> dict[str, str]:
 
 
 def explain_not_portable(reported: Mapping[str, str]) -> str:
-    """Return why the reported arithmetic is not the portable one; empty if it is."""
+    """Return why the arithmetic that libraries report is not portable; empty: it is portable."""
     differences = [
         f"{name} {reported.get(name) or 'unknown'}, expected {expected}"
         for name, expected in _PORTABLE.items()

@@ -33,7 +33,7 @@ PATIENCE, PATIENCE_WITH_LIST = 300, 1200
 
 
 def import_shared_modules(job: dict[str, Any]) -> None:
-    """Import everything that the trainings share, so that each child has it."""
+    """Import everything that the trainings share, so that every forked child has it already."""
     loading.note_everything_loaded()
     import torch
 
@@ -45,14 +45,14 @@ def import_shared_modules(job: dict[str, Any]) -> None:
     adapter = frameworks.get_adapter(job["framework"])
     try:
         folders = [
-            *adapter.code.list_folders(),
+            *adapter.code.list_code_folders(),
             *trace_worker.find_package_folders(job.get("moved", [])),
         ]
         with lines.note_functions_called_by_imports(events.Places(folders)):
             # every recorder reads all adapters, which are imported here once
-            recorder.list_methods_of_adapters()
+            recorder.list_recorded_and_logged_methods()
             adapter.list_trace_trainings()
-            adapter.train.warm_up()
+            adapter.train.warm_up_before_fork()
     except Exception:  # each training fails with the same error
         traceback.print_exc()
     for file in [getattr(module, "__file__", None) for module in list(sys.modules.values())]:
@@ -104,7 +104,7 @@ def main(_: list[str]) -> int:
         os.chdir(request["folder"])
         if jobs[0].get("script"):
             # each child imports what the script does
-            recorder.list_methods_of_adapters()
+            recorder.list_recorded_and_logged_methods()
         elif not number:
             import_shared_modules(jobs[0])
         work: Callable[[dict[str, Any]], Any] = trace_worker.record_job_to_trace

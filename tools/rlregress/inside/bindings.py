@@ -107,10 +107,10 @@ def _list_class_names(text: str) -> list[str]:
     return [statement.name for statement in body if isinstance(statement, ast.ClassDef)]
 
 
-def find_values_of_second_text(
+def find_bindings_to_second_text(
     module: types.ModuleType, piece: str, texts: Sequence[str]
 ) -> list[Binding]:
-    """Return the values that a module or a class gets in the second text and not in the first.
+    """Return bindings that give a module or a class the values of the second text.
 
     Raises:
         Misfit: a value cannot be computed here, or not be reverted.
@@ -137,7 +137,7 @@ def _find_bindings_of_piece(
         variables: the module's names -> their values when the second text is run.
     """
     kind = _name_class_of_piece(piece)
-    owner: Any = methods.import_class(module, kind) if kind else module
+    owner: Any = methods.find_class_in_module(module, kind) if kind else module
     fields = differing.intersection(getattr(owner, "__dataclass_fields__", ()))
     for name in sorted(differing):
         why = _explain_unbindable(
@@ -180,7 +180,7 @@ def _find_bindings_of_piece(
 def _bind_enum_members(
     owner: enum.EnumMeta, differing: set[str], now: Mapping[str, Any], then: Mapping[str, Any]
 ) -> Iterator[Binding]:
-    """Yield bindings of an enumeration: of its members' values, and of its map of members by value.
+    """Yield bindings that change the values of an enumeration's members, and its map of values.
 
     Raises:
         Misfit: only one version has a member, or members are numbers or texts themselves.
@@ -246,7 +246,7 @@ def _bind_field_defaults(owner: type, defaults: Mapping[str, tuple[Any, Any]]) -
 
 
 def _is_called_at_import(text: str, name: str) -> bool:
-    """Return whether statements outside of functions call a class of a module."""
+    """Return whether an import of a module makes instances of a class of that module."""
     nodes: list[ast.AST] = [*methods.find_class_statements(text, "")]
     while nodes:
         node = nodes.pop()
@@ -298,7 +298,7 @@ def _copy_constructor(
 def _make_bindings_of_dependent_defaults(
     module: types.ModuleType, bindings: Sequence[Binding]
 ) -> list[Binding]:
-    """Return the defaults of functions of a package that an import computes from changed values.
+    """Return bindings of function defaults that the package's import computed from changed values.
 
     Raises:
         Misfit: defaults were changed after import, or other objects are computed from a value.
@@ -329,7 +329,7 @@ def _make_bindings_of_dependent_defaults(
 def find_present_and_other_defaults(
     code: types.CodeType, bindings: Sequence[Binding]
 ) -> tuple[Defaults | None, Defaults | None]:
-    """Return the present and the other defaults of a code object's function; None: the same."""
+    """Return the present defaults of a code object's function, and those of bindings, if other."""
     for owner, *_ in bindings:
         if isinstance(owner, types.FunctionType) and owner.__code__ is code:
             then = {name: value for function, name, value in bindings if function is owner}
@@ -378,7 +378,7 @@ def _list_names_read(expression: ast.AST) -> set[str]:
 def _find_functions_in_memory(
     module: types.ModuleType, name: str, node: _Function
 ) -> list[types.FunctionType]:
-    """Return the function objects that a definition has made, also those behind decorators.
+    """Return the function objects in memory that come from a definition, even if decorated.
 
     Raises:
         Misfit: there is none.
@@ -401,7 +401,7 @@ def _locate_function(function: types.FunctionType) -> tuple[str, str, int]:
 
 
 def _get_present_value(owner: Any, name: str) -> Any:
-    """Return the present value of a name in its owner."""
+    """Return the present value of a name in a module, class or function."""
     if isinstance(owner, types.FunctionType):
         return getattr(owner, name)
     return vars(owner).get(name, _ABSENT)
@@ -451,7 +451,7 @@ def resolve_import(node: ast.ImportFrom, package: str) -> str:
 
 
 def _find_importers(module: types.ModuleType, name: str, now: Any) -> Iterator[tuple[Any, str]]:
-    """Return other modules that imported a value by its name, with their names for it."""
+    """Yield other modules that imported a value by its name, with their names for it."""
     for importer in list(sys.modules.values()):
         own = getattr(importer, "__dict__", {})
         file = str(own.get("__file__") or "")
@@ -468,7 +468,7 @@ def _find_importers(module: types.ModuleType, name: str, now: Any) -> Iterator[t
 
 @lru_cache(maxsize=4096)
 def _list_names_imported_from(file: str, package: str, module: str) -> Sequence[tuple[str, str]]:
-    """Return the names that a file imports from a module."""
+    """Return (name there, name here) pairs that a file imports from a module."""
     try:
         text = read_source_text(file)
         last = module.rpartition(".")[2]
@@ -542,7 +542,7 @@ def _equals_as_far_as_comparable(present: Any, value: Any, same: bool = False) -
     """Return whether a value equals the present one, as far as values can be compared.
 
     Args:
-        same: whether objects of other types must be identical or equal; else only of one type.
+        same: whether objects that are no plain data must be equal; if not, their type suffices.
     """
     if present is value:
         return True

@@ -41,7 +41,7 @@ import torch
 from rlregress import marks, source
 from rlregress.inside import bindings, events, leaves, swap, trace_worker, written_by_calls
 from rlregress.inside.copies import NoCopy
-from rlregress.inside.handed_locals import NamesRead, find_names_read
+from rlregress.inside.handed_locals import NamesRead, find_locals_read_by_dictionary
 from rlregress.inside.methods import Defaults, Misfit
 from rlregress.inside.recorder import Recorder
 from rlregress.probing.option_trainings import find_function_of_frame
@@ -94,13 +94,15 @@ class Capture:
         marks.mark_imports(places.find_path_below_root)
 
     def __enter__(self) -> Capture:
-        marks.call_at_entries(self._choose_call_at_entry)
+        marks.set_calls_at_function_entries(self._choose_capture_of_function)
         return self
 
     def __exit__(self, *_: Any) -> None:
-        marks.call_at_entries(None)
+        marks.set_calls_at_function_entries(None)
 
-    def _choose_call_at_entry(self, marked: marks.MarkedFunction) -> Callable[[Any], bool] | None:
+    def _choose_capture_of_function(
+        self, marked: marks.MarkedFunction
+    ) -> Callable[[Any], bool] | None:
         function = str(self._places.find_path_below_root(marked.file)), marked.name
         if function not in self._wanted:
             return None
@@ -137,11 +139,11 @@ class Capture:
     def _compare_call_in_child(
         self, function: _Function, frame: Any, seconds: float, paths: Collection[str]
     ) -> dict[str, Any]:
-        """Examine a call in a copy of this process, within ``seconds`` of CPU time."""
+        """Compare both versions of a call in a forked child, within ``seconds`` of CPU time."""
         read, write = os.pipe()
         child = _fork_without_reseeding()
         if not child:
-            _separate_child(write, seconds)
+            _separate_child_from_training(write, seconds)
             answer: dict[str, Any] = {}
             try:
                 answer = self._examine(function, frame, seconds, paths)
@@ -156,7 +158,7 @@ class Capture:
                     os._exit(0)
         os.close(write)
         with os.fdopen(read, encoding="utf-8", errors="replace") as answered:
-            # not to its end, which what the child has started may hold open
+            # one line, not to the end: processes that the child started may keep the pipe open
             text = answered.readline()
         _, status = os.waitpid(child, 0)
         with contextlib.suppress(OSError):
@@ -186,7 +188,7 @@ class _Captured:
         self._paths: dict[Any, set[str]] = {}
 
     def number_call(self, signature: Any) -> tuple[int, set[str]]:
-        """Return the number of a call among those with its signature, and their known paths."""
+        """Count a call; return its number among calls with its signature, and their known paths."""
         self._calls += 1
         self._numbers[signature] = self._numbers.get(signature, 0) + 1
         return self._numbers[signature], self._paths.setdefault(signature, set())
@@ -220,7 +222,7 @@ def _describe_types_of_arguments(frame: Any) -> tuple[Any, ...]:
 
 
 def _describe_type(value: Any, inside: bool = False) -> Any:
-    """Return a value's type and parts; of each dimension only whether its size is 0, 1 or more."""
+    """Return a value's type and parts; sizes of dimensions only as 0, 1 or more."""
     kind = type(value).__qualname__
     if value is None or isinstance(value, (bool, str)):
         return kind, value
@@ -241,9 +243,9 @@ def _describe_type(value: Any, inside: bool = False) -> Any:
     return kind, *((name, flag) for name, flag in flags if isinstance(flag, (bool, torch.device)))
 
 
-def _separate_child(answers: int, seconds: float) -> None:
+def _separate_child_from_training(answers: int, seconds: float) -> None:
     """Separate a child from files and signals that it shares with the training."""
-    marks.call_at_entries(None)
+    marks.set_calls_at_function_entries(None)
     os.setpgid(0, 0)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.alarm(int(2 * seconds) + _PATIENCE)
@@ -311,12 +313,12 @@ class Examiner:
         def is_same_with_other_changes(is_same: Callable[[Any], bool]) -> bool | None:
             if self._mutant:
                 return None
-            return _answer_in_copy(
+            return _answer_in_forked_copy(
                 lambda: swap.replace_running_code(self._changes, self._roots), lambda: is_same(old)
             )
 
         def read() -> NamesRead:
-            return find_names_read(tuple(self._roots))
+            return find_locals_read_by_dictionary(tuple(self._roots))
 
         versions = (new, old) if self._mutant else (old, new)
         all_names = set(_NAME.findall(text))
@@ -359,6 +361,8 @@ def _find_differing_statements(
 ) -> tuple[set[str], list[list[Any]]]:
     """Return the names near differing statements, and these statements in both versions.
 
+    Numbers in these statements become bounds for perturbations; see ``perturbed``.
+
     Args:
         texts, codes: those of the old version, then those of the new one.
     """
@@ -366,7 +370,7 @@ def _find_differing_statements(
 
     lines = [_number_lines(text, name) for text in texts]
     rows = _select_differing_lines(*lines)
-    perturbed.perturb_around_bounds(
+    perturbed.add_perturbations_around_bounds(
         {
             *bindings.list_numbers_bound(bound),
             *bindings.list_literal_numbers(_list_texts_of_rows(rows)),
@@ -406,7 +410,7 @@ def _fork_without_reseeding() -> int:
     return child
 
 
-def _answer_in_copy(prepare: Callable[[], Any], question: Callable[[], bool]) -> bool | None:
+def _answer_in_forked_copy(prepare: Callable[[], Any], question: Callable[[], bool]) -> bool | None:
     """Return a question's answer, computed in a copy of this process; None: no answer came."""
     child = _fork_without_reseeding()
     if not child:
@@ -460,7 +464,7 @@ def _find_arguments_of_old_defaults(
     arguments: dict[str, Any],
     defaults: tuple[Defaults | None, Defaults | None],
 ) -> dict[str, Any]:
-    """Return the old version's differing defaults, for arguments that the caller left out.
+    """Return the old version's defaults that differ, for arguments that the caller left out.
 
     Args:
         arguments: captured from the new version.

@@ -57,7 +57,7 @@ def _make_fixed_tensor(*shape: int) -> torch.Tensor:
 
 
 def _list_operations() -> dict[str, Callable[[], Any]]:
-    """Return the operations by name, such as torch's of networks, losses, optimizers and draws."""
+    """Return name -> operation, such as torch's for networks, losses, optimizers and draws."""
     operations: dict[str, Callable[[], Any]] = {}
     for name in _FUNCTIONS:
         function = getattr(torch, name, None) or getattr(functional, name)
@@ -138,7 +138,7 @@ def _train_network() -> list[torch.Tensor]:
 
 
 def _make_layer(kind: Callable[..., torch.nn.Module], *sizes: int) -> torch.nn.Module:
-    """Return a layer with fixed parameters; none is random."""
+    """Return a layer with fixed parameters, without a random draw."""
     module = kind(*sizes, device="meta").to_empty(device="cpu")
     with torch.no_grad():
         for parameter in module.parameters():

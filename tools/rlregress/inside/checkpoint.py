@@ -61,7 +61,7 @@ class CheckpointNotWritten(Exception):
 
 
 def make_checkpoint_identity(key: str, suite: str) -> dict[str, Any]:
-    """Return the part of the head that identifies the run of a checkpoint.
+    """Return the head entries that identify the run of a checkpoint.
 
     Args:
         key: the run's key.
@@ -77,7 +77,7 @@ def make_checkpoint_identity(key: str, suite: str) -> dict[str, Any]:
 
 
 def write_checkpoint(path: Path, draft: Path, head: Mapping[str, Any], everything: Any) -> None:
-    """Write a checkpoint, so that a reader sees the one before or the whole new one.
+    """Write a checkpoint atomically: a reader sees the previous one or the whole new one.
 
     Args:
         draft: the temporary file to write first; on the same file system.
@@ -85,7 +85,7 @@ def write_checkpoint(path: Path, draft: Path, head: Mapping[str, Any], everythin
     Raises:
         OSError: the disk is full, for example. Any other error: an object cannot be pickled.
     """
-    from rlregress.inside import pickled  # with torch, which who reads a head does not need
+    from rlregress.inside import pickled  # imports torch, which reading a head does not need
 
     try:
         with open(draft, "wb") as file:
@@ -226,11 +226,11 @@ class CheckpointWriter:
         self.cpu_seconds = 0.0
         self.unable = ""
 
-    def take_loaded_checkpoint(self) -> tuple[dict[str, Any], Any, str]:
-        """Return head, content and reason of the checkpoint.
+    def read_or_set_aside_checkpoint(self) -> tuple[dict[str, Any], Any, str]:
+        """Return head and content of the checkpoint, and why it does not fit this run.
 
-        The reason is empty if a checkpoint fits, or if there is none. One that does not fit is set
-        aside.
+        The reason is empty if the checkpoint fits, or if there is none. One that does not fit is
+        renamed or removed.
         """
         try:
             checkpoint = read_checkpoint(self._path, self._identity)

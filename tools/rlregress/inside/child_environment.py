@@ -27,7 +27,7 @@ def make_environment_variables(
     compiled: bool = True,
     portable: bool = False,
 ) -> dict[str, str]:
-    """Return the variables of a child process: fixed hashes, none of pytest.
+    """Return a child process's environment variables: fixed hash seed, no variables of pytest.
 
     ``PYTHONPATH`` is for the caller to set.
 

@@ -27,7 +27,7 @@ _ELSEWHERE = ("multiprocessing.sharedctypes", "ctypes", "_ctypes")
 
 
 class NoCopy(Exception):
-    """Something has no copy, and must not be shared; the message names it."""
+    """A value can be neither copied nor shared; the message names it."""
 
 
 class Copies:
@@ -213,7 +213,7 @@ def _read_cell_content(cell: Any) -> tuple[Any, ...]:
 
 @functools.cache
 def has_only_attributes_and_items(kind: Any) -> bool:
-    """Return whether objects of a class have attributes and items alone, and nothing from C."""
+    """Return whether objects of a class hold only attributes and items, and no state in C."""
     if kind.__reduce_ex__ is not object.__reduce_ex__ or kind.__reduce__ is not object.__reduce__:
         return False
     methods = [base.__dict__.get("__getstate__") for base in kind.__mro__ if base is not object]

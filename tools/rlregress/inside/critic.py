@@ -20,7 +20,7 @@ LEAST_ERROR, LARGEST_ERROR = 0.01, 100.0
 
 @dataclass(frozen=True)
 class CriticAccuracy:
-    """The critic after a training, over all states that the evaluation episodes visited.
+    """How well a trained critic predicts returns, over all states of the evaluation episodes.
 
     Returns are discounted, in the environment's unit of reward. Rewards after a time limit are not
     observed: the critic's own value of the final observation replaces them, so that an error of
@@ -97,7 +97,7 @@ def compute_discounted_returns(episode: Episode, discount: float, final_value: f
 def compare_critic_with_returns(
     episodes: Sequence[Episode], value: Callable[[np.ndarray], np.ndarray], discount: float
 ) -> CriticAccuracy:
-    """Compare a critic with the returns of its policy.
+    """Compare a critic's values with the discounted returns of its policy.
 
     Args:
         episodes: finished ones.

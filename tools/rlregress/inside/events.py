@@ -82,7 +82,7 @@ def _convert_tensor_to_array(tensor: Any) -> Any:
 
 
 def has_readable_numbers(value: Any) -> bool:
-    """Return whether a value's numbers can be read: not on device meta, or in a transform."""
+    """Return whether a value's numbers can be read; on device meta they cannot, for example."""
     if isinstance(value, (list, tuple)):
         return all(has_readable_numbers(item) for item in value)
     torch = sys.modules.get("torch")
@@ -137,7 +137,7 @@ def _digest_texts(*texts: str) -> str:
 
 
 def _add_types_to_part(numbers: Part, types: str) -> Part:
-    """Return a part of numbers with types, which are in its digest, too."""
+    """Add types to a part of numbers, and to its digest."""
     return [_digest_texts(numbers[0], types), *numbers[1:], "", types]
 
 
@@ -284,7 +284,7 @@ def _make_part_of_numbers(arrays: Sequence[np.ndarray]) -> Part:
 
 
 def join_event_parts(parts: Sequence[Part]) -> Part:
-    """Return one part of a sequence of parts."""
+    """Join parts into one."""
     return _add_types_to_part(
         _join_event_parts(parts), _shorten_types("; ".join(p[5] for p in parts))
     )

@@ -99,14 +99,14 @@ class Networks:
         return digest if reference() is tensor else None
 
     def make_parts_of_changed_tensors(self) -> dict[str, Part]:
-        """Return the parameters and buffers that the training has changed, if any."""
+        """Return event parts of the parameters and buffers that the training changed, if any."""
         changed = {kind: self._list_changed_tensors(kind) for kind in ("parameters", "buffers")}
         if not any(changed.values()):
             return {}
         return {kind: make_part_of_many_arrays(tensors) for kind, tensors in changed.items()}
 
     def name_tensors_by_identity(self) -> dict[int, str]:
-        """Return parameter or buffer, by identity -> class of its network, and path."""
+        """Return id of a parameter or buffer -> its name: class of its network, and path."""
         inner = {
             id(child) for root in self._networks.values() for child in _list_inner_modules(root)
         }

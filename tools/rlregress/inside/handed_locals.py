@@ -29,7 +29,7 @@ class HandedLocals:
     """Notes the dictionaries that ``locals()`` returns; use it as a context manager.
 
     Args:
-        read: returns the variables that other code reads; see ``find_names_read``.
+        read: returns the variables that other code reads; see ``find_locals_read_by_dictionary``.
     """
 
     def __init__(self, read: Callable[[], NamesRead]) -> None:
@@ -68,7 +68,7 @@ class HandedLocals:
 
 
 @cache
-def find_names_read(roots: tuple[str, ...]) -> NamesRead:
+def find_locals_read_by_dictionary(roots: tuple[str, ...]) -> NamesRead:
     """Return the variables that code reads from ``locals()``, by the name of the dictionary.
 
     Args:

@@ -65,7 +65,7 @@ def digest_tested_sources(adapter: Adapter) -> dict[str, str]:
     modules = (*adapter.framework.modules, adapter.package)
     return {
         **{module: digest_module_sources(module) for module in modules},
-        **adapter.code.digest_sources(),
+        **adapter.code.digest_unpackaged_sources(),
     }
 
 

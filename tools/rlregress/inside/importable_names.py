@@ -31,8 +31,8 @@ def import_object(name: str) -> Any:
     return value
 
 
-def describe_importable_object(name: str) -> dict[str, str]:
-    """Return ``is``, an identity shared by all paths to an object, or ``error``, why there is none.
+def identify_importable_object(name: str) -> dict[str, str]:
+    """Return {"is": identity}, the same for all paths to an object, or {"error": reason}.
 
     The identity of numbers and texts, which have no qualified name, is their path.
     """
@@ -48,10 +48,10 @@ def describe_importable_object(name: str) -> dict[str, str]:
     return {"is": f"{module} {qualified}".strip() or name}
 
 
-def describe_importable_objects(job: dict[str, Any]) -> dict[str, Any]:
-    """Return the descriptions of the ``names`` of a job."""
-    return {name: describe_importable_object(name) for name in job["names"]}
+def identify_importable_objects(job: dict[str, Any]) -> dict[str, Any]:
+    """Return name -> identity or error, for the ``names`` of a job."""
+    return {name: identify_importable_object(name) for name in job["names"]}
 
 
 if __name__ == "__main__":
-    sys.exit(answer_job_of_file(describe_importable_objects, sys.argv[1:]))
+    sys.exit(answer_job_of_file(identify_importable_objects, sys.argv[1:]))

@@ -157,12 +157,12 @@ def is_tensor_batch(value: Any) -> bool:
 
 
 def _list_stacked_batches(value: Any) -> list[Any]:
-    """Return the batches that a batch is a stack of; empty if it has its tensors itself."""
+    """Return the batches in a lazily stacked batch; empty if it holds its tensors itself."""
     return list(value.unbind(value.stack_dim)) if hasattr(value, "stack_dim") else []
 
 
 def list_labelled_parts(value: Any) -> list[tuple[str, Any]]:
-    """Return the parts of a value, each with the label that follows the name of the value."""
+    """Return the parts of a value, each with its label: ".name", "[key]" or "[number]"."""
     if is_tensor_batch(value):
         stacked = _list_stacked_batches(value)
         if stacked:

@@ -71,7 +71,7 @@ class Lines:
                 yield file, function, set_marks
 
     def _are_marked(self, files: list[str]) -> bool:
-        """Return whether all of these files below their root have marks, but for libraries in C."""
+        """Return whether all files have marks that show execution; those in C need none."""
         marked = {self._places.find_path_below_root(file) for file in marks.files}
         return all(file in marked for file in files if file.endswith((".py", ".pyc")))
 
@@ -96,7 +96,7 @@ class Lines:
             "branches": self.list_tested_branches(),
             "noted": self._are_marked(loaded["imported"]),
             "at_import": dict(_AT_IMPORT),
-            "started": loading.describe_started_processes(self._places),
+            "started": loading.list_process_start_events(self._places),
             **loaded,
         }
 
@@ -148,7 +148,7 @@ _AT_IMPORT: dict[str, Any] = {}
 
 @contextmanager
 def note_functions_called_by_imports(places: Places) -> Iterator[None]:
-    """Note the functions that imports call."""
+    """Note the functions that imports in the block call."""
     with Lines(places) as lines:
         yield
     lines.note_reading_of_types_and_texts()

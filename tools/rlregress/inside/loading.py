@@ -92,7 +92,7 @@ class _Sought:
 
     @staticmethod
     def find_spec(name: str, path: Any = None, target: Any = None) -> None:
-        """Note the name; a later finder finds the module."""
+        """Note the name and find nothing: a later finder finds the module."""
         _sought.add(name)
 
 
@@ -214,7 +214,9 @@ def _note_read_code(_: str, arguments: tuple[Any, ...]) -> None:
     if arguments[1] != "__code__" or type(arguments[0]) is not FunctionType:
         return
     frame = sys._getframe(2)
-    if not _reads_definition(frame.f_code, frame.f_lasti) and not _is_read_by_suite(frame):
+    if not _reads_only_definition_attributes(frame.f_code, frame.f_lasti) and not _is_read_by_suite(
+        frame
+    ):
         # to read the attribute would come here again
         code = next(x for x in gc.get_referents(arguments[0]) if type(x) is CodeType)
         _codes[id(code)] = code
@@ -241,8 +243,8 @@ def _get_file_of_frame(frame: Any) -> str:
 
 
 @functools.cache
-def _reads_definition(code: CodeType, offset: int) -> bool:
-    """Return whether an instruction reads only attributes of code that a definition decides.
+def _reads_only_definition_attributes(code: CodeType, offset: int) -> bool:
+    """Return whether an instruction reads only what a function's definition decides.
 
     A function that becomes a generator has another definition; see ``training_selection``.
     """
@@ -298,8 +300,8 @@ def _find_file_of_starter(frame: Any) -> str:
     return str(frame.f_code.co_filename)
 
 
-def describe_started_processes(places: Places) -> list[str]:
-    """Return the ways in which this process, or traced code in a parent process, started others.
+def list_process_start_events(places: Places) -> list[str]:
+    """Return the audit events by which this process, or traced code in a parent, started others.
 
     Starts by other packages' imports in a parent are left out: these only ask about the machine.
     """
@@ -324,7 +326,9 @@ def list_loaded_files(places: Places) -> dict[str, list[Any]]:
     they are there; ``sought``: modules that were looked for and are not imported.
     """
     modules = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
-    names = {name.partition(".")[0] for name in list(sys.modules)} - _list_modules_not_installed()
+    names = {
+        name.partition(".")[0] for name in list(sys.modules)
+    } - _list_standard_and_own_modules()
     imported = _name_traced_files({*_run, *(file for file in modules if file)}, places)
     packages = {file.removesuffix(".py").partition(os.sep)[0] for file in imported}
     sought = _sought.difference(sys.modules)
@@ -378,7 +382,7 @@ def _name_traced_files(files: set[str], places: Places) -> list[str]:
     return sorted({name for file in files if (name := places.find_path_below_root(str(file)))})
 
 
-def _list_modules_not_installed() -> set[str]:
+def _list_standard_and_own_modules() -> set[str]:
     """Return top-level modules of the standard library, of this suite, and the script itself."""
     return {
         *sys.stdlib_module_names,

@@ -18,7 +18,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class Misfit(Exception):
-    """The code cannot replace the present code; the message is the reason."""
+    """Other code cannot replace the present code; the message is the reason."""
 
 
 #: of positional arguments, and of those that are named.
@@ -57,7 +57,7 @@ def evaluate_present_defaults(module: types.ModuleType, name: str, definition: A
     above = name.rpartition(".")[0]
     names = dict(vars(module))
     if above:
-        names.update(vars(import_class(module, above)))
+        names.update(vars(find_class_in_module(module, above)))
     arguments = strip_annotations(definition.args)
     expression = ast.Expression(ast.Lambda(arguments, ast.Constant(None)))
     try:
@@ -69,12 +69,12 @@ def evaluate_present_defaults(module: types.ModuleType, name: str, definition: A
 
 
 def is_method_in_both(name: str, texts: Sequence[str]) -> bool:
-    """Return whether a name is that of a method in both texts, not of an inner function."""
+    """Return whether both texts define a method with this name, and not an inner function."""
     return "." in name and all(_find_definitions(text, name) for text in texts)
 
 
 def do_decorators_differ(name: str, texts: Sequence[str]) -> bool:
-    """Return whether decorators of a function, or of one with the same name, differ."""
+    """Return whether the decorators of any definition with this name differ between the texts."""
     now, then = (
         [
             [ast.dump(decorator) for decorator in definition.decorator_list]
@@ -88,7 +88,7 @@ def do_decorators_differ(name: str, texts: Sequence[str]) -> bool:
 def add_names_used_in_other_text(
     module: types.ModuleType, name: str, texts: Sequence[str], path: str
 ) -> None:
-    """Give a module the names that a function uses in another text of the module.
+    """Add to a module the names that a function uses in another version of its text.
 
     These are imports, definitions and assignments at the top of the other text, methods of its
     class there, and names that those use in turn. Names that the module has stay as they are. A
@@ -103,7 +103,7 @@ def add_names_used_in_other_text(
     add_names_of_text(module, texts[1], _list_names_read(definitions))
     above = name.rpartition(".")[0]
     try:
-        kind = import_class(module, above)
+        kind = find_class_in_module(module, above)
     except NoClass:
         return
     set_here = _list_own_attributes([parse_text(texts[0])], ast.Store)
@@ -122,7 +122,7 @@ def add_names_used_in_other_text(
 
 
 def add_names_of_text(module: types.ModuleType, text: str, used: set[str]) -> None:
-    """Give a module names that a text defines at its top, and names that those use in turn."""
+    """Add to a module the names that a text defines at its top, and the names that they use."""
     missing = used - set(vars(module))
     while missing:
         lent = [
@@ -158,7 +158,7 @@ def _list_names_read(nodes: Iterable[ast.AST]) -> set[str]:
 
 
 def _select_statement_defining(statement: ast.stmt, names: set[str]) -> list[ast.stmt]:
-    """Return the statement, or the part of an import, if it defines one of the names."""
+    """Return the statement if it defines one of the names; of an import, only these names."""
     if isinstance(statement, (ast.Import, ast.ImportFrom)):
         aliases = [
             name
@@ -193,7 +193,7 @@ def find_class_statements(text: str, name: str) -> list[ast.stmt]:
 
 
 def _check_arguments_of_inner_functions(texts: Sequence[str], name: str) -> None:
-    """Raise Misfit if a function inside of another takes other arguments in the other text."""
+    """Raise Misfit if an inner function takes other arguments in the other text."""
     last = name.rpartition(".")[2]
     takes = []
     for text in texts:
@@ -230,7 +230,7 @@ def remove_method(module: types.ModuleType, name: str) -> None:
         NoClass: the name is not that of a method in this module.
     """
     above, _, own = name.rpartition(".")
-    kind = import_class(module, above)
+    kind = find_class_in_module(module, above)
     if own not in vars(kind):
         raise NoClass(f"{kind.__name__} has no {own}")
     delattr(kind, own)
@@ -248,7 +248,7 @@ def replace_method_by_text(module: types.ModuleType, name: str, text: str, path:
         NoClass: there is no such class here, or no such method of it in the text.
     """
     above, _, own = name.rpartition(".")
-    kind, definitions = import_class(module, above), _find_definitions(text, name)
+    kind, definitions = find_class_in_module(module, above), _find_definitions(text, name)
     if not definitions:
         raise NoClass(f"the other text has no {name}")
     definition = ast.ClassDef(kind.__name__, [], [], list(definitions), [])
@@ -268,7 +268,7 @@ def replace_method_by_text(module: types.ModuleType, name: str, text: str, path:
     setattr(kind, own, method)
 
 
-def import_class(module: types.ModuleType, name: str) -> Any:
+def find_class_in_module(module: types.ModuleType, name: str) -> Any:
     """Return the class of a module with a qualified name; raise NoClass if there is none."""
     kind: Any = module
     for part in name.split("."):
@@ -286,7 +286,7 @@ def _find_definitions(text: str, name: str) -> list[Any]:
 
 
 def _unwrap_functions(method: Any) -> list[types.FunctionType]:
-    """Return the functions of a method, behind the descriptors of Python."""
+    """Return the functions behind a method, property, class method or static method."""
     names = ("__func__", "fget", "fset", "fdel")
     parts = [method, *(getattr(method, name, None) for name in names)]
     return [part for part in parts if isinstance(part, types.FunctionType)]

@@ -81,7 +81,7 @@ class Steps:
     def record_step_without_hooks(
         self, _: str, original: Any, optimizer: Any, *arguments: Any, **options: Any
     ) -> Any:
-        """Make and record a step if torch has no hooks for steps."""
+        """Make an optimiser's step and record it, for a torch without hooks for steps."""
         # a step that calls its parent's is one step
         if self._recorder.stepping:
             return call_original(original, optimizer, *arguments, **options)

@@ -62,7 +62,7 @@ class OtherActivity:
         self._recorder.patch_until_exit(thread, "start", note_starter_of_thread)
 
     def note_current_thread(self) -> None:
-        """Note the current thread, which records an event, if another one installed this."""
+        """Note the starter of the current thread, unless this is the thread of the recorder."""
         if threading.get_ident() != self._thread:
             starter = self._starters.get(threading.current_thread())
             self._note_starter("thread", starter or {"class": "", "file": "", "line": 0})
@@ -73,7 +73,7 @@ class OtherActivity:
             self.rows.append(row)
 
     def _find_starter(self) -> dict[str, Any]:
-        """Return the class on the stack with a replacement, or else the nearest traced one."""
+        """Return the row of the starting class: one with a replacement, or the nearest traced."""
         frame: Any = sys._getframe(2)
         nearest: dict[str, Any] | None = None
         for _ in range(_DEEP):

@@ -34,7 +34,7 @@ class Outcome(NamedTuple):
     refused: str = ""
 
     def is_finite(self, before: LeavesByPath) -> bool:
-        """Return whether the call returned and made no number NaN or infinite.
+        """Return whether the call returned, and made no number NaN or infinite that was finite.
 
         Args:
             before: the arguments, whose bounds may be infinite.
@@ -101,12 +101,12 @@ def find_differing_leaves(
 
 
 def _pair_paths_in_order(old: LeavesByPath, new: LeavesByPath) -> list[list[str]]:
-    """Return the paths that both have, in the order of each."""
+    """Return the paths that both versions have, in the order of each version."""
     return [[path for path in one if path in both] for one, both in ((old, new), (new, old))]
 
 
 def choose_difference_to_report(differing: dict[str, _Leaves]) -> Difference | None:
-    """Return the most informative difference, with all rounding; None: there is no difference."""
+    """Return the most informative difference; None: there is no difference."""
     if not differing:
         return None
     numbers: dict[str, tuple[np.ndarray, np.ndarray]] = {}
@@ -159,14 +159,14 @@ def _find_renamed_attributes(
             same = _select_leaves_of_attribute(old, path) == _select_leaves_of_attribute(
                 new, candidate
             )
-            if same and _share_words(path, candidate):
+            if same and _is_likely_renamed_attribute(path, candidate):
                 candidates.remove(candidate)
                 renamed.append(path)
                 break
     return renamed
 
 
-def _share_words(old: str, new: str) -> bool:
+def _is_likely_renamed_attribute(old: str, new: str) -> bool:
     (old_owner, _, old_name), (new_owner, _, new_name) = old.rpartition("."), new.rpartition(".")
     old_words, new_words = set(old_name.split("_")), set(new_name.split("_"))
     private = old_name.startswith("_") and new_name.startswith("_")
@@ -203,7 +203,7 @@ def are_leaves_equal(first: Any, second: Any) -> bool:
 
 
 def _differ_in_type_or_shape(first: Any, second: Any) -> bool:
-    """Return whether two leaves are values of another type or shape."""
+    """Return whether two leaves are arrays or numbers of different types or shapes."""
     arrays = [leaf is not None and isinstance(leaf[1], np.ndarray) for leaf in (first, second)]
     return any(arrays) and None not in (first, second) and not _have_same_type(first, second)
 
@@ -225,7 +225,7 @@ def _have_same_finite_positions(first: np.ndarray, second: np.ndarray) -> bool:
 
 
 def _describe_two_leaves(first: Any, second: Any) -> list[str]:
-    """Return two leaves as text, shortened to what shows their difference."""
+    """Return two leaves as text, shortened to the numbers that differ."""
     pair = (first, second)
     if None in pair:
         return ["nothing" if leaf is None else leaf[0] for leaf in pair]

@@ -97,8 +97,8 @@ _NUMBERS: dict[str, dict[str, _Numbers]] = {
 }
 
 
-def perturb_around_bounds(bounds: Collection[float]) -> None:
-    """Make perturbations also set numbers to values between some bounds, and beyond them.
+def add_perturbations_around_bounds(bounds: Collection[float]) -> None:
+    """Add perturbations that set numbers to values between some bounds, and beyond them.
 
     This lasts for the rest of the process: one call is examined in each.
     """
@@ -135,11 +135,11 @@ class Target(NamedTuple):
         return "".join(self.labels)
 
     def is_named(self, names: set[str]) -> bool:
-        """Return whether the part's attribute, key or argument has one of these names."""
+        """Return whether the part's last label (attribute, key or argument) is in ``names``."""
         return self.labels[-1].strip(".[]'") in names
 
     def change_part(self, value: Any, number: int, words: list[str]) -> Any:
-        """Return the part after the change with a number; an object is changed in place.
+        """Apply the change with a number to the part, and return it; objects change in place.
 
         Args:
             words: a description of each changed number, array or tensor is added to it.
@@ -173,7 +173,7 @@ class Perturbation(NamedTuple):
     changes: tuple[tuple[Target, int], ...]
 
     def split_in_halves(self) -> list[Perturbation]:
-        """Return two perturbations with half of the changes each; empty for one change alone."""
+        """Return two perturbations with half of the changes each; none for a single change."""
         middle = len(self.changes) // 2
         halves = self.changes[:middle], self.changes[middle:]
         return [Perturbation(half) for half in halves] if middle else []
@@ -190,7 +190,7 @@ class Perturbation(NamedTuple):
             _change_argument(arguments, target, number)
 
     def describe_changes(self, arguments: dict[str, Any]) -> str:
-        """Describe the changes, for the first parts by name."""
+        """Describe the changes: the first ones by name, the number of the others."""
         described = []
         for target, number in self.changes[:_NAMED_VALUES]:
             words = _change_argument(arguments, target, number)
@@ -200,7 +200,7 @@ class Perturbation(NamedTuple):
 
 
 def list_text_and_none_targets(called: Any, arguments: dict[str, Any]) -> list[Target]:
-    """Return texts and None in arguments and attributes of ``self``, each with other values to try.
+    """Return arguments and attributes of ``self`` that are text or None, with values to try.
 
     Values for an attribute are those of the constructor's parameter with the same name.
 
@@ -340,7 +340,7 @@ def _change_argument(arguments: dict[str, Any], target: Target, number: int) -> 
 
 
 def _change_labelled_part(value: Any, labels: tuple[str, ...], change: Callable[[Any], Any]) -> Any:
-    """Return the value after a change of the part that labels lead to."""
+    """Change the part of a value that labels lead to; return the changed value."""
     if not labels:
         return change(value)
     for label, part in _list_parts_of_value(value):

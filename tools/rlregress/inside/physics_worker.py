@@ -25,7 +25,7 @@ def _make_row_of_step(observation: Any, reward: Any = 0.0) -> list[float]:
 
 
 def _describe_error_of_environment(error: Exception) -> dict[str, Any]:
-    """Return an error, and whether it says that the environment is not installed."""
+    """Return the text of an error, and whether it means that the environment is not installed."""
     kinds = gymnasium.error.UnregisteredEnv, gymnasium.error.DependencyNotInstalled, ImportError
     return {"error": f"{type(error).__name__}: {error}", "is_lacking": isinstance(error, kinds)}
 
@@ -51,7 +51,7 @@ class _Types:
 
 
 def record_trajectory(id: str, steps: int) -> dict[str, Any]:
-    """Return observations and rewards of seeded actions, as numbers; or why there are none."""
+    """Play seeded random actions; return rows of observations and rewards, or the error."""
     try:
         environment = gymnasium.make(id)
         observation, _ = environment.reset(seed=0)
@@ -79,7 +79,7 @@ def record_trajectory(id: str, steps: int) -> dict[str, Any]:
 
 
 def record_episodes(path: str, count: int) -> dict[str, Any]:
-    """Return the rows of whole episodes of a trained policy, with the seeds 0, 1, ...; or an error.
+    """Play whole episodes of a stored policy with seeds 0, 1, ...; return rows, or the error.
 
     ``rows`` as of ``record_trajectory``; ``begins``: the row of each reset; ``returns``.
     """

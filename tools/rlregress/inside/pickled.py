@@ -70,7 +70,7 @@ class Tensors:
         self.shares = False
 
     def reduce_tensor(self, tensor: torch.Tensor, requires_grad: bool) -> Any:
-        """Return how to pickle a plain tensor."""
+        """Return the pickle reduction of a plain tensor, in which shared memory stays shared."""
         memory = _get_untyped_storage(tensor)
         place = (memory.data_ptr(), memory.nbytes())
         self.shares = self.shares or place in self._storages
@@ -135,7 +135,7 @@ def is_plain_tensor(tensor: torch.Tensor) -> bool:
 
 
 def _reduce_array_without_zeros(array: np.ndarray) -> Any:
-    """Return how to pickle a large array without its zeros; None: pickle it as usual."""
+    """Return the pickle reduction of an array without the zeros at its end; None: as usual."""
     if type(array) is not np.ndarray or array.dtype.hasobject or not array.flags.c_contiguous:
         return None
     memory = array.reshape(-1).view(np.uint8)

@@ -70,7 +70,7 @@ def probe_adapter(
 def _run_probe(
     adapter: Adapter, probe: Probe, inputs: Mapping[str, Any], called: Lines, until: float | None
 ) -> dict[str, Any]:
-    """Return the numbers that a probe observes, or its error; note the functions it calls."""
+    """Run a probe; return the numbers that it observes, or its error; note called functions."""
     arguments = {
         key: np.array(value, dtype=np.float64) if isinstance(value, list) else value
         for key, value in inputs.items()
@@ -104,7 +104,7 @@ class OutOfTime(BaseException):
 
 def _list_code_folders(adapter: Adapter) -> Sequence[str]:
     try:
-        return adapter.code.list_folders()
+        return adapter.code.list_code_folders()
     except Exception:  # foreign code, as above
         return ()
 
@@ -123,7 +123,7 @@ def _read_defaults(adapter: Adapter) -> dict[str, Any]:
             (*adapter.framework.algorithms, *adapter.framework.behavior_only),
             adapter.read.read_defaults,
         ),
-        (("others",), adapter.read.read_other_defaults),
+        (("others",), adapter.read.read_defaults_of_all_arguments),
     ):
         try:
             defaults.update(read())
@@ -171,7 +171,7 @@ def _classify_error(error: BaseException, modules: Sequence[str]) -> str:
         name = str(getattr(cause, "name", None) or "").partition(".")[0]
         if isinstance(cause, ImportError) and name and name not in modules:
             return "package"
-        # what checks for its extra packages itself says so in words
+        # code that checks for extra packages itself reports a missing one in its message
         if "not installed" in str(cause) or type(cause).__name__ == "DependencyNotInstalled":
             return "package"
         cause = cause.__cause__ or cause.__context__

@@ -55,7 +55,7 @@ def make_supervised_command(command: Sequence[str], parent: int = 0) -> list[str
 
 
 def kill_tree(process: subprocess.Popen[Any]) -> None:
-    """Kill a supervised process and all that it has started."""
+    """Kill a supervised process and all processes that it has started."""
     process.send_signal(KILL_TREE if _LINUX else signal.SIGKILL)
 
 
@@ -81,7 +81,7 @@ def run_supervised(
 
 
 def end_process_with_parent(by: signal.Signals = signal.SIGTERM, parent: int = 0) -> None:
-    """Ask Linux to end this process when the one that started it dies, however it dies.
+    """Make Linux end this process when its parent dies, in whatever way.
 
     Args:
         by: the signal that ends it.
@@ -113,8 +113,8 @@ def end_children() -> Iterator[None]:
 def use_own_temporary_folder() -> Iterator[str]:
     """Keep temporary files of the block and its processes in a folder, removed after the block.
 
-    Children get it from ``child_environment``. Within a command that another one has started, it is
-    the folder of that one.
+    Children get it from ``child_environment``. A command that another one has started uses the
+    folder of that one.
 
     Yields:
         The folder.

@@ -103,10 +103,10 @@ class Environments:
 
     # -- calls -------------------------------------------------------------------------------
 
-    def record_reset(
+    def reset_and_record(
         self, _: str, original: Any, environment: Any, *args: Any, **options: Any
     ) -> Any:
-        """Reset an environment, with the recorder's seed if the script has never given one."""
+        """Reset an environment and record it; seed it if the script never has."""
         is_outermost = not self._depth.environments
         if is_outermost:
             self._recorder.raise_if_stopped()
@@ -128,7 +128,7 @@ class Environments:
         self._add_event("reset", watch, {"observation": make_event_part(observation)})
         return returned
 
-    def record_and_step(
+    def step_and_record(
         self, _: str, original: Any, environment: Any, *args: Any, **options: Any
     ) -> Any:
         """Step an environment; the outermost call is recorded as an event."""
@@ -146,10 +146,10 @@ class Environments:
             self.record_step(watch, action, returned)
         return returned
 
-    def record_seeding(
+    def seed_and_mark_environment(
         self, _: str, original: Any, environment: Any, *args: Any, **options: Any
     ) -> Any:
-        """Seed an environment of gym, which has a method for it."""
+        """Call the ``seed`` method of an environment of gym, and mark the environment as seeded."""
         watch = self.find_watch_of_environment(environment)
         returned = call_original(original, environment, *args, **options)
         if watch is not None and [*args, *options.values()] not in ([], [None]):
@@ -244,7 +244,7 @@ class Environments:
     # -- generators and spaces ---------------------------------------------------------------
 
     def _seed_generators(self, seeding: Any) -> None:
-        """Seed generators that environments use before a reset, or seed with None."""
+        """Seed generators of environments that are used before a reset, or seeded with None."""
         recorder, make, seeds = self._recorder, seeding.np_random, itertools.count(SEED)
 
         def np_random(seed: Any = None) -> Any:

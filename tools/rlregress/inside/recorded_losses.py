@@ -27,7 +27,7 @@ class _Depth(threading.local):
 
 
 class Losses:
-    """Records the values that loss modules and other modules return."""
+    """Records the values that calls of loss modules and other modules return."""
 
     def __init__(self, recorder: Any) -> None:
         self._recorder = recorder

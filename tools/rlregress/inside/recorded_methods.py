@@ -52,7 +52,7 @@ class Depth(threading.local):
 
 
 class Importing:
-    """An import finder that calls a function once a module has been imported, at once if it was."""
+    """An import finder that calls functions as soon as their modules have been imported."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, list[Callable[[Any], None]]] = {}
@@ -65,7 +65,7 @@ class Importing:
             self._waiting.setdefault(module, []).append(then)
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        """Return the spec of the other finders, with a loader that calls the waiting functions."""
+        """Return a spec from the other finders; its loader then calls the waiting functions."""
         if name not in self._waiting:
             return None
         for finder in sys.meta_path:
@@ -127,7 +127,7 @@ def replace_method_by_handler(
 
 
 def _make_method_calling_handler(original: Any, handler: str, label: str) -> Any:
-    # without the recorder: a class of the script's own is pickled with its methods
+    # the method must not hold the recorder: a class of the script is pickled with its methods
     @functools.wraps(original)
     def method(self: Any, *arguments: Any, **options: Any) -> Any:
         recording = getattr(sys.modules.get("rlregress.inside.recorder"), "CURRENT", None)
@@ -223,7 +223,7 @@ class RecordedMethods:
 
     @staticmethod
     def _looks_like_result_of_environments(label: str, output: Any) -> bool:
-        """Return whether a result comes from environments that other threads have stepped."""
+        """Return whether a result looks like that of environments stepped in other processes."""
         if label.endswith(".reset"):
             return not hasattr(output, "batch_size")
         return isinstance(output, tuple) and len(output) in (4, 5)
@@ -237,7 +237,9 @@ class RecordedMethods:
             )
 
     def _record_and_yield_items(self, label: str, items: Any) -> Iterator[Any]:
-        """Yield the items of a generator. Code between two items does not count as nested in it."""
+        """Record and yield the items of a generator.
+
+        Code that runs between two items does not count as nested in the generator."""
         try:
             while True:
                 self._depth.iterating += 1

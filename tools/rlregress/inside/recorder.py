@@ -144,14 +144,14 @@ class Recorder:
         self._environments = Environments(self, depth)
         self._recorded_methods = RecordedMethods(self, depth, self._environments)
         self._losses = Losses(self)
-        recorded, logged, instead = list_methods_of_adapters()
+        recorded, logged, instead = list_recorded_and_logged_methods()
         self._names, self._logged = (*GYMNASIUM, *recorded), (*LOGGED, *logged)
         self._other_activity = OtherActivity(self, instead)
         self._networks = final.Networks()
         # replaced methods call these by name; see ``recorded_methods.replace_method_by_handler``
-        self.environment_reset = self._environments.record_reset
-        self.environment_step = self._environments.record_and_step
-        self.environment_seed = self._environments.record_seeding
+        self.environment_reset = self._environments.reset_and_record
+        self.environment_step = self._environments.step_and_record
+        self.environment_seed = self._environments.seed_and_mark_environment
         self.recorded_call = self._recorded_methods.record_method_call
         self.logged_call = self._recorded_methods.record_logged_values
         self.optimizer_step: Any = None
@@ -184,7 +184,7 @@ class Recorder:
             self._networks.note_first_values()
 
     def is_recorded(self, kind: str) -> bool:
-        """Return whether an event of a kind is recorded now; note the thread that it is in."""
+        """Return whether an event of a kind is recorded now, and note its thread."""
         # a forked worker has hooks, too, and nobody reads its events
         if os.getpid() != self._process or self.over or self.quiet:
             return False
@@ -226,7 +226,7 @@ class Recorder:
         return self._networks.name_tensors_by_identity()
 
     def record_result(self, name: str, value: Any) -> None:
-        """Record a result that a training returns: its value, or where an error was raised."""
+        """Record a result of a training: its value, or an error and where it was raised."""
         if not isinstance(value, ExpectedError):
             self.add_event(
                 "output",
@@ -314,7 +314,7 @@ class Recorder:
         at = self.places.find_nearest_traced_place(4)
         if at is not None and self.is_recorded("write"):
             # writes of one function to tensor after tensor are one event: an update of a network
-            self._append_part_to_last_event(
+            self._extend_last_event_or_add(
                 "write", name, tensor, at, lambda place: (place[0], place[2])
             )
 
@@ -326,7 +326,7 @@ class Recorder:
         at = self.places.find_nearest_traced_place(3)
         if at is not None and self.is_recorded("data"):
             # arrays of one line are one event: the fields of a minibatch
-            self._append_part_to_last_event("data", "array", array, at, lambda place: place[:3])
+            self._extend_last_event_or_add("data", "array", array, at, lambda place: place[:3])
 
     def _record_loss_before_backward(
         self, name: str, arguments: Any, options: Mapping[str, Any]
@@ -340,7 +340,7 @@ class Recorder:
         value = make_event_part(tensors[0] if is_single else tensors)
         self.add_event("backward", name, {"loss": value}, self.places.find_nearest_traced_place(3))
 
-    def _append_part_to_last_event(
+    def _extend_last_event_or_add(
         self, kind: str, name: str, value: Any, at: Any, same: Any
     ) -> None:
         last = self.events[-1] if self.events else None
@@ -458,7 +458,7 @@ class Recorder:
         global CURRENT
         from rlregress.inside import optimizers, seeds
 
-        _let_torch_note_constructors()
+        _let_torch_cache_device_constructors()
         try:
             if not self.quiet:
                 self._hook_torch_functions()
@@ -591,8 +591,8 @@ def _is_data_for_tensor(value: Any) -> bool:
     return isinstance(value, (list, tuple)) and len(value) > 1 and has_readable_numbers(value)
 
 
-def list_methods_of_adapters() -> tuple[list[str], list[str], dict[str, str]]:
-    """Return all adapters' recorded methods, logging methods, and ``in_one_process``."""
+def list_recorded_and_logged_methods() -> tuple[list[str], list[str], dict[str, str]]:
+    """Return the recorded methods, logging methods and ``in_one_process`` of all adapters."""
     from rlregress import frameworks
 
     recorded: list[str] = []
@@ -608,8 +608,8 @@ def list_methods_of_adapters() -> tuple[list[str], list[str], dict[str, str]]:
     return recorded, logged, instead
 
 
-def _let_torch_note_constructors() -> None:
-    """Let torch note which functions obey its default device before they are replaced."""
+def _let_torch_cache_device_constructors() -> None:
+    """Let torch cache the functions that obey its default device, before they are replaced."""
     # torch imports it on demand
     if importlib.util.find_spec("torch.utils._device") is not None:
         module = importlib.import_module("torch.utils._device")

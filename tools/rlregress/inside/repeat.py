@@ -271,7 +271,7 @@ class Call:
         waiting = collections.deque(
             list_perturbations(arguments, self._names, self._near, self._options)
         )
-        # on a machine that does other things as well
+        # a limit in wall time as well, for a machine that is busy with other work
         late = time.monotonic() + 2 * seconds
         while waiting and time.process_time() < end and time.monotonic() < late:
             perturbation = waiting.popleft()
@@ -281,7 +281,7 @@ class Call:
             counts[verdict or "skipped"] += 1
             counts["touched"] += verdict is not None and self._touched
             if verdict is None:
-                # the old code may take some of it
+                # the old code may accept half of the changes
                 waiting.extend(perturbation.split_in_halves())
         return None
 
@@ -308,7 +308,7 @@ class Call:
         return Arguments({n: v for n, v in copied.items() if n not in self._fixed})
 
     def _compare_with_perturbed_arguments(self, perturbation: Perturbation) -> Any:
-        """Return the verdict on perturbed arguments; None: the old code fails on them."""
+        """Return ``_compare_outcomes`` on perturbed arguments; None: the old code fails on them."""
         try:
             old = self._call_version(self.old, perturbation)
         except (TooLong, NotApplied, leaves.TooMany):
@@ -359,7 +359,7 @@ class Call:
     def _compare_leaves_of_outcomes(self, old: Outcome, new: Outcome) -> Difference | None:
         differing = self._find_differing_leaves(old, new)
         for path in self._unstable:
-            # a time, whose kind stays
+            # an unsteady value, such as a time, differs only if its kind does
             first, second = differing.get(path, (None, None))
             if first is not None and second is not None and first[0] == second[0]:
                 del differing[path]
@@ -371,7 +371,7 @@ class Call:
     def _call_version(
         self, code: Code, perturbation: Perturbation | None = None, change: Any = None
     ) -> Outcome:
-        """Call one version on a new copy of the arguments.
+        """Call one version of the function on a new copy of the arguments; return its outcome.
 
         Args:
             change: applied after the perturbation; see ``leaves.change_all_numbers``.
@@ -436,7 +436,7 @@ class Call:
     def _is_within_spread_of_old(
         self, old: Code, perturbation: Perturbation | None, difference: Difference
     ) -> bool:
-        """Return whether moving numbers by one unit changes the old code's outcome as much."""
+        """Return whether moving all numbers by one ulp changes the old code's outcome as much."""
         spread: dict[str, float] = {}
         for number in range(REPEATS):
             draw = np.random.Generator(np.random.PCG64(number))
@@ -483,7 +483,7 @@ class Call:
             for path, double in remainder.numbers.items()
             for single in (difference.numbers.get(path, double),)
         )  # fmt: skip
-        # of what is cast to single precision inside, or was in double before, it says nothing
+        # results that were double before, or are cast to single inside, prove nothing
         paths = [path for path, (array, _) in difference.numbers.items()
                  if array.dtype == np.float32]  # fmt: skip
         kinds = {getattr(old.leaves.get(path, ("",))[-1], "dtype", None) for path in paths}
@@ -504,7 +504,7 @@ class Call:
 def list_outside_leaves(
     modules: Sequence[types.ModuleType], around: Mapping[str, Any]
 ) -> LeavesByPath:
-    """Return the leaves of variables of modules, of their classes, and around the function."""
+    """Return the leaves of all variables of modules, of classes, and around the function."""
     names = {module.__name__ for module in modules}
     owners: list[tuple[str, Any]] = [(module.__name__, module) for module in modules]
     owners += [(f"{owner}.{kind.__qualname__}", kind) for owner, module in owners

@@ -86,7 +86,7 @@ def check_file_is_writable(path: Path, content: str) -> None:
         raise UserError(
             f"{content} cannot be written to {path}: {error.strerror}; expected the name of a file"
         ) from None
-    check_folder_is_writable(files.make_absolute_path(path).parent, content)
+    check_folder_is_writable(files.resolve_real_path(path).parent, content)
 
 
 def write_record_with_checksum(path: Path, content: Mapping[str, Any]) -> None:

@@ -55,7 +55,7 @@ Row = tuple[str, str, int, list[Any]]
 
 
 def save_and_load(job: dict[str, Any]) -> dict[str, Any]:
-    """Save and load the files of a job, and return the answers.
+    """Save and load the files of a job; return what was loaded.
 
     ``functions``: "file:line name". ``kinds``: name -> ``way``, ``algorithm``, and either
     ``items``, once for each time it was loaded, or ``error``, ``at`` and ``when`` ("write", "load",
@@ -63,9 +63,9 @@ def save_and_load(job: dict[str, Any]) -> dict[str, Any]:
     package versions that the record of a release names.
     """
     adapter = frameworks.get_adapter(job["framework"])
-    places = Places(adapter.code.list_probed_folders())
+    places = Places(adapter.code.list_code_and_base_folders())
     loaded = _KindLoader(places)
-    for algorithm, trainings in adapter.load.list_saved_files().items():
+    for algorithm, trainings in adapter.load.list_kinds_of_saved_files().items():
         if not job["algorithms"] or algorithm in job["algorithms"]:
             for training in trainings:
                 loaded.save_and_load_kinds(algorithm, training, job)
@@ -114,14 +114,16 @@ class _KindLoader:
                     )[1]
             elif not job["write"] and not os.path.isdir(folder):
                 failed = {"unsupported": "there is no such file"}
-            answer = failed or self._load_repeatedly(kind, folder, job)
+            answer = failed or self._load_with_trust_if_needed(kind, folder, job)
             self.kinds[kind.name] = {"way": kind.way, "algorithm": algorithm, **answer}
 
     def load_user_file(self, kind: FileKind, job: dict[str, Any]) -> None:
-        self.kinds[kind.name] = {"way": kind.way, **self._load_repeatedly(kind, "", job)}
+        self.kinds[kind.name] = {"way": kind.way, **self._load_with_trust_if_needed(kind, "", job)}
 
-    def _load_repeatedly(self, kind: FileKind, folder: str, job: dict[str, Any]) -> dict[str, Any]:
-        """Return the items of a file, each time it was loaded, or the first error.
+    def _load_with_trust_if_needed(
+        self, kind: FileKind, folder: str, job: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Load a file several times; return the items of each time, or the first error.
 
         PyTorch since 2.6 refuses files that hold more than numbers. Framework versions that do not
         expect this fail on their own files. For these, the usual workaround of users is applied.
@@ -218,7 +220,7 @@ def _trust_loaded_files() -> Any:
 
 
 def _fix_time_in_archives() -> Any:
-    """Make archives with the same content the same bytes, so that they are stored once."""
+    """Fix the time in zip archives, so that equal content gives equal bytes."""
     clock = types.SimpleNamespace(time=lambda: 0.0, localtime=lambda _: time.gmtime(1e9))
     return mock.patch.object(zipfile, "time", clock)
 

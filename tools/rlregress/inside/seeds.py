@@ -22,7 +22,7 @@ _LONGEST = 100
 
 
 def _read_generator_states() -> dict[str, Any]:
-    """Return the state of each generator, by its name in reports."""
+    """Return name of a generator in reports -> its state."""
     return {_NAMES[library]: state for library, state in read_comparable_states().items()}
 
 
@@ -60,7 +60,7 @@ def seed_all_generators(recorder: Any) -> None:
         recorder.patch_until_exit(
             owner,
             name,
-            _note_calls_of_seeding(getattr(owner, name), note_seed_by_script, generator),
+            _wrap_seeding_function(getattr(owner, name), note_seed_by_script, generator),
         )
     make = np.random.default_rng
 
@@ -73,7 +73,7 @@ def seed_all_generators(recorder: Any) -> None:
     recorder.patch_until_exit(np.random, "default_rng", default_rng)
 
 
-def _note_calls_of_seeding(
+def _wrap_seeding_function(
     original: Callable[..., Any], note: Any, generator: str
 ) -> Callable[..., Any]:
     def note_and_seed(*arguments: Any, **options: Any) -> Any:

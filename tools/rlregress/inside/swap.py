@@ -36,14 +36,14 @@ class _Imported(NamedTuple):
     texts: tuple[str, str]
 
     def find_code_in_both_texts(self, name: str) -> list[list[types.CodeType]]:
-        """Return all code objects with a function's name, for either text."""
+        """Return the code objects of a function, in the present and in the other text."""
         return [_find_code_objects(text, self.path, name) for text in self.texts]
 
 
 def replace_running_code(
     changes: Sequence[dict[str, Any]], roots: Sequence[str]
 ) -> list[list[str]]:
-    """Make functions run other code from now on.
+    """Replace the code of functions in memory: they run other code from now on.
 
     A method that the other code does not have is removed from its class; a method that only the
     other code has is added.
@@ -148,15 +148,15 @@ def _bind_other_values(change: dict[str, Any], roots: Sequence[str]) -> list[lis
 def find_values_in_other_version(
     file: str, piece: str, text: str, roots: Sequence[str]
 ) -> list[bindings.Binding]:
-    """Return the ``bindings`` of a module or a class in another text of its file."""
+    """Return bindings that give a module or a class the values of another version of its file."""
     imported = _import_with_text(file, text, roots)
-    return bindings.find_values_of_second_text(imported.module, piece, imported.texts)
+    return bindings.find_bindings_to_second_text(imported.module, piece, imported.texts)
 
 
 def find_other_code_of_function(
     change: dict[str, Any], name: str, code: types.CodeType, roots: Sequence[str]
 ) -> tuple[types.CodeType, tuple[Defaults | None, Defaults | None]]:
-    """Return the other code of a function that is running, and the defaults of both codes.
+    """Return the other version's code of a running function, and the defaults of both.
 
     Names that the other code uses are added to the function's module.
 
@@ -219,7 +219,7 @@ def _can_be_replaced(
 
 
 def _find_fitting_codes(imported: _Imported, name: str) -> dict[_Key, types.CodeType]:
-    """Return the file's code objects with a name, each with its other code."""
+    """Return key of each code object of a function -> its code in the other text."""
     old, new = imported.find_code_in_both_texts(name)
     if not old or not new:
         raise Misfit(f"there is no {name} in {imported.file}")
@@ -295,7 +295,7 @@ def _make_key_of_code(code: types.CodeType) -> _Key:
 def _replace_code(
     code: types.CodeType, replacements: dict[_Key, types.CodeType], used: set[_Key]
 ) -> types.CodeType:
-    """Return a code object with its replacement, and those of code inside it, applied."""
+    """Return the replacement of a code object, or a copy with inner code objects replaced."""
     if _make_key_of_code(code) in replacements:
         used.add(_make_key_of_code(code))
         return replacements[_make_key_of_code(code)]

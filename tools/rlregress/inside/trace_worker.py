@@ -127,7 +127,7 @@ def _find_repository_above(folder: str) -> list[str]:
 
 
 def make_built_in_training(job: dict[str, Any]) -> Callable[[Any], None]:
-    """Return a built-in training, to be called with a recorder."""
+    """Return a function that runs a built-in training under a recorder."""
     from rlregress import frameworks
     from rlregress.probing.toys import Ends
 
@@ -135,7 +135,7 @@ def make_built_in_training(job: dict[str, Any]) -> Callable[[Any], None]:
 
     def run_training(recorder: Any) -> None:
         for module in adapter.framework.modules[:1]:
-            # its own error is clearer than that of an adapter that does without it
+            # the error of its import is clearer than that of an adapter without it
             importlib.import_module(module)
 
         def make_env(*arguments: Any, **options: Any) -> Any:
@@ -154,14 +154,14 @@ def make_built_in_training(job: dict[str, Any]) -> Callable[[Any], None]:
         else:
             for name, value in (outputs or {}).items():
                 recorder.record_result(name, value)
-        # nor have the networks that remain
+        # the networks at the end of generated calls cannot be compared either
         recorder.over = recorder.over or generated
 
     return run_training
 
 
 def make_training_of_job(job: dict[str, Any]) -> Callable[[Any], None]:
-    """Return the training of a job, to be called with a recorder."""
+    """Return a function that runs the training of a job under a recorder."""
     return _make_script_runner(job) if job.get("script") else make_built_in_training(job)
 
 
@@ -196,7 +196,7 @@ def _find_file_of_module(module: str) -> str:
 
 
 def _wait_for_turn(job: dict[str, Any]) -> None:
-    """Import everything before the timing begins, and wait for this version's turn."""
+    """Import everything that is not to be timed, and wait for this version's turn."""
     if job["timed"]["large"]:
         memory_sizes.enlarge_memories()
     for package in job.get("packages", []):
@@ -224,8 +224,10 @@ def _stop_training_at(until: float, recorder: Recorder, stopped: list[str]) -> N
     signal.setitimer(signal.ITIMER_REAL, max(until - time.time(), 0.001), _STOP_INTERVAL)
 
 
-def _read_packages_of_job(job: dict[str, Any]) -> tuple[list[str], list[str], list[str]]:
-    """Return a job's packages, those of them that differ, and the folders of the traced code."""
+def _find_packages_and_folders_of_job(
+    job: dict[str, Any],
+) -> tuple[list[str], list[str], list[str]]:
+    """Return a job's packages, those that differ, and the folders of the traced code."""
     differing = list(job.get("trees", []))
     for distribution in job.get("distributions", []):
         differing.extend(list_modules(distribution))
@@ -236,14 +238,14 @@ def _read_packages_of_job(job: dict[str, Any]) -> tuple[list[str], list[str], li
     else:
         from rlregress import frameworks
 
-        roots.extend(frameworks.get_adapter(job["framework"]).code.list_folders())
+        roots.extend(frameworks.get_adapter(job["framework"]).code.list_code_folders())
     return packages, differing, roots
 
 
 def _train_and_describe_end(
     recorder: Recorder, run: Callable[[Any], None], script: str
 ) -> dict[str, Any]:
-    """Train, and return the description of the end for the trace's header."""
+    """Train; return header entries that describe how the training ended."""
     failure, unsupported = "", ""
     description: dict[str, str] = {}
     try:
@@ -276,7 +278,7 @@ def _train_and_describe_end(
 def record_job_to_trace(job: dict[str, Any]) -> dict[str, Any]:
     """Run the job under a recorder, write the trace, return its header."""
     prepare_imports(job)
-    packages, differing, roots = _read_packages_of_job(job)
+    packages, differing, roots = _find_packages_and_folders_of_job(job)
     places = events.Places(roots)
     if job.get("timed"):
         _wait_for_turn(job)

@@ -113,7 +113,7 @@ class Trail:
         return text
 
     def describe_trail(self) -> dict[str, Any]:
-        """Return the digests, and how many lines of the algorithm's files there are and ran.
+        """Return the digests, and (lines that ran, all lines) of each file of the algorithm.
 
         The algorithm's files are those that call ``step``, and those with its name.
         """

@@ -92,7 +92,7 @@ def _import_user_file(file: str) -> Any:
 
 
 def _choose_observations(user: dict[str, Any], agent: Any) -> Any:
-    """Return observations of a file, of random actions, or drawn from the agent's space."""
+    """Return observations from the user's file, from random actions, or random ones."""
     if user["observations"]:
         return np.load(user["observations"], allow_pickle=False)
     if user["environment"]:

@@ -79,7 +79,7 @@ def list_statements_at_lines(text: str, first_line: int, rows: Collection[int]) 
 
 
 def find_names_computing(text: str, first_line: int, names: set[str]) -> set[str]:
-    """Return the names, and all names from which a function's assignments compute them."""
+    """Add to names all those from which a function's assignments compute them."""
     function = _find_function(text, first_line) or ast.Pass()
     assigned = [node for node in ast.walk(function) if isinstance(node, ast.Assign)]
     for _ in range(_STEPS):
@@ -172,7 +172,7 @@ class Watch:
         self.values: Values = {}
 
     def call_and_watch(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a function that calls the watched one, and note its values."""
+        """Call a function; note the values that statements of the watched one read and write."""
 
         if not self._codes:
             return function(*arguments)
@@ -276,7 +276,7 @@ def _look_up_attribute_chain(chain: Chain, names: dict[str, Any]) -> Any:
 
 
 def _look_up_class_attribute(value: Any, name: str, own: dict[str, Any]) -> Any:
-    """Return an attribute of a class; in place of a method or property, the values it reads."""
+    """Return an attribute of a class; for a method or property, the values that it reads."""
     code = find_code_of_member(type(value), name)
     if code is not None:
         return {n: own[n] for n in sorted(list_names_read(code)) if n in own}

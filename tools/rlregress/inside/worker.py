@@ -141,7 +141,7 @@ class _Watch:
         return self._critic_cpu_seconds + sum(spent for _, spent in self.curve_cpu_seconds)
 
     def checkpoints(self) -> list[int]:
-        """Return the steps at which the adapter calls this object."""
+        """Return the environment steps after which the adapter calls this object."""
         step = max(1, self._total // PROGRESS_REPORTS)
         return sorted(set(self._evaluations) | set(range(step, self._total, step)))
 
@@ -217,7 +217,7 @@ class _Run:
         self._trail = None
         # digests along the way are for runs that are repeated on other machines
         if job["arithmetic"] == PORTABLE:
-            self._trail = Trail(self._cell["algorithm"], self._adapter.code.list_folders())
+            self._trail = Trail(self._cell["algorithm"], self._adapter.code.list_code_folders())
         # a trail covers the whole training or is useless
         self._no_resume = self._adapter.train.explain_no_resume() or (
             "a replay is done at once" if self._trail else ""
@@ -252,7 +252,7 @@ class _Run:
         head: Mapping[str, Any] = {}
         state = None
         if not self._no_resume:
-            head, state, self._restart_reason = self._keeper.take_loaded_checkpoint()
+            head, state, self._restart_reason = self._keeper.read_or_set_aside_checkpoint()
         self._keeper.more = self._make_checkpoint_content
         if state is None:
             return None

@@ -35,7 +35,7 @@ _MOST = 8 << 20
 
 
 class RedirectedOutput:
-    """Redirects the output of the calls of a process.
+    """Redirects files that repeated calls of this process write, and reads them afterwards.
 
     Attributes:
         refused: the event that was refused to a call; empty: none.
@@ -112,7 +112,7 @@ class RedirectedOutput:
             path, *further = [options.pop(name), *arguments] if name else arguments or ["."]
             if options.get("dir_fd") is None:
                 mode = further[0] if further else options.get("mode", options.get("flags", ""))
-                path = self._choose_path_to_open(path, opens and _is_writing_mode(mode))
+                path = self._redirect_path_to_own_folder(path, opens and _is_writing_mode(mode))
             result = original(path, *further, **options)
             if isinstance(result, io.IOBase):
                 self._opened.append(result)
@@ -128,18 +128,18 @@ class RedirectedOutput:
             if options.get("dir_fd") is None:
                 if self._exists_for_call(path):
                     raise FileExistsError(17, "File exists", path)
-                path = self._choose_path_to_open(path, True)
+                path = self._redirect_path_to_own_folder(path, True)
             return mkdir(path, *arguments, **options)
 
         def move_file(old: Any, new: Any, **options: Any) -> Any:
             return rename(
-                self._choose_path_to_open(old, False),
-                self._choose_path_to_open(new, True),
+                self._redirect_path_to_own_folder(old, False),
+                self._redirect_path_to_own_folder(new, True),
                 **options,
             )
 
         def save_to_file(obj: Any, f: Any, *arguments: Any, **options: Any) -> Any:
-            return save(obj, self._choose_path_to_open(f, True), *arguments, **options)
+            return save(obj, self._redirect_path_to_own_folder(f, True), *arguments, **options)
 
         for owner, name, new in (
             (os, "mkdir", make_folder), (os, "rename", move_file), (os, "replace", move_file),
@@ -147,8 +147,8 @@ class RedirectedOutput:
         ):  # fmt: skip
             setattr(owner, name, new)
 
-    def _choose_path_to_open(self, path: Any, writes: bool) -> Any:
-        """Return the path to use: in the separate folder if a call made or will write the file."""
+    def _redirect_path_to_own_folder(self, path: Any, writes: bool) -> Any:
+        """Return a path in the separate folder if a call wrote or will write it, else the path."""
         if not isinstance(path, (str, bytes, os.PathLike)):
             return path
         absolute = os.path.abspath(os.fsdecode(path))
@@ -200,7 +200,7 @@ class RedirectedOutput:
 
 
 def _is_writing_mode(mode: Any) -> bool:
-    """Return whether a mode, or flags, are those of a file that is written."""
+    """Return whether an open mode, or flags, allow writing."""
     return bool(mode & WRITES) if isinstance(mode, int) else bool(set(mode or "") & set("wax+"))
 
 
@@ -209,7 +209,7 @@ current: RedirectedOutput | None = None
 
 
 def name_output_folder(process: int) -> str:
-    """Return the folder in which calls of a process write."""
+    """Return the separate folder for files that repeated calls of a process write."""
     return os.path.join(tempfile.gettempdir(), f"rlregress-call-{process}")
 
 

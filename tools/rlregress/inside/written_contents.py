@@ -174,7 +174,7 @@ def _mask_folders(text: str) -> str:
 
 
 def list_items_of_file(file_name: str, content: bytes, depth: int = 0) -> Iterator[Item]:
-    """Yield all items of a file.
+    """Yield the comparable items of a file, by its format.
 
     Args:
         file_name: the file's name; its suffix shows whether it is a table.
@@ -370,7 +370,7 @@ _SHOWN = 200
 
 
 def make_event_parts(file_items: Iterator[Item]) -> dict[str, Any]:
-    """Return items as parts of an event; see ``events``."""
+    """Return the items of a file as parts of an event; see ``events``."""
     parts: dict[str, Any] = {}
     further: list[Any] = []
     for name, (kind, value) in file_items:

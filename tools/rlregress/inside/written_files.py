@@ -56,7 +56,7 @@ WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 
 
 class WrittenFiles:
-    """Notes written files and printed lines; use it as a context manager.
+    """Notes files that a training writes and lines that it prints; a context manager.
 
     Args:
         output: the trace, which is no file of the training.
@@ -91,7 +91,7 @@ class WrittenFiles:
         self._stop_listening()
 
     def install(self, recorder: Any) -> None:
-        """Note the files of ``torch.save``, which Python does not open."""
+        """Hook ``torch.save``, whose files Python's own audit events do not show."""
         original = torch.save
 
         def save_and_note(*arguments: Any, **options: Any) -> Any:

@@ -21,15 +21,15 @@ Inputs = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Preprocessing:
-    """A framework's preprocessing, whole and in parts.
+    """Players of a game through a framework's preprocessing: all of it, or single wrappers.
 
     Attributes:
         part: (game, name of a wrapper) -> a player of the game through that wrapper alone.
         waiting: (whether draws are as large as possible) -> a player of a game without FIRE through
-            the wrapper that waits on reset.
+            the wrapper that takes no-ops on reset.
         stacked: () -> a player of a game whose frames are stacked.
-        whole: (makes a game, frames to wait on reset) -> a player of the game through everything.
-        vision: pixel -> the default networks for images, looking at four frames of this colour.
+        whole: (makes a game, no-ops on reset) -> a player of the game through all wrappers.
+        vision: pixel -> the default networks for images, with four frames of this colour as input.
     """
 
     part: Callable[[AtariGame, str], Player]
@@ -52,12 +52,12 @@ def _make_measurement_of_scene_with_inputs(name: str, scene: Callable[..., np.nd
     return lambda own, i: scene(own.part(AtariGame(), name), i)
 
 
-def _make_measurement_of_pixel(scene: Callable[..., np.ndarray]) -> Measure:
+def _make_measurement_of_image_networks(scene: Callable[..., np.ndarray]) -> Measure:
     return lambda own, i: scene(own.vision(i["pixel"]))
 
 
 def measure_noop_reset(preprocessing: Preprocessing, inputs: Inputs) -> np.ndarray:
-    """Return the fewest and the most frames that a reset waits."""
+    """Return the fewest and the most no-ops of a reset."""
     return atari_play.summarize_noop_openings(
         *(atari_play.list_actions_of_reset(preprocessing.waiting(most)) for most in (False, True))
     )
@@ -69,14 +69,14 @@ def measure_fire_reset(preprocessing: Preprocessing, inputs: Inputs) -> np.ndarr
     return atari_play.summarize_fire_openings(*map(atari_play.list_actions_of_reset, parts))
 
 
-def measure_warp_frame(preprocessing: Preprocessing, inputs: Inputs) -> np.ndarray:
+def measure_resized_frame(preprocessing: Preprocessing, inputs: Inputs) -> np.ndarray:
     """Return size and colours of a resized picture."""
     game = AtariGame(shape=inputs["picture"].shape, picture=inputs["picture"])
     return atari_play.play_warped_frame(preprocessing.part(game, "WarpFrame"), inputs)
 
 
 def measure_image_scaling(preprocessing: Preprocessing, inputs: Inputs) -> np.ndarray:
-    """Return the inputs of policy and value network, of each pixel."""
+    """Return for each pixel the inputs that policy and value network get."""
     return np.concatenate(
         [
             atari_vision.measure_inputs_at_corner(preprocessing.vision(pixel))
@@ -107,21 +107,23 @@ MEASUREMENTS: Mapping[str, Measure] = {
     "atari.max_and_skip.stale": _make_measurement_of_scene_with_inputs(
         "MaxAndSkipEnv", atari_play.play_final_observation
     ),
-    "atari.warp_frame": measure_warp_frame,
+    "atari.warp_frame": measure_resized_frame,
     "atari.frame_stack": lambda own, i: atari_play.play_stacked_frames(own.stacked()),
     "atari.clip_reward": _make_measurement_of_scene_with_inputs(
         "ClipRewardEnv", atari_play.play_rewards
     ),
     "atari.image_scaling": measure_image_scaling,
-    "atari.activation": _make_measurement_of_pixel(atari_vision.measure_activations),
-    "atari.shared_trunk": _make_measurement_of_pixel(atari_vision.count_used_pixels),
-    "atari.networks": _make_measurement_of_pixel(atari_vision.list_layer_sizes),
+    "atari.activation": _make_measurement_of_image_networks(atari_vision.measure_activations),
+    "atari.shared_trunk": _make_measurement_of_image_networks(
+        atari_vision.count_parameters_by_output
+    ),
+    "atari.networks": _make_measurement_of_image_networks(atari_vision.list_layer_sizes),
     "atari.wrapper_order": lambda own, i: atari_play.play_whole_game(
         own.whole(AtariGame, int(i["noops"]))
     ),
 }
 #: detail -> why preprocessing of this kind has none
 ABSENT: Mapping[str, str] = {
-    "atari.episodic_life.loss_key": "a lost life ends the episode: there is no flag of its own",
+    "atari.episodic_life.loss_key": "a lost life ends the episode, and no separate flag marks it",
     "atari.frame_skip.past_end": "frames are skipped by one wrapper only, see atari.max_and_skip",
 }

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rlregress.measurements.driven_agents import MakeContinuousAgent, Settings
-from rlregress.measurements.loss_minimum import find_minimum_of_loss, invert_norm
+from rlregress.measurements.loss_minimum import find_argmin_of_loss, invert_norm_if_clipped
 from rlregress.measurements.spread import compute_log2_spread
 
 Inputs = Mapping[str, Any]
@@ -20,17 +20,19 @@ Inputs = Mapping[str, Any]
 _SATURATED = 5.0
 
 
-def measure_number_of_networks(make_agent: MakeContinuousAgent, inputs: Inputs) -> np.ndarray:
+def measure_number_of_q_networks(make_agent: MakeContinuousAgent, inputs: Inputs) -> np.ndarray:
     """Measure how many Q networks an agent with default settings has.
 
     An agent for actions of ``dimensions`` dimension. Observed, [2]: Q networks that are trained;
     target Q networks.
     """
     del inputs
-    return np.array(make_agent(Settings()).count_networks(), dtype=np.float64)
+    return np.array(make_agent(Settings()).count_q_networks_and_targets(), dtype=np.float64)
 
 
-def measure_target_action(make_agent: MakeContinuousAgent, inputs: Inputs) -> np.ndarray:
+def measure_mean_and_spread_of_next_actions(
+    make_agent: MakeContinuousAgent, inputs: Inputs
+) -> np.ndarray:
     """Return the policy of the next action, and the noise that is added to it.
 
     The policy's last layer gives ``online`` in every state, the target policy's ``target``; bounds
@@ -44,7 +46,7 @@ def measure_target_action(make_agent: MakeContinuousAgent, inputs: Inputs) -> np
     return np.array([np.mean(actions), np.std(actions)])
 
 
-def measure_target_terminal(make_agent: MakeContinuousAgent, inputs: Inputs) -> np.ndarray:
+def measure_targets_at_episode_ends(make_agent: MakeContinuousAgent, inputs: Inputs) -> np.ndarray:
     """Measure which ends of an episode stop the bootstrap.
 
     Three cases k: a step inside an episode, a terminated one, a truncated one (flags terminated[k],
@@ -65,7 +67,11 @@ def measure_target_terminal(make_agent: MakeContinuousAgent, inputs: Inputs) -> 
             )
         )
         target = float(inputs["target_q"])
-        targets.append(find_minimum_of_loss(lambda q, a=agent, t=target: a.compute_losses(q, t)[0]))  # type: ignore[misc]
+        targets.append(
+            find_argmin_of_loss(
+                lambda q, a=agent, t=target: a.compute_critic_and_policy_loss(q, t)[0]  # type: ignore[misc]
+            )
+        )
     return np.array(targets)
 
 
@@ -82,7 +88,7 @@ def measure_critic_loss(make_agent: MakeContinuousAgent, inputs: Inputs) -> np.n
         )
     )
     values = [float(inputs["reward"]) + error for error in inputs["errors"]]
-    return np.array([agent.compute_losses(value, 0.0)[0] for value in values])
+    return np.array([agent.compute_critic_and_policy_loss(value, 0.0)[0] for value in values])
 
 
 def measure_actor_loss(make_agent: MakeContinuousAgent, inputs: Inputs) -> np.ndarray:
@@ -92,7 +98,9 @@ def measure_actor_loss(make_agent: MakeContinuousAgent, inputs: Inputs) -> np.nd
     the loss of the policy that is differentiated.
     """
     agent = make_agent(Settings())
-    return np.array([agent.compute_losses(float(inputs["online"]), float(inputs["target"]))[1]])
+    return np.array(
+        [agent.compute_critic_and_policy_loss(float(inputs["online"]), float(inputs["target"]))[1]]
+    )
 
 
 def measure_policy_delay(make_agent: MakeContinuousAgent, inputs: Inputs) -> np.ndarray:
@@ -138,7 +146,9 @@ def measure_target_share(make_agent: MakeContinuousAgent, inputs: Inputs) -> np.
     return np.array(shares[0] if shares else (0.0, 0.0))
 
 
-def measure_exploration_noise(make_agent: MakeContinuousAgent, inputs: Inputs) -> np.ndarray:
+def measure_actions_with_exploration_noise(
+    make_agent: MakeContinuousAgent, inputs: Inputs
+) -> np.ndarray:
     """Measure the units of exploration noise, and how actions are kept within bounds.
 
     Bounds ``low`` and ``high``; the policy's last layer gives ``pre_tanh``. Exploration adds the
@@ -224,19 +234,19 @@ def measure_clipped_gradient_norm(make_agent: MakeContinuousAgent, inputs: Input
     norms = [
         norm for (_, norm), role in zip(run.updates, run.roles, strict=False) if role != "policy"
     ]
-    return np.array([invert_norm(norms[0])])
+    return np.array([invert_norm_if_clipped(norms[0])])
 
 
 #: detail -> its measurement
 MEASUREMENTS: Mapping[str, Callable[[MakeContinuousAgent, Inputs], np.ndarray]] = {
-    "ddpg.networks": measure_number_of_networks,
-    "ddpg.target.action": measure_target_action,
-    "ddpg.target.terminal": measure_target_terminal,
+    "ddpg.networks": measure_number_of_q_networks,
+    "ddpg.target.action": measure_mean_and_spread_of_next_actions,
+    "ddpg.target.terminal": measure_targets_at_episode_ends,
     "ddpg.loss.values": measure_critic_loss,
     "ddpg.loss.policy": measure_actor_loss,
     "ddpg.policy_delay": measure_policy_delay,
     "ddpg.target_update.share": measure_target_share,
-    "ddpg.exploration.noise": measure_exploration_noise,
+    "ddpg.exploration.noise": measure_actions_with_exploration_noise,
     "ddpg.exploration.default": measure_default_exploration_noise,
     "ddpg.learning_starts": measure_learning_starts,
     "ddpg.warmup.draw": measure_new_draws_of_warmup,

@@ -18,8 +18,8 @@ from rlregress.measurements.driven_agents import (
 )
 from rlregress.measurements.loss_minimum import (
     compute_mean_distance,
-    find_minimum_of_loss,
-    invert_norm,
+    find_argmin_of_loss,
+    invert_norm_if_clipped,
 )
 
 Inputs = Mapping[str, Any]
@@ -32,7 +32,7 @@ def _measure_target(
     agent: DiscreteAgent, online: Sequence[float], target: Sequence[float]
 ) -> float:
     """Return the target of Q(s, 0)."""
-    return find_minimum_of_loss(lambda number: agent.compute_loss([number, *online[1:]], target))
+    return find_argmin_of_loss(lambda number: agent.compute_loss([number, *online[1:]], target))
 
 
 def _make_values_with_last_best() -> list[float]:
@@ -40,13 +40,13 @@ def _make_values_with_last_best() -> list[float]:
     return [0.0] * (_MANY - 1) + [1.0]
 
 
-def _act_greedily(agent: DiscreteAgent) -> LoopRecord:
+def _run_with_last_action_best(agent: DiscreteAgent) -> LoopRecord:
     """Run the agent where the last action is the best one in every state."""
     values = _make_values_with_last_best()
     return agent.run_loop(on_start=lambda _: agent.set_values(values, values))
 
 
-def _find_random_actions(actions: Sequence[float]) -> np.ndarray:
+def _flag_random_actions(actions: Sequence[float]) -> np.ndarray:
     """Return for each action whether it differs from the greedy one, bool [steps]."""
     return np.asarray(actions) != _MANY - 1
 
@@ -77,7 +77,7 @@ def measure_target_of_tied_actions(make_agent: MakeDiscreteAgent, inputs: Inputs
     return np.array([_measure_target(agent, online.tolist(), inputs["target"])])
 
 
-def measure_target_terminal(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np.ndarray:
+def measure_targets_at_episode_ends(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np.ndarray:
     """Measure which ends of an episode stop the bootstrap.
 
     Three cases k: a step inside an episode, a terminated one, a truncated one (flags
@@ -126,7 +126,7 @@ def measure_clipped_gradient_norm(make_agent: MakeDiscreteAgent, inputs: Inputs)
     agent = make_agent(Settings(steps=8))
     run = agent.run_loop(on_start=lambda _: agent.fill_parameters(float(inputs["weight"]), 0.0))
     _, norm = run.updates[0]
-    return np.array([invert_norm(norm)])
+    return np.array([invert_norm_if_clipped(norm)])
 
 
 def _record_target_moves(
@@ -204,7 +204,7 @@ def measure_target_update_share(make_agent: MakeDiscreteAgent, inputs: Inputs) -
     return np.array([moves[0][1] if moves else 0.0])
 
 
-def measure_hard_update_period(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np.ndarray:
+def measure_steps_between_hard_updates(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np.ndarray:
     """Return the environment steps between the first three copies to the target network, [2]."""
     moves, _ = _record_target_moves(
         make_agent, Settings(steps=int(inputs["steps"]), target_every=int(inputs["interval"]))
@@ -231,8 +231,8 @@ def measure_epsilon_schedule(make_agent: MakeDiscreteAgent, inputs: Inputs) -> n
                 draw=float(draw),
             )
         )
-        run = _act_greedily(agent)
-        shares.append(np.sum(_find_random_actions(run.actions[0])))
+        run = _run_with_last_action_best(agent)
+        shares.append(np.sum(_flag_random_actions(run.actions[0])))
     return np.array(shares, dtype=np.float64)
 
 
@@ -251,7 +251,7 @@ def measure_deterministic_exploration(make_agent: MakeDiscreteAgent, inputs: Inp
             Settings(actions=_MANY, epsilon=(epsilon, epsilon, 1), draw=0.0, steps=4)
         )
         action = agent.choose_action(_make_values_with_last_best(), deterministic)
-        shares.append(-1.0 if action is None else float(_find_random_actions([action])[0]))
+        shares.append(-1.0 if action is None else float(_flag_random_actions([action])[0]))
     return np.array(shares)
 
 
@@ -265,8 +265,8 @@ def measure_learning_starts(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np
     agent = make_agent(
         Settings(actions=_MANY, steps=int(inputs["steps"]), starts=int(inputs["starts"]))
     )
-    run = _act_greedily(agent)
-    random = np.flatnonzero(_find_random_actions(run.actions[0]))
+    run = _run_with_last_action_best(agent)
+    random = np.flatnonzero(_flag_random_actions(run.actions[0]))
     first, _ = run.updates[0]
     return np.array([random[-1] + 1 if len(random) else 0, first], dtype=np.float64)
 
@@ -295,7 +295,7 @@ def measure_train_frequency(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np
 MEASUREMENTS: Mapping[str, Callable[[MakeDiscreteAgent, Inputs], np.ndarray]] = {
     "dqn.target.double": measure_double_q_target,
     "dqn.target.ties": measure_target_of_tied_actions,
-    "dqn.target.terminal": measure_target_terminal,
+    "dqn.target.terminal": measure_targets_at_episode_ends,
     "dqn.loss.kind": measure_loss_kind,
     "dqn.gradient.clip": measure_clipped_gradient_norm,
     "dqn.target_update.interval": measure_target_update_interval,

@@ -1,8 +1,8 @@
 """Interfaces of drivers: agents that measurements control, the same for every framework.
 
-A framework gives a class for each of its scopes. Called with ``Settings`` it makes an agent of the
-framework's own parts, with the methods of a protocol here. A measurement calls only these. A driver
-leaves out what it cannot do, and no detail that needs that is probed in its scope.
+A framework has a driver class for each of its scopes. Called with ``Settings``, it makes an agent
+of the framework's own code, with the methods of a protocol here. A measurement calls only these.
+Where a driver lacks a method, its scope has no probes of the details that need the method.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class DiscreteAgent(Protocol):
     """An agent of discrete actions with a Q network and a target network."""
 
     def set_values(self, online: Sequence[float], target: Sequence[float]) -> None:
-        """Let the networks output Q(s, a) = online[a], and target[a], in every state s."""
+        """Make Q network and target network output online[a] and target[a] in every state."""
 
     def fill_parameters(self, online: float, target: float) -> None:
         """Set every parameter of the networks to a number."""
@@ -99,7 +99,7 @@ class DiscreteAgent(Protocol):
         """Return one parameter of the target network."""
 
     def compute_loss(self, online: Sequence[float], target: Sequence[float]) -> float:
-        """Return the loss that one update differentiates, with networks that output these numbers.
+        """Return the loss that one update differentiates, where Q(s, a) is online[a] or target[a].
 
         All transitions of its minibatch have action 0, and reward and ends of the settings.
         """
@@ -112,10 +112,10 @@ class DiscreteAgent(Protocol):
         """
 
     def choose_action(self, q_values: Sequence[float], deterministic: bool) -> int | None:
-        """Return an action as a training chooses it or, if ``deterministic``, one without chance.
+        """Return an action as a training chooses it, or a greedy one if ``deterministic``.
 
-        Epsilon is at its end. The Q network outputs ``q_values`` in every state. None: the
-        framework offers no such way.
+        Epsilon has its last value. The Q network outputs ``q_values`` in every state. None: the
+        framework cannot choose actions in that way.
         """
 
 
@@ -129,23 +129,21 @@ class ContinuousAgent(Protocol):
     """
 
     def set_values(self, online: float, target: float) -> None:
-        """Let every Q network, and every target Q network, output one number everywhere."""
+        """Make all Q networks output ``online``, and all target Q networks ``target``."""
 
     def set_policy(self, online: float, target: float) -> None:
-        """Let the last layer of the policy, and of the target policy, give a number everywhere."""
+        """Make the last layers of policy and target policy output ``online`` and ``target``."""
 
     def fill_parameters(self, online: float, target: float) -> None:
         """Set every parameter of Q networks and policy, and of their targets, to a number."""
 
     def read_target_parameters(self) -> tuple[float, float | None]:
-        """Return one parameter of a target Q network, and of the target policy; None if there is
-        none.
-        """
+        """Return a parameter of a target Q network, and one of the target policy if any."""
 
-    def count_networks(self) -> tuple[int, int]:
+    def count_q_networks_and_targets(self) -> tuple[int, int]:
         """Return how many Q networks are trained by default, and how many target Q networks."""
 
-    def compute_losses(self, online: float, target: float) -> tuple[float, float]:
+    def compute_critic_and_policy_loss(self, online: float, target: float) -> tuple[float, float]:
         """Return the losses that one update differentiates: of the Q networks and of the policy.
 
         Every Q network outputs ``online``, every target Q network ``target``. The transitions have

@@ -52,6 +52,6 @@ class Journal:
         """
         return np.array([received for received in self.actions if received])[..., 0]
 
-    def count_updates(self, part: str, past_steps: int = 0) -> int:
-        """Return updates of a part that came when more than ``past_steps`` steps had been taken."""
-        return sum(1 for name, steps in self.updates if name == part and steps > past_steps)
+    def count_updates(self, part: str, after_steps: int = 0) -> int:
+        """Return the number of updates of a part after the first ``after_steps`` steps."""
+        return sum(1 for name, steps in self.updates if name == part and steps > after_steps)

@@ -13,23 +13,22 @@ _DISTANCE = 0.25
 _UNCLIPPED = 100.0
 
 
-def find_minimum_of_loss(loss: Callable[[float], float]) -> float:
-    """Return where a loss of any factor is lowest, by a parabola through its values at -1/4, 0,
-    1/4.
+def find_argmin_of_loss(loss: Callable[[float], float]) -> float:
+    """Return the argument of the lowest loss, by a parabola through the losses at -1/4, 0 and 1/4.
 
-    Valid only for a place below 0.75: every documented distance is quadratic up to an error of 1.
-    NaN if the loss is a straight line there.
+    Valid only for an argument below 0.75, as all documented losses are quadratic up to an error of
+    1. NaN if the loss is linear there.
     """
     lower, middle, right = (loss(number) for number in (-_DISTANCE, 0.0, _DISTANCE))
     curvature = lower + right - 2.0 * middle
     return _DISTANCE * (lower - right) / (2.0 * curvature) if curvature else math.nan
 
 
-def invert_norm(norm: float) -> float:
-    """Return one over a norm; 0.0 for a norm beyond every clip."""
+def invert_norm_if_clipped(norm: float) -> float:
+    """Return one over a norm; 0.0 for a norm so large that it was not clipped."""
     return 0.0 if norm > _UNCLIPPED else 1.0 / norm
 
 
 def compute_mean_distance(steps: Sequence[int]) -> float:
-    """Return the mean distance of neighbouring numbers of steps; 0.0 if there are not two."""
+    """Return the mean distance between successive step counts; 0.0 for fewer than two."""
     return float(np.mean(np.diff(steps))) if len(steps) > 1 else 0.0

@@ -40,9 +40,9 @@ def count_steps_of_script(script: Script) -> int:
 
 
 def make_script_of_observations(observations: Any, **script: Any) -> dict[str, Any]:
-    """Return the script of a reset that gives observations[0] and of steps t that give [t + 1].
+    """Return a script: a reset observes observations[0], and step t observes observations[t + 1].
 
-    Another reset, after an end at step t, gives ``resets[t + 1]``, by default observations[t + 1].
+    A reset after an end at step t observes ``resets[t + 1]``, by default observations[t + 1].
     """
     x = np.asarray(observations)
     before = script.pop("resets", x[:-1])
@@ -54,7 +54,7 @@ def _walk_and_observe(walk: Walk, observations: Any) -> np.ndarray:
 
 
 def measure_normalised_observations(walk: Walk, inputs: Inputs) -> np.ndarray:
-    """Return the observations of steps."""
+    """Return the normalised observations of all steps, without that of the reset."""
     return _walk_and_observe(walk, inputs["observations"])[1:]
 
 
@@ -69,7 +69,7 @@ def measure_last_observations(walk: Walk, inputs: Inputs) -> np.ndarray:
 
 
 def measure_early_and_late_observations(walk: Walk, inputs: Inputs) -> np.ndarray:
-    """Return early and late observations."""
+    """Return the observations at five indices, the first three, 50 and 199."""
     return _walk_and_observe(walk, inputs["observations"])[[0, 1, 2, 50, 199]]
 
 
@@ -93,7 +93,9 @@ def measure_first_reward(walk: Walk, inputs: Inputs) -> np.ndarray:
     return _walk_and_collect_rewards(walk, inputs)[:1]
 
 
-def _read_steps(walk: Walk, inputs: Inputs, steps: Sequence[int]) -> np.ndarray:
+def _collect_observations_and_rewards_at(
+    walk: Walk, inputs: Inputs, steps: Sequence[int]
+) -> np.ndarray:
     walked = walk(
         [
             make_script_of_observations(
@@ -106,12 +108,12 @@ def _read_steps(walk: Walk, inputs: Inputs, steps: Sequence[int]) -> np.ndarray:
 
 def measure_default_normalisation(walk: Walk, inputs: Inputs) -> np.ndarray:
     """Return observations and rewards of two steps, by default in a training on rollouts."""
-    return _read_steps(walk, inputs, [3, -1])
+    return _collect_observations_and_rewards_at(walk, inputs, [3, -1])
 
 
 def measure_default_off_policy_normalisation(walk: Walk, inputs: Inputs) -> np.ndarray:
     """Return observations and rewards of the last two steps, by default in off-policy training."""
-    return _read_steps(walk, inputs, [-2, -1])
+    return _collect_observations_and_rewards_at(walk, inputs, [-2, -1])
 
 
 #: detail -> its measurement

@@ -10,7 +10,7 @@ from rlregress.measurements.normalisation import Inputs, Walk, make_script_of_ob
 
 
 def measure_observations_after_reset(walk: Walk, inputs: Inputs) -> np.ndarray:
-    """Return the observation of a reset, and two after it."""
+    """Return the normalised observations of a reset and of the two steps after it."""
     x, terminal = inputs["observations"], int(inputs["terminal"])
     # the observation after the terminal one is that of the reset before the next step
     steps = np.delete(x, terminal + 1)
@@ -28,13 +28,13 @@ def _walk_on_alternating_observations(walk: Walk, inputs: Inputs) -> np.ndarray:
     ).observations[:, 0]
 
 
-def measure_early_scale(walk: Walk, inputs: Inputs) -> np.ndarray:
-    """Return the last two of a few observations around an offset."""
+def measure_last_of_few_offset_observations(walk: Walk, inputs: Inputs) -> np.ndarray:
+    """Return the last two of a few observations that alternate around an offset."""
     return _walk_on_alternating_observations(walk, inputs)[-2:]
 
 
-def measure_scale_at_large_offset(walk: Walk, inputs: Inputs) -> np.ndarray:
-    """Return whether observations around an offset are no numbers, far too large or too small."""
+def measure_failures_at_large_offset(walk: Walk, inputs: Inputs) -> np.ndarray:
+    """Return flags: observations around an offset are not finite, far too large, far too small."""
     numbers = _walk_on_alternating_observations(walk, inputs)
     late = np.abs(numbers[-50:][np.isfinite(numbers[-50:])])
     broken = not np.all(np.isfinite(numbers))
@@ -50,7 +50,7 @@ def measure_observations_of_two_environments(walk: Walk, inputs: Inputs) -> np.n
 #: detail -> its measurement
 MEASUREMENTS: Mapping[str, Callable[[Walk, Inputs], np.ndarray]] = {
     "normalisation.terminal_observation.statistics": measure_observations_after_reset,
-    "normalisation.observation.early_scale": measure_early_scale,
-    "normalisation.observation.large_offset": measure_scale_at_large_offset,
+    "normalisation.observation.early_scale": measure_last_of_few_offset_observations,
+    "normalisation.observation.large_offset": measure_failures_at_large_offset,
     "normalisation.environments": measure_observations_of_two_environments,
 }

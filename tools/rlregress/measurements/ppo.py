@@ -20,7 +20,7 @@ _ROWS = 8
 
 @dataclass(frozen=True)
 class Settings(NamedSettings):
-    """A rollout, and an update on it in one minibatch that moves nothing.
+    """A rollout, and an update on it in one minibatch, with a learning rate of 0.
 
     Attributes:
         count: number of its samples.
@@ -67,7 +67,7 @@ Update = Callable[[Settings], Effects]
 
 
 def measure_policy_loss(update: Update, inputs: Inputs) -> np.ndarray:
-    """Measure the policy loss of known ratios."""
+    """Return the policy loss for the ratios and advantages in the inputs."""
     settings = Settings(
         len(inputs["ratios"]),
         advantages=inputs["advantages"],
@@ -111,7 +111,7 @@ def measure_value_loss_distance(update: Update, inputs: Inputs) -> np.ndarray:
     return losses[1:] / losses[0]
 
 
-def measure_default_value_clip(update: Update, inputs: Inputs, **settings: Any) -> np.ndarray:
+def measure_value_loss_ratios(update: Update, inputs: Inputs, **settings: Any) -> np.ndarray:
     """Return the value losses of two minibatches, divided by that of a third one."""
     cases = zip(inputs["returns"], inputs["old_values"], strict=False)
     losses = np.array(
@@ -120,12 +120,12 @@ def measure_default_value_clip(update: Update, inputs: Inputs, **settings: Any) 
     return losses[:2] / losses[2]
 
 
-def measure_value_clip(update: Update, inputs: Inputs) -> np.ndarray:
-    """Return the results of ``measure_default_value_clip`` with the clip switched on."""
-    return measure_default_value_clip(update, inputs, value_clip=float(inputs["clip_range"]))
+def measure_value_loss_ratios_with_clip(update: Update, inputs: Inputs) -> np.ndarray:
+    """Return the results of ``measure_value_loss_ratios`` with the clip switched on."""
+    return measure_value_loss_ratios(update, inputs, value_clip=float(inputs["clip_range"]))
 
 
-def measure_value_clip_range(update: Update, inputs: Inputs) -> np.ndarray:
+def measure_value_loss_ratio_of_far_old_value(update: Update, inputs: Inputs) -> np.ndarray:
     """Return the value loss for a distant old value, divided by that for an equal one."""
     ranges = {
         "clip_range": float(inputs["policy_clip_range"]),
@@ -158,7 +158,7 @@ def _measure_entropy_gradient(update: Update, coefficient: float | None) -> floa
     return update(settings).log_std_gradient
 
 
-def measure_entropy_bonus(update: Update, inputs: Inputs) -> np.ndarray:
+def measure_entropy_gradient(update: Update, inputs: Inputs) -> np.ndarray:
     """Measure the derivative of the total loss with respect to the log standard deviation."""
     return np.array([_measure_entropy_gradient(update, float(inputs["coefficient"]))])
 
@@ -173,7 +173,8 @@ def measure_entropy_coefficient(update: Update, inputs: Inputs) -> np.ndarray:
 
 def measure_clipped_gradient_norm(update: Update, inputs: Inputs) -> np.ndarray:
     """Measure the norm of all gradients where advantages and errors are large."""
-    # so large that each half has a norm far above the one asked for; a clipped value has none
+    # each of the two losses alone has a norm far above ``raw_norm``; a clipped value would have
+    # no gradient
     far = 1e3 * float(inputs["raw_norm"])
     norm = update(Settings(advantages=far, returns=far, value_clip=0.0)).gradient_norm
     return np.array([min(norm, float(inputs["cap"]))])
@@ -197,11 +198,11 @@ MEASUREMENTS: Mapping[str, Callable[[Update, Inputs], np.ndarray]] = {
     "ppo.value_loss.scale": measure_value_loss_scale,
     "ppo.value_loss.coefficient": measure_value_loss_coefficient,
     "ppo.value_loss.distance": measure_value_loss_distance,
-    "ppo.value_clip": measure_value_clip,
-    "ppo.value_clip.default": measure_default_value_clip,
-    "ppo.value_clip.range": measure_value_clip_range,
+    "ppo.value_clip": measure_value_loss_ratios_with_clip,
+    "ppo.value_clip.default": measure_value_loss_ratios,
+    "ppo.value_clip.range": measure_value_loss_ratio_of_far_old_value,
     "ppo.value_clip.gradient": measure_value_clip_gradient,
-    "ppo.entropy.bonus": measure_entropy_bonus,
+    "ppo.entropy.bonus": measure_entropy_gradient,
     "ppo.entropy.coefficient": measure_entropy_coefficient,
     "ppo.gradient_clip": measure_clipped_gradient_norm,
     "ppo.loss.sign": measure_signs_of_loss_terms,

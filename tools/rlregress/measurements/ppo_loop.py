@@ -144,14 +144,14 @@ def measure_minibatch_sizes(train: Train, inputs: Inputs) -> np.ndarray:
     return np.array([*(sizes + [0] * 4)[:4], min(used.max(), 2), used.min()])
 
 
-def measure_updates_with_remainder(train: Train, inputs: Inputs) -> np.ndarray:
-    """Measure steps of the optimiser in two rollouts."""
+def measure_optimizer_steps_of_two_rollouts(train: Train, inputs: Inputs) -> np.ndarray:
+    """Return the number of optimizer steps in two rollouts, where a minibatch is incomplete."""
     steps = int(inputs["rollout_steps"])
     return np.array([len(train(_make_settings(inputs, steps, 2 * steps)).rates)])
 
 
 def measure_growth_of_minibatches_with_rollout(train: Train, inputs: Inputs) -> np.ndarray:
-    """Measure how much larger the minibatches, and how many more, are in a longer rollout."""
+    """Return size and number of minibatches in a longer rollout, over those in a shorter one."""
     short, long = (train(_make_settings(inputs, int(n))).evaluated for n in inputs["rollout_steps"])
     return np.array([len(long[0]) / len(short[0]), len(long) / len(short)])
 
@@ -193,7 +193,7 @@ def measure_recomputed_advantages(train: Train, inputs: Inputs) -> np.ndarray:
 
 
 def measure_advantages_and_policy_changes(train: Train, inputs: Inputs) -> np.ndarray:
-    """Measure advantages without scale and offset, and whether the policy has changed."""
+    """Return advantages, scaled to 1 for the first and 0 for the last, and policy changes."""
     rewards = np.array(inputs["rewards"])
     training = train(
         _make_settings(inputs, len(rewards), rewards=rewards, learning_rate=0.1, monte_carlo=True)
@@ -234,8 +234,8 @@ def measure_learning_rates(
     )
 
 
-def measure_requested_learning_rates(train: Train, inputs: Inputs) -> np.ndarray:
-    """Return learning rates that have to fall, divided by the first one."""
+def measure_falling_learning_rates(train: Train, inputs: Inputs) -> np.ndarray:
+    """Return the learning rates of a training with a linear decay, divided by the first one."""
     return measure_learning_rates(train, inputs, ("learning_rate",))
 
 
@@ -254,7 +254,7 @@ def measure_adaptive_learning_rate(train: Train, inputs: Inputs) -> np.ndarray:
         float(inputs["learning_rate"]),
         list(map(make_diverging_ratios, inputs["divergences"])),
     )
-    # one update more shows what the last divergence did; its own does not matter
+    # one more update shows the effect of the last divergence
     total = 2 * (len(ratios) + 1)
     training = train(Settings(2, 2, 1, total, learning_rate=start, ratios=ratios, falling=()))
     return np.array(training.rates[1:]) / start
@@ -277,14 +277,14 @@ def measure_clip_ranges(
     return (-np.array(training.losses) - 1.0) / start
 
 
-def measure_requested_clip_ranges(train: Train, inputs: Inputs) -> np.ndarray:
-    """Return clip ranges that have to fall: alone, then together with the learning rate."""
+def measure_falling_clip_ranges(train: Train, inputs: Inputs) -> np.ndarray:
+    """Return clip ranges with a linear decay: theirs alone, then also of the learning rate."""
     both = ("clip_range",), ("clip_range", "learning_rate")
     return np.concatenate([measure_clip_ranges(train, inputs, falling) for falling in both])
 
 
 def measure_entropy_coefficients(train: Train, inputs: Inputs) -> np.ndarray:
-    """Return entropy coefficients that have to fall, divided by the first one."""
+    """Return the entropy coefficients of a training with linear decay, divided by the first one."""
     start, falling = float(inputs["coefficient"]), ("entropy_coefficient",)
     training = _train_with_schedule(
         train, inputs, advantage=0.0, entropy_coefficient=start, falling=falling
@@ -294,7 +294,7 @@ def measure_entropy_coefficients(train: Train, inputs: Inputs) -> np.ndarray:
 
 #: detail -> its measurement
 MEASUREMENTS: Mapping[str, Callable[[Train, Inputs], np.ndarray]] = {
-    "ppo.minibatches.remainder": measure_updates_with_remainder,
+    "ppo.minibatches.remainder": measure_optimizer_steps_of_two_rollouts,
     "ppo.epochs.shuffle": measure_order_of_samples,
     "ppo.advantages.recomputed": measure_recomputed_advantages,
     "ppo.advantage.granularity": measure_advantages_and_policy_changes,
@@ -305,10 +305,10 @@ MEASUREMENTS: Mapping[str, Callable[[Train, Inputs], np.ndarray]] = {
     "ppo.early_stop": measure_updates_until_early_stop,
     "ppo.vectorisation": measure_steps_of_environments,
     "ppo.learning_rate.schedule": measure_learning_rates,
-    "ppo.learning_rate.schedule.asked": measure_requested_learning_rates,
+    "ppo.learning_rate.schedule.asked": measure_falling_learning_rates,
     "ppo.learning_rate.negative": measure_lowest_learning_rate,
     "ppo.learning_rate.adaptive": measure_adaptive_learning_rate,
     "ppo.clip_range.schedule": measure_clip_ranges,
-    "ppo.clip_range.schedule.asked": measure_requested_clip_ranges,
+    "ppo.clip_range.schedule.asked": measure_falling_clip_ranges,
     "ppo.entropy.schedule": measure_entropy_coefficients,
 }

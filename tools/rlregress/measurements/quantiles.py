@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rlregress.measurements.driven_agents import MakeDiscreteAgent, MakeQuantileCritic, Settings
-from rlregress.measurements.loss_minimum import find_minimum_of_loss
+from rlregress.measurements.loss_minimum import find_argmin_of_loss
 
 Inputs = Mapping[str, Any]
 
@@ -103,7 +103,7 @@ def measure_target_action(make_agent: MakeDiscreteAgent, inputs: Inputs) -> np.n
     other_values = list(inputs["online"][1:])
     return np.array(
         [
-            find_minimum_of_loss(
+            find_argmin_of_loss(
                 lambda number: agent.compute_loss([number, *other_values], inputs["target"])
             )
         ]

@@ -105,10 +105,10 @@ Train = Callable[[Settings], Record]
 Measurement = Callable[[Train, Inputs], np.ndarray]
 
 
-def make_probe_of_all_agents(
+def make_probe_averaged_over_agents(
     measurement: Measurement, *trains: Train
 ) -> Callable[[Inputs], np.ndarray]:
-    """Return a probe of the mean result of several agents: no known variant where they differ."""
+    """Return a probe of the mean over several agents, which fits no variant if these differ."""
     return lambda inputs: np.mean([measurement(train, inputs) for train in trains], axis=0)
 
 
@@ -120,7 +120,9 @@ def _make_script_of_ends(steps: int, period: int = 0) -> list[float]:
 
 
 def measure_memory_in_rollout(train: Train, inputs: Inputs) -> np.ndarray:
-    """Return whether mean and value after an end, and after a rollout, equal the first ones."""
+    """Return flags: whether action mean and value after an end, and in the next rollout, equal the
+    first ones.
+    """
     episode = int(inputs["episode"])
     scripts = [{"terminated": _make_script_of_ends(episode)}]
     first, second = train(Settings(scripts, int(inputs["rollout"]), rollouts=2)).rollouts
@@ -183,8 +185,8 @@ def make_padded_settings(inputs: Inputs, **options: Any) -> Settings:
     return Settings([{"rewards": rewards}, ending], steps, discount=0.0, **options)
 
 
-def measure_padding_in_means(train: Train, inputs: Inputs) -> np.ndarray:
-    """Count the steps that means of losses, and the scale of advantages, average over."""
+def measure_step_counts_of_means(train: Train, inputs: Inputs) -> np.ndarray:
+    """Return the number of steps that three mean losses, and normalised advantages, are over."""
 
     def run_padded_update(**options: Any) -> Record:
         weights = {"value_coefficient": 0.0, "entropy_coefficient": 0.0}
@@ -212,7 +214,7 @@ def _require_one_number(numbers: Sequence[float]) -> float:
 
 
 def measure_bootstrap_values(train: Train, inputs: Inputs) -> np.ndarray:
-    """Measure which values are added at a truncation, and at the end of a rollout."""
+    """Return flags: which values a truncation, and the end of a rollout, bootstrap from."""
     episode, steps = int(inputs["episode"]), int(inputs["rollout"])
     reward, discount = 1.0, 0.9
     scripts: list[Mapping[str, Any]] = [
@@ -235,10 +237,10 @@ def measure_bootstrap_values(train: Train, inputs: Inputs) -> np.ndarray:
 
 
 def measure_memory_of_critic(train: Train, inputs: Inputs) -> np.ndarray:
-    """Return whether values differ from step to step, and without the policy's memory."""
+    """Return flags: values differ between steps; they differ without the policy's memory."""
     steps = int(inputs["rollout"])
-    # rollouts are whole episodes; the third is without what the policy remembers, and the second
-    # begins as it does, where the value after a rollout moves the memory of the next one, too
+    # rollouts are whole episodes; the policy's memory is off in the third, and the second begins
+    # like it, where the value after a rollout changes the memory of the next one, too
     scripts = [{"terminated": _make_script_of_ends(steps)}]
     _, second, third = train(Settings(scripts, steps, rollouts=3, forgets=2)).rollouts
     changes = [np.ptp(second.values), np.abs(third.values - second.values).max()]

@@ -26,11 +26,11 @@ def measure_temperature_loss(make_driver: MakeTwinDriver, inputs: Inputs) -> np.
         rates=FROZEN,
         delay=1,
     )
-    return np.array(make_driver(settings).compute_temperature_loss())
+    return np.array(make_driver(settings).compute_temperature_loss_and_gradient())
 
 
 def measure_target_entropy(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
-    """Measure the default for each number of dimensions of actions."""
+    """Measure the default target entropy for each number of action dimensions."""
     bounds = [np.ones(int(dimensions)) for dimensions in inputs["dimensions"]]
     return np.array(
         [make_driver(Settings(low=-ones, high=ones)).read_target_entropy() for ones in bounds]
@@ -50,7 +50,7 @@ def measure_tanh_correction(make_driver: MakeTwinDriver, inputs: Inputs) -> np.n
 
 
 def measure_effect_of_action_scale(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
-    """Return the difference that wider bounds make to the log-probability."""
+    """Return the log-probability with wider action bounds minus that with bounds of 1."""
     ones = np.ones(len(inputs["pre_tanh"]))
     bounds = ((inputs["low"], inputs["high"]), (-ones, ones))
     wide, unit = (
@@ -60,9 +60,13 @@ def measure_effect_of_action_scale(make_driver: MakeTwinDriver, inputs: Inputs) 
 
 
 def measure_update_order(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
-    """Return which parts of an update come before the policy's loss and the targets."""
+    """Return flags: whether Q networks and temperature are updated before they are used.
 
-    def run_first_update(rate: float, log_prob: float) -> tuple[float, float]:
+    In order: Q networks before the policy's loss, the temperature before the targets, and before
+    the policy's loss.
+    """
+
+    def compute_target_and_loss(rate: float, log_prob: float) -> tuple[float, float]:
         settings = Settings(
             reward=float(inputs["reward"]),
             batch_size=int(inputs["batch_size"]),
@@ -72,13 +76,13 @@ def measure_update_order(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndar
             temperature=1.0,
             trained_temperature=True,
         )
-        return make_driver(settings).run_first_update(float(inputs["target_q"]))
+        return make_driver(settings).compute_first_target_and_actor_loss(float(inputs["target_q"]))
 
     rate, log_prob = float(inputs["learning_rate"]), float(inputs["log_prob"])
-    frozen_target, frozen_loss = run_first_update(0.0, log_prob)
-    moved_target, loss = run_first_update(rate, log_prob)
+    frozen_target, frozen_loss = compute_target_and_loss(0.0, log_prob)
+    moved_target, loss = compute_target_and_loss(rate, log_prob)
     # Without entropy the loss is that of the Q values alone, which were 0.
-    _, loss_of_q = run_first_update(rate, 0.0)
+    _, loss_of_q = compute_target_and_loss(rate, 0.0)
     changes = [loss_of_q, moved_target - frozen_target, loss - loss_of_q - frozen_loss]
     return (np.abs(changes) > 1e-3).astype(np.float64)
 
@@ -97,7 +101,7 @@ def measure_update_schedule(make_driver: MakeTwinDriver, inputs: Inputs) -> np.n
     journal = make_driver(make_loop_settings(inputs)).run_loop()
     past = int(inputs["steps"]) - int(inputs["counted"])
     counts = [
-        journal.count_updates(part, past_steps=past) for part in ("critic", "actor", "temperature")
+        journal.count_updates(part, after_steps=past) for part in ("critic", "actor", "temperature")
     ]
     critics = [steps for part, steps in journal.updates if part == "critic"]
     moves = zip(journal.moves, critics, strict=False)
@@ -108,8 +112,8 @@ def measure_update_schedule(make_driver: MakeTwinDriver, inputs: Inputs) -> np.n
 
 
 def measure_temperature_learning_rate(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
-    """Measure the logarithm of the first change of log alpha; its last change over its first; other
-    rates.
+    """Measure log10 of the first change of log alpha, its last change over that, and the learning
+    rates of Q networks and policy over the requested ones.
     """
     policy = float(inputs["policy_rate"])
     critic = policy if make_driver(Settings()).shares_rate else float(inputs["critic_rate"])
@@ -122,17 +126,17 @@ def measure_temperature_learning_rate(make_driver: MakeTwinDriver, inputs: Input
 
 
 def measure_initial_temperature(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
-    """Measure the temperature by default, and where a number is asked for."""
+    """Measure the initial temperature by default, and with a requested one."""
     configured = Settings(temperature=float(inputs["asked"]), trained_temperature=True)
     return np.array(
         [make_driver(settings).read_temperature() for settings in (Settings(), configured)]
     )
 
 
-def measure_target_interval(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
+def measure_target_moves_at_interval(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
     """Return for each update whether the targets moved."""
     updates = int(inputs["updates"])
-    # some programs wait for more than a minibatch
+    # some programs start to learn only after more than a minibatch
     steps = updates + int(inputs["batch_size"]) + 1
     journal = make_driver(
         make_loop_settings(inputs, steps=steps, target_every=int(inputs["interval"]))
@@ -182,7 +186,7 @@ MEASUREMENTS: Mapping[str, Measurement] = {
     "sac.log_prob.action_scale": measure_effect_of_action_scale,
     "sac.update_order": measure_update_order,
     "sac.update_schedule": measure_update_schedule,
-    "sac.target_update.interval": measure_target_interval,
+    "sac.target_update.interval": measure_target_moves_at_interval,
     "sac.reward_scaling": measure_reward_scaling,
     "sac.networks.initialisation": measure_initialisation_of_first_layer,
 }

@@ -13,8 +13,8 @@ SILENT = -10.0
 def compute_log2_spread(actions: np.ndarray) -> float:
     """Return the base-2 logarithm of the root mean square; ``SILENT`` where that is less.
 
-    A chance error is the same share of a small spread as of a large one: with 60 normal numbers
-    the logarithm has a standard error of 0.13.
+    In the logarithm the sampling error does not depend on the spread: its standard error is 0.13
+    for 60 normal numbers.
     """
     spread = float(np.sqrt(np.mean(np.asarray(actions, dtype=np.float64) ** 2)))
     return max(math.log2(spread), SILENT) if spread > 0 else SILENT

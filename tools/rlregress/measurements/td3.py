@@ -22,14 +22,14 @@ _ROUNDING = 1e-6
 
 
 def _measure_smoothed_actions(
-    make_driver: MakeTwinDriver, inputs: Inputs, own_draws: bool = True, **options: Any
+    make_driver: MakeTwinDriver, inputs: Inputs, draw_per_sample: bool = True, **options: Any
 ) -> np.ndarray:
     """Measure smoothed target actions, [samples, dimensions]."""
     agent = make_driver(
         Settings(low=inputs["low"], high=inputs["high"], seed=int(inputs["seed"]), **options)
     )
     return agent.compute_smoothed_actions(
-        float(inputs["squashed"]), int(inputs["samples"]), own_draws
+        float(inputs["squashed"]), int(inputs["samples"]), draw_per_sample
     )
 
 
@@ -44,7 +44,7 @@ def _compute_root_mean_square(numbers: np.ndarray) -> float:
 
 
 def measure_smoothing_noise(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
-    """Measure the root mean square of the noise, and a quantile of it over that."""
+    """Measure the root mean square of target noise, and its 99.9 % quantile over that."""
     d = _compute_distances_from_centre(inputs, _measure_smoothed_actions(make_driver, inputs))
     spread = _compute_root_mean_square(d)
     return np.array([spread, np.quantile(np.abs(d), 0.999) / spread if spread > _ROUNDING else 0.0])
@@ -62,18 +62,18 @@ def measure_shares_beyond_bounds(make_driver: MakeTwinDriver, inputs: Inputs) ->
 def measure_deviation_of_noise_over_batch(
     make_driver: MakeTwinDriver, inputs: Inputs
 ) -> np.ndarray:
-    """Measure the deviation of the noise over the batch, over its root mean square."""
+    """Measure the standard deviation of target noise within a batch, over its root mean square."""
     d = _compute_distances_from_centre(
-        inputs, _measure_smoothed_actions(make_driver, inputs, own_draws=False, smooths=True)
+        inputs, _measure_smoothed_actions(make_driver, inputs, draw_per_sample=False, smooths=True)
     )
     spread = _compute_root_mean_square(d)
     if spread == 0.0:
-        raise RuntimeError("there is no target noise, so no draw to look at")
+        raise RuntimeError("the target noise is 0 in all samples; expected some")
     return np.array([np.std(d) / spread])
 
 
 def measure_noise_with_bound_parameter(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
-    """Measure the largest noise where its bound is small, and the deviation of small noise."""
+    """Measure the largest target noise with a small bound, and the deviation of small noise."""
     wide = _measure_smoothed_actions(make_driver, inputs, smoothing=5.0, smoothing_bound=0.3)
     narrow = _measure_smoothed_actions(make_driver, inputs, smoothing=0.01, smoothing_bound=0.5)
     return np.array([np.max(np.abs(wide)), np.std(narrow)])
@@ -100,8 +100,10 @@ def measure_action_bounding(make_driver: MakeTwinDriver, inputs: Inputs) -> np.n
     )
 
 
-def measure_exploration_noise(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
-    """Measure the action with each noise."""
+def measure_actions_with_exploration_noise(
+    make_driver: MakeTwinDriver, inputs: Inputs
+) -> np.ndarray:
+    """Measure the last action for each constant number that exploration adds."""
     return np.array(
         [
             _collect_last_action(make_driver, inputs, inputs["pre_tanh"], float(noise))
@@ -172,7 +174,7 @@ MEASUREMENTS: Mapping[str, Measurement] = {
     "td3.target_noise.draw": measure_deviation_of_noise_over_batch,
     "td3.target_noise.parameter": measure_noise_with_bound_parameter,
     "td3.action.bounding": measure_action_bounding,
-    "td3.exploration.noise": measure_exploration_noise,
+    "td3.exploration.noise": measure_actions_with_exploration_noise,
     "td3.exploration.default": measure_default_exploration_noise,
     "td3.exploration.environments": measure_exploration_of_several_environments,
     "td3.exploration.warmup": measure_warmup_actions_on_bounds,

@@ -46,7 +46,7 @@ def measure_kl_bound(step: Step, inputs: Inputs) -> np.ndarray:
 
 
 def measure_effect_of_damping(step: Step, inputs: Inputs) -> np.ndarray:
-    """Return the effect of the default damping on a step."""
+    """Return the divergence with the default damping, over the bound."""
     bound = float(inputs["bound"])
     return np.array([_measure_divergence(step, bound=bound) / bound])
 
@@ -72,8 +72,8 @@ def measure_line_search(step: Step, inputs: Inputs) -> np.ndarray:
     )
 
 
-def measure_expected_improvement(step: Step, inputs: Inputs) -> np.ndarray:
-    """Measure which improvement a shortened step has to bring."""
+def measure_length_of_step_that_must_improve(step: Step, inputs: Inputs) -> np.ndarray:
+    """Return the length of a step over the longest one, where only a shortened step improves."""
     action = float(inputs["action"])
     return np.array(
         [
@@ -85,7 +85,7 @@ def measure_expected_improvement(step: Step, inputs: Inputs) -> np.ndarray:
 
 
 def measure_direction_of_step(step: Step, inputs: Inputs) -> np.ndarray:
-    """Return whether the policy follows the natural gradient."""
+    """Return the change of the log deviation over that of the mean, which tells the direction."""
     mean, log_std = step([float(inputs["action"])] * 2, [1.0, 1.0], bound=1e-3, damping=0.0)
     return np.array([log_std / mean])
 
@@ -95,6 +95,6 @@ MEASUREMENTS: Mapping[str, Callable[[Step, Inputs], np.ndarray]] = {
     "trpo.kl.bound": measure_kl_bound,
     "trpo.damping": measure_effect_of_damping,
     "trpo.line_search": measure_line_search,
-    "trpo.line_search.expected": measure_expected_improvement,
+    "trpo.line_search.expected": measure_length_of_step_that_must_improve,
     "trpo.direction": measure_direction_of_step,
 }

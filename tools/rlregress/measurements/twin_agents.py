@@ -1,8 +1,8 @@
 """The driver of an agent of SAC or TD3, with one interface for all frameworks.
 
-A framework gives a class for each of its scopes. A measurement calls it with ``Settings`` and then
-one of the methods here. What a driver cannot do, it leaves out, and no detail that needs it is
-measured in that scope.
+A framework has a driver class for each of its scopes. A measurement calls it with ``Settings`` and
+then one of the methods here. Where a driver lacks a method, details that need it are not measured
+in that scope.
 """
 
 from __future__ import annotations
@@ -118,13 +118,13 @@ class TwinDriver(Protocol):
     def compute_target(self, q_values: Sequence[float]) -> float:
         """Return the target of the Q networks, whose target networks output ``q_values``."""
 
-    def run_first_update(self, target_value: float) -> tuple[float, float]:
-        """Return the Q networks' target and the policy's loss in the first update of a policy.
+    def compute_first_target_and_actor_loss(self, target_value: float) -> tuple[float, float]:
+        """Run the first update of the policy; return the Q networks' target and the policy's loss.
 
         The Q networks are 0 everywhere, and their targets ``target_value``.
         """
 
-    def compute_temperature_loss(self) -> tuple[float, float]:
+    def compute_temperature_loss_and_gradient(self) -> tuple[float, float]:
         """Return the loss of log alpha, or of alpha, and its derivative by log alpha."""
 
     def read_temperature(self) -> float:
@@ -144,7 +144,7 @@ class TwinDriver(Protocol):
         """
 
     def compute_smoothed_actions(
-        self, squashed: float, samples: int, own_draws: bool
+        self, squashed: float, samples: int, draw_per_sample: bool
     ) -> np.ndarray:
         """Return next actions that an update evaluates, in the environment's units: [samples,
         dimensions].
@@ -152,7 +152,8 @@ class TwinDriver(Protocol):
         The target policy's action is ``squashed``, between -1 and 1 for the bounds.
 
         Args:
-            own_draws: where one draw serves a whole batch, there are as many draws as samples.
+            draw_per_sample: whether each sample gets its own draw even if the framework draws once
+                for a batch.
         """
 
     def update_and_read_targets(
@@ -160,18 +161,18 @@ class TwinDriver(Protocol):
     ) -> np.ndarray:
         """Return a parameter of each target after one update.
 
-        Every parameter of the Q networks, and of the policy where there are three numbers, was the
-        number of ``source``, and every one of its target that of ``target``.
+        Before it, all parameters of network i are ``source[i]``, those of its target ``target[i]``:
+        Q networks and, if there are three numbers, the policy.
         """
 
     def run_loop(self) -> Journal:
         """Run the framework's own loop."""
 
     def describe_architecture(self) -> np.ndarray:
-        """See ``probing.layers.describe_networks_as_numbers``."""
+        """Return the array of ``probing.layers.describe_networks_as_numbers``."""
 
     def measure_initialisation(self) -> np.ndarray:
-        """See ``probing.layers.measure_initialisation``: of the first layer of a Q network."""
+        """Return ``probing.layers.measure_initialisation`` of a Q network's first layer."""
 
     def read_log_epsilons(self) -> Sequence[float]:
         """Return the logarithm to base 10 of Adam's epsilon, for critic, actor and temperature."""

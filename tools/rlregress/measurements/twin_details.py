@@ -25,7 +25,7 @@ _UNCLIPPED = 1e3
 
 
 def select_entropy_settings(inputs: Inputs) -> dict[str, Any]:
-    """Return the settings of entropy, where an agent has one."""
+    """Return the settings of the entropy term; None for an agent without."""
     return {name: inputs.get(name) for name in ("log_prob", "temperature")}
 
 
@@ -87,7 +87,7 @@ def _measure_targets(make_driver: MakeTwinDriver, inputs: Inputs, cases: Any) ->
             batch_size=int(inputs["batch_size"]),
             discount=float(inputs["discount"]),
             squared=True,
-            # the noise of target actions is off twice: one of the two may be ignored
+            # two settings that each turn target noise off, as a framework may ignore one of them
             smoothing=0.0,
             smoothing_bound=0.0,
             **select_entropy_settings(inputs),
@@ -147,7 +147,7 @@ def measure_replay_action(make_driver: MakeTwinDriver, inputs: Inputs) -> np.nda
 
 
 def measure_learning_starts(make_driver: MakeTwinDriver, inputs: Inputs) -> np.ndarray:
-    """Measure random steps before a policy at the upper bound; steps taken at the first update."""
+    """Measure the steps with random actions, and the steps taken at the first update."""
     journal = make_driver(
         make_loop_settings(inputs, pre_tanh=_SATURATED, noise=0.0, rates=FROZEN)
     ).run_loop()
@@ -160,27 +160,25 @@ def measure_learning_starts(make_driver: MakeTwinDriver, inputs: Inputs) -> np.n
 def measure_update_ratio(
     parts: Sequence[str], make_driver: MakeTwinDriver, inputs: Inputs
 ) -> np.ndarray:
-    """Measure updates of the parts for each step, in the last ``counted`` steps of each run."""
+    """Measure the updates of each part per step, in the last ``counted`` steps of three runs."""
     past = int(inputs["steps"]) - int(inputs["counted"])
     runs = [
         make_driver(make_loop_settings(inputs, updates=updates)).run_loop()
         for updates in ("default", "fewer", "more")
     ]
-    counts = [run.count_updates(part, past_steps=past) for run in runs for part in parts]
+    counts = [run.count_updates(part, after_steps=past) for run in runs for part in parts]
     return np.array(counts) / int(inputs["counted"])
 
 
 def measure_steps_and_updates_of_several_environments(
     make_driver: MakeTwinDriver, inputs: Inputs
 ) -> np.ndarray:
-    """Measure transitions for each step that is asked for; updates for each transition;
-    environments.
-    """
+    """Measure transitions per requested step, updates per transition, and environments."""
     journal = make_driver(
         make_loop_settings(inputs, environments=int(inputs["environments"]))
     ).run_loop()
     half = journal.steps // 2
-    updates = journal.count_updates("critic", past_steps=half) / half
+    updates = journal.count_updates("critic", after_steps=half) / half
     return np.array([journal.steps / int(inputs["steps"]), updates, journal.environments])
 
 

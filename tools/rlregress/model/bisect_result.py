@@ -60,7 +60,7 @@ class ChangedAt:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bisected:
+class BisectResult:
     """The result of a whole search.
 
     Attributes:

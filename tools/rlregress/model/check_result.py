@@ -9,7 +9,7 @@ from typing import Any
 
 from rlregress.model.cells import CellRuns
 from rlregress.model.detail_answers import UNPROBED
-from rlregress.model.quantities import CRITIC, get_quantity_of_name
+from rlregress.model.quantities import CRITIC, get_quantity_of_verdict_name
 from rlregress.model.replay_result import DIFFERS, Replay
 from rlregress.model.verdict import INCONCLUSIVE, REGRESSED
 
@@ -155,7 +155,7 @@ class FrameworkOutcome:
         fallen = [
             name for name, verdict in self.verdicts.items() if verdict["verdict"] == REGRESSED
         ]
-        critics = tuple(name for name in fallen if get_quantity_of_name(name) is CRITIC)
+        critics = tuple(name for name in fallen if get_quantity_of_verdict_name(name) is CRITIC)
         return critics if len(critics) == len(fallen) else ()
 
 

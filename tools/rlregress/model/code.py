@@ -42,7 +42,7 @@ class Function:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Changed:
+class ChangedPiece:
     """A piece of code that is not the same in both versions.
 
     Attributes:
@@ -67,12 +67,12 @@ class Changed:
     within: bool = False
     awaited: bool = False
 
-    def get_file_on(self, version: str) -> str:
+    def get_file_in_version(self, version: str) -> str:
         """Return the file of the piece in the "old" or the "new" version."""
         return self.was if version == "old" and self.was else self.file
 
     @property
-    def counts(self) -> bool:
+    def can_change_results(self) -> bool:
         """Return whether this piece of code can change users' results.
 
         New or removed code is only executed through a changed function, or by code that fits one
@@ -86,7 +86,7 @@ class Changed:
         return self.file, self.name
 
     @property
-    def at_import(self) -> bool:
+    def runs_at_import(self) -> bool:
         """Return whether the piece runs when its module is imported."""
         return self.name.startswith("<")
 
@@ -108,7 +108,7 @@ class LinePair:
     new: tuple[int, str] | None
 
     @property
-    def same(self) -> bool:
+    def is_same(self) -> bool:
         return self.old is not None and self.new is not None and self.old[1] == self.new[1]
 
 
@@ -129,17 +129,17 @@ class Hunk:
     links: tuple[str, str] = ("", "")
 
     @property
-    def differing(self) -> list[LinePair]:
+    def differing_rows(self) -> list[LinePair]:
         """The rows that differ, without those around them."""
-        return [row for group in self.groups for row in group if not row.same]
+        return [row for group in self.groups for row in group if not row.is_same]
 
     @property
     def first_changed_line(self) -> int | None:
         """Return where the second version first adds or changes a line; None: it only removes."""
-        return next((row.new[0] for row in self.differing if row.new is not None), None)
+        return next((row.new[0] for row in self.differing_rows if row.new is not None), None)
 
-    def shorten_hunk(self, max_rows: int) -> Hunk:
+    def select_differing_rows(self, max_rows: int) -> Hunk:
         """Return the first differing rows, without the lines around them."""
-        rows = self.differing
+        rows = self.differing_rows
         left_out = self.left_out + len(rows[max_rows:])
         return replace(self, groups=(tuple(rows[:max_rows]),) if rows else (), left_out=left_out)

@@ -42,7 +42,7 @@ class NamedVariant:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
+class CatalogueEntry:
     """An entry of the catalogue, in words.
 
     Attributes:
@@ -97,7 +97,7 @@ class FoundVariant:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
+class DetailRow:
     """One detail.
 
     Attributes:
@@ -105,11 +105,11 @@ class Row:
         absent: full name of a framework -> the feature that it lacks.
     """
 
-    detail: Entry
+    detail: CatalogueEntry
     answers: Mapping[str, tuple[FoundVariant, ...]]
     absent: Mapping[str, str]
 
-    def select_frameworks(self, names: Collection[str]) -> Row:
+    def select_frameworks(self, names: Collection[str]) -> DetailRow:
         """Return the same detail of some frameworks only."""
         answers = {name: answers for name, answers in self.answers.items() if name in names}
         return replace(self, answers=answers)
@@ -126,7 +126,7 @@ class Row:
         return any(a.variant is None for answers in self.answers.values() for a in answers)
 
     @property
-    def is_shared(self) -> bool:
+    def has_several_frameworks(self) -> bool:
         """Return whether several frameworks were probed."""
         return len(self.answers) > 1
 
@@ -141,26 +141,34 @@ class Comparison:
     """
 
     versions: Mapping[str, str]
-    rows: tuple[Row, ...]
-    left_out: tuple[Row, ...] = ()
+    rows: tuple[DetailRow, ...]
+    left_out: tuple[DetailRow, ...] = ()
 
     @property
-    def different(self) -> list[Row]:
+    def different_rows(self) -> list[DetailRow]:
         """Details that several frameworks have, and that differ."""
-        return [r for r in self.rows if r.is_shared and r.differs and not r.is_undecided]
+        return [
+            r for r in self.rows if r.has_several_frameworks and r.differs and not r.is_undecided
+        ]
 
     @property
-    def same(self) -> list[Row]:
-        return [r for r in self.rows if r.is_shared and not r.differs and not r.is_undecided]
+    def same_rows(self) -> list[DetailRow]:
+        return [
+            r
+            for r in self.rows
+            if r.has_several_frameworks and not r.differs and not r.is_undecided
+        ]
 
     @property
-    def unshared(self) -> list[Row]:
+    def unshared_rows(self) -> list[DetailRow]:
         """Details of a feature that only one of the frameworks has."""
         return [row for row in self.rows if len(row.answers) == 1 and not row.is_undecided]
 
-    def select_different(self) -> Comparison:
+    def select_different_rows(self) -> Comparison:
         """Return the comparison without details that do not differ."""
-        is_kept = [row.is_undecided or (row.is_shared and row.differs) for row in self.rows]
+        is_kept = [
+            row.is_undecided or (row.has_several_frameworks and row.differs) for row in self.rows
+        ]
         return replace(
             self,
             rows=tuple(itertools.compress(self.rows, is_kept)),
@@ -168,7 +176,7 @@ class Comparison:
         )
 
     @property
-    def undecided(self) -> list[Row]:
+    def undecided_rows(self) -> list[DetailRow]:
         """Details for which a framework has no known variant or could not be probed."""
         return [row for row in self.rows if row.is_undecided]
 
@@ -197,7 +205,7 @@ class ProbeCounts:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Missing:
+class MissingCheck:
     """A gap in the checks of a detail.
 
     Attributes:

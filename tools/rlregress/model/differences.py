@@ -154,7 +154,7 @@ class Entry:
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @property
-    def counts(self) -> bool:
+    def affects_verdict(self) -> bool:
         """Return whether the verdict depends on this entry."""
         return self.state not in WITHOUT_EFFECT and not self.accepted
 
@@ -164,7 +164,7 @@ class Entry:
         return self.state in INCOMPLETE and MINUTES in f"{self.reason} {self.summary}"
 
     @property
-    def ran(self) -> bool:
+    def was_executed(self) -> bool:
         """Return whether a training, script or probe executed the code; imports do not count."""
         if self.state == NEVER:
             return bool(self.by) and not self.reason.startswith(IMPORTED)
@@ -198,7 +198,7 @@ class Entry:
         )
 
 
-def title_unexecuted_entry(entry: Entry) -> str:
+def choose_title_of_unexecuted_entry(entry: Entry) -> str:
     """Return the title under which reports list an entry in the state ``NEVER``."""
     if entry.kind not in CODE or entry.kind == FILE:
         return "Never executed"
@@ -308,7 +308,7 @@ def measure_coverage_of_entries(entries: Iterable[Entry]) -> Coverage:
         entry
         for entry in entries
         # a lost package cannot run
-        if entry.kind in CHANGES and entry.counts and (entry.by or entry.state != DIFFERS)
+        if entry.kind in CHANGES and entry.affects_verdict and (entry.by or entry.state != DIFFERS)
     ]
     in_part = [entry.share for entry in counted if entry.state == IN_PART]
     return Coverage(
@@ -316,13 +316,13 @@ def measure_coverage_of_entries(entries: Iterable[Entry]) -> Coverage:
         all=len(counted),
         in_part=len(in_part),
         partly=sum(in_part),
-        ran=sum(entry.ran for entry in counted),
+        ran=sum(entry.was_executed for entry in counted),
     )
 
 
 def list_packages_without_comparison(entries: Iterable[Entry]) -> list[str]:
     """Return the changed packages of which no change was executed and compared."""
-    counted = [entry for entry in entries if entry.kind in CODE and entry.counts]
+    counted = [entry for entry in entries if entry.kind in CODE and entry.affects_verdict]
     checked = {entry.package for entry in counted if entry.state not in UNCHECKED}
     return sorted({entry.package for entry in counted} - checked)
 
@@ -337,9 +337,9 @@ def judge_entries_of_upgrade(
         fail_on: the best verdict whose exit code is not 0.
     """
     words = {entry.verdict for entry in entries}
-    trainings = [e for e in entries if e.kind in (TRAINING, SCRIPT) and e.counts]
+    trainings = [e for e in entries if e.kind in (TRAINING, SCRIPT) and e.affects_verdict]
     nothing_ran = trainings and all(training.state in UNCHECKED for training in trainings)
-    counting = [entry for entry in entries if entry.counts]
+    counting = [entry for entry in entries if entry.affects_verdict]
     cut = counting and all(entry.was_out_of_time for entry in counting)
     if nothing_ran or cut or list_packages_without_comparison(entries):
         words.add(COULD_NOT_JUDGE)
@@ -383,7 +383,9 @@ def mark_accepted_entries(entries: Iterable[Entry], reviewed: Mapping[str, str])
 
 
 def _format_checked_share(entries: Sequence[Entry], checked: Coverage) -> str:
-    lost = [e for e in entries if e.counts and e.kind not in CHANGES and e.state in UNCHECKED]
+    lost = [
+        e for e in entries if e.affects_verdict and e.kind not in CHANGES and e.state in UNCHECKED
+    ]
     if not lost and checked.checked == checked.all:
         return ""
     without = f"{len(lost)} check{'s' if len(lost) > 1 else ''} without a result" if lost else ""
@@ -395,7 +397,7 @@ def _compose_headline(verdict: str, entries: Sequence[Entry], checked: Coverage)
         if not checked.all:
             return f"{UNCHANGED}: nothing that has an effect differs"
         return f"{UNCHANGED}: {checked} with the same results"
-    counted = [entry for entry in entries if entry.counts]
+    counted = [entry for entry in entries if entry.affects_verdict]
     parts = [
         _join_first_names(names)
         if title.lower() == verdict
@@ -410,7 +412,7 @@ def _compose_headline(verdict: str, entries: Sequence[Entry], checked: Coverage)
     never: dict[str, list[str]] = {}
     for entry in counted:
         if entry.kind in CODE and entry.state == NEVER:
-            never.setdefault(title_unexecuted_entry(entry), []).append(entry.headline)
+            never.setdefault(choose_title_of_unexecuted_entry(entry), []).append(entry.headline)
     parts += [
         f"{title}: {_join_first_names(names)}"
         for title, names in (

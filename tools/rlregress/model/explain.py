@@ -79,13 +79,17 @@ def _format_part_of_event(part: Part, shows_types: bool = False) -> str:
     return f"[{text}]{norm}" if len(part.values) != 1 else text
 
 
-def format_value_of_event(event: Event, part: str, shows_types: bool = False) -> str:
-    """Return what an event recorded under ``part`` as text; empty if it has no such part.
+def format_value_of_event(event: Event, part_name: str, shows_types: bool = False) -> str:
+    """Return what an event recorded under ``part_name`` as text; empty if it has no such part.
 
     Args:
         shows_types: return the types in place of the values.
     """
-    return _format_part_of_event(event.parts[part], shows_types) if part in event.parts else ""
+    return (
+        _format_part_of_event(event.parts[part_name], shows_types)
+        if part_name in event.parts
+        else ""
+    )
 
 
 def describe_event(event: Event) -> str:
@@ -104,8 +108,8 @@ def describe_divergence(diff: Divergence, title: str = "first difference") -> li
         meaning = "an episode begins with another observation: another seed or environment"
     if diff.old is not None and diff.old.kind == "final":
         meaning = "every event is the same, but the networks end with other parameters or buffers"
-    if diff.types:
-        meaning = diff.types
+    if diff.differing_types:
+        meaning = diff.differing_types
     lines = [f"{title} ({diff.kind}): {meaning}"]
     for label, version_event in zip(VERSIONS, (diff.old, diff.new), strict=True):
         if version_event is None:
@@ -121,12 +125,12 @@ def describe_divergence(diff: Divergence, title: str = "first difference") -> li
         if above:
             how = "raised in" if version_event.error else "called from"
             lines.append(f"     {how} {', from '.join(above)}")
-    if diff.entries:
-        further = len(diff.entries) - _NAMED
+    if diff.differing_entries:
+        further = len(diff.differing_entries) - _NAMED
         ending = f" and {further} more" if further > 0 else ""
-        lines.append(f"  in {', '.join(diff.entries[:_NAMED])}{ending}")
-    if diff.ratio is not None:
-        lines.append(f"  new / old: x{diff.ratio:.6g}")
+        lines.append(f"  in {', '.join(diff.differing_entries[:_NAMED])}{ending}")
+    if diff.new_to_old_ratio is not None:
+        lines.append(f"  new / old: x{diff.new_to_old_ratio:.6g}")
     if diff.before:
         lines.append("  just before, the same on both versions:")
         lines += [f"    {describe_event(version_event)}" for version_event in diff.before]
@@ -136,7 +140,8 @@ def describe_divergence(diff: Divergence, title: str = "first difference") -> li
 def _format_value_in_divergence(diff: Divergence, event: Event) -> str:
     if not diff.part:
         return ""
-    return f": {diff.part} {format_value_of_event(event, diff.part, bool(diff.types)) or 'nothing'}"
+    value = format_value_of_event(event, diff.part, bool(diff.differing_types))
+    return f": {diff.part} {value or 'nothing'}"
 
 
 def _describe_growth_of_losses(growth: Sequence[Growth]) -> list[str]:
@@ -165,15 +170,15 @@ def describe_counts_of_trace(trace: Trace) -> str:
 
 def describe_early_end(trace: Trace) -> str:
     """Describe the error that ended a training and the number of events before it."""
-    return f"the training ended in an error after {len(trace.events)} events: {trace.ending}"
+    return f"the training ended in an error after {len(trace.events)} events: {trace.error_text}"
 
 
-def list_other_activity(trace: Trace) -> list[str]:
+def describe_other_activity(trace: Trace) -> list[str]:
     """Describe the activity of a training in other threads and processes, and how to avoid it."""
-    return [_describe_activity_elsewhere(row) for row in trace.other_activity]
+    return [_describe_thread_or_process(row) for row in trace.other_activity]
 
 
-def _describe_activity_elsewhere(entry: Mapping[str, Any]) -> str:
+def _describe_thread_or_process(entry: Mapping[str, Any]) -> str:
     activity = {"process": "in another process, unrecorded", "thread": "in another thread"}[
         entry["what"]
     ]
@@ -196,7 +201,7 @@ def describe_trace_comparison(comparison: Comparison, old: Trace, new: Trace) ->
             f"({describe_counts_of_trace(old)})"
         ]
         if comparison.not_compared:
-            lines = [describe_beyond_rounding(comparison)]
+            lines = [describe_uncompared_ending(comparison)]
         lines += describe_divergence(comparison.first) if comparison.first else []
     else:
         lines = [f"diverged after {comparison.equal} equal events of {len(old.events)}"]
@@ -221,18 +226,18 @@ def describe_trace_comparison(comparison: Comparison, old: Trace, new: Trace) ->
     return lines
 
 
-def describe_beyond_rounding(comparison: Comparison) -> str:
-    """Describe the events that follow where rounding alone may make a training another one."""
+def describe_uncompared_ending(comparison: Comparison) -> str:
+    """Describe the last events, which are not compared because rounding alone may change them."""
     return (
         f"close in {comparison.compared} events; the last {comparison.not_compared} are not "
         "compared, as by rounding alone the old version does something else there"
     )
 
 
-def describe_random_source(
+def name_uncontrolled_source(
     comparison: Comparison, other_activity: Sequence[Mapping[str, Any]] = ()
 ) -> str:
-    """Describe the uncontrolled source by which a training differs from its repetition.
+    """Name the uncontrolled source of randomness that makes a training differ from its repetition.
 
     Args:
         other_activity: threads and processes that the training started.
@@ -265,7 +270,7 @@ def describe_random_source(
     )
 
 
-def describe_written_output(diff: Divergence) -> str:
+def describe_divergence_of_written_output(diff: Divergence) -> str:
     """Describe the first difference of written output in one clause; empty if it is elsewhere."""
     if diff.kind not in ("files", "printed"):
         return ""
@@ -275,7 +280,7 @@ def describe_written_output(diff: Divergence) -> str:
     if diff.old is None or diff.new is None:
         which = "old" if diff.new is None else "new"
         return f"only the {which} version writes {name}"
-    types = bool(diff.types)
+    types = bool(diff.differing_types)
     old, new = (
         format_value_of_event(version_event, diff.part, types) or "nothing"
         for version_event in (diff.old, diff.new)
@@ -283,9 +288,9 @@ def describe_written_output(diff: Divergence) -> str:
     return f"{name}, {diff.part}: {old} -> {new}"
 
 
-def describe_unsteady_output(trace: Trace) -> list[str]:
+def describe_unrepeatable_output(trace: Trace) -> list[str]:
     """Describe written output that is not compared because it differs between repetitions."""
-    counts = Counter((name, number) for _, name, number, _ in trace.unsteady)
+    counts = Counter((name, number) for _, name, number, _ in trace.unrepeatable_output)
     return [
         f"not compared, as another recording of the same version differs: {count} "
         f"part{'s' * (count > 1)} of {name}"
@@ -294,7 +299,7 @@ def describe_unsteady_output(trace: Trace) -> list[str]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Repeated:
+class RepeatedTrace:
     """A trace and its repetition.
 
     Attributes:
@@ -311,22 +316,22 @@ class Repeated:
         return self.with_itself.verdict == "equal"
 
     def describe_uncontrolled_source(self) -> list[str]:
-        """Describe the uncontrolled source; empty if the trace repeats itself."""
+        """Describe the uncontrolled source of randomness; empty if the trace repeats itself."""
         if self.repeats:
             return []
-        cause = describe_random_source(self.with_itself, self.trace.other_activity)
+        cause = name_uncontrolled_source(self.with_itself, self.trace.other_activity)
         return [
             f"the training does not repeat itself, because of {cause}",
             *describe_trace_comparison(self.with_itself, self.trace, self.repetition),
         ]
 
-    def describe_repetition(self) -> list[str]:
-        """Describe the seeds, activity elsewhere, and why the trace does not repeat itself."""
+    def describe_seeds_and_repeatability(self) -> list[str]:
+        """Describe seeded generators, other threads, and why the trace does not repeat itself."""
         seeded = describe_seeded_generators(self.trace)
         return [
             *seeded,
-            *list_other_activity(self.trace),
-            *describe_unsteady_output(self.trace),
+            *describe_other_activity(self.trace),
+            *describe_unrepeatable_output(self.trace),
             *self.describe_uncontrolled_source(),
         ]
 

@@ -102,8 +102,8 @@ class FaultResult:
     fits: bool = True
 
     @property
-    def regressed(self) -> bool:
-        """Return whether some verdict is ``regressed``."""
+    def has_regressed(self) -> bool:
+        """Return whether a cell, group or quantity is judged ``regressed``."""
         return any(verdict["verdict"] == REGRESSED for verdict in self.verdicts.values())
 
 
@@ -156,7 +156,7 @@ def _find_first_tier(results: Mapping[str, str]) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Drawn:
+class DrawnFaults:
     """Faults drawn from one version of a framework.
 
     Attributes:
@@ -179,7 +179,7 @@ class Drawn:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Explained:
+class FaultExplanation:
     """The reason why no tier detects a fault.
 
     Attributes:
@@ -221,7 +221,7 @@ class Mutant:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Seeded:
+class MutantResult:
     """The result for one injected fault.
 
     Attributes:

@@ -68,7 +68,7 @@ class LoadedFile:
     played: str = ""
 
     @property
-    def words(self) -> str:
+    def first_difference_text(self) -> str:
         """The first difference in one clause."""
         later = self.item.startswith(("next update", "continued training"))
         before = f"{LOADED_ALIKE}; " if later else ""
@@ -113,14 +113,14 @@ class StoredFile:
             when = "does not load" if self.file.error.when == "load" else "loads, and then fails"
             problems.append(f"{when}: {self.file.error}")
         if self.file.differing and not self.file.rounding:
-            problems.insert(0, self.file.words)
+            problems.insert(0, self.file.first_difference_text)
         if self.file.error is None and not self.file.compared and not self.expected:
             problems.append("nothing of it was compared")
         problems += [f"no longer differs as documented: {why}" for why in self.gone]
         return "; ".join(problems)
 
     @property
-    def state(self) -> str:
+    def outcome_in_words(self) -> str:
         """The result in words, if nothing failed."""
         if self.skipped:
             return f"not loaded: {self.skipped}"
@@ -138,7 +138,7 @@ def describe_outcomes_by_release(files: Sequence[StoredFile]) -> list[str]:
     """
     texts: dict[str, list[str]] = {}
     for file in sorted(files, key=lambda file: (not file.failure, not file.skipped)):
-        texts.setdefault(file.failure or file.state, []).append(file.release)
+        texts.setdefault(file.failure or file.outcome_in_words, []).append(file.release)
     return [f"{text} ({_format_releases(releases)})" for text, releases in texts.items()]
 
 

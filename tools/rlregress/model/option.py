@@ -1,8 +1,7 @@
 """Options that commands, pytest and child processes share.
 
-Each is declared once, as a field of a dataclass. ``make_option_field`` states its name and help,
-the
-field its type and default.
+Each is declared once, as a field of a dataclass. ``make_option_field`` states its name and help;
+the field states its type and default.
 """
 
 from __future__ import annotations

@@ -143,8 +143,8 @@ class SessionPlan:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Standing:
-    """The verdicts of the looks so far.
+class InterimVerdicts:
+    """The verdicts after some looks of a sequential check, while more may follow.
 
     Attributes:
         look: number of looks taken.

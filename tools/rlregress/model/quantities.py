@@ -47,7 +47,7 @@ class Quantity:
 
     name: str
     share: float
-    missing: str = "do not tell it"
+    missing: str = "have no such number"
 
     #: whether neither direction is worse; then both are tested at the first look, with the gains
     two_sided = True
@@ -150,7 +150,7 @@ ONE_SIDED: tuple[Quantity, ...] = (RETURNS, TRAINING, CRITIC)
 BY_NAME = {quantity.name: quantity for quantity in (RETURNS, *SECONDARY)}
 
 
-def get_quantity_of_name(verdict_name: str) -> Quantity:
+def get_quantity_of_verdict_name(verdict_name: str) -> Quantity:
     """Return the quantity of a verdict by its name; see ``Quantity.make_verdict_name``."""
     last = verdict_name.rpartition(" ")[2]
     return next(
@@ -163,20 +163,20 @@ def get_quantity_of_name(verdict_name: str) -> Quantity:
     )
 
 
-def get_cell_of_name(verdict_name: str) -> str:
+def get_cell_of_verdict_name(verdict_name: str) -> str:
     """Return the cell or group of a verdict by its name; see ``Quantity.make_verdict_name``."""
     return (
         verdict_name
-        if get_quantity_of_name(verdict_name) is RETURNS
+        if get_quantity_of_verdict_name(verdict_name) is RETURNS
         else verdict_name.rpartition(" ")[0]
     )
 
 
-def compute_shares_of_error(counts: Mapping[Quantity, int]) -> dict[Quantity, float]:
-    """Return the share of the error of each quantity in a family.
+def compute_alpha_shares(counts: Mapping[Quantity, int]) -> dict[Quantity, float]:
+    """Return the share of the error rate alpha that each quantity of a family gets.
 
     Args:
-        counts: number of hypotheses about each; a single quantity gets the whole error.
+        counts: number of hypotheses about each; a single quantity gets all of alpha.
     """
     total = sum(quantity.share for quantity, count in counts.items() if count)
     return {quantity: quantity.share / total for quantity, count in counts.items() if count}

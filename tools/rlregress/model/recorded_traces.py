@@ -136,7 +136,7 @@ class Trace:
         return dict(self.header.get("error") or {})
 
     @property
-    def unsteady(self) -> frozenset[tuple[str, str, int, str]]:
+    def unrepeatable_output(self) -> frozenset[tuple[str, str, int, str]]:
         """Parts of written output that differed when the training was recorded again.
 
         Kind, name and number of the event, and its part; an empty part stands for all.
@@ -144,7 +144,7 @@ class Trace:
         return frozenset((k, n, i, p) for k, n, i, p in self.header.get("unsteady", ()))
 
     @property
-    def ending(self) -> str:
+    def error_text(self) -> str:
         """Description of the error that ended the training, with places in library and script."""
         error = self.error
         if not error.get("error"):
@@ -276,7 +276,7 @@ class Divergence:
     before: tuple[Event, ...]
 
     @property
-    def entries(self) -> list[str]:
+    def differing_entries(self) -> list[str]:
         """Names of the differing entries of the part, if both events have names."""
         if self.old is None or self.new is None:
             return []
@@ -303,7 +303,7 @@ class Divergence:
         )
 
     @property
-    def types(self) -> str:
+    def differing_types(self) -> str:
         """Description of differing types; empty: none differ, or the events do."""
         if self.old is None or self.new is None:
             return ""
@@ -316,12 +316,12 @@ class Divergence:
     @property
     def changes_type(self) -> bool:
         """Return whether a value of the same name has another type."""
-        return bool(self.types) and not self.types.startswith(_OTHER_NAMES)
+        return bool(self.differing_types) and not self.differing_types.startswith(_OTHER_NAMES)
 
     @property
-    def ratio(self) -> float | None:
+    def new_to_old_ratio(self) -> float | None:
         """Ratio of the new to the old value, or of the norms, if that is a number."""
-        if self.old is None or self.new is None or not self.part or self.types:
+        if self.old is None or self.new is None or not self.part or self.differing_types:
             return None
         return _compute_ratio_of_norms(self.old.parts.get(self.part), self.new.parts.get(self.part))
 
@@ -388,7 +388,7 @@ class Comparison:
     not_compared: int = 0
 
     @property
-    def in_logs_only(self) -> bool:
+    def differs_in_logs_only(self) -> bool:
         """Return whether the training is the same and only its logs differ."""
         return self._differs_only_in(("logs",))
 
@@ -424,7 +424,7 @@ class Crash:
 
 
 @dataclass(frozen=True, kw_only=True)
-class NotTraced:
+class UncomparedTraining:
     """A training that could not be compared with the other version.
 
     Attributes:
@@ -439,8 +439,8 @@ class NotTraced:
     crash: Crash | None = None
 
     @property
-    def counts(self) -> bool:
-        """Return whether the missing trace is a gap: both versions have the feature."""
+    def is_supported_by_both_versions(self) -> bool:
+        """Return whether both versions have the feature, so that the missing trace is a gap."""
         return all(self.supported.values())
 
     def __str__(self) -> str:
@@ -449,7 +449,7 @@ class NotTraced:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Traced:
+class ComparedTraining:
     """A training that ran on both versions.
 
     Attributes:
@@ -473,7 +473,7 @@ class Traced:
         return self.name.partition(" ")[0]
 
     @property
-    def plain(self) -> bool:
+    def has_no_scenario(self) -> bool:
         """Return whether it is the training of the algorithm without a scenario."""
         return self.name == self.algorithm
 
@@ -490,16 +490,18 @@ class Traced:
         )
 
     @property
-    def is_proved(self) -> bool:
+    def shows_same_training(self) -> bool:
         """Return whether this training shows that both versions do the same."""
         comparison = self.comparison
         return comparison.verdict != "diverged" and not comparison.not_compared and self.repeats
 
     @property
-    def word(self) -> str:
+    def verdict_in_words(self) -> str:
         """The verdict of the comparison, with a note if the trace does not repeat itself."""
         verdict = (
-            "differs in logs only" if self.comparison.in_logs_only else self.comparison.verdict
+            "differs in logs only"
+            if self.comparison.differs_in_logs_only
+            else self.comparison.verdict
         )
         if self.comparison.not_compared:
             verdict = f"{verdict} as far as compared"
@@ -513,7 +515,7 @@ def compute_executed_share(traced: Trace) -> float | None:
     return sum(len(hit) for hit, _ in rows) / executable if executable else None
 
 
-def list_missed_lines(traced: Sequence[Traced]) -> dict[str, list[int]]:
+def list_missed_lines(traced: Sequence[ComparedTraining]) -> dict[str, list[int]]:
     """Return file of the new version -> lines of executed functions that no training ran."""
     executable_lines: dict[str, set[int]] = {}
     hit: dict[str, set[int]] = {}

@@ -44,7 +44,7 @@ class Replay:
     seconds: float = 0.0
 
     @property
-    def from_start(self) -> bool:
+    def differs_from_start(self) -> bool:
         """Return whether the numbers differ from the first update on."""
         return self.first.startswith("update 1,")
 

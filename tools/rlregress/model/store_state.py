@@ -63,7 +63,7 @@ class Survey:
     seconds_left: float | None
 
     @property
-    def total(self) -> Counter[str]:
+    def total_counts(self) -> Counter[str]:
         """State -> number of runs of all groups."""
         return sum(self.counts.values(), Counter())
 
@@ -90,7 +90,7 @@ class Audit:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Merged:
+class MergeResult:
     """The result of a merge.
 
     Attributes:

@@ -35,7 +35,7 @@ class Shift:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
+class TrendRow:
     """The judgements of many checks on one name.
 
     Attributes:
@@ -61,7 +61,7 @@ class Row:
     shift: Shift | None
 
     @property
-    def level(self) -> float | None:
+    def current_level(self) -> float | None:
         """Mean of the nights since the change, or of all."""
         begin = self.shift.night if self.shift else 0
         level = [m for n, m in zip(self.nights, self.means, strict=True) if n >= begin]
@@ -81,11 +81,11 @@ class Trend:
 
     dates: tuple[str, ...]
     left_out: tuple[str, ...]
-    frameworks: tuple[Row, ...]
-    rows: tuple[Row, ...]
+    frameworks: tuple[TrendRow, ...]
+    rows: tuple[TrendRow, ...]
 
     @property
-    def changes(self) -> tuple[Row, ...]:
+    def changes(self) -> tuple[TrendRow, ...]:
         """Regressions and improvements: regressions first, then by night."""
         changed = [row for row in (*self.frameworks, *self.rows) if row.shift]
         return tuple(

@@ -9,10 +9,15 @@ from typing import Any
 
 from rlregress.model import differences as model
 from rlregress.model.cells import CellRuns
-from rlregress.model.code import Changed, Hunk
+from rlregress.model.code import ChangedPiece, Hunk
 from rlregress.model.detail_answers import describe_variant
 from rlregress.model.differences import VIOLATED, Entry, UpgradeVerdict
-from rlregress.model.recorded_traces import VERSIONS, NotTraced, Traced, describe_version_label
+from rlregress.model.recorded_traces import (
+    VERSIONS,
+    ComparedTraining,
+    UncomparedTraining,
+    describe_version_label,
+)
 from rlregress.model.verdict import HOLDS, IMPROVED, MOVED
 
 #: reasons without a result: another package is missing, the framework lacks the feature, the probe
@@ -81,12 +86,12 @@ class ChangedDetail:
     meanings: tuple[str, str] = ("", "")
 
     @property
-    def names(self) -> str:
+    def variant_change(self) -> str:
         """Both variants, or their replacements: "half -> min"."""
         return f"{self.old.text} -> {self.new.text}"
 
     @property
-    def words(self) -> str:
+    def variant_change_in_words(self) -> str:
         """Both variants, or their replacements, with their meanings."""
         texts = zip((self.old.text, self.new.text), self.meanings, strict=True)
         return " -> ".join(describe_variant(*variant_and_text) for variant_and_text in texts)
@@ -182,17 +187,19 @@ class Finding:
     """
 
     details: tuple[ChangedDetail, ...]
-    functions: tuple[Changed, ...]
+    functions: tuple[ChangedPiece, ...]
 
 
 def group_details_by_functions(
-    details: Iterable[ChangedDetail], changed: Sequence[Changed]
+    details: Iterable[ChangedDetail], changed: Sequence[ChangedPiece]
 ) -> list[Finding]:
     """Group changed details by the changed functions that their probes run."""
-    groups: dict[tuple[Changed, ...], list[ChangedDetail]] = {}
+    groups: dict[tuple[ChangedPiece, ...], list[ChangedDetail]] = {}
     alone: list[Finding] = []
     for detail in details:
-        below = tuple(f for f in changed if f.key in detail.called_functions and not f.at_import)
+        below = tuple(
+            f for f in changed if f.key in detail.called_functions and not f.runs_at_import
+        )
         if below:
             groups.setdefault(below, []).append(detail)
         else:
@@ -226,7 +233,7 @@ class EnvironmentComparison:
     types: str = ""
 
     @property
-    def words(self) -> str:
+    def difference_in_words(self) -> str:
         gap = f"by {self.at_first:.3g} at first and {self.largest:.3g} at most"
         description = self.types if self.types and not self.largest else gap
         further = [self.types] if description is gap else []
@@ -273,7 +280,7 @@ class Cost:
         return new - old > max(_NO_LARGER, 0.1 * old)
 
     @property
-    def ratio(self) -> str:
+    def time_ratio_in_words(self) -> str:
         """The time of the new version over that of the old one, in words."""
         if self.why:
             return f"not measured, {self.why}"
@@ -303,34 +310,36 @@ class Culprits:
         new: functions that only one version has, and that the other functions here call.
     """
 
-    place: tuple[Changed, ...] = ()
-    alone: Changed | None = None
-    influencing: tuple[Changed, ...] = ()
-    together: tuple[Changed, ...] = ()
+    place: tuple[ChangedPiece, ...] = ()
+    alone: ChangedPiece | None = None
+    influencing: tuple[ChangedPiece, ...] = ()
+    together: tuple[ChangedPiece, ...] = ()
     whole: bool | None = None
-    without_influence: tuple[Changed, ...] = ()
-    failed: tuple[tuple[Changed, str], ...] = ()
-    open: tuple[Changed, ...] = ()
-    new: tuple[Changed, ...] = ()
+    without_influence: tuple[ChangedPiece, ...] = ()
+    failed: tuple[tuple[ChangedPiece, str], ...] = ()
+    open: tuple[ChangedPiece, ...] = ()
+    new: tuple[ChangedPiece, ...] = ()
 
     @property
-    def confirmed(self) -> tuple[Changed, ...]:
+    def confirmed_functions(self) -> tuple[ChangedPiece, ...]:
         """Return the functions whose reverting changes the training."""
         alone = (self.alone,) if self.alone is not None else ()
         return tuple(dict.fromkeys((*alone, *self.influencing, *self.together)))
 
     @property
-    def functions(self) -> tuple[Changed, ...]:
+    def likely_functions(self) -> tuple[ChangedPiece, ...]:
         """Return all likely functions, the surest first."""
         near = tuple(function for function in self.place if function not in self.without_influence)
-        return tuple(dict.fromkeys((*self.confirmed, *near)))
+        return tuple(dict.fromkeys((*self.confirmed_functions, *near)))
 
 
 def select_details_of_culprits(
     culprits: Culprits | None, details: Iterable[ChangedDetail]
 ) -> list[ChangedDetail]:
     """Return the changed details whose probes run the functions of a culprit."""
-    keys = {function.key for function in culprits.functions} if culprits is not None else set()
+    keys = (
+        {function.key for function in culprits.likely_functions} if culprits is not None else set()
+    )
     return [detail for detail in details if keys & detail.called_functions]
 
 
@@ -404,7 +413,7 @@ class PieceExecution:
         calls: result of direct calls; None: there were none.
     """
 
-    function: Changed
+    function: ChangedPiece
     trainings: tuple[str, ...] = ()
     details: tuple[str, ...] = ()
     one_way: tuple[Branch, ...] = ()
@@ -505,14 +514,14 @@ class FrameworkResult:
     documented: Mapping[tuple[str, str], Sequence[str]] = field(default_factory=dict)
     defaults: tuple[ChangedDefault, ...] = ()
     unread: tuple[str, ...] = ()
-    traced: tuple[Traced, ...] = ()
-    not_traced: tuple[NotTraced, ...] = ()
+    traced: tuple[ComparedTraining, ...] = ()
+    not_traced: tuple[UncomparedTraining, ...] = ()
     same_code: tuple[str, ...] = ()
     executions: tuple[PieceExecution, ...] = ()
     culprits: Mapping[str, Culprits] = field(default_factory=dict)
     returns: ReturnsVerdict | None = None
     stored: frozenset[str] = frozenset()
-    hunks: Mapping[Changed, Hunk] = field(default_factory=dict)
+    hunks: Mapping[ChangedPiece, Hunk] = field(default_factory=dict)
     costs: tuple[Cost, ...] = ()
     not_checked: tuple[str, ...] = ()
     judgement: UpgradeVerdict = field(init=False)
@@ -526,9 +535,9 @@ class FrameworkResult:
         return self.judgement.verdict
 
     @property
-    def diverged(self) -> list[Traced]:
+    def diverged_trainings(self) -> list[ComparedTraining]:
         """Trainings that differ, or whose traces do not repeat themselves."""
-        return [t for t in self.traced if not t.is_proved]
+        return [t for t in self.traced if not t.shows_same_training]
 
     @property
     def unexecuted_entries(self) -> list[Entry]:
@@ -543,22 +552,30 @@ class FrameworkResult:
         These are algorithms whose plain training differs, and those that use an unexecuted changed
         function.
         """
-        names = {t.algorithm for t in self.diverged if t.plain and not t.comparison.trains_the_same}
+        names = {
+            t.algorithm
+            for t in self.diverged_trainings
+            if t.has_no_scenario and not t.comparison.trains_the_same
+        }
         unexecuted = {entry.name for entry in self.unexecuted_entries if entry.state == model.NEVER}
         for execution in self.executions:
             # if the piece ran, trainings have compared it as far as they can
-            undecided = not execution.trainings and not execution.function.at_import
+            undecided = not execution.trainings and not execution.function.runs_at_import
             if undecided and f"{execution.function.file} {execution.function.name}" in unexecuted:
                 names |= set(execution.algorithms)
         return sorted(names)
 
-    def _get_standing_of_detail(self, detail: ChangedDetail) -> str:
+    def _get_documentation_state_of_detail(self, detail: ChangedDetail) -> str:
         return self.standing.get((detail.id, detail.scope), UNDOCUMENTED)
 
     @property
     def violated_details(self) -> list[ChangedDetail]:
         """Changed details that contradict the documentation of the new version."""
-        return [d for d in self.details.changed if self._get_standing_of_detail(d) == VIOLATED]
+        return [
+            d
+            for d in self.details.changed
+            if self._get_documentation_state_of_detail(d) == VIOLATED
+        ]
 
     def add_returns_verdict(
         self, verdict: ReturnsVerdict | None, stored: frozenset[str], entry: Entry | None
@@ -572,7 +589,9 @@ class FrameworkResult:
             return replace(self, returns=verdict, stored=stored)
         entries = self.entries
         # scenarios have no baseline runs, so returns cannot settle their differences
-        open_ = [t for t in self.diverged if not t.plain or t.algorithm not in stored]
+        open_ = [
+            t for t in self.diverged_trainings if not t.has_no_scenario or t.algorithm not in stored
+        ]
         if verdict.verdict in _SETTLED and not open_:
             entries = tuple(
                 replace(listed_entry, standing=verdict.verdict)
@@ -632,11 +651,11 @@ class ScriptResult:
         judgement: the judgement of the script's entries.
     """
 
-    training: Traced | NotTraced
+    training: ComparedTraining | UncomparedTraining
     entries: tuple[Entry, ...] = ()
     executions: tuple[PieceExecution, ...] = ()
     culprits: Mapping[str, Culprits] = field(default_factory=dict)
-    hunks: Mapping[Changed, Hunk] = field(default_factory=dict)
+    hunks: Mapping[ChangedPiece, Hunk] = field(default_factory=dict)
     names: ScriptNames | None = None
     costs: tuple[Cost, ...] = ()
     judgement: UpgradeVerdict = field(init=False)
@@ -652,13 +671,15 @@ class ScriptResult:
 
 def map_entries_to_explaining_functions(
     result: FrameworkResult | ScriptResult,
-) -> dict[str, tuple[Changed, ...]]:
+) -> dict[str, tuple[ChangedPiece, ...]]:
     """Return names of entries that differ -> the changed functions that explain them.
 
     The surest function comes first. Entries without such a function are left out.
     """
     functions = {
-        name: culprits.functions for name, culprits in result.culprits.items() if culprits.functions
+        name: culprits.likely_functions
+        for name, culprits in result.culprits.items()
+        if culprits.likely_functions
     }
     if isinstance(result, FrameworkResult):
         surest = {own[0] for own in functions.values()}
@@ -771,8 +792,8 @@ class Upgrade:
         return (*(cost for framework in self.frameworks for cost in framework.costs), *own)
 
     @property
-    def traced(self) -> list[Traced]:
+    def traced(self) -> list[ComparedTraining]:
         """Every training that was traced on both versions."""
         own = self.script.training if self.script is not None else None
         traced_pairs = [traced for framework in self.frameworks for traced in framework.traced]
-        return [*traced_pairs, own] if isinstance(own, Traced) else traced_pairs
+        return [*traced_pairs, own] if isinstance(own, ComparedTraining) else traced_pairs

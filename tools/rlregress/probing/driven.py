@@ -48,23 +48,23 @@ class ScriptedEnvs:
 
     @property
     def steps(self) -> int:
-        """Return the steps taken, over all environments."""
+        """The steps taken, over all environments."""
         return sum(len(environment.received) for environment in self.environments)
 
     @contextmanager
-    def note_gradients(
+    def record_gradient_norms(
         self, role: Callable[[Any], str] = lambda optimizer: "values"
     ) -> Iterator[None]:
-        """Note the gradients that every optimiser finds, with the steps taken by then.
+        """Record the gradient norm of each optimizer step, and the environment steps before it.
 
-        ``role(optimizer)`` says what it updates.
+        ``role(optimizer)`` names what it updates.
         """
 
-        def note_gradient_norm(optimizer: Any) -> None:
+        def append_gradient_norm(optimizer: Any) -> None:
             self._updates.append((self.steps, compute_gradient_norm(optimizer)))
             self._roles.append(role(optimizer))
 
-        with record_differentiated_losses(note_gradient_norm):
+        with record_differentiated_losses(append_gradient_norm):
             yield
 
     def record_training(
@@ -77,7 +77,7 @@ class ScriptedEnvs:
         """Return the record of a training; arguments as of ``DiscreteAgent.run_loop``."""
         on_start(0)
         self.between = on_step
-        with self.note_gradients(role):
+        with self.record_gradient_norms(role):
             train()
         on_step(self.steps)
         return self.make_record()
@@ -110,14 +110,14 @@ class _RecordedEnv(Scripted):
 def fill_networks_and_targets(
     pairs: Sequence[tuple[Any, Any]], source: Sequence[float], target: Sequence[float]
 ) -> None:
-    """Set the parameters of each network, and those of its target, to a number."""
+    """Fill network i with the number source[i], and its target network with target[i]."""
     for networks, *numbers in zip(pairs, source, target, strict=False):
         for network, number in zip(networks, numbers, strict=False):
             fill_parameters(network.parameters(), number)
 
 
 def read_parameter_of_each_target(pairs: Sequence[tuple[Any, Any]]) -> np.ndarray:
-    """Return a parameter of the target of each network.
+    """Return for each pair (network, target) the number that fills the target network.
 
     Raises:
         RuntimeError: the parameters of one target differ.

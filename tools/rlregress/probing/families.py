@@ -24,7 +24,7 @@ from rlregress.probing.interface import Unsupported
 
 
 class Absent:
-    """Takes the place of a name that the installed version lacks. Any use of it raises the reason.
+    """Stands in for a name that the installed version lacks. Any use of it raises the reason.
 
     Args:
         name: as it was imported.
@@ -70,8 +70,10 @@ class Unread(dict[str, Any]):
         self.reason = reason
 
 
-def read_each_or_unread(readers: Mapping[Any, Callable[[], Mapping[str, Any]]]) -> dict[Any, Any]:
-    """Return key -> values of each reader; ``Unread`` where it raises an error."""
+def read_each_or_mark_unread(
+    readers: Mapping[Any, Callable[[], Mapping[str, Any]]],
+) -> dict[Any, Any]:
+    """Call each reader; return key -> its values, or an ``Unread`` with its error."""
     answers: dict[Any, Any] = {}
     for key, reader in readers.items():
         try:
@@ -87,9 +89,9 @@ def format_error(error: BaseException) -> str:
 
 
 def is_broken_module(error: BaseException, name: str) -> bool:
-    """Return whether a module of the framework exists and fails when it is imported.
+    """Return whether a module of the framework exists but fails when it is imported.
 
-    This says nothing about the names that the version has.
+    Otherwise the version lacks a name that was imported.
     """
     if not isinstance(error, ImportError):
         return not isinstance(error, AttributeError)
@@ -103,7 +105,7 @@ def is_absent_name(value: Any) -> bool:
 
 
 class _LenientModule:
-    """A module whose missing names are ``Absent``."""
+    """Stands in for a module; names that it lacks are ``Absent``."""
 
     def __init__(self, name: str, module: Any) -> None:
         self._name, self._module = name, module
@@ -124,7 +126,7 @@ class _LenientModule:
 
 @functools.cache
 def _list_try_lines(file: str | None) -> frozenset[int]:
-    """Return the lines of a file within ``try``."""
+    """Return the numbers of the lines of a file that are in the body of a ``try``."""
     lines: list[int] = []
     text = source.read_source_text(file) if file else ""
     for node in ast.walk(ast.parse(text, file or "")):
@@ -135,7 +137,7 @@ def _list_try_lines(file: str | None) -> frozenset[int]:
 
 @contextlib.contextmanager
 def import_absent_for_missing_names(package: str) -> Iterator[None]:
-    """Let modules of the package ``package`` import ``Absent`` for names that are missing."""
+    """Make modules of ``package`` import an ``Absent`` for each missing name, in the block."""
     strict = builtins.__import__
 
     def import_or_absent(
@@ -172,10 +174,10 @@ def _import_or_absent(name: str, imported: str) -> Any:
 
 def import_with_absent_names(name: str) -> ModuleType:
     """Import a module of an adapter's package, with ``Absent`` for names that are missing."""
-    return _import_module(name, name.rpartition(".")[0])
+    return _import_else_with_absent_names(name, name.rpartition(".")[0])
 
 
-def _import_module(name: str, package: str) -> ModuleType:
+def _import_else_with_absent_names(name: str, package: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except Exception:  # as above
@@ -189,7 +191,7 @@ def make_lazy_getattr(package: str, **functions: Sequence[str]) -> Callable[[str
     A module is imported when one of its functions is needed.
 
     Args:
-        functions: by module, the names of those that the package has.
+        functions: module -> names of its functions that the package offers.
     """
     modules = {name: module for module, names in functions.items() for name in names}
 
@@ -198,7 +200,10 @@ def make_lazy_getattr(package: str, **functions: Sequence[str]) -> Callable[[str
             raise AttributeError(f"module '{package}' has no attribute '{name}'")
         try:
             return getattr(
-                _import_module(f"{package}.{modules[name]}", package.rpartition(".")[0]), name
+                _import_else_with_absent_names(
+                    f"{package}.{modules[name]}", package.rpartition(".")[0]
+                ),
+                name,
             )
         except AttributeError as error:  # which would stand for a function that is left out
             raise UserError(
@@ -212,15 +217,17 @@ def make_lazy_getattr(package: str, **functions: Sequence[str]) -> Callable[[str
 def import_families(package: str) -> tuple[Any, ...]:
     """Import the families of probes of an adapter: all modules of a package.
 
-    A family that cannot be imported at all has the probes that its file names, and each of them
-    raises what kept it from being imported.
+    A family whose import fails has the probes that its file names. Each of them raises the error of
+    the import.
     """
     families: list[Any] = []
     for module in pkgutil.iter_modules(importlib.import_module(package).__path__):
         if not module.ispkg:
             try:
                 families.append(
-                    _import_module(f"{package}.{module.name}", package.rpartition(".")[0])
+                    _import_else_with_absent_names(
+                        f"{package}.{module.name}", package.rpartition(".")[0]
+                    )
                 )
             except Exception as error:  # as above
                 families.append(_make_unread_module(f"{package}.{module.name}", error))
@@ -231,7 +238,7 @@ def list_probes(package: str, scope: str = "library") -> dict[tuple[str, str], A
     """Return the ``PROBES`` of the families of a package, by detail and scope.
 
     Args:
-        scope: of the probes that have a detail alone as their key.
+        scope: scope of the probes whose key is a detail without one.
     """
     return {
         key if isinstance(key, tuple) else (key, scope): probe
@@ -259,7 +266,7 @@ def _make_unread_module(module: str, error: Exception) -> Any:
 
 
 def _list_probe_keys(tree: ast.Module) -> list[Any]:
-    """Return detail ids, or pairs of an id and a scope, of the tables of probes of a module.
+    """Return the keys of a module's tables of probes, from its source: ids, or (id, scope).
 
     They are keys of dictionaries, or come from tables of measurements. Those of ``ABSENT`` have no
     probe.

@@ -20,9 +20,9 @@ _SUITE = ("rlregress", "tests_unit", "tests_behavior", "tests_performance")
 
 
 def call_original(original: Callable[..., Any], /, *arguments: Any, **options: Any) -> Any:
-    """Call the function that a hook or a wrapper of the suite replaces.
+    """Call the function that a hook or a wrapper of the suite replaced.
 
-    An error from there belongs to the caller of the hook. This frame in its traceback shows it.
+    Its errors belong to the caller of the hook: ``find_error_location`` skips this frame.
     """
     return original(*arguments, **options)
 

@@ -36,7 +36,7 @@ class Heads:
     repeated: int = 1
 
     def fix_policy_output(self, location: Sequence[float], deviation: Sequence[float]) -> None:
-        """Let the policy output the same for every observation.
+        """Make the policy output the same distribution or action for every observation.
 
         Args:
             location: [dimensions], before the bounding.
@@ -64,28 +64,30 @@ def call_prepare_with_heads(request: Any, make_heads: Callable[[], Heads]) -> No
 
 
 @contextmanager
-def fix_normal_draws(numbers: np.ndarray) -> Iterator[None]:
-    """Let each Gaussian draw its mean plus these multiples of its deviation: [n, dimensions]."""
+def fix_standard_normal_draws(numbers: np.ndarray) -> Iterator[None]:
+    """Make each Gaussian draw its mean plus these multiples of its deviation, [n, dimensions]."""
     multiples = torch.as_tensor(numbers, dtype=torch.float32)
 
-    def draw_fixed_numbers(law: Any, sample_shape: Any = ()) -> torch.Tensor:
+    def draw_mean_plus_multiples(law: Any, sample_shape: Any = ()) -> torch.Tensor:
         del sample_shape
         return law.loc + law.scale * multiples
 
     with ExitStack() as around:
         for name in ("sample", "rsample"):
             around.enter_context(
-                mock.patch.object(torch.distributions.Normal, name, draw_fixed_numbers)
+                mock.patch.object(torch.distributions.Normal, name, draw_mean_plus_multiples)
             )
         yield
 
 
-def make_deviation_setter(layer: nn.Linear, outputs: slice, inverse: Callable[[Any], Any]) -> Any:
-    """Return a function for ``Heads`` that sets a deviation, which outputs of a layer encode.
+def make_deviation_setter_of_layer(
+    layer: nn.Linear, outputs: slice, inverse: Callable[[Any], Any]
+) -> Any:
+    """Return ``Heads.set_deviation`` of a policy in which outputs of a layer encode the deviation.
 
     Args:
-        outputs: which of the layer's.
-        inverse: standard deviation -> what the layer has to output.
+        outputs: the outputs of the layer that encode it.
+        inverse: standard deviation -> the output that encodes it.
     """
 
     def set_deviation(deviation: torch.Tensor) -> None:
@@ -95,8 +97,8 @@ def make_deviation_setter(layer: nn.Linear, outputs: slice, inverse: Callable[[A
     return set_deviation
 
 
-def make_parameter_setter(parameter: Any, inverse: Callable[[Any], Any]) -> Any:
-    """Return a function for ``Heads`` that sets a deviation, which a parameter encodes."""
+def make_deviation_setter_of_parameter(parameter: Any, inverse: Callable[[Any], Any]) -> Any:
+    """Return ``Heads.set_deviation`` of a policy in which a parameter encodes the deviation."""
 
     def set_deviation(deviation: torch.Tensor) -> None:
         parameter.copy_(inverse(deviation).reshape(parameter.shape))

@@ -1,7 +1,7 @@
 """Metadata of installed packages, read once while nothing is installed or removed.
 
-Each reading parses every file of metadata anew, which is slow for a question as frequent as the
-version of a framework.
+``importlib.metadata`` parses the files anew at each call, too slow for versions of frameworks,
+which are read often.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from types import MappingProxyType
 Places = tuple[tuple[str, int], ...]
 
 
-def _list_import_folders() -> Places:
+def _list_import_folders_with_mtimes() -> Places:
     places = []
     for entry in sys.path:
         try:
@@ -35,18 +35,18 @@ def map_installed_versions(names: tuple[str, ...]) -> Mapping[str, str]:
         importlib.metadata.PackageNotFoundError: one of them is not installed; ``args[0]`` is the
             first of these.
     """
-    return _map_versions_in_folders(names, _list_import_folders())
+    return _map_versions_cached(names, _list_import_folders_with_mtimes())
 
 
 @functools.lru_cache(maxsize=64)
-def _map_versions_in_folders(names: tuple[str, ...], places: Places) -> Mapping[str, str]:
+def _map_versions_cached(names: tuple[str, ...], places: Places) -> Mapping[str, str]:
     del places
     return MappingProxyType({name: importlib.metadata.version(name) for name in names})
 
 
 def find_distribution(name: str) -> tuple[str, Path] | None:
-    """Return version of a distribution, and the folder that it is installed in; None: it is not."""
-    return _find_distribution_cached(name, _list_import_folders())
+    """Return version and folder of an installed distribution; None: it is not installed."""
+    return _find_distribution_cached(name, _list_import_folders_with_mtimes())
 
 
 @functools.lru_cache(maxsize=16)
@@ -60,11 +60,13 @@ def _find_distribution_cached(name: str, places: Places) -> tuple[str, Path] | N
 
 def map_entry_points(group: str) -> Mapping[str, importlib.metadata.EntryPoint]:
     """Return the entry points of a group by name."""
-    return _read_entry_points(group, _list_import_folders())
+    return _map_entry_points_cached(group, _list_import_folders_with_mtimes())
 
 
 @functools.lru_cache(maxsize=16)
-def _read_entry_points(group: str, places: Places) -> Mapping[str, importlib.metadata.EntryPoint]:
+def _map_entry_points_cached(
+    group: str, places: Places
+) -> Mapping[str, importlib.metadata.EntryPoint]:
     del places
     points = importlib.metadata.entry_points(group=group)
     return MappingProxyType({point.name: point for point in points})

@@ -49,8 +49,8 @@ class Unsupported(Exception):
     """The framework, in this version, lacks an option or algorithm of a training."""
 
 
-class Passing:
-    """The checkpoints of a training, each of which it passes once.
+class PendingCheckpoints:
+    """The checkpoints that a training has not passed yet.
 
     Args:
         checkpoints: environment steps, ascending.
@@ -60,8 +60,8 @@ class Passing:
     def __init__(self, checkpoints: Sequence[int], done: int = -1) -> None:
         self._pending = [checkpoint for checkpoint in checkpoints if checkpoint > done]
 
-    def has_passed_any(self, steps: int) -> bool:
-        """Return whether one or more were passed since the last call."""
+    def drop_passed(self, steps: int) -> bool:
+        """Drop the checkpoints up to ``steps``; return whether there were any."""
         passed = bool(self._pending) and steps >= self._pending[0]
         while self._pending and steps >= self._pending[0]:
             self._pending.pop(0)
@@ -107,7 +107,7 @@ class TrainingRequest:
 
 @dataclass(frozen=True)
 class TrainingVariant:
-    """Surroundings of a training that differ from the plainest way of the framework.
+    """Options of a training beyond the framework's simplest use; the defaults change nothing.
 
     Attributes:
         n_steps: rewards in the target of an algorithm with a replay buffer.
@@ -125,7 +125,11 @@ class TrainingVariant:
     autoreset: str = ""
 
     def raise_if_unsupported(self, framework: str, *supported: str) -> None:
-        """Raise Unsupported if a variant is requested that a framework does not offer."""
+        """Raise Unsupported if an attribute has a value that the framework does not support.
+
+        Args:
+            supported: names of the attributes that it supports.
+        """
         for spec in fields(self):
             if spec.name not in supported and getattr(self, spec.name) != spec.default:
                 raise Unsupported(f"{framework} has no {spec.name} of this kind")
@@ -182,7 +186,7 @@ class Transitions:
     terminated: np.ndarray | None
 
     def join_short_segments(self, steps: int) -> Transitions:
-        """Join shorter segments, of a framework that updates more often."""
+        """Return segments of ``steps`` steps, joined if the framework updates more often."""
 
         def join_rows(rows: Any) -> Any:
             if rows is None or rows.shape[1] >= steps:

@@ -15,7 +15,7 @@ _shift = 0
 
 
 def shift_all_seeds(shift: int) -> None:
-    """Let every probe of this process, and every training of a behaviour test, draw other numbers.
+    """Shift the seeds of all probes, and trainings of behaviour tests, of this process.
 
     Assertions have to hold for every seed.
     """
@@ -24,7 +24,7 @@ def shift_all_seeds(shift: int) -> None:
 
 
 def shift_seed(seed: int) -> int:
-    """Return a seed of a probe or a behaviour test, moved as by ``shift_all_seeds``."""
+    """Return a seed plus the shift that ``shift_all_seeds`` has set."""
     return seed + _shift
 
 

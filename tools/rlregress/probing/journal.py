@@ -1,4 +1,4 @@
-"""Writes the journal of a training from its optimisers and environments."""
+"""A journal of a training, recorded from its optimisers and environments."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Parameters = Callable[[], Iterable[torch.Tensor]]
 
 
 class Recorder(Journal):
-    """A journal that writes itself."""
+    """A journal that is filled by the optimizer steps of a running training."""
 
     @contextmanager
     def record_optimizer_steps(
@@ -29,9 +29,9 @@ class Recorder(Journal):
         targets: Parameters,
         on_step: Callable[[str], Any] = lambda part: None,
     ) -> Iterator[None]:
-        """Record every step of every optimiser; ``policy`` and ``targets`` are watched.
+        """Record each optimizer step, and whether ``policy`` and ``targets`` changed before it.
 
-        ``on_step`` is called with each part, once its step is recorded and before it is made.
+        ``on_step`` is called with each part after its step is recorded and before it is taken.
         """
         states: list[list[torch.Tensor]] = []
         temperature: list[torch.Tensor] = []
@@ -69,8 +69,8 @@ class Recorder(Journal):
         self.temperatures += [float(parameter.detach()) for parameter in temperature]
 
 
-def name_parts_of_optimizers(optimizers: Mapping[str, Any]) -> Parts:
-    """Return ``Parts`` of these optimisers, each with all parameters that it holds."""
+def make_parts_finder(optimizers: Mapping[str, Any]) -> Parts:
+    """Return a function: one of these optimisers -> {its name: its parameters}; others -> {}."""
     by_id = {id(optimizer): part for part, optimizer in optimizers.items()}
 
     def find_parts_of_optimizer(optimizer: torch.optim.Optimizer) -> dict[str, list[torch.Tensor]]:

@@ -21,7 +21,7 @@ def find_last_linear_layer(network: nn.Module) -> nn.Linear:
 
 
 def make_output_constant(network: nn.Module, numbers: Any) -> None:
-    """Let the last linear layer output these numbers, or one number, always; it stays trainable."""
+    """Make the last linear layer output these numbers, or one, always; it stays trainable."""
     layer = find_last_linear_layer(network)
     with torch.no_grad():
         layer.weight.zero_()
@@ -32,9 +32,9 @@ def make_output_constant(network: nn.Module, numbers: Any) -> None:
 def make_output_constant_for_input(
     network: nn.Module, call: Callable[[], torch.Tensor], numbers: Any
 ) -> None:
-    """Let a network output these numbers, or one number, for one input.
+    """Make a network output these numbers, or one number, for one input.
 
-    It outputs others for other inputs, so an update that evaluates it on a wrong input shows that.
+    It outputs other numbers for other inputs, which reveals an update that uses a wrong input.
 
     Args:
         call: evaluates it on the input, [1, outputs].
@@ -49,7 +49,7 @@ def make_output_constant_for_input(
 def describe_networks_as_numbers(
     hidden: Iterable[Sequence[int]], critics: int, activation: Sequence[float], shared: bool
 ) -> np.ndarray:
-    """Return the networks of an off-policy agent as numbers.
+    """Return an array that describes the networks of an off-policy agent.
 
     Args:
         hidden: widths of the hidden layers of the policy, then of a Q network.
@@ -62,7 +62,7 @@ def describe_networks_as_numbers(
 
 
 def measure_activation(network: nn.Module, call: Callable[[torch.Tensor], Any]) -> list[float]:
-    """Return the input of the second layer where the first one outputs -0.5, and 0.5.
+    """Return the activation function's results for -0.5 and 0.5, after the first layer.
 
     Args:
         call: evaluates the network for observations [1, dimensions].
@@ -83,15 +83,15 @@ def measure_activation(network: nn.Module, call: Callable[[torch.Tensor], Any]) 
 def describe_ppo_networks_as_numbers(
     parts: Sequence[nn.Module], heads: int, sequences: Iterable[Any], inputs: torch.Tensor
 ) -> np.ndarray:
-    """Return policy and value network of PPO as numbers.
+    """Return an array that describes PPO's policy and value network.
 
     Three widths of the hidden layers of each (0: there is no such layer), whether they share a
-    layer, and what their activation function makes of the numbers ``inputs``.
+    layer, and the outputs of their activation function for ``inputs``.
 
     Args:
         parts: policy and value network.
-        heads: how many of the last linear layers of each are no hidden ones.
-        sequences: the sequences of layers in which the activation functions stand.
+        heads: number of output layers, the last linear layers of each.
+        sequences: the ``Sequential`` modules that contain the activation functions.
     """
     layers = [list_linear_layers(part) for part in parts]
     widths = [[layer.out_features for layer in own[: len(own) - heads]] for own in layers]
@@ -105,7 +105,7 @@ def describe_ppo_networks_as_numbers(
 
 
 def measure_initialisation(weight: torch.Tensor, bias: torch.Tensor) -> np.ndarray:
-    """Return spread and largest bias of a layer by its inputs, and its conditioning, [3].
+    """Return RMS weight and largest bias, both times sqrt(inputs), and inverse condition number.
 
     Args:
         weight: [outputs, inputs].

@@ -16,11 +16,11 @@ _large = False
 
 
 def enlarge_memories() -> None:
-    """Let the trainings of this process have large memories."""
+    """Make ``set_memory_size`` return large replay memories from now on, in this process."""
     global _large
     _large = True
 
 
 def set_memory_size(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings of a traced training, with a large memory where it is to be large."""
+    """Return settings of a traced training, after ``enlarge_memories`` with a large memory."""
     return {name: LARGE if _large and name in _NAMES else value for name, value in settings.items()}

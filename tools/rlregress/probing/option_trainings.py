@@ -46,7 +46,7 @@ _WAITED = 4
 
 
 class DoesNotEnd(BaseException):
-    """Ends an endless training; no handler of a framework catches it."""
+    """Stops an endless training; no Exception, so that no framework's handler catches it."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Option:
     parameter: inspect.Parameter
 
     def list_other_values(self) -> list[Any]:
-        """Return all other words, or one other number: zero, the next choice, is mostly invalid."""
+        """Return all other words, or one other number: the second one, zero, is mostly invalid."""
         values = list_other_values(self.described, self.parameter)
         return values[:1] if isinstance(self.parameter.default, (int, float)) else values
 
@@ -75,7 +75,7 @@ class Option:
 
     @contextlib.contextmanager
     def change_default(self, value: Any) -> Iterator[None]:
-        """Give the parameter another default for a while."""
+        """Change the parameter's default within the block."""
         function, name = self.function, self.parameter.name
         before = function.__defaults__, function.__kwdefaults__
         if self.parameter.kind is self.parameter.KEYWORD_ONLY:
@@ -169,7 +169,7 @@ class CapturedOptions:
             sys.settrace(None)
 
     def take_captured(self) -> list[Option]:
-        """Return the options that were captured since the last time, by function."""
+        """Return and forget the options captured since the last call, sorted by function."""
         options = [self._options[key] for key in sorted(self._options)]
         self._options.clear()
         return options
@@ -209,7 +209,7 @@ def _is_called_by_training(frame: FrameType) -> bool:
 
 
 def _list_parameters_passed_down(frame: FrameType) -> set[str]:
-    """Return the parameters of the constructors that this one was called by, of the same object."""
+    """Return the parameter names of subclass constructors that called this one, on the object."""
     instance, names = _get_first_argument(frame), set[str]()
     caller = frame.f_back
     while caller is not None:
@@ -227,7 +227,7 @@ def _get_first_argument(frame: FrameType) -> Any:
 
 
 def find_function_of_frame(frame: FrameType) -> tuple[FunctionType | None, Any]:
-    """Return the function that a frame runs, and it or its class, whose docstring names values."""
+    """Return the function that a frame runs, and the function or class that documents it."""
     code, first = frame.f_code, _get_first_argument(frame)
     owners = inspect.getmro(first if inspect.isclass(first) else type(first))
     places = [*((vars(owner), owner) for owner in owners), (frame.f_globals, None)]

@@ -157,7 +157,7 @@ def list_variants(
 
 
 def label_value(value: Any) -> str:
-    """Return a value for the name of a case; of a function that makes it, the name of that."""
+    """Return a value as text for the name of a case; of a function that makes it, its name."""
     if callable(value):
         return str(value.__name__ if hasattr(value, "__name__") else label_partial(value))
     return _mask_address(value)
@@ -223,21 +223,21 @@ class Tables:
     modules: Sequence[Any]
 
     def list_subjects(self) -> dict[str, list[Subject]]:
-        """Return classes and functions by part."""
+        """Return part -> its classes and functions."""
         return {
             part: group for table in self.modules for part, group in table.list_subjects().items()
         }
 
     def make_calls_of_part(self, part: str, seed: int) -> dict[str, Callable[[], Any]]:
-        """Return the calls of a part by name."""
+        """Return name -> call, for all subjects of a part."""
         case_tables = [
             make_calls_of_subject(subject, seed, self.names)
             for subject in self.list_subjects()[part]
         ]
         return {name: call for calls in case_tables for name, call in calls.items()}
 
-    def make_and_call_part(self, part: str, seed: int) -> dict[str, Any]:
-        """Make the calls of a part in the order of their names, which versions share.
+    def run_calls_of_part(self, part: str, seed: int) -> dict[str, Any]:
+        """Run the calls of a part, sorted by name as in every version; return name -> result.
 
         Raises:
             Unsupported: the version has none of them.
@@ -256,7 +256,7 @@ class Tables:
 def _read_attributes_of_options(
     called: Any, names: Names, arguments: Callable[[], dict[str, Any]]
 ) -> Any:
-    """Return the attributes of an object that have names of its options, where users read them."""
+    """Build an object, and return its attributes that are named like its options."""
     instance = called(**{names.keyword(called, n): value for n, value in arguments().items()})
 
     def read_attribute(name: str) -> Any:
@@ -296,8 +296,7 @@ def _make_and_call_subject(
         )
         # an option that a version lacks is found out before anything is made
         optional = {
-            named(k): value() if _is_default_factory(value) else value
-            for k, value in options.items()
+            named(k): value() if _is_value_factory(value) else value for k, value in options.items()
         }
         own = kit.arguments()
         arguments = {**{named(name): value for name, value in own.items()}, **optional}
@@ -310,7 +309,7 @@ def _make_and_call_subject(
         return subject.calls[call](instance, batch)
 
 
-def _is_default_factory(value: Any) -> bool:
+def _is_value_factory(value: Any) -> bool:
     return callable(value) and not inspect.isclass(value)
 
 
@@ -323,10 +322,10 @@ def call_or_return_error(call: Callable[[], Any]) -> Any:
     try:
         return convert_to_recordable(call())
     except Exception as error:
-        return Lacking(error) if _says_option_is_missing(error) else ExpectedError(error)
+        return Lacking(error) if _says_version_lacks_name(error) else ExpectedError(error)
 
 
-def _says_option_is_missing(error: Exception) -> bool:
+def _says_version_lacks_name(error: Exception) -> bool:
     if isinstance(error, Unsupported):
         return True
     words = "argument" if isinstance(error, TypeError) else ""
@@ -341,22 +340,28 @@ def _says_option_is_missing(error: Exception) -> bool:
 
 
 def split_answer_into_items(result: Any) -> Mapping[str, Any]:
-    """Return the items of an answer; an answer without items is its only one."""
+    """Return the items of a result by name; a result without items is its only one, named ""."""
     return result if isinstance(result, Items) else {"": result}
 
 
 def name_events_of_call(name: str, value: Any) -> dict[str, Any]:
-    """Return the events of a call by name: the call itself, and its items if it has some."""
+    """Return name -> event of a trace, for a call and each of the items in its result."""
     if not isinstance(value, Items):
-        return {} if _is_lacking(value) else {name: value}
-    items = {f"{name}: {label}": item for label, item in value.items() if not _is_lacking(item)}
+        return {} if _contains_lacking_name(value) else {name: value}
+    items = {
+        f"{name}: {label}": item
+        for label, item in value.items()
+        if not _contains_lacking_name(item)
+    }
     # the call by itself, so that items in one version and an error in the other are a difference
     return {name: "items", **items}
 
 
-def _is_lacking(value: Any) -> bool:
+def _contains_lacking_name(value: Any) -> bool:
     if isinstance(value, (Mapping, list)):
-        return any(map(_is_lacking, value.values() if isinstance(value, Mapping) else value))
+        return any(
+            map(_contains_lacking_name, value.values() if isinstance(value, Mapping) else value)
+        )
     return isinstance(value, Lacking)
 
 
@@ -364,7 +369,7 @@ def _is_lacking(value: Any) -> bool:
 
 
 def convert_to_recordable(value: Any) -> Any:
-    """Return a result as an event takes it: numbers, tensors, words and trees of them."""
+    """Return a result in a form that traces record: numbers, tensors, words and trees of them."""
     if isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, torch.Tensor):
@@ -403,7 +408,10 @@ def _format_key_as_name(key: Any) -> str:
 
 
 def call_with_gradients(module: Any, batch: Any, call: Callable[[Any], Any] | None = None) -> Any:
-    """Return result, changed input, changed state of the module, and gradients of a call."""
+    """Call a module, differentiate its result, and return result, changes and gradients.
+
+    The changes are the entries of the input and of the module's state that the call changed.
+    """
     before = convert_to_recordable(batch)
     state = convert_to_recordable(module) if isinstance(module, nn.Module) else {}
     returned = (call or module)(batch)
@@ -442,7 +450,7 @@ def _list_items_of_tree(tree: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def select_changed_entries(before: Any, after: Any) -> Any:
-    """Return the entries that have changed."""
+    """Return the entries of ``after`` that differ from those of ``before`` in any bit."""
     if not isinstance(after, Mapping) or not isinstance(before, Mapping):
         return {} if is_bitwise_same(before, after) else after
     return {key: item for key, item in after.items() if not is_bitwise_same(before.get(key), item)}

@@ -12,8 +12,8 @@ from rlregress.probing.interface import Inputs
 from rlregress.probing.recorded_update import record_differentiated_losses
 
 
-def count_processes_and_passes(train: Train, inputs: Inputs) -> np.ndarray:
-    """Return processes at a step of the optimiser, and backward passes for each step."""
+def count_processes_and_backward_passes(train: Train, inputs: Inputs) -> np.ndarray:
+    """Return the number of processes at optimizer steps, and of backward passes for each step."""
     processes: list[int] = []
 
     def note_process_count(_: torch.optim.Optimizer) -> None:

@@ -32,7 +32,7 @@ class RecordedUpdate(NamedTuple):
 def record_differentiated_losses(
     on_step: Callable[[torch.optim.Optimizer], Any] = lambda optimizer: None,
 ) -> Iterator[list[float]]:
-    """Call a function before every step of any optimiser; yield the differentiated losses."""
+    """Yield a list that gets the loss of each ``backward``; call ``on_step`` before each step."""
     losses: list[float] = []
     backward = torch.Tensor.backward
 

@@ -20,12 +20,12 @@ def copy_to_array(tensor: Any) -> np.ndarray:
 
 
 def copy_to_flat_array(tensor: Any) -> np.ndarray:
-    """Return a copy of a tensor with one number a row, [n]."""
+    """Return a copy of a tensor with one number in each row, as an array [n]."""
     return copy_to_array(tensor).reshape(-1)
 
 
 def note_sampled_minibatches(buffer: Any, minibatches: list[Minibatch]) -> None:
-    """Append every minibatch that ``buffer.sample`` returns from now on.
+    """Make ``buffer.sample`` append a copy of each minibatch to ``minibatches``.
 
     Args:
         buffer: its samples have ``observations``, ``actions``, ``next_observations``,
@@ -65,14 +65,14 @@ def note_compared_targets(
     losses: Sequence[tuple[Any, str]] = _LOSSES,
     of_rows: Callable[[np.ndarray, int], np.ndarray] = _select_targets_of_first_network,
 ) -> Iterator[None]:
-    """Record the targets of the newest minibatch: numbers that a loss compares its values with.
+    """Record the targets of the newest minibatch: the loss argument that has no gradient.
 
-    They are the argument without a gradient. Of several networks those of the first are recorded.
+    Of several networks the targets of the first are recorded.
 
     Args:
         minibatches: the minibatches so far.
-        losses: the functions that compare them, each by its module and its name there.
-        of_rows: (targets as a loss gets them, number of rows) -> one of each row, [rows].
+        losses: the loss functions that are patched, each by its module and its name there.
+        of_rows: (targets as a loss gets them, number of rows) -> one target for each row, [rows].
     """
 
     def wrap_loss(loss: Callable[..., Any]) -> Callable[..., Any]:

@@ -95,7 +95,7 @@ class Scripted(gymnasium.Env):
 
 
 def make_script_of_end_after(steps: int) -> list[float]:
-    """Return the script of an end at the last of every ``steps`` steps."""
+    """Return flags that are 1 at the last of ``steps`` steps, as a script of ends."""
     return [0.0] * (steps - 1) + [1.0]
 
 
@@ -111,8 +111,8 @@ def make_counting_environment(
     return make(observations=counted, next_observations=counted + 1.0, **script)
 
 
-def make_ending_environment() -> Scripted:
-    """Return an environment that counts steps: three to a truncation, two to a termination."""
+def make_env_truncated_then_terminated() -> Scripted:
+    """Return an environment that observes steps, truncated after three, terminated after two."""
     return Scripted(
         observations=[0.0, 1.0, 2.0, 0.0, 1.0],
         next_observations=[1.0, 2.0, 3.0, 1.0, 2.0],

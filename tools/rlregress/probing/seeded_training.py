@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from rlregress.probing.interface import Passing, Trained
+from rlregress.probing.interface import PendingCheckpoints, Trained
 from rlregress.probing.random_generators import (
     read_generator_states,
     restore_generator_states,
@@ -45,13 +45,13 @@ class Seeds:
 
     @classmethod
     def use_one_seed(cls, seed: int) -> Seeds:
-        """Return the same seed for every source."""
+        """Return seeds that are the same for every source of chance."""
         return cls(**{spec.name: seed for spec in fields(cls)})
 
 
 @dataclass(frozen=True)
 class SeededTraining:
-    """A training of DQN or DDPG with a seed for each source of chance.
+    """The request of a training of DQN or DDPG with a seed for each source of chance.
 
     Attributes:
         algorithm: "dqn" or "ddpg".
@@ -77,21 +77,24 @@ class SeededTraining:
     on_agent: OnAgent = field(default=lambda steps, agent: None)
     prepare: Callable[[Any], None] | None = None
 
-    def make_step_watcher(self) -> Callable[[int, Callable[[], Trained]], None]:
-        """Return a function that takes the steps done, and a function that makes the agent then."""
-        passing = Passing(self.checkpoints)
+    def make_checkpoint_caller(self) -> Callable[[int, Callable[[], Trained]], None]:
+        """Return a function that calls ``on_agent`` when a checkpoint is reached.
 
-        def call_watcher_with_agent(steps: int, agent: Callable[[], Trained]) -> None:
-            if passing.has_passed_any(steps):
+        Its arguments are the steps done, and a function that returns the agent.
+        """
+        passing = PendingCheckpoints(self.checkpoints)
+
+        def call_on_agent_at_checkpoint(steps: int, agent: Callable[[], Trained]) -> None:
+            if passing.drop_passed(steps):
                 # looking draws nothing that the training would miss
                 with Stream(0).draw_from_stream():
                     self.on_agent(steps, agent())
 
-        return call_watcher_with_agent
+        return call_on_agent_at_checkpoint
 
 
 class Stream:
-    """Numbers of the global generators that nothing outside of it draws."""
+    """A separate stream of random numbers, drawn from the global generators within its block."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed

@@ -20,7 +20,7 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
 def read_signatures(modules: Sequence[str]) -> tuple[dict[str, dict[str, str]], dict[str, str]]:
-    """Return qualified name -> defaults, and module -> why it could not be read.
+    """Return qualified name -> parameter -> default, and module -> why it could not be read.
 
     A class has the parameters of its constructor and, after a dot, its public constants. Its
     methods have entries of their own. Names from other packages are left out.
@@ -32,7 +32,7 @@ def read_signatures(modules: Sequence[str]) -> tuple[dict[str, dict[str, str]], 
             for thing in _list_public_classes_and_functions(importlib.import_module(name)):
                 _add_signature(thing, defaults)
         except Exception as error:  # foreign code may raise whatever it likes
-            # that a module is not there is a matter of names
+            # a missing module is reported among the changed names
             if not (
                 isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}.")
             ):
@@ -41,7 +41,7 @@ def read_signatures(modules: Sequence[str]) -> tuple[dict[str, dict[str, str]], 
 
 
 def _list_public_classes_and_functions(module: Any) -> Iterator[Any]:
-    """Yield classes and functions of a module, of its own package, that have a public name."""
+    """Yield the public classes and functions of a module that its own package defines."""
     package = module.__name__.partition(".")[0]
     for name, thing in vars(module).items():
         defined = str(getattr(thing, "__module__", "")).partition(".")[0]
@@ -101,7 +101,7 @@ def _read_public_constants(kind: type) -> dict[str, str]:
 
 
 def read_defaults_of_function(function: Any) -> dict[str, str]:
-    """Return the parameters of a function that have a default, each with its text."""
+    """Return parameter -> default as text, for parameters of a function with a default."""
     signature: inspect.Signature | None = None
     try:
         signature = inspect.signature(function)

@@ -68,7 +68,7 @@ _OBSERVATIONS = {
 class Ends(gymnasium.Env):
     """A damped linear system whose episodes terminate, are truncated, and both at once, in turn.
 
-    Its state is three numbers; what is seen of it and how it is pushed depends on the spaces.
+    Its state is three numbers. The spaces decide how it is observed and how actions push it.
 
     Args:
         discrete: whether actions are one of three choices: ``actions="discrete"``.
@@ -143,7 +143,7 @@ class Ends(gymnasium.Env):
         if kind == "multi-binary":
             return (state > 0.0).astype(np.int8)
         if kind.startswith("image"):
-            return _draw_observation(state, self.observation_space.shape)
+            return _render_state_as_image(state, self.observation_space.shape)
         numbers = state.astype(np.float64 if kind == "float64" else np.float32)
         if not isinstance(self.observation_space, spaces.Dict):
             return numbers
@@ -159,11 +159,11 @@ class Ends(gymnasium.Env):
             "mode": bucket,
         }
         if name == "view":
-            return _draw_observation(self._state, self.observation_space.spaces["view"].shape)
+            return _render_state_as_image(self._state, self.observation_space.spaces["view"].shape)
         return entries.get(name, numbers)
 
 
-def _draw_observation(state: Any, shape: Any) -> Any:
+def _render_state_as_image(state: Any, shape: Any) -> Any:
     """Return pixels whose brightness rises along the axes in proportion to the state."""
     slopes = [np.linspace(-1.0, 1.0, size) for size in shape]
     rise = sum(

@@ -14,11 +14,11 @@ from typing import Any
 
 
 class Late(partial):
-    """An argument that is made when the training starts: a version may lack what it needs."""
+    """An argument made when the training starts, as a version may lack a class that it needs."""
 
 
-def make_late_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return copies of arguments; those that are ``Late`` are made now."""
+def resolve_late_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return copies of arguments, with each ``Late`` one replaced by its value."""
     return {
         # a library may write into what it is given, and entries share it
         name: item() if isinstance(item, Late) else copy.deepcopy(item)
@@ -27,7 +27,7 @@ def make_late_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_title_of_generated_calls(title: str) -> bool:
-    """Return whether a title is that of ``GeneratedCalls``."""
+    """Return whether a training's title names ``GeneratedCalls``."""
     return title.partition(" ")[2].startswith("calls-")
 
 
@@ -48,4 +48,4 @@ class GeneratedCalls:
     def __call__(self, make_env: Callable[..., Any], seed: int) -> Mapping[str, Any]:
         """Make all calls, and return their results by name."""
         del make_env
-        return importlib.import_module(self.module).TABLES.make_and_call_part(self.part, seed)
+        return importlib.import_module(self.module).TABLES.run_calls_of_part(self.part, seed)

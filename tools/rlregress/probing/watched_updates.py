@@ -17,7 +17,7 @@ _DISTANCES = ("mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss")
 def call_before_steps(
     optimizer: torch.optim.Optimizer, callback: Callable[[], None]
 ) -> Iterator[None]:
-    """Call ``callback`` before every step of an optimiser, gradients in place."""
+    """Call ``callback`` before every step of an optimiser, when its gradients are computed."""
     handle = optimizer.register_step_pre_hook(lambda *_: callback())
     try:
         yield
@@ -28,14 +28,14 @@ def call_before_steps(
 def run_and_record_losses(
     update: Callable[[], Any], optimizers: Mapping[str, torch.optim.Optimizer]
 ) -> dict[str, list[float]]:
-    """Run an update; return for each optimiser the losses that its steps follow, in order."""
+    """Run an update; return optimiser -> the loss before each of its steps, in order."""
     with record_losses_and_steps(optimizers) as recorded:
         update()
     return recorded.losses
 
 
 def run_and_find_target(update: Callable[[], Any]) -> float:
-    """Run an update; return the number that a distance function compares predictions with.
+    """Run an update; return the target that a loss function compares predictions with.
 
     Raises:
         RuntimeError: no distance function was called, or with targets that are not all equal, but

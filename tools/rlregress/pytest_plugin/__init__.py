@@ -45,7 +45,7 @@ from rlregress.check_options import CheckOptions
 from rlregress.errors import (
     UserError,
     refuse_empty_arguments,
-    show_warnings_as_sentences,
+    show_damaged_records_as_sentences,
     suggest_names,
 )
 from rlregress.frameworks.base import Adapter
@@ -120,7 +120,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.stash[_REPLAYS] = tempfile.mkdtemp(prefix="replays-")
     config.stash[_PROGRESS] = displays = ExitStack()
     config.add_cleanup(displays.close)
-    show_warnings_as_sentences()
+    show_damaged_records_as_sentences()
     shift_all_seeds(config.getoption("--random-seed"))
     if not config.getoption("--unpinned"):
         # before torch is imported; on a busy machine small networks wait for their threads
@@ -189,7 +189,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     writer: Any = session.config.get_terminal_writer()
     write = writer.write
 
-    def write_harmless(text: str, *, flush: bool = False, **markup: bool) -> None:
+    def write_escaped(text: str, *, flush: bool = False, **markup: bool) -> None:
         # pytest itself begins lines anew with "\r", and colours sources
         safe = "\r".join(
             harmless.escape_for_terminal(part, colours=writer.hasmarkup)
@@ -197,7 +197,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         )
         write(safe, flush=flush, **markup)
 
-    writer.write = write_harmless
+    writer.write = write_escaped
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
@@ -208,7 +208,7 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
             versions = ", ".join(
                 f"{name} {version}" for name, version in adapter.code.map_package_versions().items()
             )
-            folders = ", ".join(map(str, adapter.code.list_folders()))
+            folders = ", ".join(map(str, adapter.code.list_code_folders()))
             lines.append(f"{adapter.full_name}: {versions} ({folders})")
     if _SESSION in config.stash:
         from rlregress.check import cell_selection
@@ -469,13 +469,13 @@ def _start_progress(config: pytest.Config, tests: Sequence[str]) -> None:
         tiers = config.stash[_TIERS] = TiersProgress(
             progress.read_durations(),
             _count_processes(config),
-            lambda: _count_state_of_trainings(config) if trains else (0, 0, 0.0, False),
+            lambda: _estimate_progress_of_trainings(config) if trains else (0, 0, 0.0, False),
             lambda line: _write_progress_line(config, line),
             config.stash[_STARTED],
         )
         stream = config.get_terminal_writer()._file
         displayed = progress.show_progress(
-            lambda line: _write_progress_line(config, line), tiers.format_line, stream
+            lambda line: _write_progress_line(config, line), tiers.format_progress_line, stream
         )
         config.stash[_PROGRESS].enter_context(displayed)
     config.stash[_TIERS].note_tests_to_run(tests)
@@ -485,22 +485,23 @@ def _count_processes(config: pytest.Config) -> int:
     return getattr(config.option, "numprocesses", None) or 1
 
 
-def _count_state_of_trainings(config: pytest.Config) -> tuple[int, int, float, bool]:
+def _estimate_progress_of_trainings(config: pytest.Config) -> tuple[int, int, float, bool]:
     """Return the counts and times of trainings that ``runs`` of ``TiersProgress`` returns."""
     from rlregress.check import judging
 
     entries = config.stash[_COLLECTED]
-    session = open_session_of_config(config).drop_reproduced_cells(
+    session = open_session_of_config(config).exclude_reproduced_cells(
         evidence_file.list_reproduced_cells(entries)
     )
-    most, finished = session.max_runs, evidence_file.collect_replays(entries)
+    most, finished = session.max_total_runs, evidence_file.collect_replays(entries)
     pending = {cell: replay for cell, replay in session.replays.items() if cell.id not in finished}
     expected = [cell.id for cell, replay in pending.items() if replay.expects_same_numbers]
     measured = evidence_file.list_trained_runs(entries)
     start = progress.read_durations().start
     replays = sum(start + replay.run.time.cpu_seconds for replay in pending.values())
     seconds_left = (
-        judging.estimate_seconds_to_do(session.drop_reproduced_cells(expected), measured) + replays
+        judging.estimate_seconds_of_runs_to_do(session.exclude_reproduced_cells(expected), measured)
+        + replays
     )
     return sum("record" in entry for entry in entries), most, seconds_left, bool(measured)
 
@@ -649,7 +650,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     if _TIERS in config.stash:
         config.stash[_TIERS].count_ended_test(entry)
     if "record" in entry and not is_xdist_worker(config):
-        done, most, seconds_left, _ = _count_state_of_trainings(config)
+        done, most, seconds_left, _ = _estimate_progress_of_trainings(config)
         _write_progress_line(
             config,
             terminal.describe_finished_run(
@@ -680,7 +681,7 @@ def _describe_checked_details(
             adapter, _read_names_of_option(config, "--algorithm")
         )
         missing = requested_names.describe_unanswered_details(
-            probes, evidence_file.list_answered_details(entries, adapter.full_name)
+            probes, evidence_file.list_measured_details_and_scopes(entries, adapter.full_name)
         )
         details = len({id for id, _ in probes})
         yield f"{adapter.full_name}: {words.describe_checked_details(details, missing, by)}"
@@ -694,10 +695,10 @@ def _describe_failures_by_detail(entries: list[dict[str, Any]]) -> Iterator[str]
             about.setdefault(entry["about"], []).append(entry)
     failed = sum(map(len, about.values()))
     if failed > len(about):
-        yield f"{failed} failed tests are about {words.count_words(len(about), 'detail')}:"
+        yield f"{failed} failed tests are about {words.format_count(len(about), 'detail')}:"
         for id, detail_entries in about.items():
             code = next((entry["code"] for entry in detail_entries if "code" in entry), "")
-            tests = words.count_words(len(detail_entries), "test")
+            tests = words.format_count(len(detail_entries), "test")
             yield f"  {id}: {tests}{f'; {code}' if code else ''}"
 
 
@@ -743,10 +744,10 @@ def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pyte
         evidence_file.collect_unjudged_quantities(entries)
     ):
         terminalreporter.write_line(line)
-    for name, kinds in evidence_file.collect_kinds_not_loaded(entries).items():
+    for name, kinds in evidence_file.collect_outcomes_of_unloadable_kinds(entries).items():
         for line in words.describe_files_not_loaded(kinds):
             terminalreporter.write_line(f"{name}: {line}")
-    for name, kinds in evidence_file.collect_outcomes_of_old_files(entries).items():
+    for name, kinds in evidence_file.collect_loading_outcomes_of_old_files(entries).items():
         for line in words.describe_old_files(kinds):
             terminalreporter.write_line(f"{name}: {line}")
     if measured := evidence_file.collect_throughput(entries):

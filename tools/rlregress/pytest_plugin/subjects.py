@@ -118,7 +118,7 @@ def get_framework_of_test(item: pytest.Item) -> str:
         return params["training"].job.cell.framework
     for name in JUDGED:
         if name in params:
-            return params[name].session.find_framework(params[name].name)
+            return params[name].session.get_framework_of_verdict(params[name].name)
     return ""
 
 
@@ -167,7 +167,7 @@ def list_marks_of_test(item: pytest.Item, selectable: set[str]) -> set[str]:
         algorithm = params["training"].job.cell.algorithm
     for name in JUDGED:
         if isinstance(judged := params.get(name), JudgedSubject):
-            algorithm = judged.session.find_algorithm(judged.name)
+            algorithm = judged.session.get_algorithm_of_verdict(judged.name)
     marks = {get_framework_of_test(item).partition("@")[0], algorithm} & selectable
     slow = "training" in params or get_judged_subject(item) or item.get_closest_marker(NIGHTLY)
     return marks | ({SLOW} if slow else set())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from rlregress.model.bisect_result import SAME, Bisected, ChangedAt
+from rlregress.model.bisect_result import SAME, BisectResult, ChangedAt
 from rlregress.report import words
 
 #: most functions that are printed
@@ -14,7 +14,7 @@ _SHOWN = 5
 _FEW = 3
 
 
-def format_bisect_report(result: Bisected) -> list[str]:
+def format_bisect_report(result: BisectResult) -> list[str]:
     """Return the lines of the report; the answer comes last."""
     text = [f"{result.symptom}: {result.values[0]} (old), {result.values[1]} (new)"]
     text += [f"not searched: {unsearched_part}" for unsearched_part in result.unsearched]
@@ -24,15 +24,15 @@ def format_bisect_report(result: Bisected) -> list[str]:
         text.append(f"checked with {rows}: {apart_text}")
     for step in result.steps:
         text += ["", *_describe_step_between_versions(step)]
-    count_text = words.count_words(result.candidates, "version")
+    count_text = words.format_count(result.candidates, "version")
     if result.checked > result.candidates:
         # sets of packages were checked as well, and count as versions
-        text += ["", f"checked {words.count_words(result.checked, 'version')}"]
+        text += ["", f"checked {words.format_count(result.checked, 'version')}"]
     else:
         text += ["", f"checked {result.checked} of {count_text}"]
     if result.verdict == SAME and result.why:
         text.append(f"it failed in both: {result.why}")
-    return [*text, format_last_line(result)]
+    return [*text, describe_first_version_with_change(result)]
 
 
 def _describe_step_between_versions(step: ChangedAt) -> list[str]:
@@ -72,7 +72,7 @@ def _name_version_of_step(step: ChangedAt, version: str) -> str:
     return f"{step.package} {version}" if step.package else version
 
 
-def format_last_line(result: Bisected) -> str:
+def describe_first_version_with_change(result: BisectResult) -> str:
     """Return the last line: the first version with the change."""
     if result.verdict == SAME:
         ending = ", of what was searched" if result.unsearched else ""
@@ -89,6 +89,6 @@ def format_last_line(result: Bisected) -> str:
     return f"first changed in: {'; '.join(answers)}"
 
 
-def convert_bisect_to_plain_data(result: Bisected) -> dict[str, Any]:
+def convert_bisect_to_plain_data(result: BisectResult) -> dict[str, Any]:
     """Return the result as plain data."""
     return {"verdict": result.verdict, **asdict(result)}

@@ -37,7 +37,7 @@ def list_check_findings(result: CheckResult, repository: Path) -> list[Finding]:
             f"{deviation.framework}: {deviation.id} is not done as documented",
             f"documented: {describe_variant(*deviation.documented)}, found: "
             f"{describe_variant(*deviation.found)} [{deviation.scope}]",
-            *_shorten_place_below(deviation.path, deviation.line, repository),
+            *_get_place_in_repository(deviation.path, deviation.line, repository),
         )
         for deviation in result.report_data.deviations
     ]
@@ -53,7 +53,7 @@ def list_check_findings(result: CheckResult, repository: Path) -> list[Finding]:
     return sort_findings(result_findings)
 
 
-def _shorten_place_below(path: Path | None, line: int, repository: Path) -> tuple[str, int]:
+def _get_place_in_repository(path: Path | None, line: int, repository: Path) -> tuple[str, int]:
     file = get_path_below(path, repository) if path is not None else ""
     return (file, line) if file else ("", 1)
 

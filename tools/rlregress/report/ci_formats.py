@@ -95,7 +95,7 @@ def make_pull_request_comment(mark: str, brief: Sequence[str], report: str) -> s
         brief: the short summary, the verdict first.
         report: the report, which the comment folds.
     """
-    safe = [harmless.escape_markdown(harmless.escape_line(line)) for line in brief]
+    safe = [harmless.escape_markdown(harmless.escape_into_one_line(line)) for line in brief]
     head = [mark, f"### {safe[0]}", "", *(f"- {line}" for line in safe[1:]), ""]
     fold, end = "<details><summary>Report</summary>\n\n", "\n</details>\n"
     room = COMMENT - len("\n".join(head)) - len(fold) - len(end)
@@ -140,7 +140,7 @@ def format_upgrade_as_junit(result: Upgrade, seconds: float) -> str:
     """
     root = ElementTree.Element("testsuites")
     suites: dict[str, ElementTree.Element] = {}
-    for entry in filter(lambda entry: entry.counts, result.entries):
+    for entry in filter(lambda entry: entry.affects_verdict, result.entries):
         title = f"upgrade {entry.framework}".strip()
         if title not in suites:
             suites[title] = ElementTree.SubElement(root, "testsuite", name=title)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from rlregress.model.store_state import STATES, Attempt, Audit, Merged, Survey
+from rlregress.model.store_state import STATES, Attempt, Audit, MergeResult, Survey
 from rlregress.report import tables
 from rlregress.report.words import format_duration
 
@@ -22,7 +22,7 @@ def format_store_status(
 
     Args:
         slurm_tasks: (state, reason) of Slurm -> how many tasks.
-        why_slurm_unknown: why Slurm does not tell; empty if it does, or was not checked.
+        why_slurm_unknown: why Slurm's answer is missing; empty if it answered or runs no task.
     """
     if not survey.counts:
         return ["no runs: this store has no manifests and no records"]
@@ -132,7 +132,7 @@ def format_store_audit(result: Audit) -> list[str]:
     return lines
 
 
-def format_store_merge(result: Merged, target: str) -> list[str]:
+def format_store_merge(result: MergeResult, target: str) -> list[str]:
     """Describe the result of a merge."""
     lines = [f"damaged, left out: {sentence}" for sentence in result.damaged.values()]
     lines += [f"another result: {sentence}; both are kept" for sentence in result.differing]

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rlregress.model.detail_answers import Comparison, FoundVariant, Row, describe_variant
+from rlregress.model.detail_answers import Comparison, DetailRow, FoundVariant, describe_variant
 from rlregress.report import terminal_tables
 from rlregress.report.html.page import Table
 
@@ -35,7 +35,7 @@ def describe_variants_of_framework(variants: Iterable[FoundVariant]) -> list[str
     ]
 
 
-def _format_variants_with_deciding_lines(row: Row, framework: str) -> str:
+def _format_variants_with_deciding_lines(row: DetailRow, framework: str) -> str:
     """Return the variants of one framework, and the lines that decide them."""
     answers = row.answers.get(framework, ())
     places = dict.fromkeys(str(answer.place) for answer in answers if answer.place is not None)
@@ -43,7 +43,7 @@ def _format_variants_with_deciding_lines(row: Row, framework: str) -> str:
     return "\n".join([*describe_variants_of_framework(answers), *places]) or absent
 
 
-def make_variants_table(comparison: Comparison, rows: Iterable[Row]) -> Table:
+def make_variants_table(comparison: Comparison, rows: Iterable[DetailRow]) -> Table:
     """Return a row for each detail and a column for each framework, with the variants in words."""
     names = list(comparison.versions)
     cells = [
@@ -59,7 +59,7 @@ def make_variants_table(comparison: Comparison, rows: Iterable[Row]) -> Table:
     return Table(("detail", *names), cells)
 
 
-def _make_table_of_differences(comparison: Comparison, rows: Sequence[Row]) -> Table:
+def _make_table_of_differences(comparison: Comparison, rows: Sequence[DetailRow]) -> Table:
     names = list(comparison.versions)
     cells = [
         [
@@ -76,16 +76,16 @@ def _make_table_of_differences(comparison: Comparison, rows: Sequence[Row]) -> T
 def print_comparison(comparison: Comparison) -> None:
     """Print the differences with their consequences, then equal details."""
     for title, rows in (
-        ("details differ", comparison.different),
-        ("cannot be compared", comparison.undecided),
+        ("details differ", comparison.different_rows),
+        ("cannot be compared", comparison.undecided_rows),
     ):
         if rows:
             terminal_tables.print_table(
                 _make_table_of_differences(comparison, rows), f"{len(rows)} {title}"
             )
     for title, rows in (
-        ("details are the same", comparison.same),
-        ("are about something that only one of them has", comparison.unshared),
+        ("details are the same", comparison.same_rows),
+        ("are about something that only one of them has", comparison.unshared_rows),
     ):
         if rows:
             terminal_tables.print_table(
@@ -106,19 +106,19 @@ def describe_number_of_differences(comparison: Comparison) -> str:
         ending = f"{len(comparison.left_out)} that do not differ are left out"
     else:
         ending = (
-            f"{len(comparison.same)} are the same, {len(comparison.unshared)} are about something "
-            "that only one of them has"
+            f"{len(comparison.same_rows)} are the same, {len(comparison.unshared_rows)} are about "
+            "something that only one of them has"
         )
-    return f"{len(comparison.different)} details differ, {ending}"
+    return f"{len(comparison.different_rows)} details differ, {ending}"
 
 
 def format_comparison_as_json(comparison: Comparison) -> str:
     """Return the comparison as JSON: ``versions`` and ``details``, differences first."""
 
-    def convert_row_to_plain_data(row: Row) -> dict[str, Any]:
+    def convert_row_to_plain_data(row: DetailRow) -> dict[str, Any]:
         return {
             "id": row.detail.id,
-            "differs": row.is_shared and row.differs and not row.is_undecided,
+            "differs": row.has_several_frameworks and row.differs and not row.is_undecided,
             "undecided": row.is_undecided,
             "question": row.detail.question,
             "consequence": row.detail.consequence,
@@ -139,8 +139,8 @@ def format_comparison_as_json(comparison: Comparison) -> str:
             "absent": dict(row.absent),
         }
 
-    same = [*comparison.same, *comparison.unshared]
-    rows = [*comparison.different, *comparison.undecided, *same]
+    same = [*comparison.same_rows, *comparison.unshared_rows]
+    rows = [*comparison.different_rows, *comparison.undecided_rows, *same]
     compared = {
         "versions": dict(comparison.versions),
         "details": [convert_row_to_plain_data(row) for row in rows],

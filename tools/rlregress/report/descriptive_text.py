@@ -7,7 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rlregress.model.cells import CellRuns, ReportedRun
-from rlregress.model.quantities import CRITIC, RETURNS, TRAINING, Quantity, get_quantity_of_name
+from rlregress.model.quantities import (
+    CRITIC,
+    RETURNS,
+    TRAINING,
+    Quantity,
+    get_quantity_of_verdict_name,
+)
 from rlregress.report import words
 
 
@@ -22,21 +28,26 @@ def describe_distribution(
     """
     if "stored_mean" not in verdict:
         return []
-    quantity = get_quantity_of_name(cell)
+    quantity = get_quantity_of_verdict_name(cell)
     text = "; ".join(
-        [*_describe_ranges(quantity, verdict, runs), *_describe_middle(quantity, verdict)]
+        [
+            *_describe_ranges(quantity, verdict, runs),
+            *_describe_interquartile_means(quantity, verdict),
+        ]
     )
-    later = _describe_later_runs(cell, verdict, runs)
+    later = _describe_runs_after_deciding_look(cell, verdict, runs)
     return ([f"descriptive: {text}"] if text else []) + ([later] if later else [])
 
 
-def _describe_later_runs(cell: str, verdict: Mapping[str, Any], runs: CellRuns | None) -> str:
+def _describe_runs_after_deciding_look(
+    cell: str, verdict: Mapping[str, Any], runs: CellRuns | None
+) -> str:
     """Describe the runs after the deciding look and the mean with them; empty without any."""
     if runs is None or "stored_mean" not in verdict or len(runs.new) <= verdict["new_seeds"]:
         return ""
-    count_text = words.count_words(len(runs.new) - verdict["new_seeds"], "later run")
+    count_text = words.format_count(len(runs.new) - verdict["new_seeds"], "later run")
     text = f"not judged here: {count_text}, trained for other verdicts on this cell"
-    quantity, before = get_quantity_of_name(cell), verdict["stored_mean"]
+    quantity, before = get_quantity_of_verdict_name(cell), verdict["stored_mean"]
     finite = _list_finite_numbers(quantity, runs.new)
     if len(finite) < len(runs.new) or before is None or not verdict["scale"]:
         return text
@@ -69,7 +80,7 @@ def _describe_range(quantity: Quantity, origin: str, runs: Sequence[ReportedRun]
     )
 
 
-def _describe_middle(quantity: Quantity, verdict: Mapping[str, Any]) -> list[str]:
+def _describe_interquartile_means(quantity: Quantity, verdict: Mapping[str, Any]) -> list[str]:
     if quantity is not RETURNS or verdict.get("improvement") is None:
         return []
     return [

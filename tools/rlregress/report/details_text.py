@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rlregress.model.detail_answers import Entry, Item, Missing, ProbeCounts, describe_variant
+from rlregress.model.detail_answers import (
+    CatalogueEntry,
+    Item,
+    MissingCheck,
+    ProbeCounts,
+    describe_variant,
+)
 from rlregress.report import terminal_tables
 from rlregress.report.html.page import Table
-from rlregress.report.words import count_words
+from rlregress.report.words import format_count
 
 
-def _make_table_of_families(details: Sequence[Entry]) -> Table:
-    families: dict[str, list[Entry]] = {}
+def _make_table_of_families(details: Sequence[CatalogueEntry]) -> Table:
+    families: dict[str, list[CatalogueEntry]] = {}
     for detail in details:
         families.setdefault(detail.family, []).append(detail)
     rows = [
@@ -32,7 +38,7 @@ def _make_table_of_sources(items: Sequence[Item]) -> Table:
         checked = sum(bool(item.details or item.defaults) for item in named)
         details = {id for item in named for id in item.details}
         rows.append([group, len(named), checked, len(named) - checked, len(details)])
-    return Table(("source", "items", "asked", "no statement about code", "details"), rows)
+    return Table(("source", "items", "checked", "no statement about code", "details"), rows)
 
 
 def _make_table_of_frameworks(frameworks: Sequence[ProbeCounts]) -> Table:
@@ -46,7 +52,7 @@ def _make_table_of_frameworks(frameworks: Sequence[ProbeCounts]) -> Table:
 
 
 def print_number_of_details(
-    details: Sequence[Entry], items: Sequence[Item], frameworks: Sequence[ProbeCounts]
+    details: Sequence[CatalogueEntry], items: Sequence[Item], frameworks: Sequence[ProbeCounts]
 ) -> None:
     """Print how many details there are, by family, source and framework."""
     for title, table in (
@@ -57,14 +63,14 @@ def print_number_of_details(
         terminal_tables.print_table(table, title, has_lines=False)
 
 
-def print_details_in_lines(details: Sequence[Entry]) -> None:
+def print_details_in_lines(details: Sequence[CatalogueEntry]) -> None:
     """Print details, one a line."""
     rows = [[detail.id, detail.question, ", ".join(detail.variants)] for detail in details]
     terminal_tables.print_table(Table(("detail", "question", "variants"), rows), has_lines=False)
-    print(f"{count_words(len(details), 'detail')}; rlregress details ID prints one in full")
+    print(f"{format_count(len(details), 'detail')}; rlregress details ID prints one in full")
 
 
-def print_missing_parts_of_details(framework: str, lacking: Sequence[Missing], total: int) -> None:
+def print_missing_checks(framework: str, lacking: Sequence[MissingCheck], total: int) -> None:
     """Print the missing probes, expectations and faults of a framework.
 
     Args:
@@ -77,10 +83,12 @@ def print_missing_parts_of_details(framework: str, lacking: Sequence[Missing], t
             Table(("detail", "lacks", "measured elsewhere by"), rows), has_lines=False
         )
     without = sum(row.lacks == "probe" for row in lacking)
-    print(f"{framework}: {total - without} of {count_words(total, 'detail')} probed")
+    print(f"{framework}: {total - without} of {format_count(total, 'detail')} probed")
 
 
-def print_detail(detail: Entry, documented: Mapping[str, Mapping[tuple[str, str], str]]) -> None:
+def print_detail(
+    detail: CatalogueEntry, documented: Mapping[str, Mapping[tuple[str, str], str]]
+) -> None:
     """Print one entry of the catalogue with its documented variants.
 
     Args:

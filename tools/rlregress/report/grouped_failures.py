@@ -17,8 +17,8 @@ _NAMED = 3
 
 def extract_reason_of_failure(message: str) -> str:
     """Return why code could not be probed, or the whole message of any other failure."""
-    unasked = _REASON.search(message)
-    return unasked[1] if unasked is not None else message
+    unprobed = _REASON.search(message)
+    return unprobed[1] if unprobed is not None else message
 
 
 def group_failures_by_reason(
@@ -31,7 +31,7 @@ def group_failures_by_reason(
     return list(groups.values())
 
 
-def describe_all_but_first(names: Sequence[str]) -> str:
+def describe_further_failures(names: Sequence[str]) -> str:
     """Describe how many items failed in the same way as the first, with some names."""
     further = names[1:]
     if not further:

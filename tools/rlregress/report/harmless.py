@@ -61,12 +61,12 @@ def escape_for_terminal(text: str, line_start: str = "", colours: bool = False) 
     return _ANYWHERE.sub("# #", text)
 
 
-def escape_line(text: str) -> str:
+def escape_into_one_line(text: str) -> str:
     """Escape a text as ``escape_for_terminal`` does, in one line for the middle of a sentence."""
     return " ".join(escape_for_terminal(text).split())
 
 
-def quote_for_markdown(text: str) -> list[str]:
+def make_markdown_code_block(text: str) -> list[str]:
     """Return lines of Markdown that show a text unchanged; to be passed to ``escape_markdown``."""
     longest = max(map(len, re.findall("`+", text)), default=0)
     fence = f"{_FENCE}{'`' * max(3, longest + 1)}{_FENCE}"
@@ -76,7 +76,7 @@ def quote_for_markdown(text: str) -> list[str]:
 def escape_markdown(text: str) -> str:
     """Escape a whole Markdown text, so that only our own marks are markup.
 
-    Texts of several lines must be in it as ``quote_for_markdown`` returns them.
+    Texts of several lines must be in it as ``make_markdown_code_block`` returns them.
     """
     parts = re.split(f"{_FENCE}(`+)(?:{_FENCE}\n)(.*?)\n{_FENCE}\\1{_FENCE}", text, flags=re.DOTALL)
     safe = []

@@ -52,7 +52,7 @@ def _format_card(card: Card) -> list[str]:
         "",
     ]
     not_judged = _format_titled_list("Not judged", card.not_judged)
-    lines += [] if card.fault_first or card.wide else not_judged
+    lines += [] if card.shows_changes_first or card.wide else not_judged
     lines += [f"**{card.heading}**", ""] if card.culprits else []
     for culprit in card.culprits:
         lines += [
@@ -62,7 +62,7 @@ def _format_card(card: Card) -> list[str]:
             *_format_list(culprit.effects),
         ]
     lines += _format_titled_list("And also" if card.culprits else card.heading, card.changed)
-    lines += not_judged if card.fault_first or card.wide else []
+    lines += not_judged if card.shows_changes_first or card.wide else []
     lines += _format_titled_list("Does it matter", card.matters)
     steps = [f"{step.text} `{step.command}`" if step.command else step.text for step in card.steps]
     return lines + _format_titled_list("What to do next", steps)
@@ -100,9 +100,9 @@ def _format_table(table: Table, max_items: int | None = None) -> list[str]:
 def _format_source_pair(pair: SourcePair | None, max_items: int = _SOURCE) -> list[str]:
     if not pair:
         return []
-    lines = [f"{mark} {line}" for mark, line in pair.lines]
+    lines = [f"{mark} {line}" for mark, line in pair.marked_lines]
     ending = _describe_hidden_count(len(lines) - max_items + pair.hunk.left_out)
-    return [*harmless.quote_for_markdown("\n".join(lines[:max_items])), *ending, ""]
+    return [*harmless.make_markdown_code_block("\n".join(lines[:max_items])), *ending, ""]
 
 
 def _format_finding(finding: Finding) -> list[str]:
@@ -135,9 +135,9 @@ def _format_parts(parts: Iterable[object], max_items: int | None = None) -> list
                 ]
             case CodeLines():
                 code = "\n".join(f"{number} {line}" for number, line in part.code)
-                lines += [f"`{part.place}`", "", *harmless.quote_for_markdown(code), ""]
+                lines += [f"`{part.place}`", "", *harmless.make_markdown_code_block(code), ""]
             case Quoted():
-                lines += [part.title, "", *harmless.quote_for_markdown(part.text), ""]
+                lines += [part.title, "", *harmless.make_markdown_code_block(part.text), ""]
             case Folded():
                 lines += [
                     f"**{_format_line_of_text(part.title)}**",

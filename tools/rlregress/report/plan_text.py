@@ -81,7 +81,7 @@ def _format_drop(share: float | None) -> str:
 
 def _format_minutes(minutes: float) -> str:
     rounded = round(minutes)
-    return words.count_words(rounded, "minute") if rounded else "less than a minute"
+    return words.format_count(rounded, "minute") if rounded else "less than a minute"
 
 
 def _format_span_of_minutes(least: float, most: float) -> str:
@@ -100,7 +100,7 @@ def describe_plan(plan: SessionPlan, processes: int) -> list[str]:
         plan_lines += [f"  {sentence}; its run is {consequence}" for sentence in cell.damaged]
         if cell.is_decided:
             plan_lines.append(
-                f"  {cell.name}: decided ({words.count_words(cell.done, 'run')} done)"
+                f"  {cell.name}: decided ({words.format_count(cell.done, 'run')} done)"
             )
             continue
         plan_lines += [f"  {cell.name}: replay first: {cell.replay}"] if cell.replay else []

@@ -33,14 +33,14 @@ _LISTS = (("And also", "changed"), ("Not judged", "not_judged"), ("Does it matte
 
 
 @dataclass(frozen=True)
-class _List:
+class _SentenceList:
     """Sentences of a card under one title, each as its lines."""
 
     title: str
     items: Sequence[Sequence[Text]]
     left_out: int
 
-    def list_first_lines(self, max_items: int) -> list[Text]:
+    def make_lines_of_first_items(self, max_items: int) -> list[Text]:
         """Return the first items, and how many more there are."""
         hidden = len(self.items) - max_items + self.left_out
         item_lines = [line for item in self.items[:max_items] for line in item]
@@ -79,7 +79,9 @@ def make_screen_lines(
     for head, card_lists in zip(heads, lists, strict=True):
         body += head
         for own in card_lists:
-            body += own.list_first_lines(count) if (count := next(counts)) is not None else []
+            body += (
+                own.make_lines_of_first_items(count) if (count := next(counts)) is not None else []
+            )
     return [*body, *last][-LINES:]
 
 
@@ -101,13 +103,13 @@ def format_next_steps(cards: Sequence[Card], width: int) -> list[str]:
     return lines
 
 
-def _count_fitting_items(lists: Sequence[_List], max_lines: int) -> Iterator[int | None]:
+def _count_fitting_items(lists: Sequence[_SentenceList], max_lines: int) -> Iterator[int | None]:
     """Yield the number of items of each list that fit: each list gets one before any gets two.
 
     None: there is no room for its title.
     """
     shown = list(lists)
-    while shown and sum(len(own.list_first_lines(0)) for own in shown) > max_lines:
+    while shown and sum(len(own.make_lines_of_first_items(0)) for own in shown) > max_lines:
         shown.pop()
     counts = [0] * len(shown)
     longest = max((len(own.items) for own in shown), default=0)
@@ -115,7 +117,9 @@ def _count_fitting_items(lists: Sequence[_List], max_lines: int) -> Iterator[int
         for place, own in enumerate(shown):
             tried = [*counts]
             tried[place] = number + 1
-            used = sum(len(o.list_first_lines(n)) for o, n in zip(shown, tried, strict=True))
+            used = sum(
+                len(o.make_lines_of_first_items(n)) for o, n in zip(shown, tried, strict=True)
+            )
             if counts[place] == number < len(own.items) and used <= max_lines:
                 counts = tried
     return iter([*counts, *[None] * (len(lists) - len(shown))])
@@ -133,21 +137,21 @@ def _make_head_lines(card: Card, width: int) -> list[Text]:
     ]
 
 
-def _make_lists_of_card(card: Card, width: int) -> list[_List]:
+def _make_lists_of_card(card: Card, width: int) -> list[_SentenceList]:
     culprits = [_make_culprit_lines(culprit, width) for culprit in card.culprits]
-    all_lists = [_List(card.heading, culprits, 0)]
+    all_lists = [_SentenceList(card.heading, culprits, 0)]
     for title, name in _LISTS:
         texts = getattr(card, name)
         items = [_wrap_sentence(f"- {text}", width, 4, 6) for text in texts[:LINES]]
         heading = card.heading if name == "changed" and not culprits else title
-        all_lists.append(_List(heading, items, len(texts) - len(items)))
+        all_lists.append(_SentenceList(heading, items, len(texts) - len(items)))
     return [own for own in all_lists if own.items]
 
 
 def _make_culprit_lines(culprit: Culprit, width: int) -> list[Text]:
     culprit_lines = _wrap_sentence(culprit.title, width, 4, 6)
     if source := culprit.source:
-        for mark, line in source.lines:
+        for mark, line in source.marked_lines:
             style = "red" if mark == "-" else "green"
             culprit_lines += _wrap_sentence(f"{mark} {line.strip()}", width, 8, 10, style)
         if source.hunk.left_out:
@@ -174,7 +178,7 @@ def _wrap_sentence(
     """
     after = indent if hanging is None else hanging
     # escaped before lines are broken, because escapes are longer
-    safe = harmless.escape_line(text)
+    safe = harmless.escape_into_one_line(text)
     # the indent of further lines does not matter for a sentence of one line
     room = max(width - (indent if cell_len(safe) <= width - indent else after), 1)
     text = terminal_tables.break_long_words(safe, room)

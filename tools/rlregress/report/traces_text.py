@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rlregress.model import explain
-from rlregress.model.explain import Repeated
+from rlregress.model.explain import RepeatedTrace
 from rlregress.model.golden_result import Block, GoldenResult
 from rlregress.model.recorded_traces import Event, Trace
 
@@ -14,13 +14,13 @@ from rlregress.model.recorded_traces import Event, Trace
 _LISTED = 5
 
 
-def describe_recording(repeated: Repeated, output: Path, size: int) -> list[str]:
+def describe_recording(repeated: RepeatedTrace, output: Path, size: int) -> list[str]:
     """Describe the content and size of a trace, and whether it repeats itself."""
     trace = repeated.trace
     counts = explain.describe_counts_of_trace(trace)
     return [
         f"{output}: {len(trace.events)} events ({counts}), {size / 1024:.0f} KiB",
-        *repeated.describe_repetition(),
+        *repeated.describe_seeds_and_repeatability(),
         "it repeats itself to the bit" if repeated.repeats else "it proves nothing",
     ]
 
@@ -64,7 +64,7 @@ def describe_golden_difference(result: GoldenResult, trace: Trace) -> list[str]:
         for pair in result.checkpoints[:_LISTED]
         for line in _describe_differing_checkpoint(*pair)
     ]
-    changed = [_describe_differing_pair(name, *pair) for name, pair in result.versions.items()]
+    changed = [_describe_version_change(name, *pair) for name, pair in result.versions.items()]
     lines.append(f"changed packages: {', '.join(changed) or 'none'}")
     sources = [
         f"  {name}{_format_suffix_of_functions(functions)}"
@@ -73,7 +73,7 @@ def describe_golden_difference(result: GoldenResult, trace: Trace) -> list[str]:
     lines.append(f"changed files of script and library: {len(sources) or 'none'}")
     lines += _list_first_entries(sources, "  and {} more")
     if result.seeds:
-        seeds = [_describe_differing_pair(name, *pair) for name, pair in result.seeds.items()]
+        seeds = [_describe_version_change(name, *pair) for name, pair in result.seeds.items()]
         lines.append(f"changed seeds of the script: {', '.join(seeds)}")
     return lines
 
@@ -111,5 +111,5 @@ def _describe_differing_checkpoint(old: Event, new: Event) -> list[str]:
     return [f"later, {explain.describe_event(old)}: {'; '.join(values)}"]
 
 
-def _describe_differing_pair(distribution: str, old: str, new: str) -> str:
+def _describe_version_change(distribution: str, old: str, new: str) -> str:
     return f"{distribution} {old or 'not imported'} -> {new or 'not imported'}"

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from rlregress.model.quantities import BY_NAME
-from rlregress.model.trend_result import Row, Shift, Trend
+from rlregress.model.trend_result import Shift, Trend, TrendRow
 from rlregress.model.verdict import CHANGES, REGRESSED
 from rlregress.report import words
 
@@ -29,7 +29,7 @@ def format_date_of_night(trend: Trend, night: int) -> str:
     return day if alone else trend.dates[night][:16].replace("T", " ")
 
 
-def describe_shift(row: Row, shift: Shift) -> str:
+def describe_change_of_level(row: TrendRow, shift: Shift) -> str:
     """Describe the change of a level; empty without numbers."""
     if shift.share is None:
         return ""
@@ -40,7 +40,7 @@ def describe_shift(row: Row, shift: Shift) -> str:
     return text if row.quantity == "critic" else f"{text}: {levels}"
 
 
-def format_shift(trend: Trend, row: Row, shift: Shift) -> str:
+def describe_shift_with_date(trend: Trend, row: TrendRow, shift: Shift) -> str:
     """Describe one change: its name, first night, number of checks, and what else changed then."""
     if shift.is_dated:
         interval = (
@@ -59,13 +59,15 @@ def format_shift(trend: Trend, row: Row, shift: Shift) -> str:
     count = f"{row.verdicts[row.verdict]} of {sum(row.verdicts.values())} checks {row.verdict}"
     if row.verdict == REGRESSED and row.first is not None:
         count += f", the first of {format_date_of_night(trend, row.first)}"
-    parts = [part for part in (describe_shift(row, shift), since, changes_text, count) if part]
+    parts = [
+        part for part in (describe_change_of_level(row, shift), since, changes_text, count) if part
+    ]
     return f"{row.verdict:<10} {row.name}: {'; '.join(parts)}"
 
 
-def format_all_shifts(trend: Trend) -> list[str]:
+def describe_all_shifts(trend: Trend) -> list[str]:
     """Return every change in a sentence."""
-    return [format_shift(trend, row, row.shift) for row in trend.changes if row.shift]
+    return [describe_shift_with_date(trend, row, row.shift) for row in trend.changes if row.shift]
 
 
 def make_trend_table(trend: Trend) -> list[list[str]]:
@@ -78,14 +80,14 @@ def make_trend_table(trend: Trend) -> list[list[str]]:
     return [_make_row_of_trend(trend, row) for row in (*trend.frameworks, *rows_shown)]
 
 
-def _make_row_of_trend(trend: Trend, row: Row) -> list[str]:
+def _make_row_of_trend(trend: Trend, row: TrendRow) -> list[str]:
     checks = ", ".join(f"{count} {verdict}" for verdict, count in sorted(row.verdicts.items()))
     share = "" if not row.shift or row.shift.share is None else f"{row.shift.share:+.0%} "
     return [
         row.name,
         str(len(row.nights) or sum(row.verdicts.values())),
         str(row.runs) if row.runs else "-",
-        words.format_return(row.level),
+        words.format_return(row.current_level),
         f"{share}{format_date_of_night(trend, row.shift.night)}" if row.shift else "-",
         checks or "-",
         row.verdict,
@@ -110,7 +112,7 @@ def convert_trend_to_plain_data(trend: Trend) -> dict[str, Any]:
                 "verdicts": row.verdicts,
                 "nights": len(row.nights),
                 "runs": row.runs,
-                "level": row.level,
+                "level": row.current_level,
                 "shift": row.shift and asdict(row.shift),
             }
             for row in getattr(trend, name)

@@ -8,7 +8,11 @@ from typing import Any
 
 from rlregress.model import differences as model
 from rlregress.model.differences import Entry
-from rlregress.model.recorded_traces import NotTraced, Traced, compute_executed_share
+from rlregress.model.recorded_traces import (
+    ComparedTraining,
+    UncomparedTraining,
+    compute_executed_share,
+)
 from rlregress.model.upgrade_result import (
     UNDOCUMENTED,
     Culprits,
@@ -95,7 +99,7 @@ def _convert_script_to_plain_data(result: ScriptResult | None) -> dict[str, Any]
     if result is None:
         return None
     lines = [asdict(line) for line in result.names.lines] if result.names is not None else []
-    if isinstance(result.training, NotTraced):
+    if isinstance(result.training, UncomparedTraining):
         return {result.training.name: {"not_traced": dict(result.training.reasons), "names": lines}}
     return {
         result.training.name: {
@@ -147,7 +151,11 @@ def _convert_framework_to_plain_data(result: Upgrade, framework: FrameworkResult
             for t in framework.traced
         },
         "not_traced": [
-            {"name": lost.name, "sides": dict(lost.reasons), "counts": lost.counts}
+            {
+                "name": lost.name,
+                "sides": dict(lost.reasons),
+                "counts": lost.is_supported_by_both_versions,
+            }
             for lost in framework.not_traced
         ],
         "same_code": framework.same_code,
@@ -161,7 +169,7 @@ def _convert_unprobed_to_plain_data(detail: NotProbed) -> dict[str, Any]:
 
 
 def _convert_trace_to_plain_data(
-    traced: Traced, culprits: Culprits | None, details: Any
+    traced: ComparedTraining, culprits: Culprits | None, details: Any
 ) -> dict[str, Any]:
     return {
         "verdict": traced.comparison.verdict,
@@ -194,14 +202,14 @@ def _convert_culprits_to_plain_data(culprits: Culprits) -> dict[str, Any]:
     }
 
 
-def _convert_divergence_to_plain_data(traced: Traced) -> dict[str, Any] | None:
+def _convert_divergence_to_plain_data(traced: ComparedTraining) -> dict[str, Any] | None:
     first = traced.comparison.first
     if first is None:
         return None
     return {
         "kind": first.kind,
         "part": first.part,
-        "ratio": first.ratio,
+        "ratio": first.new_to_old_ratio,
         "old": first.old.place if first.old else None,
         "new": first.new.place if first.new else None,
         "functions": [event.function if event else None for event in (first.old, first.new)],

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rlregress.model import differences as model
-from rlregress.model.code import Changed, Hunk
+from rlregress.model.code import ChangedPiece, Hunk
 from rlregress.model.differences import Entry
 from rlregress.model.upgrade_result import Upgrade, map_entries_to_explaining_functions
 from rlregress.model.verdict import REGRESSED
@@ -69,7 +69,7 @@ class PinnedRepository:
         return self.lock, next(lines, 1)
 
     def locate_function(
-        self, functions: Iterable[Changed], hunks: Mapping[Changed, Hunk]
+        self, functions: Iterable[ChangedPiece], hunks: Mapping[ChangedPiece, Hunk]
     ) -> tuple[str, int]:
         """Return file and line of the first changed function that lies in the repository.
 
@@ -88,8 +88,8 @@ def list_upgrade_findings(result: Upgrade, repository: PinnedRepository) -> list
 
     A finding's place is the function in a working tree, or the line of the pin in a lock file.
     """
-    functions: dict[tuple[str, str], Sequence[Changed]] = {}
-    hunks: dict[Changed, Hunk] = {}
+    functions: dict[tuple[str, str], Sequence[ChangedPiece]] = {}
+    hunks: dict[ChangedPiece, Hunk] = {}
     pinned = {"": sorted(result.pinned)}
     for framework in result.frameworks:
         functions |= {

@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from rlregress.model import differences as model
-from rlregress.model.recorded_traces import Traced
+from rlregress.model.recorded_traces import ComparedTraining
 from rlregress.model.upgrade_result import Upgrade
 
 
-def make_last_lines(result: Upgrade, folder: Path, width: int | None = None) -> list[str]:
+def make_closing_lines_of_upgrade(
+    result: Upgrade, folder: Path, width: int | None = None
+) -> list[str]:
     """Return the path of the report, the result of the user's script, and the verdict.
 
     Args:
@@ -31,8 +33,8 @@ def describe_results_of_user_files(result: Upgrade) -> list[str]:
     if result.script is not None:
         script_result = result.script.training
         script = (
-            f" {script_result.name}: {script_result.word}"
-            if isinstance(script_result, Traced)
+            f" {script_result.name}: {script_result.verdict_in_words}"
+            if isinstance(script_result, ComparedTraining)
             else f": {script_result}"
         )
         return [f"your script{script}"]

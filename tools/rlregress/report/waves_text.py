@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rlregress.model.planned_session import Standing
+from rlregress.model.planned_session import InterimVerdicts
 from rlregress.model.verdict import HOLDS, IMPROVED, INCONCLUSIVE, MOVED, REGRESSED
 
 
@@ -14,7 +14,7 @@ def describe_next_wave(wave: int, last: int, runs: int, cells: int, remaining: i
     )
 
 
-def describe_verdicts_of_waves(state: Standing | None) -> list[str]:
+def describe_verdicts_of_waves(state: InterimVerdicts | None) -> list[str]:
     """Describe the verdicts of the waves so far; empty before the first is judged."""
     if state is None:
         return []

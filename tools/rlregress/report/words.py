@@ -42,7 +42,7 @@ def format_duration(seconds: float) -> str:
     return f"{hours} h" if hours < 48 else f"{hours / 24:.1f} days"
 
 
-def count_words(count: int, noun: str) -> str:
+def format_count(count: int, noun: str) -> str:
     """Format a count as ``1 detail`` or ``3 details``."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
@@ -82,22 +82,22 @@ def describe_critic(critic: Mapping[str, Any] | None) -> str:
     )
 
 
-def select_adjusted_p(verdict: Mapping[str, Any]) -> str:
+def format_adjusted_p(verdict: Mapping[str, Any]) -> str:
     """Return Holm's p-value in the direction of the verdict."""
     if not is_from_stored_runs(verdict):
         return format_return(verdict["adjusted_p"])
-    upwards = verdict["verdict"] == "improved" or _name_subject_of_verdict(verdict) in DIAGNOSTICS
+    upwards = verdict["verdict"] == "improved" or _get_quantity_name(verdict) in DIAGNOSTICS
     return format_return(verdict["adjusted_gain" if upwards else "adjusted_drop"])
 
 
-def _name_subject_of_verdict(verdict: Mapping[str, Any]) -> str:
+def _get_quantity_name(verdict: Mapping[str, Any]) -> str:
     """Return the subject of a verdict: ``returns``, ``critic`` or a diagnostic."""
     return str(verdict.get("quantity", RETURNS.name))
 
 
 def _describe_detectable_change(verdict: Mapping[str, Any]) -> str:
     """Describe the change that a verdict of a cell or a group would have detected."""
-    detectable, about = verdict["visible_fraction"], _name_subject_of_verdict(verdict)
+    detectable, about = verdict["visible_fraction"], _get_quantity_name(verdict)
     if detectable is None:
         return BY_NAME[about].describe_nothing_detectable()
     loss = BY_NAME[about].describe_loss(detectable)
@@ -130,7 +130,7 @@ def describe_effect(verdict: Mapping[str, Any]) -> Effect:
         between = _format_interval(interval, 1.0, format_return)
         return Effect("published", "", format_return(verdict["effect"]), between)
     before, after = (verdict.get(field_name) for field_name in ("stored_mean", "new_mean"))
-    if _name_subject_of_verdict(verdict) == CRITIC.name:
+    if _get_quantity_name(verdict) == CRITIC.name:
         # minus the logarithms of errors
         old, new = ("-" if mean is None else f"{math.exp(-mean):.3g}" for mean in (before, after))
         falling = interval and None not in interval and [-bound for bound in reversed(interval)]
@@ -205,10 +205,10 @@ def describe_skipped_for_packages(names_by_sentence: Mapping[str, Sequence[str]]
     lines = []
     for sentence, names in names_by_sentence.items():
         cells = [name for name in names if "::" not in name]
-        tests = count_words(len(names) - len(cells), "test") if len(names) > len(cells) else ""
+        tests = format_count(len(names) - len(cells), "test") if len(names) > len(cells) else ""
         cell_names = ", ".join(cells[:_NAMED]) + (", ..." if len(cells) > _NAMED else "")
         returns = (
-            f"the returns of {count_words(len(cells), 'cell')} ({cell_names})" if cells else ""
+            f"the returns of {format_count(len(cells), 'cell')} ({cell_names})" if cells else ""
         )
         skipped = " and ".join(filter(None, (tests, returns)))
         lines.append(f"not checked: {skipped}: {sentence}")
@@ -257,9 +257,9 @@ def format_verdict(verdict_name: str, verdict: Mapping[str, Any]) -> str:
     The error of a critic is the root of the mean squared error in standard deviations of the
     returns; over runs it is the geometric mean.
     """
-    verdict_effect, about = describe_effect(verdict), _name_subject_of_verdict(verdict)
+    verdict_effect, about = describe_effect(verdict), _get_quantity_name(verdict)
     head = f"{verdict['verdict']:<12} {verdict_name}"
-    judged = f"adjusted p {select_adjusted_p(verdict)} (alpha {verdict['alpha']:g})"
+    judged = f"adjusted p {format_adjusted_p(verdict)} (alpha {verdict['alpha']:g})"
     seeds = f"{verdict['new_seeds']} new seeds"
     if not is_from_stored_runs(verdict):
         drop = verdict["visible_drop"]
@@ -306,7 +306,9 @@ def format_verdicts(verdicts: Mapping[str, Mapping[str, Any]]) -> list[str]:
 def describe_replays(replays_by_cell: Mapping[str, Replay]) -> list[str]:
     """Describe the results of replays: a line each, or one if the versions explain all."""
     changes_since_record = {replay.moved for replay in replays_by_cell.values()}
-    explained = all(replay.moved and replay.from_start for replay in replays_by_cell.values())
+    explained = all(
+        replay.moved and replay.differs_from_start for replay in replays_by_cell.values()
+    )
     if len(replays_by_cell) > 1 and len(changes_since_record) == 1 and explained:
         return [
             f"{DIFFERS}: all {len(replays_by_cell)} replays have other numbers from update 1 on; "

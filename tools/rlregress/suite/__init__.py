@@ -44,13 +44,13 @@ def locate_baselines() -> Path:
     return find_suite_root() / "baselines"
 
 
-def locate_data_of_package(package: ModuleType, name: str) -> Path:
+def locate_data_of_package(package: ModuleType, folder_name: str) -> Path:
     """Return a folder of data that only a further package reads.
 
     The package's wheel holds the folder; in a checkout it is one of the baselines.
     """
-    in_wheel = Path(package.__path__[0]) / "baselines" / name
-    return in_wheel if in_wheel.is_dir() else locate_baselines() / name
+    in_wheel = Path(package.__path__[0]) / "baselines" / folder_name
+    return in_wheel if in_wheel.is_dir() else locate_baselines() / folder_name
 
 
 def is_installed_from_wheel() -> bool:
@@ -130,10 +130,10 @@ def locate_cache() -> Path:
             f"the cache {named} cannot be found, because the user {os.getuid()} has no home "
             f"folder; set {CACHE_VARIABLE} or HOME to a folder"
         )
-    return files.make_absolute_path(expanded)
+    return files.resolve_real_path(expanded)
 
 
-def locate_library_alone() -> Path:
+def locate_folder_with_only_library() -> Path:
     """Return a folder for the module path of another environment: it holds this library alone.
 
     Other packages in the folder of an installed wheel would hide those of the other environment.

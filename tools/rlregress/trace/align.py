@@ -29,7 +29,7 @@ def list_differing_parts(old: Event, new: Event) -> list[tuple[str, float]]:
 
 
 def find_first_differing_part(old: Event, new: Event) -> tuple[str, float]:
-    """Return the first part that differs, and by how much; ("", 0) if none does."""
+    """Return the first part that differs and its relative gap; ("", 0) if none differs."""
     return next(iter(list_differing_parts(old, new)), ("", 0.0))
 
 

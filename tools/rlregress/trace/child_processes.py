@@ -47,7 +47,7 @@ _deadline = Deadline()
 
 @contextmanager
 def limit_processes(deadline: Deadline) -> Iterator[None]:
-    """Set the deadline for processes started in the block: they are ended then, and none begins."""
+    """Set a deadline for processes of the block: then all are ended, and no other starts."""
     global _deadline
     before, _deadline = _deadline, deadline
     try:

@@ -165,7 +165,7 @@ def _drop_all_but_digests(event: Event) -> Event:
     return replace(event, parts=parts, named={})
 
 
-def _select_compared_events(trace: Trace) -> list[Event]:
+def _drop_written_output_and_renumber(trace: Trace) -> list[Event]:
     """Return the events that golden files can hold, renumbered."""
     events = [event for event in trace.events if event.kind not in WRITTEN]
     return [replace(event, index=index) for index, event in enumerate(events)]
@@ -191,7 +191,7 @@ def write_golden_file(path: Path, trace: Trace) -> None:
 
 
 def _make_golden_content(trace: Trace) -> dict[str, Any]:
-    events, job = _select_compared_events(trace), trace.header["job"]
+    events, job = _drop_written_output_and_renumber(trace), trace.header["job"]
     before, sites = _count_earlier_events_of_name(events), dict[str, int]()
     values = [
         {
@@ -436,7 +436,7 @@ def load_golden_file(path: Path) -> Golden:
 
 def compare_with_golden(golden: Golden, trace: Trace) -> GoldenResult:
     """Compare a golden file with the same script recorded again."""
-    events, old = _select_compared_events(trace), golden.make_trace_of_events()
+    events, old = _drop_written_output_and_renumber(trace), golden.make_trace_of_events()
     # the same steps and updates, however many other events lead to them
     stops = [0, *(event.index + 1 for event in events if event.kind in _DECISIVE)]
     count = min(sum(event.kind in _DECISIVE for event in old.events), len(stops) - 1)
@@ -453,7 +453,7 @@ def compare_with_golden(golden: Golden, trace: Trace) -> GoldenResult:
         length=golden.length,
         comparison=comparison,
         block=block,
-        failure=trace.ending if trace.failure else "",
+        failure=trace.error_text if trace.failure else "",
         checkpoints=_list_differing_checkpoints(golden, events, after),
         versions=_list_differences_of_tables(golden.versions, _map_imported_versions(trace)),
         sources=_list_changed_sources(golden, trace),

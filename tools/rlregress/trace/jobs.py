@@ -8,7 +8,7 @@ from typing import Any
 
 from rlregress import frameworks
 from rlregress.errors import UserError, suggest_names
-from rlregress.files import make_absolute_path
+from rlregress.files import resolve_real_path
 
 
 def build_job(
@@ -65,7 +65,7 @@ def build_script_job(
     adapters = [frameworks.get_adapter(name) for name in frameworks.list_framework_names()]
     modules = [module for adapter in adapters for module in adapter.framework.modules]
     return {
-        "script": str(make_absolute_path(script)),
+        "script": str(resolve_real_path(script)),
         "arguments": list(arguments),
         "packages": list(packages) or modules,
         "steps": steps,

@@ -16,7 +16,7 @@ from typing import Any
 from rlregress import suite
 from rlregress.errors import UserError
 from rlregress.inside import child_environment
-from rlregress.model.explain import Repeated
+from rlregress.model.explain import RepeatedTrace
 from rlregress.model.recorded_traces import Trace, describe_version_label
 from rlregress.trace import child_processes, trace_reader
 from rlregress.trace.trace_comparison import compare_traces, mark_unsteady_parts
@@ -56,7 +56,7 @@ class Runtime:
         variables = child_environment.make_environment_variables(
             self.variables, compiled=False, portable=self.portable
         )
-        paths = [*self.paths, str(suite.locate_library_alone())]
+        paths = [*self.paths, str(suite.locate_folder_with_only_library())]
         if self.hidden or self.hidden_modules:
             names = {"modules": self.hidden_modules, "distributions": self.hidden}
             variables["RLREGRESS_HIDDEN"] = json.dumps(names)
@@ -72,7 +72,7 @@ class Runtime:
 def list_paths_of_changed_copies() -> tuple[str, ...]:
     """Return the folders of changed copies, which precede installed packages on ``sys.path``."""
     installed = {sysconfig.get_path(name) for name in ("purelib", "platlib", "stdlib")}
-    library = str(suite.locate_library_alone())
+    library = str(suite.locate_folder_with_only_library())
     path_entries = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     return tuple(p for p in path_entries if p and p not in installed and p != library)
 
@@ -124,7 +124,7 @@ def check_something_was_traced(trace: Trace, label: str) -> None:
         )
 
 
-def record_trace_twice(job: Mapping[str, Any], output: Path, runtime: Runtime) -> Repeated:
+def record_trace_twice(job: Mapping[str, Any], output: Path, runtime: Runtime) -> RepeatedTrace:
     """Record a trace twice: a trace that differs from its repetition is not evidence.
 
     Raises:
@@ -133,17 +133,19 @@ def record_trace_twice(job: Mapping[str, Any], output: Path, runtime: Runtime) -
     first = record_trace(job, output, runtime)
     check_something_was_traced(first, runtime.label)
     repeated = record_trace_again(job, first, runtime)
-    if repeated.trace.unsteady:
+    if repeated.trace.unrepeatable_output:
         trace_reader.rewrite_trace_header(output, repeated.trace)
     return repeated
 
 
-def record_trace_again(job: Mapping[str, Any], first_trace: Trace, runtime: Runtime) -> Repeated:
+def record_trace_again(
+    job: Mapping[str, Any], first_trace: Trace, runtime: Runtime
+) -> RepeatedTrace:
     """Record a trace again and compare both."""
     with TemporaryDirectory(prefix="rlregress-trace-") as folder:
         repetition = record_trace(job, Path(folder) / "again.trace", runtime)
     first_trace = mark_unsteady_parts(first_trace, repetition)
-    return Repeated(
+    return RepeatedTrace(
         trace=first_trace,
         with_itself=compare_traces(first_trace, repetition),
         repetition=repetition,

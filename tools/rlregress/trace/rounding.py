@@ -56,7 +56,7 @@ def measure_rounding_of_comparison(
     """
     old_events, new_events = _list_main_events(old), _list_main_events(new)
     complete = [copy for copy in copies if _is_copy_complete(copy, old)]
-    # an error of one version alone is none
+    # an error of one version alone is no rounding
     if not complete or bool(new.failure) != bool(old.failure):
         return comparison
     deviations = [
@@ -81,7 +81,7 @@ def measure_rounding_of_comparison(
         )
         for copy, end in zip(complete, ends, strict=True)
     ]
-    words = _find_other_words(old_part, new_part, up_to_departures)
+    words = _find_nonnumeric_difference_not_in_copies(old_part, new_part, up_to_departures)
     if words is not None:
         return replace(comparison, verdict="diverged", first=words, rounding=first_rounding)
     if comparison.verdict == "diverged":
@@ -101,7 +101,7 @@ def _cut_trace_before_event(trace: Trace, event_number: int) -> Trace:
     )
 
 
-def _find_other_words(
+def _find_nonnumeric_difference_not_in_copies(
     old: Trace, new: Trace, copies: Iterable[tuple[Trace, Trace]]
 ) -> Divergence | None:
     """Return the first incidental event that differs by more than numbers, but not in a copy.

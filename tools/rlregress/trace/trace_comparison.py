@@ -82,8 +82,8 @@ class _Walk:
     def __init__(self, old: Trace, new: Trace) -> None:
         old_events, self.old_end = _split_off_networks(old.events)
         new_events, self.new_end = _split_off_networks(new.events)
-        self.old, only_old = _split_off_common_events(old_events, new_events)
-        self.new, only_new = _split_off_common_events(new_events, old_events)
+        self.old, only_old = _split_by_name_in_other_version(old_events, new_events)
+        self.new, only_new = _split_by_name_in_other_version(new_events, old_events)
         self.i = self.j = self.compared = self.equal = 0
         self.extra = [("old", event) for event in only_old] + [("new", event) for event in only_new]
         # a generated call of one version alone is of a name or an option that the other lacks
@@ -115,7 +115,7 @@ class _Walk:
 
     def find_first_divergence(self) -> Comparison:
         while self.i < len(self.old) or self.j < len(self.new):
-            divergence = self._next()
+            divergence = self._compare_next_events()
             if divergence is not None:
                 return self._make_comparison_at_end("diverged", divergence)
         divergence = self._compare_final_networks()
@@ -131,7 +131,7 @@ class _Walk:
         """Compare the final outputs of the networks, which no event shows."""
         x, y = self.old_end, self.new_end
         if x is None or y is None:
-            # without it nothing acquits an update that only one version has made
+            # without final networks, nothing excuses an update that only one version has made
             if self.trains is not None or x is y or self.has_failed:
                 return self.trains
             # networks that one version alone has changed, without an event
@@ -141,8 +141,8 @@ class _Walk:
         self.compared += 1
         if not part:
             self.equal += self._is_equal_so_far()
-            # networks that end alike acquit an update more, and no number that is another
-            return self.trains if self._are_events_renumbered() else None
+            # equal final networks excuse an extra update, but no update with other numbers
+            return self.trains if self._skipped_same_event_with_other_numbers() else None
         divergence = Divergence(
             kind=KINDS[x.kind, part], part=part, old=x, new=y, before=tuple(self.old[-3:])
         )
@@ -151,8 +151,8 @@ class _Walk:
             return None
         return self.trains or divergence
 
-    def _are_events_renumbered(self) -> bool:
-        """Return whether a training event was skipped on both versions, so that numbers differ."""
+    def _skipped_same_event_with_other_numbers(self) -> bool:
+        """Return whether both versions skipped the same training event, with other numbers."""
         old, new = (
             Counter(
                 (event.key, event.digests)
@@ -167,7 +167,7 @@ class _Walk:
         rounding = self.rounding if divergence is not self.rounding else None
         numbers = None
         if verdict == "diverged" and self.interface is not None and self.interface.changes_type:
-            # what comes after another type may come from it
+            # a change of type may be the cause of later differences
             divergence, numbers = (
                 self.interface,
                 divergence if divergence is not self.interface else None,
@@ -188,7 +188,7 @@ class _Walk:
     def _is_equal_so_far(self) -> bool:
         return self.rounding is None and self.interface is None
 
-    def _next(self) -> Divergence | None:
+    def _compare_next_events(self) -> Divergence | None:
         """Advance by one event or one alignment; return the divergence if neither is possible."""
         x, y = self.get_next_events()
         if x is not None and y is not None and _differ_only_in_numbers(x, y):
@@ -263,10 +263,10 @@ class _Walk:
             return False
         only = [*self.old[self.i : resumed[0]], *self.new[self.j : resumed[1]]]
         ends = resumed[0] >= len(self.old) and resumed[1] >= len(self.new)
-        # what is shown is not shown otherwise: nothing that comes after it acquits it
+        # a result of one version only is a difference: no later event excuses it
         if any(event.is_result for event in only):
             return False
-        # at the end nothing comes that could acquit a training that went on
+        # at the end no later event can excuse a training that continued on one version
         if ends and any(event.kind in ("optimizer", "step") for event in only):
             return False
         if self.suspect is None:
@@ -347,7 +347,7 @@ def _split_off_networks(events: Sequence[Event]) -> tuple[Sequence[Event], Event
 _NAMED = (("reset", "step"), ("output",), ("loss",))
 
 
-def _split_off_common_events(
+def _split_by_name_in_other_version(
     events: Sequence[Event], other_events: Sequence[Event]
 ) -> tuple[list[Event], list[Event]]:
     """Split events into those whose names the other version has, too, and the others.
@@ -394,7 +394,7 @@ def compare_traces(old: Trace, new: Trace) -> Comparison:
     Incidental are returned values of modules, logs and written files. They have no effect on later
     events and are compared name by name, unless they differ between repetitions.
     """
-    unsteady = old.unsteady | new.unsteady
+    unsteady = old.unrepeatable_output | new.unrepeatable_output
     old, new = (
         replace(trace, events=_drop_unsteady_parts(trace.events, unsteady)) for trace in (old, new)
     )
@@ -447,7 +447,7 @@ def _find_first_module(loss: Divergence, old: Trace, new: Trace, limit: float) -
 
 def mark_unsteady_parts(trace: Trace, repetition: Trace) -> Trace:
     """Return a trace that marks the written parts that differ in its repetition."""
-    unsteady = trace.unsteady | _find_unsteady_parts(trace, repetition)
+    unsteady = trace.unrepeatable_output | _find_unsteady_parts(trace, repetition)
     return replace(trace, header={**trace.header, "unsteady": sorted(unsteady)})
 
 
@@ -529,7 +529,7 @@ def find_first_nonnumeric_differences(old: Trace, new: Trace) -> dict[tuple[str,
 
     Examples: other text in a file, a log entry that only one version has, or another type.
     """
-    unsteady = old.unsteady | new.unsteady
+    unsteady = old.unrepeatable_output | new.unrepeatable_output
     steady = [_drop_unsteady_parts(trace.events, unsteady) for trace in (old, new)]
     divergences: dict[tuple[str, str], Divergence] = {}
     for kind in INCIDENTAL:
@@ -545,12 +545,12 @@ def _compare_incidental_events(
 ) -> Iterator[tuple[Divergence, float]]:
     """Yield the difference of each pair of incidental events of one kind and name, and its size.
 
-    Of a pair that is the same, the part is empty and the size 0. Names are in the order of the old
+    For an equal pair, the part is empty and the size 0. Names are in the order of the old
     version. Modules with more events in one version are left out: one may have been moved into
     another.
 
     Args:
-        limit: of the parts of written output, the first beyond it counts.
+        limit: of written output, the first part that differs by more than this is yielded.
     """
     by_name: dict[str, tuple[list[Event], list[Event]]] = {}
     for number, events in enumerate((old, new)):

@@ -124,7 +124,7 @@ class _TwinCritics:
             torch._foreach_lerp_(self._target_tensors, self._source_tensors, self._polyak)
 
 
-class Floor:
+class FloorWorkload:
     """The unavoidable work of one algorithm, in blocks.
 
     Built before a training, which seeds itself. Its work draws from no global random generator, so

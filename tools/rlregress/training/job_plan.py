@@ -1,4 +1,4 @@
-"""Plans jobs from names. An unknown name is one clear sentence."""
+"""Plans jobs from names. An unknown name raises UserError."""
 
 from __future__ import annotations
 
@@ -69,18 +69,18 @@ def describe_discrete_actions(environment: str) -> str:
     return "" if isinstance(space, gymnasium.spaces.Box) else str(space)
 
 
-def explain_excluded_cell(cell: Cell) -> str:
+def explain_rejected_hyperparameters(cell: Cell) -> str:
     """Return why the framework cannot take the hyperparameters of its set; empty if it can.
 
     The framework itself checks them: an agent is built. Its own set always fits.
     """
     if cell.hyperparameters == cell.framework:
         return ""
-    return _explain_unusable_hyperparameters(replace(cell, environment=""))
+    return _ask_framework_why_rejected(replace(cell, environment=""))
 
 
 @cache
-def _explain_unusable_hyperparameters(cell: Cell) -> str:
+def _ask_framework_why_rejected(cell: Cell) -> str:
     try:
         with isolate_random_generators():
             frameworks.get_adapter(cell.framework).read.read_applied_hyperparameters(
@@ -152,7 +152,7 @@ def plan_jobs_of_cell(cell: Cell, seeds: Sequence[int]) -> list[Job]:
     for seed in seeds[:1]:
         check_first_seed(seed)
     check_cell_can_be_trained(cell)
-    reason = explain_excluded_cell(cell)
+    reason = explain_rejected_hyperparameters(cell)
     if reason:
         raise UserError(reason)
     adapter = frameworks.get_adapter(cell.framework)

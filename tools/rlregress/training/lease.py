@@ -136,7 +136,10 @@ def _parse_number_of_restarts(variables: Mapping[str, str]) -> int:
 
 
 def explain_ended_attempt(attempt: Holder) -> str:
-    """Return why an attempt no longer holds its lease, without regard to its age; else ""."""
+    """Explain why an attempt has given up its lease or has ended; empty if it may go on.
+
+    The age of the lease is not considered.
+    """
     if attempt.ended:
         return attempt.ended
     # numbers of processes are reused: the start time tells a later process from the holder

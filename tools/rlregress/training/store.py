@@ -213,7 +213,7 @@ class Store:
         # a training that cannot be continued leaves such a checkpoint
         return None if head.get("unable") else report
 
-    def drop_checkpoint(self, job: Job) -> None:
+    def remove_checkpoint_of_recorded_run(self, job: Job) -> None:
         """Remove the checkpoint of a run that has its record."""
         path = self.locate_record(job)
         # without a record, the next attempt continues from the checkpoint
@@ -262,7 +262,7 @@ class Store:
                         f"the run record {path} cannot be written: a link with a missing target "
                         "is in its place; remove it"
                     )
-                self.set_aside_damaged(job)
+                self.set_aside_damaged_record(job)
                 continue
             if existing["status"] != "failed":
                 with suppress(IsADirectoryError):
@@ -313,7 +313,7 @@ class Store:
             return str(error)
         return ""
 
-    def set_aside_damaged(self, job: Job) -> None:
+    def set_aside_damaged_record(self, job: Job) -> None:
         """Rename the record of ``job`` if it is damaged, with a warning."""
         problem = self.describe_damaged_record(job)
         if not problem:
@@ -376,7 +376,7 @@ def rename_to_free_name(source: Path, stem: str, ending: str) -> Path:
 def open_store_of_option(folder: str) -> Store:
     """Return the store of ``--store``; if the option is empty, the folder ``runs`` of the suite."""
     return Store(
-        files.make_absolute_path(folder or suite.locate_checkout_or_current_folder() / "runs")
+        files.resolve_real_path(folder or suite.locate_checkout_or_current_folder() / "runs")
     )
 
 

@@ -170,22 +170,26 @@ def load_throughput_protocol(framework: str, algorithm: str) -> Protocol:
     return Protocol(content.environment, content.blocks, content.block_steps, values)
 
 
-def train_with_floor_between_blocks(
+def train_and_time_blocks_against_floor(
     adapter: Adapter, algorithm: str, protocol: Protocol, seed: int
 ) -> tuple[Trained, list[Block]]:
-    """Train in this process with the floor in between; return the trained agent and the blocks."""
+    """Train in this process, and time each block of steps against the floor.
+
+    Returns:
+        the trained agent, and the seconds of each block and of the floor's work for as many steps.
+    """
     import gymnasium
 
-    from rlregress.training.floor import Floor
+    from rlregress.training.floor import FloorWorkload
 
     def make_env() -> Any:
         return gymnasium.make(protocol.environment)
 
-    floor = Floor(algorithm, make_env, protocol.hyperparameters)
+    floor = FloorWorkload(algorithm, make_env, protocol.hyperparameters)
     blocks: list[Block] = []
     block_start: list[tuple[int, float]] = []
 
-    def work_floor(steps: int, policy: Any) -> None:
+    def run_floor_and_record_block(steps: int, policy: Any) -> None:
         called_at = time.process_time()
         if block_start:
             first_step, started_at = block_start.pop()
@@ -205,7 +209,7 @@ def train_with_floor_between_blocks(
         total_steps=protocol.count_total_steps(),
         seed=seed,
         checkpoints=protocol.list_checkpoints(),
-        on_checkpoint=work_floor,
+        on_checkpoint=run_floor_and_record_block,
     )
     trained = adapter.train.train(request)
     floor.close_environment()
@@ -223,7 +227,7 @@ def _measure_in_this_process(framework: str, algorithm: str, seed: int) -> Measu
         importlib.import_module(module)
     idle = worker.measure_peak_mib()
     # the first block warms up
-    _, (_, *blocks) = train_with_floor_between_blocks(adapter, algorithm, protocol, seed)
+    _, (_, *blocks) = train_and_time_blocks_against_floor(adapter, algorithm, protocol, seed)
     seconds = sum(block.seconds for block in blocks)
     return Measurement(
         ratio=round(statistics.median(block.floor_seconds / block.seconds for block in blocks), 4),
@@ -235,20 +239,24 @@ def _measure_in_this_process(framework: str, algorithm: str, seed: int) -> Measu
 
 
 def measure_throughput(
-    framework: str, algorithm: str, seed: int, environment: Mapping[str, str] | None = None
+    framework: str,
+    algorithm: str,
+    seed: int,
+    environment_variables: Mapping[str, str] | None = None,
 ) -> Measurement:
     """Train and measure in a separate process with one thread.
 
     Args:
-        environment: variables of that process; None: this one's.
+        environment_variables: of that process; None: this one's.
 
     Raises:
         UserError: there is no such training, or it ended in an error.
     """
     command = [sys.executable, "-W", "ignore", "-m", MODULE_NAME, framework, algorithm, str(seed)]
-    environment = worker_launch.make_worker_environment() if environment is None else environment
+    if environment_variables is None:
+        environment_variables = worker_launch.make_worker_environment()
     with tempfile.TemporaryDirectory() as folder:
-        completed = child_processes.run_command(command, environment, folder)
+        completed = child_processes.run_command(command, environment_variables, folder)
     if completed.returncode:
         raise UserError(
             f"the throughput of {framework} {algorithm} could not be measured: "

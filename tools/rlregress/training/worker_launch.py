@@ -99,15 +99,15 @@ def do_run_unless_recorded(
                     # another attempt may have written it before this one took the lease
                     record = store.find_record(job)
                     if record is None:
-                        store.set_aside_damaged(job)
+                        store.set_aside_damaged_record(job)
                         _train_until_recorded(job, attempt, pinned)
                         store.put_record_of_attempt(
-                            job, _add_attempt_to_record(attempt, job), attempt.id
+                            job, _read_record_and_add_attempt(attempt, job), attempt.id
                         )
                         record = store.find_record(job)
                 finally:
                     # also if another attempt wrote the record
-                    store.drop_checkpoint(job)
+                    store.remove_checkpoint_of_recorded_run(job)
             break
         if not wait:
             raise HeldElsewhere(f"the run {job.title} is being done by another attempt")
@@ -118,7 +118,8 @@ def do_run_unless_recorded(
     return record
 
 
-def _add_attempt_to_record(attempt: Attempt, job: Job) -> dict[str, Any]:
+def _read_record_and_add_attempt(attempt: Attempt, job: Job) -> dict[str, Any]:
+    """Return the record of an attempt, with how it began and whether it continued another."""
     _, content = recorded_runs.read_run_and_record(attempt.record)
     provenance = {"continued": [], "begun_anew": "", **content.get("attempt", {})}
     provenance["begun_anew"] = attempt.begun_anew or provenance["begun_anew"]

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from rlregress import progress
-from rlregress.model.code import Changed
+from rlregress.model.code import ChangedPiece
 from rlregress.model.differences import Entry
 from rlregress.model.upgrade_result import Cost, Culprits, EnvironmentComparison, PieceExecution
 from rlregress.upgrade import recordings
@@ -33,8 +33,8 @@ class ExecutedCode:
     traces: Traces = field(default_factory=lambda: ({}, {}))
     checks: Mapping[str, tuple[str, Culprits | None]] = field(default_factory=dict)
 
-    def collect_header_values(self, key: str) -> dict[str, set[str]]:
-        """Return training -> the value under a key in the header of its new trace."""
+    def map_trainings_to_header_values(self, key: str) -> dict[str, set[str]]:
+        """Return training -> the values under a key in the header of its new trace."""
         return {name: set(trace.header.get(key, ())) for name, trace in self.traces[1].items()}
 
 
@@ -85,8 +85,8 @@ class BothVersions:
         self,
         recorded: Recorded,
         trainings: Sequence[Training],
-        differing: Sequence[Changed],
-        pieces: Sequence[Changed],
+        differing: Sequence[ChangedPiece],
+        pieces: Sequence[ChangedPiece],
         details_by_function: Mapping[tuple[str, str], Sequence[str]],
     ) -> Explained:
         """Find the culprits of differing trainings, and how pieces of code were executed.
@@ -106,7 +106,7 @@ class BothVersions:
         timed = costs.limit_timing_seconds(time.time() - options.started)
         progress.change_next_stage(costs.STAGE, 1, timed)
         old, new = recorded.traces
-        # of what is close, or differs in logs, a culprit may do more than round, or no more
+        # culprits of trainings that are close, or differ in logs only, still need direct calls
         explained = [
             culprits[training.name]
             for training in recorded.traced
@@ -151,12 +151,12 @@ class BothVersions:
         outside = outside_training.load_functions_outside_training()
         pieces = entries.make_code_entries(executions, executed.checks, unnamed, outside, framework)
         return entries.add_distribution_names(
-            entries.merge_public_names(pieces, inventory.public), inventory.parts
+            entries.mark_pieces_listed_as_public_names(pieces, inventory.public), inventory.parts
         )
 
     def list_entries_without_framework(
         self,
-        pieces: Sequence[Changed],
+        pieces: Sequence[ChangedPiece],
         executed: ExecutedCode,
         environments: Sequence[EnvironmentComparison],
         unused: Collection[str],
@@ -164,10 +164,10 @@ class BothVersions:
         """Return entries that belong to no framework: metadata, packages, files, environments."""
         inventory = self.inventory
         used = {
-            name: imported | executed.collect_header_values("opened").get(name, set())
-            for name, imported in executed.collect_header_values("imported").items()
+            name: imported | executed.map_trainings_to_header_values("opened").get(name, set())
+            for name, imported in executed.map_trainings_to_header_values("imported").items()
         }
-        packages = executed.collect_header_values("distributions_imported")
+        packages = executed.map_trainings_to_header_values("distributions_imported")
         return [
             *self.list_entries_of_code(
                 coverage.measure_execution_of_pieces(

@@ -90,7 +90,7 @@ def judge_upgrade(
             "a script is traced instead of the built-in trainings, and --algorithm chooses among "
             "those; leave one of the two out"
         )
-    _check_user_file(options)
+    _check_checkpoint_options(options)
     reviewed = accepted.load_accepted_entries(options.accepted)
     versions = requested_versions or (
         requested.parse_requested_version(options.old),
@@ -108,12 +108,12 @@ def judge_upgrade(
         )
     if not adapters and options.script is None:
         distributions = closures.map_distributions_of_version(make_current_runtime("installed"))
-        idle = entries.make_idle_package_entries(
+        idle = entries.make_untested_package_entries(
             pinned, affected.list_unrelated_distributions(pinned, [distributions])
         )
         return _make_upgrade_without_comparison(versions, "not made", pinned, idle)
     if options.script is None:
-        _check_algorithms_and_scenarios_exist(adapters, options)
+        _require_known_algorithms_and_scenarios(adapters, options)
     deadline = options.deadline
     progress.limit_seconds(deadline.at - time.time())
     try:
@@ -178,7 +178,7 @@ def _prepare_and_compare_versions(
     with _open_work_folders(old, new, pair.adapters, options, script) as folders:
         result = _compare_versions(pair, (old, new), differences, folders, options, script)
     judged = tuple(
-        _judge_returns(framework, adapter, (old, new), options)
+        _train_and_judge_returns(framework, adapter, (old, new), options)
         for framework, adapter in zip(result.frameworks, pair.adapters, strict=True)
     )
     one_way = coverage.ExecutedCode(
@@ -192,8 +192,8 @@ def _prepare_and_compare_versions(
     )
 
 
-def _check_user_file(options: Options) -> None:
-    """Raise UserError for a user's file that is missing, not trusted, or of no use."""
+def _check_checkpoint_options(options: Options) -> None:
+    """Raise UserError if --checkpoint or an option for it is missing, not trusted or unusable."""
     inputs = {"--loader": options.loader, "--observations": options.observations}
     if options.checkpoint is None:
         for flag in [
@@ -216,7 +216,7 @@ def _check_user_file(options: Options) -> None:
         )
 
 
-def _check_algorithms_and_scenarios_exist(adapters: Sequence[Adapter], options: Options) -> None:
+def _require_known_algorithms_and_scenarios(adapters: Sequence[Adapter], options: Options) -> None:
     """Raise UserError early for a scenario or algorithm that no version can have."""
     titles = []
     for adapter in adapters:
@@ -231,20 +231,22 @@ def _check_algorithms_and_scenarios_exist(adapters: Sequence[Adapter], options: 
         except Exception:  # foreign code of a framework that need not be installed here
             titles.append(set())
     if all(titles):
-        # of a copy without any, as of scripts for gym, the two versions may have some
-        _check_options_name_trainings(set().union(*titles), options)
+        # an installed copy may lack trainings that the two versions have, as scripts for gym do
+        _require_algorithms_and_scenarios_among(set().union(*titles), options)
 
 
-def _check_options_name_probed(fingerprints: Sequence[Fingerprint], options: Options) -> None:
+def _require_probed_algorithms_and_scenarios(
+    fingerprints: Sequence[Fingerprint], options: Options
+) -> None:
     """Raise UserError for a scenario or algorithm that no probed version has."""
     families = {id.partition(".")[0] for own in fingerprints for id, _ in own.found}
     titles = [title for own in fingerprints for title in own.algorithms]
-    _check_options_name_trainings(
+    _require_algorithms_and_scenarios_among(
         [*titles, *(families & _list_algorithms_of_all_adapters())], options
     )
 
 
-def _check_options_name_trainings(titles: Iterable[str], options: Options) -> None:
+def _require_algorithms_and_scenarios_among(titles: Iterable[str], options: Options) -> None:
     split = [title.partition(" ") for title in titles]
     algorithms = {algorithm for algorithm, _, _ in split}
     for name in options.algorithms:
@@ -260,7 +262,9 @@ def _check_options_name_trainings(titles: Iterable[str], options: Options) -> No
 
 
 def _require_one_interpreter(old: PreparedVersion, new: PreparedVersion) -> None:
-    pythons = [interpreters.find_runtime_python(version.runtime) for version in (old, new)]
+    pythons = [
+        interpreters.find_python_version_of_runtime(version.runtime) for version in (old, new)
+    ]
     if pythons[0] != pythons[1]:
         raise UserError(
             f"the old version runs on Python {pythons[0]} and the new version on {pythons[1]}; "
@@ -284,7 +288,7 @@ def _open_work_folders(
     """
     shared = [state.digest_own_code(), state.describe_machine_for_recordings()]
     shared += [script.key] if script is not None else []
-    states = [state.digest_version_state(version, adapters) for version in (old, new)]
+    states = [state.describe_version_state(version, adapters) for version in (old, new)]
     if options.keep is not None:
         with ExitStack() as stack:
             folders = []
@@ -313,7 +317,7 @@ def _open_work_folders(
         except OutOfTime:
             raise
         except UserError:
-            # what cannot be judged once is not gone on with
+            # an upgrade that cannot be judged is not continued later
             shutil.rmtree(folder)
             raise
         if not was_anything_skipped():
@@ -334,13 +338,13 @@ def _compare_versions(
         both = BothVersions(runtimes, differences, options)
         script_result, executed_codes = None, []
         if script is not None:
-            # first: it is what was asked for, and says which details matter to it
+            # first: the user named it, and it shows which details matter to it
             script_result, executed = compare_script(
-                both, script.note_more_packages(differences.list_packages_except(()))
+                both, script.note_more_packages(differences.list_differing_packages_except(()))
             )
             executed_codes.append(executed)
         left_out = [
-            _list_skipped_families(adapter, executed_codes, options)
+            _list_unused_detail_families(adapter, executed_codes, options)
             for adapter in resolved.adapters
         ]
         prints = _start_probes(both, resolved.adapters, left_out)
@@ -361,10 +365,10 @@ def _compare_versions(
     unowned = (
         [] if script is not None else list_pieces_of_no_framework(resolved.adapters, differences)
     )
-    unused = _find_unused_broken_names(differences, script_result, options)
+    unused = _find_broken_names_unused_by_user(differences, script_result, options)
     coverage_ = options.min_coverage
     if coverage_ is None:
-        # a script is one program: that it runs little of a release is no fault of either
+        # a script is one program: it rightly runs little of a release
         coverage_ = model.MIN_COVERAGE if script is None else 0.0
     return Upgrade(
         old=old.info,
@@ -411,7 +415,7 @@ def _plan_comparisons(
     fingerprints: Sequence[Answers],
     prepared: tuple[PreparedVersion, PreparedVersion],
 ) -> list[FrameworkDifferences]:
-    """Return the differences of each framework and its trainings, when its details are probed."""
+    """Wait for the probes of each framework; return its differences and planned trainings."""
     options = versions.options
     progress.begin_stage(expected_stages.DETAILS)
     planned = []
@@ -423,7 +427,7 @@ def _plan_comparisons(
     for line in (line for own in planned for line in own.sentences_on_probes):
         options.say(line)
     if options.script is None and not is_time_over():
-        _check_options_name_probed(
+        _require_probed_algorithms_and_scenarios(
             [fingerprint for own in planned for fingerprint in own.prints], options
         )
     return planned
@@ -482,10 +486,10 @@ def _add_comparison_of_old_files(
     progress.begin_stage(expected_stages.FILES)
     tasks = [
         versions.runtimes.call_once_for_both_versions(
-            saved_files_comparison.compare_kinds_of_files,
+            saved_files_comparison.save_load_and_compare_files,
             adapter,
             options.algorithms,
-            _read_user_file_options(options) if adapter is file_adapters[0] else None,
+            _collect_checkpoint_options(options) if adapter is file_adapters[0] else None,
         )
         for adapter in file_adapters
     ]
@@ -503,7 +507,7 @@ def _add_comparison_of_old_files(
     return with_files
 
 
-def _list_skipped_families(
+def _list_unused_detail_families(
     adapter: Adapter, executed_codes: Sequence[ExecutedCode], options: Options
 ) -> list[str]:
     """Return the families of details that neither the chosen algorithms nor the script use."""
@@ -517,13 +521,16 @@ def _list_skipped_families(
     if not words:
         # nothing was chosen, or it is not known what the script executes
         return []
-    is_about, algorithms = adapter.framework.is_about_algorithm, _list_algorithms_of_all_adapters()
+    is_about, algorithms = (
+        adapter.framework.is_named_after_algorithm,
+        _list_algorithms_of_all_adapters(),
+    )
     other_families = {name for name in algorithms if not is_about(name, words)}
     # A script may use a family of others without their class. So may A2C, which has no details of
     # its own.
     has_details = all(any(is_about(name, words) for name in algorithms) for words in subjects)
     if options.script is None and has_details:
-        other_families |= requested_names.list_families_of_these_algorithms(other_families)
+        other_families |= requested_names.list_families_only_of_algorithms(other_families)
     return sorted(other_families - words)
 
 
@@ -532,7 +539,7 @@ def _list_executed_files(adapter: Adapter, executed_codes: Sequence[ExecutedCode
     return [
         file
         for executed in executed_codes
-        for files in executed.collect_header_values("functions").values()
+        for files in executed.map_trainings_to_header_values("functions").values()
         for file in files
         if file.partition("/")[0] in adapter.framework.modules
     ]
@@ -547,7 +554,7 @@ def _select_details(left_out: Sequence[str], options: Options) -> list[registry.
     return [detail for detail in details if detail.family not in left_out]
 
 
-def _find_unused_broken_names(
+def _find_broken_names_unused_by_user(
     differences: Inventory, script_result: ScriptResult | None, options: Options
 ) -> frozenset[str]:
     """Return gone or incompatible names that no file of the user can use."""
@@ -594,8 +601,8 @@ def _compare_played_environments(played: Answers, options: Options) -> list[Envi
     return environments
 
 
-def _read_user_file_options(options: Options) -> dict[str, str] | None:
-    """Return the user's checkpoint, which both versions load, with its options."""
+def _collect_checkpoint_options(options: Options) -> dict[str, str] | None:
+    """Return the paths and options with which both versions load the user's checkpoint."""
     if options.checkpoint is None:
         return None
     files = {"file": options.checkpoint, "loader": options.loader,
@@ -604,7 +611,7 @@ def _read_user_file_options(options: Options) -> dict[str, str] | None:
     return {**absolute, "environment": options.environment}
 
 
-def _judge_returns(
+def _train_and_judge_returns(
     framework_result: FrameworkResult,
     adapter: Adapter,
     versions: tuple[PreparedVersion, PreparedVersion],

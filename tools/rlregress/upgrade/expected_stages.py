@@ -68,9 +68,9 @@ def list_stages_of_trainings(
         share_diverging = max(_DIVERGES, differing / (differing + _DIVERGE_IN_HALF))
         chance = 1.0 if differs else share_diverging * bool(differing)
         stand = min(recorded * chance, _STAND_FOR_ALL)
-        # of what follows a difference, processes start only if there is one
+        # stages that follow a difference start processes only if there is one
         reverted = estimate_recordings_to_revert(stand, differing)
-        # who is to choose by the new version records on the old one afterwards
+        # if the new version's traces select trainings, the old version records afterwards
         workers, starts = (min(at_once, trainings), 2.0) if selected else (at_once, both)
         stages += [
             CommandStage(RECORDING, trainings + recorded, workers, starts),
@@ -111,7 +111,7 @@ def make_stage_of_captured_calls(trainings: float, differing: float) -> CommandS
     """
     functions = _EXECUTED * max(differing, 0)
     parts = min(trainings, direct_calls.TRAININGS * functions)
-    work = functions * direct_calls.estimate_first_captures(max(functions, 1))
+    work = functions * direct_calls.limit_first_capture_seconds(max(functions, 1))
     size = work * min(direct_calls.TRAININGS / parts, 1) if parts else 0
     # they are limited by time: how long they take says little of the machine
     return CommandStage(direct_calls.STAGE, parts, starts=0, size=size, is_measure=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rlregress.frameworks.base import Adapter
-from rlregress.model.code import REMOVED, Changed
+from rlregress.model.code import REMOVED, ChangedPiece
 from rlregress.model.recorded_traces import VERSIONS
 from rlregress.model.upgrade_result import LATE, FrameworkResult
 from rlregress.trace.child_processes import note_skipped_task
@@ -44,8 +44,10 @@ class FrameworkDifferences:
         selects: bool,
     ) -> None:
         self.adapter, self.prints, self.selects = adapter, fingerprints, selects
-        self.trainings, self.one_sided = choose_trainings_to_trace(adapter, fingerprints, options)
-        more = inventory.list_packages_except(adapter.framework.modules)
+        self.trainings, self.one_sided = list_common_and_one_sided_trainings(
+            adapter, fingerprints, options
+        )
+        more = inventory.list_differing_packages_except(adapter.framework.modules)
         self.trainings = [training.note_more_packages(more) for training in self.trainings]
         # with a script, pieces of code belong to the script
         has_code = options.script is None
@@ -53,24 +55,24 @@ class FrameworkDifferences:
             fingerprint.versions.get(adapter.framework.packages[0], "")
             for fingerprint in fingerprints
         ]
-        later = attribution.find_cells_of_other_versions(adapter, *versions)
-        self.details = version_fingerprints.compare_fingerprints(*fingerprints, later)
+        elsewhere = attribution.find_details_documented_for_other_versions(adapter, *versions)
+        self.details = version_fingerprints.compare_fingerprints(*fingerprints, elsewhere)
         self.defaults = tuple(version_fingerprints.list_changed_defaults(*fingerprints))
         self.unread = tuple(version_fingerprints.list_unread_defaults(*fingerprints))
         changed = {(d.id, d.scope): d for d in self.details.changed}
         self.standing = {
-            key: attribution.compare_with_documented_variant(adapter, d, versions[1])
+            key: attribution.classify_new_variant_by_documentation(adapter, d, versions[1])
             for key, d in changed.items()
         }
         self.documented = {
-            key: attribution.list_documented_variants(adapter, d) for key, d in changed.items()
+            key: attribution.describe_documented_variants(adapter, d) for key, d in changed.items()
         }
         self.pieces = [
             piece for piece in inventory.pieces if has_code and _owns_piece(adapter, piece)
         ]
         unowned = list_pieces_of_no_framework([adapter], inventory) if has_code else []
         #: those that its trainings may run, too: of packages that are no framework's.
-        self.differing = [piece for piece in (*self.pieces, *unowned) if piece.counts]
+        self.differing = [piece for piece in (*self.pieces, *unowned) if piece.can_change_results]
 
     @property
     def name(self) -> str:
@@ -118,7 +120,7 @@ class FrameworkDifferences:
         if keeps_traces:
             return {"old": [], "new": []}
         lines: dict[str, Noted] = {
-            label: [[piece.get_file_on(label), piece.name] for piece in self.differing]
+            label: [[piece.get_file_in_version(label), piece.name] for piece in self.differing]
             for label in VERSIONS
         }
         if not any(piece.how == REMOVED for piece in self.differing):
@@ -126,19 +128,21 @@ class FrameworkDifferences:
         return lines
 
 
-def _owns_piece(adapter: Adapter, piece: Changed) -> bool:
+def _owns_piece(adapter: Adapter, piece: ChangedPiece) -> bool:
     package = piece.file.partition("/")[0]
     return package in adapter.framework.modules or bool(
         adapter.framework.checkout and package.startswith(adapter.name)
     )
 
 
-def list_pieces_of_no_framework(adapters: Iterable[Adapter], inventory: Inventory) -> list[Changed]:
+def list_pieces_of_no_framework(
+    adapters: Iterable[Adapter], inventory: Inventory
+) -> list[ChangedPiece]:
     """Return pieces of code in packages that belong to none of these frameworks."""
     return [piece for piece in inventory.pieces if not any(_owns_piece(x, piece) for x in adapters)]
 
 
-def choose_trainings_to_trace(
+def list_common_and_one_sided_trainings(
     adapter: Adapter, fingerprints: tuple[Fingerprint, Fingerprint], options: Options
 ) -> tuple[list[Training], dict[str, str]]:
     """Return the traced trainings of a framework: every algorithm, plain and through its scenarios.
@@ -184,7 +188,7 @@ def compare_framework(
     checks = entries.make_training_entries(
         recorded.traced, recorded.not_traced, recorded.same, diff.name
     )
-    # of the others it is not known which of the changed functions they could do without
+    # for represented trainings no search has shown which changed functions matter
     evident = [check for check in checks if check.name not in recorded.stand_ins]
     details = entries.make_detail_entries(diff.details, diff.standing, diff.name)
     executed = ExecutedCode(
@@ -231,8 +235,10 @@ def _record_and_compare(versions: BothVersions, diff: FrameworkDifferences) -> R
     difference = None
     if diff.selects:
         files = {file.file: file.without_effect for file in versions.inventory.files}
-        difference = training_selection.sort_differences_by_effect(versions.inventory.pieces, files)
+        difference = training_selection.group_differences_by_effect(
+            versions.inventory.pieces, files
+        )
     lines = diff.list_functions_to_note(versions.options.keep is not None)
-    return recordings.record_and_compare(
+    return recordings.record_and_compare_trainings(
         versions.runtimes, diff.trainings, lines, difference, diff.differing, versions.options
     )

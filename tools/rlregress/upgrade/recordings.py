@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from rlregress import progress
-from rlregress.model.code import Changed
-from rlregress.model.explain import Repeated
-from rlregress.model.recorded_traces import Comparison, NotTraced, Trace, Traced
+from rlregress.model.code import ChangedPiece
+from rlregress.model.explain import RepeatedTrace
+from rlregress.model.recorded_traces import ComparedTraining, Comparison, Trace, UncomparedTraining
 from rlregress.model.upgrade_result import Culprits
 from rlregress.trace import rounding
 from rlregress.trace.child_processes import is_time_over, note_skipped_task
@@ -37,19 +37,19 @@ class Recorded:
         stand_ins: training -> its representative; see ``diverging_groups``.
     """
 
-    traced: Sequence[Traced] = ()
-    not_traced: Sequence[NotTraced] = ()
+    traced: Sequence[ComparedTraining] = ()
+    not_traced: Sequence[UncomparedTraining] = ()
     same: Sequence[str] = ()
     traces: Traces = field(default_factory=lambda: ({}, {}))
     stand_ins: Mapping[str, str] = field(default_factory=dict)
 
 
-def record_and_compare(
+def record_and_compare_trainings(
     runtimes: Runtimes,
     trainings: Sequence[Training],
     lines: Mapping[str, Noted],
     difference: Difference | None,
-    differing: Sequence[Changed],
+    differing: Sequence[ChangedPiece],
     options: Options,
 ) -> Recorded:
     """Record trainings and compare them with the old version.
@@ -86,7 +86,7 @@ def record_and_compare(
     ]
     without = {lost.name for lost in unsupported}
     on_both = [training for training in trainings if training.name not in same]
-    compared = compare_recorded(runtimes, on_both, (old, new), differing, options)
+    compared = compare_trainings_of_both_versions(runtimes, on_both, (old, new), differing, options)
     return replace(
         compared,
         not_traced=[*unsupported, *compared.not_traced],
@@ -98,16 +98,16 @@ def record_and_compare(
 def _select_trainings_to_compare(difference: Difference, new: Mapping[str, Trace]) -> list[str]:
     """Return the trainings that execute something that differs, spread over changed functions."""
     executed = {name: difference.select_executed_differences(trace) for name, trace in new.items()}
-    return diverging_groups.spread_trainings_over_functions(
+    return diverging_groups.order_trainings_to_spread_functions(
         {name: keys[0] for name, keys in executed.items() if keys}
     )
 
 
-def compare_recorded(
+def compare_trainings_of_both_versions(
     runtimes: Runtimes,
     trainings: Sequence[Training],
     traces: Traces,
-    differing: Sequence[Changed],
+    differing: Sequence[ChangedPiece],
     options: Options,
 ) -> Recorded:
     """Compare trainings that were recorded on both versions."""
@@ -123,13 +123,13 @@ def compare_recorded(
     repetitions = _record_diverging_trainings_again(
         runtimes, trainings, once, (old, new), stand_for, options
     )
-    # what does not repeat itself is not compared by whoever reads them later, either
+    # later readers of these traces must skip the values that do not repeat, too
     old = {**old, **{name: both[0].trace for name, both in repetitions.items()}}
     new = {**new, **{name: both[1].trace for name, both in repetitions.items()}}
     once |= _compare_with_rounding_measured(
         runtimes, trainings, once, (old, new), stand_for, options
     )
-    traced: list[Traced] = []
+    traced: list[ComparedTraining] = []
     not_traced = [
         compared_trainings.report_training_not_in_time(training, options.minutes)
         for training in late
@@ -141,18 +141,22 @@ def compare_recorded(
         )
     for training in trainings:
         name, comparison = training.name, once[training.name]
-        if isinstance(comparison, NotTraced):
+        if isinstance(comparison, UncomparedTraining):
             not_traced.append(comparison)
-            if comparison.counts:
+            if comparison.is_supported_by_both_versions:
                 options.say(f"{training.owner} {comparison}")
             continue
         both = compared_trainings.describe_compared_training(
             name, comparison, old[name], new[name], repetitions.get(name)
         )
         traced.append(both)
-        if both.plain:
-            options.say(f"{training.owner} {name}: {both.word}")
-    words = Counter(traced_training.word for traced_training in traced if not traced_training.plain)
+        if both.has_no_scenario:
+            options.say(f"{training.owner} {name}: {both.verdict_in_words}")
+    words = Counter(
+        traced_training.verdict_in_words
+        for traced_training in traced
+        if not traced_training.has_no_scenario
+    )
     if words:
         counts = ", ".join(f"{count} {word}" for word, count in words.most_common())
         options.say(f"{trainings[0].owner} scenarios: {counts}")
@@ -166,7 +170,9 @@ def compare_recorded(
 
 
 def _choose_representative_trainings(
-    compared: Mapping[str, Comparison | NotTraced], traces: Traces, differing: Sequence[Changed]
+    compared: Mapping[str, Comparison | UncomparedTraining],
+    traces: Traces,
+    differing: Sequence[ChangedPiece],
 ) -> dict[str, str]:
     """Return diverging training -> the training that represents it."""
     diverging = {
@@ -189,11 +195,11 @@ def _choose_representative_trainings(
 def _record_diverging_trainings_again(
     runtimes: Runtimes,
     trainings: Sequence[Training],
-    compared: Mapping[str, Comparison | NotTraced],
+    compared: Mapping[str, Comparison | UncomparedTraining],
     traces: Traces,
     stand_ins: dict[str, str],
     options: Options,
-) -> dict[str, tuple[Repeated, Repeated]]:
+) -> dict[str, tuple[RepeatedTrace, RepeatedTrace]]:
     """Record trainings that diverge again, on both versions.
 
     Args:
@@ -201,7 +207,7 @@ def _record_diverging_trainings_again(
             trainings represents itself afterwards.
     """
     old, new = traces
-    repetitions: dict[str, tuple[Repeated, Repeated]] = {}
+    repetitions: dict[str, tuple[RepeatedTrace, RepeatedTrace]] = {}
     to_repeat = [
         training for training in trainings if stand_ins.get(training.name) == training.name
     ]
@@ -212,7 +218,7 @@ def _record_diverging_trainings_again(
         progress.begin_stage(expected_stages.REPETITION, 2 * len(to_repeat))
         old_again, new_again = runtimes.record_on_both_versions(
             [
-                compared_trainings.name_parts_of_first_difference(t, compared[t.name])
+                compared_trainings.request_named_parts_of_difference(t, compared[t.name])
                 for t in to_repeat
             ],
             repeats=True,
@@ -253,11 +259,11 @@ def _record_diverging_trainings_again(
 def _compare_with_rounding_measured(
     runtimes: Runtimes,
     trainings: Sequence[Training],
-    compared: Mapping[str, Comparison | NotTraced],
+    compared: Mapping[str, Comparison | UncomparedTraining],
     traces: Traces,
     stand_ins: Mapping[str, str],
     options: Options,
-) -> dict[str, Comparison | NotTraced]:
+) -> dict[str, Comparison | UncomparedTraining]:
     """Compare again with rounding measured, where rounding may explain a divergence.
 
     Of close trainings that diverge at the same place, only one is compared again.
@@ -281,7 +287,7 @@ def _compare_with_rounding_measured(
         end_time=options.time_limit_of_stage("causes"),
     )
     old, new = traces
-    comparisons: dict[str, Comparison | NotTraced] = {}
+    comparisons: dict[str, Comparison | UncomparedTraining] = {}
     for name, perturbed in copies.items():
         comparison = compared[name]
         assert isinstance(comparison, Comparison)
@@ -301,8 +307,8 @@ def find_culprits_of_diverging(
     runtimes: Runtimes,
     recorded: Recorded,
     trainings: Sequence[Training],
-    differing: Sequence[Changed],
-    pieces: Sequence[Changed],
+    differing: Sequence[ChangedPiece],
+    pieces: Sequence[ChangedPiece],
     options: Options,
 ) -> dict[str, Culprits]:
     """Return diverging training -> its culprits, found by reverting changed functions.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rlregress import progress
 from rlregress.model import differences as model
-from rlregress.model.recorded_traces import NotTraced, Traced
+from rlregress.model.recorded_traces import ComparedTraining, UncomparedTraining
 from rlregress.model.upgrade_result import ScriptNames, ScriptResult
 from rlregress.trace.child_processes import note_skipped_task
 from rlregress.upgrade import expected_stages, recordings
@@ -23,10 +23,10 @@ def compare_script(versions: BothVersions, script: Training) -> tuple[ScriptResu
     """Return the result of a script on both versions, and the code that it executed."""
     script, traces, steps, seconds = _record_script(versions, script)
     pieces, options = versions.inventory.pieces, versions.options
-    differing = [piece for piece in pieces if piece.counts]
+    differing = [piece for piece in pieces if piece.can_change_results]
     progress.expect_stages(expected_stages.list_stages_of_script(seconds, len(differing), options))
     if script.name in traces[0] and script.name in traces[1]:
-        recorded = recordings.compare_recorded(
+        recorded = recordings.compare_trainings_of_both_versions(
             versions.runtimes, [script], traces, differing, options
         )
     else:
@@ -58,7 +58,7 @@ def compare_script(versions: BothVersions, script: Training) -> tuple[ScriptResu
         hunks=attribution.collect_differing_lines(
             functions, recordings.collect_executed_lines(recorded.traces[1])
         ),
-        names=_find_missing_names(versions, compared_script),
+        names=_find_broken_names_in_script(versions, compared_script),
         costs=explained.costs,
     )
     return result, executed
@@ -93,8 +93,8 @@ def _record_script(versions: BothVersions, script: Training) -> tuple[Training, 
     return compared_trainings.cut_training_at_step(script, steps), (old, new), steps, seconds
 
 
-def _find_missing_names(
-    versions: BothVersions, compared_script: Traced | NotTraced
+def _find_broken_names_in_script(
+    versions: BothVersions, compared_script: ComparedTraining | UncomparedTraining
 ) -> ScriptNames | None:
     """Return the names that are gone and that the script uses; None: none is gone."""
     broken = versions.inventory.broken_names
@@ -104,7 +104,11 @@ def _find_missing_names(
         if broken
         else None
     )
-    if names is not None and isinstance(compared_script, Traced) and compared_script.crash is None:
+    if (
+        names is not None
+        and isinstance(compared_script, ComparedTraining)
+        and compared_script.crash is None
+    ):
         # what ended in an error may not have imported everything
         places = {
             place

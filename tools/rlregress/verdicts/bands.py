@@ -21,20 +21,22 @@ from rlregress.model.cells import Band, BandVerdict
 from rlregress.verdicts import ceiling
 from rlregress.verdicts.family import adjust_by_holm_with_names
 from rlregress.verdicts.looks import make_single_look
-from rlregress.verdicts.power import find_drop_observed_beyond
+from rlregress.verdicts.power import compute_drop_observed_beyond_floor
 
 
-def recover_band_from_print(mean: float, spread: float, seeds: int = 5, decimals: int = 1) -> Band:
-    """Recover mean and standard deviation from a printed half width.
+def recover_band_from_printed_numbers(
+    mean: float, half_width: float, seeds: int = 5, decimals: int = 1
+) -> Band:
+    """Recover the standard deviation of one run's return from a printed mean and half width.
 
     Four returns of 1000 and one of 193 are printed as 838.6 +- 282.9.
 
     Raises:
         UserError: fewer than two seeds, a negative half width, or numbers that are not finite.
     """
-    if seeds < 2 or not spread >= 0 or not (math.isfinite(mean) and math.isfinite(spread)):
+    if seeds < 2 or not half_width >= 0 or not (math.isfinite(mean) and math.isfinite(half_width)):
         raise UserError(
-            f"the published band {mean} +- {spread} of {seeds} seeds cannot be used: it needs "
+            f"the published band {mean} +- {half_width} of {seeds} seeds cannot be used: it needs "
             "finite numbers, a half width of at least 0 and at least 2 seeds."
         )
     rounding = 0.5 * 10.0**-decimals
@@ -42,12 +44,12 @@ def recover_band_from_print(mean: float, spread: float, seeds: int = 5, decimals
     to_sample_sd = math.sqrt(seeds) / 1.96 * math.sqrt(seeds / (seeds - 1))
     return Band(
         mean=mean,
-        half=spread,
+        half=half_width,
         seeds=seeds,
         rounding=rounding,
-        sd=spread * to_sample_sd,
-        sd_low=max(0.0, spread - rounding) * to_sample_sd,
-        sd_high=(spread + rounding) * to_sample_sd,
+        sd=half_width * to_sample_sd,
+        sd_low=max(0.0, half_width - rounding) * to_sample_sd,
+        sd_high=(half_width + rounding) * to_sample_sd,
     )
 
 
@@ -106,7 +108,7 @@ class BandSample:
     ceiling_counts: tuple[int, int] | None = None
 
 
-def _count_failing_runs(sample: BandSample) -> int:
+def _count_runs_below_published_mean(sample: BandSample) -> int:
     values = np.asarray(sample.new, dtype=np.float64)
     # the printed mean is rounded: a return within its rounding has reached it
     return int(np.count_nonzero(values < sample.band.mean - sample.band.rounding))
@@ -118,7 +120,9 @@ def _compute_band_or_ceiling_p_value(sample: BandSample) -> float:
         return compute_band_p_value(band, sample.new)
     # without spread there is no t-test: at a ceiling, only failing seeds show a drop
     failed, published = sample.ceiling_counts or (0, band.seeds)
-    return ceiling.compute_fisher_p(failed, published, _count_failing_runs(sample), len(sample.new))
+    return ceiling.compute_fisher_p(
+        failed, published, _count_runs_below_published_mean(sample), len(sample.new)
+    )
 
 
 def judge_bands(
@@ -173,21 +177,21 @@ def _judge_band(
         margin *= _compute_standard_error(band.sd_high, band.seeds, new)
         interval = (effect - margin, effect + margin)
         # a drop must be rejected and observed beyond the floor: the harder condition counts
-        beyond = find_drop_observed_beyond(floor * scale, band.seeds, n, band.sd)
+        beyond = compute_drop_observed_beyond_floor(floor * scale, band.seeds, n, band.sd)
         visible = max(
             compute_smallest_band_drop(band.seeds, n, hypotheses, alpha) * band.sd, beyond
         )
         basis = f"a {band.seeds}-seed band, pooled t-test, a coarse check"
     else:
         failed, published = sample.ceiling_counts or (0, band.seeds)
-        share = ceiling.find_smallest_detected_share(
+        share = ceiling.find_smallest_detected_failing_share(
             failed, published, make_single_look(n), alpha / hypotheses
         )
         visible = None if share is None else share * scale
         basis = (
-            f"{_count_failing_runs(sample)} of {n} new seeds fail to reach {band.mean:g}, "
-            f"{failed} of "
-            f"{published} published ones, Fisher's exact test, a coarse check"
+            f"{_count_runs_below_published_mean(sample)} of {n} new seeds fail to reach "
+            f"{band.mean:g}, {failed} of {published} published ones, Fisher's exact test, a coarse "
+            "check"
         )
     # A band of width 0 is tested for failing seeds only: it can show no gain.
     if adjusted < alpha and abs(effect) > floor * scale and (effect < 0 or band.half > 0):

@@ -39,8 +39,8 @@ def find_smallest_rejecting_count(stored_failed: int, m: int, n: int, level: flo
     return int(rejecting[0]) if len(rejecting) else None
 
 
-def find_smallest_detected_share(
-    stored_failed: int, m: int, looks: Looks, level: float, power: float = 0.8
+def find_smallest_detected_failing_share(
+    stored_failed: int, stored_count: int, looks: Looks, level: float, power: float = 0.8
 ) -> float | None:
     """Return the smallest share of failing seeds that is detected with ``power``.
 
@@ -48,7 +48,7 @@ def find_smallest_detected_share(
 
     Args:
         stored_failed: stored seeds below the ceiling.
-        m: stored seeds.
+        stored_count: stored seeds.
         looks: new seeds and how the level is spent over them.
         level: level of the single test.
         power: probability of rejection.
@@ -56,7 +56,7 @@ def find_smallest_detected_share(
     Returns:
         A share in (0, 1], or None where no collapse is detected.
     """
-    steps = _list_bounds_of_looks(stored_failed, m, looks, level)
+    steps = _list_failure_bounds_of_looks(stored_failed, stored_count, looks, level)
     if compute_rejection_probability(steps, 1.0) < power:
         return None
     # bisection: the probability of rejection grows with the share
@@ -72,17 +72,24 @@ def find_smallest_detected_share(
 
 
 def is_collapse_detected(
-    share: float, stored_failed: int, m: int, looks: Looks, level: float, power: float = 0.8
+    share: float,
+    stored_failed: int,
+    stored_count: int,
+    looks: Looks,
+    level: float,
+    power: float = 0.8,
 ) -> bool:
     """Return whether a collapse of this share of the seeds is detected."""
     return (
-        compute_rejection_probability(_list_bounds_of_looks(stored_failed, m, looks, level), share)
+        compute_rejection_probability(
+            _list_failure_bounds_of_looks(stored_failed, stored_count, looks, level), share
+        )
         >= power
     )
 
 
-def _list_bounds_of_looks(
-    stored_failed: int, m: int, looks: Looks, level: float
+def _list_failure_bounds_of_looks(
+    stored_failed: int, stored_count: int, looks: Looks, level: float
 ) -> list[tuple[int, int, int]]:
     """Return new seeds and bounds of each look: ``steps`` of ``compute_rejection_probability``."""
     steps = []
@@ -90,8 +97,8 @@ def _list_bounds_of_looks(
     accepting = (*looks.accept_cell, 0.0)  # nothing goes on after the last look
     for n, weight, accept in zip(looks.run_counts, looks.weights, accepting, strict=True):
         # Bonferroni over the looks: each spends its share of the level
-        rejecting = find_smallest_rejecting_count(stored_failed, m, n, weight * level)
-        continuing = find_smallest_rejecting_count(stored_failed, m, n, accept)
+        rejecting = find_smallest_rejecting_count(stored_failed, stored_count, n, weight * level)
+        continuing = find_smallest_rejecting_count(stored_failed, stored_count, n, accept)
         # more failures than there are seeds
         never = n + 1
         steps.append(

@@ -44,10 +44,12 @@ class Looks:
         """Return the index of the look that first includes run ``run``; both count from 0."""
         return next(look for look, count in enumerate(self.run_counts) if run < count)
 
-    def could_reject_at_level(self, m: int, level: float) -> bool:
-        """Return whether any data could give m stored runs a sequential p below ``level``."""
+    def could_reject_at_level(self, stored_count: int, level: float) -> bool:
+        """Return whether any data could give these stored runs a sequential p below ``level``."""
         pairs = zip(self.run_counts, self.weights, strict=True)
-        return any(compute_smallest_p_value(m, n) / weight < level for n, weight in pairs)
+        return any(
+            compute_smallest_p_value(stored_count, n) / weight < level for n, weight in pairs
+        )
 
     def combine_p_values_of_looks(self, p_values: Sequence[float] | FloatArray) -> FloatArray:
         """Return min_k p_k / w_k of the p-values of the looks so far [k, ...]; float64 [...]."""
@@ -58,9 +60,9 @@ class Looks:
         return np.minimum(smallest, 1.0)
 
 
-def make_single_look(n: int) -> Looks:
-    """Return the gate of fixed size: one look at n new runs of each cell."""
-    return Looks((n,), (1.0,))
+def make_single_look(run_count: int) -> Looks:
+    """Return the gate of fixed size: one look at ``run_count`` new runs of each cell."""
+    return Looks((run_count,), (1.0,))
 
 
 #: The default. Three runs can end a healthy cell, but reject next to nothing: nearly all of the

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rlregress.model.quantities import RETURNS, Quantity
 from rlregress.verdicts import ceiling
 from rlregress.verdicts.looks import Looks, make_single_look
-from rlregress.verdicts.power import estimate_smallest_drop, find_drop_observed_beyond
+from rlregress.verdicts.power import compute_drop_observed_beyond_floor, estimate_smallest_drop
 from rlregress.verdicts.rules import Rules
 
 FloatArray = NDArray[np.float64]
@@ -76,7 +76,10 @@ def suggest_seeds_of_cell(
 
         def is_drop_detected(m_: int, looks_: Looks) -> bool:
             rejected = ratio * compute_drop_detected_by_t_test(m_, looks_.max_runs, level) * sd
-            return max(rejected, find_drop_observed_beyond(floor, m_, looks_.max_runs, sd)) <= share
+            return (
+                max(rejected, compute_drop_observed_beyond_floor(floor, m_, looks_.max_runs, sd))
+                <= share
+            )
 
     return _describe_needed_seeds(m, looks, is_drop_detected, quantity.describe_loss(share))
 
@@ -106,7 +109,9 @@ def suggest_seeds_of_group(
         # a drop that is detected shrinks like the standard error of the difference of means
         shrunk = math.sqrt(1 / m_ + 1 / looks_.max_runs) / error_now
         return (
-            max(visible * shrunk, find_drop_observed_beyond(floor, m_, looks_.max_runs, sd))
+            max(
+                visible * shrunk, compute_drop_observed_beyond_floor(floor, m_, looks_.max_runs, sd)
+            )
             <= share
         )
 
@@ -116,23 +121,30 @@ def suggest_seeds_of_group(
 
 
 def _describe_needed_seeds(
-    m: int, looks: Looks, detects: Callable[[int, Looks], bool], loss: str
+    stored_count: int, looks: Looks, detects: Callable[[int, Looks], bool], loss: str
 ) -> str:
-    stored = next((seeds for seeds in _SEEDS if seeds > m and detects(seeds, looks)), None)
+    stored = next(
+        (seeds for seeds in _SEEDS if seeds > stored_count and detects(seeds, looks)), None
+    )
     new = next(
         (
             seeds
             for seeds in _SEEDS
-            if seeds > looks.max_runs and detects(m, make_single_look(seeds))
+            if seeds > looks.max_runs and detects(stored_count, make_single_look(seeds))
         ),
         None,
     )
     both = next(
-        (seeds for seeds in _SEEDS if seeds > m and detects(seeds, make_single_look(seeds))), None
+        (
+            seeds
+            for seeds in _SEEDS
+            if seeds > stored_count and detects(seeds, make_single_look(seeds))
+        ),
+        None,
     )
     suggestions = []
     if stored is not None:
-        suggestions.append(f"{stored} stored seeds (now {m})")
+        suggestions.append(f"{stored} stored seeds (now {stored_count})")
     if new is not None:
         suggestions.append(f"{new} new seeds at one look")
     # more seeds of both kinds are no suggestion where as many of one kind suffice

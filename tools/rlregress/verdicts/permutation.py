@@ -54,7 +54,7 @@ class PermutationPValues:
     exact: bool
 
 
-def is_enumerated(m: int, n: int) -> bool:
+def are_arrangements_enumerated(m: int, n: int) -> bool:
     """Return whether m stored against n new seeds are judged by enumeration."""
     return math.comb(m + n, n) <= MAX_EXACT
 
@@ -67,7 +67,7 @@ def compute_smallest_p_value(m: int, n: int, draws: int = MORE_DRAWS) -> float:
     if m < 1 or n < 1:
         return 1.0
     smallest = 1.0 / math.comb(m + n, n)
-    return smallest if is_enumerated(m, n) else max(smallest, 1.0 / (draws + 1))
+    return smallest if are_arrangements_enumerated(m, n) else max(smallest, 1.0 / (draws + 1))
 
 
 def can_reject_at_level(m: int, n: int, level: float, draws: int = MORE_DRAWS) -> bool:

@@ -55,13 +55,13 @@ class SmallestDrop:
 
 
 def compute_smallest_rejected_drops(
-    returns: NDArray[np.floating], n: int, level: float, arrangements: NDArray[np.floating]
+    returns: NDArray[np.floating], new_count: int, level: float, arrangements: NDArray[np.floating]
 ) -> NDArray[np.float64]:
     """Return the smallest drop at which each comparison is rejected at ``level``.
 
     Args:
         returns: [R, m + n] before the drop, the new runs last.
-        n: new runs.
+        new_count: new runs.
         level: the test rejects where p < level.
         arrangements: 0/1 rows [A, m + n], the observed one among them.
 
@@ -70,7 +70,7 @@ def compute_smallest_rejected_drops(
     """
     rows = arrangements.astype(np.float32)
     # n - k of the module's formula: the new runs that an arrangement calls stored
-    replaced = n - rows[:, -n:].sum(axis=1)
+    replaced = new_count - rows[:, -new_count:].sum(axis=1)
     # arrangements with the same new runs as the observed one are as extreme at any drop
     differing = replaced > 0
     # this many as extreme still reject; 1e-9, because rounding must not make p = level a rejection
@@ -80,7 +80,7 @@ def compute_smallest_rejected_drops(
         return np.full(len(returns), np.inf)
     # (sum(new) - sum(arrangement)) / replaced as one product
     weights = rows[differing] / -replaced[differing, None]
-    weights[:, -n:] += 1 / replaced[differing, None]
+    weights[:, -new_count:] += 1 / replaced[differing, None]
     # float32 halves the memory, and its rounding is far below the Monte Carlo error
     bounds = returns.astype(np.float32) @ weights.T
     position = bounds.shape[1] - 1 - rejecting
@@ -106,7 +106,7 @@ def _compute_drop_quantile(drops: NDArray[np.float64], power: float, level: floa
 # cells with equally many stored seeds share the number
 @functools.lru_cache(maxsize=4096)
 def estimate_smallest_drop(
-    m: int,
+    stored_count: int,
     looks: Looks,
     hypotheses: int = 1,
     alpha: float = 0.05,
@@ -115,7 +115,7 @@ def estimate_smallest_drop(
     seed: int = 0,
     floor: float = 0.0,
 ) -> SmallestDrop:
-    """Return the smallest drop that m stored seeds and these looks detect, in sd of normal returns.
+    """Return the smallest drop that stored seeds and these looks detect, in sd of normal returns.
 
     At every look there is a drop from which on the comparison is rejected, and one from which on
     it is not accepted. So the smallest rejected drop of one comparison is
@@ -145,7 +145,7 @@ def estimate_smallest_drop(
     ceiling, which get worse by failing seeds and not by a shift, see ``ceiling``.
 
     Args:
-        m: stored seeds.
+        stored_count: stored seeds.
         looks: new seeds and how the level is spent over them.
         hypotheses: cells and groups judged together (Holm's first step: level alpha / H).
         alpha: family-wise level.
@@ -156,19 +156,19 @@ def estimate_smallest_drop(
             is no regression; the next look may observe it beyond.
     """
     level = alpha / hypotheses
-    if not looks.could_reject_at_level(m, level):
+    if not looks.could_reject_at_level(stored_count, level):
         return SmallestDrop(math.inf, 0.0, power, level)
     detectable = [
         np.maximum(rejected, floor - loss)
-        for rejected, loss in simulate_comparisons_by_look(
-            m, looks, level, repetitions, (seed, hypotheses)
+        for rejected, loss in simulate_smallest_drops_by_look(
+            stored_count, looks, level, repetitions, (seed, hypotheses)
         )
     ]
     return _compute_drop_quantile(np.min(detectable, axis=0), power, level)
 
 
 def estimate_detectable_drop(
-    m: int, looks: Looks, hypotheses: int, alpha: float, sd: float, floor: float
+    stored_count: int, looks: Looks, hypotheses: int, alpha: float, sd: float, floor: float
 ) -> float:
     """Return the smallest drop in the unit of ``sd`` and ``floor``; inf if no drop is rejected.
 
@@ -176,46 +176,58 @@ def estimate_detectable_drop(
         sd: standard deviation of one run; if 0, every drop beyond the floor is detected.
         floor: the drop must be observed beyond this.
     """
-    if not looks.could_reject_at_level(m, alpha / hypotheses):
+    if not looks.could_reject_at_level(stored_count, alpha / hypotheses):
         return math.inf
     if not sd:
         return floor
-    return estimate_smallest_drop(m, looks, hypotheses, alpha, floor=floor / sd).drop * sd
+    return (
+        estimate_smallest_drop(stored_count, looks, hypotheses, alpha, floor=floor / sd).drop * sd
+    )
 
 
 @functools.lru_cache(maxsize=1024)
-def simulate_comparisons_by_look(
-    m: int, looks: Looks, level: float, repetitions: int, seed: tuple[int, int]
+def simulate_smallest_drops_by_look(
+    stored_count: int, looks: Looks, level: float, repetitions: int, seed: tuple[int, int]
 ) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """Simulate R comparisons of m stored seeds, look by look.
+    """Simulate the smallest drops that R comparisons reject, look by look.
 
     Returns:
         For each look: the smallest drops [R] that it rejects and no earlier look accepts (inf if
         there is none), and mean(stored) - mean(new) [R] before any drop. In sd of one run.
     """
     # seeded by the sizes, so that a number does not depend on which was computed before
-    rng = np.random.default_rng([seed[0], m, looks.max_runs, seed[1]])
+    rng = np.random.default_rng([seed[0], stored_count, looks.max_runs, seed[1]])
     chunks = []
     # each chunk draws new arrangements, so that an odd set does not affect all comparisons
     for start in range(0, repetitions, _CHUNK):
-        returns = rng.standard_normal((min(_CHUNK, repetitions - start), m + looks.max_runs))
+        returns = rng.standard_normal(
+            (min(_CHUNK, repetitions - start), stored_count + looks.max_runs)
+        )
         continued_from = np.full(len(returns), -np.inf)
         outcomes = []
         for look, (n, weight) in enumerate(zip(looks.run_counts, looks.weights, strict=True)):
             # Few arrangements suffice for a generous level; the gate's own number for a strict one.
             max_draws = min(MORE_DRAWS, max(FEW_DRAWS, math.ceil(5 / (weight * level))))
             draws = min(max_draws, max(2_000, math.ceil(100 / (weight * level))))
-            exact = math.comb(m + n, n) <= draws
-            rows = enumerate_arrangements(m, n) if exact else draw_arrangements(m, n, draws, rng)
-            returns_so_far = returns[:, : m + n]
+            exact = math.comb(stored_count + n, n) <= draws
+            rows = (
+                enumerate_arrangements(stored_count, n)
+                if exact
+                else draw_arrangements(stored_count, n, draws, rng)
+            )
+            returns_so_far = returns[:, : stored_count + n]
             rejected = np.full(len(returns), np.inf)
-            if can_reject_at_level(m, n, weight * level):
+            if can_reject_at_level(stored_count, n, weight * level):
                 rejected = np.maximum(
                     compute_smallest_rejected_drops(returns_so_far, n, weight * level, rows),
                     continued_from,
                 )
             outcomes.append(
-                (rejected, returns_so_far[:, :m].mean(axis=1) - returns_so_far[:, m:].mean(axis=1))
+                (
+                    rejected,
+                    returns_so_far[:, :stored_count].mean(axis=1)
+                    - returns_so_far[:, stored_count:].mean(axis=1),
+                )
             )
             # a smaller drop than this is accepted here, and does not come to later looks
             if look < len(looks.accept_cell):
@@ -233,7 +245,7 @@ def simulate_comparisons_by_look(
     ]
 
 
-def find_drop_observed_beyond(
+def compute_drop_observed_beyond_floor(
     floor: float, stored: int, new: int, sd: float, power: float = 0.8
 ) -> float:
     """Return the true drop whose observed value exceeds a floor with the stated power.

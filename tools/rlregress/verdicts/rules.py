@@ -91,7 +91,7 @@ def compute_visible_drop(
     )
     if ceiling.are_returns_at_ceiling(stored):
         below = int(np.count_nonzero(stored < stored.max()))
-        share = ceiling.find_smallest_detected_share(below, m, looks, alpha / hypotheses)
+        share = ceiling.find_smallest_detected_failing_share(below, m, looks, alpha / hypotheses)
         if share is None:
             return None
         # Failing seeds are taken to lose everything: a cell at its ceiling gets worse that way.
@@ -133,7 +133,7 @@ def classify_rejected_change(
 
 def list_reasons_against_holding(
     stored: FloatArray,
-    n: int,
+    new_count: int,
     failed: int,
     fraction: float,
     visible: float | None,
@@ -153,8 +153,8 @@ def list_reasons_against_holding(
     if m < rules.min_stored:
         reasons.append(f"{m} stored seeds, at least {rules.min_stored} are needed")
     # failed runs have a substitute for a number: a verdict must not rest on many of them
-    if n and failed / n > rules.max_failed_share:
-        reasons.append(f"{failed} of {n} new runs {quantity.missing}")
+    if new_count and failed / new_count > rules.max_failed_share:
+        reasons.append(f"{failed} of {new_count} new runs {quantity.missing}")
     # a large drop that could be chance does not show that nothing changed
     if fraction < -rules.must_detect or (quantity.two_sided and fraction > rules.must_detect):
         reasons.append(f"{quantity.describe_change(fraction)}, too few seeds to reject it")

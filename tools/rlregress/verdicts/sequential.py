@@ -4,10 +4,10 @@ A cell has m stored runs and is looked at after 3, 6 and 12 new ones (``looks.SE
 
 Every verdict states two errors. *False alarm*: ``regressed`` somewhere although nothing changed.
 Its probability over the whole session is at most alpha. At every look all stored runs are compared
-with all new ones. The error is spent over the looks (``Looks.combine_p_values_of_looks``),
-and Holm corrects
-over all cells, groups and critics together. ``improved`` is a second family with a separate alpha,
-judged at the first look only: no run is spent on it. *Miss*: ``holds`` although returns dropped.
+with all new ones. The error is spent over the looks (``Looks.combine_p_values_of_looks``), and Holm
+corrects over all cells, groups and critics together. ``improved`` is a second family with a
+separate alpha, judged at the first look only: no run is spent on it.
+*Miss*: ``holds`` although returns dropped.
 Each verdict names the smallest drop that these looks detect with 80 % power. If that exceeds the
 drop that matters, the verdict is ``inconclusive``, not ``holds``.
 
@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from rlregress.errors import UserError
 from rlregress.model.cells import CellVerdict, GroupVerdict, Verdicts
-from rlregress.model.quantities import RETURNS, Quantity, compute_shares_of_error
+from rlregress.model.quantities import RETURNS, Quantity, compute_alpha_shares
 from rlregress.model.verdict import HOLDS, INCONCLUSIVE, REGRESSED
 from rlregress.verdicts import ceiling
 from rlregress.verdicts.descriptive_statistics import (
@@ -93,7 +93,7 @@ class Sample:
             return math.nan
         return float(self.known_new.mean() - self.known_stored.mean()) / self.scale
 
-    def has_too_few(self, rules: Rules) -> bool:
+    def has_too_few_numbers(self, rules: Rules) -> bool:
         """Return whether too many new runs lack a number to state a detectable change."""
         share = rules.max_failed_share
         # a failed run has a return all the same: the worst one
@@ -149,9 +149,9 @@ class Course:
     undecided: frozenset[str]
     look: int
 
-    def count_looks_taken(self, name: str) -> int:
+    def count_looks_taken(self, cell_name: str) -> int:
         """Return how many looks were taken at a cell; a cell that cannot be tested has one."""
-        member = self.members.get(("cell", name))
+        member = self.members.get(("cell", cell_name))
         return member.look if member is not None else min(self.look, 1)
 
     def get_quantity_of_key(self, key: Key) -> Quantity:
@@ -159,31 +159,31 @@ class Course:
         kind, name = key
         return self.cells[self.groups[name][0] if kind == "group" else name].quantity
 
-    def count_family_of_quantity(self, quantity: Quantity) -> tuple[int, float]:
+    def get_family_size_and_alpha(self, quantity: Quantity) -> tuple[int, float]:
         """Return the number of cells and groups tested by a quantity, and its share of alpha."""
-        counts = self.count_members_by_quantity(drops=not quantity.two_sided)
+        counts = self.count_members_by_quantity(is_drop_family=not quantity.two_sided)
         if quantity not in counts:
             return 0, self.rules.alpha
-        return counts[quantity], self.rules.alpha * compute_shares_of_error(counts)[quantity]
+        return counts[quantity], self.rules.alpha * compute_alpha_shares(counts)[quantity]
 
-    def choose_looks_of_cell(self, name: str) -> tuple[Looks, float]:
+    def get_looks_and_level_share(self, cell_name: str) -> tuple[Looks, float]:
         """Return the looks that judge a cell, and the share of a level that one direction gets."""
-        looks = self.looks[name]
+        looks = self.looks[cell_name]
         # a change in either direction counts, so each direction is tested at half of the level
-        if self.cells[name].quantity.two_sided:
+        if self.cells[cell_name].quantity.two_sided:
             return make_single_look(looks.run_counts[0]), 0.5
         return looks, 1.0
 
-    def compute_holm_weights(self, drops: bool) -> Mapping[Key, float]:
+    def compute_holm_weights(self, is_drop_family: bool) -> Mapping[Key, float]:
         """Return the weights of a family's members in Holm's procedure; 1 for a single quantity.
 
         Args:
-            drops: whether the family is that of drops. It has no two-sided members.
+            is_drop_family: whether the family is that of drops. It has no two-sided members.
         """
-        counts = self.count_members_by_quantity(drops)
+        counts = self.count_members_by_quantity(is_drop_family)
         share_by_quantity = {
             quantity: share / counts[quantity]
-            for quantity, share in compute_shares_of_error(counts).items()
+            for quantity, share in compute_alpha_shares(counts).items()
         }
         # relative to the largest share: a single quantity has weights of exactly 1
         largest = max(share_by_quantity.values(), default=1.0)
@@ -194,15 +194,17 @@ class Course:
             if own_quantity in counts
         }
 
-    def count_members_by_quantity(self, drops: bool) -> Mapping[Quantity, int]:
+    def count_members_by_quantity(self, is_drop_family: bool) -> Mapping[Quantity, int]:
         quantities = map(self.get_quantity_of_key, self.members)
-        return Counter(quantity for quantity in quantities if not (drops and quantity.two_sided))
+        return Counter(
+            quantity for quantity in quantities if not (is_drop_family and quantity.two_sided)
+        )
 
-    def get_sample_at_look(self, name: str, look: int) -> Sample:
+    def get_sample_at_look(self, cell_name: str, look: int) -> Sample:
         """Return the runs of a cell at a look, counted from 1."""
         # a cell without a look is described by the runs of its first
-        seeds = self.looks[name].run_counts[max(look, 1) - 1]
-        return make_sample_of_first_seeds(name, self.cells[name], seeds)
+        seeds = self.looks[cell_name].run_counts[max(look, 1) - 1]
+        return make_sample_of_first_seeds(cell_name, self.cells[cell_name], seeds)
 
 
 def judge_cells_and_groups(
@@ -270,15 +272,15 @@ def _count_new_runs(cell: CellSample) -> int:
     return int(np.size(cell.new)) + cell.failed
 
 
-def _check_runs_of_cell(name: str, cell: CellSample) -> None:
+def _check_runs_of_cell(cell_name: str, cell: CellSample) -> None:
     if cell.failed < 0 or (cell.worst is not None and not math.isfinite(cell.worst)):
         raise UserError(
-            f"cell {name} has {cell.failed} failed runs and a worst return of {cell.worst}: "
+            f"cell {cell_name} has {cell.failed} failed runs and a worst return of {cell.worst}: "
             "expected a count of at least 0 and a finite return."
         )
 
 
-def make_sample_of_first_seeds(name: str, cell: CellSample, seeds: int) -> Sample:
+def make_sample_of_first_seeds(cell_name: str, cell: CellSample, seeds: int) -> Sample:
     """Return all stored and the first ``seeds`` new returns, with values for failed runs.
 
     Raises:
@@ -296,8 +298,8 @@ def make_sample_of_first_seeds(name: str, cell: CellSample, seeds: int) -> Sampl
     # a crash must not improve a mean: it counts as the worst return on record
     if len(finite) < len(pooled) and cell.worst is None:
         raise UserError(
-            f"cell {name} has {len(pooled) - len(finite)} failed runs and no worst return: give "
-            "the environment's worst recorded return, which a failed run counts as."
+            f"cell {cell_name} has {len(pooled) - len(finite)} failed runs and no worst return: "
+            "give the environment's worst recorded return, which a failed run counts as."
         )
     worst = min([*finite.tolist(), *([] if cell.worst is None else [cell.worst])], default=0.0)
     return _fill_failed_runs(stored, new, worst, cell.quantity)
@@ -349,14 +351,14 @@ def _take_look(course: Course, look: int) -> Course:
             member.look = look + 1
             fractions = [cell.fraction for cell in cell_members if not math.isnan(cell.fraction)]
             member.fraction = float(np.mean(fractions)) if fractions else math.nan
-    weights = course.compute_holm_weights(drops=True)
+    weights = course.compute_holm_weights(is_drop_family=True)
     adjusted_drop = adjust_by_holm_with_names(
         {key: _combine_p_values_of_drop(course, key) for key in weights}, weights
     )
     adjusted_gain = course.adjusted_gain
     # gains are a separate family with its own alpha, judged once: no run is spent on them
     if look == 0:
-        weights = course.compute_holm_weights(drops=False)
+        weights = course.compute_holm_weights(is_drop_family=False)
         adjusted_gain = adjust_by_holm_with_names(
             {key: _compute_first_gain_p_value(course, key) for key in weights}, weights
         )
@@ -376,12 +378,12 @@ def _take_look(course: Course, look: int) -> Course:
         if member.decided == REGRESSED or course.get_quantity_of_key(key).two_sided:
             member.open = False
     if look < len(any_looks.accept_cell):
-        _end_cells_with_weak_evidence(course, any_looks, look)
+        _stop_cells_and_groups_for_futility(course, any_looks, look)
     return replace(course, adjusted_drop=adjusted_drop, adjusted_gain=adjusted_gain)
 
 
-def _end_cells_with_weak_evidence(course: Course, looks: Looks, look: int) -> None:
-    """End the groups and cells whose evidence is weak, unless a suspicious group protects them."""
+def _stop_cells_and_groups_for_futility(course: Course, looks: Looks, look: int) -> None:
+    """Stop judging groups and cells with a large p-value, unless a suspicious group needs them."""
     protected = set()
     for group, names in course.groups.items():
         member_group = course.members["group", group]
@@ -438,25 +440,25 @@ def _list_p_values(course: Course, key: Key) -> tuple[float, float, float, float
     return drops[0], _compute_first_gain_p_value(course, key), drops[1], course.adjusted_gain[key]
 
 
-def _build_cell_verdict(course: Course, name: str) -> CellVerdict:
-    rules, quantity = course.rules, course.cells[name].quantity
-    looks, level_share = course.choose_looks_of_cell(name)
-    hypotheses, alpha = course.count_family_of_quantity(quantity)
+def _build_cell_verdict(course: Course, cell_name: str) -> CellVerdict:
+    rules, quantity = course.rules, course.cells[cell_name].quantity
+    looks, level_share = course.get_looks_and_level_share(cell_name)
+    hypotheses, alpha = course.get_family_size_and_alpha(quantity)
     alpha *= level_share
     # a cell that cannot be tested is described at its first look
-    member = course.members.get(("cell", name), Member(look=1))
-    runs = course.get_sample_at_look(name, member.look)
+    member = course.members.get(("cell", cell_name), Member(look=1))
+    runs = course.get_sample_at_look(cell_name, member.look)
     stored, m, n = runs.known_stored, len(runs.known_stored), len(runs.new)
     before = float(stored.mean()) if m else math.nan
     after = float(runs.known_new.mean()) if len(runs.known_new) else math.nan
-    p = _list_p_values(course, ("cell", name))
+    p = _list_p_values(course, ("cell", cell_name))
     visible = (
         compute_visible_drop(stored, looks, hypotheses, alpha, quantity, rules.floor)
         if m >= 2 and n and not math.isnan(p[1])
         else None
     )
     verdict, reason = member.decided, member.reason
-    lacks_numbers = runs.has_too_few(rules)
+    lacks_numbers = runs.has_too_few_numbers(rules)
     if not verdict:
         # where nothing could be tested there are no hypotheses
         level = alpha / max(hypotheses, 1)
@@ -487,7 +489,7 @@ def _build_cell_verdict(course: Course, name: str) -> CellVerdict:
     return CellVerdict(
         verdict=verdict,
         reason=reason,
-        group=course.cells[name].group,
+        group=course.cells[cell_name].group,
         stored_seeds=len(runs.stored),
         new_seeds=n,
         failed=runs.failed,
@@ -520,7 +522,7 @@ def _build_group_verdict(
 ) -> GroupVerdict:
     rules, names = course.rules, course.groups[group]
     quantity = course.get_quantity_of_key(("group", group))
-    hypotheses, alpha = course.count_family_of_quantity(quantity)
+    hypotheses, alpha = course.get_family_size_and_alpha(quantity)
     member = course.members["group", group]
     # the runs at the look that decided the group; a cell decided earlier has the runs of that look
     runs = [
@@ -529,7 +531,8 @@ def _build_group_verdict(
     ]
     # the cell with the fewest runs limits what the group detects
     looks, level_share = min(
-        (course.choose_looks_of_cell(name) for name in names), key=lambda item: item[0].max_runs
+        (course.get_looks_and_level_share(name) for name in names),
+        key=lambda item: item[0].max_runs,
     )
     alpha *= level_share
     spreads = [

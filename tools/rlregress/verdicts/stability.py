@@ -48,7 +48,7 @@ class Stability:
         )
 
 
-def check_stability_of_baseline(
+def estimate_false_alarms_of_baseline(
     stored: ArrayLike, new_seeds: int, level: float = 0.05, repetitions: int = 2_000, seed: int = 0
 ) -> Stability:
     """Estimate the false alarm rates of a baseline by resampling it.
@@ -79,15 +79,15 @@ def check_stability_of_baseline(
     nights = mean + rng.choice(widened, (repetitions, new_seeds))
     baseline = np.broadcast_to(values, (repetitions, m))
 
-    def measure_alarm_rate(shift: float) -> float:
+    def estimate_alarm_rate(shift: float) -> float:
         # 2 000 draws resolve the levels of a handful of cells; more for stricter ones.
         draws = min(20_000, max(2_000, math.ceil(100 / level)))
         p = compute_permutation_p_values(baseline, nights - shift, rng, draws, draws).drop
         return float(np.mean(np.asarray(p) < level))
 
     return Stability(
-        measure_alarm_rate(0.0),
-        measure_alarm_rate(bound),
+        estimate_alarm_rate(0.0),
+        estimate_alarm_rate(bound),
         0.5 / math.sqrt(repetitions),
         level,
         m,

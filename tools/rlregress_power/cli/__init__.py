@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rlregress.cli.parsing import CommandGroup, Row
+from rlregress.cli.parsing import CommandGroup, CommandRow
 
 _PACKAGE = "rlregress_power.cli"
 
@@ -10,12 +10,12 @@ SELFTEST = CommandGroup(
     name="selftest",
     line="What does this suite detect itself? faults, histories.",
     rows=(
-        Row(
+        CommandRow(
             name="selftest faults",
             function=f"{_PACKAGE}.faults:faults",
             line="Inject known faults: is each of them detected?",
         ),
-        Row(
+        CommandRow(
             name="selftest histories",
             function=f"{_PACKAGE}.histories:histories",
             line="Judge real releases whose changes are known.",

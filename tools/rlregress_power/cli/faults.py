@@ -57,7 +57,7 @@ def run_instrument(
             progress.begin_stage(instrument.counted, len(faults))
         for result in instrument.run(faults, workers, print_line, **further):
             results.append(result)
-            typer.echo("\n".join(faults_text.describe_result(name, result)))
+            typer.echo("\n".join(faults_text.describe_result_of_instrument(name, result)))
             if instrument.counted:
                 progress.count_done_parts()
     summary = faults_text.summarise_results(name, results)
@@ -67,7 +67,7 @@ def run_instrument(
         faults_page.TITLE, lambda facts: faults_page.make_faults_page(rows, summary, facts)
     )
     unexpected = [row.name for row in rows if not row.right]
-    output.print_next_steps([after_faults(unexpected)])
+    output.print_next_steps([suggest_after_faults(unexpected)])
     return instrument.detects_enough(results)
 
 
@@ -76,24 +76,27 @@ def _run_tiers(names: Sequence[str], count: int, draw: int, workers: int, missed
     adapters = map(frameworks.get_adapter, names)
     with show_progress(typer.echo) as say:
         if missed:
-            draws = (tier_power.probe_again(adapter, workers, say) for adapter in adapters)
+            draws = (
+                tier_power.repeat_undetected_faults(adapter, workers, say) for adapter in adapters
+            )
             results = [
                 adapter_draw for framework_draws in draws for adapter_draw in framework_draws
             ]
         else:
             results = [
-                tier_power.run_tiers(adapter, count, draw, workers, say) for adapter in adapters
+                tier_power.draw_faults_and_run_tiers(adapter, count, draw, workers, say)
+                for adapter in adapters
             ]
     typer.echo(power_page.make_power_page(results, generated_faults.load_explanations()))
     typer.echo(power_page.summarise_power(results))
     return tier_power.detects_enough(results)
 
 
-def _print_recorded_tiers(names: Sequence[str]) -> bool:
+def _print_stored_tier_results(names: Sequence[str]) -> bool:
     """Print the page of stored results; return whether enough are detected."""
     results = [
         recorded
-        for recorded in generated_faults.load_all_results()
+        for recorded in generated_faults.load_results_of_all_draws()
         if not names or recorded.framework in names
     ]
     if not results:
@@ -196,12 +199,12 @@ def faults(
                 "--tiers draws its faults and prints Markdown; leave out --only, --html"
             )
         enough = (
-            _print_recorded_tiers(split_comma_separated_names("--framework", framework))
+            _print_stored_tier_results(split_comma_separated_names("--framework", framework))
             if show
             else _run_tiers(adapters, count, draw, processes, missed)
         )
         raise typer.Exit(0 if enough else 1)
-    page = html_option.open_requested_page(html, get_typed_command())
+    page = html_option.prepare_requested_page(html, get_typed_command())
     if throughput and workers > 1:
         raise UserError(
             f"--workers is {workers}, expected 1 with --throughput, because parallel processes "
@@ -217,7 +220,11 @@ def faults(
         pairs = [
             (name, algorithm) for name, own in algorithms_by_framework.items() for algorithm in own
         ]
-        injected = [f for pair in pairs for f in replay_power.draw_faults(*pair, count, draw)]
+        injected = [
+            f
+            for pair in pairs
+            for f in replay_power.draw_faults_of_replayed_files(*pair, count, draw)
+        ]
     else:
         table = RETURNS if replays else instrument
         injected = fault_tables.select_faults(
@@ -228,7 +235,7 @@ def faults(
     raise typer.Exit(0 if enough else 1)
 
 
-def after_faults(unexpected: Sequence[str]) -> str:
+def suggest_after_faults(unexpected: Sequence[str]) -> str:
     """Suggest the next step after injecting faults."""
     if unexpected:
         return f"Read the result of {unexpected[0]}, and docs/power.md"

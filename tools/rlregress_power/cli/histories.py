@@ -62,7 +62,7 @@ def histories(
     if scenario is not None and only is None:
         raise UserError("--scenario adds to the results of judged pairs; name them with --only")
     names = split_comma_separated_names("--framework", framework) or list(
-        known_changes.list_frameworks()
+        known_changes.list_frameworks_with_history()
     )
     if not show:
         judge_histories(
@@ -71,7 +71,7 @@ def histories(
             split_comma_separated_names("--scenario", scenario),
             workers,
         )
-    show_histories(names)
+    print_histories(names)
 
 
 def judge_histories(
@@ -83,21 +83,21 @@ def judge_histories(
         scenarios: trace only these, and add the changes that they detect to the results.
     """
     for name in names:
-        judge = _judge_pair(name, scenarios, workers)
+        judge = _make_judge_of_pairs(name, scenarios, workers)
         for row in release_histories.judge_pairs(
             name, judge, only, typer.echo, further=bool(scenarios)
         ):
-            for line in histories_text.describe_pair(row):
+            for line in histories_text.describe_pair_in_text(row):
                 typer.echo(line)
 
 
-def _judge_pair(
+def _make_judge_of_pairs(
     name: str, scenarios: Sequence[str], workers: int
 ) -> Callable[[ReleasePair], Mapping[str, Any]]:
     package = frameworks.get_adapter(name).framework.packages[0]
     results_folder = cached_folders.locate_cache() / "histories"
 
-    def judge(pair: ReleasePair) -> Mapping[str, Any]:
+    def judge_pair(pair: ReleasePair) -> Mapping[str, Any]:
         options = Options(
             old=" ".join([f"{package}=={pair.before}", *pair.requires]),
             new=" ".join([f"{package}=={pair.release}", *pair.requires]),
@@ -116,25 +116,25 @@ def _judge_pair(
         write_text_atomically(path, json.dumps(report, indent=1))
         return report
 
-    return judge
+    return judge_pair
 
 
-def show_histories(names: Sequence[str]) -> None:
+def print_histories(names: Sequence[str]) -> None:
     """Print the stored histories of frameworks."""
     unjudged: list[str] = []
     for name in names:
         published = len(known_changes.list_release_pairs(name))
-        rows = release_histories.load_results(name)
+        rows = release_histories.load_judged_pairs(name)
         for line in histories_text.make_history_table(
             frameworks.get_adapter(name).framework.title, published, rows
         ):
             typer.echo(line)
         if len(rows) < published:
             unjudged.append(name)
-    output.print_next_steps([after_histories(unjudged)])
+    output.print_next_steps([suggest_after_histories(unjudged)])
 
 
-def after_histories(unjudged: Sequence[str]) -> str:
+def suggest_after_histories(unjudged: Sequence[str]) -> str:
     """Suggest the next step after the tables of frameworks."""
     if unjudged:
         name = shlex.quote(unjudged[0])

@@ -40,7 +40,7 @@ def fits(fault):
 def seed(fault):
     """Return the result of behaviour tests for one fault, and the line that reports it."""
     (result,) = instruments.INSTRUMENTS[BEHAVIOR].run([fault], 1, print)
-    (line,) = faults_text.describe_result(BEHAVIOR, result)
+    (line,) = faults_text.describe_result_of_instrument(BEHAVIOR, result)
     return result, line
 
 
@@ -55,6 +55,7 @@ def test_a_seeded_fault_turns_its_behaviour_test_red(fault):
     assert result.detected, line
 
 
+@pytest.mark.nightly
 def test_a_fault_that_changes_nothing_is_not_detected():
     """Control: if the line is replaced by itself, no test fails, and the report says so."""
     fault = next(fault for fault in FAULTS if fault.essential and fits(fault))

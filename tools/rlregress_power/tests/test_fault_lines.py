@@ -13,7 +13,7 @@ from rlregress.model.fault_results import (
     Fault,
     FaultResult,
     Mutant,
-    Seeded,
+    MutantResult,
 )
 from rlregress_power import faults_text, instruments
 
@@ -33,7 +33,11 @@ MISSED = replace(ELSEWHERE, detected=False, by={}, verdict="equal", failure="")
 
 def report(instrument, results):
     """Return the lines and the summary of some faults."""
-    told = [line for result in results for line in faults_text.describe_result(instrument, result)]
+    told = [
+        line
+        for result in results
+        for line in faults_text.describe_result_of_instrument(instrument, result)
+    ]
     return "\n".join([*told, faults_text.summarise_results(instrument, results), ""])
 
 
@@ -45,12 +49,12 @@ def test_a_trace_is_reported_with_its_place(snapshot):
 def test_a_fault_under_an_option_is_reported_with_its_training(snapshot):
     """Such a fault is of another version, detected, impossible, missed, or never runs."""
     mutant = Mutant(file="a/b.py", function="f", line=1, operator="k", old="x", new="y", text="")
-    missed = Seeded(fault=mutant, trainings=("t1", "t2"))
+    missed = MutantResult(fault=mutant, trainings=("t1", "t2"))
     seeded = [
         None, replace(missed, detected_by="t1"), replace(missed, misfit="why"), missed,
         replace(missed, trainings=()),
     ]  # fmt: skip
-    results = [instruments._judge_under_option(FAULT, outcome) for outcome in seeded]
+    results = [instruments._judge_fault_under_option(FAULT, outcome) for outcome in seeded]
     snapshot("under-options.txt", report(OPTIONS, results))
 
 

@@ -41,9 +41,11 @@ def test_faults_that_were_not_seen_come_first():
         name="a_fault", file="a.py", old="x = 0.5 * y", new="x = 1.0 * y",
         turns=("sac.actor_loss",), finds="other",
     )  # fmt: skip
-    result = probe_server.make_result(fault, {"sac.actor_loss": {"library": "other"}})
-    unseen = probe_server.make_result(replace(fault, name="unseen"), {})
-    broken = probe_server.make_result(replace(fault, name="broken"), {"": {"": "it ended"}})
+    result = probe_server.make_result_of_probes(fault, {"sac.actor_loss": {"library": "other"}})
+    unseen = probe_server.make_result_of_probes(replace(fault, name="unseen"), {})
+    broken = probe_server.make_result_of_probes(
+        replace(fault, name="broken"), {"": {"": "it ended"}}
+    )
     rows = [
         faults_page.make_row_of_fault(DETAILS, fault_result)
         for fault_result in (result, unseen, broken)

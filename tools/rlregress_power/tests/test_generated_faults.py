@@ -21,8 +21,8 @@ from rlregress.model.fault_results import (
     TIERS,
     TRACE,
     UNIT,
-    Drawn,
-    Explained,
+    DrawnFaults,
+    FaultExplanation,
     Outcome,
 )
 from rlregress.upgrade.versions import state
@@ -31,7 +31,7 @@ from rlregress_power import generated_faults, power_page, probe_server, tier_pow
 
 def faults_of(name, count, draw):
     """Return random faults of a framework, and the number of possible places."""
-    return generated_faults.draw_faults(frameworks.get_adapter(name), count, draw)
+    return generated_faults.draw_mutants_of_framework(frameworks.get_adapter(name), count, draw)
 
 
 def test_a_lot_is_drawn_from_all_files_and_can_be_drawn_again():
@@ -49,9 +49,9 @@ def test_the_seeder_makes_the_drawn_fault_and_no_other():
     adapter = frameworks.get_adapter("sb3")
     for number, fault in enumerate(faults_of("sb3", 40, 2)[0]):
         sound = adapter.code.find_installed_path(fault.file).read_text(encoding="utf-8")
-        assert inject(generated_faults.make_fault(fault, "sb3", sound, str(number)), sound) == (
-            fault.text
-        )
+        assert inject(
+            generated_faults.make_injectable_fault(fault, "sb3", sound, str(number)), sound
+        ) == (fault.text)
     text = "def f(x):\n    x += 1\n    x += 1\n    return x\n"
     (edit,) = [
         edit
@@ -60,7 +60,7 @@ def test_the_seeder_makes_the_drawn_fault_and_no_other():
     ]
     mutant = mutation.build_mutant("m.py", "f", edit, text)
     assert mutant is not None
-    fault = generated_faults.make_fault(mutant, "sb3", text, "f")
+    fault = generated_faults.make_injectable_fault(mutant, "sb3", text, "f")
     assert (fault.occurrence, inject(fault, text)) == (2, mutant.text)
     assert inject(replace(fault, occurrence=1), text) != mutant.text
 
@@ -74,9 +74,9 @@ def test_files_that_are_not_there_are_refused(monkeypatch):
     """A framework without named files, and a pattern that matches no file, are errors."""
     text = "names no files of cleanrl .* known: contrib, rsl_rl, sb3, skrl, torchrl; name some"
     with pytest.raises(UserError, match=text):
-        generated_faults.load_scope("cleanrl")
+        generated_faults.load_file_patterns("cleanrl")
     monkeypatch.setattr(
-        generated_faults, "load_scope", lambda name: ("stable_baselines3/gone/*.py",)
+        generated_faults, "load_file_patterns", lambda name: ("stable_baselines3/gone/*.py",)
     )
     with pytest.raises(UserError, match=r"'stable_baselines3/gone/\*.py' names no file"):
         faults_of("sb3", 1, 0)
@@ -94,7 +94,7 @@ def test_a_process_that_a_fault_keeps_busy_is_ended_and_told(capfd):
             pass
     os.close(writing)
     running = {child: (reading, "never ends")}
-    probe_server._wait_for_answer(running)
+    probe_server._print_next_answer(running)
     values = json.loads(capfd.readouterr().out)
     assert values["name"] == "never ends"
     assert values["changed"][""][""].startswith("the process ended by signal 14 after ")
@@ -111,14 +111,14 @@ SEEN = outcome(1, {UNIT: "sac.critic_loss.scale", TRACE: ""})
 BY_TEST = outcome(2, {UNIT: "", TRACE: "", BEHAVIOR: "tests_behavior/test_counts.py::test_it"})
 UNSEEN = outcome(3, {UNIT: "", TRACE: "", BEHAVIOR: ""})
 NOT_RUN = outcome(4, {UNIT: "", TRACE: "", BEHAVIOR: ""}, run=False, operator="bound")
-DRAW = Drawn(framework="sb3", versions={"stable-baselines3": "9.9.9"}, of=40, draw=0,
+DRAW = DrawnFaults(framework="sb3", versions={"stable-baselines3": "9.9.9"}, of=40, draw=0,
               faults=(SEEN, BY_TEST, UNSEEN, NOT_RUN), date="2026-11-24")  # fmt: skip
 
 
 def explain(monkeypatch, *rows):
     """Let only these faults of one framework have explanations."""
     explanations = {
-        ("sb3", fault.name): Explained(framework="sb3", fault=fault.name, kind=kind, why=why)
+        ("sb3", fault.name): FaultExplanation(framework="sb3", fault=fault.name, kind=kind, why=why)
         for fault, kind, why in rows
     }
     monkeypatch.setattr(generated_faults, "load_explanations", lambda: explanations)
@@ -128,12 +128,12 @@ def explain(monkeypatch, *rows):
 def test_only_what_is_explained_as_no_fault_is_left_out(monkeypatch):
     """A gap and an unexplained fault count as misses; an equivalent one does not."""
     explain(monkeypatch)
-    assert tier_power.count_detected(DRAW) == (2, 4)
+    assert tier_power.count_detected_faults(DRAW) == (2, 4)
     explain(monkeypatch, (UNSEEN, EQUIVALENT, "x is 0"), (NOT_RUN, GAP, "no test has two rows"))
-    assert tier_power.count_detected(DRAW) == (2, 3)
+    assert tier_power.count_detected_faults(DRAW) == (2, 3)
     # what a tier has seen was no equivalent one, whatever somebody wrote
     explain(monkeypatch, (SEEN, EQUIVALENT, "wrong"))
-    assert tier_power.count_detected(DRAW) == (2, 4)
+    assert tier_power.count_detected_faults(DRAW) == (2, 4)
     assert not tier_power.detects_enough([DRAW])
     assert tier_power.detects_enough([replace(DRAW, faults=(SEEN, BY_TEST))])
 
@@ -166,7 +166,7 @@ def answering(monkeypatch, folder, answers):
 
     monkeypatch.setattr(generated_faults, "_locate_faults", lambda: folder)
     files = ("stable_baselines3/common/noise.py",)
-    monkeypatch.setattr(generated_faults, "load_scope", lambda name: files)
+    monkeypatch.setattr(generated_faults, "load_file_patterns", lambda name: files)
     names = {
         UNIT: "_run_probes",
         TRACE: "_run_traces",
@@ -186,7 +186,7 @@ def test_what_other_tests_said_is_asked_again(monkeypatch, tmp_path):
 
     def judge():
         requested.clear()
-        tier_power.run_tiers(adapter, 3, 0, 1, lambda message: None)
+        tier_power.draw_faults_and_run_tiers(adapter, 3, 0, 1, lambda message: None)
         return list(requested)
 
     by_tier = [(tier, 3) for tier in TIERS]
@@ -194,7 +194,7 @@ def test_what_other_tests_said_is_asked_again(monkeypatch, tmp_path):
     assert judge() == [(tier, 0) for tier in TIERS]
     monkeypatch.setattr(state, "digest_own_code_and_tests", lambda: "other tests")
     assert judge() == by_tier
-    (draw_result,) = generated_faults.load_all_results()
+    (draw_result,) = generated_faults.load_results_of_all_draws()
     assert (draw_result.draw, draw_result.tests) == (0, "other tests")
 
 
@@ -204,20 +204,20 @@ def test_what_no_tier_saw_is_asked_again_of_later_tests(monkeypatch, tmp_path):
     first = {tier: lambda number: "a detail" * (number == 0) for tier in TIERS}
     requested = answering(monkeypatch, tmp_path, first)
     explain(monkeypatch)
-    result = tier_power.run_tiers(adapter, 4, 0, 1, lambda message: None)
+    result = tier_power.draw_faults_and_run_tiers(adapter, 4, 0, 1, lambda message: None)
     unseen = [fault for fault in result.faults if not fault.detected_by]
     assert len(unseen) == 3
     explain(monkeypatch, (unseen[0], EQUIVALENT, "x is 0"))
-    assert tier_power.count_detected(result) == (1, 3)
+    assert tier_power.count_detected_faults(result) == (1, 3)
     later = {**first, TRACE: lambda number: "a training" * (number == 1)}
     requested = answering(monkeypatch, tmp_path, later)
-    (second_draw,) = tier_power.probe_again(adapter, 1, lambda message: None)
+    (second_draw,) = tier_power.repeat_undetected_faults(adapter, 1, lambda message: None)
     assert requested == [(UNIT, 2), (TRACE, 2), (CALLS, 0), (BEHAVIOR, 0)]
     assert [fault.said for fault in second_draw.faults] == [fault.said for fault in result.faults]
-    assert generated_faults.load_all_results() == [second_draw]
+    assert generated_faults.load_results_of_all_draws() == [second_draw]
     # the first of the two was seen by probes as number 0, the second by traces as number 1
     assert [fault.detected_later_by for fault in second_draw.faults if fault.again] == [UNIT, TRACE]
-    assert tier_power.count_detected(second_draw) == (3, 3)
+    assert tier_power.count_detected_faults(second_draw) == (3, 3)
     page = power_page.make_power_page([second_draw], generated_faults.load_explanations())
     assert "| 1 of 3 (33%) | 3 of 3 (100%) |" in page
     assert f"Detected on {second_draw.asked_again} by {TRACE}." in page
@@ -227,7 +227,7 @@ def test_the_table_of_the_documentation_has_the_last_draw_of_each_framework():
     """Rows of docs/power.md are printed by the command, one for the last draw of each framework."""
     text = (suite.find_suite_root() / "docs" / "power.md").read_text(encoding="utf-8")
     rows = [line for line in text.splitlines() if re.match(r"\| \w+ [\d.]+ \| \d+ \|", line)]
-    results = generated_faults.load_all_results()
+    results = generated_faults.load_results_of_all_draws()
     printed = power_page.make_power_page(results, generated_faults.load_explanations()).splitlines()
     last = {}
     for draw_result in results:

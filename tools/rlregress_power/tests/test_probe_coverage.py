@@ -38,7 +38,7 @@ TEXT = textwrap.dedent(
 )
 def test_statement_of_a_line(line, lines):
     """Only a statement in the body of a function runs when the function does."""
-    assert probe_coverage.find_statement(TEXT, line) == lines
+    assert probe_coverage.find_lines_of_statement(TEXT, line) == lines
 
 
 def test_cells_are_those_that_reach_the_statement(tmp_path):
@@ -51,11 +51,11 @@ def test_cells_are_those_that_reach_the_statement(tmp_path):
             ("other", "library"): frozenset({7, 12}),
         }
     }
-    assert probe_coverage.find_probes_at(executed, path, 9) == {("one", "library")}
-    assert probe_coverage.find_probes_at(executed, path, 12) == {("other", "library")}
-    assert probe_coverage.find_probes_at(executed, path, 1) is None
-    assert probe_coverage.find_probes_at(executed, path, 1, script=True) == set(), (
+    assert probe_coverage.find_probes_of_line(executed, path, 9) == {("one", "library")}
+    assert probe_coverage.find_probes_of_line(executed, path, 12) == {("other", "library")}
+    assert probe_coverage.find_probes_of_line(executed, path, 1) is None
+    assert probe_coverage.find_probes_of_line(executed, path, 1, script=True) == set(), (
         "no probe reaches it"
     )
-    assert probe_coverage.find_probes_at({}, path, 9) == set()
-    assert probe_coverage.find_probes_at({}, path, 9, script=True) is None
+    assert probe_coverage.find_probes_of_line({}, path, 9) == set()
+    assert probe_coverage.find_probes_of_line({}, path, 9, script=True) is None

@@ -177,16 +177,20 @@ def test_changes_out_of_scope_are_not_counted():
     """
     out = change(id="out", scope="out", why_out="a message")
     healthy = release_histories.make_judged_pair(ReleasePair("1", "2", (out,)), report(), 1.26)
-    assert (healthy.changes, healthy.healthy, healthy.stops) == ((), True, True)
+    assert (healthy.changes, healthy.has_no_known_changes, healthy.would_stop_upgrade) == (
+        (),
+        True,
+        True,
+    )
     assert (healthy.before, healthy.release, healthy.seconds) == ("1", "2", 1.3)
     pair = ReleasePair("1", "2", (out, change()))
     sick = release_histories.make_judged_pair(pair, report("unchanged"), 1.0)
     assert [row.id for row in sick.changes] == ["x"]
-    assert (sick.healthy, sick.stops) == (False, False)
+    assert (sick.has_no_known_changes, sick.would_stop_upgrade) == (False, False)
     red = ("changed", "regressed", "inconclusive")
     green = ("unchanged", "unchanged as far as asked", "holds", "improved", "could not judge",
              "changed as documented")  # fmt: skip
-    verdicts = {v: replace(healthy, verdict=v).stops for v in (*red, *green)}
+    verdicts = {v: replace(healthy, verdict=v).would_stop_upgrade for v in (*red, *green)}
     assert verdicts == dict.fromkeys(red, True) | dict.fromkeys(green, False)
 
 
@@ -233,15 +237,15 @@ class Judge:
 
 def test_results_are_kept_and_read_again(folder):
     """Pairs are judged newest first and stored one by one; the file has the oldest first."""
-    assert release_histories.load_results("x") == ()
+    assert release_histories.load_judged_pairs("x") == ()
     judge = Judge(report(traces=trained(alone=TRAIN)))
     running = release_histories.judge_pairs("x", judge)
     first = next(running)
     assert first.release == "1.3"
-    assert release_histories.load_results("x") == (first,)
+    assert release_histories.load_judged_pairs("x") == (first,)
     remaining = list(running)
     assert judge.asked == ["1.3", "1.2", "1.1"]
-    assert release_histories.load_results("x") == (remaining[1], remaining[0], first)
+    assert release_histories.load_judged_pairs("x") == (remaining[1], remaining[0], first)
     judged_change = JudgedChange(id="x-1.1-halved", outcome=CAUSE, by=f"sac: {TRAIN}")
     assert remaining[1].changes == (judged_change,)
 
@@ -252,12 +256,12 @@ def test_what_has_a_result_is_not_judged_again(folder):
     second_judge = Judge(report())
     pairs = list(release_histories.judge_pairs("x", second_judge))
     assert [row.release for row in pairs] == ["1.3", "1.1"]
-    verdicts = [row.verdict for row in release_histories.load_results("x")]
+    verdicts = [row.verdict for row in release_histories.load_judged_pairs("x")]
     assert verdicts == ["changed", "unchanged", "changed"]
     named = Judge(report("holds"))
     list(release_histories.judge_pairs("x", named, only=["1.2"]))
     assert named.asked == ["1.2"]
-    assert [row.verdict for row in release_histories.load_results("x")] == [
+    assert [row.verdict for row in release_histories.load_judged_pairs("x")] == [
         "changed",
         "holds",
         "changed",
@@ -278,9 +282,9 @@ def test_what_scenarios_alone_name_is_added(folder):
     later = JudgedChange(id="x-1.1-halved", outcome=CAUSE, by=f"sac gsde: {TRAIN}", later=True)
     assert added == replace(full_pair, changes=(later,))
     assert judge_again(report(traces=trained("sac n-step", alone=TRAIN))) == added
-    assert release_histories.load_results("x") == (added,)
+    assert release_histories.load_judged_pairs("x") == (added,)
     list(release_histories.judge_pairs("x", Judge(report()), only=["1.2"]))
-    assert release_histories.locate_results("x").read_text().count('"later"') == 1
+    assert release_histories.locate_judged_pairs("x").read_text().count('"later"') == 1
 
 
 @pytest.mark.parametrize("release", ["1.4", "1.0", ""])

@@ -44,10 +44,10 @@ def test_gates_on_unchanged_code_have_seeds_of_their_own(monkeypatch):
 
     monkeypatch.setattr(return_gates.check_run, "run_tests_of_returns", alone)
     faults = fault_tables.select_faults(RETURNS, ["sb3"], [], ["ppo"])
-    judged = list(return_gates.judge_faults(faults, 1, print, gates=3))
+    judged = list(return_gates.judge_faults_by_returns(faults, 1, print, gates=3))
     assert requested == [1000 + gate * SEQUENTIAL_LOOKS.max_runs for gate in range(3)]
     assert [check_result.trouble for check_result in judged] == ["nothing is trained here"] * 3
-    assert not any(check_result.regressed or check_result.detected for check_result in judged)
+    assert not any(check_result.has_regressed or check_result.detected for check_result in judged)
 
 
 def test_the_verdict_of_a_gate_is_printed_with_its_cost():
@@ -59,11 +59,11 @@ def test_the_verdict_of_a_gate_is_printed_with_its_cost():
     missed = FaultResult(fault=tiny, verdicts=same, runs=20, cpu_minutes=8.0)
     gone = Fault(framework="a", algorithm="sac", name="gone")
     broken = FaultResult(fault=gone, trouble="there is no a/sac.py")
-    first, *further_lines = faults_text.describe_result(RETURNS, result)
+    first, *further_lines = faults_text.describe_result_of_instrument(RETURNS, result)
     assert " ".join(first.split()) == "regressed a ppo no_entropy: 15 runs, 6.2 CPU minutes"
     assert "a-ppo-X: 100 -> 90 (-10%" in further_lines[0]
-    assert faults_text.describe_result(RETURNS, missed)[0].startswith("not regressed")
-    (line,) = faults_text.describe_result(RETURNS, broken)
+    assert faults_text.describe_result_of_instrument(RETURNS, missed)[0].startswith("not regressed")
+    (line,) = faults_text.describe_result_of_instrument(RETURNS, broken)
     assert line == "COULD NOT JUDGE a sac gone: there is no a/sac.py"
     assert faults_text.summarise_results(RETURNS, [result, missed, broken]) == (
         "1 of 3 checks ended in regressed, 14 CPU minutes in all; 1 could not judge"
@@ -73,17 +73,17 @@ def test_the_verdict_of_a_gate_is_printed_with_its_cost():
 @pytest.mark.nightly
 def test_a_fault_that_no_training_enters_is_not_judged(monkeypatch):
     """A change of a branch that is never taken is reported and not judged; another one is."""
-    options = return_gates._make_options
+    options = return_gates._make_check_options
 
     def short(*words):
         return replace(options(*words), budget="smoke", environments="Pendulum-v1", cells="default")
 
-    monkeypatch.setattr(return_gates, "_make_options", short)
+    monkeypatch.setattr(return_gates, "_make_check_options", short)
     file, branch = "stable_baselines3/td3/td3.py", "if self._n_updates % self.policy_delay == 0:"
     new = f"{branch}\n                pass"
     never = Fault(framework="sb3", algorithm="td3", name="never", file=file, old=branch, new=new)
     always = replace(never, name="always", new="if True:")
-    unseen, result = return_gates.judge_faults([never, always], 1, print)
+    unseen, result = return_gates.judge_faults_by_returns([never, always], 1, print)
     assert "the first run of every cell is the same" in unseen.trouble
     assert unseen.runs == 0
     assert "the same" not in result.trouble

@@ -36,7 +36,7 @@ def fault():
 @pytest.fixture
 def measured(monkeypatch, fault):
     """Store ten processes; in each new one the fault's quantity is at least a fifth worse."""
-    conditions = stored_throughput.describe_current_conditions(fault.framework, fault.algorithm)
+    conditions = stored_throughput.collect_current_conditions(fault.framework, fault.algorithm)
     stored = stored_throughput.Stored(**conditions, process=tuple(SOUND))
     monkeypatch.setattr(
         stored_throughput, "load_stored_throughput", lambda framework: {fault.algorithm: stored}
@@ -61,7 +61,7 @@ def test_what_a_fault_slows_down_is_seen(fault, measured):
     assert judged.detected, judged
     assert all("rlregress-fault-" in environment["PYTHONPATH"] for environment in measured)
     assert len(measured) == stored_throughput.PROCESSES
-    first, *lines = faults_text.describe_result(THROUGHPUT, judged)
+    first, *lines = faults_text.describe_result_of_instrument(THROUGHPUT, judged)
     assert first.startswith("detected ")
     assert any("regressed" in line for line in lines)
     assert faults_text.summarise_results(THROUGHPUT, [judged]).startswith("1 of 1")
@@ -72,7 +72,9 @@ def test_a_fault_that_slows_nothing_down_is_not_seen(fault, measured, monkeypatc
     other_quantity = next(name for name in stored_throughput.QUANTITIES if name not in fault.turns)
     (judged,) = seed(replace(fault, turns=(other_quantity,)))
     assert not judged.detected
-    assert faults_text.describe_result(THROUGHPUT, judged)[0].startswith("NOT DETECTED")
+    assert faults_text.describe_result_of_instrument(THROUGHPUT, judged)[0].startswith(
+        "NOT DETECTED"
+    )
     monkeypatch.setattr(stored_throughput, "load_stored_throughput", lambda framework: {})
     (judged,) = seed(fault)
     assert "measure it with: rlregress baseline record --framework" in judged.trouble
@@ -84,7 +86,9 @@ def test_a_fault_that_cannot_be_measured_is_said(fault, measured):
     elsewhere = replace(fault, old="no such line")
     unfit, result = seed(elsewhere, fault)
     assert "does not fit this version" in unfit.trouble
-    assert faults_text.describe_result(THROUGHPUT, unfit)[0].startswith("COULD NOT JUDGE")
+    assert faults_text.describe_result_of_instrument(THROUGHPUT, unfit)[0].startswith(
+        "COULD NOT JUDGE"
+    )
     assert result.detected
 
 

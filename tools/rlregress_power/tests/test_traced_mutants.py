@@ -65,7 +65,9 @@ def inject(traces, outcomes):
     """Return the results of the faults, and the recordings of each turn."""
     trainings = {name: Training("sb3", name, {"seed": 3}) for name in traces}
     record = Recorded(outcomes, traces)
-    return traced_mutants.trace_faults(FAULTS, trainings, traces, record), record.turns
+    return traced_mutants.trace_until_each_fault_differs(
+        FAULTS, trainings, traces, record
+    ), record.turns
 
 
 def lines(results):
@@ -148,7 +150,7 @@ def test_direct_calls_are_made_in_two_trainings_that_run_the_fault():
         differs = Calls(captured=1, arguments="x all 0", path="returned")
         return {jobs[0].name: differs, jobs[1].name: Calls(captured=1, same=3)}
 
-    results = traced_mutants.call_functions(FAULTS, trainings, traces, call)
+    results = traced_mutants.call_functions_of_faults(FAULTS, trainings, traces, call)
     number = next(n for n, fault in enumerate(FAULTS) if fault.line == 3)
     assert called == [(f"sac {n} fault {number}", ["train"]) for n in (0, 1)]
     assert [result.fault.line for result in results if result.called] == [3]

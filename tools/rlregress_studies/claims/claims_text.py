@@ -36,7 +36,7 @@ did, what the sentence says. *not checkable*: the reason is given instead of a r
 """
 
 
-def describe_failure(settled: SettledClaim) -> str:
+def describe_claim_not_as_recorded(settled: SettledClaim) -> str:
     """Return the failure text of a claim whose verdict is not the recorded one.
 
     First line: ``thesis.box6.sb3: refuted (recorded: confirmed)``. Then the sentence, the answers,
@@ -44,7 +44,7 @@ def describe_failure(settled: SettledClaim) -> str:
     """
     claim = settled.claim
     answers_text = "; ".join(
-        f"{scope}: {_format_value(answer, claim.detail)}"
+        f"{scope}: {_format_answer(answer, claim.detail)}"
         for scope, answer in settled.answers.items()
     )
     record = f'verdict = "{settled.verdict}"'
@@ -59,7 +59,7 @@ def describe_failure(settled: SettledClaim) -> str:
         f"{claim.id}: {settled.verdict} (recorded: {before or 'nothing'})",
         f"  {claim.place}: {claim.quote}",
         f"  {claim.framework} {settled.version}, {claim.subject}: says "
-        f"{' or '.join(_format_value(str(statement), claim.detail) for statement in claim.says)}; "
+        f"{' or '.join(_format_answer(str(statement), claim.detail) for statement in claim.says)}; "
         f"found {answers_text or 'nothing'}",
     ]
     if settled.reason:
@@ -72,10 +72,10 @@ def describe_failure(settled: SettledClaim) -> str:
     return "\n".join(lines)
 
 
-def describe_differing(settled: Sequence[SettledClaim]) -> list[str]:
+def describe_claims_not_as_recorded(settled: Sequence[SettledClaim]) -> list[str]:
     """Return a failure text for each claim whose verdict is not the recorded one."""
     return [
-        describe_failure(settled_claim)
+        describe_claim_not_as_recorded(settled_claim)
         for settled_claim in settled
         if not settled_claim.is_as_recorded
     ]
@@ -96,7 +96,7 @@ class Counts:
     verdicts: Mapping[str, int]
 
 
-def count_verdicts(settled: Sequence[SettledClaim]) -> list[Counts]:
+def count_claims_by_verdict(settled: Sequence[SettledClaim]) -> list[Counts]:
     """Count verdicts by document, framework with version, and subject of the sentence.
 
     Claims that cannot be checked have a line without a version.
@@ -128,7 +128,7 @@ def _name_subject_of_claim(settled_claim: SettledClaim) -> str:
 def format_claims(settled: Sequence[SettledClaim], frameworks: Sequence[Framework]) -> str:
     """Return all claims with their verdicts as Markdown."""
     versions = ", ".join(f"{framework.title} {framework.version}" for framework in frameworks)
-    lines = [_HEAD.format(versions=versions), *_count_rows(settled), ""]
+    lines = [_HEAD.format(versions=versions), *_format_count_rows(settled), ""]
     for document in _list_documents(settled):
         document_rows = [
             settled_claim for settled_claim in settled if settled_claim.claim.document == document
@@ -141,7 +141,7 @@ def format_claims(settled: Sequence[SettledClaim], frameworks: Sequence[Framewor
             for quote, quote_rows in groupby(
                 place_rows, key=lambda settled_claim: settled_claim.claim.quote
             ):
-                lines += [_format_code(quote), "", *_list_answers(list(quote_rows)), ""]
+                lines += [_format_code(quote), "", *_format_answer_table(list(quote_rows)), ""]
     return "\n".join(lines)
 
 
@@ -152,18 +152,18 @@ def make_claims_page(
     frameworks: Sequence[Framework],
 ) -> str:
     """Return the page of all claims, as Markdown."""
-    rows = list_index_rows(items, answers, frameworks)
+    rows = format_index_rows(items, answers, frameworks)
     return "\n".join([format_claims(settled, frameworks), *rows, ""])
 
 
-def list_index_rows(
+def format_index_rows(
     items: Sequence[Item], answers: Answers, frameworks: Sequence[Framework]
 ) -> Iterator[str]:
     """Yield the rows of an index: items of the sources, their checks, and the answers."""
     yield "## Index of what the sources name"
     yield ""
     titles = [f"{framework.name} {framework.version}" for framework in frameworks]
-    yield from tables.format_markdown_head("where", "what", "asked by", *titles)
+    yield from tables.format_markdown_head("where", "what", "checked by", *titles)
     for item in items:
         checks = [(f"`{detail}`", ("detail", detail)) for detail in item.details]
         checks += [(f"default `{default}`", ("default", default)) for default in item.defaults]
@@ -181,14 +181,14 @@ def list_index_rows(
             )
 
 
-def _count_rows(settled: Sequence[SettledClaim]) -> Iterator[str]:
+def _format_count_rows(settled: Sequence[SettledClaim]) -> Iterator[str]:
     total = Counter(settled_claim.verdict for settled_claim in settled)
     claims = len({settled_claim.claim.id for settled_claim in settled})
     yield f"{claims} claims, {len(settled)} verdicts (one for each copy of a framework)."
     yield ""
     heads = ("source", "framework", "said of", *_VERDICTS)
     yield from tables.format_markdown_head(*heads, numeric=len(_VERDICTS))
-    for count in count_verdicts(settled):
+    for count in count_claims_by_verdict(settled):
         numbers = [count.verdicts.get(verdict, 0) for verdict in _VERDICTS]
         yield tables.format_markdown_row(count.document, count.framework, count.said_of, *numbers)
     yield tables.format_markdown_row("**all**", "", "", *(total[verdict] for verdict in _VERDICTS))
@@ -199,10 +199,10 @@ def _format_code(text: str) -> str:
     return f"`` {text} ``"
 
 
-def _list_answers(settled: Sequence[SettledClaim]) -> Iterator[str]:
-    yield from tables.format_markdown_head("framework", "asks", "says", "found", "verdict")
+def _format_answer_table(settled: Sequence[SettledClaim]) -> Iterator[str]:
+    yield from tables.format_markdown_head("framework", "checked", "says", "found", "verdict")
     yield from dict.fromkeys(_format_claim_row(settled_claim) for settled_claim in settled)
-    notes = list(_list_notes(settled))
+    notes = list(_format_notes_on_answers(settled))
     if notes:
         yield ""
         yield " ".join(notes)
@@ -213,7 +213,7 @@ def _format_claim_row(settled_claim: SettledClaim) -> str:
     scope = f", {claim.scope}" if claim.scope else ""
     subject = f"`{claim.subject}`" if claim.subject else ""
     says = " or ".join(
-        _format_value(_list_claim_lines(value), claim.detail) for value in claim.says
+        _format_answer(_format_claimed_value(value), claim.detail) for value in claim.says
     )
     answered = _format_answers(settled_claim.answers, claim.detail) or ("-" if claim.says else "")
     verdict = f"**{settled_claim.verdict}**" + (
@@ -224,7 +224,7 @@ def _format_claim_row(settled_claim: SettledClaim) -> str:
     )
 
 
-def _list_notes(settled: Sequence[SettledClaim]) -> Iterator[str]:
+def _format_notes_on_answers(settled: Sequence[SettledClaim]) -> Iterator[str]:
     """Yield notes on the answers to a sentence, once each, with the framework if needed."""
     yield from dict.fromkeys(
         f"Said of {settled_claim.claim.said_of}."
@@ -240,11 +240,11 @@ def _list_notes(settled: Sequence[SettledClaim]) -> Iterator[str]:
         yield note if noted == everyone else f"({', '.join(sorted(noted))}) {note}"
 
 
-def _list_claim_lines(value: object) -> str:
+def _format_claimed_value(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _format_value(value: str, detail: str) -> str:
+def _format_answer(value: str, detail: str) -> str:
     """Return a variant in words; values of defaults stay unchanged."""
     return describe_variant(value) if detail else value
 
@@ -252,7 +252,7 @@ def _format_value(value: str, detail: str) -> str:
 def _format_answers(answers: Mapping[str, str], detail: str) -> str:
     by_answer: dict[str, list[str]] = {}
     for scope, answer in answers.items():
-        by_answer.setdefault(_format_value(answer, detail), []).append(scope)
+        by_answer.setdefault(_format_answer(answer, detail), []).append(scope)
     return "; ".join(f"{answer} ({', '.join(scopes)})" for answer, scopes in by_answer.items())
 
 
@@ -262,11 +262,11 @@ def print_claims(settled: Sequence[SettledClaim]) -> None:
     if not console.is_terminal:
         console = Console(width=_WIDTH_OF_FILES)
     table = Table("source", "framework", "said of", *_VERDICTS)
-    for count in count_verdicts(settled):
+    for count in count_claims_by_verdict(settled):
         numbers = [str(count.verdicts.get(verdict, 0)) for verdict in _VERDICTS]
         table.add_row(count.document.partition(",")[0], count.framework, count.said_of, *numbers)
     console.print(table)
-    texts = describe_differing(settled)
+    texts = describe_claims_not_as_recorded(settled)
     for text in texts:
         console.print(text, markup=False, highlight=False)
     console.print(f"{len(settled)} verdicts, {len(texts)} not as recorded.")

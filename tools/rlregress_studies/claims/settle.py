@@ -64,7 +64,7 @@ def _read_stated_defaults(path: Path) -> tuple[documented_defaults.Defaults, ...
     return documented_defaults.load_documented_defaults(path)
 
 
-def build_settled(
+def build_settled_claim(
     claim: Claim, version: str, verdict: str, answers_by_scope: Mapping[str, str], reason: str = ""
 ) -> SettledClaim:
     """Build the result for a claim from the answers and the record."""
@@ -88,10 +88,10 @@ def settle_claim(claim: Claim, adapter: Adapter) -> SettledClaim:
     """
     version = adapter.code.version()
     if claim.not_checkable:
-        return build_settled(claim, "", NOT_CHECKABLE, {}, claim.not_checkable)
+        return build_settled_claim(claim, "", NOT_CHECKABLE, {}, claim.not_checkable)
     by_scope = {
         scope: answer
-        for scope, answer in probe_subject(adapter, claim.detail, claim.default).items()
+        for scope, answer in probe_detail_or_default(adapter, claim.detail, claim.default).items()
         if not claim.scope or scope == claim.scope
     }
     says = [
@@ -106,26 +106,28 @@ def settle_claim(claim: Claim, adapter: Adapter) -> SettledClaim:
             if other_scopes
             else ""
         )
-        return build_settled(claim, version, "confirmed", by_scope, reason)
+        return build_settled_claim(claim, version, "confirmed", by_scope, reason)
     if not by_scope:
         scope = f" in scope {claim.scope}" if claim.scope else ""
-        return build_settled(
+        return build_settled_claim(
             claim, version, UNPROBED, {}, f"there is no probe of {claim.subject}{scope}"
         )
     judged = [_judge_detail(adapter, claim.detail)[s] for s in by_scope] if claim.detail else []
     if any(judgement.variant is None for judgement in judged):
         lacking = next(filter(None, (judgement.lacking for judgement in judged)), "")
-        result = build_settled(
+        result = build_settled_claim(
             claim, version, UNPROBED, by_scope, lacking or "no variant could be determined"
         )
         return replace(result, lacking=lacking)
-    elsewhere = _describe_other_versions(claim, adapter, list(by_scope), says, version)
-    return build_settled(
+    elsewhere = _describe_versions_that_claim_fits(claim, adapter, list(by_scope), says, version)
+    return build_settled_claim(
         claim, version, "outdated" if elsewhere else "refuted", by_scope, elsewhere
     )
 
 
-def probe_subject(adapter: Adapter, detail: str = "", default: str = "") -> dict[str, str]:
+def probe_detail_or_default(
+    adapter: Adapter, detail: str = "", default: str = ""
+) -> dict[str, str]:
     """Return scope -> variant of a detail (or why there is none), or value of a default as text."""
     if detail:
         judged = _judge_detail(adapter, detail)
@@ -138,7 +140,7 @@ def probe_subject(adapter: Adapter, detail: str = "", default: str = "") -> dict
     }
 
 
-def _describe_other_versions(
+def _describe_versions_that_claim_fits(
     claim: Claim, adapter: Adapter, scopes: list[str], says: list[str], version: str
 ) -> str:
     """Describe the other versions for which the claim is documented."""
@@ -177,7 +179,7 @@ def _format_ranges(entries: Iterable[_Range]) -> str:
 DOCUMENT = "Janssens 2025, How Stable are Baselines"
 
 
-def settle_printed_names(adapter: Adapter) -> Iterator[SettledClaim]:
+def settle_printed_hyperparameter_names(adapter: Adapter) -> Iterator[SettledClaim]:
     """Yield every printed hyperparameter name of a framework, settled."""
     names, version = adapter.read.list_parameter_names(), adapter.code.version()
     for cell in hyperparameter_names.list_printed_names(adapter.name):
@@ -209,7 +211,7 @@ def settle_printed_names(adapter: Adapter) -> Iterator[SettledClaim]:
             says=(cell.printed,),
             verdicts={"": recorded},
         )
-        yield build_settled(claim, version, verdict, by_scope, reason)
+        yield build_settled_claim(claim, version, verdict, by_scope, reason)
 
 
 def settle_all_claims(adapters: Sequence[Adapter]) -> list[SettledClaim]:
@@ -223,13 +225,17 @@ def settle_all_claims(adapters: Sequence[Adapter]) -> list[SettledClaim]:
     results = []
     for claim in load_claims(suite.locate_data_of_package(rlregress_studies, "claims")):
         if claim.not_checkable and claim.framework not in left_out:
-            results.append(build_settled(claim, "", NOT_CHECKABLE, {}, claim.not_checkable))
+            results.append(build_settled_claim(claim, "", NOT_CHECKABLE, {}, claim.not_checkable))
         results += [
             settle_claim(claim, adapter)
             for adapter in adapters
             if adapter.name == claim.framework and not claim.not_checkable
         ]
-    names = [settled_name for adapter in adapters for settled_name in settle_printed_names(adapter)]
+    names = [
+        settled_name
+        for adapter in adapters
+        for settled_name in settle_printed_hyperparameter_names(adapter)
+    ]
     rows = list(dict.fromkeys((name.claim.place, name.claim.quote) for name in names))
     return results + sorted(
         names,
@@ -239,11 +245,11 @@ def settle_all_claims(adapters: Sequence[Adapter]) -> list[SettledClaim]:
     )
 
 
-def answer_items(items: Sequence[Item], adapters: Sequence[Adapter]) -> Answers:
+def probe_subjects_of_items(items: Sequence[Item], adapters: Sequence[Adapter]) -> Answers:
     """Return the frameworks' answers to every detail and default that the sources name."""
     subjects = [("detail", id) for item in items for id in item.details]
     subjects += [("default", name) for item in items for name in item.defaults]
     return {
-        (kind, name): [probe_subject(adapter, **{kind: name}) for adapter in adapters]
+        (kind, name): [probe_detail_or_default(adapter, **{kind: name}) for adapter in adapters]
         for kind, name in subjects
     }

@@ -29,19 +29,19 @@ def claims(
     verdict is the recorded one, 1: some verdict is another, 2: could not judge.
     """
     raise typer.Exit(
-        print_claims_page(
+        settle_and_print_claims(
             requested_names.find_adapters(split_comma_separated_names("--framework", framework)),
             as_markdown,
         )
     )
 
 
-def print_claims_page(adapters: Sequence[Adapter], as_markdown: bool = False) -> int:
-    """Settle the claims of the sources and print them; 1 if one is not as recorded."""
+def settle_and_print_claims(adapters: Sequence[Adapter], as_markdown: bool = False) -> int:
+    """Settle the claims of the sources and print them; return 1 if one is not as recorded."""
     waiting.probe_all_with_progress(adapters)
     settled = settle.settle_all_claims(adapters)
     output.mark_exit_code_decided()
-    differing = claims_text.describe_differing(settled)
+    differing = claims_text.describe_claims_not_as_recorded(settled)
     if as_markdown:
         items = source_index.load_source_index(suite.locate_baselines() / "sources")
         probed_adapters = [
@@ -50,15 +50,15 @@ def print_claims_page(adapters: Sequence[Adapter], as_markdown: bool = False) ->
             )
             for adapter in adapters
         ]
-        answered = settle.answer_items(items, adapters)
+        answered = settle.probe_subjects_of_items(items, adapters)
         typer.echo(claims_text.make_claims_page(settled, items, answered, probed_adapters))
         return 1 if differing else 0
     claims_text.print_claims(settled)
-    output.print_next_steps([after_claims(differing)])
+    output.print_next_steps([suggest_after_claims(differing)])
     return 1 if differing else 0
 
 
-def after_claims(differing: Sequence[str]) -> str:
+def suggest_after_claims(differing: Sequence[str]) -> str:
     """Suggest the next step after settling claims."""
     if differing:
         return (

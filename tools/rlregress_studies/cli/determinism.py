@@ -16,7 +16,7 @@ from rlregress.catalogue.requested_names import split_comma_separated_names
 from rlregress.cli import output
 from rlregress.cli.options import Frameworks
 from rlregress.errors import UserError
-from rlregress.files import make_absolute_path
+from rlregress.files import resolve_real_path
 from rlregress.inside.run_record import check_folder_is_writable, write_text_atomically
 from rlregress.probing.interface import Unsupported
 from rlregress_studies.determinism import chance, determinism_study, discrete
@@ -33,7 +33,7 @@ def train_and_report(
             f"{plan.checkpoints} checkpoints"
         )
     missing_packages.require_module("matplotlib")
-    discrete.check_environment(plan.environment)
+    discrete.check_dqn_can_be_trained(plan.environment)
     check_folder_is_writable(folder, "the report")
     adapters = requested_names.find_adapters(frameworks)
     starts = Starts(
@@ -50,7 +50,9 @@ def train_and_report(
             except Unsupported as error:
                 absent[name] = str(error)
                 continue
-            spreads[name] = {group: chance.measure_spread(run) for group, run in runs.items()}
+            spreads[name] = {
+                group: chance.compute_spread_of_runs(run) for group, run in runs.items()
+            }
             sources_drawn[name] = adapter.train.describe_sources_of_chance()
     finally:
         starts.close()
@@ -58,7 +60,9 @@ def train_and_report(
         reasons = "; ".join(f"{name}: {why}" for name, why in absent.items())
         raise UserError(f"no framework trains DQN here ({reasons}); expected at least one")
     wrong = [
-        line for name, spread in spreads.items() for line in chance.list_unexpected(name, spread)
+        line
+        for name, spread in spreads.items()
+        for line in chance.describe_unexpected_spreads(name, spread)
     ]
     output.mark_exit_code_decided()
     lines = [
@@ -135,7 +139,7 @@ def determinism(
 
     Exit code 0; 1 if trainings with all held differ, or a source that is varied changes nothing.
     """
-    folder = make_absolute_path(report)
+    folder = resolve_real_path(report)
     plan = determinism_study.DeterminismPlan(
         environment=environment,
         sticky=sticky,

@@ -17,7 +17,7 @@ from rlregress.check import report_data
 from rlregress.cli import output
 from rlregress.cli.options import Budget, Report, get_typed_command, reject_given_options
 from rlregress.errors import UserError
-from rlregress.files import make_absolute_path
+from rlregress.files import resolve_real_path
 from rlregress.inside.run_record import check_folder_is_writable, write_text_atomically
 from rlregress.report import short_summary
 from rlregress.report.html.page import Facts
@@ -44,18 +44,19 @@ class Options:
     command: str = ""
 
 
-def rank_csv(path: Path, environments: Sequence[str], options: Options) -> int:
-    """Rank the runs of a CSV file."""
+def rank_runs_of_csv(path: Path, environments: Sequence[str], options: Options) -> int:
+    """Rank the runs of a CSV file, and write the report. Return the exit code."""
     return _rank_and_report(
-        run_ranking.select_environments(run_ranking.read_csv(path), environments), options
+        run_ranking.select_runs_by_environment(run_ranking.read_runs_of_csv(path), environments),
+        options,
     )
 
 
-def rank_stored(
+def rank_stored_runs(
     store: str, run_filter: run_ranking.RunFilter, environments: Sequence[str], options: Options
 ) -> int:
-    """Rank the runs of a store, or those of ``baselines/returns`` where none is named."""
-    runs, lacking = run_ranking.read_runs(store, run_filter, environments)
+    """Rank the runs of a store, by default of ``baselines/returns``. Return the exit code."""
+    runs, lacking = run_ranking.read_runs_and_missing_names(store, run_filter, environments)
     if lacking:
         typer.echo(lacking)
     return _rank_and_report(runs, options)
@@ -88,7 +89,7 @@ def _rank_and_report(runs: Sequence[run_ranking.ImplementationRun], options: Opt
     ranked = run_ranking.rank_implementations(
         runs, options.runs, options.looks, options.alpha, options.beta, log=typer.echo
     )
-    figure = ranking_report.draw_figure(ranked)
+    figure = ranking_report.draw_ranking_figure(ranked)
     seconds = round(time.monotonic() - started, 1)
     facts = Facts(
         ranking_report.format_ranking_title(ranked),
@@ -98,7 +99,7 @@ def _rank_and_report(runs: Sequence[run_ranking.ImplementationRun], options: Opt
         options.command,
     )
     files = {
-        "rank.json": _format_json(run_ranking.convert_ranking(ranked)),
+        "rank.json": _format_json(run_ranking.convert_ranking_to_plain_data(ranked)),
         "rank.svg": figure,
         "rank.html": ranking_report.make_ranking_page(ranked, facts),
     }
@@ -106,19 +107,23 @@ def _rank_and_report(runs: Sequence[run_ranking.ImplementationRun], options: Opt
     for line in ranking_report.describe_ranking(ranked):
         typer.echo(line)
     typer.echo(f"report: {options.report} (rank.html, rank.json, rank.svg)")
-    output.print_next_steps(short_summary.format_first_steps(ranking_report.make_cards(ranked)))
-    return 3 if ranked.undecided else 0
+    output.print_next_steps(
+        short_summary.format_first_steps(ranking_report.make_cards_of_tasks(ranked))
+    )
+    return 3 if ranked.undecided_count else 0
 
 
-def print_answers(report: Path) -> None:
+def answer_and_print_thesis_questions(report: Path) -> None:
     """Print and write the answers to the thesis' questions."""
     check_folder_is_writable(report, "the report")
-    answered = thesis_questions.answer_questions()
-    _write_files(report, {"study.json": _format_json(thesis_questions.convert_study(answered))})
+    answered = thesis_questions.answer_thesis_questions()
+    _write_files(
+        report, {"study.json": _format_json(thesis_questions.convert_study_to_plain_data(answered))}
+    )
     for line in thesis_text.describe_study(answered):
         typer.echo(line)
     typer.echo(f"report: {report} (study.json)")
-    output.print_next_steps([after_study()])
+    output.print_next_steps([suggest_after_study()])
 
 
 def rank(
@@ -165,19 +170,19 @@ def rank(
     """
     environments = split_comma_separated_names("--environment", environment)
     options = Options(
-        runs, looks or None, alpha, beta, make_absolute_path(report), get_typed_command()
+        runs, looks or None, alpha, beta, resolve_real_path(report), get_typed_command()
     )
     if csv is not None:
         reject_given_options(
             context, _SELECTING_OPTIONS, "a CSV file does not take", "leave it out"
         )
-        raise typer.Exit(rank_csv(csv, environments, options))
+        raise typer.Exit(rank_runs_of_csv(csv, environments, options))
     run_filter = run_ranking.RunFilter(
         split_comma_separated_names("--framework", framework),
         split_comma_separated_names("--algorithm", algorithm),
         budget,
     )
-    raise typer.Exit(rank_stored(store, run_filter, environments, options))
+    raise typer.Exit(rank_stored_runs(store, run_filter, environments, options))
 
 
 def thesis(report: Report = "report") -> None:
@@ -190,9 +195,9 @@ def thesis(report: Report = "report") -> None:
     each, do stored runs return what the thesis printed? Trains nothing, writes study.json. Exit
     code 0, or 2 if data cannot be read.
     """
-    print_answers(make_absolute_path(report))
+    answer_and_print_thesis_questions(resolve_real_path(report))
 
 
-def after_study() -> str:
-    """Suggest the next step after the answers."""
+def suggest_after_study() -> str:
+    """Suggest the next step after answering the questions of the thesis."""
     return "See what it costs to train the study again: rlregress plan --cells thesis"

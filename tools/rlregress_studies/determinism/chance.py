@@ -70,7 +70,7 @@ def _compute_deviations(numbers: np.ndarray) -> list[float]:
     return deviations
 
 
-def measure_spread(runs: Runs) -> Spread:
+def compute_spread_of_runs(runs: Runs) -> Spread:
     """Return the spread of the trainings of one group, which have the same checkpoints."""
     columns = list(zip(*runs, strict=True))
     weights = [len({point.weights for point in column}) for column in columns]
@@ -89,8 +89,8 @@ def measure_spread(runs: Runs) -> Spread:
     )
 
 
-def list_unexpected(framework: str, groups: Mapping[str, Spread]) -> list[str]:
-    """Return a sentence for each unexpected result."""
+def describe_unexpected_spreads(framework: str, groups: Mapping[str, Spread]) -> list[str]:
+    """Describe each unexpected effect: of nothing varied, or none of a varied source of chance."""
     lines = []
     for group, group_spread in groups.items():
         if group == ALL_FIXED and group_spread.parted is not None:

@@ -67,7 +67,7 @@ class DeterminismPlan:
         A tenth of the steps is warm-up, and epsilon falls for half of them. Values that do not
         depend on the length are those of Mnih et al. 2015.
         """
-        images = discrete.is_game(self.environment)
+        images = discrete.is_atari_game(self.environment)
         return {
             "learning_rate": 0.0001 if images else 0.001,
             "discount": 0.99,
@@ -107,7 +107,7 @@ class Member:
     again: int = 0
 
 
-def list_members(group: str, runs: int) -> list[Member]:
+def list_trainings_of_group(group: str, runs: int) -> list[Member]:
     """Return the trainings of a group; the first is the same in all groups."""
     if group == ALL_FIXED:
         return [Member(again=n) for n in range(runs)]
@@ -117,7 +117,7 @@ def list_members(group: str, runs: int) -> list[Member]:
 
 
 @contextmanager
-def _set_threads(threads: int) -> Iterator[None]:
+def _use_threads_and_silence_logs(threads: int) -> Iterator[None]:
     """Set the number of threads of torch, and silence logs and warnings."""
     before, disabled = torch.get_num_threads(), logging.root.manager.disable
     torch.set_num_threads(threads)
@@ -141,9 +141,9 @@ def train_and_evaluate(
     """
     checkpoints_found: list[Checkpoint] = []
 
-    def note_checkpoint(steps: int, agent: Trained) -> None:
+    def evaluate_and_note_checkpoint(steps: int, agent: Trained) -> None:
         # evaluations use one thread, so that they are the same for every training
-        with _set_threads(1):
+        with _use_threads_and_silence_logs(1):
             numbers = starts.compute_mean_return(agent), starts.compute_maximum_q(agent)
         torch.set_num_threads(member.threads)
         checkpoints_found.append(
@@ -157,9 +157,9 @@ def train_and_evaluate(
         total_steps=plan.steps,
         seeds=member.seeds,
         checkpoints=plan.evaluation_steps,
-        on_agent=note_checkpoint,
+        on_agent=evaluate_and_note_checkpoint,
     )
-    with _set_threads(member.threads):
+    with _use_threads_and_silence_logs(member.threads):
         adapter.train.train_seeded(request)
     return checkpoints_found
 
@@ -169,7 +169,7 @@ def _locate_training(folder: Path, adapter: Adapter, plan: DeterminismPlan, memb
     decides = {
         "framework": adapter.full_name,
         "versions": dict(adapter.code.map_package_versions()),
-        "digests": dict(adapter.code.digest_sources()),
+        "digests": dict(adapter.code.digest_unpackaged_sources()),
         "plan": {k: v for k, v in asdict(plan).items() if k not in ("runs", "groups")},
         "hyperparameters": plan.hyperparameters,
         "member": asdict(member),
@@ -194,7 +194,7 @@ def train_all_members(
     remaining = len(plan.groups) * plan.runs
     for group in plan.groups:
         runs = []
-        for number, member in enumerate(list_members(group, plan.runs)):
+        for number, member in enumerate(list_trainings_of_group(group, plan.runs)):
             path = _locate_training(folder, adapter, plan, member)
             if path.is_file():
                 remedy = "remove the file: the training is then done again"

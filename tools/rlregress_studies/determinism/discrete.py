@@ -25,13 +25,13 @@ from rlregress.probing.interface import Trained
 GAMES = "ALE/"
 
 
-def is_game(name: str) -> bool:
+def is_atari_game(name: str) -> bool:
     """Return whether a name is a game of the Arcade Learning Environment."""
     return name.startswith(GAMES)
 
 
-def _register_games(name: str) -> None:
-    if not is_game(name):
+def _register_atari_games(name: str) -> None:
+    if not is_atari_game(name):
         return
     for module in ("ale_py", "cv2"):
         missing_packages.require_module(module)
@@ -40,9 +40,9 @@ def _register_games(name: str) -> None:
     gymnasium.register_envs(ale_py)
 
 
-def check_environment(name: str) -> None:
+def check_dqn_can_be_trained(name: str) -> None:
     """Raise UserError unless DQN can be trained in the environment of this name."""
-    _register_games(name)
+    _register_atari_games(name)
     try:
         environment: Any = gymnasium.make(name)
     except (gymnasium.error.Error, ImportError) as error:
@@ -57,7 +57,7 @@ def check_environment(name: str) -> None:
             f"--environment is '{name}', whose actions are {actions}; expected discrete ones, as "
             "DQN needs them"
         )
-    if not is_game(name) and (
+    if not is_atari_game(name) and (
         not isinstance(observations, gymnasium.spaces.Box) or len(observations.shape) != 1
     ):
         raise UserError(
@@ -66,7 +66,7 @@ def check_environment(name: str) -> None:
         )
 
 
-def _get_sign(reward: Any) -> float:
+def _convert_reward_to_sign(reward: Any) -> float:
     return float(np.sign(reward))
 
 
@@ -79,13 +79,17 @@ def make_environment(name: str, sticky: float = 0.0, training: bool = True) -> A
         training: whether a lost life ends an episode of a game and rewards are signs; otherwise
             episodes are whole games and rewards are the score.
     """
-    if not is_game(name):
+    if not is_atari_game(name):
         return gymnasium.make(name)
-    _register_games(name)
+    _register_atari_games(name)
     game: Any = gymnasium.make(name, frameskip=1, repeat_action_probability=sticky)
     wrapped: Any = gymnasium.wrappers.AtariPreprocessing(game, terminal_on_life_loss=training)
     wrapped = gymnasium.wrappers.FrameStackObservation(wrapped, 4)
-    return gymnasium.wrappers.TransformReward(wrapped, _get_sign) if training else wrapped
+    return (
+        gymnasium.wrappers.TransformReward(wrapped, _convert_reward_to_sign)
+        if training
+        else wrapped
+    )
 
 
 @dataclass(frozen=True)
@@ -125,7 +129,7 @@ class Starts:
         self._numbers = np.random.default_rng(0)
         self._actions = int(self._environments[0].action_space.n)
         self._sequences = [self._draw_sequence(n) for n in range(protocol.starts)]
-        self._states = self._collect_states(make_env())
+        self._states = self._collect_held_out_states(make_env())
 
     def _draw_sequence(self, number: int) -> list[int]:
         protocol = self._protocol
@@ -149,7 +153,7 @@ class Starts:
                 return None
         return np.asarray(observation)
 
-    def _collect_states(self, environment: Any) -> np.ndarray:
+    def _collect_held_out_states(self, environment: Any) -> np.ndarray:
         observations = []
         total = self._protocol.states * self._protocol.spacing
         observation, _ = environment.reset(seed=0)

@@ -43,26 +43,28 @@ def _shorten_name(name: str) -> str:
     return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 3]}..."
 
 
-def name_by_letters(number: int) -> str:
+def convert_number_to_letters(number: int) -> str:
     """Return the letters of a number: A, B, ..., Z, AA, AB, ..."""
     before, last = divmod(number, 26)
-    return (name_by_letters(before - 1) if before else "") + chr(ord("A") + last)
+    return (convert_number_to_letters(before - 1) if before else "") + chr(ord("A") + last)
 
 
-def get_symbol(task: TaskRanking, first: str, second: str) -> str:
+def get_symbol_of_decision(task: TaskRanking, first: str, second: str) -> str:
     """Return the symbol for the decision about the first against the second."""
-    return "." if first == second else SYMBOLS[task.decision(first, second)]
+    return "." if first == second else SYMBOLS[task.get_decision(first, second)]
 
 
 def describe_task(task: TaskRanking) -> list[str]:
     """Return the table of one task: rows by falling mean, each against each column."""
     names = [ranked.implementation for ranked in task.standings]
-    letters = [name_by_letters(number) for number in range(len(names))]
+    letters = [convert_number_to_letters(number) for number in range(len(names))]
     width = max(len(name) for name in names)
     lines = [f"{task.name}: {len(names)} implementations"]
     lines.append(f"     {'':<{width}}       mean  runs " + "".join(f"{x:>3}" for x in letters))
     for sign, place in zip(letters, task.standings, strict=True):
-        row = "".join(f"{get_symbol(task, place.implementation, name):>3}" for name in names)
+        row = "".join(
+            f"{get_symbol_of_decision(task, place.implementation, name):>3}" for name in names
+        )
         failed = f"  {place.failed} failed" if place.failed else ""
         lines.append(
             f"  {sign:>2} {place.implementation:<{width}} {place.mean:>10.5g}  "
@@ -132,7 +134,7 @@ def list_conclusions(ranking: Ranking) -> list[str]:
     return conclusion_lines
 
 
-def draw_figure(ranking: Ranking) -> str:
+def draw_ranking_figure(ranking: Ranking) -> str:
     """Draw the figure of the paper as SVG: decisions above, returns below.
 
     Mathieu et al. 2023, figure 2; one column for each task.
@@ -144,10 +146,10 @@ def draw_figure(ranking: Ranking) -> str:
     with matplotlib.rc_context({"text.parse_math": False}), warnings.catch_warnings():
         # the font may lack characters of a name; the tables show them
         warnings.filterwarnings("ignore", "Glyph .* missing from")
-        return _draw_figure(ranking)
+        return _plot_ranking_figure(ranking)
 
 
-def _draw_figure(ranking: Ranking) -> str:
+def _plot_ranking_figure(ranking: Ranking) -> str:
     from matplotlib.colors import ListedColormap
     from matplotlib.figure import Figure
 
@@ -162,7 +164,9 @@ def _draw_figure(ranking: Ranking) -> str:
         labels = list(map(_shorten_name, names))
         places = range(len(names))
         above = page.add_subplot(2, len(ranking.tasks), column + 1)
-        cells = [[-1 if a == b else kinds.index(task.decision(a, b)) for b in names] for a in names]
+        cells = [
+            [-1 if a == b else kinds.index(task.get_decision(a, b)) for b in names] for a in names
+        ]
         above.imshow(
             cells,
             cmap=ListedColormap(["white", *_COLOURS.values()]),
@@ -171,7 +175,7 @@ def _draw_figure(ranking: Ranking) -> str:
             aspect="auto",
         )
         for row, column_ in itertools.permutations(places, 2) if signs else ():
-            text = get_symbol(task, names[row], names[column_])
+            text = get_symbol_of_decision(task, names[row], names[column_])
             above.text(column_, row, text, ha="center", va="center")
         above.set_title(_shorten_name(task.name), fontsize="small")
         above.set_yticks(places, labels, fontsize="small")
@@ -199,16 +203,16 @@ def format_ranking_title(ranking: Ranking) -> str:
 
 def make_ranking_page(ranking: Ranking, facts: Facts) -> str:
     """Return the page of a ranking."""
-    keys = _make_keys([task.name for task in ranking.tasks])
+    keys = _make_unique_section_ids([task.name for task in ranking.tasks])
     sections = [
         _make_section_of_task(task, key, facts.command)
         for task, key in zip(ranking.tasks, keys, strict=True)
     ]
     sections.append(Section("rests-on", "What this rests on", "", [list_conclusions(ranking)]))
-    return pages.Page(facts, make_cards(ranking), sections).render_html()
+    return pages.Page(facts, make_cards_of_tasks(ranking), sections).render_html()
 
 
-def make_cards(ranking: Ranking) -> list[Card]:
+def make_cards_of_tasks(ranking: Ranking) -> list[Card]:
     """Return the first screen: a card for each task."""
     return [_make_card_of_task(ranking, task) for task in ranking.tasks]
 
@@ -226,7 +230,7 @@ def _make_card_of_task(ranking: Ranking, task: TaskRanking) -> Card:
     ties = [
         ranked.implementation
         for ranked in task.standings[1:]
-        if task.decision(best.implementation, ranked.implementation) != GREATER
+        if task.get_decision(best.implementation, ranked.implementation) != GREATER
     ]
     text = f"{best.implementation} has the largest mean, {words.format_return(best.mean)}"
     text += f", and is not separated from {', '.join(ties)}." if ties else ", beyond chance."
@@ -237,7 +241,7 @@ def _make_card_of_task(ranking: Ranking, task: TaskRanking) -> Card:
     return Card(task.name, badge, text, [], failed, [], steps, "What failed")
 
 
-def _make_keys(names: Sequence[str]) -> list[str]:
+def _make_unique_section_ids(names: Sequence[str]) -> list[str]:
     """Return a unique key for each task: names may differ in punctuation only."""
     keys = [re.sub(r"\W+", "-", name.lower()) for name in names]
     return [f"{key}-{n}" if keys.count(key) > 1 else key for n, key in enumerate(keys, start=1)]
@@ -245,7 +249,7 @@ def _make_keys(names: Sequence[str]) -> list[str]:
 
 def _make_section_of_task(task: TaskRanking, key: str, command: str) -> Section:
     names = [ranked.implementation for ranked in task.standings]
-    letters = [name_by_letters(number) for number in range(len(names))]
+    letters = [convert_number_to_letters(number) for number in range(len(names))]
     rows = [
         [
             sign, ranked.implementation, words.format_return(ranked.mean), len(ranked.returns),
@@ -305,7 +309,7 @@ def _plot_returns(axes: Axes, rows: Mapping[str, Sequence[float]]) -> None:
 
 
 def _describe_decision(task: TaskRanking, first: str, second: str) -> str:
-    sign = get_symbol(task, first, second)
+    sign = get_symbol_of_decision(task, first, second)
     if first == second:
         return sign
-    return f"{sign} {_WORDS.get(task.decision(first, second), UNDECIDED)}"
+    return f"{sign} {_WORDS.get(task.get_decision(first, second), UNDECIDED)}"

@@ -56,7 +56,7 @@ class TaskRanking:
     standings: tuple[RankedImplementation, ...]
     decisions: tuple[Decision, ...]
 
-    def decision(self, first: str, second: str) -> str:
+    def get_decision(self, first: str, second: str) -> str:
         """Return the decision about ``first`` against ``second``, in either order."""
         if (first, second) in self._decisions_by_pair:
             return self._decisions_by_pair[first, second]
@@ -86,6 +86,6 @@ class Ranking:
     alone: tuple[str, ...] = field(default=())
 
     @property
-    def undecided(self) -> int:
+    def undecided_count(self) -> int:
         """Number of pairs that need more runs."""
         return sum(pair.decision == UNDECIDED for task in self.tasks for pair in task.decisions)

@@ -63,7 +63,7 @@ class _Row:
     final_return: Annotated[Number, Field(alias="return")]
 
 
-def read_csv(path: Path) -> list[ImplementationRun]:
+def read_runs_of_csv(path: Path) -> list[ImplementationRun]:
     """Read the runs of a CSV file with columns implementation, environment, seed and return.
 
     Raises:
@@ -95,7 +95,7 @@ def make_task_key(cell: Cell, protocol: Protocol) -> str:
     )
 
 
-def read_stored(
+def convert_baselines_to_runs(
     stored: Iterable[baseline_runs.Baseline],
     implementation: Callable[[Cell], str] = name_implementation,
     task: Callable[[Cell, Protocol], str] = make_task_key,
@@ -114,13 +114,13 @@ def read_stored(
     ]
 
 
-def _describe_code(job: Job) -> dict[str, str]:
+def _collect_code_properties(job: Job) -> dict[str, str]:
     """Return the properties of an implementation beyond its cell, as texts."""
     parts = {**job.versions, **job.sources, **job.hyperparameters}
     return {name: json.dumps(value).strip('"') for name, value in parts.items()}
 
 
-def load_records(folder: Path) -> list[tuple[Job, dict[str, Any]]]:
+def load_run_records(folder: Path) -> list[tuple[Job, dict[str, Any]]]:
     """Return the run records of a folder, each with its run.
 
     Raises:
@@ -134,7 +134,9 @@ def load_records(folder: Path) -> list[tuple[Job, dict[str, Any]]]:
     return [recorded_runs.read_run_and_record(path) for path in paths]
 
 
-def convert_records(run_records: Sequence[tuple[Job, dict[str, Any]]]) -> list[ImplementationRun]:
+def convert_records_to_runs(
+    run_records: Sequence[tuple[Job, dict[str, Any]]],
+) -> list[ImplementationRun]:
     """Convert run records to runs of implementations.
 
     If a cell was run with several versions or hyperparameters, each is a separate implementation,
@@ -142,10 +144,10 @@ def convert_records(run_records: Sequence[tuple[Job, dict[str, Any]]]) -> list[I
     """
     codes: dict[Cell, list[dict[str, str]]] = {}
     for job, _ in run_records:
-        codes.setdefault(job.cell, []).append(_describe_code(job))
+        codes.setdefault(job.cell, []).append(_collect_code_properties(job))
     runs = []
     for job, stored in run_records:
-        cell, own = job.cell, _describe_code(job)
+        cell, own = job.cell, _collect_code_properties(job)
         differing = sorted(
             f"{name} {value}"
             for name, value in own.items()
@@ -159,7 +161,7 @@ def convert_records(run_records: Sequence[tuple[Job, dict[str, Any]]]) -> list[I
     return runs
 
 
-def select_environments(
+def select_runs_by_environment(
     runs: Sequence[ImplementationRun], environments: Sequence[str]
 ) -> list[ImplementationRun]:
     """Return the runs on the named environments, without names all; UserError if unknown."""
@@ -189,7 +191,7 @@ class RunFilter:
         )
 
 
-def read_runs(
+def read_runs_and_missing_names(
     store: str, run_filter: RunFilter, environments: Sequence[str]
 ) -> tuple[list[ImplementationRun], str]:
     """Return runs of a store, by default of ``baselines/returns``, and missing combinations.
@@ -201,15 +203,15 @@ def read_runs(
     for name in run_filter.frameworks:
         frameworks.get_adapter(name)
     if store:
-        all_records = load_records(Path(store))
+        all_records = load_run_records(Path(store))
         cells = {job.cell for job, _ in all_records}
-        runs = convert_records(
+        runs = convert_records_to_runs(
             [record for record in all_records if run_filter.selects_cell(record[0].cell)]
         )
     else:
         stored = baseline_runs.load_all_baselines()
         cells = {stored_cell.cell for stored_cell in stored}
-        runs = read_stored(
+        runs = convert_baselines_to_runs(
             stored_cell for stored_cell in stored if run_filter.selects_cell(stored_cell.cell)
         )
     place = store or str(baseline_runs.locate_returns_folder())
@@ -219,8 +221,8 @@ def read_runs(
             f"no runs of budget '{run_filter.budget}' are left after --framework and --algorithm "
             f"in {place}; record some with: rlregress baseline record"
         )
-    runs = select_environments(runs, environments)
-    lacking = ", ".join(_list_lacking(run_filter, cells, environments))
+    runs = select_runs_by_environment(runs, environments)
+    lacking = ", ".join(_list_combinations_without_runs(run_filter, cells, environments))
     return (
         runs,
         f"{place} has no runs of budget '{run_filter.budget}' of {lacking}" if lacking else "",
@@ -239,7 +241,7 @@ def _check_names_are_known(run_filter: RunFilter, cells: Iterable[Cell], place: 
                 )
 
 
-def _list_lacking(
+def _list_combinations_without_runs(
     run_filter: RunFilter, cells: Iterable[Cell], environments: Sequence[str]
 ) -> list[str]:
     """Return the requested combinations of names without runs."""
@@ -271,7 +273,7 @@ def check_returns_are_comparable(runs: Iterable[ImplementationRun]) -> None:
             )
 
 
-def _group_by_task(
+def _group_returns_by_task(
     runs: Iterable[ImplementationRun],
 ) -> dict[str, dict[str, dict[int, float | None]]]:
     """Return task -> implementation -> seed -> final return."""
@@ -287,7 +289,7 @@ def _group_by_task(
     return tasks
 
 
-def _fill_failures(
+def _replace_failed_returns(
     task: str, returns: dict[str, dict[int, float | None]]
 ) -> dict[str, list[float]]:
     """Return implementation -> returns by seed, failed runs as the task's worst return."""
@@ -306,7 +308,7 @@ def _fill_failures(
     }
 
 
-def _count_looks(returns: dict[str, dict[str, list[float]]], runs: int) -> int:
+def _count_possible_looks(returns: dict[str, dict[str, list[float]]], runs: int) -> int:
     """Return the number of looks that all implementations have runs for; UserError if 0."""
     count, name, task = min(
         (len(values), name, task)
@@ -343,7 +345,7 @@ def rank_implementations(
         UserError: nothing can be compared, or the plan could not separate anything.
     """
     check_returns_are_comparable(runs)
-    tasks = _group_by_task(runs)
+    tasks = _group_returns_by_task(runs)
     alone = tuple(sorted(task for task, task_runs in tasks.items() if len(task_runs) < 2))
     shared = {task: tasks[task] for task in sorted(tasks) if task not in alone}
     if not shared:
@@ -352,8 +354,8 @@ def rank_implementations(
             f"there is nothing to rank: {count_text}, and no environment and budget has runs of "
             "two implementations; add runs of another one"
         )
-    returns = {task: _fill_failures(task, task_runs) for task, task_runs in shared.items()}
-    most = _count_looks(returns, per_look)
+    returns = {task: _replace_failed_returns(task, task_runs) for task, task_runs in shared.items()}
+    most = _count_possible_looks(returns, per_look)
     plan = AdastopPlan(
         runs=per_look, looks=most if looks is None else looks, alpha=alpha, beta=beta
     )
@@ -389,7 +391,7 @@ def rank_implementations(
                 standings=tuple(
                     sorted(
                         (
-                            _build_ranked(
+                            _build_ranked_implementation(
                                 name, values, shared[task][name], looked_at[task, name] * per_look
                             )
                             for name, values in task_runs.items()
@@ -407,7 +409,7 @@ def rank_implementations(
     )
 
 
-def _build_ranked(
+def _build_ranked_implementation(
     name: str, returns: Sequence[float], by_seed: dict[int, float | None], count: int
 ) -> RankedImplementation:
     failed = sum(by_seed[seed] is None for seed in sorted(by_seed)[:count])
@@ -416,7 +418,7 @@ def _build_ranked(
     )
 
 
-def convert_ranking(ranking: Ranking) -> dict[str, Any]:
+def convert_ranking_to_plain_data(ranking: Ranking) -> dict[str, Any]:
     """Return the ranking as plain JSON values; infinite boundaries are None."""
     plain = asdict(ranking)
     plain["boundaries"] = [
@@ -426,4 +428,4 @@ def convert_ranking(ranking: Ranking) -> dict[str, Any]:
     for task in plain["tasks"]:
         for ranked in task["standings"]:
             ranked["mean"] = float(np.mean(ranked["returns"]))
-    return {"undecided": ranking.undecided, **plain}
+    return {"undecided": ranking.undecided_count, **plain}

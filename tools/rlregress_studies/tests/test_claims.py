@@ -12,7 +12,7 @@ from rlregress.catalogue import requested_names
 from rlregress.errors import UserError
 from rlregress.missing_packages import MissingPackage
 from rlregress_studies.claims import claim_files, settle
-from rlregress_studies.claims.claims_text import describe_failure
+from rlregress_studies.claims.claims_text import describe_claim_not_as_recorded
 from tests_behavior.every_commit import is_shown, is_touched
 
 
@@ -53,4 +53,4 @@ def test_claim_has_the_recorded_verdict(claim, framework_of_claim):
     settled = settle.settle_claim(claim, framework_of_claim)
     if settled.lacking:
         raise MissingPackage(settled.lacking)
-    assert settled.is_as_recorded, describe_failure(settled)
+    assert settled.is_as_recorded, describe_claim_not_as_recorded(settled)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from rlregress.model.detail_answers import Item
 from rlregress_studies.claims.claim_files import Claim, Framework
 from rlregress_studies.claims.claims_text import (
-    describe_differing,
+    describe_claims_not_as_recorded,
     format_claims,
-    list_index_rows,
+    format_index_rows,
 )
-from rlregress_studies.claims.settle import answer_items, build_settled
+from rlregress_studies.claims.settle import build_settled_claim, probe_subjects_of_items
 from tools.tests.small_adapters import SmallAdapter, make_probe_of_variant
 
 
@@ -29,7 +29,7 @@ def _settled(id, verdict="confirmed", version="2.0", **changed):
         "verdicts": {"": "confirmed"},
     }  # fmt: skip
     answers = {"library": "half", "script": "none"}
-    return build_settled(Claim(**(keys | changed)), version, verdict, answers, "of library")
+    return build_settled_claim(Claim(**(keys | changed)), version, verdict, answers, "of library")
 
 
 FRAMEWORK = Framework(name="some", title="Some", version="2.0")
@@ -43,7 +43,7 @@ SETTLED = [
 
 def test_a_verdict_that_is_not_the_recorded_one_differs():
     """Only claims with another verdict than the recorded one get a failure text."""
-    assert [text.split(":")[0] for text in describe_differing(SETTLED)] == ["b"]
+    assert [text.split(":")[0] for text in describe_claims_not_as_recorded(SETTLED)] == ["b"]
 
 
 def test_the_document_groups_the_answers_by_quote():
@@ -65,8 +65,8 @@ def test_the_index_has_a_row_for_every_item(tmp_path):
         Item(id="b", place="heading 2", title="rewards", not_code="about a task"),
         Item(id="c", place="Table 6", title="settings", defaults=("ppo.epochs", "ppo.other")),
     ]  # fmt: skip
-    answered = answer_items(items, [_make_adapter(tmp_path)])
-    assert list(list_index_rows(items, answered, [FRAMEWORK]))[-5:] == [
+    answered = probe_subjects_of_items(items, [_make_adapter(tmp_path)])
+    assert list(format_index_rows(items, answered, [FRAMEWORK]))[-5:] == [
         "| Box 6 | a factor | `sac.critic_loss.scale` | half (library) |",
         "|  |  | *no code*: the rest |  |",
         "| heading 2 | rewards | *no code*: about a task |  |",

@@ -27,25 +27,27 @@ SMALL = DeterminismPlan(
 )  # fmt: skip
 
 
-def _names():
-    return [
-        name for name in ("sb3", "torchrl", "cleanrl") if name in frameworks.list_framework_names()
-    ]
+CASES = [
+    ("sb3", ("deterministic", "sampling")),
+    *(
+        pytest.param(name, SMALL.groups, marks=pytest.mark.nightly)
+        for name in ("sb3", "torchrl", "cleanrl")
+        if name in frameworks.list_framework_names()
+    ),
+]
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=[] if n == "sb3" else pytest.mark.nightly) for n in _names()]
-)
-def test_what_is_held_stays_and_what_is_varied_moves(name, tmp_path, capsys):
+@pytest.mark.parametrize(("name", "groups"), CASES)
+def test_what_is_held_stays_and_what_is_varied_moves(name, groups, tmp_path, capsys):
     """With all held, weights are the same at every checkpoint; each varied source changes them.
 
     The second call of the command trains nothing: it reads the trainings in the report's folder.
     """
-    adapter = _trainable_adapter(name)
-    assert study.train_and_report([adapter.full_name], SMALL, tmp_path) == 0
+    adapter, plan = _trainable_adapter(name), replace(SMALL, groups=groups)
+    assert study.train_and_report([adapter.full_name], plan, tmp_path) == 0
     written = json.loads((tmp_path / "determinism.json").read_text())
     (spread,) = written["frameworks"].values()
-    assert set(spread["sources"]) == set(SMALL.groups) - {"deterministic"}
+    assert set(spread["sources"]) == set(groups) - {"deterministic"}
     for group, group_result in spread["groups"].items():
         assert (group_result["parted"] is None) == (group == "deterministic"), group
         assert len(group_result["value_mean"]) == 2
@@ -53,17 +55,19 @@ def test_what_is_held_stays_and_what_is_varied_moves(name, tmp_path, capsys):
     assert "deterministic: 2 of 2 in" in capsys.readouterr().out
     (figure,) = tmp_path.glob("*.svg")
     ElementTree.fromstring(figure.read_text())
-    assert study.train_and_report([adapter.full_name], SMALL, tmp_path) == 0
+    assert study.train_and_report([adapter.full_name], plan, tmp_path) == 0
     assert " of 2 in" not in capsys.readouterr().out
     damaged = sorted((tmp_path / "runs").iterdir())[0]
     damaged.write_text('[{"steps": 10')
     with pytest.raises(UserError, match=f"{damaged.name}.*remove the file"):
-        study.train_and_report([adapter.full_name], SMALL, tmp_path)
+        study.train_and_report([adapter.full_name], plan, tmp_path)
 
 
 def _trainable_adapter(name):
     adapter = frameworks.get_adapter(name)
-    for copy in [adapter.get_copy(label) for label in adapter.list_copies()] or [adapter]:
+    for copy in [adapter.get_adapter_of_copy(label) for label in adapter.list_copy_labels()] or [
+        adapter
+    ]:
         if not (hasattr(copy, "source") and copy.source.for_gym):
             return copy
     pytest.skip("CleanRL HEAD is not here: set CLEANRL_HOME")
@@ -77,22 +81,24 @@ def checkpoints(*weights, value=1.0):
 def test_a_spread_says_when_trainings_part_and_by_how_much():
     """They diverge at the first checkpoint with other weights; deviations are of a population."""
     pair = [checkpoints("a", "b", value=1.0), checkpoints("a", "c", value=3.0)]
-    assert chance.measure_spread(pair) == Spread(
+    assert chance.compute_spread_of_runs(pair) == Spread(
         runs=2, parted=20, distinct=2, steps=[10, 20], score_mean=[2.0, 2.0],
         score_deviation=[0.0, 0.0], value_mean=[2.0, 2.0], value_deviation=[1.0, 1.0],
     )  # fmt: skip
     # three times 0.4 has a mean of another number
-    same = chance.measure_spread([checkpoints("a", value=0.4)] * 3)
+    same = chance.compute_spread_of_runs([checkpoints("a", value=0.4)] * 3)
     assert same.value_deviation == [0.0]
 
 
 def test_what_differs_although_held_is_a_fault_and_what_stays_although_varied():
     """Each is one sentence; threads and environment may have no effect."""
-    different = chance.measure_spread([checkpoints("a"), checkpoints("b")])
-    same = chance.measure_spread([checkpoints("a"), checkpoints("a")])
+    different = chance.compute_spread_of_runs([checkpoints("a"), checkpoints("b")])
+    same = chance.compute_spread_of_runs([checkpoints("a"), checkpoints("a")])
     good = {"deterministic": same, "sampling": different, "environment": same, "threads": same}
-    assert chance.list_unexpected("One", good) == []
-    assert chance.list_unexpected("One", {"deterministic": different, "sampling": same}) == [
+    assert chance.describe_unexpected_spreads("One", good) == []
+    assert chance.describe_unexpected_spreads(
+        "One", {"deterministic": different, "sampling": same}
+    ) == [
         "One: with everything held, 2 trainings have 2 different weights, first after 10 steps; "
         "expected the same weights in all",
         "One: another seed of sampling does not change the weights; expected other weights: this "
@@ -103,11 +109,11 @@ def test_what_differs_although_held_is_a_fault_and_what_stays_although_varied():
 def test_groups_vary_one_thing_each():
     """Every group begins with the same training; each of its others varies one thing."""
     for group in determinism_study.GROUPS:
-        first, second = determinism_study.list_members(group, 2)
+        first, second = determinism_study.list_trainings_of_group(group, 2)
         assert first == Member()
         assert second != first
-    assert determinism_study.list_members("sampling", 2)[1].seeds == Seeds(sampling=1)
-    assert determinism_study.list_members("threads", 3)[2] == Member(threads=3)
+    assert determinism_study.list_trainings_of_group("sampling", 2)[1].seeds == Seeds(sampling=1)
+    assert determinism_study.list_trainings_of_group("threads", 3)[2] == Member(threads=3)
     with pytest.raises(UserError, match="--vary names 'smapling'; did you mean 'sampling'"):
         determinism_study.parse_groups(["smapling"])
     assert determinism_study.parse_groups(["sampling"]) == ("deterministic", "sampling")

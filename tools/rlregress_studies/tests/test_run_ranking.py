@@ -18,9 +18,9 @@ from rlregress_studies.rank import ranking_report, run_ranking
 from rlregress_studies.rank.adastop import GREATER, NOT_SEPARATED, SMALLER, UNDECIDED
 from rlregress_studies.rank.run_ranking import (
     ImplementationRun,
+    convert_baselines_to_runs,
     rank_implementations,
-    read_csv,
-    read_stored,
+    read_runs_of_csv,
 )
 from tools.tests.report.test_check_page import stands_alone
 from tools.tests.training.test_records import content
@@ -83,8 +83,8 @@ def test_looks_end_where_all_is_decided_and_go_on_where_it_is_not(three):
     used = {standing.implementation: len(standing.returns) for standing in task.standings}
     assert used == {"a": 10, "b": 10, "c": 5}
     ranking = rank_implementations(three, looks=4)
-    assert (ranking.looks, ranking.undecided) == (2, 1)
-    assert ranking.tasks[0].decision("a", "b") == UNDECIDED
+    assert (ranking.looks, ranking.undecided_count) == (2, 1)
+    assert ranking.tasks[0].get_decision("a", "b") == UNDECIDED
 
 
 @pytest.mark.parametrize("ceiling", [1, 1000])
@@ -98,7 +98,8 @@ def test_a_ceiling_that_is_left_at_a_later_look_hides_no_difference_elsewhere(ce
         for run in runs(name, [0 if i == seed else ceiling for i in range(10)], "Y")
     ]
     decided = {
-        task.name: task.decision("b", "a") for task in rank_implementations(near + at_ceiling).tasks
+        task.name: task.get_decision("b", "a")
+        for task in rank_implementations(near + at_ceiling).tasks
     }
     assert decided == {"X": GREATER, "Y": NOT_SEPARATED}
 
@@ -128,7 +129,10 @@ def test_a_run_that_failed_counts_as_the_worst_return(three):
 def test_runs_that_cannot_be_ranked(runs_, sentence):
     """One implementation, too few runs, only failures, and a repeated seed are errors."""
     if not sentence:
-        assert rank_implementations(runs_).tasks[0].decision("a", "b") in (NOT_SEPARATED, GREATER)
+        assert rank_implementations(runs_).tasks[0].get_decision("a", "b") in (
+            NOT_SEPARATED,
+            GREATER,
+        )
         return
     with pytest.raises(UserError, match=sentence):
         rank_implementations(runs_)
@@ -176,11 +180,15 @@ def test_the_command_ranks_a_csv_and_writes_json(command, tmp_path, csv, three):
     decisions = {(x["first"], x["second"]): x["decision"] for x in written["tasks"][0]["decisions"]}
     assert decisions == {("a", "b"): NOT_SEPARATED, ("a", "c"): SMALLER, ("b", "c"): SMALLER}
     # spaces around a name, which nobody can see, are no part of it
-    rows = read_csv(write_csv(tmp_path / "s.csv", [("a", "H", 0, 1.0), (" a ", "H ", 1, 2.0)]))
+    rows = read_runs_of_csv(
+        write_csv(tmp_path / "s.csv", [("a", "H", 0, 1.0), (" a ", "H ", 1, 2.0)])
+    )
     assert {(row.implementation, row.task) for row in rows} == {("a", "H")}
     # the order of the lines plays no part: runs are looked at by seed
-    for ranked in (read_csv(csv), three):
-        content = json.loads(json.dumps(run_ranking.convert_ranking(rank_implementations(ranked))))
+    for ranked in (read_runs_of_csv(csv), three):
+        content = json.loads(
+            json.dumps(run_ranking.convert_ranking_to_plain_data(rank_implementations(ranked)))
+        )
         assert written["tasks"] == content["tasks"]
 
 
@@ -191,11 +199,11 @@ def test_stored_runs_are_compared_only_under_one_budget():
     for baseline in stored:
         protocol = baseline.protocol
         key = (baseline.cell.environment, protocol.total_steps, protocol.evaluation_episodes)
-        for run in read_stored([baseline]):
+        for run in convert_baselines_to_runs([baseline]):
             by_task.setdefault(run.task, set()).add(key)
     assert len(by_task) > 1
     assert all(len(keys) == 1 for keys in by_task.values())
-    assert len(read_stored(stored)) == sum(len(baseline.runs) for baseline in stored)
+    assert len(convert_baselines_to_runs(stored)) == sum(len(baseline.runs) for baseline in stored)
 
 
 @pytest.fixture
@@ -215,7 +223,7 @@ def store(tmp_path):
 
 def test_two_versions_in_one_store_are_two_implementations(command, store):
     """Runs of a cell with several versions are named by what differs, and compared."""
-    runs_of_both = run_ranking.convert_records(run_ranking.load_records(store))
+    runs_of_both = run_ranking.convert_records_to_runs(run_ranking.load_run_records(store))
     names = {run.implementation for run in runs_of_both}
     assert {name.partition(" (")[2] for name in names} == {"package 1.0)", "package 2.0)"}
     code, text, error = command("study", "rank", "--store", str(store))
@@ -250,7 +258,9 @@ def test_a_name_is_drawn_as_it_stands(three, name):
     """It is no formula, and a font that lacks it is nothing to warn of."""
     named = [replace(run, implementation=run.implementation + name, task=name, environment=name)
              for run in three]  # fmt: skip
-    assert ranking_report.draw_figure(rank_implementations(named)).lstrip().startswith("<?xml")
+    assert (
+        ranking_report.draw_ranking_figure(rank_implementations(named)).lstrip().startswith("<?xml")
+    )
 
 
 def test_a_ranking_has_a_page_with_every_decision(command, tmp_path):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rlregress_studies.claims.claim_files import Claim
-from rlregress_studies.claims.claims_text import describe_failure
+from rlregress_studies.claims.claims_text import describe_claim_not_as_recorded
 from rlregress_studies.claims.settle import settle_claim
 from tools.tests.small_adapters import SmallAdapter, format_entry, make_probe_of_variant
 
@@ -99,7 +99,7 @@ def test_what_cannot_be_asked_is_unprobed(make_adapter):
     ]:
         settled = settle_claim(claim, framework)
         assert (settled.verdict, settled.is_as_recorded) == ("unprobed", False)
-        assert "record verdict" not in describe_failure(settled)
+        assert "record verdict" not in describe_claim_not_as_recorded(settled)
 
 
 @pytest.mark.parametrize(
@@ -121,12 +121,12 @@ def test_defaults_are_compared_as_values(make_adapter, name, value, scope, verdi
 
 def test_the_report_says_what_to_record(make_adapter):
     """The text has the sentence, the observed variant, and the line to record."""
-    text = describe_failure(settle_claim(_claim(), make_adapter(library="half")))
+    text = describe_claim_not_as_recorded(settle_claim(_claim(), make_adapter(library="half")))
     first, *further = text.splitlines()
     assert first == "one: outdated (recorded: confirmed)"
     assert f"  some 2.0, {DETAIL}: says the variant 'none'; found library: half" in further
     assert "  true before 1.5" in further
     assert 'record verdict = { "<first>" = "confirmed", "<changed>" = "outdated" }' in text
     changed = _claim(verdicts={"1.0": "confirmed"})
-    text = describe_failure(settle_claim(changed, make_adapter(library="half")))
+    text = describe_claim_not_as_recorded(settle_claim(changed, make_adapter(library="half")))
     assert '"2.0" = "outdated" in its table' in text

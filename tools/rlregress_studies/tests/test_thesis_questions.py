@@ -10,17 +10,20 @@ import pytest
 
 from rlregress import suite
 from rlregress.check import baseline_runs, published
-from rlregress.check.judging import find_worst_returns
+from rlregress.check.judging import find_worst_return_by_environment
 from rlregress.errors import UserError
 from rlregress_studies.thesis import thesis_answers, thesis_questions, thesis_text
 from rlregress_studies.thesis.thesis_answers import BETTER, OPEN, SAME, SIMILAR, WORSE
-from rlregress_studies.thesis.thesis_questions import answer_questions, compare_with_tables
+from rlregress_studies.thesis.thesis_questions import (
+    answer_thesis_questions,
+    compare_stored_runs_with_tables,
+)
 
 
 @pytest.fixture(scope="module")
 def answers():
     """Return all answers."""
-    return answer_questions()
+    return answer_thesis_questions()
 
 
 def test_of_288_pairs_of_frameworks_few_are_left(answers):
@@ -97,14 +100,14 @@ def shifted(stored, by):
 @pytest.mark.parametrize(("by", "message"), [(0, "holds"), (-3, "regressed"), (3, "improved")])
 def test_stored_runs_are_judged_by_what_the_thesis_printed(reacher, by, message):
     """The verdict follows the difference between stored returns and the printed mean."""
-    (only,) = compare_with_tables([shifted(reacher, by)])
+    (only,) = compare_stored_runs_with_tables([shifted(reacher, by)])
     assert only.verdict.verdict == message
     assert only.verdict.effect == pytest.approx(sum(only.returns) / len(only.returns) + 4.5)
 
 
 def test_one_stored_run_is_no_sample(answers, reacher):
     """A single stored run is named, and not judged."""
-    cells = compare_with_tables([replace(reacher, seeds=1, runs=reacher.runs[:1])])
+    cells = compare_stored_runs_with_tables([replace(reacher, seeds=1, runs=reacher.runs[:1])])
     assert [cell.verdict for cell in cells] == [None]
     text = "\n".join(thesis_text.describe_study(replace(answers, stored_cells=cells)))
     assert "0 of 288 printed cells" in text
@@ -118,13 +121,18 @@ def test_runs_that_failed_count_and_are_said(answers, reacher, failed):
         replace(run, status="failed", final_return=None) if number < failed else run
         for number, run in enumerate(reacher.runs)
     ]
-    (only,) = compare_with_tables([replace(reacher, runs=runs)])
+    (only,) = compare_stored_runs_with_tables([replace(reacher, runs=runs)])
     cell = replace(reacher.cell, algorithm="td3", environment="Hopper-v4")
     own = replace(cell, hyperparameters=thesis_questions.ORIGINAL)
-    (paper,) = thesis_questions.compare_with_papers([replace(reacher, cell=own, runs=runs)])
+    (paper,) = thesis_questions.compare_stored_runs_with_papers(
+        [replace(reacher, cell=own, runs=runs)]
+    )
     assert only.failed == paper.failed == failed
     remaining = reacher.returns[failed:]
-    returns = [*[min([find_worst_returns()["Hopper-v4"], *remaining])] * failed, *remaining]
+    returns = [
+        *[min([find_worst_return_by_environment()["Hopper-v4"], *remaining])] * failed,
+        *remaining,
+    ]
     assert paper.mean == pytest.approx(sum(returns) / 5)
     with_runs = replace(answers, stored_cells=(only,), stored_reproduction=(paper,))
     text = "\n".join(thesis_text.describe_study(with_runs))
@@ -165,14 +173,14 @@ def test_a_table_with_cells_missing_or_twice_is_one_sentence(papers, file, old, 
     assert old in text
     (papers / file).write_text(text.replace(old, new))
     with pytest.raises(UserError, match=message):
-        answer_questions()
+        answer_thesis_questions()
 
 
 def test_runs_that_were_made_otherwise_are_no_reproduction(reacher):
     """Runs with another protocol or other hyperparameters are an error."""
     shorter = replace(reacher, protocol=replace(reacher.protocol, total_steps=10))
     with pytest.raises(UserError, match="recorded with another budget"):
-        compare_with_tables([shorter])
+        compare_stored_runs_with_tables([shorter])
     larger = replace(reacher, hyperparameters={**reacher.hyperparameters, "discount": 0.9})
     with pytest.raises(UserError, match=r"other hyperparameters: discount \(0.9, now 0.99\)"):
-        compare_with_tables([larger])
+        compare_stored_runs_with_tables([larger])

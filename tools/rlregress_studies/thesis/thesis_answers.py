@@ -154,7 +154,7 @@ class StoredCell:
 
 @dataclass(frozen=True, kw_only=True)
 class Study:
-    """All answers.
+    """The answers to all questions.
 
     Attributes:
         without_originals: algorithms whose papers printed no numbers for these environments.
@@ -211,7 +211,7 @@ def _adjust_p_values(p: Mapping[Name, float]) -> dict[Name, float]:
     return {name: tested.get(name, math.nan) for name in p}
 
 
-def compare_pairs(pairs: Mapping[Name, tuple[Band, Band]]) -> dict[Name, Difference]:
+def compare_pairs_of_bands(pairs: Mapping[Name, tuple[Band, Band]]) -> dict[Name, Difference]:
     """Compare the two summaries of every pair; Holm over all pairs that can be tested."""
     p = {
         name: _compute_largest_p_value(first, second, pooled=True)

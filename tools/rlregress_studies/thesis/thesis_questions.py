@@ -28,10 +28,10 @@ from rlregress_studies.rank.ranking_result import Ranking
 from rlregress_studies.rank.run_ranking import (
     ImplementationRun,
     check_returns_are_comparable,
-    convert_ranking,
+    convert_baselines_to_runs,
+    convert_ranking_to_plain_data,
     make_task_key,
     rank_implementations,
-    read_stored,
 )
 from rlregress_studies.thesis.thesis_answers import (
     ALPHA,
@@ -48,7 +48,7 @@ from rlregress_studies.thesis.thesis_answers import (
     StoredAnswer,
     StoredCell,
     Study,
-    compare_pairs,
+    compare_pairs_of_bands,
     count_needed_seeds,
 )
 
@@ -70,7 +70,7 @@ def _compare_with_originals(cells: Mapping[tuple[str, str, str], Band]) -> tuple
         if (key[1], key[2].partition("-v")[0]) in originals
     }
     reproductions = []
-    for key, difference in compare_pairs(pairs).items():
+    for key, difference in compare_pairs_of_bands(pairs).items():
         band, original = pairs[key]
         outside = difference.outside[0]
         interval = SIMILAR if not outside else BETTER if difference.effect > 0 else WORSE
@@ -89,7 +89,7 @@ def _compare_with_originals(cells: Mapping[tuple[str, str, str], Band]) -> tuple
     return tuple(reproductions)
 
 
-def _summarise_returns(returns: Sequence[float]) -> Band:
+def _make_band_of_returns(returns: Sequence[float]) -> Band:
     """Summarize returns as a table would print them, without rounding."""
     sd = float(np.std(returns, ddof=1))
     half = 1.96 * float(np.std(returns)) / math.sqrt(len(returns))
@@ -104,7 +104,9 @@ def _summarise_returns(returns: Sequence[float]) -> Band:
     )
 
 
-def compare_with_papers(stored: Iterable[baseline_runs.Baseline]) -> tuple[Reproduction, ...]:
+def compare_stored_runs_with_papers(
+    stored: Iterable[baseline_runs.Baseline],
+) -> tuple[Reproduction, ...]:
     """Compare stored runs that are long enough with the papers, as one family."""
     long_enough = {
         (baseline_.cell.framework, baseline_.cell.algorithm, baseline_.cell.environment): baseline_
@@ -121,10 +123,11 @@ def compare_with_papers(stored: Iterable[baseline_runs.Baseline]) -> tuple[Repro
         TABLE,
     )
     bands = {
-        key: _summarise_returns(returns[baseline_.cell]) for key, baseline_ in long_enough.items()
+        key: _make_band_of_returns(returns[baseline_.cell])
+        for key, baseline_ in long_enough.items()
     }
     return tuple(
-        replace(row, failed=long_enough[row.framework, row.algorithm, row.environment].failed)
+        replace(row, failed=long_enough[row.framework, row.algorithm, row.environment].failed_count)
         for row in _compare_with_originals(bands)
     )
 
@@ -137,7 +140,7 @@ def summarise_signs(signs: Iterable[int]) -> str:
     return SAME if len(distinct) == 1 and 0 not in distinct else OPEN
 
 
-def _check_complete(table: Mapping[published.Key, Band]) -> None:
+def _check_table_is_complete(table: Mapping[published.Key, Band]) -> None:
     """Raise UserError that names the missing cells of a published table."""
     names = [{key[place] for key in table} for place in range(4)]
     names[3] |= {ORIGINAL, *names[0]}  # every framework has its own set
@@ -166,7 +169,7 @@ def _order_algorithms(table: Mapping[published.Key, Band]) -> tuple[tuple[Order,
         for framework, environment, set_name in itertools.product(frameworks, environments, sets)
         for pair in itertools.combinations(algorithms, 2)
     }
-    compared = compare_pairs(cells)
+    compared = compare_pairs_of_bands(cells)
     by_environment = []
     for environment, set_name in itertools.product(environments, [*sets, OWN]):
         used = {framework: framework if set_name == OWN else set_name for framework in frameworks}
@@ -192,7 +195,7 @@ def _order_algorithms(table: Mapping[published.Key, Band]) -> tuple[tuple[Order,
     return tuple(by_environment), sum(difference.is_tested for difference in compared.values())
 
 
-def _rank_runs(runs: Sequence[ImplementationRun], nothing: str) -> StoredAnswer:
+def _rank_stored_runs(runs: Sequence[ImplementationRun], nothing: str) -> StoredAnswer:
     """Rank all runs at one look, as many of each implementation as the shortest has."""
     implementations: dict[str, set[str]] = {}
     counts: dict[tuple[str, str], int] = {}
@@ -220,7 +223,9 @@ def _name_set_and_budget(cell: Cell, protocol: Protocol) -> str:
     return f"{make_task_key(cell, protocol)}, hyperparameters {cell.hyperparameters}"
 
 
-def _list_stored_pairs(ranking: Ranking | None) -> dict[str, dict[tuple[str, str], str]]:
+def _summarise_pairs_of_algorithms(
+    ranking: Ranking | None,
+) -> dict[str, dict[tuple[str, str], str]]:
     """Return environment, set and budget -> pairs of algorithms over all frameworks."""
     signs: dict[str, dict[tuple[str, str], list[int]]] = {}
     for task in ranking.tasks if ranking else ():
@@ -238,7 +243,9 @@ def _list_stored_pairs(ranking: Ranking | None) -> dict[str, dict[tuple[str, str
     }
 
 
-def compare_with_tables(stored: Iterable[baseline_runs.Baseline]) -> tuple[StoredCell, ...]:
+def compare_stored_runs_with_tables(
+    stored: Iterable[baseline_runs.Baseline],
+) -> tuple[StoredCell, ...]:
     """Compare stored runs with the published table of their budget, each table a family.
 
     Raises:
@@ -274,14 +281,14 @@ def compare_with_tables(stored: Iterable[baseline_runs.Baseline]) -> tuple[Store
                 returns=tuple(samples[cell.id].new),
                 band=band,
                 verdict=judged.get(cell.id),
-                failed=stored_cell.failed,
+                failed=stored_cell.failed_count,
             )
             for cell, (stored_cell, band) in cells.items()
         ]
     return tuple(stored_cells)
 
 
-def answer_questions() -> Study:
+def answer_thesis_questions() -> Study:
     """Answer the three questions, and whether stored runs match the printed returns.
 
     Each question is a separate family, at level ``ALPHA``.
@@ -290,7 +297,7 @@ def answer_questions() -> Study:
         UserError: a data file cannot be read.
     """
     table = published.load_published_bands(TABLE)
-    _check_complete(table)
+    _check_table_is_complete(table)
     frameworks = sorted({key[0] for key in table})
     keys = sorted({key[1:] for key in table})
     pairs = {
@@ -310,16 +317,16 @@ def answer_questions() -> Study:
             second=second,
             difference=difference,
         )
-        for (algorithm, environment, set_name, first, second), difference in compare_pairs(
+        for (algorithm, environment, set_name, first, second), difference in compare_pairs_of_bands(
             pairs
         ).items()
     )
     tested = sum(pair.difference.is_tested for pair in compared) or 1
     orders, tested_order = _order_algorithms(table)
     stored = baseline_runs.load_all_baselines()
-    check_returns_are_comparable(read_stored(stored))
-    order = _rank_runs(
-        read_stored(
+    check_returns_are_comparable(convert_baselines_to_runs(stored))
+    order = _rank_stored_runs(
+        convert_baselines_to_runs(
             stored,
             implementation=lambda cell: cell.algorithm,
             task=lambda cell, protocol: f"{cell.framework}: {_name_set_and_budget(cell, protocol)}",
@@ -335,9 +342,9 @@ def answer_questions() -> Study:
         frameworks=compared,
         orders=orders,
         tested_order=tested_order,
-        stored_reproduction=compare_with_papers(stored),
-        stored_frameworks=_rank_runs(
-            read_stored(
+        stored_reproduction=compare_stored_runs_with_papers(stored),
+        stored_frameworks=_rank_stored_runs(
+            convert_baselines_to_runs(
                 stored,
                 implementation=lambda cell: cell.framework,
                 task=lambda cell, protocol: (
@@ -347,8 +354,8 @@ def answer_questions() -> Study:
             "no two frameworks have stored runs under one set of hyperparameters",
         ),
         stored_order=order,
-        stored_pairs=_list_stored_pairs(order.ranking),
-        stored_cells=compare_with_tables(stored),
+        stored_pairs=_summarise_pairs_of_algorithms(order.ranking),
+        stored_cells=compare_stored_runs_with_tables(stored),
         published_cells=len(table),
         seeds=SEEDS,
         visible=compute_smallest_band_drop(SEEDS, SEEDS, tested, ALPHA),
@@ -356,16 +363,18 @@ def answer_questions() -> Study:
     )
 
 
-def convert_study(study: Study) -> dict[str, Any]:
+def convert_study_to_plain_data(study: Study) -> dict[str, Any]:
     """Return the study as plain JSON values; undefined numbers (nan) become None."""
 
     def convert_answer(stored_answer: StoredAnswer) -> dict[str, Any]:
         return {
-            "ranking": convert_ranking(stored_answer.ranking) if stored_answer.ranking else None,
+            "ranking": convert_ranking_to_plain_data(stored_answer.ranking)
+            if stored_answer.ranking
+            else None,
             "reason": stored_answer.reason,
         }
 
-    def convert(item: Reproduction | PairOfFrameworks) -> dict[str, Any]:
+    def convert_comparison(item: Reproduction | PairOfFrameworks) -> dict[str, Any]:
         plain = asdict(item)
         plain["difference"] = {
             name: None if isinstance(value, float) and math.isnan(value) else value
@@ -378,9 +387,11 @@ def convert_study(study: Study) -> dict[str, Any]:
 
     return {
         "alpha": ALPHA,
-        "reproduction": [{**convert(line), "verdict": line.verdict} for line in study.reproduction],
+        "reproduction": [
+            {**convert_comparison(line), "verdict": line.verdict} for line in study.reproduction
+        ],
         "without_originals": list(study.without_originals),
-        "frameworks": [convert(framework) for framework in study.frameworks],
+        "frameworks": [convert_comparison(framework) for framework in study.frameworks],
         "orders": [
             {
                 "environment": order.environment,
@@ -392,7 +403,8 @@ def convert_study(study: Study) -> dict[str, Any]:
             for order in study.orders
         ],
         "stored_reproduction": [
-            {**convert(line), "verdict": line.verdict} for line in study.stored_reproduction
+            {**convert_comparison(line), "verdict": line.verdict}
+            for line in study.stored_reproduction
         ],
         "stored_frameworks": convert_answer(study.stored_frameworks),
         "stored_order": convert_answer(study.stored_order),

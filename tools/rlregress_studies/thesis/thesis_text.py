@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from rlregress.report.words import count_words, format_error_rate, format_return
+from rlregress.report.words import format_count, format_error_rate, format_return
 from rlregress_studies.rank import ranking_report
 from rlregress_studies.thesis.thesis_answers import (
     ALPHA,
@@ -38,9 +38,9 @@ def _format_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> li
     ]
 
 
-def _describe_failed(name: str, count: int) -> str:
+def _describe_failed_runs(name: str, count: int) -> str:
     """Describe the failed runs of one name."""
-    runs = count_words(count, "run")
+    runs = format_count(count, "run")
     return f"  {runs} of {name} failed and counted as the worst return of the environment"
 
 
@@ -66,7 +66,7 @@ def _describe_reproduction(rows: Sequence[Reproduction]) -> list[str]:
                 f"{format_return(row.difference.adjusted_p)}"
             )
     lines += [
-        _describe_failed(f"{row.framework} {row.algorithm} on {row.environment}", row.failed)
+        _describe_failed_runs(f"{row.framework} {row.algorithm} on {row.environment}", row.failed)
         for row in rows
         if row.failed
     ]
@@ -76,7 +76,7 @@ def _describe_reproduction(rows: Sequence[Reproduction]) -> list[str]:
     return lines
 
 
-def _describe_first_question(study: Study) -> list[str]:
+def _describe_reproduction_of_papers(study: Study) -> list[str]:
     lines = ["1. Do implementations reach what the papers of the algorithms printed?"]
     lines += _describe_reproduction(study.reproduction)
     lines.append(
@@ -95,7 +95,7 @@ def _describe_first_question(study: Study) -> list[str]:
     return lines
 
 
-def _describe_frameworks(study: Study) -> list[str]:
+def _describe_pairs_of_frameworks(study: Study) -> list[str]:
     rows, count_text = study.frameworks, []
     for algorithm in [*sorted({row.algorithm for row in rows}), "all"]:
         own = [row.difference for row in rows if algorithm in (row.algorithm, "all")]
@@ -134,7 +134,7 @@ def _describe_frameworks(study: Study) -> list[str]:
     return lines
 
 
-def _describe_stored(answer: StoredAnswer) -> list[str]:
+def _describe_ranking_of_stored_runs(answer: StoredAnswer) -> list[str]:
     if answer.ranking is None:
         return [f"  stored runs: {answer.reason}"]
     reason_text = f" ({answer.reason})" if answer.reason else ""
@@ -179,7 +179,7 @@ def _describe_orders(orders: Sequence[Order]) -> list[str]:
     return lines
 
 
-def _describe_reproduced(cells: Sequence[StoredCell], published: int) -> list[str]:
+def _describe_stored_cells(cells: Sequence[StoredCell], published: int) -> list[str]:
     rows, too_few = [], []
     for cell in cells:
         count = len(cell.returns)
@@ -200,32 +200,36 @@ def _describe_reproduced(cells: Sequence[StoredCell], published: int) -> list[st
     if rows:
         header = ("", "runs", "mean", "printed", "verdict", "adjusted p", "would detect a drop of")
         lines += _format_table(header, rows)
-    lines += [_describe_failed(cell_.cell, cell_.failed) for cell_ in cells if cell_.failed]
+    lines += [_describe_failed_runs(cell_.cell, cell_.failed) for cell_ in cells if cell_.failed]
     lines += [f"  one stored run, which is too few: {name}" for name in too_few]
     return lines
 
 
 def describe_study(study: Study) -> list[str]:
-    """Return all answers."""
+    """Return the lines of the answers to all questions."""
     report_lines = [
-        *_describe_first_question(study),
+        *_describe_reproduction_of_papers(study),
         "",
         "2. Do frameworks agree under one set of hyperparameters?",
     ]
-    report_lines += [*_describe_frameworks(study), *_describe_stored(study.stored_frameworks), ""]
+    report_lines += [
+        *_describe_pairs_of_frameworks(study),
+        *_describe_ranking_of_stored_runs(study.stored_frameworks),
+        "",
+    ]
     report_lines.append("3. Is the ranking of algorithms the same in every framework?")
     report_lines += _describe_orders(study.orders)
     report_lines.append(
         f"  {study.tested_order} pairs within a framework were tested as one family."
     )
-    report_lines += _describe_stored(study.stored_order)
+    report_lines += _describe_ranking_of_stored_runs(study.stored_order)
     for place, pairs in study.stored_pairs.items():
         report_lines += [
             f"    {sentence}: {pair[0]} and {pair[1]} on {place}"
             for pair, sentence in pairs.items()
         ]
     report_lines += ["", "4. Do stored runs return what the thesis printed of their cells?"]
-    report_lines += _describe_reproduced(study.stored_cells, study.published_cells)
+    report_lines += _describe_stored_cells(study.stored_cells, study.published_cells)
     report_lines.append("")
     report_lines.append(
         f"Each question is one family: if nothing differed, it would show a difference with "

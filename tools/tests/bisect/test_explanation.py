@@ -5,12 +5,14 @@ from __future__ import annotations
 from rlregress import frameworks
 from rlregress.bisect import explanation, symptoms
 from rlregress.model.bisect_result import ChangedAt
-from rlregress.model.code import CODE_CHANGED, Changed
+from rlregress.model.code import CODE_CHANGED, ChangedPiece
 
 
 def piece(file, name):
     """A function that has changed."""
-    return Changed(file=file, name=name, how=CODE_CHANGED, old=None, new=None, paths=(None, None))
+    return ChangedPiece(
+        file=file, name=name, how=CODE_CHANGED, old=None, new=None, paths=(None, None)
+    )
 
 
 def test_the_frameworks_functions_come_before_what_it_stands_on():

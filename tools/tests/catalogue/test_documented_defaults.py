@@ -41,9 +41,9 @@ def test_own_numbers_and_back(tmp_path):
     (entry,) = _load(tmp_path, ENTRY.replace("names = {", with_names))
     hyperparameters = {"rollout_steps": 64, "minibatch_size": 16, "clip_range": 0.2,
                        "value_clip_range": None, "polyak_coefficient": 0.005}  # fmt: skip
-    own = entry.convert_to_framework_names(hyperparameters)
+    own = entry.convert_to_framework_parameters(hyperparameters)
     assert own == {"steps": 64, "batches": 4, "eps": 0.2, "clip": False, "tau": 0.995}
-    assert entry.convert_to_our_names(own) == pytest.approx(hyperparameters)
+    assert entry.convert_to_our_parameters(own) == pytest.approx(hyperparameters)
 
 
 def test_difference_names_both_values():

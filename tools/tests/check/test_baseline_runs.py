@@ -92,22 +92,30 @@ def test_stored_runs_without_a_value_are_counted(written, without, critic_text, 
     written(*(run_record(seed, **(lacking if seed < without else full)) for seed in range(3)))
     stored = baseline_runs.load_baseline(baseline_runs.locate_baseline(CELL))
     varies = critic_text and f"the returns of {critic_text} do not vary from state to state"
-    assert stored.explain_exclusion(CRITIC) == varies
-    assert stored.explain_exclusion(DIAGNOSTICS["kl"]) == kl_text
+    assert stored.explain_excluded_quantity(CRITIC) == varies
+    assert stored.explain_excluded_quantity(DIAGNOSTICS["kl"]) == kl_text
 
 
-def test_a_critic_that_cannot_be_is_one_sentence(written):
-    """Half of a critic's numbers: the run, the key and the next step are named."""
+@pytest.mark.parametrize(
+    ("found", "instead", "message"),
+    [
+        ("explained_variance = 0.5\n", "", "has one of 'explained_variance' and 'bias'"),
+        ("states = 7", "states = 0", "0, expected a number of at least 1"),
+        ("bootstrapped = 0.0", "bootstrapped = 1.5", "1.5, expected a number from 0 to 1"),
+        ("variance = 0.5", "variance = 1.5", "1.5, expected a finite number of at most 1"),
+        ("bias = 0.1", "bias = nan", "nan, expected a finite number"),
+    ],
+)
+def test_a_critic_that_cannot_be_is_one_sentence(written, found, instead, message):
+    """Half of a critic's numbers, or impossible ones: run, key and the next step are named."""
     written(run_record(0), run_record(1, critic=CRITIC_TOLD))
     path = baseline_runs.locate_baseline(CELL)
-    path.write_text(path.read_text().replace("explained_variance = 0.5\n", ""))
+    path.write_text(path.read_text().replace(found, instead))
     with pytest.raises(UserError) as raised:
         baseline_runs.load_baseline(path)
-    assert re.match(
-        rf"{path}, \[\[run\]\] at line \d+: key 'critic' has one of 'explained_variance' and 'bias'"
-        ".*; record it again, with --replace$",
-        str(raised.value),
-    )
+    text = rf"{path}, \[\[run\]\] at line \d+: key 'critic.*{message}"
+    assert re.match(text, str(raised.value))
+    assert str(raised.value).endswith("; record it again, with --replace")
 
 
 def test_the_learning_curve_of_a_run_is_stored(written):

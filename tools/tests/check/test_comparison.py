@@ -62,19 +62,19 @@ def markdown(compared):
 def test_details_are_different_same_or_alone(pair):
     """A detail is different, alike, or about something that only one framework has."""
     compared = compare_adapters(pair)
-    assert ids(compared.different) == [SCALE]
-    assert ids(compared.same) == [DISTANCE]
-    assert ids(compared.unshared) == [MINIMUM]
-    assert compared.unshared[0].absent == {"other": "has none"}
+    assert ids(compared.different_rows) == [SCALE]
+    assert ids(compared.same_rows) == [DISTANCE]
+    assert ids(compared.unshared_rows) == [MINIMUM]
+    assert compared.unshared_rows[0].absent == {"other": "has none"}
 
 
 def test_a_probe_without_a_variant_is_not_compared(pair):
     """A detail whose answer matches no variant is listed apart, not as a difference."""
     _forget_variants(pair[1], "unknown")
     compared = compare_adapters(pair)
-    (row,) = compared.undecided
+    (row,) = compared.undecided_rows
     assert row.detail.id == DISTANCE
-    assert row not in compared.different + compared.same + compared.unshared
+    assert row not in compared.different_rows + compared.same_rows + compared.unshared_rows
     assert row.answers["unknown"][0].variant is None
 
 
@@ -107,18 +107,18 @@ def test_details_that_a_pair_lacks_do_not_count_as_equal(pair):
     own = {(MINIMUM, "library"): first.observe.list_probes()[MINIMUM, "library"]}
     alien.functions = {**first.functions, "list_probes": lambda: own}
     compared = compare_adapters((first, second, third, alien))
-    for shown in (compared, compared.select_different()):
+    for shown in (compared, compared.select_different_rows()):
         glance, _, _ = markdown(shown).partition("\n## 1 details differ")
         assert "| sac | 1 |\n" in glance
         assert "| one |  | 1 of 2 | 0 of 3 | 0 of 1 |" in glance
         assert "| other | 1 of 2 |  | 1 of 2 | - |" in glance
     nothing = compare_adapters((second, alien))
-    for compared in (nothing, nothing.select_different()):
+    for compared in (nothing, nothing.select_different_rows()):
         assert (
             comparison_page.make_card_of_comparison(compared).badge.word
             == "no detail that both have"
         )
-    alike = compare_adapters((first, third)).select_different()
+    alike = compare_adapters((first, third)).select_different_rows()
     assert comparison_page.make_card_of_comparison(alike).badge.word == "no detail differs"
 
 
@@ -135,11 +135,11 @@ def test_a_comparison_can_be_of_some_details_alone(pair):
     """A comparison takes ids, families, or differences alone; undecided details stay."""
     assert ids(compare_adapters(pair, [SCALE]).rows) == [SCALE]
     assert ids(compare_adapters(pair, (), ["sac"]).rows) == [MINIMUM]
-    differing = compare_adapters(pair).select_different()
+    differing = compare_adapters(pair).select_different_rows()
     assert ids(differing.rows) == [SCALE]
     assert "1 details differ, 2 that do not differ are left out." in markdown(differing)
     _forget_variants(pair[1], "another")
-    assert ids(compare_adapters(pair).select_different().rows) == [DISTANCE]
+    assert ids(compare_adapters(pair).select_different_rows().rows) == [DISTANCE]
 
 
 def test_a_path_is_broken_between_its_words():

@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 
-from rlregress.check.nightly_trend import locate_drop_in_series
+from rlregress.check.nightly_trend import locate_drop_and_interval
 
 from ..report.test_check_page import stands_alone
 from . import night_files
@@ -228,7 +228,7 @@ def test_the_interval_holds_the_night_of_a_drop():
     rng = np.random.default_rng(0)
     values = rng.normal(size=(1000, 40))
     values[:, -10:] -= 2.0
-    intervals = [locate_drop_in_series(history) for history in values]
+    intervals = [locate_drop_and_interval(history) for history in values]
     coverage = np.mean(
         [interval is not None and interval[1] <= 30 <= interval[2] for interval in intervals]
     )
@@ -237,7 +237,7 @@ def test_the_interval_holds_the_night_of_a_drop():
 
 def test_a_history_that_rises_has_no_drop():
     """Neither one night nor equal nights have a drop."""
-    assert locate_drop_in_series([1.0, 1.0, 2.0, 2.0]) is None
-    assert locate_drop_in_series([1.0]) is None
-    assert locate_drop_in_series([1.0, 1.0]) is None
-    assert locate_drop_in_series([2.0, 2.0, 1.0]) == (2, 2, 2)
+    assert locate_drop_and_interval([1.0, 1.0, 2.0, 2.0]) is None
+    assert locate_drop_and_interval([1.0]) is None
+    assert locate_drop_and_interval([1.0, 1.0]) is None
+    assert locate_drop_and_interval([2.0, 2.0, 1.0]) == (2, 2, 2)

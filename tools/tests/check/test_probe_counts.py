@@ -11,7 +11,7 @@ from rlregress.catalogue import registry
 from rlregress.check import probe_counts
 from rlregress.faults import fault_tables
 from rlregress.frameworks.sb3 import observe
-from rlregress.model.detail_answers import Missing
+from rlregress.model.detail_answers import MissingCheck
 from rlregress.model.fault_results import DETAILS
 
 #: one that a driver answers, and one that each framework is probed for by itself
@@ -26,7 +26,7 @@ def sb3():
 
 def test_a_framework_of_this_repository_lacks_nothing(framework):
     """Every detail is probed, documented and made to fail, or is absent."""
-    assert probe_counts.find_missing_parts_of_details(framework, registry.list_detail_ids()) == []
+    assert probe_counts.find_missing_checks_of_details(framework, registry.list_detail_ids()) == []
 
 
 def test_a_missing_probe_is_named_with_an_example(sb3, monkeypatch):
@@ -39,7 +39,7 @@ def test_a_missing_probe_is_named_with_an_example(sb3, monkeypatch):
     monkeypatch.setattr(observe, "list_probes", lambda: remaining_probes, raising=False)
     gaps = {
         row.detail: row
-        for row in probe_counts.find_missing_parts_of_details(sb3, registry.list_detail_ids())
+        for row in probe_counts.find_missing_checks_of_details(sb3, registry.list_detail_ids())
     }
     assert set(gaps) == {DRIVEN, PROBED}
     assert {row.lacks for row in gaps.values()} == {"probe"}
@@ -54,9 +54,9 @@ def test_a_detail_without_an_expectation_or_a_fault_is_named(sb3, monkeypatch):
     faults_loaded = fault_tables.load_faults(DETAILS, ["sb3"])
     faults = [fault for fault in faults_loaded if DRIVEN not in (*fault.turns, *fault.also)]
     monkeypatch.setattr(fault_tables, "load_faults", lambda *_: faults)
-    assert probe_counts.find_missing_parts_of_details(
+    assert probe_counts.find_missing_checks_of_details(
         sb3, {DRIVEN, PROBED, "dqn.target.double"}
     ) == [
-        Missing(detail="dqn.target.double", lacks="expectation"),
-        Missing(detail=DRIVEN, lacks="fault"),
+        MissingCheck(detail="dqn.target.double", lacks="expectation"),
+        MissingCheck(detail=DRIVEN, lacks="fault"),
     ]

@@ -182,7 +182,7 @@ def test_other_numbers_of_another_version_name_it(session, replay_first):
         run.stored, versions={**run.stored.versions, "torch": "2.12.0"}
     ))  # fmt: skip
     result = replay_first({"trail": asdict(trail(("1 0 aa bb xx dd", *ROWS[1:])))})
-    assert result.from_start
+    assert result.differs_from_start
     change = f"torch 2.12.0 -> {run.job.versions['torch']}"
     line = f"update 1, gradients (ppo.py: actor.step()); changed since the record: {change}"
     assert result.reason == f"other numbers, first difference: {line}"

@@ -9,7 +9,7 @@ import pytest
 
 from rlregress import evidence, suite
 from rlregress.check.cell_selection import Selection
-from rlregress.check.judging import estimate_new_runs, estimate_seconds_to_do
+from rlregress.check.judging import estimate_new_runs_of_cell, estimate_seconds_of_runs_to_do
 from rlregress.model.quantities import format_percent
 from rlregress.progress import read_durations
 from rlregress.report import plan_text
@@ -48,7 +48,7 @@ def test_without_a_measurement_the_stored_runs_tell(session):
     estimates = list_group_cells(session, "sb3-ppo") | list_group_cells(session, "sb3-sac")
     assert len(estimates) == 3
     assert min(estimates.values()) > 0
-    assert estimate_seconds_to_do(session, []) == pytest.approx(
+    assert estimate_seconds_of_runs_to_do(session, []) == pytest.approx(
         2 * sum(estimates.values()) + 6 * START
     )
 
@@ -59,7 +59,7 @@ def test_runs_of_the_same_algorithm_correct_the_estimate(session):
     ppo_run, [(sac_id, seconds)] = next(iter(ppo.items())), sac.items()
     measured = [(ppo_run[0], 3 * ppo_run[1]), (sac_id, 2 * seconds)]
     expected = 2 * (3 * sum(ppo.values()) + 2 * seconds)
-    assert estimate_seconds_to_do(session, measured) == pytest.approx(expected + 6 * START)
+    assert estimate_seconds_of_runs_to_do(session, measured) == pytest.approx(expected + 6 * START)
 
 
 def test_runs_of_other_algorithms_correct_the_estimate(session):
@@ -68,7 +68,7 @@ def test_runs_of_other_algorithms_correct_the_estimate(session):
     longest = max(ppo, key=ppo.__getitem__)
     measured = [(longest, ppo[longest]), (longest, 3 * ppo[longest])]
     expected = 2 * 2 * (sum(ppo.values()) + sum(sac.values()))
-    assert estimate_seconds_to_do(session, measured) == pytest.approx(expected + 6 * START)
+    assert estimate_seconds_of_runs_to_do(session, measured) == pytest.approx(expected + 6 * START)
 
 
 def test_further_looks_count_as_far_as_they_are_expected(tmp_path):
@@ -76,12 +76,13 @@ def test_further_looks_count_as_far_as_they_are_expected(tmp_path):
     open_one = open_stored(SELECTION, tmp_path)
     first = sum(START + run_seconds for _, run_seconds in open_one.estimate_remaining_runs([]))
     further = {
-        cell: estimate_new_runs(open_one, cell, open_one.looks) - open_one.looks.run_counts[0]
+        cell: estimate_new_runs_of_cell(open_one, cell, open_one.looks)
+        - open_one.looks.run_counts[0]
         for cell in open_one.cells
     }
     assert max(further.values()) > 0
     expected = sum(runs * open_one.estimate_seconds_of_cell(cell) for cell, runs in further.items())
-    assert estimate_seconds_to_do(open_one, []) == pytest.approx(first + expected)
+    assert estimate_seconds_of_runs_to_do(open_one, []) == pytest.approx(first + expected)
 
 
 def test_a_plan_of_a_decided_session_has_nothing_left_to_train(stored_selection, trained, tmp_path):

@@ -6,14 +6,19 @@ from collections import Counter
 
 import pytest
 
+from rlregress.check import check_run
 from rlregress.check.cell_selection import Selection
 from rlregress.check.judging import train_and_judge_session
-from rlregress.check.session_waves import build_next_wave, build_standing_of_looks
+from rlregress.check.session_waves import build_interim_verdicts, build_next_wave
+from rlregress.check_options import CheckOptions
+from rlregress.cli import waves as waves_command
+from rlregress.cluster import run_one
 from rlregress.model.verdict import REGRESSED
 from rlregress.report import waves_text
+from rlregress.training import worker_launch
 from tools.tests.nightly import every
 
-from .working import open_stored, run_whole_session
+from .working import SessionEnded, open_stored, run_whole_session
 
 
 def run_waves(session) -> list:
@@ -54,11 +59,11 @@ def test_the_standing_after_each_wave_is_reported(stored_selection, trained, tmp
     _, dial = trained
     dial["loss"] = 0.3
     session = open_stored(stored_selection, tmp_path)
-    assert build_standing_of_looks(session) is None
+    assert build_interim_verdicts(session) is None
     assert waves_text.describe_verdicts_of_waves(None) == []
     fallen: set[str] = set()
     while (wave := build_next_wave(session)) is not None:
-        current = build_standing_of_looks(session)
+        current = build_interim_verdicts(session)
         if current is not None:
             assert current.look == wave.number - 1
             assert set(current.undecided) == {job.cell.id for job in wave.jobs}
@@ -68,7 +73,7 @@ def test_the_standing_after_each_wave_is_reported(stored_selection, trained, tmp
             assert text[-1].endswith(f"; undecided: {', '.join(current.undecided)}")
         for job in wave.undone:
             session.run_or_read_job(job)
-    last = build_standing_of_looks(session)
+    last = build_interim_verdicts(session)
     assert last is not None
     assert last.undecided == ()
     verdicts = train_and_judge_session(session)
@@ -100,4 +105,40 @@ def test_runs_that_are_not_judged_are_one_wave(tmp_path):
     assert wave is not None
     assert (wave.number, wave.total, len(wave.jobs)) == (1, 1, 2 * len(session.cells))
     assert wave.jobs == wave.undone
-    assert build_standing_of_looks(session) is None
+    assert build_interim_verdicts(session) is None
+
+
+def test_a_launch_of_waves_goes_on_until_the_check_has_a_verdict(
+    stored_selection, trained, tmp_path, monkeypatch, capsys
+):
+    """Stopped and launched again it does each run once; a second one at the same time does none."""
+    done, dial = trained
+    dial["loss"] = 0.3
+
+    def do_runs(manifest, store, workers, finished):
+        for run in manifest.iterate_runs():
+            if run.name not in finished:
+                worker_launch.do_run_unless_recorded(manifest.read_job_at(run.number), store)
+        return 0
+
+    monkeypatch.setattr(waves_command.many_runs, "do_runs_here", do_runs)
+    monkeypatch.setattr(waves_command.check, "judge_and_report_check", lambda options: 1)
+    options = CheckOptions(
+        report=tmp_path / "report", cells=stored_selection.cells, store=str(tmp_path / "runs"),
+        fresh_seeds=True,
+    )  # fmt: skip
+    launched = waves_command.Waves(options, site=None, wait=False)
+    dial["left"] = 20
+    with pytest.raises(SessionEnded):
+        waves_command.run_waves_to_verdict(launched)
+    dial["left"] = 10_000
+    assert waves_command.run_waves_to_verdict(launched) == 1
+    text = capsys.readouterr().out
+    assert "after wave 1: " in text
+    assert "after wave 3: " in text
+    assert set(Counter(done).values()) == {1}
+    session = check_run.open_check_session(options)
+    assert build_next_wave(session) is None
+    with waves_command._lock_waves_of_session(session, wait=False):
+        assert waves_command.run_waves_to_verdict(launched) == run_one.RESUMABLE
+    assert "is doing these runs; run the command again" in capsys.readouterr().out

@@ -46,7 +46,7 @@ def test_a_decided_cell_starts_no_run_more(stored_selection, trained, tmp_path):
     }
     assert Counter(cell for cell, _ in done) == {n: v.new_seeds for n, v in verdicts.items()}
     lines = [reason for reason in reasons if reason]
-    assert len(lines) == session.max_runs - len(done) > 0
+    assert len(lines) == session.max_total_runs - len(done) > 0
     assert "decided at look 1, with 5 new runs" in lines[0]
 
 
@@ -197,7 +197,7 @@ def test_diagnostics_are_judged_beside_returns(
     moved_names = {name for name, verdict in verdicts.items() if verdict.verdict == "moved"}
     assert moved_names == {f"{name} entropy" for name in [*ids, cells[0].group]}
     assert set(verdicts) == set(session.list_names_to_judge())
-    assert {session.find_framework(name) for name in verdicts} == {cells[0].framework}
+    assert {session.get_framework_of_verdict(name) for name in verdicts} == {cells[0].framework}
     for cell in cells:
         unjudged = session.explain_unjudged_quantities(cell)
         assert unjudged.keys() == {"training", "kl"}

@@ -42,7 +42,7 @@ def write_file(name: str, processes: int = 10) -> Path:
     """Write the file of a framework with two algorithms, as pytest-benchmark does; its path."""
     measured = [vars(replace(SOUND, ratio=0.5 + n / 1000)) for n in range(processes)]
     conditions = [
-        stored_throughput.describe_current_conditions(name, kind) for kind in ("ppo", "sac")
+        stored_throughput.collect_current_conditions(name, kind) for kind in ("ppo", "sac")
     ]
     benchmarks = [{"extra_info": {**condition, "process": measured}} for condition in conditions]
     path = stored_throughput.locate_stored_throughput(name)
@@ -176,7 +176,7 @@ def test_new_processes_have_seeds_of_their_own(name, monkeypatch):
         return SOUND
 
     monkeypatch.setattr(stored_throughput.throughput_measurement, "measure_throughput", measure)
-    stored_throughput.measure_throughput_of_processes(name, "ppo", {})
+    stored_throughput.measure_throughput_in_new_processes(name, "ppo", {})
     assert seeds == list(range(1000, 1005))
 
 

@@ -58,7 +58,7 @@ def test_no_time_is_foretold_before_this_machine_is_measured(printed):
         progress.count_ended_test(ended_entry("unit", 3.0))
     # 95 s in place of 5 + 1 + 30 for 30 s of formulas, 5 in place of 5 for 200 s of behaviour,
     # 100 in place of 41 for 1000 s of trainings
-    assert progress.format_line().endswith("about 45 min left")
+    assert progress.format_progress_line().endswith("about 45 min left")
 
 
 def test_the_time_left_goes_down_between_tests(printed, monkeypatch):
@@ -66,19 +66,11 @@ def test_the_time_left_goes_down_between_tests(printed, monkeypatch):
     now = [0.0]
     monkeypatch.setattr(tier_progress.time, "monotonic", lambda: now[0])
     progress = make_progress(printed, 1, (3, 40, 200.0, True), TESTS[-1:])
-    assert progress.format_line().endswith("about 3 min left")
+    assert progress.format_progress_line().endswith("about 3 min left")
     now[0] = 150.0
-    assert progress.format_line().endswith("about 50 s left")
+    assert progress.format_progress_line().endswith("about 50 s left")
     now[0] = 400.0
-    assert progress.format_line().endswith("about 2 min left")
-
-
-def test_a_tier_without_tests_is_left_out(printed):
-    """A session of formulas alone tells of formulas alone."""
-    progress = make_progress(printed, tests=TESTS[:60])
-    for _ in range(30):
-        progress.count_ended_test(ended_entry("unit", 1.0))
-    assert progress.format_line() == "formulas 30 of 60; about 29 s left"
+    assert progress.format_progress_line().endswith("about 2 min left")
 
 
 def test_durations_here_correct_recorded_ones(printed):
@@ -87,15 +79,23 @@ def test_durations_here_correct_recorded_ones(printed):
     progress.count_ended_test(ended_entry("unit", 30.0))
     for _ in range(28):
         progress.count_ended_test(ended_entry("unit", 1.0))
-    assert progress.format_line() == "formulas 29 of 60, behaviour 0 of 20; about 0 s so far"
+    assert (
+        progress.format_progress_line() == "formulas 29 of 60, behaviour 0 of 20; about 0 s so far"
+    )
     progress.count_ended_test(ended_entry("unit", 2.0))
     # 70 s in place of 10 + 1 + 30 for 30 s of formulas; 200 s of behaviour, which they do not tell
-    assert progress.format_line() == "formulas 30 of 60, behaviour 0 of 20; about 4 min left"
+    assert (
+        progress.format_progress_line() == "formulas 30 of 60, behaviour 0 of 20; about 4 min left"
+    )
     progress.count_ended_test(ended_entry("performance", 100.0))
-    assert progress.format_line() == "formulas 30 of 60, behaviour 0 of 20; about 4 min left"
+    assert (
+        progress.format_progress_line() == "formulas 30 of 60, behaviour 0 of 20; about 4 min left"
+    )
     progress.count_ended_test(ended_entry("behavior", 20.0))
     # 30 s in place of 20 for 190 s of behaviour
-    assert progress.format_line() == "formulas 30 of 60, behaviour 1 of 20; about 6 min left"
+    assert (
+        progress.format_progress_line() == "formulas 30 of 60, behaviour 1 of 20; about 6 min left"
+    )
 
 
 def test_a_tier_is_reported_when_its_last_test_ends(printed):

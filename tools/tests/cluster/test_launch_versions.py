@@ -65,12 +65,12 @@ def test_environments_of_another_user_are_not_used(tmp_path, monkeypatch):
     """Only those of a shared store's group, or trusted ones, are used."""
     os.chown(tmp_path, 54321, 54321)
     with pytest.raises(UserError, match="others may change them: it belongs to the user 54321"):
-        commands_versions._check_folder_owner(tmp_path)
+        commands_versions._check_nobody_else_can_write(tmp_path)
     tmp_path.chmod(0o775)
     monkeypatch.setattr(os, "getgroups", lambda: [54321])
-    commands_versions._check_folder_owner(tmp_path)
+    commands_versions._check_nobody_else_can_write(tmp_path)
     tmp_path.chmod(0o777)
     with pytest.raises(UserError, match="others may change them: everybody may write to it"):
-        commands_versions._check_folder_owner(tmp_path)
+        commands_versions._check_nobody_else_can_write(tmp_path)
     monkeypatch.setenv(checkpoint.TRUST, "1")
-    commands_versions._check_folder_owner(tmp_path)
+    commands_versions._check_nobody_else_can_write(tmp_path)

@@ -62,9 +62,13 @@ def test_a_run_ended_by_a_signal_is_unfinished(tmp_path, monkeypatch, code, resu
     if code < 0:
         default = f"signal.signal({-code}, signal.SIG_DFL)" if code != -signal.SIGKILL else ""
         end = f"import os, signal; {default}; os.kill(os.getpid(), {-code})"
-    monkeypatch.setattr(
-        run_one, "build_command_of_run", lambda *_: [sys.executable, "-c", end.replace("; ;", ";")]
-    )
+    started = []
+
+    def build_command(*_):
+        started.append(1)
+        return [sys.executable, "-c", end.replace("; ;", ";")]
+
+    monkeypatch.setattr(run_one, "build_command_of_run", build_command)
     monkeypatch.setattr(local, "_PAUSE_SECONDS", 0.0)
     store = Store(tmp_path)
     manifest = write_listed(store, jobs([0]))
@@ -72,6 +76,8 @@ def test_a_run_ended_by_a_signal_is_unfinished(tmp_path, monkeypatch, code, resu
         manifest, list(manifest.iterate_runs()), store, 1, lambda _: None
     )
     assert counts == local.Counts(**{result: 1})
+    # what another attempt does is tried once more, after the others
+    assert len(started) == (2 if code == run_one.RESUMABLE else 1)
 
 
 def test_a_signal_is_not_lost_while_a_run_is_started(tmp_path, monkeypatch):
@@ -96,21 +102,3 @@ def test_a_signal_is_not_lost_while_a_run_is_started(tmp_path, monkeypatch):
             )
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures("warm_python")
-def test_a_run_that_another_process_does_is_left_to_it(tmp_path, command, monkeypatch):
-    """The run is tried once more after the others; then the exit code is 75."""
-    monkeypatch.setattr(local, "_PAUSE_SECONDS", 0.0)
-    (job,) = jobs([0])
-    store = Store(tmp_path)
-    manifest = write_listed(store, [job])
-    attempt = store.claim_run(job)
-    assert attempt is not None
-    with attempt:
-        code, text, error = command(
-            "runs", "launch", "--local", "--manifest", str(manifest.path), "--store", str(tmp_path)
-        )
-    assert code == 75, error
-    assert text.count("is being done by another attempt") == 2
-    assert "0 runs done, 1 stopped or done by others, 0 could not be done; launch again" in text

@@ -112,7 +112,7 @@ def states(store: Store) -> dict[str, int]:
     """How many runs of a store are in which state."""
     queue = slurm_arrays.read_queued_tasks(store)
     manifests = run_selection.list_manifests_of_store(store)
-    return dict(store_status.survey_store(store, manifests, queue.gone, queue.runs).total)
+    return dict(store_status.survey_store(store, manifests, queue.gone, queue.runs).total_counts)
 
 
 @pytest.mark.nightly

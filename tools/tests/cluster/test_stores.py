@@ -107,7 +107,10 @@ def test_a_run_that_has_only_a_checkpoint_is_stopped(tmp_path):
     run_list = write_list(new_store, 2)
     new_store.locate_record(job(0)).parent.mkdir()
     new_store.locate_record(job(0)).with_suffix(".checkpoint").write_text("{}")
-    assert store_status.survey_store(new_store, [run_list]).total == {"stopped": 1, "waiting": 1}
+    assert store_status.survey_store(new_store, [run_list]).total_counts == {
+        "stopped": 1,
+        "waiting": 1,
+    }
 
 
 def test_a_run_that_slurm_has_ended_before_it_began_is_stopped(tmp_path):
@@ -117,7 +120,7 @@ def test_a_run_that_slurm_has_ended_before_it_began_is_stopped(tmp_path):
     put(new_store, 0)
     gone = {run_list.digest[: manifest.NAME_LENGTH]: {0, 1, 2}}
     result = store_status.survey_store(new_store, [run_list], gone, {job(2).name})
-    assert (result.total, result.unbegun) == ({"done": 1, "stopped": 1, "waiting": 2}, 1)
+    assert (result.total_counts, result.unbegun) == ({"done": 1, "stopped": 1, "waiting": 2}, 1)
     assert "stopped: 1 runs before they began" in "\n".join(
         cluster_text.format_store_status(result, {}, "")
     )

@@ -64,4 +64,4 @@ def test_activations_are_read_from_the_running_network(last, least):
 
 def test_shared_parameters_are_those_that_both_gradients_reach():
     """34 parameters of the hidden layer are shared, 38 and 19 are of one head."""
-    assert list(atari_vision.count_used_pixels(network(torch.nn.ReLU()))) == [34, 38, 19]
+    assert list(atari_vision.count_parameters_by_output(network(torch.nn.ReLU()))) == [34, 38, 19]

@@ -15,7 +15,6 @@ from rlregress.faults import fault_tables, injection
 from rlregress.model import fault_results
 from rlregress.model.detail_answers import describe_variant
 from rlregress.model.fault_results import DETAILS, OPTIONS, RETURNS, THROUGHPUT
-from tools.tests.nightly import all_frameworks
 from tools.tests.small_adapters import SmallAdapter
 
 pytestmark = pytest.mark.usefixtures("warm_python")
@@ -23,14 +22,12 @@ pytestmark = pytest.mark.usefixtures("warm_python")
 INSTALLED = sorted(
     {x.name for x in frameworks.list_installed_adapters() if x.framework.expectations is None}
 )
-#: but for the fault that test_pytest_plugin injects
-ESSENTIAL = [x for x in fault_tables.select_faults(DETAILS, INSTALLED, [])
-             if x.essential and x.name != "sac_critic_loss_not_halved"]  # fmt: skip
+ESSENTIAL = [x for x in fault_tables.select_faults(DETAILS, INSTALLED, []) if x.essential]
 
 
-@pytest.mark.parametrize(
-    "fault", all_frameworks(ESSENTIAL, lambda x: x.framework, lambda x: f"{x.framework}-{x.name}")
-)
+# at every commit test_pytest_plugin injects one of them
+@pytest.mark.nightly
+@pytest.mark.parametrize("fault", ESSENTIAL, ids=lambda x: f"{x.framework}-{x.name}")
 def test_a_seeded_fault_turns_its_test_red(fault, tmp_path):
     """``pytest tests_unit`` fails for the fault's details and names detail, variants, numbers."""
     name = fault.framework

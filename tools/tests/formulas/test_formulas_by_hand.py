@@ -87,10 +87,11 @@ SAC_AND_TD3 = {
     "epsilon inside saturates: log 1e-6": (
         lambda: sac.compute_tanh_correction_epsilon_inside(np.array([20.0])), [np.log(1e-6)]),
     "ranges 8 and 2: -log 4 - log 1": (
-        lambda: sac.compute_log_prob_of_unscaling(np.array([-2.0, -1.0]), np.array([6.0, 1.0])),
+        lambda: sac.compute_log_prob_change_by_unscaling(
+            np.array([-2.0, -1.0]), np.array([6.0, 1.0])),
         -np.log(4.0)),
     "the unit interval": (
-        lambda: sac.compute_log_prob_of_unscaling(np.array([-1.0]), np.array([1.0])), 0.0),
+        lambda: sac.compute_log_prob_change_by_unscaling(np.array([-1.0]), np.array([1.0])), 0.0),
     "the first network by default": (lambda: td3.compute_actor_loss(Q), -3.0),
     "the smaller network": (lambda: td3.compute_actor_loss(Q, "min"), -1.0),
     "delay 2: at 2 and 4": (lambda: td3.mark_delayed_updates(4, 2), [0, 1, 0, 1]),
@@ -106,7 +107,7 @@ ACTIONS = {
         lambda: actions.squash_and_unscale([100.0, 0.0], -2.0, 6.0), [6.0, 2.0]),
     "clip: the bound, and 0": (lambda: actions.clip_to_bounds([100.0, 0.0], -2.0, 6.0), [6.0, 0.0]),
     "a centre inside of the tanh moves 0 from 2": (
-        lambda: actions.squash_with_centre_inside(0.0, -2.0, 6.0), 2.0 + 4.0 * np.tanh(2.0)),
+        lambda: actions.squash_with_centre_added_twice(0.0, -2.0, 6.0), 2.0 + 4.0 * np.tanh(2.0)),
     "noise of 0.25 in half ranges of 4": (
         lambda: actions.add_noise_before_unscaling(0.0, 0.25, -2.0, 6.0), 3.0),
     "the same in the units of the environment": (
@@ -190,11 +191,11 @@ ON_POLICY = {
         lambda: schedules.make_linear_schedule_by_update(3, 2),
         [1, 5 / 6, 4 / 6, 3 / 6, 2 / 6, 1 / 6]),
     "divided above its band, multiplied below": (
-        lambda: schedules.compute_adaptive_rate_factors(np.array([0.03, 0.015, 0.004]), 0.01, 2.0,
-        2.0), [0.5, 0.5, 1]),
+        lambda: schedules.compute_adaptive_learning_rate_factors(
+            np.array([0.03, 0.015, 0.004]), 0.01, 2.0, 2.0), [0.5, 0.5, 1]),
     "never multiplied": (
-        lambda: schedules.compute_adaptive_rate_factors(np.array([0.03, 0.015, 0.004]), 0.01, 2.0,
-        2.0, can_rise=False),
+        lambda: schedules.compute_adaptive_learning_rate_factors(
+            np.array([0.03, 0.015, 0.004]), 0.01, 2.0, 2.0, can_rise=False),
         [0.5] * 3),
     "k1, k2, k3 of the ratios 1/2 and 2": (
         lambda: [schedules.estimate_kl(np.array([0.5, 2.0]), name) for name in ("k1", "k2", "k3")],
@@ -229,7 +230,7 @@ NORMALISATION = {
         lambda: [moments[2] for moments in normalisation.compute_decayed_statistics(X, 0.5)],
         [4.25 / 1.75, 11.25 / 1.75 - (4.25 / 1.75) ** 2]),
     "uncorrected, of one number: x^2 - 0.1 x^2": (
-        lambda: normalisation.compute_uncorrected_statistics(X, 0.9).variance[0], 0.9),
+        lambda: normalisation.compute_statistics_without_bias_correction(X, 0.9).variance[0], 0.9),
     "(6 - 4) / sqrt(3 + 1)": (
         lambda: normalisation.standardise_by_statistics([6.0], MOMENTS, epsilon=1.0), [1]),
     "a variance of at least 16": (lambda: normalisation.standardise_by_statistics(
@@ -290,19 +291,19 @@ LAWS = {
     [0.5, 2.0, 4.0]),
     "midpoints of two quantiles": (lambda: quantiles.compute_quantile_fractions(2), [0.25, 0.75]),
     "their upper ends": (lambda: quantiles.compute_quantile_fractions(2, 1.0), [0.5, 1.0]),
-    "one of each is left out, among all": (lambda: quantiles.drop_largest_quantiles(SAMPLES, 1),
+    "one of each is left out, among all": (lambda: quantiles.drop_extreme_quantiles(SAMPLES, 1),
     [1, 2, 3, 4]),
-    "within each": (lambda: quantiles.drop_largest_quantiles(SAMPLES, 1, pooled=False),
+    "within each": (lambda: quantiles.drop_extreme_quantiles(SAMPLES, 1, pooled=False),
     [1, 2, 3, 5]),
-    "the lowest ones": (lambda: quantiles.drop_largest_quantiles(SAMPLES, 1, top=False),
+    "the lowest ones": (lambda: quantiles.drop_extreme_quantiles(SAMPLES, 1, top=False),
     [3, 4, 5, 6]),
-    "none": (lambda: quantiles.drop_largest_quantiles(SAMPLES, 0), [1, 2, 3, 4, 5, 6]),
+    "none": (lambda: quantiles.drop_extreme_quantiles(SAMPLES, 0), [1, 2, 3, 4, 5, 6]),
     "the action of the larger median": (lambda: quantiles.choose_greedy_action(VALUES, np.median),
     0),
     "the action of the larger mean": (lambda: quantiles.choose_greedy_action(VALUES, np.mean), 1),
-    "TRPO at action 2": (lambda: trpo.compute_log_prob_gradient(2.0), [2.0, 3.0]),
-    "damping of a tenth": (lambda: trpo.compute_damped_divergence(0.1), 10.0 / 11.0),
-    "no damping": (lambda: trpo.compute_damped_divergence(0.0), 1.0),
+    "TRPO at action 2": (lambda: trpo.compute_gaussian_log_prob_gradient(2.0), [2.0, 3.0]),
+    "damping of a tenth": (lambda: trpo.compute_divergence_share_of_damped_step(0.1), 10.0 / 11.0),
+    "no damping": (lambda: trpo.compute_divergence_share_of_damped_step(0.0), 1.0),
 }  # fmt: skip
 TABLES = {
     "critics": CRITICS, "agents": SAC_AND_TD3, "actions": ACTIONS, "on-policy": ON_POLICY,

@@ -69,7 +69,9 @@ def test_trainings_are_listed_with_settings_that_exist(name):
 
 
 @pytest.mark.skipif("contrib" not in INSTALLED, reason="it is not installed")
-@pytest.mark.parametrize("function", sorted(functions(kinds.Load).keys() - {"list_saved_files"}))
+@pytest.mark.parametrize(
+    "function", sorted(functions(kinds.Load).keys() - {"list_kinds_of_saved_files"})
+)
 def test_agents_of_contrib_are_loaded_as_those_of_stable_baselines3(function):
     """Their files say alike which agent they hold."""
     modules = [
@@ -83,8 +85,8 @@ def test_what_an_adapter_leaves_out_is_unsupported_or_empty():
     adapter = SmallAdapter()
     empty = (
         adapter.observe.list_probes, adapter.observe.list_absent_details,
-        adapter.train.list_trainings, adapter.call.list_generated_calls,
-        adapter.read.read_other_defaults, adapter.load.list_saved_files,
+        adapter.train.list_builtin_trainings, adapter.call.list_generated_calls,
+        adapter.read.read_defaults_of_all_arguments, adapter.load.list_kinds_of_saved_files,
     )  # fmt: skip
     assert [of() for of in empty] == [{}] * len(empty)
     assert adapter.list_trace_trainings() == {}
@@ -96,4 +98,4 @@ def test_what_an_adapter_leaves_out_is_unsupported_or_empty():
         adapter.load.load_user_agent("agent")
     assert adapter.train.explain_no_resume()
     assert not adapter.load
-    assert SmallAdapter({"list_saved_files": dict}).load
+    assert SmallAdapter({"list_kinds_of_saved_files": dict}).load

@@ -21,7 +21,7 @@ from rlregress.frameworks.cleanrl.script import (
     SliceFailed,
     SliceUnbound,
 )
-from rlregress.frameworks.cleanrl.slices import run_slice_of_place
+from rlregress.frameworks.cleanrl.slices import run_slice_up_to_anchor
 from rlregress.frameworks.cleanrl.stubs import read_defaults_of_script
 from rlregress.probing.framework_errors import was_raised_in
 from rlregress.probing.interface import Unprobed
@@ -94,7 +94,7 @@ def toy(tmp_path):
 def known_toy(toy, monkeypatch):
     """The same script, with its digest among those that the suite was written for."""
     digest = hashlib.sha256(toy.path.read_bytes()).hexdigest()
-    monkeypatch.setattr(scripts, "load_known_scripts", lambda: frozenset({digest}))
+    monkeypatch.setattr(scripts, "load_digests_of_known_scripts", lambda: frozenset({digest}))
     return Script(toy.path)
 
 
@@ -103,7 +103,7 @@ GIVEN = {"args": SimpleNamespace(halve=True), "sampled": torch.tensor([1.0, 5.0]
 
 def test_a_quantity_comes_from_the_statements_that_it_needs(toy):
     """Names that are not given come from the script itself, imports and constants included."""
-    found = run_slice_of_place(toy.find_statement_binding("loss", "loss"), GIVEN)
+    found = run_slice_up_to_anchor(toy.find_statement_binding("loss", "loss"), GIVEN)
     assert found.get_number("loss") == pytest.approx(0.5 * (4.0 + 4.0) / 2)
     assert "writer" not in found
     assert "total" not in found
@@ -113,7 +113,9 @@ def test_a_name_bound_in_both_branches_is_decided_by_the_script(toy):
     """The whole ``if`` is the anchor, and its test is evaluated."""
 
     whole = SimpleNamespace(halve=False)
-    found = run_slice_of_place(toy.find_statement_binding("loss", "loss"), {**GIVEN, "args": whole})
+    found = run_slice_up_to_anchor(
+        toy.find_statement_binding("loss", "loss"), {**GIVEN, "args": whole}
+    )
     assert found.get_number("loss") == pytest.approx(4.0)
     assert found.guards == ("step > args.start",)
 
@@ -121,7 +123,7 @@ def test_a_name_bound_in_both_branches_is_decided_by_the_script(toy):
 def test_tests_around_a_quantity_are_recorded_and_not_evaluated(toy):
     """A guard that would be false does not hide the statement; the reader is told of it."""
     never = {**GIVEN, "args": SimpleNamespace(start=10**9)}
-    found = run_slice_of_place(toy.find_statement_binding("target", "target"), never)
+    found = run_slice_up_to_anchor(toy.find_statement_binding("target", "target"), never)
     assert found.guards == ("step > args.start",)
     assert found.get_vector("target").tolist() == [2.0, 10.0]
     assert not found["target"].requires_grad
@@ -130,7 +132,7 @@ def test_tests_around_a_quantity_are_recorded_and_not_evaluated(toy):
 def test_settings_of_imported_modules_are_not_made(toy):
     """A slice through ``torch`` leaves the switches of torch alone."""
     before = torch.backends.cudnn.benchmark
-    run_slice_of_place(toy.find_statement_binding("loss", "loss"), GIVEN)
+    run_slice_up_to_anchor(toy.find_statement_binding("loss", "loss"), GIVEN)
     assert torch.backends.cudnn.benchmark == before
 
 
@@ -140,7 +142,8 @@ def test_what_cannot_be_asked_is_judged_by_whether_the_script_is_known(fixture, 
     script = request.getfixturevalue(fixture)
     detail = registry.get_detail("sac.critic_loss.scale")
     judgement = fingerprint.run_and_judge_probe(
-        detail, lambda inputs: run_slice_of_place(script.find_statement_binding("q", "qf_loss"), {})
+        detail,
+        lambda inputs: run_slice_up_to_anchor(script.find_statement_binding("q", "qf_loss"), {}),
     )
     assert judgement.variant is None
     assert "nothing is assigned to qf_loss" in judgement.reason
@@ -153,7 +156,7 @@ def test_a_name_that_a_run_or_a_slice_did_not_bind_is_a_lost_anchor(toy):
     for query in (
         lambda: run_of_toy["weigth"],
         lambda: parts.find_first_variable({"__file__": str(toy.path)}, "policy", "weigth"),
-        lambda: run_slice_of_place(toy.find_statement_binding("rate", "SCALE"), {})["weigth"],
+        lambda: run_slice_up_to_anchor(toy.find_statement_binding("rate", "SCALE"), {})["weigth"],
     ):
         with pytest.raises(AnchorLost, match="nothing is assigned to weigth; nearest .*weight"):
             query()
@@ -164,10 +167,10 @@ def test_a_name_that_a_run_or_a_slice_did_not_bind_is_a_lost_anchor(toy):
 def test_a_stand_in_that_the_statements_do_not_read_is_a_lost_anchor(toy):
     """They would use a part of their own, and a number would come out that says nothing."""
     place, zero = toy.find_statement_binding("loss", "loss"), torch.zeros(1)
-    found = run_slice_of_place(place, {**GIVEN, "weight": zero}, used=("weight",))
+    found = run_slice_up_to_anchor(place, {**GIVEN, "weight": zero}, used=("weight",))
     assert found.get_number("loss") == pytest.approx(0.5 * (1.0 + 25.0) / 2)
     with pytest.raises(AnchorLost, match="loss: nothing is assigned to weigth; nearest .*weight"):
-        run_slice_of_place(place, {**GIVEN, "weigth": zero}, used=("weigth",))
+        run_slice_up_to_anchor(place, {**GIVEN, "weigth": zero}, used=("weigth",))
 
 
 def test_only_the_policy_loss_that_is_not_there_is_the_error_of_logging(toy, monkeypatch):
@@ -207,20 +210,22 @@ def test_a_name_bound_in_and_before_a_loop_is_ambiguous(tmp_path):
         script.find_statement_binding("temperature", "alpha")
     for which, alpha in (("first", 1), ("last", 2)):
         place = script.find_statement_binding("temperature", "alpha", which=which)
-        assert run_slice_of_place(place, {})["alpha"] == alpha
+        assert run_slice_up_to_anchor(place, {})["alpha"] == alpha
 
 
 def test_a_name_that_nothing_binds_is_named(toy):
     """Neither given nor bound above the place: the slice says which."""
     with pytest.raises(SliceUnbound, match=r"loss: line \d+ needs args, sampled, which nothing"):
-        run_slice_of_place(toy.find_statement_binding("loss", "loss"), {})
+        run_slice_up_to_anchor(toy.find_statement_binding("loss", "loss"), {})
 
 
 def test_an_error_within_a_slice_names_the_line_of_the_script(toy):
     """What the statements raise is reported with the script, the quantity and the line."""
     line = TOY.splitlines().index("            errors = sampled - weight") + 1
     with pytest.raises(SliceFailed, match=f"loss: TypeError at line {line}: ") as caught:
-        run_slice_of_place(toy.find_statement_binding("loss", "loss"), {**GIVEN, "sampled": "text"})
+        run_slice_up_to_anchor(
+            toy.find_statement_binding("loss", "loss"), {**GIVEN, "sampled": "text"}
+        )
     assert isinstance(caught.value, Unprobed)
 
 
@@ -240,7 +245,7 @@ def test_defaults_are_read_from_calls_that_add_arguments(tmp_path):
 def test_packages_that_slices_must_not_import_stay_unbound(toy):
     """An import that is not on the list of allowed ones is not done."""
     with pytest.raises(SliceUnbound, match="needs board, which nothing before it binds"):
-        run_slice_of_place(toy.find_statement_binding("writer", "writer"), {})
+        run_slice_up_to_anchor(toy.find_statement_binding("writer", "writer"), {})
 
 
 def test_a_shape_that_no_statement_has_is_lost(toy):

@@ -10,7 +10,7 @@ from rlregress import frameworks, suite
 from rlregress.errors import UserError
 from rlregress.frameworks import cleanrl
 from rlregress.frameworks.cleanrl import script_sources
-from rlregress.frameworks.cleanrl.script import load_known_scripts
+from rlregress.frameworks.cleanrl.script import load_digests_of_known_scripts
 from rlregress.probing.interface import Unprobed
 from tools.tests.small_files import write_files, write_metadata
 
@@ -28,9 +28,9 @@ def test_a_checkout_is_found_by_the_environment_variable(checkout, monkeypatch):
     """Its label is HEAD, its version the one that it states."""
     monkeypatch.setenv(script_sources.VARIABLE, str(checkout))
     adapter = cleanrl.CleanRL()
-    assert adapter.list_copies()[0] == "HEAD"
+    assert adapter.list_copy_labels()[0] == "HEAD"
     assert adapter.code.map_package_versions()["cleanrl"] == "2.0.0b1"
-    assert adapter.get_copy("HEAD").full_name == "cleanrl@HEAD"
+    assert adapter.get_adapter_of_copy("HEAD").full_name == "cleanrl@HEAD"
 
 
 def test_a_folder_without_scripts_is_refused(tmp_path, monkeypatch):
@@ -78,7 +78,7 @@ def test_a_damaged_list_of_scripts_is_an_error(tmp_path, monkeypatch, listed, se
         write_files(tmp_path, {"scripts/cleanrl.sha256": listed})
     monkeypatch.setattr(suite, "locate_baselines", lambda: tmp_path)
     with pytest.raises(UserError, match=sentence):
-        load_known_scripts.__wrapped__()
+        load_digests_of_known_scripts.__wrapped__()
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ import tomllib
 import types
 import warnings
 from functools import partial
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -138,7 +137,7 @@ def traced(text: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> Trace:
     table = types.SimpleNamespace(list_subjects=lambda: {"shift": [subject]})
     tables = option_variants.Tables(TABLES["torchrl"].names, [table])
     recorder = Recorder(events.Places([]))
-    for name, value in tables.make_and_call_part("shift", 0).items():
+    for name, value in tables.run_calls_of_part("shift", 0).items():
         recorder.record_result(name, value)
     header = {"job": {}, "generated": True, "failure": "", "seeded": [], "lines": {}}
     events.write_trace(str(folder / "trace"), header, recorder.events)
@@ -194,7 +193,17 @@ def find_call(part: str, name: str) -> Any:
     return next(calls[name] for calls in every_call if name in calls)
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=itemgetter("call"))
+# one needs processes of its own
+@pytest.mark.parametrize(
+    "fault",
+    [
+        pytest.param(
+            fault, id=fault["call"],
+            marks=pytest.mark.nightly if "processes" in fault["part"] else (),
+        )
+        for fault in FAULTS
+    ],
+)  # fmt: skip
 def test_a_call_shows_a_fault(fault):
     """The result of the call, or of the training of that title, is something else."""
     call = find_call(fault["part"], fault["call"])

@@ -81,7 +81,7 @@ def given_to(cell: Cell) -> dict:
 def test_a_set_is_taken_or_it_is_said_what_is_not(combination):
     """A framework takes a set, or one sentence names exactly the hyperparameters that it cannot."""
     cell = cell_of(*combination)
-    reason = job_plan.explain_excluded_cell(cell)
+    reason = job_plan.explain_rejected_hyperparameters(cell)
     error = REFUSED.get(combination, set())
     assert bool(reason) == bool(error), reason
     assert "\n" not in reason

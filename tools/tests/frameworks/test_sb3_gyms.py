@@ -49,7 +49,7 @@ def test_advantages_are_left_as_they_are_by_a_normalisation():
     """Their mean and deviation are said to be 0 and 1; what comes out is an ordinary tensor."""
     torch = pytest.importorskip("torch")
     given = torch.tensor([1.0, 5.0])
-    as_they_are = given.as_subclass(compat._AsTheyAre)
+    as_they_are = given.as_subclass(compat._UnnormalisedAdvantages)
     normalised = (as_they_are - as_they_are.mean()) / (as_they_are.std() + 1e-8)
     assert type(normalised) is torch.Tensor
     assert normalised.tolist() == given.tolist()

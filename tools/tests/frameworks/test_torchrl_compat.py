@@ -64,14 +64,12 @@ def test_a_probe_that_meets_what_is_not_offered_is_not_asked():
 
 def test_keywords_are_given_as_the_version_takes_them():
     """Under its old name; one that it lacks is not offered, unless it only keeps from logging."""
-    loss = compat.construct_with_newest_keywords(
-        Old.Loss, "actor", entropy_coeff=0.5, critic_coeff=0.25
-    )
+    loss = compat.call_with_newest_keywords(Old.Loss, "actor", entropy_coeff=0.5, critic_coeff=0.25)
     assert (loss.actor, loss.entropy_coef, loss.critic_coef) == ("actor", 0.5, 0.25)
     assert compat.read_attribute(loss, "entropy_coeff") == 0.5
     assert compat.find_parameter(Old.Loss, "critic_coeff").default == 1.0
     with pytest.raises(Unsupported, match="^Loss of torchrl .* has no keyword 'clip_value'$"):
-        compat.construct_with_newest_keywords(Old.Loss, "actor", clip_value=0.2)
+        compat.call_with_newest_keywords(Old.Loss, "actor", clip_value=0.2)
     options = {"auto_log_optim_steps": False, "critic_coeff": 1.0}
     assert compat.rename_options_for_version(Old.Loss, **options) == {"critic_coef": 1.0}
 
@@ -136,7 +134,7 @@ def test_programs_get_the_suites_settings_whether_omegaconf_is_installed_or_not(
     """Omegaconf refuses settings that are plain dictionaries; a program never meets it."""
     installed = ModuleType("omegaconf")
     monkeypatch.setitem(sys.modules, "omegaconf", installed)
-    with programs._import_from_folder(Path(__file__).parent):
+    with programs._replace_modules_and_search_folder(Path(__file__).parent):
         met = importlib.import_module("omegaconf")
         settings = programs.Settings(seed=1)
         assert met is not installed

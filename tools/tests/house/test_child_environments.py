@@ -28,7 +28,7 @@ _OTHERWISE = {
     "inside/process_tree.py:_replace_by_command": "a supervisor has the environment of its command",
     "inside/process_tree.py:run_supervised": "its callers give the environment",
     "training/lease.py:explain_ended_attempt": "starts nothing: Slurm's variables are read",
-    "upgrade/versions/installer.py:_read_pip_configuration": "pip",
+    "upgrade/versions/installer.py:_translate_pip_configuration_to_uv": "pip",
     "upgrade/versions/installer.py:_call_uv": "uv",
     "upgrade/versions/installer.py:_make_uv_variables": "variables of uv",
     "upgrade/versions/installer.py:list_published_versions": "uv",

@@ -43,7 +43,8 @@ def declaring() -> set[str]:
     """Modules that have a table of what they compare."""
     modules = set()
     for path in LIBRARY.rglob("*.py"):
-        body = ast.parse(path.read_text(encoding="utf-8")).body
+        text = path.read_text(encoding="utf-8")
+        body = ast.parse(text).body if "COMPARED" in text else []
         names = {
             ast.unparse(t) for node in body if isinstance(node, ast.Assign) for t in node.targets
         }

@@ -47,12 +47,6 @@ def is_vague(name: str) -> bool:
     return words[0] in (VAGUE if len(words) == 1 else FIRST_WORDS)
 
 
-@cache
-def list_nodes(text: str) -> list[ast.AST]:
-    """Return the nodes of a source."""
-    return list(ast.walk(ast.parse(text)))
-
-
 def list_bindings(nodes: Sequence[ast.AST]) -> Iterator[str]:
     """Yield the names of parameters, variables, attributes and classes where they are bound."""
     for node in nodes:
@@ -73,20 +67,32 @@ def first_sentences(nodes: Sequence[ast.AST]) -> Iterator[str]:
             yield text.split("\n\n")[0].split(". ")[0]
 
 
+@cache
+def flag_names(text: str) -> tuple[list[bool], list[bool], list[bool], list[str]]:
+    """Return which bindings and functions are vague, which docstrings riddles; unknown arguments.
+
+    The nodes of a thousand files would be looked through for garbage again and again.
+    """
+    nodes = list(ast.walk(ast.parse(text)))
+    functions = [n.name for n in nodes if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+    return (
+        [is_vague(name) for name in list_bindings(nodes)],
+        [is_vague(name) for name in functions],
+        [bool(RIDDLE.search(sentence)) for sentence in first_sentences(nodes)],
+        list_unknown_arguments(nodes),
+    )
+
+
 def measure_names(texts: Sequence[str]) -> tuple[float, float, float]:
     """Return vague bindings and functions for 1000, and riddles for 100 docstrings."""
-    nodes = [node for text in texts for node in list_nodes(text)]
-    functions = [n.name for n in nodes if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
-    sentences = [bool(RIDDLE.search(sentence)) for sentence in first_sentences(nodes)]
+    bindings, functions, riddles = (
+        [flag for text in texts for flag in flag_names(text)[kind]] for kind in range(3)
+    )
 
     def share(flags: Sequence[bool], of_so_many: int) -> float:
         return of_so_many * sum(flags) / len(flags) if flags else 0.0
 
-    return (
-        share([is_vague(name) for name in list_bindings(nodes)], 1000),
-        share([is_vague(name) for name in functions], 1000),
-        share(sentences, 100),
-    )
+    return share(bindings, 1000), share(functions, 1000), share(riddles, 100)
 
 
 def list_packages() -> dict[str, list[Path]]:
@@ -139,10 +145,10 @@ class OfFramework:
     assert riddles == pytest.approx(100 * 2 / 3)
 
 
-def list_unknown_arguments(text: str) -> list[str]:
+def list_unknown_arguments(nodes: Sequence[ast.AST]) -> list[str]:
     """List the entries of ``Args`` and ``Attributes`` that no function or class binds."""
     unknown = []
-    for node in list_nodes(text):
+    for node in nodes:
         if not isinstance(node, ast.ClassDef | ast.FunctionDef):
             continue
         for section in ENTRIES.findall(ast.get_docstring(node) or ""):
@@ -158,6 +164,5 @@ def list_unknown_arguments(text: str) -> list[str]:
 def test_a_docstring_describes_arguments_that_exist():
     """A function takes each argument of its docstring, so a rename has reached the docstring."""
     paths = [path for package in PACKAGES.values() for path in package]
-    texts = {path: path.read_text("utf-8") for path in paths}
-    unknown = {str(path): list_unknown_arguments(text) for path, text in texts.items()}
+    unknown = {str(path): flag_names(path.read_text("utf-8"))[3] for path in paths}
     assert {path: names for path, names in unknown.items() if names} == {}

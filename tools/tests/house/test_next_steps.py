@@ -24,9 +24,9 @@ STEPS = [
     after.suggest_after_launch(FOLDER),
     after.suggest_after_verify(FOLDER, has_wrong=False, has_damaged=True, has_missing=False),
     after.suggest_after_verify(FOLDER, has_wrong=False, has_damaged=False, has_missing=False),
-    claims.after_claims(["one"]),
-    rank.after_study(),
-    histories.after_histories(["sb3"]),
+    claims.suggest_after_claims(["one"]),
+    rank.suggest_after_study(),
+    histories.suggest_after_histories(["sb3"]),
 ]
 
 

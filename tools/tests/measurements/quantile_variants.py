@@ -2,11 +2,66 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
+
+from rlregress.formulas import quantiles as formulas
 from rlregress.measurements import quantiles
 
-from .reference import QuantileAgent
+
+@dataclass
+class QuantileAgent:
+    """Values as quantiles, of networks that all say the same; the defaults are Dabney et al. 2018.
+
+    The options are the ways to do it.
+    """
+
+    settings: object
+    threshold: float = 1.0
+    place: float = 0.5
+    weighs: str = "fraction"
+    reduction: str = "sum"
+    sum_batch: bool = False
+    sum_networks: bool = False
+    chooses_by: str = "mean"
+
+    def _loss(self, values, targets):
+        n = len(values)
+        errors = targets[None, :] - values[:, None]
+        tau = formulas.compute_quantile_fractions(n, self.place)[:, None]
+        weight = {
+            "fraction": formulas.compute_quantile_weight(tau, errors),
+            "half": 0.5,
+            "one": 1.0,
+        }[self.weighs]
+        distances = (
+            formulas.compute_huber(errors, self.threshold) if self.threshold else np.abs(errors)
+        )
+        factor = {"sum": n, "mean": 1}[self.reduction]
+        factor *= self.settings.batch_size if self.sum_batch else 1
+        factor *= self.settings.networks if self.sum_networks else 1
+        return float(factor * (weight * distances).mean())
+
+    def compute_quantile_loss(self, values):
+        return self._loss(np.array(values), np.full(len(values), self.settings.reward))
+
+    def _chosen(self, values):
+        statistic = np.median if self.chooses_by == "median" else np.mean
+        return formulas.choose_greedy_action(values, statistic)
+
+    def compute_loss(self, online, target):
+        s = self.settings
+        online, target = (np.broadcast_to(v, (s.quantiles, s.actions)) for v in (online, target))
+        following = target[:, self._chosen(online if self.chooses_by == "double" else target)]
+        if self.chooses_by == "each_quantile":
+            following = target.max(axis=1)
+        return self._loss(online[:, 0], s.reward + s.discount * following)
+
+    def choose_action(self, q_values, deterministic):
+        return self._chosen(q_values)
+
 
 DISTANCES = {
     "huber": {},

@@ -141,7 +141,7 @@ MEASUREMENTS = {
     "recurrent.rollout": recurrent.measure_memory_in_rollout,
     "recurrent.update": recurrent.measure_memory_in_update,
     "recurrent.minibatches": recurrent.measure_recurrent_minibatches,
-    "recurrent.padding": recurrent.measure_padding_in_means,
+    "recurrent.padding": recurrent.measure_step_counts_of_means,
     "recurrent.bootstrap": recurrent.measure_bootstrap_values,
     "recurrent.critic": recurrent.measure_memory_of_critic,
 }

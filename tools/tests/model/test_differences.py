@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rlregress.model import differences as model
-from rlregress.model.code import ADDED, CODE_CHANGED, REMOVED, WORDING, Changed, Function
+from rlregress.model.code import ADDED, CODE_CHANGED, REMOVED, WORDING, ChangedPiece, Function
 from rlregress.model.differences import Entry, judge_entries_of_upgrade
 from rlregress.model.upgrade_result import Branch, Calls, PieceExecution
 from rlregress.report.html import upgrade_page
@@ -21,7 +21,7 @@ NAMES = ("ppo", "sac", "td3", "sac gsde")
 def piece(name, package="framework", how=CODE_CHANGED):
     """Return a piece of code that differs."""
     own = Function(name=name, first=1, last=9, code="code", whole="code")
-    return Changed(
+    return ChangedPiece(
         file=f"{package}/agent.py", name=name, how=how, old=own, new=own, paths=(None, None)
     )
 
@@ -293,7 +293,7 @@ def test_a_headline_tells_an_imported_module_from_one_that_nothing_imports():
     lists = ". ".join(f"{title}: {name}" for title, name in titles.items())
     assert judgement.headline.endswith(f"2 of 5 changed pieces ran, 1 not compared. {lists}.")
     assert judgement.states[model.NEVER] == 4
-    for title, titled_entries in upgrade_page.group_by_title(entries[1:]).items():
+    for title, titled_entries in upgrade_page.group_entries_by_title(entries[1:]).items():
         assert [item.headline for item in titled_entries] == [titles.pop(title)]
     assert titles == {}
 
@@ -321,7 +321,7 @@ def test_an_accepted_entry_is_silent_and_stays():
     """It is accepted by its content: another content has another key."""
     by_name = entry(model.DIFFERS, content="a -> b")
     (accepted,) = model.mark_accepted_entries([by_name], {by_name.key: "reviewed"})
-    assert (accepted.accepted, accepted.counts) == ("reviewed", False)
+    assert (accepted.accepted, accepted.affects_verdict) == ("reviewed", False)
     judgement = judge_entries_of_upgrade([accepted])
     assert (judgement.verdict, judgement.exit_code) == (model.AS_DOCUMENTED, 0)
     further = entry(model.DIFFERS, content="a -> c")

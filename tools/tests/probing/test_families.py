@@ -152,7 +152,9 @@ def test_an_absent_object_is_recognised(adapter):
 
 def test_unreadable_values_hide_no_others():
     """Each key has its values, or the error that its reader ended with."""
-    values_read = families.read_each_or_unread({"a": lambda: {"x": 1}, "b": lambda: {"x": [][1]}})
+    values_read = families.read_each_or_mark_unread(
+        {"a": lambda: {"x": 1}, "b": lambda: {"x": [][1]}}
+    )
     assert values_read["a"] == {"x": 1}
     assert isinstance(values_read["b"], families.Unread)
     assert values_read["b"].reason == "IndexError: list index out of range"
@@ -163,7 +165,7 @@ def _make_adapter(probe):
     defaults = {("ppo", "library"): {"x": 0.5}, ("sac", "library"): families.Unread("gone")}
     functions = {
         "list_probes": lambda: {("some.detail", "library"): probe},
-        "list_trainings": _raise_nothing_is_built_in,
+        "list_builtin_trainings": _raise_nothing_is_built_in,
         "read_defaults": lambda: defaults,
     }
     return SmallAdapter(functions, version="1.0", modules=("stable_baselines3",))
@@ -261,6 +263,7 @@ for name in frameworks.list_framework_names():
 """
 
 
+@pytest.mark.usefixtures("warm_python")
 def test_which_trainings_a_framework_has_is_read_without_it() -> None:
     """An upgrade makes both versions itself; none of them has to be installed here."""
     rows = run_python("-c", TRAININGS_WITHOUT).stdout.splitlines()

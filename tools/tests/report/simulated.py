@@ -73,7 +73,7 @@ def run_entries(cells: Mapping[str, Baseline], loss: Mapping[str, float]) -> lis
         )
         for name, stored in cells.items()
         for quantity in (RETURNS, *baseline_runs.list_secondary_quantities(stored.cell.algorithm))
-        if not stored.explain_exclusion(quantity)
+        if not stored.explain_excluded_quantity(quantity)
     }
     judged = judge_cells_and_groups(samples, SEQUENTIAL_LOOKS, Rules())
     frameworks_of = {n: stored.cell.framework for n, stored in cells.items()}

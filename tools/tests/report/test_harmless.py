@@ -65,7 +65,7 @@ def test_harmless_text_is_unchanged() -> None:
 def test_markdown_obeys_nothing(name: str, failure: str, second_name: str) -> None:
     """Names in lines and failures in fences make no markup, link, image or name of a user."""
     name, second_name = (character.replace("\n", " ") for character in (name, second_name))
-    quoted = harmless.quote_for_markdown(failure)
+    quoted = harmless.make_markdown_code_block(failure)
     rows = ["# Gate", f"- {name} and {second_name}", "", *quoted, "", f"| {name} | {second_name} |"]
     safe = harmless.escape_markdown("\n".join(rows))
     # a job may print the page

@@ -32,15 +32,6 @@ def page_of(*frameworks) -> Page:
     )
 
 
-def test_an_unchanged_upgrade_lists_its_evidence():
-    """Equal traces and details that are the same: nothing to do."""
-    (card,) = page_of(upgrades.of(upgrades.traced())).texts("article", "card")
-    assert "unchanged" in card
-    assert "Nothing: upgrade." in card
-    assert "9 details are the same in both versions." in card
-    assert "1 training is the same on both versions, step by step, and so are its returns." in card
-
-
 def test_unexecuted_functions_of_some_scenarios_suggest_all_scenarios():
     """A gate of some scenarios, or none, is followed by one of all, not by a script."""
     framework = upgrades.of(upgrades.traced(), executions=(upgrades.reached(),))
@@ -152,22 +143,11 @@ def test_a_changed_detail_shows_formulas_and_the_changed_characters(parted):
     assert "271 + loss = 1.0 * sum(x)" in finding
 
 
-def test_a_trace_that_diverges_shows_both_values(parted):
-    """The first event of both versions with its value, and the culprit."""
-    page = page_of(parted)
-    (finding,) = [text for text in page.texts("article", "finding") if text.startswith("sac ≠")]
-    assert "culprit: " in finding
-    assert "loss 8.4" in finding
-    assert "loss 16.8" in finding
-    assert "rlregress upgrade a==1 installed --algorithm sac --scenario none" in finding
-    assert any("td3 [library] batch 100 -> 256" in rows for rows in page.texts("tbody"))
-
-
 def test_returns_of_the_new_version_are_shown_run_by_run(tmp_path):
     """The page shows the verdict on the new returns, and each new run beside the stored ones."""
     stored_by_cell = {HOPPER: simulated.stored_cells()[HOPPER]}
     entries = simulated.run_entries(stored_by_cell, {HOPPER: 0.5})
-    judged = return_gate.judge_evidence("sb3", entries, ["ppo"], tmp_path)
+    judged = return_gate.judge_returns_by_evidence("sb3", entries, ["ppo"], tmp_path)
     page = page_of(replace(upgrades.of(upgrades.PARTED), returns=judged))
     (card,) = page.texts("article", "card")
     assert "Returns of new: regressed." in card
@@ -183,9 +163,9 @@ def test_added_and_removed_lines_are_not_changed_ones():
     new = [*old[:5], "    new", *old[5:20], *old[21:]]
     difference = diff_two_texts("f", old, new, (1, 101))
     first, second = difference.groups
-    assert [row.new for row in first if not row.same] == [(106, "new")]
-    assert [row.old for row in first if not row.same] == [None]
-    assert [(row.old, row.new) for row in second if not row.same] == [((21, "line 20"), None)]
+    assert [row.new for row in first if not row.is_same] == [(106, "new")]
+    assert [row.old for row in first if not row.is_same] == [None]
+    assert [(row.old, row.new) for row in second if not row.is_same] == [((21, "line 20"), None)]
     assert len(first) == len(second) == 7
     assert difference.left_out == 0
 

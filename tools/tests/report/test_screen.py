@@ -29,7 +29,9 @@ def screens_of(result, widths=WIDTHS):
     """Yield each width and the lines of an upgrade's screen, as plain text."""
     cards = upgrade_page.make_cards_of_upgrade(result, FACTS)
     for width in widths:
-        report, *script, verdict = upgrade_text.make_last_lines(result, Path("report"), width)
+        report, *script, verdict = upgrade_text.make_closing_lines_of_upgrade(
+            result, Path("report"), width
+        )
         steps = screen.format_next_steps(cards, width)
         closing = [(line, "") for line in (report, *steps, *script)]
         lines = screen.make_screen_lines(cards, [*closing, (verdict, result.verdict)], width)

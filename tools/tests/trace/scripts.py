@@ -101,6 +101,15 @@ def edit_function(text, *edits, namespace, file="function.py"):
     return function
 
 
+def examine_call(old, new, arguments, seconds=5.0, joint=lambda _: False, names=None, **options):
+    """Return the result of one call with both versions; ``options`` are those of ``Call``."""
+    from rlregress.inside.repeat import Call, Code
+
+    names = set(old.__code__.co_names) if names is None else names
+    call = Call(Code(old), Code(new), arguments, names, set(), old.__globals__, joint, **options)
+    return call.compare_with_perturbations(seconds)
+
+
 def recorded_here(text, folder, named=(), nudged=None):
     """The recorder and the names of a script that ran in this process."""
     from rlregress.inside.events import Places

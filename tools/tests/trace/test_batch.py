@@ -23,7 +23,7 @@ PLAIN = {"framework": "sb3", "training": "a2c", "seed": 0}
 
 def test_a_training_that_fails_leaves_what_it_said(tmp_path, warm_executable):
     """In its trace, or where there can be none in a file beside; the others go on."""
-    changes = {"one": {}, "lost": {"framework": "none"}, "failed": {"training": "none"}, "last": {}}
+    changes = {"one": {}, "lost": {"framework": "none"}, "failed": {"training": "none"}}
     jobs = [
         {**PLAIN, "lines": False, "name": name, "output": f"{tmp_path}/{name}.trace", **changed}
         for name, changed in changes.items()
@@ -40,12 +40,12 @@ def test_a_training_that_fails_leaves_what_it_said(tmp_path, warm_executable):
     assert (process.returncode, process.stderr) == (0, "")
     rows = [line.split("\t") for line in process.stdout.splitlines()]
     assert [(name, status == "0") for name, status, _ in rows] == [
-        ("one", True), ("lost", False), ("failed", True), ("last", True)
+        ("one", True), ("lost", False), ("failed", True)
     ]  # fmt: skip
     assert "'none'" in (tmp_path / "lost.trace.error").read_text().strip().splitlines()[-1]
     assert "none" in trace_reader.load_trace(tmp_path / "failed.trace").failure
     names = sorted(path.name for path in tmp_path.iterdir())
-    assert names == ["failed.trace", "jobs.json", "last.trace", "lost.trace.error", "one.trace"]
+    assert names == ["failed.trace", "jobs.json", "lost.trace.error", "one.trace"]
 
 
 ENDED = """

@@ -11,8 +11,8 @@ from rlregress.inside.bindings import (
     BODY,
     MODULE,
     bind_temporarily,
+    find_bindings_to_second_text,
     find_names_with_other_values,
-    find_values_of_second_text,
 )
 from rlregress.inside.methods import Misfit
 
@@ -85,7 +85,7 @@ def test_the_old_values_hold_for_a_while(module):
         importlib.import_module(module.__name__.replace(".code", f".{name}"))
         for name in ("user", "other")
     )
-    old_bindings = find_values_of_second_text(module, MODULE, (NEW, OLD))
+    old_bindings = find_bindings_to_second_text(module, MODULE, (NEW, OLD))
     names = {"__defaults__", "__kwdefaults__", "_HIGH", "_MOST", "RANGE", "ROUND", "_GONE", "most"}
     assert {binding.name for binding in old_bindings} == names
     with bind_temporarily(old_bindings):
@@ -99,7 +99,7 @@ def test_the_old_values_hold_for_a_while(module):
 
 def test_attributes_of_classes_hold_for_a_while_too(module):
     """They are reverted when the call has ended in an error."""
-    old_bindings = find_values_of_second_text(module, f"{BODY}Actor", (NEW, OLD))
+    old_bindings = find_bindings_to_second_text(module, f"{BODY}Actor", (NEW, OLD))
     with pytest.raises(KeyError, match=r"1\.0"), bind_temporarily(old_bindings):
         raise KeyError(module.Actor()._bound)
     assert module.Actor()._bound == 2.0
@@ -221,7 +221,7 @@ def test_a_value_that_is_reverted_restores_the_old_behaviour(case, import_text):
     assert expected != observed
     piece = find_changed_piece(new, old)
     for text, result in ((old, expected), (new, observed)):
-        with bind_temporarily(find_values_of_second_text(modules[1], piece, (new, text))):
+        with bind_temporarily(find_bindings_to_second_text(modules[1], piece, (new, text))):
             assert repr(modules[1].use()) == result
     assert repr(modules[1].use()) == observed
 
@@ -235,7 +235,7 @@ def test_what_cannot_be_put_back_says_so(case, import_text):
     texts = (text, text.replace(new, old))
     piece = find_changed_piece(*texts)
     with pytest.raises(Misfit, match=why):
-        find_values_of_second_text(imported, piece, texts)
+        find_bindings_to_second_text(imported, piece, texts)
     assert vars(imported) == before
 
 
@@ -243,7 +243,7 @@ def test_a_value_that_cannot_be_had_is_no_evidence(module):
     """The other version computed it from something that is missing."""
     other = OLD.replace("_HIGH = 2", "_HIGH = absent()")
     with pytest.raises(Misfit, match="cannot be computed: name 'absent' is not defined"):
-        find_values_of_second_text(module, MODULE, (NEW, other))
+        find_bindings_to_second_text(module, MODULE, (NEW, other))
 
 
 def test_the_other_version_brings_what_its_values_are_made_of(module):
@@ -252,7 +252,7 @@ def test_the_other_version_brings_what_its_values_are_made_of(module):
                         "_HIGH = two().real")  # fmt: skip
     old_bindings = {
         binding.name: binding.value
-        for binding in find_values_of_second_text(module, MODULE, (NEW, other))
+        for binding in find_bindings_to_second_text(module, MODULE, (NEW, other))
     }
     assert old_bindings["_HIGH"] == 2.0
     assert not hasattr(module, "two")

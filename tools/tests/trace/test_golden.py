@@ -12,14 +12,13 @@ import gymnasium
 import pytest
 import torch
 
+from rlregress.inside import arithmetic
 from rlregress.inside.run_record import compute_checksum
 from rlregress.report import next_steps, traces_text
 from rlregress.source import parse_source_file
-from rlregress.trace import golden
+from rlregress.trace import golden, recording_processes
 
 from .scripts import TRAINING, changed
-
-pytestmark = pytest.mark.usefixtures("warm_python")
 
 LIBRARY = """
 def double(x):
@@ -253,10 +252,18 @@ def test_names_that_lead_nowhere(golden_and_trace, command):
         assert message in error
 
 
-def test_a_script_that_does_not_repeat_itself_is_refused(command, tmp_path):
+def test_a_script_that_does_not_repeat_itself_is_refused(command, recorded, tmp_path, monkeypatch):
     """No golden file is written of it, and the exit code is 3."""
     script, path = tmp_path / "train.py", tmp_path / "train.golden"
-    script.write_text(changed(("torch.manual_seed(1)", "torch.seed()")))
+    text = changed(("torch.manual_seed(1)", "torch.seed()"))
+
+    def record(job, output, runtime):
+        assert runtime.portable
+        trace = recorded(text, arguments=[])
+        return replace(trace, header={**trace.header, "arithmetic": arithmetic._PORTABLE})
+
+    monkeypatch.setattr(recording_processes, "record_trace", record)
+    script.write_text(text)
     code, out, error = command("trace", str(script), "--golden", str(path))
     assert (code, error) == (3, "")
     assert "does not repeat itself, because of the initialisation of the networks" in out
@@ -265,6 +272,7 @@ def test_a_script_that_does_not_repeat_itself_is_refused(command, tmp_path):
 
 
 @pytest.mark.nightly
+@pytest.mark.usefixtures("warm_python")
 def test_a_golden_file_on_the_command_line(command, tmp_path, monkeypatch):
     """The exit code says whether a script is the same, differs, or could not be compared."""
     monkeypatch.chdir(tmp_path)
@@ -282,8 +290,8 @@ def test_a_golden_file_on_the_command_line(command, tmp_path, monkeypatch):
     code, _, error = command(*compare)
     assert (code, "No module named 'nowhere'" in error) == (2, True)
     script.write_text(changed((".mean()\n", ".mean() * 2\n")))
-    arithmetic = json.loads(Path("train.golden").read_text())["arithmetic"]
-    edited(Path("train.golden"), arithmetic={**arithmetic, "aten": "AVX512"})
+    portable = json.loads(Path("train.golden").read_text())["arithmetic"]
+    edited(Path("train.golden"), arithmetic={**portable, "aten": "AVX512"})
     code, out, error = command(*compare)
     assert (code, out, "differs" in error) == (2, "", False)
     assert (

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from rlregress.inside import handed_locals
-from rlregress.inside.repeat import Call, Code
 
-from .scripts import edit_function
+from .scripts import edit_function, examine_call
 
 
 class Callback:
@@ -35,11 +34,7 @@ class _Alone(Callback):
 
 def examined(old, new, read=(), **arguments):
     """Return the result of a call with both versions."""
-    versions, variables = (Code(old), Code(new)), old.__globals__
-    call = Call(
-        *versions, arguments, set(), set(), variables, lambda _: False, (), lambda: dict(read)
-    )
-    return call.compare_with_perturbations(5.0)
+    return examine_call(old, new, arguments, names=set(), read=lambda: dict(read))
 
 
 LOOP = """\
@@ -155,7 +150,7 @@ def test_names_that_are_read_are_found_in_sources(tmp_path):
     script.parent.mkdir()
     script.write_text("def callback(given, _):\n    print(given['rewards'])\n")
     (script.parent / "beside.py").write_text("given.get('actions')")
-    result = handed_locals.find_names_read((str(tmp_path / "package"), str(script)))
+    result = handed_locals.find_locals_read_by_dictionary((str(tmp_path / "package"), str(script)))
     assert result == {
         "locals": {"dones", "env"}, "locals_": {"info"}, "": {"rewards", "actions"},
     }  # fmt: skip

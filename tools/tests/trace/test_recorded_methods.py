@@ -110,7 +110,7 @@ def test_environments_of_other_processes_are_stepped_as_one(recorder):
     assert "resets of environments" in recorder.seeded
     (row,) = recorder.other_activity
     assert (row["what"], row["class"]) == ("process", "AsyncVectorEnv")
-    (line,) = explain.list_other_activity(Trace(header={"elsewhere": [row]}, events=()))
+    (line,) = explain.describe_other_activity(Trace(header={"elsewhere": [row]}, events=()))
     assert "started by AsyncVectorEnv, async_vector_env.py:" in line
     assert line.endswith("to run it in one process: gymnasium.vector.SyncVectorEnv")
 
@@ -276,7 +276,7 @@ def test_an_event_of_another_thread_names_who_started_it(recorder):
         thread.join()
     (row,) = recorder.other_activity
     assert (row["what"], row["file"]) == ("thread", "test_recorded_methods.py")
-    text = explain.describe_random_source(
+    text = explain.name_uncontrolled_source(
         compare_traces(build_trace("b", [1]), build_trace("b", [2])), recorder.other_activity
     )
     assert text == "the order of what runs in other threads or processes"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import random
-import threading
 
 import gymnasium
 import numpy as np
@@ -256,18 +255,6 @@ def test_hooks_go_after_an_error(tmp_path, monkeypatch):
     with pytest.raises(RuntimeError, match="no such thing"):
         recorder.Recorder(Places([__file__])).__enter__()
     assert torch.rand is before
-
-
-def test_threads_do_not_end_the_recording(tmp_path):
-    """A script with a thread that draws is recorded to its end."""
-    assert threading.active_count() >= 1
-    text = (
-        "import threading, torch\n"
-        "thread = threading.Thread(target=lambda: torch.rand(2))\n"
-        "thread.start()\nthread.join()\ntorch.rand(2)\n"
-    )
-    recorder, _ = recorded_here(text, tmp_path)
-    assert counts(recorder)["draw"] == 2
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,8 @@ import torch
 
 from rlregress.inside import repeat
 from rlregress.inside.copies import Copies
-from rlregress.inside.repeat import Call, Code
 
-from .scripts import edit_function
+from .scripts import edit_function, examine_call
 
 pytestmark = pytest.mark.usefixtures("repetitions_of_100_ms")
 
@@ -40,12 +39,9 @@ def values():
     }  # fmt: skip
 
 
-def examined(old, new, seconds=5.0, same_together=False, known=(), **arguments):
+def examined(old, new, seconds=5.0, known=(), **arguments):
     """Return the result of one call with both versions."""
-    names = set(old.__code__.co_names)
-    joint = lambda same: same_together  # noqa: E731
-    call = Call(Code(old), Code(new), arguments, names, set(), old.__globals__, joint, known)
-    return call.compare_with_perturbations(seconds)
+    return examine_call(old, new, arguments, seconds, all_names=known)
 
 
 def edit(text, *edits):

@@ -20,26 +20,22 @@ import torch
 
 from rlregress.inside import leaves
 from rlregress.inside.copies import Copies, NoCopy
-from rlregress.inside.repeat import Call, Code
-from rlregress.model.code import Changed
+from rlregress.inside.repeat import Code
+from rlregress.model.code import ChangedPiece
 from rlregress.model.recorded_traces import Divergence
 from rlregress.model.upgrade_result import Calls, Culprits, PieceExecution
 from rlregress.upgrade.evidence import direct_calls
 
 from ..upgrade import small_traces
+from .scripts import examine_call
 
 COUNT = 0
 CHANGED = []
 
 
-def examined(old, new, arguments, seconds=1.0, joint=lambda same: None):
+def examined(old, new, arguments, joint=lambda same: None):
     """Return the result of one call with both versions."""
-    names = set(old.__code__.co_names)
-    modules = [sys.modules[__name__]]
-    call = Call(
-        Code(old), Code(new), arguments, names, set(), old.__globals__, joint, modules=modules
-    )
-    return call.compare_with_perturbations(seconds)
+    return examine_call(old, new, arguments, 1.0, joint, modules=[sys.modules[__name__]])
 
 
 def network():
@@ -399,7 +395,7 @@ def test_what_is_written_in_c_is_compared_and_copied_by_itself_or_shared():
 )  # fmt: skip
 def test_logs_that_differ_are_close_only_if_direct_calls_have_seen_rounding(calls, verdict):
     """Calls that detect nothing are no evidence."""
-    culprit = Changed(
+    culprit = ChangedPiece(
         file="a.py", name="train", how="changed", old=None, new=None, paths=(None, None)
     )
     log, nothing = small_traces.event("log"), small_traces.trace()

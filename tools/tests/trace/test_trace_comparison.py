@@ -9,7 +9,7 @@ import pytest
 
 from rlregress.inside import events
 from rlregress.model import explain
-from rlregress.model.explain import Repeated
+from rlregress.model.explain import RepeatedTrace
 from rlregress.model.recorded_traces import (
     Part,
     describe_first_differing_types,
@@ -54,7 +54,7 @@ def test_a_doubled_loss_has_the_ratio_two(recorded):
     """The report gives both values and lines, the ratio, and what came just before."""
     old, new = recorded(TRAINING), recorded(changed((".mean()\n", ".mean() * 2\n")), "b")
     comparison = compare_traces(old, new)
-    assert comparison.first.ratio == pytest.approx(2.0)
+    assert comparison.first.new_to_old_ratio == pytest.approx(2.0)
     text = "\n".join(explain.describe_trace_comparison(comparison, old, new))
     for words in ("first difference (loss)", "new / old: x2", "b.py:",
                   "just before, the same on both versions",
@@ -229,7 +229,7 @@ def test_another_type_is_the_first_difference_whatever_the_numbers(number):
     comparison = compare_traces(old, new)
     assert (comparison.verdict, comparison.equal) == ("diverged", 0)
     first = comparison.first
-    assert (first.kind, first.part, first.ratio) == ("interface", "loss", None)
+    assert (first.kind, first.part, first.new_to_old_ratio) == ("interface", "loss", None)
     assert (comparison.numbers is not None) == (number == 1.005)
     (title, old, new, *_) = explain.describe_divergence(comparison.first)
     words = "float64 array 3 where the old version has uint8 array 3"
@@ -422,9 +422,11 @@ def test_a_difference_is_said_of_numbers_only_where_numbers_differ(kind, file, v
 def test_what_is_not_controlled_is_named(kind, number, source):
     """A training that differs from its own repetition is no evidence, and the source is named."""
     first, second = build_trace(kind, [1]), build_trace(kind, [number])
-    repeated = Repeated(trace=first, with_itself=compare_traces(first, second), repetition=second)
+    repeated = RepeatedTrace(
+        trace=first, with_itself=compare_traces(first, second), repetition=second
+    )
     assert not repeated.repeats
-    text = "\n".join(repeated.describe_repetition())
+    text = "\n".join(repeated.describe_seeds_and_repeatability())
     assert f"the training does not repeat itself, because of {source}" in text
 
 
@@ -442,7 +444,7 @@ def test_the_kind_of_the_first_difference_names_the_source(kind, events_, source
     comparison = compare_traces(build_trace("b", [1]), build_trace("b", [2]))
     old, new = build_trace(events_).events
     comparison = replace(comparison, first=replace(comparison.first, kind=kind, old=old, new=new))
-    assert explain.describe_random_source(comparison).startswith(source)
+    assert explain.name_uncontrolled_source(comparison).startswith(source)
 
 
 #: the training, which logs its loss and its speed after each step of the optimiser.
@@ -455,7 +457,7 @@ JOURNALLED = changed(
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "verdict", "in_logs_only"),
+    ("old", "new", "verdict", "differs_in_logs_only"),
     [
         ("", "", "equal", False),
         ("loss.item()", "loss.item() * (1 + 1e-8)", "close", False),
@@ -466,14 +468,14 @@ JOURNALLED = changed(
         ("0.9 * target", "0.8 * target", "diverged", False),
     ],
 )  # fmt: skip
-def test_what_is_logged_is_compared_by_itself(recorded, old, new, verdict, in_logs_only):
+def test_what_is_logged_is_compared_by_itself(recorded, old, new, verdict, differs_in_logs_only):
     """Name by name, but for times, and only where the training is the same."""
     pytest.importorskip("stable_baselines3")
     trace = recorded(JOURNALLED)
     assert trace.count_events_of_kind("log") == 8
     comparison = compare_traces(trace, recorded(JOURNALLED.replace(old, new), "b"))
-    assert (comparison.verdict, comparison.in_logs_only) == (verdict, in_logs_only)
-    if in_logs_only:
+    assert (comparison.verdict, comparison.differs_in_logs_only) == (verdict, differs_in_logs_only)
+    if differs_in_logs_only:
         assert comparison.first.new.function == "main"
         assert "logged" in "\n".join(explain.describe_divergence(comparison.first))
 
@@ -514,7 +516,7 @@ def test_what_a_module_returns_is_compared(recorded):
     assert old.count_events_of_kind("module") == 8
     comparison = compare_traces(old, new)
     assert (comparison.verdict, comparison.first.kind) == ("diverged", "module")
-    assert not comparison.in_logs_only
+    assert not comparison.differs_in_logs_only
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from rlregress import cli
 from rlregress.cli import trace as traces_command
 from rlregress.errors import UserError
 from rlregress.inside import trace_worker
-from rlregress.model.explain import Repeated
+from rlregress.model.explain import RepeatedTrace
 from rlregress.trace import child_processes
 from rlregress.trace.trace_comparison import compare_traces
 
@@ -76,9 +76,11 @@ def test_a_script_that_draws_its_own_seed(recorded):
     """A seed that is drawn is the tracer's, even though the script seeds with it."""
     text = changed(("np.random.seed(1)\n", "np.random.seed(np.random.randint(99))\n"))
     first, second = recorded(text, "a"), recorded(text, "b")
-    repeated = Repeated(trace=first, with_itself=compare_traces(first, second), repetition=second)
+    repeated = RepeatedTrace(
+        trace=first, with_itself=compare_traces(first, second), repetition=second
+    )
     expected = "seeded by the tracer, not by the script: NumPy's generator"
-    assert repeated.describe_repetition() == [expected]
+    assert repeated.describe_seeds_and_repeatability() == [expected]
     assert recorded(TRAINING).header["seeded"] == []
 
 

@@ -43,7 +43,10 @@ def recorded(script, folder):
         cwd=folder, env=runtime.make_environment_variables(), capture_output=True, text=True,
     )  # fmt: skip
     assert not process.returncode, process.stderr
-    assert str(suite.locate_library_alone()) in runtime.make_environment_variables()["PYTHONPATH"]
+    assert (
+        str(suite.locate_folder_with_only_library())
+        in runtime.make_environment_variables()["PYTHONPATH"]
+    )
     trace = trace_reader.load_trace(output)
     assert not trace.failure, trace.failure
     assert (

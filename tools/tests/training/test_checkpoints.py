@@ -246,7 +246,7 @@ def test_a_checkpoint_that_does_not_fit_is_set_aside(tmp_path, interrupted):
         keeper = checkpoint.CheckpointWriter(
             copy_path, tmp_path / "draft", checkpoint.read_checkpoint_head(checkpoint_path)
         )
-        position, everything, why = keeper.take_loaded_checkpoint()
+        position, everything, why = keeper.read_or_set_aside_checkpoint()
         assert (position, everything) == ({}, None)
         assert title in why or title == "cut off"
         assert not copy_path.exists()

@@ -126,18 +126,15 @@ def _trained(adapter, algorithm):
     return adapter.train.train(request), settings.hyperparameters["discount"]
 
 
-def _cases():
-    cases = [
-        (adapter, name, f"{adapter.full_name}-{name}")
-        for adapter in frameworks.list_installed_adapters() for name in adapter.framework.algorithms
-    ]  # fmt: skip
-    return [
-        pytest.param(*case, id=id, marks=() if id == "sb3-ppo" else pytest.mark.nightly)
-        for *case, id in cases
-    ]
+CASES = [
+    pytest.param(adapter, name, id=f"{adapter.full_name}-{name}")
+    for adapter in frameworks.list_installed_adapters() for name in adapter.framework.algorithms
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(("adapter", "algorithm"), _cases())
+# at every commit tests_behavior compares the values of trained critics with those of the ring
+@pytest.mark.nightly
+@pytest.mark.parametrize(("adapter", "algorithm"), CASES)
 def test_a_trained_critic_predicts_the_returns_of_the_ring(adapter, algorithm):
     """A trained critic predicts the known value; a constant one does not."""
     trained, discount = _trained(adapter, algorithm)

@@ -101,6 +101,16 @@ def test_the_lease_of_another_machine_is_over_when_its_heart_has_stopped(path, m
     assert take_after(path, later=STALE_SECONDS + 10)
 
 
+def test_what_a_replacement_that_died_has_left_is_in_the_way_for_a_while(path):
+    """Who comes ten heartbeats later removes it, and the next one gets the lease."""
+    write_lease(path, attempt="over", begun=1)
+    path.with_name(f"{path.name}.over").touch()
+    assert not take_after(path)
+    assert not take_after(path, later=STALE_SECONDS - 10)
+    assert not take_after(path, later=STALE_SECONDS + 10)
+    assert take_after(path)
+
+
 @pytest.mark.parametrize(
     ("task", "restarts", "over"),
     [("7", "1", True), ("7", "2", False), ("8", None, False)],

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from rlregress.errors import DamagedRecord, UserError, show_warnings_as_sentences
+from rlregress.errors import DamagedRecord, UserError, show_damaged_records_as_sentences
 from rlregress.inside import run_record
 from rlregress.training import recorded_runs
 from rlregress.training.cell import Cell, Job, Protocol
@@ -67,7 +67,7 @@ def test_a_damaged_record_is_named_set_aside_and_not_judged(store, damage, messa
     path = store.locate_record(job())
     path.write_text(damage(path.read_text()))
     with pytest.warns(DamagedRecord, match=message) as warned:
-        store.set_aside_damaged(job())
+        store.set_aside_damaged_record(job())
     message = str(warned[0].message)
     assert message.startswith(f"the run record {path} is damaged: ")
     assert message.endswith(f"; it is now called {path.stem}.damaged, and the run is done again")
@@ -96,7 +96,7 @@ def test_looking_for_a_damaged_record_leaves_it_where_it_is(store):
 
 def test_a_record_that_can_be_read_is_not_set_aside(store):
     """Only damage moves a record."""
-    store.set_aside_damaged(job())
+    store.set_aside_damaged_record(job())
     assert store.find_record(job()) == content(job())
 
 
@@ -110,7 +110,7 @@ def test_a_damaged_record_is_reported_without_a_line_of_code(store):
     """The warning is shown as its sentence; those of others as usual."""
     usual = warnings.formatwarning
     try:
-        show_warnings_as_sentences()
+        show_damaged_records_as_sentences()
         text = warnings.formatwarning("it is damaged", DamagedRecord, "store.py", 7, "code()")
         second = warnings.formatwarning("it is old", DeprecationWarning, "store.py", 7, "code()")
     finally:

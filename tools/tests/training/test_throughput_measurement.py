@@ -13,7 +13,7 @@ from rlregress import frameworks, suite
 from rlregress.errors import UserError
 from rlregress.inside import worker
 from rlregress.training import throughput_measurement
-from rlregress.training.floor import Floor
+from rlregress.training.floor import FloorWorkload
 from rlregress.training.throughput_measurement import Block, Protocol
 
 ON_POLICY = Protocol("E", 2, 20, {"rollout_steps": 64, "minibatch_size": 16, "epochs": 3})
@@ -41,7 +41,7 @@ def with_floor(adapter, short):
     """A training with the floor in between, and the steps of optimisers outside and inside it."""
     optimizer_steps = {False: 0, True: 0}
     inside = [False]
-    work = Floor.step_and_update
+    work = FloorWorkload.step_and_update
 
     def noted(self, *arguments):
         inside[0] = True
@@ -53,8 +53,8 @@ def with_floor(adapter, short):
 
     hook = register_optimizer_step_post_hook(count)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Floor, "step_and_update", noted)
-        trained, blocks = throughput_measurement.train_with_floor_between_blocks(
+        patch.setattr(FloorWorkload, "step_and_update", noted)
+        trained, blocks = throughput_measurement.train_and_time_blocks_against_floor(
             adapter, "ppo", short, 0
         )
     hook.remove()
@@ -115,7 +115,7 @@ def test_the_first_block_warms_up(adapter, monkeypatch):
     """It is not counted; the ratio is the median of the others, the rates are of all of them."""
     blocks = [Block(10, 4, 90.0, 1.0), *(Block(10, 4, 2.0, floor) for floor in (1.0, 1.2, 0.2))]
     monkeypatch.setattr(
-        throughput_measurement, "train_with_floor_between_blocks", lambda *_: (None, blocks)
+        throughput_measurement, "train_and_time_blocks_against_floor", lambda *_: (None, blocks)
     )
     measured = throughput_measurement._measure_in_this_process(adapter.name, "ppo", 0)
     assert (measured.ratio, measured.steps_per_second) == (0.5, 5.0)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
+import gymnasium
 import pytest
+import torch
+from stable_baselines3 import SAC
 
 from rlregress import frameworks
 from rlregress.errors import UserError
-from rlregress.inside import checkpoint, machine
+from rlregress.inside import checkpoint, machine, worker
 from rlregress.inside.identity import digest_module_sources
 from rlregress.training import job_plan, worker_launch
 from rlregress.training.cell import Cell, Job, Protocol
@@ -18,43 +21,67 @@ from rlregress.training.store import Store
 # but the run that ends well is a process that is new in every respect: a fixture of the module
 pytestmark = pytest.mark.usefixtures("warm_python")
 
+ENVIRONMENT, STEPS = "InvertedPendulum-v4", 120
+
 
 @pytest.fixture(scope="module")
 def job() -> Job:
     """Return a very short run of some installed framework that can go on with one."""
     trained = [a for a in frameworks.list_installed_adapters() if "ppo" in a.framework.algorithms]
     adapter = next(adapter for adapter in trained if not adapter.train.explain_no_resume())
-    cell = Cell(adapter.name, "ppo", "InvertedPendulum-v4", adapter.name, "smoke")
+    cell = Cell(adapter.name, "ppo", ENVIRONMENT, adapter.name, "smoke")
     planned = job_plan.plan_jobs_of_cell(cell, [0])[0]
     return replace(planned, protocol=Protocol(512, 256, 2))
 
 
 @pytest.fixture(scope="module")
-def finished(job, tmp_path_factory):
-    """Return the store, the record and the elapsed seconds of a finished run."""
+def finished(tmp_path_factory):
+    """Return store, run and record of SAC, evaluated twice on the way and at its end."""
+    cell = Cell("sb3", "sac", ENVIRONMENT, "sb3", "short")
+    protocol = Protocol(STEPS, STEPS // 3, evaluation_episodes=3)
+    run = replace(job_plan.plan_jobs_of_cell(cell, [7])[0], protocol=protocol)
     store = Store(tmp_path_factory.mktemp("runs"))
-    return store, worker_launch.do_run_unless_recorded(job, store)
+    return store, run, worker_launch.do_run_unless_recorded(run, store)
 
 
-def test_a_run_leaves_one_record(finished, job):
+def test_a_run_leaves_one_record(finished):
     """A finished run leaves its record and nothing else."""
-    store, record = finished
+    store, run, record = finished
     assert record["status"] == "finished", record["failure"]
-    assert list(store.locate_record(job).parent.iterdir()) == [store.locate_record(job)]
+    assert list(store.locate_record(run).parent.iterdir()) == [store.locate_record(run)]
 
 
-def test_a_record_says_everything_that_it_rests_on(finished, job):
+def digest_bare_training(seed: int) -> str:
+    """Return the digest of the parameters after ``learn`` with the framework's own defaults."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    model = SAC("MlpPolicy", gymnasium.make(ENVIRONMENT), seed=seed, device="cpu")
+    model.learn(STEPS)
+    torch.set_num_threads(threads)
+    parameters = {name: value.numpy() for name, value in model.policy.state_dict().items()}
+    parameters["log_ent_coef"] = model.log_ent_coef.detach().numpy()
+    return worker.digest_parameters(parameters)
+
+
+def test_the_weights_are_those_of_a_bare_call(finished):
+    """Worker, evaluations, progress and record change no bit of any parameter."""
+    assert finished[2]["parameters_sha256"] == digest_bare_training(seed=7)
+    # the digest tells two trainings apart
+    assert finished[2]["parameters_sha256"] != digest_bare_training(seed=8)
+
+
+def test_a_record_says_everything_that_it_rests_on(finished):
     """The record has job, machine, times, curve, training return and accuracy of the critic."""
-    _, record = finished
-    assert record["job"]["versions"] == dict(job.versions)
-    assert record["job"]["seed"] == job.seed
-    assert record["job"]["hyperparameters"] == dict(job.hyperparameters)
+    _, run, record = finished
+    assert record["job"]["versions"] == dict(run.versions)
+    assert record["job"]["seed"] == run.seed
+    assert record["job"]["hyperparameters"] == dict(run.hyperparameters)
     assert set(record["platform"]) == set(machine.FIELDS)
     assert all(record["platform"].values())
     assert record["platform"]["torch_threads"] == 1
     assert record["time"]["cpu_seconds"] > 0
-    assert [steps for steps, _ in record["curve"]] == [256, 512]
-    assert record["final_return"] == pytest.approx(sum(record["curve"][-1][1]) / 2)
+    assert [steps for steps, _ in record["curve"]] == [40, 80, 120]
+    assert record["final_return"] == pytest.approx(sum(record["curve"][-1][1]) / 3)
     late = [row for at, *row in record["episodes"] if at > record["steps"] * 2 / 3]
     assert record["training_return"] == pytest.approx(sum(row[0] for row in late) / len(late))
     # a reward of 1 a step: as many states as the lengths of the last ten episodes say

@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 from rlregress.upgrade.versions import cached_folders
+from tools.tests.trace.conftest import recorded
+
+__all__ = ["cache", "recorded"]
 
 
 @pytest.fixture

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from rlregress.model.recorded_traces import (
+    ComparedTraining,
     Comparison,
     Divergence,
     Event,
-    NotTraced,
     Part,
     Place,
     Trace,
-    Traced,
+    UncomparedTraining,
 )
 from rlregress.upgrade.evidence import compared_trainings
 
@@ -51,13 +51,13 @@ def traced(name, old, new, verdict="diverged", first=None, not_compared=0, **mor
     """A training on both versions, which repeats itself."""
     comparison = Comparison(verdict=verdict, compared=1, first=first, not_compared=not_compared)
     given = {"repeats": True, "notes": (), **more}
-    return Traced(name=name, comparison=comparison, old=old, new=new, **given)
+    return ComparedTraining(name=name, comparison=comparison, old=old, new=new, **given)
 
 
 def compare_training(name, old, new, record_again):
     """Compare a training as an upgrade does: with its repetitions where the versions differ."""
     comparison = compared_trainings.compare_recorded_training(name, old, new)
-    if isinstance(comparison, NotTraced):
+    if isinstance(comparison, UncomparedTraining):
         return comparison
     again = record_again(comparison) if compared_trainings.needs_repetition(comparison) else None
     pairs = compared_trainings.pair_repetitions((old, new), again) if again is not None else None

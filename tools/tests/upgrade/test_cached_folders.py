@@ -31,8 +31,8 @@ def test_a_folder_is_made_once(cache):
     """The second command that wants the same environment finds it."""
     folder, calls = cache / "overlays" / "x", []
     make = lambda target: calls.append(target) or {"made": 1}  # noqa: E731
-    assert not cached_folders.make_folder_once(folder, make)
-    assert cached_folders.make_folder_once(folder, make)
+    assert not cached_folders.reuse_or_make_folder(folder, make)
+    assert cached_folders.reuse_or_make_folder(folder, make)
     assert len(calls) == 1
     assert cached_folders.read_ready_record(folder) == {"made": 1}
 
@@ -45,7 +45,7 @@ def test_a_folder_that_could_not_be_made_is_not_there(cache):
         raise UserError("no network")
 
     with pytest.raises(UserError, match="no network"):
-        cached_folders.make_folder_once(cache / "overlays" / "x", broken)
+        cached_folders.reuse_or_make_folder(cache / "overlays" / "x", broken)
     assert list_folders(cache) == []
 
 
@@ -54,7 +54,9 @@ def test_what_a_killed_command_has_left_is_no_finished_folder(cache):
     folder = cache / "overlays" / "x"
     for left in (folder, folder.with_name("making-x-1")):
         write_files(left, {"half": ""})
-    assert not cached_folders.make_folder_once(folder, lambda target: {"files": os.listdir(target)})
+    assert not cached_folders.reuse_or_make_folder(
+        folder, lambda target: {"files": os.listdir(target)}
+    )
     assert cached_folders.read_ready_record(folder) == {"files": []}
     assert list_folders(cache) == ["x"]
 
@@ -82,7 +84,7 @@ def test_two_commands_do_not_make_the_same_folder(cache):
         (folder / cached_folders.READY).write_text("{}")
         first.release()
 
-    assert cached_folders.make_folder_once(folder, lambda target: {}, finish_first_command)
+    assert cached_folders.reuse_or_make_folder(folder, lambda target: {}, finish_first_command)
     assert "waiting" in said[0]
 
 
@@ -91,7 +93,7 @@ def test_a_cache_that_cannot_be_written_is_one_sentence(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv(cached_folders.CACHE_VARIABLE, str(tmp_path / "file"))
     with pytest.raises(UserError, match=cached_folders.CACHE_VARIABLE):
-        cached_folders.make_folder_once(tmp_path / "file" / "overlays" / "x", lambda target: {})
+        cached_folders.reuse_or_make_folder(tmp_path / "file" / "overlays" / "x", lambda target: {})
 
 
 @pytest.mark.parametrize(
@@ -115,7 +117,7 @@ def test_a_users_environment_that_changed_in_place_is_another_version(tmp_path, 
     version = prepared_versions.prepare_version(
         ResolvedVersion("old", requested.parse_requested_version(str(tmp_path))), [SB3]
     )
-    before = state.digest_version_state(version, [SB3])
-    assert state.digest_version_state(version, [SB3]) == before
+    before = state.describe_version_state(version, [SB3])
+    assert state.describe_version_state(version, [SB3]) == before
     write_files(tmp_path, {source: "22\n"})
-    assert state.digest_version_state(version, [SB3]) != before
+    assert state.describe_version_state(version, [SB3]) != before

@@ -96,7 +96,7 @@ TEXTS = [
 def test_messages_docstrings_and_annotations_are_listed_as_wording(tmp_path, old, new):
     """The piece is returned, as one whose code does the same."""
     (piece,) = find_pieces(tmp_path, BASE, BASE.replace(old, new))
-    assert (piece.how, piece.counts) == (WORDING, False)
+    assert (piece.how, piece.can_change_results) == (WORDING, False)
 
 
 CHANGES = {
@@ -151,13 +151,13 @@ def test_functions_of_a_file_that_one_version_lacks(tmp_path):
     pieces = find_pieces(
         tmp_path, "rate = 1\n\n\ndef f(): 1\n", "rate = 1\n\n\ndef g(): 1\n", MOVED
     )
-    assert [(piece.file, piece.name, piece.how, piece.at_import) for piece in pieces] == [
+    assert [(piece.file, piece.name, piece.how, piece.runs_at_import) for piece in pieces] == [
         ("package/new.py", "<module>", ADDED, True), ("package/new.py", "g", ADDED, False),
         ("package/old.py", "<module>", REMOVED, True), ("package/old.py", "f", REMOVED, False),
     ]  # fmt: skip
     assert (pieces[1].paths[0], pieces[3].paths[1]) == (None, None)
     assert pieces[3].place == "package/old.py:4"
-    assert not any(piece.counts for piece in pieces)
+    assert not any(piece.can_change_results for piece in pieces)
 
 
 def test_a_function_that_has_moved_is_listed_with_both_files(tmp_path):
@@ -166,10 +166,13 @@ def test_a_function_that_has_moved_is_listed_with_both_files(tmp_path):
     for number, how in ((1, CODE_MOVED), (2, CODE_CHANGED)):
         pieces = find_pieces(tmp_path / how, text.format(1), text.format(number), MOVED)
         (step,) = [piece for piece in pieces if piece.name == STEP]
-        assert (step.how, step.counts) == (how, True)
+        assert (step.how, step.can_change_results) == (how, True)
     assert (step.file, step.was) == ("package/new.py", "package/old.py")
     assert [path.name for path in step.paths] == ["old.py", "new.py"]
-    assert (step.get_file_on("old"), step.get_file_on("new")) == (step.was, step.file)
+    assert (step.get_file_in_version("old"), step.get_file_in_version("new")) == (
+        step.was,
+        step.file,
+    )
 
 
 BRANCHED = "if fast:\n    class A: x = {}\nelse:\n    class A: x = 2\n"
@@ -238,12 +241,12 @@ def test_methods_of_a_class_that_stays_count(tmp_path):
     old = "class Agent:\n    pass\n"
     new = "\n\ndef new():\n    pass\n\n\nclass New:\n    def step(self):\n        pass\n"
     pieces = find_pieces(tmp_path, old, NEW_METHOD + new)
-    assert {piece.name: piece.counts for piece in pieces} == {
+    assert {piece.name: piece.can_change_results for piece in pieces} == {
         "Agent.step": True, "<class> Agent": True, "new": False, "New.step": False,
         "<class> New": False,
     }  # fmt: skip
     pieces = find_pieces(tmp_path / "gone", NEW_METHOD, "class Agent:\n    rate = 1\n")
-    assert {piece.name: piece.counts for piece in pieces}["Agent.step"]
+    assert {piece.name: piece.can_change_results for piece in pieces}["Agent.step"]
     added = NEW_METHOD + "    def act(self):\n        return 2\n"
     pieces = find_pieces(tmp_path / "moved", NEW_METHOD, added, MOVED)
     assert [(p.how, p.within) for p in pieces if p.name == "Agent.act"] == [(ADDED, True)]
@@ -280,7 +283,7 @@ def test_the_lines_of_a_function_are_those_of_python(tmp_path):
     """A character that ends no line of Python does not move them."""
     text = "# \f \x85\ndef f():\n    return {}\n"
     (piece,) = find_pieces(tmp_path, text.format(1), text.format(2))
-    (row,) = attribution.collect_differing_lines([piece], {})[piece].differing
+    (row,) = attribution.collect_differing_lines([piece], {})[piece].differing_rows
     assert (row.old, row.new) == ((3, "    return 1"), (3, "    return 2"))
 
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 
+from rlregress.errors import UserError
 from rlregress.inside import events
 from rlregress.inside.error_origin import RECORDER, SUITE, TRACED
-from rlregress.model.recorded_traces import VERSIONS, NotTraced, Traced
-from rlregress.trace import jobs
-from rlregress.trace.recording_processes import Runtime
+from rlregress.model.recorded_traces import UncomparedTraining
 from rlregress.trace.trace_reader import load_trace
 from rlregress.upgrade.evidence import compared_trainings, runtimes
 from rlregress.upgrade.evidence.compared_trainings import Training, note_end_without_recorder
-from rlregress.upgrade.evidence.runtimes import Runtimes
+from tools.tests.processes import run_python
 from tools.tests.small_files import write_files
 from tools.tests.trace.scripts import changed, recorded_here
 from tools.tests.upgrade import small_traces
@@ -53,13 +54,13 @@ def test_what_differs_first_is_named(tmp_path):
 
     def record_again(comparison):
         training = Training("script", "here.py", {"script": "here.py"})
-        named = compared_trainings.name_parts_of_first_difference(training, comparison)
+        named = compared_trainings.request_named_parts_of_difference(training, comparison)
         return tuple(record_named(named.job["named"]))
 
     training = small_traces.compare_training("here.py", *record_named(()), record_again)
     first = training.comparison.first
     names = ["Sequential 2.0.weight", "Sequential 2.2.weight"]
-    assert (first.part, first.entries) == ("value", names)
+    assert (first.part, first.differing_entries) == ("value", names)
 
 
 @pytest.mark.parametrize(
@@ -104,94 +105,58 @@ UNFIT = "this suite's training does not fit that version"
 def test_other_errors_are_gaps(old, new, reasons):
     """They are named, and are no change."""
     training = compare_traces(old, new)
-    assert isinstance(training, NotTraced)
+    assert isinstance(training, UncomparedTraining)
     assert {label: why.partition(":")[0] for label, why in training.reasons.items()} == reasons
-    assert training.counts
+    assert training.is_supported_by_both_versions
     assert (training.crash and training.crash.label) == (
         "old" if reasons == {"old": ENDED} else None
     )
 
 
-LEARNER = """
-import numpy
-import torch
-
-class Loss:
-    def __init__(self):
-        self.weight = 1.0
-
-    def of(self, given, wanted):
-        return self.weight * ((given - wanted) ** 2).mean()
-"""
-SCRIPT = "import learner\n" + changed(
-    ("    return ((given - wanted) ** 2).mean()", "    return criterion.of(given, wanted)"),
-    ("trained = main()", "criterion = learner.Loss()\ntrained = main()"),
-)
-LOSS_LINE = "return self.weight"
-
-
-@pytest.fixture
-def script(tmp_path, warm_python):
-    """Compare a script on a package as it is and with a fragment of it replaced."""
-
-    def compare_script(old, new):
-        assert old in LEARNER
-        trees, folders = [], []
-        for label, source in zip(VERSIONS, (LEARNER, LEARNER.replace(old, new)), strict=True):
-            trees.append(write_files(tmp_path / f"tree-{label}", {"learner/__init__.py": source}))
-            folders.append(tmp_path / label)
-            folders[-1].mkdir()
-        path = tmp_path / "train.py"
-        path.write_text(SCRIPT, encoding="utf-8")
-        job = {**jobs.build_script_job(path, [], ["learner"], 0), "trees": ["learner"]}
-        training = Training("script", "train.py", job)
-        both = [Runtime(label, paths=(str(p),)) for label, p in
-                zip(VERSIONS, trees, strict=True)]  # fmt: skip
-        with Runtimes(tuple(both), tuple(folders), 2) as processes:
-
-            def record(**options):
-                traces = processes.record_on_both_versions([training], **options)
-                return [version["train.py"] for version in traces]
-
-            both = record(lines={"old": True, "new": True})
-            return small_traces.compare_training("train.py", *both, lambda _: record(repeats=True))
-
-    return compare_script
-
-
-def at(text, function):
-    """The place of a line of the script."""
-    (line,) = [n for n, line_ in enumerate(SCRIPT.splitlines(), 1) if line_.strip() == text]
-    return f"train.py:{line} {function}"
-
-
-LOSS, UPDATE = at("return criterion.of(given, wanted)", "loss_of"), at("loss.backward()", "main")
-OF = "learner/__init__.py:10 Loss.of"
+FOUND = {"learner": "/new/learner.py"}
 
 
 @pytest.mark.parametrize(
-    ("statement", "error", "innermost", "by"),
+    ("old", "new", "message"),
     [
-        ("given.sum().backward()", "RuntimeError", UPDATE, UPDATE),
-        ("import os; os.abort()", "the process was ended by SIGABRT", OF, LOSS),
-        pytest.param("raise SystemExit(3)", "SystemExit", OF, LOSS, marks=pytest.mark.nightly),
+        # a gate on nothing is no acquittal
+        (small_traces.trace(), trace(9), "nothing was traced on the old version"),
+        (trace(9, modules={"learner": ""}), trace(9, modules=FOUND),
+         "imported no changed package on the old version .learner"),
+        (trace(9, modules=FOUND), trace(9, modules=FOUND), "both versions imported 'learner' from"),
     ],
+)  # fmt: skip
+def test_a_training_that_does_not_use_what_differs_is_refused(old, new, message):
+    """It trains nothing, imports nothing of one version, or the same copy on both."""
+    with pytest.raises(UserError, match=message):
+        compared_trainings.compare_recorded_training("train.py", old, new)
+
+
+FILES = {
+    "train.py": "import learner\n\ndef loss_of():\n    learner.Loss().of()\n\nloss_of()\n",
+    "learner/__init__.py": (
+        "import os, signal\n\nclass Loss:\n    def of(self):\n        signal.raise_signal({})\n"
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("number", "is_crash"),
+    # SIGKILL is what a machine without memory sends
+    [(signal.SIGABRT, True), (signal.SIGKILL, False)],
 )
-def test_an_error_of_the_new_version_is_a_crash(script, statement, error, innermost, by):
-    """It names the error, where it was raised, and the line of the script."""
-    outcome = script(LOSS_LINE, f"{statement}\n        {LOSS_LINE}")
-    crash = outcome.crash
-    assert (crash.label, crash.error.partition(":")[0]) == ("new", error)
-    assert (crash.at, crash.by) == (innermost, by)
-    assert isinstance(outcome, Traced) == (crash.executed is not None) == ("process" not in error)
-    if crash.executed is not None:
-        assert "<module>" in crash.executed.header["functions"]["train.py"]
-        assert "train.py" in crash.executed.header["imported"]
-
-
-def test_a_process_that_is_killed_is_not_judged():
-    """SIGKILL is what a machine without memory sends."""
-    text = "the process was ended by SIGKILL"
-    training = Training("script", "train.py", {"script": "train.py", "packages": ["learner"]})
-    killed = runtimes._make_killed_trace(training, runtimes._ENDED.search(text), text)
-    assert compared_trainings.find_crash(small_traces.trace(), killed) is None
+def test_a_process_that_a_signal_ends_is_a_crash_if_the_code_sent_it(tmp_path, number, is_crash):
+    """It names the signal, where it was raised, and the line of the script."""
+    files = {name: text.format(int(number)) for name, text in FILES.items()}
+    script = write_files(tmp_path, files) / "train.py"
+    process = run_python("-X", "faulthandler", script, code=-number)
+    text = f"{process.stderr}\nthe process was ended by {number.name}"
+    training = Training("script", "train.py", {"script": str(script), "packages": ["learner"]})
+    ended = runtimes._make_killed_trace(training, runtimes._ENDED.search(text), text)
+    crash = compare_traces(trace(9), ended).crash
+    if not is_crash:
+        assert crash is None
+        return
+    assert (crash.label, crash.executed) == ("new", None)
+    assert crash.error == "the process was ended by SIGABRT"
+    assert (crash.at, crash.by) == ("learner/__init__.py:5 Loss.of", "train.py:4 loss_of")

@@ -169,7 +169,6 @@ def test_a_critic_that_the_old_version_does_not_log_is_not_confirmed(
 FELL = [*(run(PENDULUM, 1000 + n, 20.0) for n in range(3)), entry({"cell": PENDULUM}, "regressed")]
 
 
-@pytest.mark.usefixtures("warm_python")
 def test_an_alarm_is_inconclusive_where_the_old_version_cannot_train(tmp_path, confirm_alarm):
     """An old version whose package is broken confirms nothing; the first line says why."""
     broken = tmp_path / "packages" / "pytest"
@@ -210,7 +209,7 @@ def test_an_upgrade_trains_as_it_was_told(tmp_path, monkeypatch):
     monkeypatch.setattr(return_gate.check_run, "run_tests_of_returns", alone)
     options = Options("a", "b", tmp_path, workers=1, one_look=True)
     versions = (SimpleNamespace(runtime=Runtime("old")), SimpleNamespace(runtime=Runtime("new")))
-    judged = cascade._judge_returns(of(traced("ppo", "diverged")), SB3, versions, options)
+    judged = cascade._train_and_judge_returns(of(traced("ppo", "diverged")), SB3, versions, options)
     assert judged.returns.lines == ("it is not trained here",)
     (session,) = requested
     assert (session.workers, session.one_look) == (1, True)

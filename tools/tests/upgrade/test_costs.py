@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rlregress.inside import events, trace_worker
-from rlregress.model.recorded_traces import NotTraced, Trace
+from rlregress.model.recorded_traces import Trace, UncomparedTraining
 from rlregress.trace.recording_processes import Runtime
 from rlregress.upgrade.evidence import costs
 from rlregress.upgrade.evidence.compared_trainings import Training
@@ -56,7 +56,7 @@ def timed(folder, pairs, memory=(30.0, 30.0), failure=""):
 def test_a_cost_is_told_with_its_interval(tmp_path, pairs, more, words):
     """Slower, the same, larger; too wide an interval or too few turns are not measured."""
     cost = timed(tmp_path, pairs, **more)
-    assert (cost.ratio + ", larger" * cost.is_larger).startswith(words)
+    assert (cost.time_ratio_in_words + ", larger" * cost.is_larger).startswith(words)
 
 
 def traced(name, events_, cpu, verdict="equal"):
@@ -77,7 +77,7 @@ def test_the_shortest_training_of_each_algorithm_is_timed_within_a_tenth_of_the_
         traced("ppo", 9, 1.0, "diverged"), traced("a2c", 9, 1.0), traced("dqn", 20, 90.0),
     ]  # fmt: skip
     trainings = [Training("sb3", training.name, {}) for training in compared]
-    not_traced = [NotTraced(name=name, reasons=dict.fromkeys(labels, "x"), supported={})
+    not_traced = [UncomparedTraining(name=name, reasons=dict.fromkeys(labels, "x"), supported={})
                   for name, labels in (("ddpg", ["old"]), ("trpo", ["old", "new"]))]  # fmt: skip
     executing = {training.name for training in compared} - {"a2c"}
     arguments = runtimes, trainings, compared, not_traced, executing

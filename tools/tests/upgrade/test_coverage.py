@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from rlregress.model.code import ADDED, CODE_CHANGED, REMOVED, WORDING, Changed, Function
+from rlregress.model.code import ADDED, CODE_CHANGED, REMOVED, WORDING, ChangedPiece, Function
 from rlregress.model.differences import (
     DIFFERS,
     FUNCTION,
@@ -38,7 +38,7 @@ def function(name="Agent.train", how=CODE_CHANGED, old=(10, 20), new=(110, 120))
         for (first, last), code in ((old, "old"), (new, "new"))
     )
     before, after = None if how == ADDED else before, None if how == REMOVED else after
-    return Changed(file=FILE, name=name, how=how, old=before, new=after, paths=(None, None))
+    return ChangedPiece(file=FILE, name=name, how=how, old=before, new=after, paths=(None, None))
 
 
 def version_trace(*executed, branches=(), activity=()):

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from rlregress.inside.events import RAISED
-from rlregress.model.code import ADDED, CODE_CHANGED, REMOVED, Changed, Function
+from rlregress.model.code import ADDED, CODE_CHANGED, REMOVED, ChangedPiece, Function
 from rlregress.model.recorded_traces import Place
 from rlregress.model.upgrade_result import Culprits
 from rlregress.trace.trace_reader import make_failed_trace
@@ -22,7 +22,7 @@ def function(name, first=10, last=20, how=CODE_CHANGED, file=FILE, path=None, co
     old = Function(name=name, first=first, last=last, code="old")
     new = Function(name=name, first=first + 100, last=last + 100, code=code)
     old, new = None if how == ADDED else old, None if how == REMOVED else new
-    return Changed(file=file, name=name, how=how, old=old, new=new, paths=(path, path))
+    return ChangedPiece(file=file, name=name, how=how, old=old, new=new, paths=(path, path))
 
 
 TRAIN, LOSS, STEP = function("train"), function("loss", 30, 40), function("step", 50, 60)
@@ -281,7 +281,7 @@ def test_a_function_of_the_place_that_does_nothing_is_not_named(functions):
     """The traces part in it, and it is another that moves them."""
     culprits = find_culprits_of_sac(Recorder({"f7": -1.0}), functions, line=132)
     assert names(culprits.place) == ["f3"]
-    assert names(culprits.functions) == ["f7"]
+    assert names(culprits.likely_functions) == ["f7"]
 
 
 def test_the_functions_of_the_place_come_first(functions):
@@ -301,7 +301,7 @@ def test_the_functions_of_the_place_come_first(functions):
 def test_a_function_of_the_place_that_cannot_be_put_back_is_named(functions):
     """It is not shown to do nothing."""
     culprits = find_culprits_of_sac(Recorder(misfits={"f2"}), functions, line=122)
-    assert names(culprits.functions) == ["f2"]
+    assert names(culprits.likely_functions) == ["f2"]
 
 
 def test_only_what_a_training_enters_and_can_be_reverted_is_tried(functions):
@@ -410,16 +410,6 @@ def test_recordings_are_limited_and_what_is_left_is_said(functions):
     assert set(culprits.open).isdisjoint(culprits.without_influence)
 
 
-def test_reverted_functions_are_named_as_code(tmp_path):
-    """The job is that of the training, with the text of the old file, once for each file."""
-    (tmp_path / "a").write_text("# a\n")
-    changed = tuple(replace(f, paths=(tmp_path / "a", tmp_path / "b")) for f in (TRAIN, LOSS))
-    training = Training("sb3", "sac", {"seed": 3})
-    job = delta_debugging.make_training_with_reverted_functions(training, changed, 7)
-    swap = [{"file": FILE, "functions": ["train", "loss"], "text": "# a\n"}]
-    assert job.job == {"seed": 3, "swap": swap}
-
-
 def test_the_shortest_of_those_that_diverge_likewise_stands_for_them():
     """Only changed functions that they execute tell them apart, and where they diverge."""
     trainings = [
@@ -460,7 +450,7 @@ def test_minutes_go_to_plain_trainings_and_to_each_changed_function_first():
     """A training that executes the same function comes in a later turn."""
     first = {"ppo": "train", "ppo gsde": "train", "sac wide": "sample", "sac": "sample",
              "td3 x": "f"}  # fmt: skip
-    ordered = diverging_groups.spread_trainings_over_functions(
+    ordered = diverging_groups.order_trainings_to_spread_functions(
         {name: (FILE, function) for name, function in first.items()}
     )
     assert ordered == ["ppo", "sac", "td3 x", "ppo gsde", "sac wide"]

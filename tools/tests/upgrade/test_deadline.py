@@ -40,7 +40,7 @@ def test_names_that_were_not_compared_are_no_equal_names():
     """The package has one entry, whose state is that it could not be read."""
     change = public_names.make_entry_not_compared("large", "--minutes 3 were over")
     (entry,) = entries.make_metadata_entries(Inventory(public=(change,)))
-    assert (entry.state, entry.counts, entry.was_out_of_time) == (model.CANNOT, True, True)
+    assert (entry.state, entry.affects_verdict, entry.was_out_of_time) == (model.CANNOT, True, True)
 
 
 def test_nothing_is_judged_if_time_was_over_for_all():

@@ -62,7 +62,7 @@ def test_the_installer_asks_where_pip_is_configured_to_ask(monkeypatch):
         "print(\"global.no-index='false'\")\n"
     )
     monkeypatch.setattr(installer, "PIP", (sys.executable, "-c", configured))
-    assert installer._read_pip_configuration.__wrapped__() == {
+    assert installer._translate_pip_configuration_to_uv.__wrapped__() == {
         "UV_DEFAULT_INDEX": "https://a.example/simple",
         "UV_FIND_LINKS": "/x,/y",
         "UV_INDEX": "https://b.example/simple",

@@ -176,6 +176,6 @@ def test_what_is_gone_is_printed_before_a_training():
 def test_what_probes_find_is_printed_with_old_and_new():
     """Details and defaults."""
     assert early_answers.describe_changed_details_and_defaults([SCALE], [BATCH]) == [
-        f"  differs: sac.critic_loss.scale [library]: {SCALE.words}",
+        f"  differs: sac.critic_loss.scale [library]: {SCALE.variant_change_in_words}",
         "  another default: td3 [library] `batch`: 100 -> 256",
     ]

@@ -84,7 +84,7 @@ def test_names_are_imported_as_a_script_does(tmp_path, monkeypatch):
     }  # fmt: skip
     write_files(tmp_path / "frame_", files)
     monkeypatch.syspath_prepend(tmp_path)
-    describe = importable_names.describe_importable_object
+    describe = importable_names.identify_importable_object
     assert describe("frame_.a.f") == describe("frame_.g")
     assert describe("frame_.a") == {"is": "frame_.a"}
     assert describe("frame_.N") == {"is": "frame_.N"}
@@ -169,8 +169,10 @@ def test_names_are_searched_below_the_file_of_accepted_entries(tmp_path, files, 
         public=(CHANGE,), packages=(Package(name="frame", old=frame, new=None),),
         users=(str(frame), str(tmp_path / "site-packages" / "zoo"), str(tmp_path / "mine")),
     )  # fmt: skip
-    assert (cascade._find_unused_broken_names(inventory, None, options) == set()) == used
-    assert not cascade._find_unused_broken_names(inventory, None, replace(options, accepted=None))
+    assert (cascade._find_broken_names_unused_by_user(inventory, None, options) == set()) == used
+    assert not cascade._find_broken_names_unused_by_user(
+        inventory, None, replace(options, accepted=None)
+    )
 
 
 def test_a_name_that_the_script_does_not_use_is_listed_and_has_no_effect():

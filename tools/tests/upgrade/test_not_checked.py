@@ -75,9 +75,9 @@ def test_an_algorithm_may_have_details_alone():
 
     def choose(algorithm):
         options = Options(algorithms=[algorithm], scenarios=[])
-        cascade._check_algorithms_and_scenarios_exist([frameworks.get_adapter("skrl")], options)
-        cascade._check_options_name_probed([prints], options)
-        trainings, _ = framework_comparison.choose_trainings_to_trace(
+        cascade._require_known_algorithms_and_scenarios([frameworks.get_adapter("skrl")], options)
+        cascade._require_probed_algorithms_and_scenarios([prints], options)
+        trainings, _ = framework_comparison.list_common_and_one_sided_trainings(
             adapter, (prints, prints), options
         )
         return [training.name for training in trainings]
@@ -106,7 +106,7 @@ def _executed(*files):
 def test_details_are_probed_of_what_a_script_executes(name, files, probed):
     """Those of other algorithms are left out, and listed; without knowledge none is."""
     adapter, options = frameworks.get_adapter(name), Options(script=SCRIPT)
-    left_out = cascade._list_skipped_families(adapter, [_executed(*files)], options)
+    left_out = cascade._list_unused_detail_families(adapter, [_executed(*files)], options)
     assert sorted({"ddpg", "dqn", "ppo", "sac", "td3"} - set(left_out)) == probed
     families = {detail.family for detail in cascade._select_details(left_out, options)}
     assert not families & set(left_out)
@@ -177,7 +177,7 @@ def test_details_that_no_named_algorithm_uses_are_left_out(name, algorithm, left
     """Also those of a family that is not named after an algorithm; what it may use is probed."""
     adapter = frameworks.get_adapter(name)
     alone, beside = (
-        cascade._list_skipped_families(adapter, [], Options(algorithms=names))
+        cascade._list_unused_detail_families(adapter, [], Options(algorithms=names))
         for names in ([algorithm], [algorithm, "td3"])
     )
     assert left_out <= {*alone}

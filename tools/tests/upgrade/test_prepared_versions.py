@@ -466,8 +466,8 @@ def test_a_package_that_two_distributions_share_stays(tmp_path):
                         "z": ["space/z.py"], "w": ["x_w.py"]}.items():  # fmt: skip
         write_metadata(tmp_path, name, "1", record=files)
     distributions = distribution_metadata.map_distributions_in_folder(tmp_path)
-    assert closures._list_modules_of_hidden_alone({"x"}, distributions) == {"x", "space.x"}
-    alone = closures._list_modules_of_hidden_alone({"x", "y", "z"}, distributions)
+    assert closures._list_modules_only_in_hidden({"x"}, distributions) == {"x", "space.x"}
+    alone = closures._list_modules_only_in_hidden({"x", "y", "z"}, distributions)
     assert alone == {"x", "y", "space"}
 
 
@@ -537,7 +537,7 @@ def test_settings_of_pip_hold_where_it_would_install(publish, mine, tmp_path, mo
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "index"))
     (tmp_path / "limits.txt").write_text("below<2\n")
     (mine / "pip.conf").write_text(f"[global]\nconstraint = {tmp_path / 'limits.txt'}\n")
-    installer._read_pip_configuration.cache_clear()
+    installer._translate_pip_configuration_to_uv.cache_clear()
     _, new = install_into(mine, "a==9")
     assert import_versions(new, "a", "below") == "['9', '1.5']"
-    installer._read_pip_configuration.cache_clear()
+    installer._translate_pip_configuration_to_uv.cache_clear()

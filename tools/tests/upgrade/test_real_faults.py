@@ -73,7 +73,7 @@ def states(result):
 
 
 COMMON = "stable_baselines3/common"
-PPO, TD3 = "stable_baselines3/ppo/ppo.py", "stable_baselines3/td3/td3.py"
+PPO = "stable_baselines3/ppo/ppo.py"
 SAC, SCRIPT = "stable_baselines3/sac/policies.py", "cleanrl/td3_continuous_action.py"
 #: makes a value private that is given at import: no public name tells of it.
 PRIVATE = (("LOG_STD_M", "_LOG_STD_M"),)

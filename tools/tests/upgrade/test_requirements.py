@@ -90,7 +90,7 @@ def test_every_difference_is_one_sentence():
 def test_what_was_not_read_is_never_equal():
     """A field that could not be read is a change of its own, and is not compared."""
     unread = declare("x", python=">=3", unread={"install_requires": "setup.py:3"})
-    sentence = "unread: what it declares of install_requires was not read: setup.py:3"
+    sentence = "unread: its declaration of install_requires was not read: setup.py:3"
     assert sentences(unread, unread) == [sentence]
     assert sentences(unread, declare("y", python=">=4")) == [
         sentence, "python: python >=4 (was >=3)",

@@ -12,10 +12,10 @@ import pytest
 from rlregress import frameworks
 from rlregress.cli import upgrade as upgrade_command
 from rlregress.model import differences as model
-from rlregress.model.code import CODE_CHANGED, Changed, Function
+from rlregress.model.code import CODE_CHANGED, ChangedPiece, Function
 from rlregress.model.differences import DOCUMENTED, VIOLATED, Entry
 from rlregress.model.loaded_files import LoadedFile
-from rlregress.model.recorded_traces import VERSIONS, Crash, NotTraced, Traced
+from rlregress.model.recorded_traces import VERSIONS, ComparedTraining, Crash, UncomparedTraining
 from rlregress.model.upgrade_result import (
     UNDOCUMENTED,
     Answer,
@@ -71,7 +71,9 @@ GAMMA = make_changed_detail(
 def function(name="SAC.train", file=FILE):
     """A function that differs, at lines 270 to 280."""
     own = Function(name=name, first=270, last=280, code="code")
-    return Changed(file=file, name=name, how=CODE_CHANGED, old=own, new=own, paths=(None, None))
+    return ChangedPiece(
+        file=file, name=name, how=CODE_CHANGED, old=own, new=own, paths=(None, None)
+    )
 
 
 def reached(*trainings, details=(), one_way=(), algorithms=("sac",)):
@@ -100,13 +102,13 @@ def traced(name="sac", verdict="equal", repeats=True, crash=None, not_compared=0
 def lost(name="sac dictionary", labels=("new",), supported=True):
     """A training that ended in an error on some versions."""
     why = dict.fromkeys(labels, "it ended in an error: E: no")
-    return NotTraced(name=name, reasons=why, supported=dict.fromkeys(VERSIONS, supported))
+    return UncomparedTraining(name=name, reasons=why, supported=dict.fromkeys(VERSIONS, supported))
 
 
 def of(*trainings, changed=(), not_probed=(), standing=None, returned=None, **given):
     """What was found of a framework."""
-    held = tuple(t for t in trainings if isinstance(t, Traced))
-    gone = tuple(t for t in trainings if isinstance(t, NotTraced))
+    held = tuple(t for t in trainings if isinstance(t, ComparedTraining))
+    gone = tuple(t for t in trainings if isinstance(t, UncomparedTraining))
     details = Details(same=9, changed=tuple(changed), not_probed=tuple(not_probed))
     stands = {(d.id, d.scope): standing or UNDOCUMENTED for d in changed}
     checks = entries.make_training_entries(held, gone, (), SB3.name)
@@ -121,7 +123,9 @@ def of(*trainings, changed=(), not_probed=(), standing=None, returned=None, **gi
             *entries.make_default_entries(*defaults, SB3.name), *pieces,
         ),
         details=details, standing=stands, traced=held, not_traced=gone,
-        documented={(d.id, d.scope): attribution.list_documented_variants(SB3, d) for d in changed},
+        documented={
+            (d.id, d.scope): attribution.describe_documented_variants(SB3, d) for d in changed
+        },
         **given,
     )  # fmt: skip
     if returned is None:
@@ -232,7 +236,7 @@ def test_events_that_are_not_compared_are_counted_in_every_report():
     assert any("sac" in line for line in card.not_judged)
     plain = upgrade_data.convert_upgrade_to_plain_data(result)["frameworks"]["sb3"]["traces"]["sac"]
     assert (plain["verdict"], plain["not_compared"]) == ("close", 3)
-    assert not close.is_proved
+    assert not close.shows_same_training
 
 
 def test_another_divergence_or_error_is_another_entry():
@@ -252,7 +256,7 @@ def test_another_divergence_or_error_is_another_entry():
 
 def last_line(folder, **given):
     """Return the lines between that of the report and the verdict."""
-    _, *lines, _ = upgrade_text.make_last_lines(upgrade(of(), **given), folder)
+    _, *lines, _ = upgrade_text.make_closing_lines_of_upgrade(upgrade(of(), **given), folder)
     return "\n".join(lines)
 
 
@@ -277,7 +281,9 @@ def test_what_became_of_the_users_file_stands_just_before_the_verdict(tmp_path):
     runtimes, user = (Runtime("old"), Runtime("new")), {"file": "/mine/mine.zip"}
     with limit_processes(Deadline(1.0, time.time() - 90)):
         folders = tmp_path, tmp_path
-        late = saved_files_comparison.compare_kinds_of_files(runtimes, folders, SB3, ["ppo"], user)
+        late = saved_files_comparison.save_load_and_compare_files(
+            runtimes, folders, SB3, ["ppo"], user
+        )
     found = entries.make_saved_file_entries(late, "sb3")
     line = last_line(tmp_path, other_packages=found, file="mine.zip")
     assert line.startswith("your file mine.zip: cannot run here: ")
@@ -306,7 +312,7 @@ def whole_report(result_, folder):
     data = json.loads((folder / "upgrade.json").read_text())
     del data["verdict_of_schema_1"]
     cards = upgrade_page.make_cards_of_upgrade(result_, FACTS)
-    return [*texts, json.dumps(data), *upgrade_text.make_last_lines(result_, folder),
+    return [*texts, json.dumps(data), *upgrade_text.make_closing_lines_of_upgrade(result_, folder),
             *short_summary.make_summary_lines(FACTS, cards, "page"),
             *short_summary.format_first_steps(cards)]  # fmt: skip
 
@@ -358,12 +364,15 @@ def test_only_traces_that_part_are_recorded_again():
 
         return small_traces.compare_training("sac", recorded["A"], recorded[new], record)
 
-    assert (compared("A").is_proved, again) == (True, [])
+    assert (compared("A").shows_same_training, again) == (True, [])
     parted = compared("B", "A", "B")
     assert (parted.comparison.verdict, parted.repeats, again) == ("diverged", True, ["B"])
     for pair, label in (("CB", "old"), ("AC", "new")):
         loose = compared("B", *pair)
-        assert (loose.repeats, loose.word) == (False, "diverged, but does not repeat itself")
+        assert (loose.repeats, loose.verdict_in_words) == (
+            False,
+            "diverged, but does not repeat itself",
+        )
         (note,) = [note for note in loose.notes if "does not repeat itself" in note]
         assert note.startswith(label)
 
@@ -372,7 +381,10 @@ def test_a_training_that_one_version_lacks_is_told_from_one_that_fails():
     """An unsupported training is no gap; other errors: ``test_compared_trainings``."""
     lacking = trace(unsupported="no n_steps")
     new = small_traces.compare_training("sac n-step", lacking, trace(), tuple)
-    assert (new.counts, dict(new.supported)) == (False, {"old": False, "new": True})
+    assert (new.is_supported_by_both_versions, dict(new.supported)) == (
+        False,
+        {"old": False, "new": True},
+    )
 
 
 def test_a_changed_detail_and_a_diverged_trace_are_connected_by_the_function():
@@ -432,7 +444,8 @@ REPORTS = {
         "masks taken one way only: 1", f"{FILE}:275 clamp: never above"),
     "what neither version has": (
         upgrade(replace(of(), details=Details(same=9, absent=(UNPROBED,)))),
-        "- Nothing: upgrade.", "1 detail about what neither version has", "1.0 has no trainer"),
+        "- Nothing: upgrade.", "- 9 details are the same in both versions.",
+        "1 detail about what neither version has", "1.0 has no trainer"),
 }  # fmt: skip
 
 
@@ -453,12 +466,12 @@ def test_the_trainings_verdict_is_of_returns():
     entry = {"test": "tests_performance/t.py::t[sb3-sac]", "group": "sb3-sac", "framework": "sb3",
              "tier": "performance"}  # fmt: skip
     good = [{**entry, "outcome": "passed", "verdict": verdict}]
-    made = return_gate.judge_evidence("sb3", good, ["sac"], None)
+    made = return_gate.judge_returns_by_evidence("sb3", good, ["sac"], None)
     assert made.verdict == "holds"
     (line,) = made.lines
     assert line.startswith("sb3-sac: holds, +2% of the stored returns' scale; 15 new runs; would")
     for tests in ([{**entry, "outcome": "error", "message": "no mujoco"}], []):
-        verdict = return_gate.judge_evidence("sb3", tests, ["sac"], None).verdict
+        verdict = return_gate.judge_returns_by_evidence("sb3", tests, ["sac"], None).verdict
         assert verdict == "could not judge"
 
 
@@ -473,7 +486,7 @@ N_STEP = ("nstep.window", "library")
 def test_a_change_is_held_against_what_is_documented_of_the_new_version(version, variant, standing):
     """The entry that holds for the new version's version decides."""
     change = make_changed_detail(N_STEP, said("other"), said(variant))
-    assert attribution.compare_with_documented_variant(SB3, change, version) == standing
+    assert attribution.classify_new_variant_by_documentation(SB3, change, version) == standing
 
 
 def test_what_is_documented_of_a_change_is_said():
@@ -483,7 +496,7 @@ def test_what_is_documented_of_a_change_is_said():
     assert "Documented: one_step since" in text
     assert "until 2.7.0" in text
     unknown = make_changed_detail(N_STEP, said("?"), said("none of them"))
-    assert attribution.list_documented_variants(SB3, unknown) == []
+    assert attribution.describe_documented_variants(SB3, unknown) == []
 
 
 #: two versions of a function: annotations and a wrapped line first, then a line that did not run,
@@ -513,9 +526,9 @@ def test_the_difference_of_a_source_begins_with_what_ran_and_does_something_else
     for path, text in zip(paths, texts, strict=True):
         path.write_text(text)
     old, new = (Function(name="f", first=1, last=text.count("\n"), code="") for text in texts)
-    changed = Changed(file="m.py", name="f", how=CODE_CHANGED, old=old, new=new, paths=paths)
+    changed = ChangedPiece(file="m.py", name="f", how=CODE_CHANGED, old=old, new=new, paths=paths)
     hunk = attribution.collect_differing_lines([changed], {"m.py": {2, 12, 21}})[changed]
-    assert [row.new[1].strip() for row in hunk.differing if row.new][:3] == [
+    assert [row.new[1].strip() for row in hunk.differing_rows if row.new][:3] == [
         "return total", "total = 1", "def f(y: float, x: float) -> float:",
     ]  # fmt: skip
 
@@ -579,8 +592,8 @@ def test_what_is_gone_and_public_is_listed_once_as_it_counts():
     name = PublicChange(kind="gone", name="p.logger.read_csv", file=file, line=1, summary="gone")
     # a module that is gone is one name, and its pieces count with it
     for gone in (name, replace(name, name="p.logger")):
-        (entry,) = entries.merge_public_names([piece], [gone])
+        (entry,) = entries.mark_pieces_listed_as_public_names([piece], [gone])
         assert entry.state == model.NO_EFFECT
-    assert entries.merge_public_names([piece], []) == [piece]
+    assert entries.mark_pieces_listed_as_public_names([piece], []) == [piece]
     other = replace(piece, name="p/logger.py read_json")
-    assert entries.merge_public_names([other], [name]) == [other]
+    assert entries.mark_pieces_listed_as_public_names([other], [name]) == [other]

@@ -56,10 +56,10 @@ def loaded(change, folder, output):
 
     trainings_of_kind = {
         algorithm: [*map(keep_kind, trainings)]
-        for algorithm, trainings in adapter.load.list_saved_files().items()
+        for algorithm, trainings in adapter.load.list_kinds_of_saved_files().items()
     }
     module = importlib.import_module(f"{adapter.package}.load")
-    module.list_saved_files = lambda **worker_job: trainings_of_kind
+    module.list_kinds_of_saved_files = lambda **worker_job: trainings_of_kind
     put_in(change)
     worker_job = job(change["framework"], change["kind"], folder)
     output.write_text(json.dumps(saved_files_worker.save_and_load(worker_job)))
@@ -74,7 +74,9 @@ def entry(written, tmp_path):
         folder, own = written(change["framework"], change["kind"])
         output = tmp_path / "answers.json"
         in_a_fork(loaded, change, folder, output)
-        files = saved_files_comparison.compare_loaded_kinds(own, json.loads(output.read_text()))
+        files = saved_files_comparison.compare_loaded_file_kinds(
+            own, json.loads(output.read_text())
+        )
         (listed,) = entries.make_saved_file_entries(files, change["framework"])
         return listed
 
@@ -150,7 +152,9 @@ def test_a_fault_in_saving_shows_in_what_is_saved_again(tmp_path):
     folders = tmp_path / "a", tmp_path / "b"
     for folder in folders:
         folder.mkdir()
-    files = saved_files_comparison.compare_kinds_of_files((old, new), folders, adapter, ["a2c"])
+    files = saved_files_comparison.save_load_and_compare_files(
+        (old, new), folders, adapter, ["a2c"]
+    )
     states = {row.name: row.state for row in entries.make_saved_file_entries(files, "sb3")}
     assert {name for name, state in states.items() if state == model.DIFFERS} == {"a2c policy"}
     assert {*states} == {"a2c policy", "a2c model", "a2c parameters"}

@@ -138,7 +138,7 @@ def test_what_cannot_be_loaded_here_is_skipped(monkeypatch):
     monkeypatch.setattr(saved_store, "read_known_differences", lambda name: known)
     assert "where json is installed is not recorded" in explain()
     known = saved_store.KnownDifferences(compared_since="50")
-    assert "from 50 on" in explain()
+    assert "records begin with 50" in explain()
 
 
 def rows(parameters, setting):

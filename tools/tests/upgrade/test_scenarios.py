@@ -16,7 +16,7 @@ from rlregress.probing.option_trainings import OptionTrainings
 from rlregress.probing.trace_trainings import (
     GeneratedCalls,
     is_title_of_generated_calls,
-    make_late_arguments,
+    resolve_late_arguments,
 )
 from rlregress.trace import recording_processes
 from rlregress.trace.trace_comparison import compare_traces
@@ -44,23 +44,25 @@ def test_the_installed_version_takes_every_argument():
     for title, training in SB3.list_trace_trainings().items():
         if " " in title and not is_title_of_generated_calls(title):
             raise_if_argument_unknown(
-                training.algorithm(), make_late_arguments(training.arguments), title
+                training.algorithm(), resolve_late_arguments(training.arguments), title
             )
 
 
 def test_a_training_leaves_the_arguments_of_others_alone():
     """The library writes into its arguments, and entries share them."""
     shared = {"features_extractor_kwargs": {"cnn_output_dim": 8}}
-    make_late_arguments(shared)["features_extractor_kwargs"]["normalized_image"] = True
+    resolve_late_arguments(shared)["features_extractor_kwargs"]["normalized_image"] = True
     assert shared == {"features_extractor_kwargs": {"cnn_output_dim": 8}}
 
 
 def test_a_scenario_of_one_framework_alone_is_known():
     """Each framework has its own scenarios; one that none has is refused before any version."""
     adapters = [SB3, frameworks.get_adapter("torchrl")]
-    cascade._check_algorithms_and_scenarios_exist(adapters, Options(scenarios=["gsde", "v-trace"]))
+    cascade._require_known_algorithms_and_scenarios(
+        adapters, Options(scenarios=["gsde", "v-trace"])
+    )
     with pytest.raises(UserError, match="unknown scenario 'gsdf'"):
-        cascade._check_algorithms_and_scenarios_exist(adapters, Options(scenarios=["gsdf"]))
+        cascade._require_known_algorithms_and_scenarios(adapters, Options(scenarios=["gsdf"]))
 
 
 def recorded(folder, titles):

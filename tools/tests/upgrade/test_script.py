@@ -12,17 +12,14 @@ from rlregress.cli import upgrade as upgrade_command
 from rlregress.errors import UserError
 from rlregress.inside import trace_worker
 from rlregress.trace import jobs, rounding
-from rlregress.trace.recording_processes import Runtime
 from rlregress.upgrade import cascade
-from rlregress.upgrade.evidence import direct_calls, runtimes
-from rlregress.upgrade.evidence.compared_trainings import Training, make_script_training
-from rlregress.upgrade.evidence.runtimes import Runtimes
+from rlregress.upgrade.evidence.compared_trainings import make_script_training
 from rlregress.upgrade.upgrade_options import Options
 from rlregress.upgrade.versions import affected
 from rlregress.upgrade.versions.requested import parse_requested_version
 
 from ..small_files import write_files
-from ..trace.scripts import TRAINING, changed
+from ..trace.scripts import changed
 
 pytestmark = pytest.mark.usefixtures("warm_python")
 
@@ -37,7 +34,7 @@ def spare():
     return 0
 """
 #: in place of the first statement that seeds.
-OPENING = "RATE = float(open('rate.txt').read())\nrandom.seed(1)"
+OPENING = "\nRATE = float(open('rate.txt').read())\nrandom.seed(1)"
 SCRIPT = "import learner\n" + changed(
     ("    return ((given - wanted) ** 2).mean()", "    return learner.loss(given, wanted)")
 )
@@ -72,9 +69,15 @@ def judge(tmp_path, cache):
     return judged
 
 
-def test_a_script_that_does_the_same_is_acquitted(judge, tree):
-    """Other text, the same numbers: unchanged, with what the script reached of the package."""
-    code, report, text = judge(tree("a"), tree("b", "** 2", "** (1 + 1)"))
+def test_a_script_that_does_the_same_is_acquitted(judge, tree, tmp_path, monkeypatch):
+    """Other text, the same numbers: unchanged, with what the script reached of the package.
+
+    It may read a file of the folder where the user starts it.
+    """
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rate.txt").write_text("0.9")
+    script = SCRIPT.replace("rewards + 0.9", "rewards + RATE").replace("\nrandom.seed(1)", OPENING)
+    code, report, text = judge(tree("a"), tree("b", "** 2", "** (1 + 1)"), script)
     traced = report["script"]["train.py"]
     assert (code, report["verdict"], traced["verdict"]) == (0, "unchanged", "equal")
     assert report["frameworks"] == {}
@@ -114,24 +117,6 @@ def test_a_name_that_is_gone_counts_where_the_script_uses_it(judge, tree, tmp_pa
         "why": "AttributeError: module 'learner' has no attribute 'spare'",
     }  # fmt: skip
     assert (code, report["script"]["train.py"]["names"]) == (3, [line])
-
-
-def test_a_script_that_never_trains_is_refused(judge, tree):
-    """A gate on nothing is no acquittal."""
-    with pytest.raises(UserError, match="nothing was traced on the old version"):
-        judge(tree("a"), tree("b"), "import learner\n")
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("own", ["", "own"])
-def test_a_script_that_does_not_use_what_differs_is_refused(judge, tree, own):
-    """It imports nothing of the two trees, or on both versions a copy of its own."""
-    text, message = TRAINING, "imported no changed package on the old version .learner"
-    if own:
-        text = f"import sys\nsys.path.insert(0, {tree(own)!r})\n{SCRIPT}"
-        message = "both versions imported 'learner' from .*own"
-    with pytest.raises(UserError, match=message):
-        judge(tree("a"), tree("b", ".mean()", ".mean() * 2"), text)
 
 
 @pytest.mark.nightly
@@ -191,6 +176,7 @@ def test_a_script_without_an_end_is_compared_up_to_a_common_step(judge, tree):
     )
 
 
+@pytest.mark.nightly
 def test_a_script_that_does_not_train_in_time_is_not_compared(judge, tree):
     """Also where it neither steps nor ends: there is a verdict, and it acquits nothing."""
     start = time.time()
@@ -199,35 +185,3 @@ def test_a_script_that_does_not_train_in_time_is_not_compared(judge, tree):
     assert time.time() - start < 6 + 8
     assert (code, report["verdict"]) == (2, "could not judge")
     assert "--minutes 0.1 were over" in report["not_done_in_time"][0]
-
-
-def test_calls_of_a_script_are_captured_where_the_user_starts_it(tmp_path, monkeypatch):
-    """It may read a file of the working directory."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "rate.txt").write_text("0.9")
-    script = tmp_path / "train.py"
-    text = changed(("rewards + 0.9", "rewards + RATE"), ("\nrandom.seed(1)", f"\n{OPENING}"))
-    script.write_text(text, encoding="utf-8")
-    faulty = text.replace("+ RATE", "- RATE")
-    mutant = {"file": "train.py", "functions": ["loss_of"], "text": faulty}
-    training = Training("script", "train.py", {"script": str(script), "mutant": mutant})
-    with Runtimes((Runtime("old"), Runtime("new")), (tmp_path, tmp_path), 1) as both:
-        calls = direct_calls.compare_calls_of_mutants(both, [training], [])["train.py"]
-    assert (calls.captured > 0, calls.given) == (True, True)
-
-
-def test_a_fault_that_does_not_fit_a_script_is_one_of_many(tree, tmp_path):
-    """It ends no gate: its trace is a failure that says why; one that fits is recorded."""
-    folder = tree("b")
-    (tmp_path / "train.py").write_text(SCRIPT, encoding="utf-8")
-    job = {"script": str(tmp_path / "train.py"), "trees": ["learner"]}
-
-    def faulty(name, function, text):
-        change = {"file": "learner/__init__.py", "functions": [function], "text": text}
-        return Training("script", name, {**job, "swap": [change]})
-
-    trainings = [faulty("gone", "gone", LOSS), faulty("fits", "loss", LOSS.replace("** 2", "** 4"))]
-    traces = runtimes.load_or_record_traces(trainings, Runtime("new", paths=[folder]), tmp_path)
-    assert "Misfit: there is no gone in learner/__init__.py" in traces["gone"].failure
-    assert traces["fits"].failure == ""
-    assert traces["fits"].count_events_of_kind("backward") > 0

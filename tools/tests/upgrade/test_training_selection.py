@@ -188,7 +188,7 @@ def _train(root, before=""):
 
 def _difference(old, new, *files):
     pieces = changed_functions.find_changed_functions([str(old)], [str(new)])
-    return training_selection.sort_differences_by_effect(pieces, dict.fromkeys(files, ""))
+    return training_selection.group_differences_by_effect(pieces, dict.fromkeys(files, ""))
 
 
 #: what makes the two versions train in other ways: file, text of the old version, of the new one.
@@ -442,7 +442,7 @@ def test_code_that_is_looked_at_in_another_way_than_by_a_call_counts(tmp_path):
         assert _train(old)[0] != trained, case
         pieces = changed_functions.find_changed_functions([str(old)], [str(new)])
         files = {} if pieces else {"pack/part.py": "comments only"}
-        assert training_selection.sort_differences_by_effect(
+        assert training_selection.group_differences_by_effect(
             pieces, files
         ).select_executed_differences(trace), case
 
@@ -558,7 +558,7 @@ for way in sys.argv[2:]:
     # the process copies itself for each training
     if not os.fork():
         ways[way]()
-        started = [loading.describe_started_processes(Places(r)) for r in ([], ["<string>"])]
+        started = [loading.list_process_start_events(Places(r)) for r in ([], ["<string>"])]
         print(way, *map(",".join, started), sep="|", flush=True)
         os._exit(0)
     os.wait()
@@ -614,7 +614,7 @@ def recording(tmp_path, monkeypatch):
         done.clear()
         trainings = [Training("sb3", name, {"framework": "sb3"}) for name in names]
         with Runtimes(BOTH, (tmp_path / "a", tmp_path / "b"), 1) as runtimes:
-            recorded = recordings.record_and_compare(
+            recorded = recordings.record_and_compare_trainings(
                 runtimes, trainings, {"new": []}, difference, [], Options()
             )
         return recorded, list(done)
@@ -677,5 +677,7 @@ def test_a_long_training_holds_no_other_one_up(tmp_path):
 
     with Runtimes(BOTH, (tmp_path, tmp_path), 2) as runtimes:
         trainings = [Training("sb3", name, {}) for name in names]
-        assert runtimes.call_for_version("new", trainings, work) == dict.fromkeys(names, "new")
+        assert runtimes.call_for_trainings_on_version("new", trainings, work) == dict.fromkeys(
+            names, "new"
+        )
     assert ended[:3] == ["sac", "td3", "dqn"]

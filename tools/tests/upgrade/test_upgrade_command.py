@@ -134,7 +134,7 @@ def test_details_without_an_answer_in_time_take_nothing_else_with_them():
     options = Options("x", "y", Path("report"), algorithms=("sac",), scenarios=[])
     with limit_processes(deadline):
         prints = cascade._wait_for_probes(futures, SB3)
-        chosen = framework_comparison.choose_trainings_to_trace(SB3, prints, options)
+        chosen = framework_comparison.list_common_and_one_sided_trainings(SB3, prints, options)
     assert [fingerprint.found for fingerprint in prints] == [{}, {}]
     (entry, _) = entries.make_default_entries(
         [], version_fingerprints.list_unread_defaults(*prints), "sb3"
@@ -186,7 +186,9 @@ def test_a_training_of_one_version_belongs_to_its_framework():
     with_, without = (Fingerprint({}, names, {}) for names in (("sac", "td3"), ("sac",)))
     options = Options("x", "y", Path("report"), scenarios=[])
     both = zip(adapters, [(with_, without), (without, with_)], strict=True)
-    chosen = [framework_comparison.choose_trainings_to_trace(*own, options) for own in both]
+    chosen = [
+        framework_comparison.list_common_and_one_sided_trainings(*own, options) for own in both
+    ]
     assert [one_sided for _, one_sided in chosen] == [{"td3": "old"}, {"td3": "new"}]
 
 
@@ -208,10 +210,10 @@ def test_versions_under_different_pythons_are_refused(cache, monkeypatch):
 def test_the_state_of_a_version_changes_with_its_code(cache, branch, monkeypatch):
     """A changed copy on the path is another version, although its versions are the same."""
     version = PreparedVersion(RequestedVersion("installed"), Runtime("old"), "installed")
-    before = state.digest_version_state(version, [SB3])
-    assert state.digest_version_state(version, [SB3]) == before
+    before = state.describe_version_state(version, [SB3])
+    assert state.describe_version_state(version, [SB3]) == before
     # what is hidden is not on it
     hiding = replace(version, runtime=replace(version.runtime, hidden=("numpy",)))
-    assert state.digest_version_state(hiding, [SB3]) != before
+    assert state.describe_version_state(hiding, [SB3]) != before
     monkeypatch.setattr(state, "digest_framework_files", lambda adapter: {"module": "other"})
-    assert state.digest_version_state(version, [SB3]) != before
+    assert state.describe_version_state(version, [SB3]) != before

@@ -52,7 +52,7 @@ def load_user_file(path, loader="", observations="", environment=""):
 
 def entry(old, new):
     """The one entry of what two versions loaded."""
-    files = saved_files_comparison.compare_loaded_kinds(old, new)
+    files = saved_files_comparison.compare_loaded_file_kinds(old, new)
     (listed,) = entries.make_saved_file_entries(files, "sb3")
     return listed
 
@@ -60,7 +60,7 @@ def entry(old, new):
 @pytest.mark.parametrize("name", ["ppo", "dqn"])
 def test_the_file_of_an_agent_tells_its_algorithm(tmp_path, name):
     """The class that wrote it loads it; parameters, settings and actions are compared."""
-    (saving,) = frameworks.get_adapter("sb3").load.list_saved_files()[name]
+    (saving,) = frameworks.get_adapter("sb3").load.list_kinds_of_saved_files()[name]
     path = tmp_path / f"{name}.zip"
     saving.train(lambda discrete=False: Ends(discrete=discrete), 1).save(path)
     assert type(load.load_user_agent(str(path))) is getattr(stable_baselines3, name.upper())

@@ -94,7 +94,7 @@ def test_fingerprints_are_compared_by_variant():
     # numbers that no variant explains come last, and have no known consequence
     changed = [(d.scope, d.new.variant, bool(d.consequence)) for d in details.changed]
     assert changed == [("two", "none", True), ("six", None, False)]
-    assert details.changed[0].names == "half -> none"
+    assert details.changed[0].variant_change == "half -> none"
     assert [(d.scope, d.label, d.why) for d in details.not_probed] == [
         ("five", "old", "no probe"), ("four", "old and new", "package"), ("three", "old", "package")
     ]  # fmt: skip
@@ -123,7 +123,7 @@ def test_details_that_neither_version_has_are_not_probed():
 def test_details_of_other_versions_are_those_that_are_documented_of_none_of_these():
     """TorchRL installs its programs from 0.10.0 on; its losses are documented of all versions."""
     adapter = frameworks.get_adapter("torchrl")
-    find = attribution.find_cells_of_other_versions
+    find = attribution.find_details_documented_for_other_versions
     later = find(adapter, "0.9.1", "0.9.2")
     assert ("atari.fire_reset", "script") in later
     assert (SCALE, "library") not in later

@@ -16,22 +16,16 @@ from rlregress.trace.recording_processes import Runtime
 from rlregress.trace.trace_comparison import compare_traces, mark_unsteady_parts
 from rlregress.upgrade.verdict import entries
 from tools.tests.small_files import edit_copy
+from tools.tests.trace.scripts import TRAINING
 from tools.tests.upgrade import small_traces
 from tools.tests.upgrade.small_traces import event, part
 
-pytestmark = pytest.mark.usefixtures("warm_python")
-
 TABLE = tomllib.loads(Path(__file__).with_name("written.toml").read_text(encoding="utf-8"))
-#: one of each kind is quick enough for every change.
-QUICK = {"TorchRL: the last line of a text is lost", "TorchRL: a row in two pieces"}
 ROWS = [
-    pytest.param(
-        kind, row, id=f"{kind}: {row['what']}",
-        marks=[] if row["what"] in QUICK else [pytest.mark.nightly],
-    )
+    pytest.param(kind, row, id=f"{kind}: {row['what']}")
     for kind in ("fault", "rewrite")
     for row in TABLE[kind]
-]  # fmt: skip
+]
 
 
 def record(script, output, runtime=None):
@@ -49,7 +43,7 @@ def plain(tmp_path_factory):
     """Records the installed framework once for each script, with what repeats itself."""
     traces = {}
 
-    def recorded(name):
+    def record_twice(name):
         if name not in traces:
             folder = tmp_path_factory.mktemp(name)
             script = folder / "train.py"
@@ -58,9 +52,11 @@ def plain(tmp_path_factory):
             traces[name] = script, mark_unsteady_parts(first, second)
         return traces[name]
 
-    return recorded
+    return record_twice
 
 
+@pytest.mark.nightly
+@pytest.mark.usefixtures("warm_python")
 @pytest.mark.parametrize(("kind", "row"), ROWS)
 def test_a_fault_in_what_is_written_is_named_and_a_rewrite_is_not(kind, row, plain, tmp_path):
     """A fault makes the traces diverge at the file and place where it shows; a rewrite is equal."""
@@ -74,7 +70,28 @@ def test_a_fault_in_what_is_written_is_named_and_a_rewrite_is_not(kind, row, pla
         assert comparison.verdict == "equal", explain.describe_divergence(comparison.first)
     else:
         assert comparison.trains_the_same
-        assert explain.describe_written_output(comparison.first).startswith(row["finds"])
+        assert explain.describe_divergence_of_written_output(comparison.first).startswith(
+            row["finds"]
+        )
+
+
+def test_a_script_that_writes_another_text_differs_at_its_file_and_place(
+    recorded, tmp_path, monkeypatch
+):
+    """It trains the same; a script that writes the same, in other pieces, is equal."""
+    monkeypatch.chdir(tmp_path)
+    old, new, rewritten = (
+        recorded(f"{TRAINING}\nwith open('runs.csv', 'w') as file:\n    file.{writing}\n")
+        for writing in ("write('a,b\\n1,2\\n')", "write('a,b\\n1,3\\n')",
+                        "writelines(['a,b\\n', '1,2\\n'])")
+    )  # fmt: skip
+    comparison = compare_traces(old, new)
+    assert comparison.trains_the_same
+    assert (
+        explain.describe_divergence_of_written_output(comparison.first)
+        == "runs.csv, row 2, b: 2 -> 3"
+    )
+    assert compare_traces(old, rewritten).verdict == "equal"
 
 
 def trace(**parts):

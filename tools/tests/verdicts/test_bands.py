@@ -12,7 +12,7 @@ from rlregress.verdicts.bands import (
     BandSample,
     compute_band_p_value,
     judge_bands,
-    recover_band_from_print,
+    recover_band_from_printed_numbers,
 )
 
 
@@ -26,7 +26,7 @@ def test_four_returns_of_1000_and_one_failure_are_the_printed_rows(
     """The standard deviation of the seeds lies in the range recovered from the printed row."""
     returns = np.array([1000.0] * 4 + [failing])
     assert round(returns.mean(), 1) == printed_mean
-    band = recover_band_from_print(printed_mean, printed_half)
+    band = recover_band_from_printed_numbers(printed_mean, printed_half)
     assert band.sd_low < returns.std(ddof=1) < band.sd_high
     assert band.sd == pytest.approx(returns.std(ddof=1), rel=5e-4)
     assert not band.sd_low < returns.std(ddof=0) < band.sd_high
@@ -35,7 +35,7 @@ def test_four_returns_of_1000_and_one_failure_are_the_printed_rows(
 def test_the_p_value_is_that_of_scipy_where_rounding_is_negligible():
     """With many decimals the p-value equals the t-test of the five returns themselves."""
     old, new = np.array([1000.0, 900, 950, 1010, 700]), np.array([600.0, 650, 500])
-    band = recover_band_from_print(old.mean(), 1.96 * old.std() / np.sqrt(5), decimals=9)
+    band = recover_band_from_printed_numbers(old.mean(), 1.96 * old.std() / np.sqrt(5), decimals=9)
     assert compute_band_p_value(band, new) == pytest.approx(
         stats.ttest_ind(old, new).pvalue, rel=1e-6
     )
@@ -43,7 +43,9 @@ def test_the_p_value_is_that_of_scipy_where_rounding_is_negligible():
 
 def test_rounding_makes_the_p_value_larger():
     """A band printed without decimals says less than the same one with three."""
-    coarse, fine = (recover_band_from_print(8.0, 1.0, decimals=decimals) for decimals in (0, 3))
+    coarse, fine = (
+        recover_band_from_printed_numbers(8.0, 1.0, decimals=decimals) for decimals in (0, 3)
+    )
     new = [6.0, 6.4, 6.2]
     assert compute_band_p_value(coarse, new) > 2 * compute_band_p_value(fine, new)
     assert compute_band_p_value(coarse, [8.4, 8.5, 8.3]) == 1.0
@@ -60,7 +62,7 @@ def test_a_five_seed_band_is_a_coarse_check(n, hypotheses, drop):
 
 def test_a_collapse_is_regressed_and_a_rise_improved():
     """Both directions have a name, and the reason says that the check is coarse."""
-    band = recover_band_from_print(5000.0, 200.0)
+    band = recover_band_from_printed_numbers(5000.0, 200.0)
     verdicts = judge_bands(
         {
             "down": BandSample(band, [2500.0, 2600, 2400, 2700, 2550]),
@@ -77,7 +79,11 @@ def test_a_collapse_is_regressed_and_a_rise_improved():
 def test_a_wide_band_is_inconclusive_not_holds():
     """838.6 +- 282.9 cannot show a drop of half the mean, so the same numbers do not hold."""
     verdict = judge_bands(
-        {"cell": BandSample(recover_band_from_print(838.6, 282.9), [1000.0] * 4 + [193.0])}
+        {
+            "cell": BandSample(
+                recover_band_from_printed_numbers(838.6, 282.9), [1000.0] * 4 + [193.0]
+            )
+        }
     )
     assert verdict["cell"].verdict == "inconclusive"
     assert verdict["cell"].visible_drop > 0.5 * 838.6
@@ -85,7 +91,9 @@ def test_a_wide_band_is_inconclusive_not_holds():
 
 def test_a_narrow_band_detects_nothing_within_the_floor():
     """5 % of 1000, and what five against five seeds of such a band vary by."""
-    sample = BandSample(recover_band_from_print(1000.0, 1.0), [1000.0, 1001, 999, 1000, 1001])
+    sample = BandSample(
+        recover_band_from_printed_numbers(1000.0, 1.0), [1000.0, 1001, 999, 1000, 1001]
+    )
     verdict = judge_bands({"c": sample})
     assert verdict["c"].verdict == "holds"
     assert 50 < verdict["c"].visible_drop < 52
@@ -93,7 +101,7 @@ def test_a_narrow_band_detects_nothing_within_the_floor():
 
 def test_a_band_of_width_zero_is_judged_by_counts_of_failing_seeds():
     """1000.0 +- 0.0 has no variance to test with: Fisher's exact test on the seeds that fail."""
-    band = recover_band_from_print(1000.0, 0.0)
+    band = recover_band_from_printed_numbers(1000.0, 0.0)
     down = judge_bands({"c": BandSample(band, [8.0, 9.0, 12.0, 20.0, 1000.0])})["c"]
     assert down.p == pytest.approx(5 / 210)
     assert down.verdict == "regressed"
@@ -111,11 +119,11 @@ def test_a_band_of_width_zero_is_judged_by_counts_of_failing_seeds():
 def test_a_band_that_cannot_be_used_is_named(half, seeds):
     """The error names the found values and the expectation."""
     with pytest.raises(UserError, match="cannot be used: it needs finite"):
-        recover_band_from_print(10.0, half, seeds)
+        recover_band_from_printed_numbers(10.0, half, seeds)
 
 
 @pytest.mark.parametrize("new", [[1.0], [1.0, float("nan")]])
 def test_new_returns_that_cannot_be_judged_are_named(new):
     """A single seed has no variance, and a failed run no value."""
     with pytest.raises(UserError, match="cell c cannot be judged"):
-        judge_bands({"c": BandSample(recover_band_from_print(10.0, 1.0), new)})
+        judge_bands({"c": BandSample(recover_band_from_printed_numbers(10.0, 1.0), new)})

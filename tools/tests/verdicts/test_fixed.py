@@ -16,7 +16,7 @@ from rlregress.verdicts.looks import make_single_look
 from rlregress.verdicts.permutation import compute_permutation_p_values
 from rlregress.verdicts.rules import CellSample, Rules
 from rlregress.verdicts.sequential import build_verdicts_of_course, take_possible_looks
-from rlregress.verdicts.stability import check_stability_of_baseline
+from rlregress.verdicts.stability import estimate_false_alarms_of_baseline
 from tools.tests.verdicts.three_looks import healthy
 
 
@@ -181,7 +181,7 @@ def test_the_admission_check_bounds_an_unlucky_baseline():
     rng, exceeds, unlucky = np.random.default_rng(16), [], []
     for _ in range(100):
         baseline = rng.standard_normal(10)
-        check = check_stability_of_baseline(baseline, 10, repetitions=200)
+        check = estimate_false_alarms_of_baseline(baseline, 10, repetitions=200)
         nights = rng.standard_normal((200, 10))
         p = compute_permutation_p_values(
             np.tile(baseline, (200, 1)), nights, rng, 2_000, 2_000
@@ -196,7 +196,7 @@ def test_the_admission_check_bounds_an_unlucky_baseline():
 def test_the_admission_check_speaks():
     """The sentence names both rates; a baseline of one run is refused."""
     assert "as in 1 of 20 baselines" in str(
-        check_stability_of_baseline(healthy(1, 10), 5, repetitions=100)
+        estimate_false_alarms_of_baseline(healthy(1, 10), 5, repetitions=100)
     )
     with pytest.raises(UserError, match="at least 2 finite stored returns"):
-        check_stability_of_baseline([1.0], 5)
+        estimate_false_alarms_of_baseline([1.0], 5)

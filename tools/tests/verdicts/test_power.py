@@ -111,10 +111,10 @@ def test_a_group_of_ceilings_foretells_nothing():
 def test_half_of_the_seeds_collapsing_needs_ten_and_ten():
     """At 0.05, 10 and 10 seeds detect a collapse of half; 5 and 5 do not."""
     assert ceiling.find_smallest_rejecting_count(0, 10, 10, 0.05) == 4
-    share = ceiling.find_smallest_detected_share(0, 10, make_single_look(10), 0.05)
+    share = ceiling.find_smallest_detected_failing_share(0, 10, make_single_look(10), 0.05)
     assert share == pytest.approx(0.5, abs=0.03)
-    assert ceiling.find_smallest_detected_share(0, 5, make_single_look(5), 0.05) > 0.8
-    assert ceiling.find_smallest_detected_share(0, 3, make_single_look(3), 0.05) is None
+    assert ceiling.find_smallest_detected_failing_share(0, 5, make_single_look(5), 0.05) > 0.8
+    assert ceiling.find_smallest_detected_failing_share(0, 3, make_single_look(3), 0.05) is None
     for failed, n, level in ((0, 10, 0.05), (2, 20, 0.01), (1, 5, 0.2)):
         rejecting = [
             ceiling.compute_fisher_p(failed, 10, count, n) < level for count in range(n + 1)
@@ -134,7 +134,9 @@ def test_a_collapse_of_some_seeds_is_hard_to_see(share, power):
         undecided &= p[failed[:, n - 1]] <= accept
     assert rejected.mean() == pytest.approx(power, abs=0.03 + 4 * math.sqrt(0.25 / size))
     power = float(rejected.mean())
-    detected = ceiling.find_smallest_detected_share(0, 20, SEQUENTIAL_LOOKS, 0.05, power=power)
+    detected = ceiling.find_smallest_detected_failing_share(
+        0, 20, SEQUENTIAL_LOOKS, 0.05, power=power
+    )
     assert detected == pytest.approx(share, abs=0.05)
 
 

@@ -150,9 +150,9 @@ def test_a_family_states_its_first_levels():
         "a critic": critic_sample(numbers(5, 10), numbers(6, 5), "g critic"),
     }
     course = take_possible_looks(cells, dict.fromkeys(cells, make_single_look(5)), Rules())
-    assert course.count_family_of_quantity(RETURNS) == (3, pytest.approx(0.04))
-    assert course.count_family_of_quantity(CRITIC) == (1, pytest.approx(0.01))
-    weights = course.compute_holm_weights(drops=True)
+    assert course.get_family_size_and_alpha(RETURNS) == (3, pytest.approx(0.04))
+    assert course.get_family_size_and_alpha(CRITIC) == (1, pytest.approx(0.01))
+    weights = course.compute_holm_weights(is_drop_family=True)
     level = {key: weight / sum(weights.values()) for key, weight in weights.items()}
     assert level["cell", "a"] == level["group", "g"] == pytest.approx(0.8 / 3)
     assert level["cell", "a critic"] == pytest.approx(0.2)
@@ -258,8 +258,8 @@ def test_a_diagnostic_asks_for_no_runs_and_costs_drops_nothing():
     cells = with_entropy(1.39)
     course = take_possible_looks(cells, dict.fromkeys(cells, LOOKS), Rules())
     assert not course.needed
-    assert course.count_family_of_quantity(RETURNS) == (1, 0.05)
-    assert course.count_family_of_quantity(ENTROPY) == (1, pytest.approx(0.05 * 0.25 / 1.05))
+    assert course.get_family_size_and_alpha(RETURNS) == (1, 0.05)
+    assert course.get_family_size_and_alpha(ENTROPY) == (1, pytest.approx(0.05 * 0.25 / 1.05))
     alone = verdicts_at({"cell": cells["cell"]}).cells["cell"]
     assert verdicts_at(cells).cells["cell"].adjusted_drop == alone.adjusted_drop
 

@@ -43,7 +43,7 @@ def _list_copies_trainable_first() -> list[Source]:
 
 
 class CleanRL(Adapter):
-    """The adapter of one copy of CleanRL's scripts: each function of a kind gets it as ``source``.
+    """The adapter of one copy of CleanRL's scripts, which all its functions get as ``source``.
 
     Args:
         source: the copy; None: at each use, the first one that is found.
@@ -56,7 +56,7 @@ class CleanRL(Adapter):
 
     @property
     def _source(self) -> Source:
-        """The copy of the scripts that is used: one that can be trained if none was chosen."""
+        """The copy of the scripts that is used: by default the first that can be trained."""
         if self._bound is not None:
             return self._bound
         copies = _list_copies_trainable_first()
@@ -64,7 +64,7 @@ class CleanRL(Adapter):
 
     @property
     def framework(self) -> Framework:
-        """The description; scripts that were written for gym cannot be trained."""
+        """The description; without algorithms if the scripts are for gym and cannot be trained."""
         try:
             for_gym = self._source.for_gym
         except UserError:
@@ -76,11 +76,11 @@ class CleanRL(Adapter):
         """The location of this copy of the scripts."""
         return ScriptCode(self)
 
-    def list_copies(self) -> Sequence[str]:
+    def list_copy_labels(self) -> Sequence[str]:
         """Return labels of all copies: "HEAD" of a checkout, the version of a distribution."""
         return [copy.label for copy in _list_copies_trainable_first()]
 
-    def get_copy(self, label: str) -> CleanRL:
+    def get_adapter_of_copy(self, label: str) -> CleanRL:
         """Return the adapter of one copy; UserError if there is none of that label."""
         return CleanRL(find_source(label))
 
@@ -108,10 +108,8 @@ class ScriptCode(Code):
             raise UserError(f"CleanRL cannot be tested: {explain_installation('torch')}") from None
         return versions
 
-    def digest_sources(self) -> Mapping[str, str]:
-        """Return digests of the scripts that are trained and of what they import from their
-        checkout.
-        """
+    def digest_unpackaged_sources(self) -> Mapping[str, str]:
+        """Return digests of the scripts that are trained, and of modules in their checkout."""
         trained = FRAMEWORK.algorithms
         return self._source.digest_scripts(f"{name}_continuous_action" for name in trained)
 
@@ -124,7 +122,7 @@ class ScriptCode(Code):
         """Return whether the folder holds the scripts."""
         return (folder / "cleanrl" / "ppo_continuous_action.py").is_file()
 
-    def list_folders(self) -> Sequence[str]:
+    def list_code_folders(self) -> Sequence[str]:
         """Return the folders of the scripts, and of modules that they import beside them."""
         return [str(folder) for folder in self._source.root.glob("cleanrl*") if folder.is_dir()]
 

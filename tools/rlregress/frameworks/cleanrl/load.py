@@ -31,7 +31,7 @@ def _run_script_of_algorithm(
     )
 
 
-def _raise_end_of_script(run: ScriptRun) -> None:
+def _stop_script(run: ScriptRun) -> None:
     raise StopRun
 
 
@@ -46,14 +46,10 @@ def _make_training_with_files(source: Source, algorithm: str) -> TrainingWithFil
         torch.save(states if len(states) > 1 else states[0], os.path.join(folder, _FILE))
 
     def load_from_folder(make_env: Callable[..., Any], folder: str) -> ScriptRun:
-        run = _run_script_of_algorithm(
-            source, algorithm, make_env, 7, on_start=_raise_end_of_script
-        )
+        run = _run_script_of_algorithm(source, algorithm, make_env, 7, on_start=_stop_script)
         states = torch.load(os.path.join(folder, _FILE), map_location="cpu")
-        for name, list_items_of_run in zip(
-            names, states if len(names) > 1 else (states,), strict=False
-        ):
-            run[name].load_state_dict(list_items_of_run)
+        for name, state in zip(names, states if len(names) > 1 else (states,), strict=False):
+            run[name].load_state_dict(state)
         return run
 
     def list_items_of_run(run: ScriptRun) -> Iterator[Item]:
@@ -83,8 +79,8 @@ def _list_actions_as_items(algorithm: str, run: ScriptRun) -> Iterator[Item]:
             yield f"values of {name}", run[name](observed, actions), type(run[name]).forward
 
 
-def list_saved_files(source: Source) -> Mapping[str, tuple[TrainingWithFiles, ...]]:
-    """Return the files of one copy of the scripts, by algorithm; scripts for gym save none."""
+def list_kinds_of_saved_files(source: Source) -> Mapping[str, tuple[TrainingWithFiles, ...]]:
+    """Return algorithm -> its script's training and the files saved after it; none if for gym."""
     if source.for_gym:
         return {}
     return {algorithm: (_make_training_with_files(source, algorithm),) for algorithm in _NETWORKS}

@@ -26,7 +26,7 @@ _TRUE = {"y", "yes", "t", "true", "on", "1"}
 
 
 class Env:
-    """The base that the scripts see."""
+    """The base class of environments, as the scripts import it."""
 
     observation_space: Any = None
     action_space: Any = None
@@ -87,8 +87,8 @@ class OldEnvironment(Env):
     def close(self) -> None:
         self._environment.close()
 
-    def leave_counting_to_vector(self) -> None:
-        """Leave counting to a vectorised environment, which reports the steps of all at once."""
+    def stop_reporting_steps(self) -> None:
+        """Stop calling ``on_step``: a vectorised environment reports the steps of all at once."""
         self._stepped = None
 
 
@@ -171,7 +171,7 @@ class TimeLimit(Wrapper):
 
 
 class Monitor(Wrapper):
-    """Recorded videos; here it records nothing."""
+    """Stands in for a wrapper that recorded videos, and records nothing."""
 
     def __init__(self, env: Any, *args: Any, **kwargs: Any) -> None:
         super().__init__(env)
@@ -204,8 +204,10 @@ def _make_module(name: str, **content: Any) -> types.ModuleType:
     return module
 
 
-def make_modules(make_env: Callable[[str], Any], on_step: Stepped) -> dict[str, types.ModuleType]:
-    """Return the modules by the names under which the scripts import them.
+def make_stub_modules(
+    make_env: Callable[[str], Any], on_step: Stepped
+) -> dict[str, types.ModuleType]:
+    """Return name -> stub of each module that the scripts import and that no longer exists.
 
     Args:
         make_env: environment id -> a Gymnasium environment.

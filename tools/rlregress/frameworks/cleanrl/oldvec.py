@@ -19,7 +19,7 @@ class VecEnv:
     action_space: Any
 
     def step(self, actions: Any) -> Any:
-        """Step all, and reset those whose episode has ended."""
+        """Step all environments, and reset those whose episode has ended."""
         self.step_async(actions)
         return self.step_wait()
 
@@ -67,7 +67,7 @@ def make_dummy_vec_env_class(on_step: Stepped) -> Any:
             self.action_space = self.envs[0].action_space
             self._actions: Any = None
             for environment in self.envs:
-                environment.unwrapped.leave_counting_to_vector()
+                environment.unwrapped.stop_reporting_steps()
 
         def _stack_rows(self, rows: list[Any]) -> np.ndarray:
             return np.stack([np.asarray(row, dtype=self.observation_space.dtype) for row in rows])

@@ -80,7 +80,7 @@ def name_script(algorithm: str) -> str:
     return algorithm if algorithm == "dqn" else f"{algorithm}_continuous_action"
 
 
-def _list_flags_of_script(source: Source, algorithm: str) -> Mapping[str, Any]:
+def _read_flags_of_script(source: Source, algorithm: str) -> Mapping[str, Any]:
     return stubs.read_defaults_of_script(source.parse_script(name_script(algorithm)))
 
 
@@ -92,7 +92,7 @@ def list_parameter_names(source: Source) -> dict[tuple[str, str], dict[str, str]
     """
     by_cell = {}
     for algorithm, flags in _FLAGS.items():
-        own_flags = _list_flags_of_script(source, algorithm)
+        own_flags = _read_flags_of_script(source, algorithm)
         by_cell[algorithm, "script"] = {
             name: _find_first_flag(candidates, own_flags, name_script(algorithm))
             for name, candidates in flags.items()
@@ -111,12 +111,13 @@ def _find_first_flag(candidates: tuple[str, ...], flags: Mapping[str, Any], scri
 def read_defaults(source: Source) -> dict[tuple[str, str], dict[str, Any]]:
     """Return (algorithm, scope) -> hyperparameter -> value.
 
-    Minibatches are given by number, value clipping by a switch that borrows the clip range, and
-    SAC's ``alpha`` is the temperature that is not tuned: no flag sets where a tuned one starts.
+    The scripts have a number of minibatches in place of a size, and a switch for value clipping,
+    with the policy's clip range. SAC's ``alpha`` is the fixed temperature; no flag sets the initial
+    value of a tuned one.
     """
     return {
         (algorithm, scope): _read_values_of_flags(
-            algorithm, named, _list_flags_of_script(source, algorithm)
+            algorithm, named, _read_flags_of_script(source, algorithm)
         )
         for (algorithm, scope), named in list_parameter_names(source).items()
     }
@@ -125,12 +126,12 @@ def read_defaults(source: Source) -> dict[tuple[str, str], dict[str, Any]]:
 def read_applied_hyperparameters(
     algorithm: str, hyperparameters: Mapping[str, Any], source: Source
 ) -> dict[str, Any]:
-    """Return the hyperparameters of a script when its command line sets the given ones."""
+    """Return all hyperparameters of a script whose command line sets these."""
     # here, because a training asks this module for the names
     from rlregress.frameworks.cleanrl.train.training import make_arguments_of_hyperparameters
 
     flags = {
-        **_list_flags_of_script(source, algorithm),
+        **_read_flags_of_script(source, algorithm),
         **make_arguments_of_hyperparameters(algorithm, hyperparameters, source),
     }
     return _read_values_of_flags(

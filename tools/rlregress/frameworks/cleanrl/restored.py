@@ -38,7 +38,7 @@ def restore_random_state_after() -> Iterator[None]:
 
 @contextlib.contextmanager
 def import_as_modules(stubs: Mapping[str, types.ModuleType]) -> Iterator[None]:
-    """Let names be imported as these modules."""
+    """Make imports of these names return these modules within the block."""
     # only these keys: torch imports submodules when they are first used, and they must stay
     before = {name: sys.modules.get(name, _MISSING) for name in stubs}
     sys.modules.update(stubs)
@@ -63,8 +63,8 @@ def _list_loaded_utility_modules() -> list[str]:
 
 
 @contextlib.contextmanager
-def import_utilities(root: Path) -> Iterator[None]:
-    """Import ``cleanrl_utils`` from this copy, and forget it afterwards."""
+def make_utilities_importable(root: Path) -> Iterator[None]:
+    """Make ``cleanrl_utils`` of this copy importable in the block, and forget it afterwards."""
     before = {name: sys.modules.pop(name) for name in _list_loaded_utility_modules()}
     has_modules = (root / _UTILITIES).is_dir()
     path, written = list(sys.path), sys.dont_write_bytecode
@@ -103,14 +103,14 @@ def convert_argument_errors_to_sentence(path: Path, uses_argparse: bool) -> Iter
             yield
         except SystemExit as end:
             if end.code != _WRONG_ARGUMENTS:
-                raise  # who is stopped amid a script, stops
+                raise  # the script or the user ends the process
             lines = output.getvalue().strip().splitlines()
             message = f": {lines[-1]}" if lines else "; its own message is above"
             raise UserError(f"{path.name} does not take these arguments{message}") from None
 
 
 def make_outside_context() -> Callable[[], AbstractContextManager[None]]:
-    """Return a context that restores the present folder and output, for calls inside a script."""
+    """Return a context for callbacks of a script, with the present folder and output restored."""
     folder, output = os.getcwd(), sys.stdout
 
     @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""A whole script, unmodified, in this process, with its environment and its arguments given.
+"""Runs of whole, unmodified scripts in this process, with chosen environment and arguments.
 
 The file is read from the user's copy and executed as ``__main__``. Modules that it imports beside
 torch, NumPy and Gymnasium (``tyro``, TensorBoard, and those of 0.4.8) are replaced in memory.
@@ -73,13 +73,13 @@ class ScriptRun:
         try:
             return self.globals[name]
         except KeyError:
-            raise Script(self.path).describe_lost_anchor("a run of the script", name) from None
+            raise Script(self.path).make_anchor_lost_error("a run of the script", name) from None
 
     def __contains__(self, name: str) -> bool:
         return name in self.globals
 
     def list_logged_values(self, tag: str) -> list[tuple[int, float]]:
-        """(step, value) of everything logged under a tag."""
+        """Return (step, value) of everything logged under a tag."""
         return [(step, value) for name, value, step in self.scalars if name == tag]
 
 
@@ -112,8 +112,8 @@ def run_script_to_end(
         on_start: called once, when the script has made its agent and first resets its environments
             (not of 0.4.8).
         guard_random: restore the states of the global generators after each ``on_step``.
-        shimmed: give a script written for Gymnasium 0.29 what it expects on a newer one (see
-            ``shim``); without it on Gymnasium 1.x it trains on rows that never happened.
+        shimmed: give a script written for Gymnasium 0.29 that interface on a newer one (see
+            ``shim``). Without it, on Gymnasium 1.x, it trains on rows that never happened.
         patches: (object, attribute, value) for the time of the run.
 
     Raises:
@@ -125,14 +125,14 @@ def run_script_to_end(
     module = types.ModuleType("__main__")
     module.__file__ = str(path)
     run = ScriptRun(path, vars(module))
-    watch = _Watch(run, stop, on_step, on_start, guard_random)
+    watch = _RunWatcher(run, stop, on_step, on_start, guard_random)
     arguments = _choose_arguments_of_script(text, overrides or {}, old, make_env is not None)
     make = _make_environment_maker(make_env)
 
     stubs = {"__main__": module, "torch.utils.tensorboard": _make_tensorboard_module(run)}
     replaced: list[shim.Patch] = [*patches]
     if old:
-        stubs.update(oldgym.make_modules(make, watch.note_step))
+        stubs.update(oldgym.make_stub_modules(make, watch.note_step))
     else:
         stubs["tyro"] = _make_tyro_module(path, arguments)
         replaced = [*(shim.list_patches_of_gymnasium() if shimmed else ()), *patches]
@@ -142,7 +142,7 @@ def run_script_to_end(
         with contextlib.ExitStack() as around:
             around.enter_context(restored.restore_random_state_after())
             around.enter_context(restored.import_as_modules(stubs))
-            around.enter_context(restored.import_utilities(path.parent.parent))
+            around.enter_context(restored.make_utilities_importable(path.parent.parent))
             around.enter_context(restored.enter_temporary_folder())
             around.enter_context(contextlib.redirect_stdout(output))
             around.enter_context(warnings.catch_warnings())
@@ -151,13 +151,13 @@ def run_script_to_end(
             warnings.filterwarnings("ignore", "Creating a tensor from a list of numpy.ndarrays")
             for target, name, value in replaced:
                 around.enter_context(mock.patch.object(target, name, value, create=True))
-            recorded = watch.make_recorded_class(gymnasium.vector.SyncVectorEnv)
+            recorded = watch.make_reporting_vector_class(gymnasium.vector.SyncVectorEnv)
             around.enter_context(mock.patch.object(gymnasium.vector, "SyncVectorEnv", recorded))
             command = [str(path), *(_format_command_line(arguments) if old else ())]
             around.enter_context(mock.patch.object(sys, "argv", command))
             around.enter_context(restored.convert_argument_errors_to_sentence(path, old))
             try:
-                # the script that is asked
+                # the user's own script
                 exec(_compile_script(text, str(path)), run.globals)  # noqa: S102
             except StopRun:
                 run.stopped = True
@@ -168,7 +168,7 @@ def run_script_to_end(
 
 @functools.lru_cache(maxsize=64)
 def _compile_script(text: str, path: str) -> types.CodeType:
-    """Compile a script once: it runs dozens of times in one process."""
+    """Return a script's code, compiled once, as it runs dozens of times in one process."""
     return marks.compile_source(text, path, is_script=True)
 
 
@@ -226,14 +226,14 @@ def _make_tyro_module(path: Path, arguments: Mapping[str, Any]) -> types.ModuleT
 
 
 class Writer:
-    """In place of TensorBoard's: hands the scalars to a run and writes nothing."""
+    """Stands in for TensorBoard's writer: adds scalars to the record of a run, and writes none."""
 
     def __init__(self, run: ScriptRun, *_: Any, **__: Any) -> None:
         """Make no folder."""
         self._run = run
 
     def add_scalar(self, tag: str, value: Any, global_step: Any = None, *_: Any) -> None:
-        """Keep a scalar."""
+        """Append a scalar to the record of the run."""
         plain = value.detach().cpu().numpy() if torch.is_tensor(value) else value
         number = float(np.asarray(plain).reshape(-1)[0])
         self._run.scalars.append((tag, number, int(global_step or 0)))
@@ -248,8 +248,8 @@ def _make_tensorboard_module(run: ScriptRun) -> types.ModuleType:
     return stub
 
 
-class _Watch:
-    """Counts the steps of the script's environments, not those of an evaluator that it makes."""
+class _RunWatcher:
+    """Watches the steps of the script's environments, not those of an evaluator that it makes."""
 
     def __init__(
         self,
@@ -283,7 +283,7 @@ class _Watch:
             with self._outside():
                 on_start(self._run)
 
-    def make_recorded_class(self, base: Any) -> Any:
+    def make_reporting_vector_class(self, base: Any) -> Any:
         watch = self
 
         class SyncVectorEnv(base):

@@ -35,7 +35,7 @@ class AnchorLost(Unprobed):
 
 
 class ArgumentLost(AnchorLost, UserError):
-    """A script's command line does not take an argument that it is given."""
+    """A script's command line lacks an argument that a training or probe passes."""
 
 
 class Unreadable(Unprobed, UserError):
@@ -43,11 +43,11 @@ class Unreadable(Unprobed, UserError):
 
 
 class AnchorAmbiguous(Unprobed):
-    """Several statements give the quantity, and nothing says which one is meant."""
+    """Several statements give the quantity, and the probe does not choose among them."""
 
 
 class SliceUnbound(Unprobed):
-    """The statements need a name that neither the script nor the probe gives them."""
+    """The statements need a name that neither the script nor the probe binds."""
 
 
 class SliceFailed(Unprobed):
@@ -63,10 +63,10 @@ def read_script_text(path: Path) -> str:
     try:
         return Path(path).read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise describe_unreadable_script(path, error) from None
+        raise make_unreadable_error(path, error) from None
 
 
-def describe_unreadable_script(path: Path, error: Exception) -> Unreadable:
+def make_unreadable_error(path: Path, error: Exception) -> Unreadable:
     """Return the error for a file of the scripts that cannot be read or compiled."""
     line = f" at line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
     words = error.strerror if isinstance(error, OSError) else str(getattr(error, "msg", error))
@@ -118,7 +118,7 @@ class Anchor:
 
 
 @functools.cache
-def load_known_scripts() -> frozenset[str]:
+def load_digests_of_known_scripts() -> frozenset[str]:
     """Return SHA-256 of the scripts that the suite was written for, from its list in ``baselines``.
 
     Raises:
@@ -160,14 +160,14 @@ class Script:
         content = read_script_text(path).encode()
         self.path = Path(path)
         self.sha256 = hashlib.sha256(content).hexdigest()
-        self.known = self.sha256 in load_known_scripts()
+        self.known = self.sha256 in load_digests_of_known_scripts()
         self.slices: dict[Any, Any] = {}
         self._shaped: dict[Shape, list[tuple[Block, int]]] = {}
         self.blocks: list[Block] = []
         try:
             tree = ast.parse(content)
         except (SyntaxError, ValueError) as error:
-            raise describe_unreadable_script(path, error) from None
+            raise make_unreadable_error(path, error) from None
         self._collect_anchors_of_block(Block(tree.body, None, 0, "body"))
         self.origins = {
             name: module
@@ -200,11 +200,10 @@ class Script:
     # -- places ------------------------------------------------------------------------------
 
     def find_statement_binding(self, quantity: str, *candidates: str, which: str = "") -> Anchor:
-        """Return the statement that gives one of the names its value.
+        """Return the statement that binds the first candidate that is bound anywhere.
 
-        The first of ``candidates`` that is bound anywhere counts. Of several statements in one
-        list the last one does; if both branches of an ``if`` bind the name, the whole ``if``
-        does.
+        Of several such statements in one list it is the last one. If both branches of an ``if``
+        bind the name, it is the whole ``if``.
 
         Args:
             quantity: name of the quantity in error messages.
@@ -224,19 +223,19 @@ class Script:
             ]
             if places:
                 return self._choose_anchor(quantity, name, places, which)
-        raise self.describe_lost_anchor(quantity, *candidates)
+        raise self.make_anchor_lost_error(quantity, *candidates)
 
     def find_statement_of_shape(
-        self, quantity: str, shape: Shape, described: str, which: str = ""
+        self, quantity: str, shape: Shape, shape_in_words: str, which: str = ""
     ) -> Anchor:
         """Return the statement of a certain shape.
 
         Args:
             quantity: name of the quantity in error messages.
             shape: whether a statement, perhaps a compound one, is of that shape.
-            described: the shape in words.
-            which: "first", "last" (by line), "outermost" or "innermost" of several; without it
-                there may be one only.
+            shape_in_words: the shape in words.
+            which: "first", "last" (by line), "outermost" or "innermost" of several statements;
+                empty: several are an error.
         """
         if shape not in self._shaped:
             self._shaped[shape] = [
@@ -248,7 +247,7 @@ class Script:
         places = [Anchor(self, quantity, *where) for where in self._shaped[shape]]
         if not places:
             raise AnchorLost(
-                f"{self}: {quantity}: no statement is {described}; {self._advise_on_script()}",
+                f"{self}: {quantity}: no statement is {shape_in_words}; {self._state_if_known()}",
                 self.known,
             )
         if which in ("outermost", "innermost"):
@@ -258,8 +257,8 @@ class Script:
         elif which:
             return min(places, key=lambda p: p.line if which == "first" else -p.line)
         if len(places) > 1:
-            raise self._describe_ambiguous_anchor(
-                quantity, f"statements that are {described}", places
+            raise self._make_anchor_ambiguous_error(
+                quantity, f"statements that are {shape_in_words}", places
             )
         return places[0]
 
@@ -272,18 +271,18 @@ class Script:
         if len(places) == 1:
             return places[0]
         if isinstance(last, (ast.For, ast.While)):
-            raise self._describe_ambiguous_anchor(quantity, f"assignments to '{name}'", places)
+            raise self._make_anchor_ambiguous_error(quantity, f"assignments to '{name}'", places)
         return Anchor(self, quantity, common, max(inside))
 
     # -- reports -----------------------------------------------------------------------------
 
-    def _advise_on_script(self) -> str:
+    def _state_if_known(self) -> str:
         if self.known:
             return "the suite was written for this file, so this is a fault of the suite"
-        return "the suite has not seen this file before"
+        return "the suite does not know this version of the file"
 
-    def describe_lost_anchor(self, quantity: str, *candidates: str) -> AnchorLost:
-        """Return the error for a run or a slice that has none of these names."""
+    def make_anchor_lost_error(self, quantity: str, *candidates: str) -> AnchorLost:
+        """Return the error for a run or a slice that has bound none of these names."""
         names = sorted(
             {name for block in self.blocks for name in _list_touched_names_of_block(block)}
         )
@@ -292,26 +291,27 @@ class Script:
             near.update(dict.fromkeys(difflib.get_close_matches(name, names, n=3, cutoff=0.5)))
         nearest = f"nearest names: {', '.join(near)}" if near else "no name is near"
         tried = ", ".join(candidates)
-        # what is assigned somewhere may not have been reached
+        # a statement that binds the name may not have run
         bound = bool(set(candidates) & set(names))
         why = f"the run has not bound {tried}" if bound else f"nothing is assigned to {tried}"
         return AnchorLost(
-            f"{self}: {quantity}: {why}; {nearest}; {self._advise_on_script()}", self.known
+            f"{self}: {quantity}: {why}; {nearest}; {self._state_if_known()}",
+            self.known,
         )
 
-    def _describe_ambiguous_anchor(
+    def _make_anchor_ambiguous_error(
         self, quantity: str, problem: str, places: list[Anchor]
     ) -> AnchorAmbiguous:
         lines = ", ".join(str(place.line) for place in places)
         return AnchorAmbiguous(
             f"{self}: {quantity}: there are several {problem} (lines {lines}); "
-            f"{self._advise_on_script()}",
+            f"{self._state_if_known()}",
             self.known,
         )
 
 
 def _list_assigned_or_defined_names(statement: ast.stmt) -> frozenset[str]:
-    """Return names that a statement binds itself, without those of statements inside it."""
+    """Return names that a statement itself binds, without those of statements inside it."""
     if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign, *DEFINITIONS)):
         return statement_names.list_names_of_statement(statement).binds
     return frozenset()
@@ -331,14 +331,14 @@ def _list_enclosing_blocks(block: Block) -> list[tuple[Block, int]]:
 
 
 def _find_index_in_block(block: Block, place: Anchor) -> int:
-    """Return the index in ``block`` of the statement that is, or holds, the place."""
+    """Return the index in ``block`` of the statement that is, or contains, that of an anchor."""
     if place.block is block:
         return place.index
     return next(index for outer, index in _list_enclosing_blocks(place.block) if outer is block)
 
 
 def _find_common_block(places: Sequence[Anchor]) -> Block:
-    """Return the innermost block that holds all places, in itself or deeper."""
+    """Return the innermost block that contains all anchors, in itself or in inner blocks."""
     chains: list[list[Any]] = [
         [*(outer for outer, _ in _list_enclosing_blocks(place.block)), place.block]
         for place in places

@@ -20,7 +20,7 @@ from rlregress.errors import UserError
 from rlregress.frameworks.cleanrl.script import (
     Script,
     Unreadable,
-    describe_unreadable_script,
+    make_unreadable_error,
     read_script_text,
 )
 from rlregress.probing import installed_metadata
@@ -61,15 +61,15 @@ class Source:
 
     @property
     def for_gym(self) -> bool:
-        """Written for gym, which Gymnasium has replaced: it can be probed but not trained."""
+        """Whether the scripts were written for gym, so that they can be probed but not trained."""
         path = self.folder / _MARK
         return _does_import_gym(path, path.stat().st_mtime_ns if path.is_file() else -1)
 
     def parse_script(self, name: str) -> Script:
-        """Return the script ``name`` ("sac_continuous_action" with or without ".py"), parsed.
+        """Return the parsed script ``name``, "sac_continuous_action" with or without ".py".
 
         Raises:
-            Unreadable: this copy has no such script, or a file that is none.
+            Unreadable: this copy has no such script, or the file is no Python text.
         """
         path = self.folder / (name if name.endswith(".py") else f"{name}.py")
         if not path.is_file():
@@ -138,7 +138,7 @@ def _load_module(path: Path, modified_at: int) -> ModuleType:
     try:
         spec.loader.exec_module(module)
     except (SyntaxError, UnicodeDecodeError) as error:
-        raise describe_unreadable_script(path, error) from None
+        raise make_unreadable_error(path, error) from None
     finally:
         sys.dont_write_bytecode = before
     return module
@@ -189,7 +189,7 @@ def list_distinct_sources() -> list[Source]:
     """Return all copies, those of the environment variable first; one for each label."""
     folders = [f for f in os.environ.get(VARIABLE, "").split(os.pathsep) if f.strip()]
     sources = [
-        _read_source_of_folder(files.make_absolute_path(os.path.expanduser(folder)))
+        _read_source_of_folder(files.resolve_real_path(os.path.expanduser(folder)))
         for folder in folders
     ]
     installed = _find_installed_source()

@@ -27,7 +27,7 @@ def is_gymnasium_newer_than_scripts() -> bool:
 
 
 def list_patches_of_gymnasium() -> list[Patch]:
-    """Return the replacements in Gymnasium; none where it is as the scripts expect it.
+    """Return patches of a Gymnasium that is newer than the scripts; none for that of the scripts.
 
     Raises:
         UserError: this Gymnasium cannot reset an environment within the step that ends an episode.
@@ -42,14 +42,18 @@ def list_patches_of_gymnasium() -> list[Patch]:
             "one of them"
         )
     return [
-        (gymnasium.vector, "SyncVectorEnv", _make_same_step_class(gymnasium.vector.SyncVectorEnv)),
-        (gymnasium.wrappers, "TransformObservation", _make_transform_observation()),
+        (
+            gymnasium.vector,
+            "SyncVectorEnv",
+            _make_same_step_reset_class(gymnasium.vector.SyncVectorEnv),
+        ),
+        (gymnasium.wrappers, "TransformObservation", _make_transform_observation_class()),
         (gymnasium.wrappers, "GrayScaleObservation", gymnasium.wrappers.GrayscaleObservation),
         (gymnasium.wrappers, "FrameStack", gymnasium.wrappers.FrameStackObservation),
     ]
 
 
-def _make_same_step_class(base: Any) -> Any:
+def _make_same_step_reset_class(base: Any) -> Any:
     from gymnasium.vector import AutoresetMode
 
     class SyncVectorEnv(base):
@@ -84,7 +88,7 @@ def _split_infos_by_environment(infos: Mapping[str, Any], environments: int) -> 
 def _select_infos_of_environment(infos: Mapping[str, Any], number: int) -> dict[str, Any]:
     info: dict[str, Any] = {}
     for key, value in infos.items():
-        # "_key" says for which environments "key" holds something
+        # "_key" is a mask of the environments that "key" has values of
         mask = infos.get(f"_{key}")
         if mask is None or not mask[number]:
             continue
@@ -93,9 +97,9 @@ def _select_infos_of_environment(infos: Mapping[str, Any], number: int) -> dict[
     return info
 
 
-def _make_transform_observation() -> Any:
+def _make_transform_observation_class() -> Any:
     class TransformObservation(gymnasium.wrappers.TransformObservation):
-        """The observation space may be left out: it stays as it was."""
+        """Gymnasium's class, with an optional observation space that defaults to the old one."""
 
         def __init__(self, env: Any, func: Any, observation_space: Any = None) -> None:
             call_original(super().__init__, env, func, observation_space)

@@ -1,9 +1,8 @@
-"""Running the statements that a quantity comes from, on inputs of a probe.
+"""Backward slices of a script: the statements that a quantity depends on, run on inputs of a probe.
 
-A backward slice: from the place of a quantity upwards through the statements around it, only those
-are kept that bind or change a name that is still needed. They are compiled and run in a namespace
-that holds what the probe gives. The slice runs the branch that holds the place: the tests of that
-branch are not evaluated but recorded as guards.
+From the statement of the quantity upwards, only those statements are kept that bind or change a
+name that is still needed. They are compiled and run with variables of the probe. Conditions around
+the statement are not evaluated: the slice runs its branch, and records them as guards.
 """
 
 from __future__ import annotations
@@ -39,8 +38,8 @@ class Sliced(Mapping[str, Any]):
     """Values by name, after the statements ran.
 
     Attributes:
-        guards: tests that stand around the quantity and were not evaluated, from the inside out;
-            of an ``else`` with "not" before it.
+        guards: conditions around the quantity that were not evaluated, from the inside out; with
+            "not" for an ``else``.
         lines: first and last line of every statement that ran.
         place: where the quantity comes from.
     """
@@ -74,7 +73,7 @@ class Sliced(Mapping[str, Any]):
         for name in candidates:
             if name in self._namespace:
                 return self._namespace[name]
-        raise self.place.script.describe_lost_anchor(self.place.quantity, *candidates)
+        raise self.place.script.make_anchor_lost_error(self.place.quantity, *candidates)
 
     def get_number(self, *candidates: str) -> float:
         """Return the value as a float, from a tensor or array of one element."""
@@ -88,35 +87,35 @@ class Sliced(Mapping[str, Any]):
         return np.array(value, dtype=np.float64)
 
 
-def run_slice_of_place(
+def run_slice_up_to_anchor(
     place: Anchor, variables: Mapping[str, Any], used: Sequence[str] = ()
 ) -> Sliced:
-    """Run the statement of a place and those before it that it needs.
+    """Run the statement of an anchor and those before it that it needs; return the variables.
 
     Args:
         place: from ``Script.find_statement_binding`` or ``Script.find_statement_of_shape``.
         variables: names that the statements find bound; nothing that would bind these is run.
-        used: those of the variables that replace a part which the script would make itself.
+        used: those of the variables that replace an object which the script would make itself.
 
     Raises:
         AnchorLost: the statements do not read a name in ``used``: the script has another name for
-            that part, and would use its own.
-        SliceUnbound: a name is needed that is neither given nor bound above the place.
+            that object, and would use its own.
+        SliceUnbound: a name is needed that is neither in ``variables`` nor bound above the anchor.
         SliceFailed: a statement raised an error.
     """
     reads = _prepare_slice(place, frozenset(variables), runs_place=True).reads
     for name in used:
         if name not in reads:
-            raise place.script.describe_lost_anchor(place.quantity, name)
+            raise place.script.make_anchor_lost_error(place.quantity, name)
     return _run_prepared_slice(place, variables, runs_place=True)
 
 
-def run_statements_before_place(place: Anchor, variables: Mapping[str, Any]) -> dict[str, Any]:
-    """Run the statements that a place needs, without its own, and return the bound names.
+def run_slice_before_anchor(place: Anchor, variables: Mapping[str, Any]) -> dict[str, Any]:
+    """Run the statements that an anchor needs, without its own; return name -> value.
 
-    Used where a statement is run several times on the same objects:
-    ``found = run_statements_before_place(place, given)``, then
-    ``run_slice_of_place(place, {**found, "global_step": 1})`` and so on.
+    For a statement that is run several times on the same objects:
+    ``bound = run_slice_before_anchor(place, variables)``, then
+    ``run_slice_up_to_anchor(place, {**bound, "global_step": 1})`` and so on.
     """
     sliced = _run_prepared_slice(place, variables, runs_place=False)
     return {name: sliced[name] for name in sliced if not name.startswith("__")}
@@ -154,9 +153,7 @@ class _Prepared(NamedTuple):
 
 
 def _prepare_slice(place: Anchor, variables: frozenset[str], runs_place: bool) -> _Prepared:
-    """Return the slice, compiled; kept with the script, since loops of probes run the same one
-    again.
-    """
+    """Return the compiled slice, cached with the script, as probes run the same one in loops."""
     slices = place.script.slices
     key = (place.statement, variables, runs_place)
     if key not in slices:
@@ -185,8 +182,8 @@ def _slice_whole_script(
 ) -> tuple[list[ast.stmt], list[str], set[str]]:
     """Return (statements to run with ``tail`` at the end, guards, names that stay unbound).
 
-    A function may use a name that is bound after it: what is missing at first is looked for again
-    from the start.
+    A function may use a name that is bound after it. So names that are missing at first are
+    searched for again in the whole script.
     """
     late: set[str] = set()
     while True:
@@ -209,19 +206,19 @@ def _slice_block_of_place(
     statements: list[ast.stmt] = list(tail)
     need = (set(statement_names.list_names_of_statement(place.statement).reads) | unbound) - ready
     guards: list[str] = []
-    # bound on some path only, or by a loop's body for its next round: that is for the run to see
+    # bound on some paths only, or in a loop for its next round: the run shows whether they are
     perhaps = set(statement_names.list_names_of_statement(place.statement).touches)
     block, end = place.block, place.index
     while True:
         for index in reversed(range(len(block.statements))):
             statement = block.statements[index]
-            # a function or a class may stand anywhere: it is used when the script runs
+            # a function or a class may be defined anywhere, as it is used when the script runs
             if index >= end and (
                 statement is place.statement or not isinstance(statement, DEFINITIONS)
             ):
                 continue
             names = statement_names.list_names_of_statement(statement)
-            # a setting made on an imported module ("torch.backends...") is no way to get a quantity
+            # a setting of an imported module ("torch.backends...") computes no quantity
             changes = names.touches - (place.script.origins.keys() - names.binds)
             if not need & changes or not _may_slice_run(statement):
                 continue
@@ -237,7 +234,10 @@ def _slice_block_of_place(
 def _climb_out_of_block(
     block: Block, statements: list[ast.stmt], need: set[str], ready: set[str], guards: list[str]
 ) -> tuple[list[ast.stmt], set[str]]:
-    """Climb out of a block: an ``if`` becomes a guard, a ``with`` stays around the statements."""
+    """Return statements and needed names one block further out; ``guards`` gets its condition.
+
+    A ``with`` stays around the statements.
+    """
     owner = block.owner
     if isinstance(owner, ast.If):
         test = ast.unparse(owner.test)

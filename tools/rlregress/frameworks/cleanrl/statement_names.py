@@ -88,10 +88,10 @@ def list_names_bound_by_target(target: ast.AST) -> set[str]:
     return set()
 
 
-def _list_changed_by_target(target: ast.AST) -> set[str]:
-    """Return names whose object an assignment to a part of it changes."""
+def _list_names_changed_by_target(target: ast.AST) -> set[str]:
+    """Return names whose objects an assignment to an item or attribute changes."""
     if isinstance(target, (ast.Tuple, ast.List)):
-        return set().union(*map(_list_changed_by_target, target.elts))
+        return set().union(*map(_list_names_changed_by_target, target.elts))
     if isinstance(target, (ast.Subscript, ast.Attribute, ast.Starred)):
         root = _find_root_name(target)
         return {root} if root else set()
@@ -104,7 +104,7 @@ def _find_root_name(node: ast.AST) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def _list_changed_by_calls(node: ast.AST) -> set[str]:
+def _list_names_changed_by_calls(node: ast.AST) -> set[str]:
     changed = set()
     for call in ast.walk(node):
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
@@ -160,18 +160,22 @@ def list_names_of_statements(statements: Sequence[ast.stmt]) -> Names:
 
 @functools.cache
 def list_names_of_statement(node: ast.stmt) -> Names:
-    """Return the names of one statement; of compound ones with everything inside them."""
+    """Return the names of one statement, with those of all statements inside a compound one."""
     if isinstance(node, ast.Assign):
         parts = [t for t in node.targets if not isinstance(t, ast.Name)]
-        changed = set().union(*map(_list_changed_by_target, node.targets))
+        changed = set().union(*map(_list_names_changed_by_target, node.targets))
         reads = list_names_read(node.value).union(*map(list_names_read, parts), changed)
         bound = set().union(*map(list_names_bound_by_target, node.targets))
-        return _make_names_of_statement(reads, bound, changed | _list_changed_by_calls(node.value))
+        return _make_names_of_statement(
+            reads, bound, changed | _list_names_changed_by_calls(node.value)
+        )
     if isinstance(node, ast.AnnAssign):
         bound = list_names_bound_by_target(node.target) if node.value else set()
         return _make_names_of_statement(list_names_read(node.value) if node.value else (), bound)
     if isinstance(node, ast.AugAssign):
-        changed = list_names_bound_by_target(node.target) | _list_changed_by_target(node.target)
+        changed = list_names_bound_by_target(node.target) | _list_names_changed_by_target(
+            node.target
+        )
         reads = list_names_read(node.value) | list_names_read(node.target) | changed
         return _make_names_of_statement(reads, list_names_bound_by_target(node.target), changed)
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
@@ -184,7 +188,7 @@ def list_names_of_statement(node: ast.stmt) -> Names:
         )
         return _join_names_in_order(
             _make_names_of_statement(
-                list_names_read(node.test), (), _list_changed_by_calls(node.test)
+                list_names_read(node.test), (), _list_names_changed_by_calls(node.test)
             ),
             ways,
         )
@@ -217,11 +221,11 @@ def list_names_of_statement(node: ast.stmt) -> Names:
                 _join_names_of_branches(ends), list_names_of_statements(node.finalbody)
             ),
         )
-    return _make_names_of_statement(list_names_read(node), (), _list_changed_by_calls(node))
+    return _make_names_of_statement(list_names_read(node), (), _list_names_changed_by_calls(node))
 
 
 def list_names_of_with(node: ast.AST) -> Names:
-    """Return the names of the head of a ``with``."""
+    """Return the names in the first line of a ``with``."""
     names = _NOTHING
     for item in node.items:  # type: ignore[attr-defined]
         bound = (

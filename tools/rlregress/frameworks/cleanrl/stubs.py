@@ -19,7 +19,7 @@ CPU = torch.device("cpu")
 
 
 class Bag:
-    """An object with the attributes that it is made with."""
+    """An object whose attributes are the keywords of its construction."""
 
     def __init__(self, **attributes: Any) -> None:
         self.__dict__.update(attributes)
@@ -77,8 +77,8 @@ def make_spaces_of_environments(low: Any, high: Any, observations: int = 1) -> B
 def read_defaults_of_script(script: Script) -> dict[str, Any]:
     """Return the defaults of a script's command line, by name with underscores.
 
-    From the annotated class ``Args`` or from calls of ``add_argument``; what is computed from
-    anything but literals, ``int`` and ``float`` is left out.
+    They are parsed from the annotated class ``Args`` or from calls of ``add_argument``. Defaults
+    that are computed from anything but literals, ``int`` and ``float`` are left out.
     """
     return dict(_parse_defaults_of_script(script))
 
@@ -108,7 +108,7 @@ def _add_default(defaults: dict[str, Any], name: str, value: Any) -> None:
 
 
 def make_arguments_of_script(script: Script, **flags: Any) -> Bag:
-    """Return ``args``: the script's defaults, with some chosen by the probe."""
+    """Return the variable ``args`` of a script: its defaults, with ``flags`` changed."""
     return Bag(**{**read_defaults_of_script(script), **flags})
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from sb3_contrib import QRDQN, TQC, TRPO, CrossQ, MaskablePPO, RecurrentPPO
 
 from rlregress.frameworks.sb3 import read as of_sb3
-from rlregress.probing.families import read_each_or_unread
+from rlregress.probing.families import read_each_or_mark_unread
 
 #: (algorithm whose hyperparameters it has, scope) -> the class, and if its actions are discrete.
 #: What TRPO has of PPO's: its trust region is a detail.
@@ -33,7 +33,7 @@ def list_parameter_names() -> dict[tuple[str, str], dict[str, str]]:
 
 def read_defaults() -> dict[tuple[str, str], dict[str, Any]]:
     """Return (algorithm, scope) -> hyperparameter -> value of an agent made without arguments."""
-    return read_each_or_unread({cell: partial(_read_values, *cell) for cell in _CELLS})
+    return read_each_or_mark_unread({cell: partial(_read_values, *cell) for cell in _CELLS})
 
 
 def _read_values(algorithm: str, scope: str) -> dict[str, Any]:

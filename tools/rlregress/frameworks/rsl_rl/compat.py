@@ -53,7 +53,7 @@ def silence_runner_output() -> Iterator[None]:
 def make_observations_as_handed_out(
     groups: Mapping[str, torch.Tensor], is_step: bool = False
 ) -> Any:
-    """Return observations as an environment hands them out, at a reset or after a step."""
+    """Return observations in the form that an environment returns at a reset or after a step."""
     if GROUPED:
         rows = len(next(iter(groups.values())))
         return vec_env.TensorDict(dict(groups), batch_size=[rows])
@@ -81,17 +81,17 @@ class Networks(NamedTuple):
     def make_configuration_of_networks(
         self, names: tuple[str, str], kinds: tuple[str, str]
     ) -> dict[str, Any]:
-        """Return the configuration of two networks, the first of which acts."""
+        """Return the configuration of two networks: the policy, then its critic or teacher."""
         sizes: dict[str, Any] = {"rnn_hidden_dim": 4, "rnn_num_layers": 2}
         both = {"rnn_type": self.memory, **sizes} if self.memory else {}
-        both.update(_select_known_options(activation=self.activation))
+        both.update(_drop_unset_options(activation=self.activation))
         if MODELS:
             both["class_name"] = "RNNModel" if self.memory else "MLPModel"
             if IMAGES in self.groups:
                 layers = {"output_channels": [3, 2], "kernel_size": 2, "activation": "elu"}
                 both.update(class_name="CNNModel", cnn_cfg=layers)
             both.update(
-                _select_known_options(hidden_dims=self.hidden, obs_normalization=self.normalised)
+                _drop_unset_options(hidden_dims=self.hidden, obs_normalization=self.normalised)
             )
             law = {"distribution_cfg": {"class_name": "GaussianDistribution", **self.law}}
             acting = law if DISTRIBUTIONS else {"stochastic": True, **self._configure_deviation()}
@@ -99,9 +99,9 @@ class Networks(NamedTuple):
         both.update(self._configure_deviation())
         both["class_name"] = kinds[bool(self.memory)]
         for name in names:
-            both.update(_select_known_options(**{f"{name}_hidden_dims": self.hidden}))
+            both.update(_drop_unset_options(**{f"{name}_hidden_dims": self.hidden}))
             if GROUPED:
-                both.update(_select_known_options(**{f"{name}_obs_normalization": self.normalised}))
+                both.update(_drop_unset_options(**{f"{name}_obs_normalization": self.normalised}))
         return {"policy": both, "empirical_normalization": None if GROUPED else self.normalised}
 
     def _configure_deviation(self) -> dict[str, Any]:
@@ -145,7 +145,7 @@ def raise_if_configuration_unsupported(algorithm: Mapping[str, Any], networks: N
         raise Unsupported(f"this version of RSL-RL has no {lacking[0]}")
 
 
-def _select_known_options(**options: Any) -> dict[str, Any]:
+def _drop_unset_options(**options: Any) -> dict[str, Any]:
     return {name: option for name, option in options.items() if option is not None}
 
 
@@ -172,7 +172,7 @@ def _get_first_attribute(holder: Any, names: Sequence[str]) -> Any:
 
 
 def find_acting_module(algorithm: Any) -> Any:
-    """Return the module that acts."""
+    """Return the module that contains the policy, by whichever name the version has for it."""
     return _get_first_attribute(algorithm, ("actor", "student", "policy", "actor_critic"))
 
 
@@ -220,7 +220,7 @@ def find_trained_deviation(algorithm: Any) -> tuple[nn.Parameter, bool]:
 
 
 def set_log_deviation_of_policy(algorithm: Any, number: float) -> None:
-    """Let the standard deviation of the policy have this logarithm."""
+    """Set the logarithm of the policy's standard deviation to ``number``."""
     parameter, logarithm = find_trained_deviation(algorithm)
     with torch.no_grad():
         parameter.fill_(number if logarithm else math.exp(number))
@@ -289,7 +289,7 @@ def select_observations_of_group(observations: Any) -> torch.Tensor:
 
 
 def set_stored_distribution(storage: Any, mean: torch.Tensor, scale: torch.Tensor) -> None:
-    """Let the policy of a rollout have had these means and deviations, each as stored."""
+    """Replace the means and deviations that a rollout has stored of its policy."""
     storage.mu, storage.sigma = storage.distribution_params = mean, scale
 
 
@@ -300,7 +300,7 @@ def read_stored_distribution(storage: Any) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def train_without_folder(runner: Any, rollouts: int) -> None:
-    """Train without a folder: earlier versions save the first and the last agent all the same."""
+    """Train without a folder, also in versions that save the first and the last agent always."""
     runner.current_learning_iteration, runner.logger_type = 1, ""
     module = sys.modules[type(runner).__module__]
     with mock.patch.object(module, "store_code_state", return_value=[], create=True):

@@ -72,7 +72,7 @@ def _load_runner(algorithm: Mapping[str, Any], make_env: Callable[..., Any], fol
     return runner
 
 
-def _list_actions(runner: Any) -> dict[str, Any]:
+def _compute_actions_and_values(runner: Any) -> dict[str, Any]:
     observations = np.random.default_rng(0).normal(size=(8, runner.env.num_obs))
     agent = training.make_trained_agent(runner, 0, {})
     actions, values = agent.policy(observations), agent.value(observations)
@@ -82,14 +82,14 @@ def _list_actions(runner: Any) -> dict[str, Any]:
 def _list_items_of_runner(runner: Any) -> Iterator[Item]:
     load = type(runner).load
     yield "iteration", int(runner.current_learning_iteration), load
-    for name, numbers in _list_actions(runner).items():
+    for name, numbers in _compute_actions_and_values(runner).items():
         yield name, numbers, load
 
 
 def _train_and_list(runner: Any) -> Iterator[Item]:
     torch.manual_seed(3)
     training.train_for_steps(runner, 2 * _STEPS)
-    yield "continued training", _list_actions(runner), type(runner.alg).update
+    yield "continued training", _compute_actions_and_values(runner), type(runner.alg).update
 
 
 def _make_training_with_files(name: str, algorithm: Mapping[str, Any]) -> TrainingWithFiles:
@@ -105,7 +105,7 @@ def _make_training_with_files(name: str, algorithm: Mapping[str, Any]) -> Traini
     return TrainingWithFiles(partial(_make_trained_runner, algorithm), (kind,))
 
 
-def list_saved_files() -> Mapping[str, Sequence[TrainingWithFiles]]:
+def list_kinds_of_saved_files() -> Mapping[str, Sequence[TrainingWithFiles]]:
     """Return the files of built-in trainings, by algorithm."""
     curious = _make_training_with_files("ppo runner with curiosity", _CURIOUS)
     return {"ppo": (_make_training_with_files("ppo runner", _ALGORITHM), curious)}

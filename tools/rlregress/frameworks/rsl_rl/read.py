@@ -17,7 +17,7 @@ from rlregress.frameworks.rsl_rl.train.training import (
     make_configuration_of_hyperparameters,
     make_silent_runner,
 )
-from rlregress.probing.families import read_each_or_unread
+from rlregress.probing.families import read_each_or_mark_unread
 from rlregress.probing.interface import Unprobed
 from rlregress.probing.layers import list_linear_layers
 from rlregress.probing.scripted import Scripted
@@ -57,7 +57,7 @@ def read_defaults() -> dict[tuple[str, str], dict[str, Any]]:
     Steps and minibatches of a rollout are left out: a runner has no default of the first, and the
     number of rows of the second follows from it.
     """
-    return read_each_or_unread({("ppo", "library"): _read_values_by_default})
+    return read_each_or_mark_unread({("ppo", "library"): _read_values_by_default})
 
 
 def _read_values_by_default() -> dict[str, Any]:

@@ -18,8 +18,8 @@ def _make_option_trainings(titles: str, *packages: str) -> OptionTrainings:
     """Return short trainings, and each again with its options changed.
 
     Args:
-        titles: those of the trainings, separated by commas.
-        packages: below the library's own, whose options are changed.
+        titles: titles of the trainings, separated by commas.
+        packages: names below ``stable_baselines3``, with a dot, whose options are changed.
     """
     named: dict[str, Any] = {title: TRAININGS[title] for title in titles.split(", ")}
     short = {title: replace(training, steps=40) for title, training in named.items()}

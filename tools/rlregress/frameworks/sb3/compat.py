@@ -1,7 +1,7 @@
 """Differences of older versions of Stable-Baselines3: names, and options that they lack.
 
-Probes and trainings are written for what is current. Where an older version does the same under
-another name, the agent gets the current name too. What a version does not have stays missing.
+Probes and trainings are written for the current names. Where an older version has another name for
+the same thing, the agent gets the current one too. Features that a version lacks stay missing.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _read_signature(function: Any) -> inspect.Signature:
 
 
 def select_known_arguments(function: Any, **arguments: Any) -> dict[str, Any]:
-    """Return those of the arguments that a function takes; the others are silently dropped."""
+    """Return the arguments that a function takes, and drop the others silently."""
     parameters = list_parameters_of_function(function)
     return {name: value for name, value in arguments.items() if name in parameters}
 
@@ -59,7 +59,7 @@ def convert_arguments_of_algorithm(algorithm: Any, **arguments: Any) -> dict[str
         # until 0.10 the number of episodes was an argument of its own, and had to be switched off
         arguments.setdefault("n_episodes_rollout", -1)
     if "normalize_advantage" not in parameters:
-        # until 1.4 PPO normalised always: see ``_AsTheyAre``
+        # until 1.4 PPO normalised always: see ``_UnnormalisedAdvantages``
         arguments.pop("normalize_advantage", None)
     if arguments.get("policy_kwargs", {}).get("n_critics") and not _has_critic_count(algorithm):
         if arguments["policy_kwargs"]["n_critics"] != 2:
@@ -80,7 +80,7 @@ def _has_critic_count(algorithm: Any) -> bool:
 
 
 def name_policy_of_dense_layers(algorithm: Any, environment: Any) -> str:
-    """Return the name of a class's policy of dense layers, which may have memory."""
+    """Return the name of a class's policy of dense layers, "Mlp..." or "MultiInput..."."""
     is_dictionary = isinstance(environment.observation_space, gyms.spaces.Dict)
     kind = "MultiInput" if is_dictionary else "Mlp"
     named = getattr(algorithm, "policy_aliases", {})
@@ -95,23 +95,21 @@ def find_policy_class(algorithm: Any, name: str) -> Any:
     return getattr(module, name)
 
 
-def convert_network_sizes(policy: Any, value: Any) -> Any:
-    """Return sizes of hidden layers of both networks of an actor-critic, as ``net_arch`` takes
-    them.
-    """
-    return convert_networks({"pi": policy, "vf": value})
+def convert_sizes_to_net_arch(policy: Any, value: Any) -> Any:
+    """Return ``net_arch`` of an actor-critic from the hidden sizes of its two networks."""
+    return convert_networks_to_net_arch({"pi": policy, "vf": value})
 
 
-def convert_networks(networks: dict[str, Any]) -> Any:
-    """Return networks of an actor-critic by name, as ``net_arch`` takes them."""
+def convert_networks_to_net_arch(networks: dict[str, Any]) -> Any:
+    """Return networks of an actor-critic, by name, in the form of ``net_arch`` in this version."""
     return [networks] if _read_version_numbers() < (1, 7) else networks
 
 
-def adapt_agent_to_current_names(agent: Any, required: Mapping[str, Any]) -> Any:
-    """Return the agent, silent, with the current names.
+def adapt_agent_to_current_names(agent: Any, requested: Mapping[str, Any]) -> Any:
+    """Return the agent with its logger off, and with the current names of methods and networks.
 
     Args:
-        required: the arguments that the agent was to be made with.
+        requested: arguments of its construction, among them those that this version lacks.
     """
     silence_agent(agent)
     _add_train_method(agent)
@@ -122,15 +120,15 @@ def adapt_agent_to_current_names(agent: Any, required: Mapping[str, Any]) -> Any
     if hasattr(agent.policy, "value_net"):
         add_current_methods_to_policy(agent.policy)
     unknown = "normalize_advantage" not in list_parameters_of_function(type(agent))
-    if unknown and not required.get("normalize_advantage", True):
-        _leave_advantages_unnormalised(agent.rollout_buffer)
-    if required.get("gradient_steps") == 0 and _read_version_numbers() < (1, 2):
+    if unknown and not requested.get("normalize_advantage", True):
+        _prevent_normalising_of_advantages(agent.rollout_buffer)
+    if requested.get("gradient_steps") == 0 and _read_version_numbers() < (1, 2):
         _let_learn_only_collect(agent)
     return agent
 
 
 def silence_agent(agent: Any) -> None:
-    """Let the agent log to nowhere: its own logger would leave a folder behind."""
+    """Turn the agent's logger off, as it would leave a folder behind."""
     nowhere = logger.Logger(folder=None, output_formats=[])
     if hasattr(agent, "set_logger"):
         agent.set_logger(nowhere)
@@ -172,16 +170,14 @@ def add_current_methods_to_policy(policy: Any) -> None:
 
 
 def convert_to_policy_tensor(policy: Any, observations: np.ndarray) -> torch.Tensor:
-    """Return observations as a policy's networks take them; until 1.0 a policy had no function for
-    it.
-    """
+    """Return observations as a tensor for a policy; until 1.0 it had no ``obs_to_tensor``."""
     if hasattr(policy, "obs_to_tensor"):
         return policy.obs_to_tensor(observations)[0]
     return torch.as_tensor(np.asarray(observations), dtype=torch.float32)
 
 
 def _let_learn_only_collect(agent: Any) -> None:
-    """Let ``learn`` not update: until 1.1, no gradient steps meant as many as there were steps."""
+    """Make ``learn`` collect only: until 1.1, gradient_steps=0 meant one update for each step."""
     learn = agent.learn
 
     def collect_without_update(*arguments: Any, **named: Any) -> Any:
@@ -191,7 +187,7 @@ def _let_learn_only_collect(agent: Any) -> None:
     agent.learn = collect_without_update
 
 
-class _AsTheyAre(torch.Tensor):
+class _UnnormalisedAdvantages(torch.Tensor):
     """Numbers that report mean 0 and deviation 1, so that normalising does not change them.
 
     What is computed from them is an ordinary tensor.
@@ -206,13 +202,15 @@ class _AsTheyAre(torch.Tensor):
         return 1.0
 
 
-def _leave_advantages_unnormalised(buffer: Any) -> None:
-    """Let advantages be used as they are by an update that normalises them and has no switch."""
+def _prevent_normalising_of_advantages(buffer: Any) -> None:
+    """Make an update that always normalises advantages leave those of this buffer unchanged."""
     get = buffer.get
 
     def yield_unnormalised(*arguments: Any, **named: Any) -> Iterator[Any]:
         for minibatch in get(*arguments, **named):
-            yield minibatch._replace(advantages=minibatch.advantages.as_subclass(_AsTheyAre))
+            yield minibatch._replace(
+                advantages=minibatch.advantages.as_subclass(_UnnormalisedAdvantages)
+            )
 
     buffer.get = yield_unnormalised
 
@@ -224,12 +222,12 @@ def add_transition(buffer: Any, *transition: Any, info: Mapping[str, Any]) -> No
 
 
 def read_truncations(buffer: Any) -> np.ndarray:
-    """Return for each row of a replay buffer whether truncation ended it; none did until 1.0."""
+    """Return for each row of a replay buffer whether it was truncated; all False until 1.0."""
     return getattr(buffer, "timeouts", np.zeros_like(buffer.dones)).astype(bool)
 
 
 def read_steps_per_collection(agent: Any) -> Any:
-    """Return ``train_freq`` as a number, or in words where it counts episodes."""
+    """Return the number in ``train_freq``, of steps or, where it counts those, of episodes."""
     frequency = agent.train_freq
     if hasattr(frequency, "frequency"):
         return frequency.frequency

@@ -145,7 +145,7 @@ def make_vec_env(make_env: Callable[[], Any], environments: int) -> Any:
 
 @contextmanager
 def register_temporarily(name: str, make_env: Callable[..., Any]) -> Iterator[None]:
-    """Let the library know an environment by name for a while."""
+    """Register an environment by name within the block."""
     registration = library.envs.registration
     registration.register(id=name, entry_point=make_env)
     try:

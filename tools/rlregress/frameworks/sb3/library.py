@@ -1,7 +1,7 @@
 """The library's classes by name, and agents that log nothing.
 
-Options are looked up in the signature of the installed version: a missing one is recorded as such,
-and everything else is traced.
+Options are looked up in the signature of the installed version: one that is missing raises
+Unsupported, which a trace records.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def make_agent(
 
 
 def name_missing_device() -> str:
-    """Return a device that this machine lacks; Unsupported where it has it."""
+    """Return the name of a device that this machine lacks; Unsupported if it has CUDA."""
     if torch.cuda.is_available():
         raise Unsupported("no device is missing: this machine has CUDA")
     return "cuda:0"

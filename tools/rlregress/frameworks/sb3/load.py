@@ -139,7 +139,7 @@ def _make_observations() -> np.ndarray:
     return np.random.RandomState(0).uniform(-1.0, 1.0, (8, 3)).astype(np.float32)
 
 
-def _list_items(agent: Any) -> Iterator[Item]:
+def _list_items_of_agent(agent: Any) -> Iterator[Item]:
     yield from _list_parameters_as_items(agent, "parameters")
     yield "settings", read_settings_of_agent(agent), type(agent).load
     yield from _list_actions_as_items(agent, agent.policy)
@@ -191,8 +191,8 @@ def _list_actions_as_items(actor: Any, policy: Any) -> Iterator[Item]:
                 yield "target values", policy.critic_target(tensor, scaled), critic
 
 
-def _learn_and_list(agent: Any) -> Iterator[Item]:
-    """Learn for a rollout, or as many steps, with the update after it; then for more of them."""
+def _learn_and_list_parameters(agent: Any) -> Iterator[Item]:
+    """Train for one rollout, or one step, and yield the parameters; then for more steps, again."""
     learn = type(agent).learn
     steps = agent.get_env().num_envs * getattr(agent, "n_steps", 1)
     compat.silence_agent(agent)
@@ -202,8 +202,8 @@ def _learn_and_list(agent: Any) -> Iterator[Item]:
         yield name, [agent.get_parameters(), agent.num_timesteps], learn
 
 
-def _update_and_list(agent: Any) -> Iterator[Item]:
-    """Update once on the loaded rows; then train with more rows."""
+def _update_and_list_parameters(agent: Any) -> Iterator[Item]:
+    """Update once on the loaded replay rows, and yield the parameters; then train on new ones."""
     compat.silence_agent(agent)
     agent.set_random_seed(0)
     agent.train(gradient_steps=1, batch_size=16)
@@ -226,12 +226,13 @@ def _make_kind_of_agent_file(saved: SavedAgent) -> FileKind:
     return FileKind(
         f"{saved.name} model", f"{saved.title}.save, {saved.title}.load",
         save=lambda agent, folder: agent.save(os.path.join(folder, _MODEL)),
-        load=partial(_load_agent, saved), state=_list_items, go_on=_learn_and_list,
+        load=partial(_load_agent, saved), state=_list_items_of_agent,
+        go_on=_learn_and_list_parameters,
     )  # fmt: skip
 
 
 def _make_kind_of_parameter_file(saved: SavedAgent) -> FileKind:
-    """Return the kind of files whose parameters are set in a new agent."""
+    """Return the kind of a file of an agent from which a new agent takes only the parameters."""
 
     def load_from_folder(make_env: Callable[..., Any], folder: str) -> Any:
         agent = _make_agent(saved, _make_environments(saved, make_env), seed=2)
@@ -290,7 +291,8 @@ def _make_kind_of_buffer_file(saved: SavedAgent) -> FileKind:
 
     return FileKind(
         f"{saved.name} replay buffer", "save_replay_buffer, load_replay_buffer",
-        save=save_buffer, load=load_from_folder, state=list_items_of_buffer, go_on=_update_and_list,
+        save=save_buffer, load=load_from_folder, state=list_items_of_buffer,
+        go_on=_update_and_list_parameters,
     )  # fmt: skip
 
 
@@ -367,8 +369,8 @@ def _make_kind_of_checkpoint(saved: SavedAgent) -> FileKind:
 
     return FileKind(
         f"{saved.name} checkpoint", f"CheckpointCallback({option})",
-        save=save_checkpoint, load=load_from_folder, state=_list_items,
-        go_on=_learn_and_list if normalised else _update_and_list,
+        save=save_checkpoint, load=load_from_folder, state=_list_items_of_agent,
+        go_on=_learn_and_list_parameters if normalised else _update_and_list_parameters,
     )  # fmt: skip
 
 
@@ -386,10 +388,10 @@ _TELLING = (
 
 
 def load_user_agent(path: str) -> Any:
-    """Load a zip file of an agent with the class that the file's content implies.
+    """Load an agent's zip file with the class that is inferred from its contents.
 
     Raises:
-        UserError: the content implies none.
+        UserError: the contents do not determine a class.
     """
     with zipfile.ZipFile(path) as archive:
         data = json.loads(archive.read("data"))
@@ -422,10 +424,10 @@ def _list_kinds_of_files(saved: SavedAgent) -> Iterator[FileKind]:
 def make_trainings_with_files(
     agents: Sequence[SavedAgent], stored: Sequence[str]
 ) -> Mapping[str, tuple[TrainingWithFiles, ...]]:
-    """Return the files of the trainings of agents, by algorithm.
+    """Return algorithm -> the training of its agent, with the kinds of files saved after it.
 
     Args:
-        stored: names of the kinds that ``baselines/saved`` keeps of each release.
+        stored: names of the kinds of which ``baselines/saved`` keeps a file for each release.
     """
     return {
         saved.name: (
@@ -444,6 +446,6 @@ _STORED_KINDS = (
 )  # fmt: skip
 
 
-def list_saved_files() -> Mapping[str, Sequence[TrainingWithFiles]]:
-    """Return the files of built-in trainings, by algorithm."""
+def list_kinds_of_saved_files() -> Mapping[str, Sequence[TrainingWithFiles]]:
+    """Return algorithm -> built-in trainings, each with the kinds of files saved after it."""
     return make_trainings_with_files(_AGENTS, _STORED_KINDS)

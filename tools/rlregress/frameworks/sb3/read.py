@@ -19,7 +19,7 @@ from rlregress.frameworks.sb3.train.training import (
     ARGUMENTS,
     convert_hyperparameters_to_arguments,
 )
-from rlregress.probing.families import read_each_or_unread
+from rlregress.probing.families import read_each_or_mark_unread
 from rlregress.probing.interface import Unprobed
 from rlregress.probing.scripted import Scripted
 
@@ -54,10 +54,10 @@ def list_parameter_names() -> dict[tuple[str, str], dict[str, str]]:
 
 
 def split_names_by_keyword(
-    algorithm: str, made: Callable[..., Any]
+    algorithm: str, constructor: Callable[..., Any]
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """Return hyperparameter -> name, for keywords of a class and for names that are no keywords."""
-    keywords = inspect.signature(made).parameters
+    """Return hyperparameter -> name twice: for the class's keywords, and for all other names."""
+    keywords = inspect.signature(constructor).parameters
     known: tuple[dict[str, str], dict[str, str]] = {}, {}
     for name, own in {**ARGUMENTS[algorithm], **_INSIDE[algorithm]}.items():
         known[own.partition(".")[0] not in keywords][name] = own
@@ -69,9 +69,7 @@ _BOUND = np.ones(2)
 
 
 def construct_small_agent(algorithm_class: Any, discrete: bool, **arguments: Any) -> Any:
-    """Return an agent of three observations and two actions, or, ``discrete``, of two to choose
-    from.
-    """
+    """Return an agent with three observations and two actions, or two choices if ``discrete``."""
     actions = len(_BOUND) if discrete else 0
     environment = gyms.convert_environment(
         Scripted(-_BOUND, _BOUND, observation_dimensions=3, discrete=actions)
@@ -83,7 +81,7 @@ def construct_small_agent(algorithm_class: Any, discrete: bool, **arguments: Any
 
 def read_defaults() -> dict[tuple[str, str], dict[str, Any]]:
     """Return (algorithm, scope) -> hyperparameter -> value of an agent made without arguments."""
-    return read_each_or_unread(
+    return read_each_or_mark_unread(
         {
             (algorithm, "library"): partial(_read_values_by_default, algorithm)
             for algorithm in ALGORITHMS
@@ -100,7 +98,7 @@ def _read_values_by_default(algorithm: str) -> dict[str, Any]:
 def read_applied_hyperparameters(
     algorithm: str, hyperparameters: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return hyperparameters of an agent that is made with a set, as a training makes it."""
+    """Return hyperparameters of an agent that is made with these, as a training makes it."""
     arguments = convert_hyperparameters_to_arguments(algorithm, hyperparameters, _BOUND.shape)
     agent = construct_small_agent(ALGORITHMS[algorithm], algorithm == "dqn", **arguments)
     return read_values_of_agent(algorithm, agent)
@@ -117,7 +115,7 @@ def _read_learning_rate(optimizer: Any) -> float:
 def read_values_of_agent(algorithm: str, model: Any) -> dict[str, Any]:
     """Return hyperparameters of an agent by the names of ``baselines/hyperparameters``.
 
-    One that is no keyword of its class is left out.
+    Those without a keyword of its class are left out.
     """
     names, _ = split_names_by_keyword(algorithm, type(model))
     return {name: read(model) for name, read in _READERS[algorithm].items() if name in names}
@@ -215,9 +213,9 @@ _OTHERS = {"a2c": A2C, "ddpg": DDPG, "dqn": DQN}
 _PLAIN = (bool, int, float, str, tuple, type(None))
 
 
-def read_other_defaults() -> dict[tuple[str, str], dict[str, Any]]:
+def read_defaults_of_all_arguments() -> dict[tuple[str, str], dict[str, Any]]:
     """Return (algorithm, scope) -> argument, part of an optimiser, or "layers" -> value."""
-    return read_each_or_unread(
+    return read_each_or_mark_unread(
         {
             (name, "library"): partial(_list_default_arguments, algorithm_class)
             for name, algorithm_class in _OTHERS.items()

@@ -15,7 +15,7 @@ from rlregress.frameworks.sb3.library import find_in_library
 
 
 class Capture:
-    """Numbers that a user looks at: a trace records the result of ``capture``."""
+    """Hands numbers that a user looks at to the trace, which records the result of ``capture``."""
 
     def capture(self, numbers: list[Any]) -> list[Any]:
         return numbers
@@ -43,7 +43,7 @@ class Changed(gyms.Wrapper):
         return self.transform_observation(returned)
 
     def step(self, action: Any) -> Any:
-        """Return the step of the environment, as it is shown."""
+        """Return the step of the environment, with observation and infos changed."""
         observation, *results, info = self.env.step(action)
         return (
             self.transform_observation(observation),
@@ -60,7 +60,7 @@ class UnboundedActions(Changed):
         self.action_space = gyms.spaces.Box(-np.inf, np.inf, env.action_space.shape, np.float32)
 
     def step(self, action: Any) -> Any:
-        """Step with the action in bounds, which the environment has all the same."""
+        """Step with the action clipped to the bounds that the inner environment still has."""
         return super().step(np.clip(action, -2.0, 2.0))
 
 
@@ -86,11 +86,11 @@ class MatrixBits(Changed):
 
 
 class _OwnBox(gyms.spaces.Box):
-    """A space of the user's own, which differs in nothing."""
+    """A user's subclass of ``Box`` that changes nothing."""
 
 
 class OwnSpace(Changed):
-    """Observations whose space is of a class of the user's own."""
+    """A wrapper whose observation space is of a class that the user has written."""
 
     def __init__(self, env: Any) -> None:
         super().__init__(env)
@@ -109,7 +109,7 @@ class FloatImages(Changed):
         self.observation_space = gyms.spaces.Dict({**spaces, "view": view})
 
     def transform_observation(self, observation: Any) -> Any:
-        """Return the image in other numbers."""
+        """Return the observation with its image in [0, 1], channels first."""
         view = np.moveaxis(observation["view"], -1, 0).astype(np.float32) / 255.0
         return {**observation, "view": view}
 
@@ -118,7 +118,7 @@ class LopsidedGoals(Changed):
     """A reward that is not symmetric in the achieved and the desired goal."""
 
     def compute_reward(self, achieved_goal: Any, desired_goal: Any, info: Any) -> Any:
-        """Zero beyond the goal, otherwise minus one."""
+        """Return zero beyond the goal, otherwise minus one."""
         del info
         beyond = np.asarray(achieved_goal)[..., 0] > np.asarray(desired_goal)[..., 0]
         return beyond.astype(np.float32) - 1.0
@@ -137,7 +137,7 @@ class Informations(Changed):
         return {"place": float(observation[0])}
 
     def step(self, action: Any) -> Any:
-        """Return a step whose reward is one of NumPy's numbers."""
+        """Return the step with its reward as a NumPy float32."""
         observation, reward, *results = super().step(action)
         return (observation, np.float32(reward), *results)
 
@@ -146,7 +146,7 @@ class Successes(Informations):
     """Informations that say whether an episode was a success."""
 
     def make_extra_info(self, observation: Any) -> dict[str, Any]:
-        """Return a success where the state is on one side."""
+        """Return infos with ``is_success``: whether the state's second number exceeds -0.5."""
         return {**super().make_extra_info(observation), "is_success": bool(observation[1] > -0.5)}
 
 
@@ -175,7 +175,7 @@ class Game(gyms.Env):
         return self._environment.np_random
 
     def seed(self, seed: Any = None) -> Any:
-        """Seed the environment: before 2.0."""
+        """Seed the environment, which versions before 2.0 do by this method."""
         return self._environment.seed(seed)
 
     def get_action_meanings(self) -> list[str]:
@@ -218,7 +218,7 @@ class Float64Rewards(VecEnvWrapper):
 
 
 def make_batch_norm_extractor_class() -> Any:
-    """Return a features extractor that normalises batches, as a user writes one."""
+    """Return the class of a features extractor with batch normalisation, as a user writes one."""
 
     def make_layers(size: int) -> Any:
         return nn.Sequential(nn.Flatten(), nn.BatchNorm1d(size))
@@ -227,7 +227,7 @@ def make_batch_norm_extractor_class() -> Any:
 
 
 def make_dropout_extractor_class() -> Any:
-    """Return a features extractor that leaves out some numbers by chance while it is trained."""
+    """Return the class of a features extractor with dropout."""
 
     def make_layers(size: int) -> Any:
         return nn.Sequential(nn.Flatten(), nn.Linear(size, size), nn.Dropout(0.5))
@@ -236,7 +236,7 @@ def make_dropout_extractor_class() -> Any:
 
 
 def make_extractor_class_without_bias() -> Any:
-    """Return a features extractor of a layer without bias."""
+    """Return the class of a features extractor whose layer has no bias."""
 
     def make_layers(size: int) -> Any:
         return nn.Sequential(nn.Flatten(), nn.Linear(size, size, bias=False), nn.Tanh())
@@ -248,7 +248,7 @@ def _make_extractor_class(make_layers: Callable[[int], Any]) -> Any:
     base = find_in_library("common.torch_layers", "BaseFeaturesExtractor")
 
     class Own(base):  # type: ignore[misc, valid-type]
-        """As many features as there are numbers."""
+        """A features extractor with as many features as an observation has numbers."""
 
         def __init__(self, observation_space: Any) -> None:
             size = int(np.prod(observation_space.shape))
@@ -262,11 +262,11 @@ def _make_extractor_class(make_layers: Callable[[int], Any]) -> Any:
 
 
 def make_recording_buffer_class(name: str) -> Any:
-    """Return a user's subclass of a buffer of the library's, which records its arguments."""
+    """Return a subclass of a buffer of the library whose ``add`` captures its arguments."""
     base = find_in_library("common.buffers", name)
 
     class Own(base):  # type: ignore[misc, valid-type]
-        """The same rows."""
+        """The same buffer, with an ``add`` that captures its arguments."""
 
         def add(self, *arguments: Any, **named: Any) -> None:
             Capture().capture([value for value in arguments if not isinstance(value, list)])
@@ -276,7 +276,7 @@ def make_recording_buffer_class(name: str) -> Any:
 
 
 class Compiled(nn.Module):
-    """A module in another, as torch.compile hands it out; here it is not compiled."""
+    """A module within another, as ``torch.compile`` returns it; nothing is compiled here."""
 
     def __init__(self, module: Any) -> None:
         super().__init__()
@@ -290,7 +290,7 @@ class Compiled(nn.Module):
 
 
 class SilentCallback(BaseCallback):
-    """A callback that returns nothing, not whether to go on."""
+    """A callback that returns None in place of whether to go on."""
 
     def _on_step(self) -> Any:
         return None
@@ -307,7 +307,7 @@ class StartingCallback(BaseCallback):
 
 
 class CountingCallback(BaseCallback):
-    """A callback that looks at the number of steps, and ends the training after so many.
+    """A callback that captures the number of steps, and ends the training after so many.
 
     Args:
         steps: the number after which the training ends.
@@ -344,8 +344,8 @@ def list_learning_rates(model: Any) -> list[float]:
 
 
 def make_falling_rate(initial: float, number: Any = float) -> Callable[[float], Any]:
-    """Return a rate that falls to a tenth in a straight line, as a number of that kind.
+    """Return a schedule that falls linearly to a tenth of ``initial``, as a number of that type.
 
-    Not to zero: an update with a clipping range of 0 is decided by how numbers are rounded.
+    It does not fall to 0, as rounding would decide an update with a clipping range of 0.
     """
     return lambda progress_remaining: number((0.1 + 0.9 * max(progress_remaining, 0.0)) * initial)

@@ -96,7 +96,7 @@ class _Network(Model):
             self.init_biases("constant_", val=0.1)
 
     def get_specification(self) -> dict[str, Any]:
-        """Return the sizes of its memory, as agents read them."""
+        """Return the sizes of the recurrent states, as agents read them."""
         return {} if self._memory is None else self._memory.make_specification()
 
     def compute_outputs(self, inputs: Any) -> tuple[torch.Tensor, dict[str, Any]]:
@@ -132,7 +132,7 @@ class Deterministic(DeterministicMixin, _Network):
 
 
 class Gaussian(GaussianMixin, _Network):
-    """A model of a normal distribution whose deviation no state changes."""
+    """A Gaussian policy whose deviation does not depend on the state."""
 
     def __init__(self, *arguments: Any) -> None:
         _Network.__init__(self, *arguments)
@@ -146,7 +146,7 @@ class Gaussian(GaussianMixin, _Network):
 
 
 class Shared(GaussianMixin, DeterministicMixin, _Network):
-    """A model of both: the last output of its layers is the value."""
+    """Policy and value in one model: the last output of its layers is the value."""
 
     def __init__(self, inputs: int, outputs: int, *arguments: Any) -> None:
         _Network.__init__(self, inputs, outputs + 1, *arguments)
@@ -260,12 +260,12 @@ class Training:
         return [parameter for name in names for parameter in self.models[name].parameters()]
 
     def get_stored_values(self, name: str) -> torch.Tensor:
-        """Return a tensor of the memory."""
+        """Return the tensor of the memory with this name."""
         return compat.read_stored_tensor(self.memory, name)
 
 
 def make_joint_trainer(trainings: Sequence[Training], steps: int) -> Any:
-    """Return a trainer for ``steps`` steps of all environments, in which each agent has its own."""
+    """Return a trainer of several agents, each in its own environments, for ``steps`` steps."""
     environment = wrap_environments(
         [single for training in trainings for single in training.environments], {}
     )
@@ -294,7 +294,7 @@ def wrap_environments(environments: Any, vectorised: Mapping[str, Any] | None) -
 
 
 def _count_inputs(spaces: Any) -> int:
-    """Return numbers of an observation, and of the state beside it."""
+    """Return how many numbers an observation and the state beside it have together."""
     observed_spaces = (spaces["observation_space"], spaces.get("state_space"))
     # one of several choices is a number
     return sum(
@@ -319,7 +319,7 @@ def _make_model(algorithm: str, name: str, spaces: Any, layers: Layers) -> Any:
 
 
 def fix_action_and_log_prob_of_policy(policy: Any, log_prob: float) -> None:
-    """Let a stochastic policy sample the action 0 with a log-probability; its gradients are 0."""
+    """Patch a stochastic policy to sample the action 0 and to report ``log_prob`` for it."""
     act = policy.act
 
     def act_with_log_prob(inputs: Any, **role: Any) -> Any:

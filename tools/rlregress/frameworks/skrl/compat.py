@@ -127,7 +127,7 @@ def act_on_observations(algorithm_agent: Any, observations: Any) -> tuple[Any, .
 def record_transition(
     algorithm_agent: Any, observations: Any, actions: Any, terminated: bool
 ) -> None:
-    """Pass a transition to an agent that trains: the same observation, a reward of 0."""
+    """Pass a transition to an agent in training: one observation before and after, reward 0."""
     flags = {name: torch.zeros(1, 1, dtype=torch.bool) for name in ("terminated", "truncated")}
     flags["terminated"] |= terminated
     step = {"actions": actions, "rewards": torch.zeros(1, 1), **flags, "infos": {}}
@@ -152,17 +152,17 @@ def make_gaussian_result(mean: Any, log_std: Any, states: Mapping[str, Any]) -> 
 
 
 def read_log_prob(acted: tuple[Any, ...]) -> Any:
-    """Return the log-probability from the result of a model's ``act_on_observations``."""
+    """Return the log-probability from the result of a model's ``act``."""
     return acted[1] if FIRST else acted[1]["log_prob"]
 
 
 def read_mean_actions(acted: tuple[Any, ...]) -> Any:
-    """Return the mean of the actions from the result of a model's ``act_on_observations``."""
+    """Return the mean actions from the result of a model's ``act``."""
     return acted[-1]["mean_actions"]
 
 
 def replace_log_prob(acted: tuple[Any, ...], number: Any) -> tuple[Any, ...]:
-    """Return the results of ``act_on_observations`` with another log-probability."""
+    """Return the result of a model's ``act`` with another log-probability."""
     if FIRST:
         return (acted[0], number, *acted[2:])
     return acted[0], {**acted[1], "log_prob": number}
@@ -180,9 +180,7 @@ def read_stored_tensor(memory: Any, name: str) -> Any:
 
 
 def make_state_space_argument(environment: Any) -> dict[str, Any]:
-    """Return the space of states beside observations, of an environment that has them; none in skrl
-    1.
-    """
+    """Return the argument ``state_space`` of an agent; none in skrl 1 or without states."""
     space = None if FIRST else getattr(environment, "state_space", None)
     return {} if space is None else {"state_space": space}
 
@@ -194,12 +192,12 @@ def read_setting(algorithm_agent: Any, name: str) -> Any:
     return getattr(algorithm_agent.cfg, name)
 
 
-def name_setting_in_version(algorithm: str, name: str, number: int = 0) -> str:
-    """Return a setting's name in this version; ``number``: of several learning rates."""
+def name_setting_in_version(algorithm: str, name: str, rate_number: int = 0) -> str:
+    """Return a setting's name in this version; ``rate_number`` counts learning rates."""
     if not FIRST:
         return name
     if name == "learning_rate":
-        return _RATES.get(algorithm, (name,))[number]
+        return _RATES.get(algorithm, (name,))[rate_number]
     return "exploration" if name == "exploration_noise" else _RENAMED.get(name, name)
 
 

@@ -51,12 +51,12 @@ def _list_items_of_training(trained: Training) -> Iterator[Item]:
     load, agent = type(trained.agent).load, training.make_trained_agent(trained, 0, {})
     observations = np.random.default_rng(0).normal(size=(8, 3))
     yield "parameters", dict(agent.parameters), load
-    yield "preprocessors", _list_preprocessors(trained), load
+    yield "preprocessors", _map_preprocessor_states(trained), load
     yield "deterministic actions", agent.policy(observations), load
     yield "values", agent.value(observations), load
 
 
-def _list_preprocessors(training: Training) -> dict[str, Any]:
+def _map_preprocessor_states(training: Training) -> dict[str, Any]:
     modules = training.agent.checkpoint_modules
     return {name: module.state_dict() for name, module in modules.items()
             if name.endswith("preprocessor") and hasattr(module, "state_dict")}  # fmt: skip
@@ -82,6 +82,6 @@ def _make_training_with_files(algorithm: str) -> tuple[TrainingWithFiles]:
     return (TrainingWithFiles(partial(_make_trained, algorithm), (file,)),)
 
 
-def list_saved_files() -> Mapping[str, Sequence[TrainingWithFiles]]:
+def list_kinds_of_saved_files() -> Mapping[str, Sequence[TrainingWithFiles]]:
     """Return the files of built-in trainings, by algorithm."""
     return {kind: _make_training_with_files(kind) for kind in SETTINGS}

@@ -19,7 +19,7 @@ from rlregress.frameworks.skrl.train.training import (
     SWITCHED_OFF_BY_ZERO,
     make_arguments_of_hyperparameters,
 )
-from rlregress.probing.families import read_each_or_unread
+from rlregress.probing.families import read_each_or_mark_unread
 from rlregress.probing.interface import Unprobed
 from rlregress.probing.scripted import Scripted
 
@@ -69,7 +69,7 @@ def _make_small_training(algorithm: str, **arguments: Any) -> Training:
 
 def read_defaults() -> dict[tuple[str, str], dict[str, Any]]:
     """Return (algorithm, scope) -> hyperparameter -> value of an agent made without settings."""
-    return read_each_or_unread(
+    return read_each_or_mark_unread(
         {
             (algorithm, "library"): partial(_read_defaults_of_algorithm, algorithm)
             for algorithm in SETTINGS

@@ -80,8 +80,8 @@ def read_version_numbers(package: str) -> tuple[int, ...]:
     return tuple(int(number) for number in version.split(".")[:2])
 
 
-def _prepare_import() -> None:
-    """Let tensordict be imported with a newer PyTorch, and where nothing is to be compiled."""
+def _patch_torch_for_tensordict() -> None:
+    """Patch PyTorch so that older versions of tensordict can be imported."""
     # tensordict 0.3 to 0.5 import a name from here that PyTorch has removed since
     reductions: Any = torch.multiprocessing.reductions
     if not hasattr(reductions, "ForkingPickler"):
@@ -100,22 +100,22 @@ def __getattr__(name: str) -> Any:
     """Return the class or function of that name."""
     if name not in _PLACES:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    member = globals()[name] = _find_name_of_library(name)
+    member = globals()[name] = _import_name_or_absent(name)
     return member
 
 
-def _find_name_of_library(name: str) -> Any:
+def _import_name_or_absent(name: str) -> Any:
     error: BaseException = ImportError()
     for place in _PLACES[name]:
         module, _, own = place.partition(":")
         try:
-            return _find_member_of_module(importlib.import_module(module), own or name)
+            return _import_member_of_module(importlib.import_module(module), own or name)
         except Exception as raised:  # whatever keeps an old version from being imported
             error = raised
     return Absent(f"{_PLACES[name][0]}.{name}", error)
 
 
-def _find_member_of_module(module: Any, name: str) -> Any:
+def _import_member_of_module(module: Any, name: str) -> Any:
     try:
         return getattr(module, name)
     except AttributeError:
@@ -127,4 +127,4 @@ def _find_member_of_module(module: Any, name: str) -> Any:
         raise ImportError(f"torchrl {version} has no such name") from None
 
 
-_prepare_import()
+_patch_torch_for_tensordict()

@@ -29,10 +29,12 @@ def _make_option_trainings(
     return OptionTrainings(trainings, [f"torchrl.{package}" for package in packages])
 
 
-def _select_trainings(titles: str) -> dict[str, TraceTraining]:
-    """Return short trainings by title; the titles are separated by commas."""
+def _select_short_trainings(comma_separated_titles: str) -> dict[str, TraceTraining]:
+    """Return the built-in trainings of these titles, cut to 72 steps."""
     trainings: Mapping[str, Any] = TRAININGS
-    return {title: partial(trainings[title], steps=72) for title in titles.split(", ")}
+    return {
+        title: partial(trainings[title], steps=72) for title in comma_separated_titles.split(", ")
+    }
 
 
 def list_generated_calls() -> Mapping[str, TraceTraining]:
@@ -51,14 +53,16 @@ def list_generated_calls() -> Mapping[str, TraceTraining]:
         # without options: each would start processes again
         "dqn calls-processes": _make_option_trainings(short_trainings.make_process_trainings()),
         "sac calls-buffers": _make_option_trainings(
-            {**_select_trainings(
+            {**_select_short_trainings(
                 "sac slices, sac delayed-actor, dqn prioritised, td3 n-step-of-two"),
              **module_trainings.make_buffer_trainings()}, "data"),
         "sac calls-noise": _make_option_trainings(
-            {**_select_trainings("sac vectorised-noise, td3 one-environment, dqn one-environment"),
+            {**_select_short_trainings(
+                "sac vectorised-noise, td3 one-environment, dqn one-environment"),
              **module_trainings.make_noise_trainings()}, "modules.tensordict_module.exploration"),
         "dqn calls-networks": _make_option_trainings(
-            {**_select_trainings("dqn dueling, dqn distributional, ddpg one-point, a2c v-trace"),
+            {**_select_short_trainings(
+                "dqn dueling, dqn distributional, ddpg one-point, a2c v-trace"),
              **module_trainings.make_network_trainings()}, "modules.models",
              "modules.tensordict_module"),
         **{

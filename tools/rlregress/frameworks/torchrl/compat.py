@@ -50,7 +50,7 @@ def _read_version() -> str:
     return f"torchrl {installed_metadata.map_installed_versions(('torchrl',))['torchrl']}"
 
 
-def name_keyword(called: Any, name: str) -> str:
+def find_keyword_name(called: Any, name: str) -> str:
     """Return the installed version's name of a keyword.
 
     Raises:
@@ -64,15 +64,15 @@ def name_keyword(called: Any, name: str) -> str:
 
 
 def find_parameter(called: Any, name: str) -> inspect.Parameter:
-    """Return a keyword by its newest name; raises as ``name_keyword`` does."""
-    return list_parameters_with_inherited(called)[name_keyword(called, name)]
+    """Return the parameter behind a keyword's newest name; raises as ``find_keyword_name`` does."""
+    return list_parameters_with_inherited(called)[find_keyword_name(called, name)]
 
 
 def rename_options_for_version(called: Any, **arguments: Any) -> dict[str, Any]:
     """Return keyword arguments, in the names of the installed version."""
     parameters = list_parameters_with_inherited(called)
     return {
-        name_keyword(called, name): value
+        find_keyword_name(called, name): value
         for name, value in arguments.items()
         if name in parameters or name not in _QUIETENING
     }
@@ -93,7 +93,7 @@ def find_in_library(module: str, *names: str) -> Any:
     raise Unsupported(f"this version has no {names[0]}")
 
 
-def construct_with_newest_keywords(called: Any, *arguments: Any, **keywords: Any) -> Any:
+def call_with_newest_keywords(called: Any, *arguments: Any, **keywords: Any) -> Any:
     """Call a class or a function with keywords of the newest version."""
     return called(*arguments, **rename_options_for_version(called, **keywords))
 
@@ -107,7 +107,7 @@ def make_silent_trainer(
     **options: Any,
 ) -> Any:
     """Make a trainer without a progress bar, which logs at most its number of updates."""
-    return construct_with_newest_keywords(
+    return call_with_newest_keywords(
         kind,
         collector=collector,
         loss_module=loss,
@@ -150,7 +150,7 @@ def make_ppo_loss(actor: Any, critic: Any, **options: Any) -> Any:
     ) is None and "clip_value" not in list_parameters_with_inherited(ClipPPOLoss):
         # until 0.3 there was nothing to switch off
         del options["clip_value"]
-    return construct_with_newest_keywords(ClipPPOLoss, actor, critic, **options)
+    return call_with_newest_keywords(ClipPPOLoss, actor, critic, **options)
 
 
 def make_sac_loss(actor: Any, critics: Sequence[Any], **options: Any) -> Any:
@@ -165,14 +165,14 @@ def make_td3_loss(actor: Any, critics: Sequence[Any], **options: Any) -> Any:
 
 def _make_off_policy_loss(kind: Any, actor: Any, critics: Any, options: dict[str, Any]) -> Any:
     if not isinstance(critics, (list, tuple)) or read_version_numbers("torchrl") >= (0, 14):
-        return construct_with_newest_keywords(kind, actor, critics, **options)
+        return call_with_newest_keywords(kind, actor, critics, **options)
     # until 0.13 a list of networks is refused, or has target networks that cannot be updated: one
     # network is multiplied, and what the others hold is copied into the multiples
     tensors = [
         {name: parameter.detach().clone() for name, parameter in critic.named_parameters()}
         for critic in critics
     ]
-    loss = construct_with_newest_keywords(
+    loss = call_with_newest_keywords(
         kind, actor, critics[0], **{"num_qvalue_nets": len(critics), **options}
     )
     for parameters in (loss.qvalue_network_params, loss.target_qvalue_network_params):
@@ -193,21 +193,21 @@ def find_value_estimator(trainer: Any) -> Any:
     return estimator
 
 
-def find_deterministic_type() -> Any:
-    """Return the type of exploration in which a policy acts without chance."""
+def find_deterministic_exploration() -> Any:
+    """Return the exploration type in which a policy acts deterministically."""
     # until 0.4 a policy acts by the mode of its distribution, which is what that is called now
     return getattr(ExplorationType, "DETERMINISTIC", None) or ExplorationType.MODE
 
 
-def find_entry(output: Any, name: str) -> Any:
+def get_loss_output(outputs: Any, name: str) -> Any:
     """Return an entry of a loss's output by name.
 
     Raises:
         Unsupported: the loss of the installed version returns no such thing.
     """
-    if name not in set(output.keys()):
+    if name not in set(outputs.keys()):
         raise Unsupported(f"the loss of {_read_version()} returns no '{name}'")
-    return output[name]
+    return outputs[name]
 
 
 def estimate_next_values(loss: Any, batch: Any) -> torch.Tensor:
@@ -229,10 +229,10 @@ def estimate_next_values(loss: Any, batch: Any) -> torch.Tensor:
 
 
 def add_gaussian_noise(actor: Any, spec: Any, **options: Any) -> tuple[Any, Any]:
-    """Return a policy that explores around another, and the module with the noise."""
+    """Return the policy with Gaussian noise added to its actions, and the module of the noise."""
     if not is_absent_name(AdditiveGaussianModule):
-        noise = construct_with_newest_keywords(AdditiveGaussianModule, spec=spec, **options)
+        noise = call_with_newest_keywords(AdditiveGaussianModule, spec=spec, **options)
         return TensorDictSequential(actor, noise), noise
     # until 0.4 it is wrapped
-    wrapper = construct_with_newest_keywords(AdditiveGaussianWrapper, actor, spec=spec, **options)
+    wrapper = call_with_newest_keywords(AdditiveGaussianWrapper, actor, spec=spec, **options)
     return wrapper, wrapper

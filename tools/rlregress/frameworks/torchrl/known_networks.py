@@ -20,7 +20,7 @@ from rlregress.frameworks.torchrl.api import (
 
 
 class Constant(nn.Module):
-    """Trained numbers that are the output whatever comes in; works under ``vmap``."""
+    """A network whose output is its trained numbers, for every input; works under ``vmap``."""
 
     def __init__(self, *numbers: float, dtype: torch.dtype = torch.float64) -> None:
         super().__init__()
@@ -31,7 +31,7 @@ class Constant(nn.Module):
         return self.numbers + 0 * inputs[-1].sum(-1, keepdim=True)
 
 
-class Pinned(Constant):
+class PinnedQNetwork(Constant):
     """A Q network that outputs its number where a loss has to evaluate it.
 
     It outputs other numbers for other inputs. The right input is the observation 0 with the action
@@ -52,7 +52,7 @@ class Pinned(Constant):
         return self.numbers + action - pinned_action
 
 
-class Numbers(nn.Module):
+class FixedLocScale(nn.Module):
     """Constant location and scale: two outputs of [..., n]."""
 
     def __init__(
@@ -62,7 +62,7 @@ class Numbers(nn.Module):
         self.loc = nn.Parameter(torch.tensor(list(loc), dtype=dtype))
         self.scale = nn.Parameter(torch.tensor(list(scale), dtype=dtype))
 
-    def forward(self, observation: torch.Tensor):
+    def forward(self, observation: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         shape = observation.shape[:-1]
         # copies: a collector would keep views of the parameters themselves
         return self.loc.expand(*shape, -1).clone(), self.scale.expand(*shape, -1).clone()
@@ -114,8 +114,8 @@ def make_stochastic_policy(network: nn.Module, spec: Bounded, distribution: Any,
     )
 
 
-class Slope(nn.Module):
-    """A Q network that is linear in observation and action; options are those of its layer."""
+class LinearQNetwork(nn.Module):
+    """A Q network of one linear layer of observation and action; options go to the layer."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__()

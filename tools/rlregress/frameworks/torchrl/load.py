@@ -51,16 +51,18 @@ _UPDATES, _MORE = 5, 4
 _DELAYED = {"ppo": False, "sac": True, "td3": True, "ddpg": True, "dqn": True}
 
 
-def _make_tanh_normal() -> Any:
+def _make_tanh_normal_actor() -> Any:
     return make_stochastic_actor(find_in_library("torchrl.modules", "TanhNormal"))
 
 
 def _make_loss(algorithm: str) -> Any:
     objective = partial(find_in_library, _OBJECTIVES)
     makers: dict[str, Callable[[], Any]] = {
-        "ppo": lambda: make_ppo_loss(_make_tanh_normal(), make_value_network(), clip_epsilon=0.2),
+        "ppo": lambda: make_ppo_loss(
+            _make_tanh_normal_actor(), make_value_network(), clip_epsilon=0.2
+        ),
         "sac": lambda: make_sac_loss(
-            _make_tanh_normal(),
+            _make_tanh_normal_actor(),
             [make_action_value_network(), make_action_value_network()],
             alpha_init=0.5,
             target_entropy=-2.0,
@@ -103,7 +105,7 @@ class _Learner:
         )
 
     def update_once(self, number: int, batch: Any = None) -> None:
-        """Update the networks and their targets once, on a batch of its own or on a given one."""
+        """Update networks and targets once, on ``batch`` or on one of the seed ``number``."""
         torch.manual_seed(number)
         self.optimizer.zero_grad()
         rows = _make_batch(self.algorithm) if batch is None else batch
@@ -145,7 +147,7 @@ def _make_random_steps(count: int, **options: Any) -> Any:
     return make_tensordict({**items, "next": make_tensordict(following, [count])}, [count])
 
 
-def _make_scored_steps(count: int) -> Any:
+def _make_steps_of_old_policy(count: int) -> Any:
     """Return steps with the entries of an old policy, its critic and an estimator."""
     log_prob = -5.0 * torch.rand(count) - 1.0
     return _make_random_steps(
@@ -160,7 +162,7 @@ def _make_scored_steps(count: int) -> Any:
 
 
 def _make_batch(algorithm: str) -> Any:
-    batch = _make_scored_steps(_BATCH) if algorithm == "ppo" else _make_random_steps(_BATCH)
+    batch = _make_steps_of_old_policy(_BATCH) if algorithm == "ppo" else _make_random_steps(_BATCH)
     if algorithm == "dqn":
         choices = torch.randint(CHOICES, (_BATCH,))
         batch["action"] = torch.nn.functional.one_hot(choices, CHOICES)
@@ -207,7 +209,7 @@ def _list_actions_as_items(actor: Any) -> Iterator[Item]:
         yield f"{name} actions", acted["action"], type(network).forward
 
 
-def _train_and_list(learner: _Learner) -> Iterator[Item]:
+def _train_on_and_list_states(learner: _Learner) -> Iterator[Item]:
     forward = type(learner.loss).forward
     for name, further_updates in (("next update", 1), ("continued training", _MORE)):
         for number in range(further_updates):
@@ -218,11 +220,13 @@ def _train_and_list(learner: _Learner) -> Iterator[Item]:
 # -- kinds -----------------------------------------------------------------------------------------
 
 
-def _read_file(folder: str, name: str) -> Any:
+def _load_torch_file(folder: str, name: str) -> Any:
     return torch.load(os.path.join(folder, name))
 
 
-def _make_kind_of_state_files(algorithm: str, name: str, way: str, *parts: str) -> FileKind:
+def _make_kind_of_state_files(
+    algorithm: str, name: str, saving_method: str, *parts: str
+) -> FileKind:
     """Return the kind of files of the states of parts of a learner, one file each."""
 
     def save_states(learner: _Learner, folder: str) -> None:
@@ -232,16 +236,16 @@ def _make_kind_of_state_files(algorithm: str, name: str, way: str, *parts: str) 
     def load_from_folder(make_env: Callable[..., Any], folder: str) -> _Learner:
         learner = _Learner(algorithm, 7)
         for part in parts:
-            getattr(learner, part).load_state_dict(_read_file(folder, f"{part}.pt"))
+            getattr(learner, part).load_state_dict(_load_torch_file(folder, f"{part}.pt"))
         return learner
 
     def list_items_of_optimizer(learner: _Learner) -> Iterator[Item]:
         yield "optimizer", learner.optimizer.state_dict(), torch.optim.Optimizer.load_state_dict
 
     return FileKind(
-        f"{algorithm} {name}", way, save=save_states, load=load_from_folder,
+        f"{algorithm} {name}", saving_method, save=save_states, load=load_from_folder,
         state=list_items_of_optimizer if "optimizer" in parts else _list_items_of_learner,
-        go_on=_train_and_list,
+        go_on=_train_on_and_list_states,
     )  # fmt: skip
 
 
@@ -253,7 +257,7 @@ def _make_kind_of_policy_file(algorithm: str) -> FileKind:
 
     def load_from_folder(make_env: Callable[..., Any], folder: str) -> Any:
         network = make_q_value_actor() if algorithm == "dqn" else _make_policy_network(algorithm)
-        network.load_state_dict(_read_file(folder, _WEIGHTS))
+        network.load_state_dict(_load_torch_file(folder, _WEIGHTS))
         return network
 
     def save_policy(saved: Any, folder: str) -> None:
@@ -272,7 +276,7 @@ def _make_kind_of_policy_file(algorithm: str) -> FileKind:
 
 
 def _make_policy_network(algorithm: str) -> Any:
-    return make_deterministic_actor() if algorithm in ("td3", "ddpg") else _make_tanh_normal()
+    return make_deterministic_actor() if algorithm in ("td3", "ddpg") else _make_tanh_normal_actor()
 
 
 def _make_kind_of_buffer_file(algorithm: str, dumped: bool) -> FileKind:
@@ -288,7 +292,7 @@ def _make_kind_of_buffer_file(algorithm: str, dumped: bool) -> FileKind:
         if dumped:
             learner.rows.loads(path)
         else:
-            learner.rows.load_state_dict(_read_file(folder, _ROWS))
+            learner.rows.load_state_dict(_load_torch_file(folder, _ROWS))
         return learner
 
     def list_items_of_buffer(learner: _Learner) -> Iterator[Item]:
@@ -328,7 +332,7 @@ def _make_normalised_environment(make_env: Callable[..., Any]) -> Any:
 def _make_kind_of_statistics_file() -> FileKind:
     def load_from_folder(make_env: Callable[..., Any], folder: str) -> Any:
         environment = _make_normalised_environment(make_env)
-        environment.transform.load_state_dict(_read_file(folder, _WEIGHTS))
+        environment.transform.load_state_dict(_load_torch_file(folder, _WEIGHTS))
         return environment
 
     def list_items_of_environment(environment: Any) -> Iterator[Item]:
@@ -477,6 +481,6 @@ def _make_trainings_with_files(algorithm: str) -> Iterator[TrainingWithFiles]:
         )
 
 
-def list_saved_files() -> Mapping[str, Sequence[TrainingWithFiles]]:
+def list_kinds_of_saved_files() -> Mapping[str, Sequence[TrainingWithFiles]]:
     """Return the files of built-in trainings, by algorithm."""
     return {algorithm: tuple(_make_trainings_with_files(algorithm)) for algorithm in _DELAYED}

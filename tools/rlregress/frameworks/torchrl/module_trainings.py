@@ -23,7 +23,7 @@ from rlregress.frameworks.torchrl.api import (
     TensorDictReplayBuffer,
 )
 from rlregress.frameworks.torchrl.compat import (
-    construct_with_newest_keywords,
+    call_with_newest_keywords,
     find_action_spec,
     find_in_library,
 )
@@ -60,7 +60,7 @@ def _fill_and_sample_buffer(
 
     def make_buffer() -> Any:
         own = {"sampler": sampler()} if sampler is not None else {}
-        return construct_with_newest_keywords(
+        return call_with_newest_keywords(
             find_in_library("torchrl.data", kind),
             storage=find_in_library("torchrl.data", storage)(size),
             batch_size=4, **own, **options,
@@ -114,9 +114,7 @@ def _follow_schedule(
 
 def _make_slice_sampler(**options: Any) -> Any:
     """Return a sampler of parts of trajectories."""
-    return construct_with_newest_keywords(
-        find_in_library("torchrl.data", "SliceSampler"), **options
-    )
+    return call_with_newest_keywords(find_in_library("torchrl.data", "SliceSampler"), **options)
 
 
 def make_buffer_trainings() -> dict[str, TraceTraining]:
@@ -157,7 +155,7 @@ def make_buffer_trainings() -> dict[str, TraceTraining]:
 def _add_exploration(
     make_env: Callable[..., Any], seed: int, kind: str, choices: str = "", **options: Any
 ) -> dict[str, Any]:
-    """Change actions of steps of which some begin an episode, while the noise falls."""
+    """Add exploration to stored actions, several at once and one alone, while the noise falls."""
     steps = _collect_episodes(make_env, seed)
     steps["is_init"] = steps["next", "done"].roll(1, 0)
     torch.manual_seed(seed)
@@ -168,7 +166,7 @@ def _add_exploration(
         steps["action_mask"] = torch.arange(4 * _ROWS).reshape(_ROWS, 4) % 3 > 0
     else:
         spec = find_action_spec(GymWrapper(make_env(), device="cpu"))
-    noise = construct_with_newest_keywords(
+    noise = call_with_newest_keywords(
         find_in_library("torchrl.modules", kind), spec=spec, **options
     )
     outputs = {}
@@ -191,7 +189,7 @@ def _run_network(
     del make_env
     torch.manual_seed(seed)
     layers = {"layer_class": find_in_library(_MODELS, layer)} if layer else {}
-    network = construct_with_newest_keywords(find_in_library(_MODELS, kind), **layers, **options)
+    network = call_with_newest_keywords(find_in_library(_MODELS, kind), **layers, **options)
     numbers = torch.rand(5, *shape)
     network(numbers)
     results = network(numbers)

@@ -30,7 +30,7 @@ def make_tensordict(items: dict[str, Any], shape: Sequence[int]) -> Any:
 
 
 def make_composite_spec(specs: dict[str, Any], shape: Sequence[int] = ()) -> Any:
-    """Return specifications by name."""
+    """Return a composite specification of these entries."""
     return find_in_library("torchrl.data", "Composite", "CompositeSpec")(specs, shape=shape)
 
 
@@ -52,7 +52,7 @@ def make_value_network(*further_layers: nn.Module) -> Any:
 
 
 def make_critic(layer: nn.Module, *keys: str) -> Any:
-    """Return a value network of the entries with these names."""
+    """Return a value network whose inputs are the entries with these keys."""
     return ValueOperator(layer, list(keys))
 
 
@@ -63,14 +63,14 @@ def make_action_value_network(*layers: nn.Module) -> Any:
 
 
 def make_q_value_actor(*layers: nn.Module, **options: Any) -> Any:
-    """Return an actor that takes the choice of the greatest value."""
+    """Return an actor that takes the discrete action with the largest value."""
     network = nn.Sequential(nn.Linear(OBSERVATIONS, CHOICES), *layers)
     arguments = {"action_space": "one_hot", **options}
     return QValueActor(network, in_keys=["observation"], **arguments)
 
 
 def make_choice_value_network() -> Any:
-    """Return the values of all choices."""
+    """Return a network of the values of all discrete actions."""
     return TensorDictModule(nn.Linear(OBSERVATIONS, CHOICES), ["observation"], ["action_value"])
 
 
@@ -92,7 +92,7 @@ def make_stochastic_actor(distribution: Any, gain: float = 1.0, **options: Any) 
 
 
 def make_choosing_actor(distribution: Any, masked: bool = False, **options: Any) -> Any:
-    """Return an actor that chooses, by logits and perhaps a mask of the batch."""
+    """Return an actor with discrete actions, drawn by logits and, if masked, an action mask."""
     return ProbabilisticActor(
         TensorDictModule(nn.Linear(OBSERVATIONS, CHOICES), ["observation"], ["logits"]),
         in_keys=["logits", "mask"] if masked else ["logits"],
@@ -103,13 +103,13 @@ def make_choosing_actor(distribution: Any, masked: bool = False, **options: Any)
 
 
 def make_deterministic_actor() -> Any:
-    """Return an actor without chance."""
+    """Return a deterministic actor, squashed by tanh."""
     network = nn.Sequential(nn.Linear(OBSERVATIONS, ACTIONS), nn.Tanh())
     return TensorDictModule(network, ["observation"], ["action"])
 
 
 def bounds(low: float = -1.0, high: float = 1.0) -> Any:
-    """Return the specification of the actions."""
+    """Return the bounded specification of the actions; titles of traces hold its name."""
     return Bounded(low, high, shape=(ACTIONS,))
 
 

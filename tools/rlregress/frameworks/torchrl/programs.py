@@ -96,7 +96,7 @@ def _load_compiled_module(
 
 
 @contextlib.contextmanager
-def _import_from_folder(folder: Path) -> Iterator[None]:
+def _replace_modules_and_search_folder(folder: Path) -> Iterator[None]:
     stand_ins = _make_stand_in_modules()
     before = {name: sys.modules.pop(name, None) for name in (*_SIBLINGS, *stand_ins)}
     writes_bytecode = sys.dont_write_bytecode
@@ -116,7 +116,7 @@ def _import_from_folder(folder: Path) -> Iterator[None]:
 
 
 def find_folder_of_programs() -> Path:
-    """Return the folder of programs: a changed copy on the path, or that of the installed package.
+    """Return the folder of the programs: a changed copy on the path, else the installed one.
 
     What stands on the path behind the installed package belongs to another version of it.
 
@@ -148,7 +148,7 @@ def load_program(folder: str, name: str) -> Any:
     if spec is None or spec.loader is None or not path.is_file():
         raise Unsupported(f"torchrl {version('torchrl')} has no program {folder}/{name}.py")
     module = importlib.util.module_from_spec(spec)
-    with _import_from_folder(path.parent):
+    with _replace_modules_and_search_folder(path.parent):
         # a program of the framework that is asked
         exec(_move_imports_first(path.read_text(encoding="utf-8"), str(path)), vars(module))  # noqa: S102
     return module
@@ -171,7 +171,7 @@ def _move_imports_first(text: str, path: str) -> CodeType:
 
 
 def disable_normalisation(program: Any) -> None:
-    """Let the PPO program put nothing around an environment that changes its observations."""
+    """Remove the transforms with which the PPO program normalises observations."""
     if "normalize_observation" in inspect.signature(program.make_env).parameters:
         return  # is told so by its settings
     # until 0.13 there is no such setting
@@ -218,7 +218,7 @@ def make_ppo_settings(environment: str, frames: int, minibatch: int, **changed: 
 
 
 def change_settings(sections: Mapping[str, dict[str, Any]], values: Mapping[str, Any]) -> Settings:
-    """Return settings with other values for some names, in whatever section they stand."""
+    """Return settings with these values, each set in the section that has its name."""
     for name, value in values.items():
         (section,) = [section for section in sections.values() if name in section]
         section[name] = value

@@ -43,16 +43,16 @@ from rlregress.frameworks.torchrl.api import (
 )
 from rlregress.frameworks.torchrl.compat import (
     add_gaussian_noise,
+    find_keyword_name,
     find_parameter,
     make_ppo_loss,
     make_sac_loss,
     make_td3_loss,
-    name_keyword,
     read_attribute,
 )
 from rlregress.frameworks.torchrl.known_networks import (
     Constant,
-    Numbers,
+    FixedLocScale,
     make_action_box,
     make_q_network,
     make_stochastic_policy,
@@ -187,7 +187,7 @@ _KEYWORDS: Mapping[tuple[str, str], Mapping[str, tuple[Any, str]]] = {
 
 
 @functools.cache
-def _list_attributes(algorithm: str) -> set[str]:
+def _list_cfg_attributes_of_programs(algorithm: str) -> set[str]:
     """Return dotted names below ``cfg`` that the programs of an algorithm read."""
     attributes = set()
     for name in _FILES[algorithm]:
@@ -212,19 +212,23 @@ def list_parameter_names() -> dict[tuple[str, str], dict[str, str]]:
     for cell, keywords in _KEYWORDS.items():
         by_cell[cell] = {}
         for name, (called, own) in keywords.items():
-            with _skip_if_version_is_older(f"no keyword '{own}' of what makes a {cell[0]}"):
-                own_name = name_keyword(called, own)
+            with _ignore_unsupported_in_older_versions(
+                f"no keyword '{own}' of what makes a {cell[0]}"
+            ):
+                own_name = find_keyword_name(called, own)
                 by_cell[cell][name] = "gamma" if own == "hyperparams" else own_name
     for algorithm, attributes in _PROGRAMS.items():
         by_cell[algorithm, "script"] = {}
         for name, own in attributes.items():
-            with _skip_if_version_is_older(f"no program of {algorithm} reads cfg.{own}"):
-                by_cell[algorithm, "script"][name] = _name_attribute_of_program(algorithm, own)
+            with _ignore_unsupported_in_older_versions(
+                f"no program of {algorithm} reads cfg.{own}"
+            ):
+                by_cell[algorithm, "script"][name] = _find_cfg_attribute_of_program(algorithm, own)
     return {cell: named for cell, named in by_cell.items() if named}
 
 
-def _name_attribute_of_program(algorithm: str, name: str) -> str:
-    read_by_programs = _list_attributes(algorithm)
+def _find_cfg_attribute_of_program(algorithm: str, name: str) -> str:
+    read_by_programs = _list_cfg_attributes_of_programs(algorithm)
     for candidate in (name, name.replace("_coeff", "_coef")):
         if candidate in read_by_programs:
             return candidate
@@ -232,7 +236,7 @@ def _name_attribute_of_program(algorithm: str, name: str) -> str:
 
 
 @contextlib.contextmanager
-def _skip_if_version_is_older(reason: str) -> Iterator[None]:
+def _ignore_unsupported_in_older_versions(reason: str) -> Iterator[None]:
     try:
         yield
     except Unsupported as error:
@@ -257,11 +261,11 @@ def read_defaults() -> dict[tuple[str, str], dict[str, Any]]:
         ("dqn", "trainer"): lambda: _read_defaults_of_signature("dqn"),
     }
     with isolate_random_generators(), silence_torchrl():
-        supported = _read_supported_defaults(cells)
+        supported = _call_supported_readers(cells)
     return {cell: values for cell, values in supported.items() if values}
 
 
-def _read_supported_defaults(readers: Mapping[Any, Callable[[], Any]]) -> dict[Any, Any]:
+def _call_supported_readers(readers: Mapping[Any, Callable[[], Any]]) -> dict[Any, Any]:
     """Return the result of each reader that the installed version supports."""
     supported = {}
     for name, read_one in readers.items():
@@ -277,7 +281,7 @@ def _read_defaults_of_signature(algorithm: str) -> dict[str, Any]:
     def read_default(called: Any, name: str) -> Any:
         return find_parameter(called, name).default
 
-    return _read_supported_defaults(
+    return _call_supported_readers(
         {name: functools.partial(read_default, *pair) for name, pair in keywords.items()}
     )
 
@@ -322,12 +326,12 @@ def _read_noise(noise: Any) -> Any:
 
 def _read_ppo_defaults() -> dict[str, Any]:
     actor = make_stochastic_policy(
-        Numbers([0.0], [1.0]), make_action_box(-1.0, 1.0), IndependentNormal
+        FixedLocScale([0.0], [1.0]), make_action_box(-1.0, 1.0), IndependentNormal
     )
     loss = make_ppo_loss(actor, make_v_network(Constant(0.0)))
     loss.make_value_estimator()
     estimator = loss.value_estimator
-    return _read_supported_defaults(
+    return _call_supported_readers(
         {
             **_bind_readers_of_loss("ppo", loss),
             "discount": lambda: _shorten_float32(estimator.gamma),
@@ -359,7 +363,7 @@ def _read_off_policy_defaults(algorithm: str, loss: Any, **others: Any) -> dict[
 def _read_sac_defaults() -> dict[str, Any]:
     dimensions = 2
     bounds = make_action_box([-1.0] * dimensions, [1.0] * dimensions)
-    numbers = Numbers([0.0] * dimensions, [1.0] * dimensions)
+    numbers = FixedLocScale([0.0] * dimensions, [1.0] * dimensions)
     loss = make_sac_loss(make_stochastic_policy(numbers, bounds, TanhNormal), _make_critics())
     return _read_off_policy_defaults(
         "sac", loss, target_entropy=_read_target_entropy(loss, dimensions)
@@ -401,7 +405,7 @@ def _read_hidden_sizes() -> list[int]:
 def read_applied_hyperparameters(
     algorithm: str, hyperparameters: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return hyperparameters of a trainer that is made with a set, as a training makes it.
+    """Return the hyperparameters that a trainer made from a set really has.
 
     Raises:
         UserError: the trainers cannot be set to it.

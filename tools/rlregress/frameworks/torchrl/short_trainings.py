@@ -31,7 +31,7 @@ from rlregress.frameworks.torchrl.api import (
     TensorDictReplayBuffer,
     TransformedEnv,
 )
-from rlregress.frameworks.torchrl.compat import construct_with_newest_keywords, find_in_library
+from rlregress.frameworks.torchrl.compat import call_with_newest_keywords, find_in_library
 from rlregress.frameworks.torchrl.train.recorded_training import (
     OffPolicy,
     OnPolicy,
@@ -76,12 +76,12 @@ class _Trainers:
             }
             restored = self.make_trainer(**own)
             restored.load_from_file(rotation.latest() if rotation else files["save_trainer_file"])
-            states = {"first": _describe_trainer(first), "loaded": _describe_trainer(restored)}
+            states = {"first": _read_trainer_state(first), "loaded": _read_trainer_state(restored)}
             restored.train()
-            return {**states, "again": _describe_trainer(restored)}
+            return {**states, "again": _read_trainer_state(restored)}
 
 
-def _describe_trainer(trainer: Any) -> dict[str, Any]:
+def _read_trainer_state(trainer: Any) -> dict[str, Any]:
     """Return the state of a trainer, its loss and its hooks, and its log."""
     hooks = {name: hook.state_dict() for name, hook in trainer._modules.items()}
     # times differ from run to run
@@ -90,21 +90,21 @@ def _describe_trainer(trainer: Any) -> dict[str, Any]:
     return {"loss": trainer.loss_module, "log": log, **counts, **hooks}
 
 
-def _make_trainer(
+def _make_trainer_by_name(
     loop: Any,
     module: str,
     name: str,
     policy: Any,
-    collected: Mapping[str, Any] = {},
+    collector_arguments: Mapping[str, Any] = {},
     **options: Any,
 ) -> Any:
     """Return a trainer of the library's, by the name of its class.
 
     Args:
-        collected: arguments of its collector.
+        collector_arguments: arguments of its collector.
     """
-    collector = loop.make_collector(policy, _FRAMES, **collected)
-    return construct_with_newest_keywords(
+    collector = loop.make_collector(policy, _FRAMES, **collector_arguments)
+    return call_with_newest_keywords(
         find_in_library(module, name), collector=collector, total_frames=_STEPS,
         loss_module=loop.loss, frame_skip=1, optim_steps_per_batch=2, progress_bar=False, seed=0,
         log_interval=1, **options,
@@ -139,7 +139,7 @@ class Hooked(_Trainers, OnPolicy):
             stepper["optimization_stepper"] = self._make_hook(None)
         if self._hook != "OptimizerHook":
             stepper["optimizer"] = self.adam
-        trainer = _make_trainer(
+        trainer = _make_trainer_by_name(
             self, _ENGINE, "Trainer", self.actor, self._collected, **stepper, **files
         )
         if not self._is_stepper:
@@ -148,7 +148,7 @@ class Hooked(_Trainers, OnPolicy):
         return trainer
 
     def _make_hook(self, trainer: Any) -> Any:
-        return construct_with_newest_keywords(
+        return call_with_newest_keywords(
             find_in_library(_ENGINE, self._hook), **self._arguments(self, trainer)
         )
 
@@ -225,7 +225,7 @@ class OnPolicyAlgorithm(_Trainers, OnPolicy):
         rows = TensorDictReplayBuffer(
             storage=LazyTensorStorage(_FRAMES), sampler=SamplerWithoutReplacement(), batch_size=8
         )
-        return _make_trainer(
+        return _make_trainer_by_name(
             self, _ALGORITHMS, self._name, self.actor, optimizer=self.adam, replay_buffer=rows,
             num_epochs=2, **files,
         )  # fmt: skip
@@ -248,7 +248,7 @@ class OffPolicyAlgorithm(_Trainers, OffPolicy):
             parts["optimizer"] = self.make_optimizer(self.loss.parameters())
         # the trainer hands weights to a policy that explores by what it knows
         policy = self.acting if self._exploring else self.actor
-        return _make_trainer(
+        return _make_trainer_by_name(
             self, _ALGORITHMS, self._name, policy, replay_buffer=self.buffer,
             target_net_updater=self.updater, **parts, **files,
         )  # fmt: skip
@@ -377,7 +377,7 @@ def _roll_out_in_spaces(
     wrapped: Mapping[str, Any] = {},
     **spaces: Any,
 ) -> dict[str, Any]:
-    """Roll out in copies side by side: of TorchRL, or in a vector environment of gymnasium.
+    """Roll out in copies side by side: TorchRL's own, or a vector environment of gymnasium.
 
     Args:
         masked: the environment tells which choices are allowed.
@@ -403,7 +403,7 @@ def _roll_out_in_spaces(
 
 @contextlib.contextmanager
 def _start_processes_by_forking() -> Iterator[None]:
-    """Let processes start as copies of this one: others import everything again."""
+    """Start processes by forking, so that they need not import everything again."""
     before = multiprocessing.get_start_method(allow_none=True)
     multiprocessing.set_start_method("fork", force=True)
     try:
@@ -433,11 +433,11 @@ def _roll_out_in_processes(
 
 
 def _collect_in_other_process(make_env: Callable[..., Any], seed: int) -> dict[str, Any]:
-    """Collect in one other process: the batches of several are in the order of their arrival."""
+    """Collect in one other process: batches of several would come in no fixed order."""
     torch.manual_seed(seed)
     policy = TensorDictModule(torch.nn.Linear(3, 2), ["observation"], ["action"])
     with _start_processes_by_forking():
-        collector = construct_with_newest_keywords(
+        collector = call_with_newest_keywords(
             MultiSyncCollector, [partial(Environments().make_environments, make_env, seed)], policy,
             frames_per_batch=_FRAMES, total_frames=_STEPS,
         )  # fmt: skip
@@ -518,7 +518,7 @@ _IMAGES = ("ToTensorImage", "CatFrames", "GrayScale")
 
 
 def make_transform_trainings() -> dict[str, TraceTraining]:
-    """Return rollouts through each transform, and through those of images together."""
+    """Return rollouts through each single transform, and through all transforms of images."""
     spaces: dict[str, dict[str, Any]] = {
         "DoubleToFloat": {"observations": "float64", "actions": "float64"}
     }
@@ -550,7 +550,7 @@ def _collect_batches(
     def make_collector() -> Any:
         environment = Environments(copies).make_environments(make_env, seed)
         own = {name: make() if callable(make) else make for name, make in options.items()}
-        return construct_with_newest_keywords(Collector, environment, policy,
+        return call_with_newest_keywords(Collector, environment, policy,
                     frames_per_batch=frames, total_frames=4 * frames, **own)  # fmt: skip
 
     first, second = make_collector(), make_collector()

@@ -10,7 +10,7 @@ from typing import Any
 from rlregress.model import tones
 from rlregress.model.check_result import AlgorithmCoverage, CheckResult, Deviation, FrameworkOutcome
 from rlregress.model.detail_answers import describe_variant
-from rlregress.model.quantities import RETURNS, TRAINING, get_quantity_of_name
+from rlregress.model.quantities import RETURNS, TRAINING, get_quantity_of_verdict_name
 from rlregress.model.verdict import (
     COULD_NOT_JUDGE,
     FORMULAS_HOLD,
@@ -62,7 +62,7 @@ def make_cards_of_check(result: CheckResult) -> list[Card]:
     """Return the cards of the first screen, the worst first; at a tie the suite's card is last."""
     all_cards = [_make_framework_card(result, outcome) for outcome in result.outcomes]
     if result.unjudged or any(not failure.get("framework") for failure in result.broken):
-        all_cards.append(_make_suite_card(result))
+        all_cards.append(_make_card_of_suite_errors(result))
     return sorted(all_cards, key=lambda card: severity(card.badge.word))
 
 
@@ -128,9 +128,9 @@ def _make_framework_card(result: CheckResult, outcome: FrameworkOutcome) -> Card
         f"{outcome.framework} ({named})" if named else outcome.framework,
         Badge(outcome.verdict),
         f"{meaning[0].upper()}{meaning[1:]}.",
-        _list_not_judged(result, outcome),
+        _describe_unjudged_parts(result, outcome),
         list(_describe_changes_of_framework(result, outcome)),
-        list(_describe_consequences(result, outcome)),
+        list(_describe_effects_on_training(result, outcome)),
         _make_next_steps(result, outcome),
     )
 
@@ -141,7 +141,7 @@ def _select_own_packages(versions: Mapping[str, str]) -> list[tuple[str, str]]:
     return [(name, version) for name, version in versions.items() if name not in common_packages]
 
 
-def _list_not_judged(result: CheckResult, outcome: FrameworkOutcome) -> list[str]:
+def _describe_unjudged_parts(result: CheckResult, outcome: FrameworkOutcome) -> list[str]:
     missing = [
         *words.describe_skipped_for_packages(outcome.lacking),
         *words.describe_files_not_loaded(outcome.not_loaded),
@@ -161,7 +161,7 @@ def _list_not_judged(result: CheckResult, outcome: FrameworkOutcome) -> list[str
     own_errors = [entry for entry in result.broken if entry.get("framework") == outcome.framework]
     for entries in grouped_failures.group_failures_by_reason(own_errors, _get_failure_message):
         names = [entry["test"].rpartition("::")[2] for entry in entries]
-        alike = grouped_failures.describe_all_but_first(names)
+        alike = grouped_failures.describe_further_failures(names)
         error = _get_first_line(entries[0]["message"])
         lines.append(f"{names[0]} ended in an error: {'; '.join(filter(None, (error, alike)))}.")
     if outcome.not_asked:
@@ -216,7 +216,7 @@ def _describe_changes_of_framework(result: CheckResult, outcome: FrameworkOutcom
         outcome.failed_tests, _get_failure_message
     ):
         names = [failure["test"].rpartition("::")[2] for failure in group]
-        alike = grouped_failures.describe_all_but_first(names)
+        alike = grouped_failures.describe_further_failures(names)
         why = "; ".join(
             filter(
                 None, (words.select_first_clauses(_get_first_line(group[0]["message"]), 200), alike)
@@ -245,7 +245,7 @@ def _describe_changed_verdict(verdict_name: str, verdict: Mapping[str, Any]) -> 
     return (
         "by an unknown amount"
         if fraction is None
-        else get_quantity_of_name(verdict_name).describe_change(fraction)
+        else get_quantity_of_verdict_name(verdict_name).describe_change(fraction)
     )
 
 
@@ -256,14 +256,14 @@ def _get_stored_versions(result: CheckResult, outcome: FrameworkOutcome) -> Mapp
     return {}
 
 
-def _describe_consequences(result: CheckResult, outcome: FrameworkOutcome) -> Iterable[str]:
+def _describe_effects_on_training(result: CheckResult, outcome: FrameworkOutcome) -> Iterable[str]:
     for deviation in _select_deviations_of_framework(result, outcome):
         if deviation.consequence and deviation.was_probed:
             yield f"{deviation.id}: {deviation.consequence}"
     judged = {
         name: verdict
         for name, verdict in outcome.verdicts.items()
-        if get_quantity_of_name(name) in (RETURNS, TRAINING)
+        if get_quantity_of_verdict_name(name) in (RETURNS, TRAINING)
     }
     fallen = [name for name, verdict in judged.items() if verdict["verdict"] == REGRESSED]
     if fallen:
@@ -347,7 +347,7 @@ def _make_next_steps(result: CheckResult, outcome: FrameworkOutcome) -> list[Ste
     return steps or [Step("Nothing: go on.")]
 
 
-def _make_suite_card(result: CheckResult) -> Card:
+def _make_card_of_suite_errors(result: CheckResult) -> Card:
     """Build the card of problems that belong to no framework."""
     own_errors = [failure for failure in result.broken if not failure.get("framework")]
     lines = [f"{failure['test']}: {_get_first_line(failure['message'])}" for failure in own_errors]
@@ -380,7 +380,7 @@ def _make_details_section(result: CheckResult) -> Section:
         parts: list[object] = []
         if deviation.code:
             parts.append(CodeLines(deviation.place, deviation.code, deviation.link))
-        parts.append(Quoted(deviation.message, "As the test says it", open=not deviation.code))
+        parts.append(Quoted(deviation.message, "Message of the test", open=not deviation.code))
         findings.append(
             Finding(
                 f"{deviation.framework}: {deviation.id} [{deviation.scope}]",
@@ -409,7 +409,7 @@ def _make_details_section(result: CheckResult) -> Section:
                 [grouped_failures.extract_reason_of_failure(first.found[0])],
                 (),
                 [
-                    Quoted(first.message, "As the test says it"),
+                    Quoted(first.message, "Message of the test"),
                     Folded(f"{len(further_names)} more for the same reason", [further_names]),
                 ],
                 _build_probe_command(first),
@@ -448,7 +448,7 @@ def _get_failure_message(failure: Mapping[str, Any]) -> str:
 def _make_failure_finding(failures: Sequence[Mapping[str, Any]], word: str, tone: str) -> Finding:
     names = [failure["test"] for failure in failures]
     parts = [
-        Quoted(failures[0]["message"] or "It says nothing."),
+        Quoted(failures[0]["message"] or "The test has no message."),
         Folded(f"{len(names) - 1} more failed in the same way", [names[1:]]),
     ]
     return Finding(names[0], Badge(word, tone), (), (), parts, f"pytest '{names[0]}'")

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from rlregress.model import tones
-from rlregress.model.detail_answers import Comparison, FoundVariant, Row, describe_variant
+from rlregress.model.detail_answers import Comparison, DetailRow, FoundVariant, describe_variant
 from rlregress.report import comparison_text
 from rlregress.report.html.page import (
     Badge,
@@ -40,23 +40,24 @@ def make_page_of_comparison(comparison: Comparison, facts: Facts, basis: str = P
     Args:
         basis: one sentence on the origin of the variants.
     """
-    different = comparison.different
+    different = comparison.different_rows
     sections = [
-        *_build_overview(comparison),
+        *_build_overview_sections(comparison),
         Section("differ", f"{len(different)} details differ", basis,
         [*map(_make_finding_of_row, different)]),
         Section("undecided", "Cannot be compared", "",
-                [_make_finding_of_row(row) for row in comparison.undecided]),
-        Section("alike", f"{len(comparison.same)} details are the same", "",
-                [_make_table_of_rows(comparison.same)]),
-        Section("alone", "Only one of them has it", "", [_make_table_of_rows(comparison.unshared)]),
+                [_make_finding_of_row(row) for row in comparison.undecided_rows]),
+        Section("alike", f"{len(comparison.same_rows)} details are the same", "",
+                [_make_table_of_rows(comparison.same_rows)]),
+        Section("alone", "Only one of them has it", "",
+                [_make_table_of_rows(comparison.unshared_rows)]),
     ]  # fmt: skip
     return Page(facts, [make_card_of_comparison(comparison)], sections)
 
 
-def _build_overview(comparison: Comparison) -> list[Section]:
+def _build_overview_sections(comparison: Comparison) -> list[Section]:
     """Build a table of how many details differ between which frameworks, then one per family."""
-    families = Counter(row.detail.family for row in comparison.different)
+    families = Counter(row.detail.family for row in comparison.different_rows)
     names = list(comparison.versions)
     probed = [*comparison.rows, *comparison.left_out]
     pairs = list(itertools.combinations(names, 2))
@@ -65,14 +66,20 @@ def _build_overview(comparison: Comparison) -> list[Section]:
     for family, count in families.items():
         family_rows = [row for row in probed if row.detail.family == family]
         rows.append(
-            [family, count, *(_count_differing_details(family_rows, pair) for pair in columns)]
+            [
+                family,
+                count,
+                *(_format_number_of_differing_details(family_rows, pair) for pair in columns),
+            ]
         )
     head = ("family", "differ", *(" and ".join(pair) for pair in columns))
     matrix = [
         [
             name,
             *(
-                "" if row_name == name else _count_differing_details(probed, (name, row_name))
+                ""
+                if row_name == name
+                else _format_number_of_differing_details(probed, (name, row_name))
                 for row_name in names
             ),
         ]
@@ -97,33 +104,38 @@ def _build_overview(comparison: Comparison) -> list[Section]:
 
 def make_table_of_family(comparison: Comparison, family: str) -> Table:
     """Return the details of a family that differ: one column for each framework."""
-    rows = (row for row in comparison.different if row.detail.family == family)
+    rows = (row for row in comparison.different_rows if row.detail.family == family)
     return comparison_text.make_variants_table(comparison, rows)
 
 
-def _count_differing_details(rows: Iterable[Row], frameworks: tuple[str, str]) -> str:
+def _format_number_of_differing_details(
+    rows: Iterable[DetailRow], frameworks: tuple[str, str]
+) -> str:
     """Describe how many shared details of two frameworks differ; a dash if they share none."""
     both = [
         row
         for row in (row.select_frameworks(frameworks) for row in rows)
-        if row.is_shared and not row.is_undecided
+        if row.has_several_frameworks and not row.is_undecided
     ]
     return f"{sum(row.differs for row in both)} of {len(both)}" if both else "-"
 
 
 def make_card_of_comparison(comparison: Comparison) -> Card:
     """Build the card of the differences and the next steps."""
-    different = comparison.different
+    different = comparison.different_rows
     lines = [f"{row.detail.id}: {_describe_variants_in_row(row)}" for row in different]
     badge = Badge(f"{len(different)} details differ", tones.OTHER)
     if not different:
-        shared = [*comparison.same, *(row for row in comparison.left_out if row.is_shared)]
+        shared = [
+            *comparison.same_rows,
+            *(row for row in comparison.left_out if row.has_several_frameworks),
+        ]
         badge = Badge("no detail differs", tones.GOOD) if shared else _NOTHING_SHARED
     matters = [
         f"{row.detail.id}: {row.detail.consequence}" for row in different if row.detail.consequence
     ]
     undecided = [
-        f"{row.detail.id}: {_describe_variants_in_row(row)}" for row in comparison.undecided
+        f"{row.detail.id}: {_describe_variants_in_row(row)}" for row in comparison.undecided_rows
     ]
     return Card(
         format_comparison_title(comparison),
@@ -139,22 +151,22 @@ def make_card_of_comparison(comparison: Comparison) -> Card:
 
 def _make_next_steps(comparison: Comparison) -> list[Step]:
     for heading, rows in (
-        ("See why one could not be compared:", comparison.undecided),
-        ("Read those of the algorithm that you use, one in full:", comparison.different),
+        ("See why one could not be compared:", comparison.undecided_rows),
+        ("Read those of the algorithm that you use, one in full:", comparison.different_rows),
     ):
         if rows:
             return [Step(heading, f"rlregress details {rows[0].detail.id}")]
     return []
 
 
-def _describe_variants_in_row(row: Row) -> str:
+def _describe_variants_in_row(row: DetailRow) -> str:
     return "; ".join(
         f"{name}: {', '.join(dict.fromkeys(describe_variant(a.variant or '?') for a in answers))}"
         for name, answers in row.answers.items()
     )
 
 
-def _make_finding_of_row(row: Row) -> Finding:
+def _make_finding_of_row(row: DetailRow) -> Finding:
     variants = []
     parts = []
     for name, answers in row.answers.items():
@@ -177,6 +189,6 @@ def _format_meaning_of_answer(variant: FoundVariant) -> str:
     return variant.meaning + deviation_note
 
 
-def _make_table_of_rows(rows: Sequence[Row]) -> Table:
+def _make_table_of_rows(rows: Sequence[DetailRow]) -> Table:
     cells = [[row.detail.id, _describe_variants_in_row(row), row.detail.question] for row in rows]
     return Table(("detail", "variant", "question"), cells)

@@ -86,12 +86,12 @@ class SourcePair:
         return bool(self.hunk.groups)
 
     @property
-    def lines(self) -> list[tuple[str, str]]:
+    def marked_lines(self) -> list[tuple[str, str]]:
         """The differing lines with their marks: old lines before new ones."""
         return [
             (mark, line[1])
             for mark, label in (("-", "old"), ("+", "new"))
-            for row in self.hunk.differing
+            for row in self.hunk.differing_rows
             if (line := getattr(row, label)) is not None
         ]
 
@@ -208,7 +208,7 @@ class Card:
     wide: bool = False
 
     @property
-    def fault_first(self) -> bool:
+    def shows_changes_first(self) -> bool:
         """Return whether to show changes first, as they are worse than the missing verdicts."""
         return self.badge.effective_tone == BAD
 
@@ -279,7 +279,7 @@ def mark_differences(lines: LinePair) -> tuple[Markup, Markup]:
     """Return both lines of a row with their differences marked."""
     old_text = lines.old[1] if lines.old is not None else ""
     new_text = lines.new[1] if lines.new is not None else ""
-    if lines.same or lines.old is None or lines.new is None:
+    if lines.is_same or lines.old is None or lines.new is None:
         return escape(old_text), escape(new_text)
     old, new = (re.findall(r"\d+\.\d+|\w+|\s+|.", text) for text in (old_text, new_text))
     codes = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()

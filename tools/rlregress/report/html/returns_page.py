@@ -15,7 +15,7 @@ from rlregress.model.quantities import (
     SECONDARY,
     TRAINING,
     Quantity,
-    get_quantity_of_name,
+    get_quantity_of_verdict_name,
 )
 from rlregress.model.verdict import HOLDS, INCONCLUSIVE
 from rlregress.report import descriptive_text, words
@@ -41,11 +41,11 @@ _OF_SEVERAL = ("--cells", "--framework", "--algorithm", "--environment")
 
 def restrict_command_to_cell(command: str, cell: str) -> str:
     """Return the command of a session, restricted to one cell with stored runs."""
-    shortened = drop_options_of_command(command, *_OF_SEVERAL)
+    shortened = remove_options_from_command(command, *_OF_SEVERAL)
     return f"{shortened} {shlex.join(['--cells', cell])}" if shortened else ""
 
 
-def drop_options_of_command(command: str, *options: str) -> str:
+def remove_options_from_command(command: str, *options: str) -> str:
     """Return a command without some options and their values."""
     parts = iter(shlex.split(command))
     return shlex.join([part for part in parts if not (part in options and next(parts, ""))])
@@ -72,7 +72,7 @@ def make_table_of_verdicts(verdicts: Verdicts) -> Table:
                 effect.change,
                 effect.interval or "-",
                 words.format_number_of_runs(verdict),
-                words.select_adjusted_p(verdict),
+                words.format_adjusted_p(verdict),
                 _describe_detectable_change(name, verdict),
             ]
         )
@@ -91,7 +91,7 @@ def _describe_detectable_change(verdict_name: str, verdict: Mapping[str, Any]) -
     return (
         "nothing"
         if detectable is None
-        else get_quantity_of_name(verdict_name).describe_loss(detectable)
+        else get_quantity_of_verdict_name(verdict_name).describe_loss(detectable)
     )
 
 
@@ -131,7 +131,7 @@ def make_returns_section(
 
 def _is_secondary_without_change(verdict_name: str, verdict: Mapping[str, Any]) -> bool:
     """Return whether a secondary quantity shows no change."""
-    is_secondary = get_quantity_of_name(verdict_name) not in (RETURNS, TRAINING)
+    is_secondary = get_quantity_of_verdict_name(verdict_name) not in (RETURNS, TRAINING)
     return is_secondary and verdict["verdict"] in (HOLDS, INCONCLUSIVE)
 
 
@@ -163,7 +163,7 @@ def make_finding_of_cell(cell: str, verdicts: Verdicts, runs: CellRuns, command:
     command = restrict_command_to_cell(command, cell) if runs.stored else command
     drawings = []
     for verdict_name, verdict in own:
-        quantity = get_quantity_of_name(verdict_name)
+        quantity = get_quantity_of_verdict_name(verdict_name)
         if quantity in (RETURNS, TRAINING) or verdict["verdict"] not in (HOLDS, INCONCLUSIVE):
             drawings.append(_make_figure_of_runs(cell, quantity, verdict, runs, command))
     if not own:

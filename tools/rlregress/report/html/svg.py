@@ -95,7 +95,9 @@ def _strip_document_header(text: str, label: str) -> Markup:
     text = re.sub(r"<g>(<text[^>]*>[^<]*</text>|<(?:use|path)[^>]*/>)</g>", r"\1", text)
     # one style for a group of points, instead of one for each
     text = re.sub(
-        r'<g>(<use [^>]* style="([^"]*)"/>(?:<use [^>]* style="\2"/>)+)</g>', _join_points, text
+        r'<g>(<use [^>]* style="([^"]*)"/>(?:<use [^>]* style="\2"/>)+)</g>',
+        _move_style_to_group,
+        text,
     )
     # texts in a figure are escaped by matplotlib
     head = Markup('<svg role="img" aria-label="{}"').format(label)
@@ -107,6 +109,6 @@ def _round_coordinates(match: re.Match[str]) -> str:
     return re.sub(r"-?\d+\.\d+", lambda number: f"{float(number[0]):.1f}", one_line)
 
 
-def _join_points(points: re.Match[str]) -> str:
+def _move_style_to_group(points: re.Match[str]) -> str:
     style = f' style="{points[2]}"'
     return f"<g{style}>{points[1].replace(style, '')}</g>"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from rlregress.model import explain, tones
-from rlregress.model.recorded_traces import Traced, compute_executed_share
+from rlregress.model.recorded_traces import ComparedTraining, compute_executed_share
 from rlregress.model.upgrade_result import ChangedDetail, Culprits, select_details_of_culprits
 from rlregress.report.html.page import Badge, Finding, Folded, Quoted, Table
 
@@ -20,7 +20,7 @@ _EFFECT = {
 }
 
 
-def make_table_of_traces(traced: Sequence[Traced]) -> Table:
+def make_table_of_traces(traced: Sequence[ComparedTraining]) -> Table:
     """Return one row for each training."""
     rows = [
         [
@@ -34,21 +34,23 @@ def make_table_of_traces(traced: Sequence[Traced]) -> Table:
     return Table(("trace", "training", "events", "lines run"), rows, 2)
 
 
-def _make_badge_of_training(traced: Traced) -> Badge:
+def _make_badge_of_training(traced: ComparedTraining) -> Badge:
     if not traced.repeats:
-        return Badge(traced.word, tones.UNSURE)
+        return Badge(traced.verdict_in_words, tones.UNSURE)
     if traced.comparison.verdict == "diverged":
-        return Badge(traced.word, tones.OTHER)
-    return Badge(traced.word, tones.GOOD if traced.is_proved else tones.UNSURE)
+        return Badge(traced.verdict_in_words, tones.OTHER)
+    return Badge(
+        traced.verdict_in_words, tones.GOOD if traced.shows_same_training else tones.UNSURE
+    )
 
 
-def _format_executed_share(traced: Traced) -> str:
+def _format_executed_share(traced: ComparedTraining) -> str:
     executed = compute_executed_share(traced.new)
     return "not measured" if executed is None else f"{executed:.0%}"
 
 
 def make_finding_of_trainings(
-    trainings: Sequence[Traced],
+    trainings: Sequence[ComparedTraining],
     culprits: Culprits | None,
     details: Sequence[ChangedDetail],
     command: str,
@@ -67,7 +69,8 @@ def make_finding_of_trainings(
     parts = [
         Quoted(text, "Both events with their values, what came before, and from where", open=True),
         Folded(
-            _describe_other_trainings(trainings), [[training.name for training in trainings[1:]]]
+            _format_title_of_other_trainings(trainings),
+            [[training.name for training in trainings[1:]]],
         ),
     ]
     first = comparison.first
@@ -87,35 +90,37 @@ def _describe_culprits(culprits: Culprits | None, details: Sequence[ChangedDetai
             "as the old one does"
         )
     elif culprits.influencing:
-        names = ", ".join(map(str, culprits.confirmed))
+        names = ", ".join(map(str, culprits.confirmed_functions))
         sentences.append(f"influenced by {names}: {_EFFECT[culprits.whole]}")
     elif culprits.together:
         names = ", ".join(map(str, culprits.together))
         effect = "; the new version then trains as the old one does" if culprits.whole else ""
         sentences.append(f"influenced by {names}, or by some of them, reverted together{effect}")
-    elif culprits.functions:
+    elif culprits.likely_functions:
         sentences.append(
-            f"first differs in changed code: {', '.join(map(str, culprits.functions))}"
+            f"first differs in changed code: {', '.join(map(str, culprits.likely_functions))}"
         )
     if culprits.new:
         ending = f" and {len(culprits.new) - _NEW} more" if len(culprits.new) > _NEW else ""
         names = ", ".join(map(str, culprits.new[:_NEW]))
         sentences.append(f"uses functions that only one version has: {names}{ending}")
     for detail in select_details_of_culprits(culprits, details):
-        sentences.append(f"explained by {detail.id} [{detail.scope}]: {detail.words}")
+        sentences.append(
+            f"explained by {detail.id} [{detail.scope}]: {detail.variant_change_in_words}"
+        )
     return sentences
 
 
 def group_trainings_by_divergence(
-    traced: Sequence[Traced],
+    traced: Sequence[ComparedTraining],
     culprits_by_training: Mapping[str, Culprits],
     details: Sequence[ChangedDetail],
-) -> list[list[Traced]]:
+) -> list[list[ComparedTraining]]:
     """Return groups of trainings that diverge at the same line, in the same value, by one culprit.
 
     A training without a culprit, or that does not repeat itself, stands alone.
     """
-    groups: dict[object, list[Traced]] = {}
+    groups: dict[object, list[ComparedTraining]] = {}
     for training in traced:
         key: object = training.name
         first, explanation = (
@@ -132,6 +137,6 @@ def group_trainings_by_divergence(
     return list(groups.values())
 
 
-def _describe_other_trainings(traced: Sequence[Traced]) -> str:
+def _format_title_of_other_trainings(traced: Sequence[ComparedTraining]) -> str:
     """Return the head of a list of the trainings after the first."""
     return f"{len(traced) - 1} more diverge at the same line, for the same reason"

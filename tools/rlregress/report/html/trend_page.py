@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 
-from rlregress.model.trend_result import Row, Trend
+from rlregress.model.trend_result import Trend, TrendRow
 from rlregress.model.verdict import FORMULAS_HOLD, HOLDS, IMPROVED, INCONCLUSIVE, MOVED, REGRESSED
 from rlregress.report import words
 from rlregress.report.html import figures
@@ -23,7 +23,7 @@ from rlregress.report.html.page import (
 from rlregress.report.trend_text import (
     CLOSING,
     COLUMNS,
-    format_all_shifts,
+    describe_all_shifts,
     format_date_of_night,
     make_trend_table,
 )
@@ -58,14 +58,14 @@ def make_card_of_trend(trend: Trend) -> Card:
         Badge(trend.verdict),
         _MEANING[trend.verdict],
         [f"{sentence[0].upper()}{sentence[1:]}." for sentence in trend.left_out],
-        format_all_shifts(trend),
+        describe_all_shifts(trend),
         [],
-        [_make_upgrade_step(trend)],
+        [_suggest_next_step(trend)],
     )
 
 
-def _make_upgrade_step(trend: Trend) -> Step:
-    """Return the upgrade of the version that changed where something regressed."""
+def _suggest_next_step(trend: Trend) -> Step:
+    """Return the next step: judge an upgrade that happened when something regressed."""
     regressed = [row.shift for row in trend.changes if row.shift and row.verdict == REGRESSED]
     for name, old, new in (version for shift in regressed for version in shift.versions):
         command = ["rlregress", "upgrade", f"{name}=={old}", f"{name}=={new}"]
@@ -80,7 +80,7 @@ def _make_upgrade_step(trend: Trend) -> Step:
 def _make_changes_section(trend: Trend) -> Section:
     """Return the histories that changed, each drawn."""
     changed = [row for row in trend.changes if row.nights]
-    parts: list[object] = [format_all_shifts(trend)]
+    parts: list[object] = [describe_all_shifts(trend)]
     for row in changed[:_DRAWN]:
         parts += [Heading(row.name), _make_figure_of_history(trend, row)]
     hidden = len(changed) - _DRAWN
@@ -88,7 +88,7 @@ def _make_changes_section(trend: Trend) -> Section:
     return Section("changes", "What changed", lead, parts)
 
 
-def _make_figure_of_history(trend: Trend, row: Row) -> Figure:
+def _make_figure_of_history(trend: Trend, row: TrendRow) -> Figure:
     shift = row.shift if row.shift and row.shift.share is not None else None
     change = (shift.night, shift.earliest, shift.latest) if shift else None
     means = dict(zip(row.nights, row.means, strict=True))

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from rlregress.model import differences as model
 from rlregress.model import explain
-from rlregress.model.code import Changed
+from rlregress.model.code import ChangedPiece
 from rlregress.model.differences import Entry
-from rlregress.model.recorded_traces import Traced
+from rlregress.model.recorded_traces import ComparedTraining
 from rlregress.model.upgrade_result import (
     Culprits,
     FrameworkResult,
@@ -19,7 +19,7 @@ from rlregress.model.upgrade_result import (
 )
 from rlregress.report.html import traces_page
 from rlregress.report.html.page import Badge, Card, Culprit, SourcePair, Step
-from rlregress.report.words import count_words, join_first_names, select_first_clauses
+from rlregress.report.words import format_count, join_first_names, select_first_clauses
 
 #: most entries of one kind
 _LISTED = 4
@@ -51,8 +51,10 @@ _STATES = {
 def make_card_of_upgrade(result: Upgrade, steps: Sequence[Step]) -> Card:
     """Return the card of the whole upgrade."""
     changes = _list_culprit_changes(result)
-    explained = {key for change in changes for key in change.entries}
-    unexplained = [e for e in result.entries if e.counts and (e.framework, e.name) not in explained]
+    explained = {key for change in changes for key in change.explained_entry_keys}
+    unexplained = [
+        e for e in result.entries if e.affects_verdict and (e.framework, e.name) not in explained
+    ]
     return Card(
         "The upgrade",
         Badge(result.verdict),
@@ -60,8 +62,8 @@ def make_card_of_upgrade(result: Upgrade, steps: Sequence[Step]) -> Card:
         # a sentence of ``cut`` stands for all entries for which there was no time
         [
             *result.cut,
-            *_list_unchecked_changes(
-                [e for e in result.entries if e.counts and not e.was_out_of_time]
+            *_describe_unchecked_entries(
+                [e for e in result.entries if e.affects_verdict and not e.was_out_of_time]
             ),
         ],
         [*_describe_differences_by_kind(unexplained), *_describe_accepted_entries(result.entries)],
@@ -84,18 +86,18 @@ class _Change:
         names: names of the entries that the change explains.
     """
 
-    function: Changed
+    function: ChangedPiece
     result: FrameworkResult | ScriptResult
     names: list[str] = field(default_factory=list)
 
     @property
-    def entries(self) -> Iterator[tuple[str, str]]:
+    def explained_entry_keys(self) -> Iterator[tuple[str, str]]:
         """Framework and name of the entries that the change explains, and of its own entry."""
         framework = self.result.name if isinstance(self.result, FrameworkResult) else ""
         return ((framework, name) for name in (*self.names, " ".join(self.function.key)))
 
     @property
-    def trainings(self) -> list[Traced]:
+    def differing_trainings(self) -> list[ComparedTraining]:
         """Trainings that differ by this change; empty: it is the culprit of none."""
         all_trainings = (
             self.result.traced
@@ -105,7 +107,7 @@ class _Change:
         return [
             training
             for training in all_trainings
-            if isinstance(training, Traced) and training.name in self.names
+            if isinstance(training, ComparedTraining) and training.name in self.names
         ]
 
     def make_culprit(self) -> Culprit:
@@ -113,33 +115,35 @@ class _Change:
         function, hunk = self.function, self.result.hunks.get(self.function)
         line = (hunk and hunk.first_changed_line) or int(function.place.rpartition(":")[2])
         source = None
-        if hunk is not None and hunk.differing:
-            source = SourcePair(hunk.shorten_hunk(_ROWS), traces_page.VERSION_TITLES)
-        effects = [*self._describe_trainings(), *self._describe_other_effects()]
+        if hunk is not None and hunk.differing_rows:
+            source = SourcePair(hunk.select_differing_rows(_ROWS), traces_page.VERSION_TITLES)
+        effects = [*self._describe_trainings(), *self._describe_effects_on_details_and_calls()]
         return Culprit(f"{function.name}, {function.file}:{line}", effects, source)
 
-    def _describe_other_effects(self) -> Iterator[str]:
+    def _describe_effects_on_details_and_calls(self) -> Iterator[str]:
         """Describe its effects on details and in direct calls."""
         for detail in (
             self.result.details.changed if isinstance(self.result, FrameworkResult) else ()
         ):
             if (name := f"{detail.id} [{detail.scope}]") in self.names:
-                yield f"{name}: {detail.words}"
+                yield f"{name}: {detail.variant_change_in_words}"
         for own in self.result.executions:
             if own.function == self.function and own.calls is not None and own.calls.arguments:
                 yield select_first_clauses(str(own.calls), _LONGEST)
 
     def _describe_trainings(self) -> Iterator[str]:
-        groups: dict[tuple[str, str], list[Traced]] = {}
-        for traced in self.trainings:
+        groups: dict[tuple[str, str], list[ComparedTraining]] = {}
+        for traced in self.differing_trainings:
             how = _describe_evidence(self.result.culprits[traced.name])
-            groups.setdefault((how, _describe_number_of_differing(traced)), []).append(traced)
+            groups.setdefault((how, _describe_how_training_differs(traced)), []).append(traced)
         for (how, differs), group in groups.items():
             names = join_first_names([traced.name for traced in group], 3)
             first = group[0].comparison.first
             meaning = explain.describe_divergence(first)[0].partition(": ")[2] if first else ""
             meaning += (
-                f": {where}" if first and (where := explain.describe_written_output(first)) else ""
+                f": {where}"
+                if first and (where := explain.describe_divergence_of_written_output(first))
+                else ""
             )
             because = f" ({meaning})" if meaning else ""
             yield f"{names} {differs}{because}; {how}"
@@ -149,26 +153,30 @@ def _describe_evidence(culprits: Culprits) -> str:
     """Describe the evidence that the first function of a culprit is the culprit."""
     if culprits.alone is not None:
         return "with its old code, the new version trains as the old one does"
-    if culprits.confirmed:
+    if culprits.confirmed_functions:
         return "with its old code, the training changes"
     return "the first difference is in it"
 
 
-def _describe_number_of_differing(traced: Traced) -> str:
-    return "differs by rounding only" if traced.word == "close" else traced.word
+def _describe_how_training_differs(traced: ComparedTraining) -> str:
+    return (
+        "differs by rounding only"
+        if traced.verdict_in_words == "close"
+        else traced.verdict_in_words
+    )
 
 
 def _list_culprit_changes(result: Upgrade) -> list[_Change]:
-    """Return changed functions by which something differs; those of most trainings first."""
+    """Return the changed functions that explain differences; those of most trainings first."""
     parts: list[FrameworkResult | ScriptResult] = [*result.frameworks]
     parts += [result.script] if result.script is not None else []
     changes: list[_Change] = []
     for part in parts:
-        own: dict[Changed, _Change] = {}
+        own: dict[ChangedPiece, _Change] = {}
         for name, (function, *_) in map_entries_to_explaining_functions(part).items():
             own.setdefault(function, _Change(function, part)).names.append(name)
         changes += own.values()
-    return sorted(changes, key=lambda change: -len(change.trainings))
+    return sorted(changes, key=lambda change: -len(change.differing_trainings))
 
 
 # -- everything else -------------------------------------------------------------------------------
@@ -200,7 +208,7 @@ def _describe_entries_of_kind(kind: str, state: str, entries: Sequence[Entry]) -
     )
     names = list(dict.fromkeys(entry.headline for entry in entries))
     if template is not None and not (state == model.DIFFERS and entries[0].reason):
-        text = template.format(count_words(len(names), kind).replace("bodys", "bodies"))
+        text = template.format(format_count(len(names), kind).replace("bodys", "bodies"))
         return [f"{text}: {join_first_names(names, _LISTED)}"]
     lines = [_describe_entry_with_reason(entry) for entry in entries[:_LISTED]]
     hidden = len(entries) - _LISTED
@@ -227,8 +235,8 @@ def _describe_accepted_entries(entries: Iterable[Entry]) -> list[str]:
     return [f"{len(names)} accepted: {join_first_names(names, _LISTED)}"] if names else []
 
 
-def _list_unchecked_changes(entries: Iterable[Entry]) -> list[str]:
-    """List changes that nothing executed and compared, the most important first."""
+def _describe_unchecked_entries(entries: Iterable[Entry]) -> list[str]:
+    """Describe entries that nothing executed and compared, the most important first."""
     own = [entry for entry in entries if entry.state in model.INCOMPLETE]
     # code that ran in part is more likely to be used than code that never ran
     own.sort(key=lambda entry: (_KINDS.index(entry.kind), not entry.by))

@@ -14,7 +14,7 @@ from rlregress.model.code import Hunk
 from rlregress.model.detail_answers import describe_variant
 from rlregress.model.differences import DOCUMENTED, VIOLATED, Entry
 from rlregress.model.recorded_traces import (
-    NotTraced,
+    UncomparedTraining,
     describe_version_label,
     format_line_ranges,
     list_missed_lines,
@@ -52,7 +52,7 @@ from rlregress.report.html.page import (
     Step,
     Table,
 )
-from rlregress.report.words import count_words, join_first_names
+from rlregress.report.words import format_count, join_first_names
 
 #: options that choose among trainings
 _OF_TRAININGS = ("--algorithm", "--scenario")
@@ -156,7 +156,7 @@ def _make_framework_card(result: Upgrade, framework: FrameworkResult) -> Card:
         # with a single part, this is the reason of the whole upgrade
         judgement.first_reason if judgement.headline != result.judgement.headline else "",
         list(_describe_algorithms_without_returns(framework)),
-        matters=list(_describe_consequences(framework)),
+        matters=list(_describe_effects_on_training(framework)),
         share=judgement.share,
     )
 
@@ -169,11 +169,11 @@ def _describe_algorithms_without_returns(framework: FrameworkResult) -> Iterable
     untrained = [
         name.upper() for name in algorithms if name not in trained or name not in framework.stored
     ]
-    if untrained and framework.diverged:
+    if untrained and framework.diverged_trainings:
         yield f"Returns of {', '.join(untrained)}: not trained."
 
 
-def _describe_consequences(framework: FrameworkResult) -> Iterable[str]:
+def _describe_effects_on_training(framework: FrameworkResult) -> Iterable[str]:
     if framework.details.same:
         yield f"{framework.details.same} details are the same in both versions."
     if framework.returns is not None:
@@ -182,7 +182,7 @@ def _describe_consequences(framework: FrameworkResult) -> Iterable[str]:
         yield from fallen
         if framework.returns.verdict in (INCONCLUSIVE, COULD_NOT_JUDGE):
             yield from framework.returns.lines[:2]
-    elif framework.diverged:
+    elif framework.diverged_trainings:
         yield "Whether agents learn as well was not checked: the new version was not trained."
     elif framework.traced or framework.same_code:
         count = len(framework.traced) + len(framework.same_code)
@@ -197,18 +197,20 @@ def _describe_consequences(framework: FrameworkResult) -> Iterable[str]:
 
 
 def _list_next_steps(result: Upgrade, command: str) -> list[Step]:
-    """Return the next steps. "Nothing to do" is said only if the verdict is unchanged."""
+    """Return the next steps; "Nothing: upgrade." only if the verdict is unchanged."""
     verdict = result.verdict
     if verdict == model.UNCHANGED:
         return [Step("Nothing: upgrade.")]
     steps = []
     if verdict == model.NEW_FAILS:
-        steps.append(_suggest_about_error(result, command))
+        steps.append(_suggest_step_after_error(result, command))
     else:
-        steps += _suggest_packages(result)
-    steps += _suggest_about_gone_names(result)
+        steps += _suggest_installing_lost_packages(result)
+    steps += _suggest_changing_gone_names(result)
     culprits = [
-        f"{e.headline} ({e.file}:{e.line})" for e in result.entries if e.culprit and e.counts
+        f"{e.headline} ({e.file}:{e.line})"
+        for e in result.entries
+        if e.culprit and e.affects_verdict
     ]
     if any(framework.violated_details for framework in result.frameworks):
         text = "Read the lines that changed: a formula is no longer the documented one."
@@ -216,28 +218,30 @@ def _list_next_steps(result: Upgrade, command: str) -> list[Step]:
     elif culprits and verdict != model.NEW_FAILS:
         named = join_first_names(culprits, 3)
         steps.append(Step(f"Read the change of {named}: is it what the release notes say?"))
-    elif not steps and any(e.state in model.DIFFERENT and e.counts for e in result.entries):
+    elif not steps and any(
+        e.state in model.DIFFERENT and e.affects_verdict for e in result.entries
+    ):
         steps.append(Step("Read what differs: is it what the release notes say?"))
     diverged = [
         framework
         for framework in result.frameworks
-        if framework.diverged and framework.algorithms_to_train
+        if framework.diverged_trainings and framework.algorithms_to_train
     ]
     if any(framework.returns is None for framework in diverged) and verdict in (
         model.CHANGED, model.NEW_FAILS
     ):  # fmt: skip
         without = [part for part in shlex.split(command) if part != "--no-returns"]
         steps.append(Step("Train the new version, where runs are stored:", shlex.join(without)))
-    incomplete = [e for e in result.entries if e.state in model.INCOMPLETE and e.counts]
+    incomplete = [e for e in result.entries if e.state in model.INCOMPLETE and e.affects_verdict]
     if incomplete:
-        steps.append(_suggest_about_unfinished(incomplete, result, command))
+        steps.append(_suggest_step_for_unchecked_entries(incomplete, result, command))
     return steps or [Step("Read what is accepted, documented or repaired; nothing else differs.")]
 
 
-def _suggest_packages(result: Upgrade) -> Iterable[Step]:
-    """Suggest packages to install that the new version no longer installs and functions use."""
+def _suggest_installing_lost_packages(result: Upgrade) -> Iterable[Step]:
+    """Suggest installing packages that functions use and the new version no longer installs."""
     kinds = (model.REQUIREMENT, model.PACKAGE)
-    gone = [e for e in result.entries if e.kind in kinds and e.counts and e.notes]
+    gone = [e for e in result.entries if e.kind in kinds and e.affects_verdict and e.notes]
     if gone:
         users = dict.fromkeys(note.removeprefix(model.NEEDED) for e in gone for note in e.notes)
         names = list(dict.fromkeys(entry.name for entry in gone))
@@ -248,17 +252,17 @@ def _suggest_packages(result: Upgrade) -> Iterable[Step]:
         )
 
 
-def _suggest_about_error(result: Upgrade, command: str) -> Step:
-    """Suggest what to do about the error that ends a script or a training."""
-    failing = [e for e in result.entries if e.state == model.NEW_FAILS and e.counts]
+def _suggest_step_after_error(result: Upgrade, command: str) -> Step:
+    """Suggest the next step after an error of the new version in a script or a training."""
+    failing = [e for e in result.entries if e.state == model.NEW_FAILS and e.affects_verdict]
     # scripts and trainings before their culprits, which may be left if an error is accepted
     failing.sort(key=lambda e: e.kind not in (model.SCRIPT, model.TRAINING))
     error = failing[0]
     text = f"{error.name} ends in {error.reason}."
-    missing_names = _list_missing_packages(result)
+    missing_names = _list_lost_packages_in_errors(result)
     if missing_names:
         judged = (
-            f"{returns_page.drop_options_of_command(command, '--lend')} --lend "
+            f"{returns_page.remove_options_from_command(command, '--lend')} --lend "
             f"{','.join(missing_names)}"
         )
         names = ", ".join(missing_names)
@@ -271,11 +275,11 @@ def _suggest_about_error(result: Upgrade, command: str) -> Step:
     return Step(f"{text} {own}, or report it upstream.")
 
 
-def _suggest_about_gone_names(result: Upgrade) -> Iterable[Step]:
-    """Suggest what to do about names that are gone, and where a script has them."""
+def _suggest_changing_gone_names(result: Upgrade) -> Iterable[Step]:
+    """Suggest changing the lines that use names which are gone, or searching for such lines."""
     names = result.script.names if result.script is not None else None
     gone = [e for e in result.entries if e.kind == model.PUBLIC and e.state == model.DIFFERS]
-    named = join_first_names([entry.headline for entry in gone if entry.counts], 3)
+    named = join_first_names([entry.headline for entry in gone if entry.affects_verdict], 3)
     if names is not None and (names.lines or (named and result.verdict != model.NEW_FAILS)):
         yield Step(_describe_script_names(names, named))
     elif names is None and named and result.verdict != model.NEW_FAILS:
@@ -293,7 +297,7 @@ def _describe_script_names(names: ScriptNames, description: str) -> str:
         lines = [f"{line.file}:{line.line} {line.text} ({line.why})" for line in names.lines]
         verb = "names" if len(lines) == 1 else "name"
         return (
-            f"Change {count_words(len(lines), 'line')} that {verb} what is gone or incompatible: "
+            f"Change {format_count(len(lines), 'line')} that {verb} what is gone or incompatible: "
             f"{join_first_names(lines, 3)}{unread}."
         )
     files = join_first_names(list(names.files), 4) or "the script"
@@ -304,7 +308,7 @@ def _describe_script_names(names: ScriptNames, description: str) -> str:
     )
 
 
-def _list_missing_packages(result: Upgrade) -> list[str]:
+def _list_lost_packages_in_errors(result: Upgrade) -> list[str]:
     """Return packages that are no longer installed and that an error names."""
     reasons = [entry.reason for entry in result.entries if entry.state == model.NEW_FAILS]
     missing = [reason for reason in reasons if "ImportError" in reason or "NotFound" in reason]
@@ -312,24 +316,26 @@ def _list_missing_packages(result: Upgrade) -> list[str]:
     return [name for name in gone if any(name in reason for reason in missing)]
 
 
-def _suggest_about_unfinished(unfinished: Sequence[Entry], result: Upgrade, command: str) -> Step:
+def _suggest_step_for_unchecked_entries(
+    unfinished: Sequence[Entry], result: Upgrade, command: str
+) -> Step:
     """Suggest how to execute unexecuted pieces, or name why checks have no result.
 
     Args:
         unfinished: entries that count and were not fully checked.
     """
     if result.cut:
-        longer_command = returns_page.drop_options_of_command(command, "--minutes")
+        longer_command = returns_page.remove_options_from_command(command, "--minutes")
         return Step("Give it more time, which goes on with what was recorded:", longer_command)
     pieces = [entry for entry in unfinished if entry.kind in model.CHANGES]
     if not pieces:
         names = join_first_names([entry.headline for entry in unfinished], 3)
-        return Step(f"Read why {count_words(len(unfinished), 'check')} gave no result: {names}.")
+        return Step(f"Read why {format_count(len(unfinished), 'check')} gave no result: {names}.")
     idle = model.list_packages_without_comparison(result.entries)
     idle_text = f" of {', '.join(idle)}" if idle else ""
     were = "was" if len(pieces) == 1 else "were"
     text = (
-        f"{count_words(len(pieces), 'changed piece')}{idle_text} {were} not executed and compared "
+        f"{format_count(len(pieces), 'changed piece')}{idle_text} {were} not executed and compared "
         "as a whole;"
     )
     modules = {idle_text.module for idle_text in result.frameworks}
@@ -338,10 +344,10 @@ def _suggest_about_unfinished(unfinished: Sequence[Entry], result: Upgrade, comm
     if "--scenario" in given_arguments and "--script" not in given_arguments and not foreign:
         return Step(
             f"{text} trace every scenario:",
-            returns_page.drop_options_of_command(command, "--scenario"),
+            returns_page.remove_options_from_command(command, "--scenario"),
         )
-    is_whole = returns_page.drop_options_of_command(
-        returns_page.drop_options_of_command(command, "--algorithm"), "--script"
+    is_whole = returns_page.remove_options_from_command(
+        returns_page.remove_options_from_command(command, "--algorithm"), "--script"
     )
     return Step(
         f"{text} if you use any, trace a script that does:", f"{is_whole} --script yours.py"
@@ -350,7 +356,7 @@ def _suggest_about_unfinished(unfinished: Sequence[Entry], result: Upgrade, comm
 
 def _make_script_card(result: Upgrade, script: ScriptResult) -> Card:
     training = script.training
-    text = str(training) if isinstance(training, NotTraced) else training.word
+    text = str(training) if isinstance(training, UncomparedTraining) else training.verdict_in_words
     own = script.judgement.judge_as_part(result.verdict)
     sentence = f"{text[0].upper()}{text[1:]}. {own.first_reason}"
     return Card(training.name, Badge(own.verdict), sentence, share=own.share)
@@ -365,7 +371,7 @@ def _make_entries_section(result: Upgrade) -> Section:
                             for key in result.stale]]  # fmt: skip
     for state in (*model.INCOMPLETE, *model.DIFFERENT, *model.EXECUTED_SAME, *model.WITHOUT_EFFECT):
         own = [entry for entry in result.entries if entry.state == state]
-        for title, of_title in group_by_title(own).items():
+        for title, of_title in group_entries_by_title(own).items():
             parts.append(Heading(f"{title} ({len(of_title)})"))
             files: dict[str, list[Entry]] = {}
             for listed_entry in of_title:
@@ -380,12 +386,12 @@ def _make_entries_section(result: Upgrade) -> Section:
     return Section("entries", "Everything that differs", lead, parts)
 
 
-def group_by_title(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
+def group_entries_by_title(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
     """Return title of a list -> its entries; unexecuted entries are listed by their progress."""
     lists: dict[str, list[Entry]] = {}
     for entry in entries:
         title = (
-            model.title_unexecuted_entry(entry)
+            model.choose_title_of_unexecuted_entry(entry)
             if entry.state == model.NEVER
             else _TITLES[entry.state]
         )
@@ -450,7 +456,7 @@ def _make_parts_of_unprobed_details(framework: FrameworkResult) -> list[object]:
     ]
     return [
         Table(("version", "why", "message", "details"), rows, 1),
-        Folded(f"{count_words(len(absent), 'detail')} about what neither version has", [absent]),
+        Folded(f"{format_count(len(absent), 'detail')} about what neither version has", [absent]),
     ]
 
 
@@ -487,14 +493,20 @@ def _make_finding_of_detail(
 
 def _make_parts_of_traces(framework: FrameworkResult, command: str) -> list[object]:
     shown = [
-        t for t in framework.traced if t.comparison.verdict != "equal" or t.plain or not t.repeats
+        t
+        for t in framework.traced
+        if t.comparison.verdict != "equal" or t.has_no_scenario or not t.repeats
     ]
     equal = [t.name for t in framework.traced if t not in shown]
     differing = [t for t in shown if t.comparison.verdict != "equal" or not t.repeats]
-    absent = [str(training) for training in framework.not_traced if not training.counts]
+    absent = [
+        str(training)
+        for training in framework.not_traced
+        if not training.is_supported_by_both_versions
+    ]
     return [
         traces_page.make_table_of_traces(shown),
-        Folded(f"Equal to the bit: {count_words(len(equal), 'scenario')}", [equal]),
+        Folded(f"Equal to the bit: {format_count(len(equal), 'scenario')}", [equal]),
         Folded(f"Not traced, as no code that differs is run: {len(framework.same_code)}",
                [list(framework.same_code)]),
         *(
@@ -513,12 +525,12 @@ def _make_parts_of_traces(framework: FrameworkResult, command: str) -> list[obje
 def _make_command_of_training(command: str, training: str) -> str:
     """Return the command of an upgrade, restricted to one training."""
     algorithm, _, scenario = training.partition(" ")
-    shortened = returns_page.drop_options_of_command(command, *_OF_TRAININGS)
+    shortened = returns_page.remove_options_from_command(command, *_OF_TRAININGS)
     return f"{shortened} --algorithm {algorithm} --scenario {shlex.quote(scenario or 'none')}"
 
 
 def _make_parts_of_changed_code(framework: FrameworkResult) -> list[object]:
-    idle = {entry.name for entry in framework.unexecuted_entries if not entry.ran}
+    idle = {entry.name for entry in framework.unexecuted_entries if not entry.was_executed}
     parts: list[object] = []
     for heading, is_executed in (("Never executed", False), ("Executed", True)):
         own = [
@@ -550,7 +562,7 @@ def _make_parts_of_script(result: ScriptResult, command: str) -> list[object]:
         [f"{line.file}:{line.line} {line.text}: {line.why}" for line in lines],
         *_make_parts_of_direct_calls(result),
     ]
-    if isinstance(result.training, NotTraced):
+    if isinstance(result.training, UncomparedTraining):
         return [[str(result.training)], *parts]
     culprits = result.culprits.get(result.training.name)
     finding = traces_page.make_finding_of_trainings([result.training], culprits, (), command)
@@ -559,10 +571,10 @@ def _make_parts_of_script(result: ScriptResult, command: str) -> list[object]:
 
 def _make_costs_section(result: Upgrade) -> Section:
     rows = [
-        [cost.name, cost.ratio, cost.turns,
+        [cost.name, cost.time_ratio_in_words, cost.turns,
          f"{cost.memory[0]:.0f} -> {cost.memory[1]:.0f}{', larger' if cost.is_larger else ''}"]
         if cost.turns
-        else [cost.name, cost.ratio, 0, ""]
+        else [cost.name, cost.time_ratio_in_words, 0, ""]
         for cost in result.costs
     ]  # fmt: skip
     head = ("training", "CPU time, new over old (95 % interval)", "turns", "memory in MiB")
@@ -577,7 +589,7 @@ def _make_not_executed_section(result: Upgrade) -> Section:
     ]
     excluded = [f"{branch.file}:{branch.line} {branch.summary}" for branch in result.one_way]
     parts = [
-        Folded(f"Lines in {count_words(len(rows), 'file')}", [Table(("file", "lines"), rows)]),
+        Folded(f"Lines in {format_count(len(rows), 'file')}", [Table(("file", "lines"), rows)]),
         Folded(f"Branches, clamps and masks taken one way only: {len(excluded)}", [excluded]),
     ]
     lead = "Equal traces say nothing about these lines of the new version."

@@ -14,7 +14,7 @@ from rlregress.check import source_links
 from rlregress.check.source_diff import diff_two_texts
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
-from rlregress.model.code import Changed, Hunk
+from rlregress.model.code import ChangedPiece, Hunk
 from rlregress.model.detail_answers import describe_variant
 from rlregress.model.differences import DOCUMENTED, VIOLATED
 from rlregress.model.recorded_traces import VERSIONS
@@ -30,8 +30,10 @@ from rlregress.source import read_source_text
 from rlregress.upgrade.differences import changed_statements
 
 
-def compare_with_documented_variant(adapter: Adapter, detail: ChangedDetail, version: str) -> str:
-    """Describe how the new variant of a detail compares with the documented one."""
+def classify_new_variant_by_documentation(
+    adapter: Adapter, detail: ChangedDetail, version: str
+) -> str:
+    """Return whether the new variant of a detail is DOCUMENTED, UNDOCUMENTED or VIOLATED."""
     with contextlib.suppress(UserError, InvalidVersion):
         row = expectations.filter_by_version(load_all_expectations(adapter), version).get(
             (detail.id, detail.scope)
@@ -40,12 +42,14 @@ def compare_with_documented_variant(adapter: Adapter, detail: ChangedDetail, ver
             return UNDOCUMENTED
         if row.variant == detail.new.variant:
             return DOCUMENTED
-        # a known deviation that is gone is a change, and no harm
+        # the end of a known deviation is a change, and violates nothing
         return UNDOCUMENTED if row.deviation else VIOLATED
     return UNDOCUMENTED
 
 
-def find_cells_of_other_versions(adapter: Adapter, *versions: str) -> set[tuple[str, str]]:
+def find_details_documented_for_other_versions(
+    adapter: Adapter, *versions: str
+) -> set[tuple[str, str]]:
     """Return (detail, scope) pairs that are documented only for other versions than these."""
     with contextlib.suppress(UserError, InvalidVersion):
         rows = load_all_expectations(adapter)
@@ -54,7 +58,7 @@ def find_cells_of_other_versions(adapter: Adapter, *versions: str) -> set[tuple[
     return set()
 
 
-def list_documented_variants(adapter: Adapter, detail: ChangedDetail) -> list[str]:
+def describe_documented_variants(adapter: Adapter, detail: ChangedDetail) -> list[str]:
     """Return the documented variants of a changed detail: since when, why, and where."""
     sentences = []
     with contextlib.suppress(UserError):
@@ -72,7 +76,7 @@ def list_documented_variants(adapter: Adapter, detail: ChangedDetail) -> list[st
     return sentences
 
 
-def _split_both_versions_into_lines(function: Changed) -> list[list[str]]:
+def _split_both_versions_into_lines(function: ChangedPiece) -> list[list[str]]:
     """Return the lines of a function in the old and in the new version."""
     texts = []
     for path, own in zip(function.paths, (function.old, function.new), strict=True):
@@ -85,9 +89,11 @@ def _split_both_versions_into_lines(function: Changed) -> list[list[str]]:
 ExecutedLines = Mapping[str, Collection[int]]
 
 
-def _make_line_ranking(function: Changed, executed: ExecutedLines) -> Callable[[int, int], int]:
-    """Return a function that ranks lines: 0: they differ and ran, 1: they did not run, 2: same."""
-    # what one version alone has is one difference, and has nothing to be ranked
+def _make_line_ranking(
+    function: ChangedPiece, executed: ExecutedLines
+) -> Callable[[int, int], int]:
+    """Return a function that ranks lines: 0 changed and executed, 1 changed only, 2 unchanged."""
+    # a function of one version alone differs as a whole: its lines need no rank
     both = None not in (function.old, function.new)
     spans = changed_statements.find_differing_statements(function).spans if both else ()
     executed_lines = executed.get(function.file, ())
@@ -108,8 +114,8 @@ def _make_line_ranking(function: Changed, executed: ExecutedLines) -> Callable[[
 
 
 def collect_differing_lines(
-    functions: Iterable[Changed], executed: ExecutedLines
-) -> dict[Changed, Hunk]:
+    functions: Iterable[ChangedPiece], executed: ExecutedLines
+) -> dict[ChangedPiece, Hunk]:
     """Return function -> its lines that differ between the versions, with lines around them."""
     hunks = {}
     for function in dict.fromkeys(functions):
@@ -117,7 +123,7 @@ def collect_differing_lines(
         first = [own.first if own is not None else 1 for own in (function.old, function.new)]
         rank = _make_line_ranking(function, executed)
         links = [
-            source_links.find_source_url(path, function.get_file_on(label))
+            source_links.find_source_url(path, function.get_file_in_version(label))
             for label, path in zip(VERSIONS, function.paths, strict=True)
         ]
         hunk = diff_two_texts(str(function), old_text, new_text, (first[0], first[1]), rank)
@@ -128,16 +134,16 @@ def collect_differing_lines(
 def select_functions_that_explain(
     all_culprits: Iterable[Culprits],
     details: Iterable[ChangedDetail],
-    changed: Sequence[Changed],
+    changed: Sequence[ChangedPiece],
     executions: Sequence[PieceExecution],
-) -> list[Changed]:
+) -> list[ChangedPiece]:
     """Return the functions that a report names as explanations of differences.
 
     Args:
-        details: the changed ones; ``changed``: the functions that their probes may execute.
-        executions: tells which functions differ when they are called directly.
+        details: changed details; ``changed``: functions that their probes may execute.
+        executions: show which functions differ when they are called directly.
     """
-    named = [function for culprits in all_culprits for function in culprits.functions[:1]]
+    named = [function for culprits in all_culprits for function in culprits.likely_functions[:1]]
     named += [
         execution.function
         for execution in executions
@@ -148,14 +154,14 @@ def select_functions_that_explain(
     return named
 
 
-def choose_functions_to_show(executions: Iterable[PieceExecution]) -> list[Changed]:
+def choose_functions_to_show(executions: Iterable[PieceExecution]) -> list[ChangedPiece]:
     """Return the functions whose lines the report shows, some that ran and some that did not.
 
     A release may change thousands of functions: the rest is only listed.
     """
-    groups: dict[tuple[bool, bool], list[Changed]] = {}
+    groups: dict[tuple[bool, bool], list[ChangedPiece]] = {}
     for execution in executions:
-        if execution.function.counts:
+        if execution.function.can_change_results:
             by = bool(execution.trainings), bool(execution.details)
             groups.setdefault(by, []).append(execution.function)
     return [function for group in groups.values() for function in group[:MOST_HUNKS]]

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from rlregress import progress
 from rlregress.inside.bindings import resolve_import
-from rlregress.model.code import CODE_CHANGED, Changed
-from rlregress.model.recorded_traces import VERSIONS, Trace, Traced
+from rlregress.model.code import CODE_CHANGED, ChangedPiece
+from rlregress.model.recorded_traces import VERSIONS, ComparedTraining, Trace
 from rlregress.model.upgrade_result import Culprits
 from rlregress.source import UNREADABLE
 from rlregress.upgrade.culprits.delta_debugging import (
@@ -24,7 +24,7 @@ from rlregress.upgrade.culprits.delta_debugging import (
     list_revertible_functions,
     make_training_with_reverted_functions,
 )
-from rlregress.upgrade.differences.known_changes import qualify_name
+from rlregress.upgrade.differences.known_changes import make_dotted_name
 from rlregress.upgrade.evidence.compared_trainings import Training
 
 #: the stage of a command; a part of it is a recording.
@@ -54,19 +54,19 @@ def estimate_recordings_of_search(functions: float, is_later: bool = False) -> f
     return min(_RECORDINGS * functions, _EACH) * (_LATER if is_later else 1)
 
 
-def add_one_sided_functions(culprits: Culprits, functions: Sequence[Changed]) -> Culprits:
-    """Add the functions of only one version that a culprit names, and those that these name.
+def add_one_sided_functions(culprits: Culprits, functions: Sequence[ChangedPiece]) -> Culprits:
+    """Add functions of one version only that a culprit calls, directly or through others.
 
     They cannot be reverted by themselves: they come and go with their callers.
     """
     alone = [
         function
         for function in functions
-        if function.how != CODE_CHANGED and not function.at_import
+        if function.how != CODE_CHANGED and not function.runs_at_import
     ]
-    unnamed = [function for function in alone if function not in culprits.functions]
-    new: list[Changed] = []
-    named = list(culprits.functions)
+    unnamed = [function for function in alone if function not in culprits.likely_functions]
+    new: list[ChangedPiece] = []
+    named = list(culprits.likely_functions)
     while named:
         called = [function for function in unnamed if _names_function(named[0], function)]
         new += called
@@ -76,8 +76,8 @@ def add_one_sided_functions(culprits: Culprits, functions: Sequence[Changed]) ->
 
 
 @cache
-def _list_imported_paths(path: Path, file: str) -> frozenset[str]:
-    """Return the dotted paths that a file imports; of a star, the module that has it.
+def _list_imported_dotted_names(path: Path, file: str) -> frozenset[str]:
+    """Return the dotted names that a file imports; for ``import *``, the name of the module.
 
     Args:
         file: its path below the folder of its package.
@@ -97,9 +97,8 @@ def _list_imported_paths(path: Path, file: str) -> frozenset[str]:
     return frozenset(paths)
 
 
-def _names_function(caller: Changed, function: Changed) -> bool:
-    """Return whether a caller names a function that its file defines or imports, or a method of
-    the same file.
+def _names_function(caller: ChangedPiece, function: ChangedPiece) -> bool:
+    """Return whether a caller's code names a function that its file defines or imports.
 
     Functions of other files may have the same name, such as those of another backend.
     """
@@ -110,12 +109,12 @@ def _names_function(caller: Changed, function: Changed) -> bool:
         return False
     if function.file == caller.file or kind:
         return function.file == caller.file
-    full_name = qualify_name(f"{function.file} {name}")
+    full_name = make_dotted_name(f"{function.file} {name}")
     imported = {
         dotted
         for path, label in zip(caller.paths, VERSIONS, strict=True)
         if path is not None
-        for dotted in _list_imported_paths(path, caller.get_file_on(label))
+        for dotted in _list_imported_dotted_names(path, caller.get_file_in_version(label))
     }
     return any(
         full_name.startswith(f"{dotted}.")
@@ -127,9 +126,9 @@ def _names_function(caller: Changed, function: Changed) -> bool:
 
 
 def search_culprits(
-    diverging: Sequence[Traced],
+    diverging: Sequence[ComparedTraining],
     trainings: Mapping[str, Training],
-    functions: Sequence[Changed],
+    functions: Sequence[ChangedPiece],
     record: Record,
     limit: float = LIMIT,
     end_time: float | None = None,
@@ -147,7 +146,7 @@ def search_culprits(
         end_time: the time after which no search begins.
     """
     # what diverges before what rounds
-    shortest = sorted(diverging, key=lambda item: (item.is_proved, len(item.new.events)))
+    shortest = sorted(diverging, key=lambda item: (item.shows_same_training, len(item.new.events)))
     places = {
         training.name: find_functions_at_divergence(training.comparison.first, functions)
         for training in shortest
@@ -182,7 +181,7 @@ def search_culprits(
 
 
 class _Turns:
-    """Searches that take turns: the recordings that all of them request are made together.
+    """Searches that run side by side: each turn makes the recordings that all of them request.
 
     Attributes:
         limit: recordings in all, in the unit of ``LIMIT``.
@@ -196,13 +195,13 @@ class _Turns:
         self.ended: dict[str, Culprits] = {}
         self._requested: dict[str, list[Group]] = {}
 
-    def run_searches(self, searches: Sequence[tuple[Traced, Search]]) -> None:
-        """Run searches to their ends."""
+    def run_searches(self, searches: Sequence[tuple[ComparedTraining, Search]]) -> None:
+        """Run searches until each of them has ended."""
         by_name = {training.name: search for training, search in searches}
         costs = {training.name: _estimate_relative_cost(training) for training, _ in searches}
         counts = dict.fromkeys(by_name, 0)
         for name, search in by_name.items():
-            self._advance(name, search, None)
+            self._advance_search(name, search, None)
         while self._requested:
             jobs: dict[tuple[str, Group], Training] = {}
             for name, groups in self._requested.items():
@@ -222,7 +221,7 @@ class _Turns:
                     # time may have ended before some
                     if (name, group) in jobs and jobs[name, group].name in recorded
                 }
-                self._advance(name, by_name[name], traces)
+                self._advance_search(name, by_name[name], traces)
 
     def _estimate_recordings_left(self, counts: Mapping[str, int]) -> float:
         """Estimate the recordings of all searches after those of the present turn."""
@@ -233,7 +232,9 @@ class _Turns:
             if name in self._requested or name not in counts
         )
 
-    def _advance(self, name: str, search: Search, traces: Mapping[Group, Trace] | None) -> None:
+    def _advance_search(
+        self, name: str, search: Search, traces: Mapping[Group, Trace] | None
+    ) -> None:
         try:
             self._requested[name] = next(search) if traces is None else search.send(traces)
         except StopIteration as end:
@@ -241,5 +242,5 @@ class _Turns:
             self.ended[name] = end.value
 
 
-def _estimate_relative_cost(training: Traced) -> float:
+def _estimate_relative_cost(training: ComparedTraining) -> float:
     return min(max(len(training.new.events) / _LONG, _LEAST), 1.0)

@@ -17,8 +17,8 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from rlregress.model.code import Changed
-from rlregress.model.recorded_traces import Divergence, Trace, Traced
+from rlregress.model.code import ChangedPiece
+from rlregress.model.recorded_traces import ComparedTraining, Divergence, Trace
 from rlregress.model.upgrade_result import Culprits
 from rlregress.trace.child_processes import extract_last_message
 from rlregress.upgrade.differences.old_code import is_revertible, list_old_code
@@ -33,7 +33,7 @@ _FEW = 5
 #: outcomes of a trial: it trains as the old version does, as the new one, otherwise, or fails.
 _AS_OLD, _AS_NEW, _LIKE_NEITHER, _FAILED = "as old", "as new", "like neither", "failed"
 
-Group = tuple[Changed, ...]
+Group = tuple[ChangedPiece, ...]
 #: yields groups to revert, and is sent the trace of each as far as there are recordings left.
 _Result = TypeVar("_Result")
 _Steps = Generator[list[Group], Mapping[Group, Trace], _Result]
@@ -41,8 +41,8 @@ Search = _Steps[Culprits]
 
 
 def find_functions_at_divergence(
-    first: Divergence | None, functions: Iterable[Changed]
-) -> tuple[Changed, ...]:
+    first: Divergence | None, functions: Iterable[ChangedPiece]
+) -> tuple[ChangedPiece, ...]:
     """Find the changed functions where two traces diverge, the nearest first."""
     if first is None:
         return ()
@@ -55,15 +55,15 @@ def find_functions_at_divergence(
 
 
 def _find_innermost_changed(
-    frames: Iterable[tuple[str, str, int]], functions: Sequence[Changed]
-) -> tuple[Changed, ...]:
+    frames: Iterable[tuple[str, str, int]], functions: Sequence[ChangedPiece]
+) -> tuple[ChangedPiece, ...]:
     """Find the innermost changed function around each frame (version, file, line)."""
     nearest = []
     for label, file, line in frames:
         inside = [
             f
             for f in functions
-            if f.get_file_on(label) == file
+            if f.get_file_in_version(label) == file
             and (own := getattr(f, label)) is not None
             and own.first <= line <= own.last
         ]
@@ -71,7 +71,9 @@ def _find_innermost_changed(
     return tuple(dict.fromkeys(nearest))
 
 
-def _find_functions_near_divergence(training: Traced, functions: Sequence[Changed]) -> Group:
+def _find_functions_near_divergence(
+    training: ComparedTraining, functions: Sequence[ChangedPiece]
+) -> Group:
     """Return the functions where traces diverge, and those that raise an error in one version."""
     parting = find_functions_at_divergence(training.comparison.first, functions)
     return tuple(dict.fromkeys((*parting, *_find_functions_that_raise(training, functions))))
@@ -79,7 +81,7 @@ def _find_functions_near_divergence(training: Traced, functions: Sequence[Change
 
 @dataclass(frozen=True)
 class EarlierCulprits:
-    """The results of the searches of other trainings.
+    """The results of earlier searches, for other trainings.
 
     Attributes:
         influencing: functions whose reverting changes one of these trainings.
@@ -87,19 +89,21 @@ class EarlierCulprits:
         failed: other functions, which cannot be reverted alone, each with the reason.
     """
 
-    influencing: frozenset[Changed] = frozenset()
-    without_influence: frozenset[Changed] = frozenset()
-    failed: Mapping[Changed, str] = field(default_factory=dict)
+    influencing: frozenset[ChangedPiece] = frozenset()
+    without_influence: frozenset[ChangedPiece] = frozenset()
+    failed: Mapping[ChangedPiece, str] = field(default_factory=dict)
 
     @property
-    def reverted(self) -> set[Changed]:
+    def reverted(self) -> set[ChangedPiece]:
         """Return all functions that some search reverted."""
         return {*self.influencing, *self.without_influence, *self.failed}
 
 
 def join_earlier_culprits(all_culprits: Sequence[Culprits]) -> EarlierCulprits:
-    """Return the results of the searches of some trainings."""
-    influencing = {function for culprits in all_culprits for function in culprits.confirmed}
+    """Merge the culprits of several trainings; an influence on one of them counts for all."""
+    influencing = {
+        function for culprits in all_culprits for function in culprits.confirmed_functions
+    }
     inert = {f for culprits in all_culprits for f in culprits.without_influence} - influencing
     return EarlierCulprits(
         frozenset(influencing),
@@ -127,11 +131,11 @@ class _Trial:
     outcome: str
     trace: Trace
     why: str = ""
-    misfits: tuple[tuple[Changed, str], ...] = ()
+    misfits: tuple[tuple[ChangedPiece, str], ...] = ()
 
     @property
     def changes_training(self) -> bool:
-        """Return whether the training differs from that of the new version."""
+        """Return whether reverting the group makes the new version train differently."""
         return self.outcome in (_AS_OLD, _LIKE_NEITHER)
 
     def select_reverted(self, group: Group) -> Group:
@@ -141,7 +145,7 @@ class _Trial:
 
 
 @dataclass
-class _Level:
+class _SearchPass:
     """The results of one pass over the functions: the nearest by themselves, the others in groups.
 
     Attributes:
@@ -151,16 +155,18 @@ class _Level:
         by_file: groups of functions of one file, some of which fail by themselves.
     """
 
-    alone: Changed | None = None
-    influencing: list[Changed] = field(default_factory=list)
-    together: list[Changed] = field(default_factory=list)
-    without_influence: list[Changed] = field(default_factory=list)
-    failed: dict[Changed, str] = field(default_factory=dict)
+    alone: ChangedPiece | None = None
+    influencing: list[ChangedPiece] = field(default_factory=list)
+    together: list[ChangedPiece] = field(default_factory=list)
+    without_influence: list[ChangedPiece] = field(default_factory=list)
+    failed: dict[ChangedPiece, str] = field(default_factory=dict)
     trials: dict[Group, _Trial] = field(default_factory=dict)
     halves: list[list[Group]] = field(default_factory=list)
     by_file: list[Group] = field(default_factory=list)
 
-    def split_group_by_result(self, group: Group, trials: Mapping[Group, _Trial]) -> list[Group]:
+    def note_result_and_split_group(
+        self, group: Group, trials: Mapping[Group, _Trial]
+    ) -> list[Group]:
         """Note the result of a group, and return the smaller groups to revert next."""
         outcome = trials[group].outcome
         fitting = trials[group].select_reverted(group)
@@ -194,7 +200,10 @@ class CulpritSearch:
     """
 
     def __init__(
-        self, training: Traced, functions: Sequence[Changed], earlier: EarlierCulprits
+        self,
+        training: ComparedTraining,
+        functions: Sequence[ChangedPiece],
+        earlier: EarlierCulprits,
     ) -> None:
         #: the traces of the old version, and of the new one with ``_base`` reverted.
         self._training, self._base = training, Group()
@@ -204,15 +213,15 @@ class CulpritSearch:
         executed = [*near, *list_revertible_functions(training, functions)]
         self._executed = list(dict.fromkeys(executed))
         # as of ``Culprits``
-        self._alone: Changed | None = None
-        self._influencing: list[Changed] = []
-        self._together: list[Changed] = []
+        self._alone: ChangedPiece | None = None
+        self._influencing: list[ChangedPiece] = []
+        self._together: list[ChangedPiece] = []
         self._whole: bool | None = None
-        self._without_influence: list[Changed] = []
+        self._without_influence: list[ChangedPiece] = []
         self._failed = {
             f: earlier.failed[f] for f in self._executed[len(near) :] if f in earlier.failed
         }
-        self._open: list[Changed] = []
+        self._open: list[ChangedPiece] = []
 
     def run(self) -> Search:
         """Revert culprits of earlier trainings first, then the nearest functions, then all others.
@@ -223,7 +232,7 @@ class CulpritSearch:
         for _ in range(_DEPTHS):
             if is_ended:
                 break
-            is_ended = yield from self._search_level()
+            is_ended = yield from self._search_in_smaller_groups()
         named = {*self._influencing, *self._together}
         without_influence = tuple(
             function for function in dict.fromkeys(self._without_influence) if function not in named
@@ -241,7 +250,7 @@ class CulpritSearch:
         )
 
     def _revert_groups(self, groups: Sequence[Group]) -> _Steps[dict[Group, _Trial]]:
-        """Return the result of reverting each group, as far as there are recordings left."""
+        """Yield groups to revert, receive their traces, and return the result of each group."""
         requested = {(*self._base, *group): group for group in groups}
         traces = (yield list(requested)) if requested else {}
         return {
@@ -255,8 +264,8 @@ class CulpritSearch:
             trials.update((yield from self._revert_groups([group])))
         return trials.get(group)
 
-    def _continue_unless_whole(self, group: Group, trial: _Trial) -> bool:
-        """Return whether a group restores the old behaviour; else keep it reverted from here on."""
+    def _keep_reverted_unless_restored(self, group: Group, trial: _Trial) -> bool:
+        """Return whether a group restores the old behaviour; if not, it stays reverted."""
         self._whole = trial.outcome == _AS_OLD
         if not self._whole:
             comparison = compare_traces_and_their_ends(self._training.old, trial.trace)
@@ -270,7 +279,7 @@ class CulpritSearch:
         Return whether they explain everything.
         """
         earlier = [function for function in self._executed if function in self._earlier.influencing]
-        # where it diverges at what moves another training, that is reverted first
+        # culprits of other trainings that lie at this divergence are reverted first
         group = tuple([function for function in earlier if function in self._place] or earlier)
         trials: dict[Group, _Trial] = {}
         trial = (yield from self._revert_group(group, trials)) if group else None
@@ -293,22 +302,22 @@ class CulpritSearch:
                 return False
         self._influencing += influencing
         self._together += () if influencing else trial.select_reverted(group)
-        return self._continue_unless_whole(group, trial)
+        return self._keep_reverted_unless_restored(group, trial)
 
-    def _search_level(self) -> _Steps[bool]:
+    def _search_in_smaller_groups(self) -> _Steps[bool]:
         """Search the nearest functions one by one, the others in ever smaller groups.
 
         Return whether the search has ended.
         """
         first = self._training.comparison.first
         near = _find_functions_near_divergence(self._training, self._functions)
-        # what did nothing before may do something with what is reverted since
+        # a function without influence before may have one with others reverted
         excluded = {*self._base, *(function for function in self._failed if function not in near)}
         ranked = sorted(
             (function for function in self._executed if function not in excluded),
             key=lambda function: _rank_by_distance(function, first, near),
         )
-        level = _Level()
+        level = _SearchPass()
         groups = _group_functions_to_revert_first(
             ranked, self._earlier.without_influence.difference(near)
         )
@@ -323,23 +332,25 @@ class CulpritSearch:
             for group in [group for group in examined if group in trials]:
                 level.failed.update(trials[group].misfits)
                 if group not in level.by_file:
-                    smaller += level.split_group_by_result(group, trials)
+                    smaller += level.note_result_and_split_group(group, trials)
                 elif trials[group].changes_training:
                     level.together += yield from self._minimize_group(group, level.trials)
             if level.alone is None:
-                files = _group_by_file(level.failed, ranked, level.without_influence)
+                files = _group_failed_with_others_of_file(
+                    level.failed, ranked, level.without_influence
+                )
                 files = [group for group in files if group not in level.by_file]
                 level.by_file += files
                 smaller = [*files, *smaller]
             groups = smaller
         if level.alone is None and not (level.influencing or level.together):
-            yield from self._revert_all_functions(level, tuple(ranked))
+            yield from self._revert_all_if_none_has_influence(level, tuple(ranked))
         self._without_influence += level.without_influence
         self._failed.update(level.failed)
         return (yield from self._revert_effective_functions(level))
 
-    def _revert_all_functions(self, level: _Level, ranked: Group) -> _Steps[None]:
-        """Revert all functions where none of them has an influence by itself.
+    def _revert_all_if_none_has_influence(self, level: _SearchPass, ranked: Group) -> _Steps[None]:
+        """Revert all functions together if none has an influence by itself.
 
         If some fail by themselves, all are reduced to the few that need each other. They may lie in
         several files, and some of them change nothing when reverted alone.
@@ -353,10 +364,10 @@ class CulpritSearch:
             level.without_influence, level.together = [], list(ranked)
             return
         needed = yield from self._minimize_group(ranked, level.trials)
-        # so many say of none that it is the culprit
+        # a large group does not name the culprit
         level.together += needed if len(needed) <= _FEW else ()
 
-    def _revert_effective_functions(self, level: _Level) -> _Steps[bool]:
+    def _revert_effective_functions(self, level: _SearchPass) -> _Steps[bool]:
         """Revert all functions that change the training; return whether the search has ended.
 
         It goes on if they change it and do not restore the old behaviour.
@@ -374,10 +385,10 @@ class CulpritSearch:
         trial = (yield from self._revert_group(group, level.trials)) if group else None
         if trial is None or not trial.changes_training:
             return True
-        return self._continue_unless_whole(group, trial)
+        return self._keep_reverted_unless_restored(group, trial)
 
     def _minimize_group(self, group: Group, results: dict[Group, _Trial]) -> _Steps[Group]:
-        """Leave out parts of a group, smaller and smaller, while the rest has the same effect.
+        """Reduce a group while its effect stays the same, by leaving out ever smaller parts.
 
         Args:
             results: the results of groups, the whole one among them; this method adds its own.
@@ -398,10 +409,12 @@ class CulpritSearch:
         return needed
 
 
-def _group_by_file(
-    failed: Iterable[Changed], ranked: Sequence[Changed], without_influence: Sequence[Changed]
+def _group_failed_with_others_of_file(
+    failed: Iterable[ChangedPiece],
+    ranked: Sequence[ChangedPiece],
+    without_influence: Sequence[ChangedPiece],
 ) -> list[Group]:
-    """Group by file the functions that cannot be reverted alone, but perhaps together."""
+    """Group functions that failed alone with others of their file, to revert them together."""
     files = dict.fromkeys(function.file for function in failed)
     candidates = [function for function in ranked if function not in without_influence]
     groups = [tuple(function for function in candidates if function.file == file) for file in files]
@@ -409,15 +422,15 @@ def _group_by_file(
 
 
 def _group_functions_to_revert_first(
-    ranked: Sequence[Changed], without_influence: frozenset[Changed]
+    ranked: Sequence[ChangedPiece], without_influence: frozenset[ChangedPiece]
 ) -> list[Group]:
-    """Make the first groups: the nearest alone, the others by package and known influence.
+    """Return the first groups to revert: the nearest functions alone, the others by package.
 
     Args:
         without_influence: functions whose reverting changes nothing in another training.
     """
     alone = [function for function in ranked if function not in without_influence][:_NEAR]
-    groups: dict[tuple[bool, str], list[Changed]] = {}
+    groups: dict[tuple[bool, str], list[ChangedPiece]] = {}
     for function in ranked:
         if function not in alone:
             key = (function in without_influence, function.file.partition("/")[0])
@@ -425,7 +438,9 @@ def _group_functions_to_revert_first(
     return [*((function,) for function in alone), *map(tuple, groups.values())]
 
 
-def _rank_by_distance(function: Changed, first: Divergence | None, near: Sequence[Changed]) -> int:
+def _rank_by_distance(
+    function: ChangedPiece, first: Divergence | None, near: Sequence[ChangedPiece]
+) -> int:
     """Return a rank that grows with the distance: same place, file, folder, package, or none."""
     if function in near:
         return near.index(function)
@@ -444,7 +459,7 @@ def _rank_by_distance(function: Changed, first: Divergence | None, near: Sequenc
 def _is_inert_half(
     group: Group, trials: Mapping[Group, _Trial], split: Sequence[Sequence[Group]]
 ) -> bool:
-    """Return whether a group is half of one that changes the training, but neither half does."""
+    """Return whether a group is half of an effective one, neither half of which has an effect."""
     return any(
         group in halves
         and all(half in trials and trials[half].outcome == _AS_NEW for half in halves)
@@ -452,12 +467,14 @@ def _is_inert_half(
     )
 
 
-def list_revertible_functions(training: Traced, functions: Iterable[Changed]) -> list[Changed]:
+def list_revertible_functions(
+    training: ComparedTraining, functions: Iterable[ChangedPiece]
+) -> list[ChangedPiece]:
     """List the functions that a training executes and that can be reverted."""
     names = {*training.old.called_functions, *training.new.called_functions}
     files = {file for file, _ in names}
     executed_functions = (
-        x for x in functions if x.key in names or (x.at_import and x.file in files)
+        x for x in functions if x.key in names or (x.runs_at_import and x.file in files)
     )
     return [function for function in executed_functions if is_revertible(function)]
 
@@ -470,7 +487,7 @@ def make_training_with_reverted_functions(
     return Training(training.owner, name, {**training.job, "swap": list_old_code(group)})
 
 
-def _judge_reverted_training(training: Traced, group: Group, trace: Trace) -> _Trial:
+def _judge_reverted_training(training: ComparedTraining, group: Group, trace: Trace) -> _Trial:
     by_key = {function.key: function for function in group}
     misfits = tuple(
         (by_key[file, name], why)
@@ -479,16 +496,16 @@ def _judge_reverted_training(training: Traced, group: Group, trace: Trace) -> _T
     )
     for outcome, reference in ((_AS_OLD, training.old), (_AS_NEW, training.new)):
         if (
-            not _list_errors_of_answers(trace) - _list_errors_of_answers(reference)
+            not _list_failed_calls(trace) - _list_failed_calls(reference)
             and compare_traces_and_their_ends(reference, trace).verdict == "equal"
         ):
             return _Trial(outcome, trace, misfits=misfits)
     if trace.failure:
         return _Trial(_FAILED, trace, extract_last_message(trace.failure), misfits)
     if (
-        new_errors := _list_errors_of_answers(trace)
-        - _list_errors_of_answers(training.old)
-        - _list_errors_of_answers(training.new)
+        new_errors := _list_failed_calls(trace)
+        - _list_failed_calls(training.old)
+        - _list_failed_calls(training.new)
     ):
         name, error = min(new_errors)
         why = f"{name} fails only with functions reverted, {error}"
@@ -496,19 +513,21 @@ def _judge_reverted_training(training: Traced, group: Group, trace: Trace) -> _T
     return _Trial(_LIKE_NEITHER, trace, misfits=misfits)
 
 
-def _list_errors_of_answers(trace: Trace) -> set[tuple[str, str]]:
+def _list_failed_calls(trace: Trace) -> set[tuple[str, str]]:
     """Return the name and the error of each recorded call that failed."""
     return {(event.name, event.error) for event in trace.events if event.error}
 
 
-def _find_functions_that_raise(training: Traced, functions: Sequence[Changed]) -> Group:
+def _find_functions_that_raise(
+    training: ComparedTraining, functions: Sequence[ChangedPiece]
+) -> Group:
     """Find the functions that raise errors which the other version does not raise."""
     nearest: Group = ()
     for trace, reference, label in (
         (training.new, training.old, "new"),
         (training.old, training.new, "old"),
     ):
-        raised = {name for name, _ in _list_errors_of_answers(reference)}
+        raised = {name for name, _ in _list_failed_calls(reference)}
         for event in trace.events:
             if event.error and event.name not in raised:
                 nearest += _find_innermost_changed(

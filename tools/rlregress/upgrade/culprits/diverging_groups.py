@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from rlregress.model.recorded_traces import Comparison, Divergence, Trace, Traced
+from rlregress.model.recorded_traces import ComparedTraining, Comparison, Divergence, Trace
 
 
 def choose_representatives(
@@ -15,7 +15,7 @@ def choose_representatives(
     traces: tuple[Mapping[str, Trace], Mapping[str, Trace]],
     changed: Collection[tuple[str, str]],
 ) -> dict[str, str]:
-    """Return training -> the shortest with the same changed functions and divergence.
+    """Return training -> the shortest training with the same changed functions and divergence.
 
     Args:
         diverging: training -> its comparison.
@@ -34,7 +34,7 @@ def choose_representatives(
     return {name: shortest[key] for name, key in keys.items()}
 
 
-def spread_trainings_over_functions(first_functions: Mapping[str, Sequence[str]]) -> list[str]:
+def order_trainings_to_spread_functions(first_functions: Mapping[str, Sequence[str]]) -> list[str]:
     """Return the trainings, ordered so that each changed function is executed early.
 
     Plain trainings before scenarios.
@@ -57,13 +57,13 @@ def _describe_first_difference(comparison: Comparison) -> tuple[object, ...]:
     if first is None:
         return (comparison.verdict,)
     if comparison.trains_the_same:
-        # times and random names differ each time, and are no group; the same texts do not
-        return first.kind, _list_differing_contents(first)
+        # times and random names differ in each training: only equal texts make a group
+        return first.kind, _list_differing_digests(first)
     events = [(event.file, event.function) if event else None for event in (first.old, first.new)]
     return (comparison.verdict, first.kind, first.part, *events)
 
 
-def _list_differing_contents(first: Divergence) -> frozenset[tuple[str, ...]]:
+def _list_differing_digests(first: Divergence) -> frozenset[tuple[str, ...]]:
     """Return the last word of the name, and both digests, of each part that differs."""
     old, new = (event.parts if event is not None else {} for event in (first.old, first.new))
     digests = {
@@ -78,8 +78,8 @@ def _list_differing_contents(first: Divergence) -> frozenset[tuple[str, ...]]:
 
 
 def add_notes_on_representatives(
-    traced: Iterable[Traced], representatives: Mapping[str, str]
-) -> list[Traced]:
+    traced: Iterable[ComparedTraining], representatives: Mapping[str, str]
+) -> list[ComparedTraining]:
     """Return the trainings, each with a note that names the representative that was searched.
 
     Args:

@@ -27,7 +27,7 @@ from rlregress.model.code import (
     MODULE,
     REMOVED,
     WORDING,
-    Changed,
+    ChangedPiece,
     Function,
 )
 from rlregress.source import UNREADABLE, get_first_line, list_sources_below
@@ -80,32 +80,34 @@ _VERSIONS = frozenset({"__version__", "__author__", "__email__", "__license__"})
 _SPEAKERS = ("log", "warn")
 
 
-def find_changed_functions(old: Sequence[str], new: Sequence[str]) -> list[Changed]:
+def find_changed_functions(old: Sequence[str], new: Sequence[str]) -> list[ChangedPiece]:
     """Find the functions that differ between the packages of two versions.
 
     Args:
         old, new: folders of the packages in the old and in the new version.
     """
     old_files, new_files = map_sources_by_file(old), map_sources_by_file(new)
-    differing: list[Changed] = []
+    differing: list[ChangedPiece] = []
     classes: list[set[str]] = [set(), set()]
     for file in sorted(set(old_files) | set(new_files)):
         paths = old_files.get(file), new_files.get(file)
         texts = [path.read_bytes() if path is not None else None for path in paths]
         if texts[0] != texts[1]:
             child_processes.raise_if_time_is_over()
-            versions = [{} if text is None else read_pieces(text) for text in texts]
+            versions = [{} if text is None else parse_code_pieces(text) for text in texts]
             names_of_file = sorted({*versions[0], *versions[1]})
             for name in names_of_file:
                 old_piece, new_piece = (pieces.get(name) for pieces in versions)
-                how = _find_how_pieces_differ(old_piece, new_piece, names_of_file == [MODULE])
-                piece = Changed(
+                how = _classify_difference_of_pieces(
+                    old_piece, new_piece, names_of_file == [MODULE]
+                )
+                piece = ChangedPiece(
                     file=file, name=name, how=how, old=old_piece, new=new_piece, paths=paths
                 )
                 differing += [piece] if how else []
             for names, version in zip(classes, versions, strict=True):
                 names |= set(version)
-    # of a class that has moved to another file, too
+    # also for a class that has moved to another file
     stayed = classes[0] & classes[1]
     marked = [
         replace(function, within=_name_enclosing_piece(function) in stayed)
@@ -118,8 +120,8 @@ def find_changed_functions(old: Sequence[str], new: Sequence[str]) -> list[Chang
     )
 
 
-def _name_enclosing_piece(function: Changed) -> str:
-    """Return the class piece of a method, or the piece around an inner function."""
+def _name_enclosing_piece(function: ChangedPiece) -> str:
+    """Return the name of the piece in which a method or an inner function is defined."""
     return f"{BODY} {function.name.rpartition('.')[0]}"
 
 
@@ -129,7 +131,7 @@ def _list_words_of_imports(path: Path) -> Iterator[bytes]:
             yield from re.findall(rb"\w+", line)
 
 
-def _is_named_by_old_code(piece: Changed, imported: Collection[bytes]) -> bool:
+def _is_named_by_old_code(piece: ChangedPiece, imported: Collection[bytes]) -> bool:
     """Return whether code of the old version names a piece that only the new version has.
 
     Examples: a function that hides a builtin or an imported one; a module that an import tries.
@@ -152,25 +154,27 @@ def _contains_word(text: bytes, name: str) -> bool:
     return re.search(rb"\b" + re.escape(name.encode()) + rb"\b", text) is not None
 
 
-def _join_moved_pieces(differing: Sequence[Changed]) -> list[Changed]:
+def _join_moved_pieces(differing: Sequence[ChangedPiece]) -> list[ChangedPiece]:
     """Join pieces that moved: gone from one file, and new in another under the same name."""
     gone = _group_functions_by_name(
-        function for function in differing if function.how == REMOVED and not function.at_import
+        function
+        for function in differing
+        if function.how == REMOVED and not function.runs_at_import
     )
     new = _group_functions_by_name(
-        function for function in differing if function.how == ADDED and not function.at_import
+        function for function in differing if function.how == ADDED and not function.runs_at_import
     )
     remaining = {piece.key: piece for piece in differing}
     for name in sorted(set(gone) & set(new)):
         for removed, added in _pair_moved_functions(gone[name], new[name]):
-            if not _is_still_named(removed):
+            if not _is_still_named_in_its_old_file(removed):
                 del remaining[removed.key]
             del remaining[added.key]
             if removed.old is not None and added.new is not None:
                 # the same code may mean something else among the names of another file
                 how = CODE_MOVED if removed.old.code == added.new.code else CODE_CHANGED
                 paths = removed.paths[0], added.paths[1]
-                remaining[added.key] = Changed(
+                remaining[added.key] = ChangedPiece(
                     file=added.file,
                     name=name,
                     how=how,
@@ -182,8 +186,8 @@ def _join_moved_pieces(differing: Sequence[Changed]) -> list[Changed]:
     return [remaining[key] for key in sorted(remaining)]
 
 
-def _is_still_named(function: Changed) -> bool:
-    """Return whether the file that a function is gone from still names it without an import."""
+def _is_still_named_in_its_old_file(function: ChangedPiece) -> bool:
+    """Return whether the file that lost a function still names it, and does not import it."""
     path = function.paths[1]
     text = path.read_bytes() if path is not None else b""
     lines = [
@@ -192,17 +196,17 @@ def _is_still_named(function: Changed) -> bool:
     return "." not in function.name and bool(lines) and not any(b"import" in line for line in lines)
 
 
-def _group_functions_by_name(functions: Iterable[Changed]) -> dict[str, list[Changed]]:
-    named: dict[str, list[Changed]] = {}
+def _group_functions_by_name(functions: Iterable[ChangedPiece]) -> dict[str, list[ChangedPiece]]:
+    named: dict[str, list[ChangedPiece]] = {}
     for function in functions:
         named.setdefault(function.name, []).append(function)
     return named
 
 
 def _pair_moved_functions(
-    old: Sequence[Changed], new: Sequence[Changed]
-) -> Iterator[tuple[Changed, Changed]]:
-    """Pair functions with the same code, and then the last two if each version has one left."""
+    old: Sequence[ChangedPiece], new: Sequence[ChangedPiece]
+) -> Iterator[tuple[ChangedPiece, ChangedPiece]]:
+    """Pair functions with the same code; if each version has one left, pair these two as well."""
     old, new = list(old), list(new)
     for removed in list(old):
         same = [
@@ -219,7 +223,7 @@ def _pair_moved_functions(
 
 
 def map_sources_by_file(folders: Sequence[str]) -> dict[str, Path]:
-    """Return the path of each source, by its file below the folder of its package."""
+    """Return "package/file.py" -> path, for all sources in the folders of packages."""
     return {
         str(path.relative_to(Path(folder).parent)): path
         for folder in folders
@@ -227,11 +231,13 @@ def map_sources_by_file(folders: Sequence[str]) -> dict[str, Path]:
     }
 
 
-def _find_how_pieces_differ(old: Function | None, new: Function | None, is_only: bool) -> str:
-    """Return how two pieces of one name differ; empty: they do not.
+def _classify_difference_of_pieces(
+    old: Function | None, new: Function | None, is_only: bool
+) -> str:
+    """Return how two pieces of the same name differ; empty: they are the same.
 
     Args:
-        is_only: no other piece of the file is in either version.
+        is_only: neither version has another piece in the file.
     """
     if old is not None and new is not None:
         if old.code != new.code or _are_common_definitions_reordered(old, new):
@@ -258,7 +264,7 @@ def _are_common_definitions_reordered(old: Function, new: Function) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def read_pieces(text: bytes) -> Mapping[str, Function]:
+def parse_code_pieces(text: bytes) -> Mapping[str, Function]:
     """Return the pieces of a source text by qualified name; unreadable text is one module."""
     try:
         return _split_into_pieces(parse_with_origins(text))
@@ -279,7 +285,7 @@ def _split_into_pieces(tree: ast.Module) -> Mapping[str, Function]:
         # before its own statements lose what is inside them, then annotations, then words
         defines, acts = tuple(_list_definitions_in_order(node.body, "")), _acts_when_defined(node)
         full_text, spoken, code = (
-            _dump_definition(node),
+            _dump_without_inner_pieces(node),
             _dump_code_with_messages(node),
             _dump_code(node),
         )
@@ -336,7 +342,7 @@ def _list_inner_statements(node: ast.stmt) -> Iterator[tuple[str, ast.stmt]]:
 
 
 def _is_overload(node: _Function) -> bool:
-    # that of typing takes no arguments
+    # typing.overload takes no arguments
     return any(is_named_one_of(decorator, _OVERLOAD) for decorator in node.decorator_list)
 
 
@@ -368,7 +374,7 @@ def _ignores_annotations(decorator: ast.expr, decorated: str) -> bool:
     if isinstance(decorator, ast.Call):
         return is_named_one_of(decorator.func, _BLIND)
     if isinstance(decorator, ast.Attribute) and decorator.attr in _ACCESSORS:
-        # of the property of its own name, which is above it
+        # a setter belongs to the property of the same name above it
         return isinstance(decorator.value, ast.Name) and decorator.value.id == decorated
     return is_named_one_of(decorator, _BLIND)
 
@@ -378,7 +384,7 @@ def _get_last_name(node: ast.expr) -> str:
     return ast.unparse(called).rpartition(".")[2]
 
 
-def _dump_definition(node: ast.Module | ast.ClassDef | _Function) -> str:
+def _dump_without_inner_pieces(node: ast.Module | ast.ClassDef | _Function) -> str:
     """Dump a definition without the functions and classes in it, which are pieces themselves."""
     own = copy.copy(node)
     own.body = [child for child in node.body if not isinstance(child, _PIECES)]
@@ -400,9 +406,9 @@ def dump_signature(node: ast.ClassDef | _Function) -> str:
 
 
 def _dump_code(node: ast.Module | ast.ClassDef | _Function) -> str:
-    """Dump the statements of a piece, without words and types."""
+    """Dump the statements of a piece, without messages, docstrings and annotations."""
     lines = [] if isinstance(node, ast.Module) else [dump_signature(node)]
-    doing = _WithoutMessages(*_classify_for_stripping(node))
+    doing = _WithoutMessages(*_has_effective_annotations_and_is_module(node))
     imports: list[ast.stmt] = []
     for child in node.body:
         stripped = doing.visit(child)
@@ -417,14 +423,14 @@ def _dump_code(node: ast.Module | ast.ClassDef | _Function) -> str:
 
 
 def _dump_code_with_messages(node: ast.Module | ast.ClassDef | _Function) -> str:
-    """Dump the statements and messages of a piece, without docstrings and types."""
+    """Dump the statements of a piece with its messages, without docstrings and annotations."""
     lines = [] if isinstance(node, ast.Module) else [dump_signature(node)]
-    saying = _WithoutDocstringsAndTypes(*_classify_for_stripping(node))
+    saying = _WithoutDocstringsTypesAndVersion(*_has_effective_annotations_and_is_module(node))
     stripped = (saying.visit(_copy_node(x)) for x in node.body if not isinstance(x, _PIECES))
     return "\n".join([*lines, *(ast.dump(statement) for statement in stripped if statement)])
 
 
-def _classify_for_stripping(node: ast.AST) -> tuple[bool, bool]:
+def _has_effective_annotations_and_is_module(node: ast.AST) -> tuple[bool, bool]:
     """Return whether a node's annotations have an effect, and whether the node is a module."""
     return isinstance(node, ast.ClassDef) and _acts_when_defined(node), isinstance(node, ast.Module)
 
@@ -447,7 +453,7 @@ def copy_without_blocks(node: ast.stmt) -> ast.stmt:
 
 
 def _dump_sorted_imports(imports: Sequence[ast.stmt]) -> list[str]:
-    """Dump adjacent imports, sorted unless a name is bound twice: else their order is style."""
+    """Dump adjacent imports, sorted: their order has no effect unless a name is bound twice."""
     rows = [ast.dump(statement) for statement in imports]
     aliases = [alias for statement in imports for alias in getattr(statement, "names", ())]
     names = [alias.asname or alias.name for alias in aliases]
@@ -479,7 +485,7 @@ def _strip_annotations(arguments: ast.arguments) -> ast.arguments:
 
 
 def only_make_text(nodes: Iterable[ast.AST]) -> bool:
-    """Return whether expressions only make text for people: they call and bind nothing else."""
+    """Return whether expressions only format text: they call and bind nothing else."""
     return not any(
         isinstance(child, ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom)
         or (isinstance(child, ast.Call) and _get_last_name(child) not in _WORDING)
@@ -489,7 +495,7 @@ def only_make_text(nodes: Iterable[ast.AST]) -> bool:
 
 
 def only_reports(node: ast.Expr) -> bool:
-    """Return whether a statement prints, warns or logs, and nothing is computed for it."""
+    """Return whether a statement only prints, warns or logs, without other computations."""
     call = node.value
     if not isinstance(call, ast.Call) or _get_last_name(call) not in WORDS:
         return False
@@ -504,7 +510,7 @@ def only_reports(node: ast.Expr) -> bool:
 
 
 def _are_only_texts(nodes: Iterable[ast.AST]) -> bool:
-    """Return whether each expression is a text, and only makes text for people."""
+    """Return whether each expression is a text, and only formats it."""
     values = [node.value if isinstance(node, ast.keyword) else node for node in nodes]
     return only_make_text(values) and all(
         isinstance(value, ast.JoinedStr)
@@ -523,14 +529,14 @@ class _WithoutInnerFunctions(ast.NodeTransformer):
     visit_AsyncFunctionDef = visit_ClassDef = visit_FunctionDef  # type: ignore[assignment]
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
-        """Visit a node, and keep blocks that this empties."""
+        """Visit a node, and put ``pass`` into a block that becomes empty."""
         visited = super().generic_visit(node)
         if isinstance(getattr(visited, "body", None), list) and not visited.body:  # type: ignore[attr-defined]
             visited.body = [ast.Pass()]  # type: ignore[attr-defined]
         return visited
 
 
-class _WithoutDocstringsAndTypes(_WithoutInnerFunctions):
+class _WithoutDocstringsTypesAndVersion(_WithoutInnerFunctions):
     """Keeps code that computes something or reports something when it runs.
 
     Args:
@@ -553,7 +559,7 @@ class _WithoutDocstringsAndTypes(_WithoutInnerFunctions):
         return self.generic_visit(node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:
-        """Drop a type, with which nothing is computed unless a class is made of it."""
+        """Drop an annotation unless it has an effect, as it has in a dataclass."""
         if self._typed:
             return node
         if node.value is None:
@@ -570,7 +576,7 @@ class _WithoutDocstringsAndTypes(_WithoutInnerFunctions):
         return self.generic_visit(node)
 
 
-class _WithoutMessages(_WithoutDocstringsAndTypes):
+class _WithoutMessages(_WithoutDocstringsTypesAndVersion):
     """Keeps code that computes something."""
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
@@ -578,11 +584,11 @@ class _WithoutMessages(_WithoutDocstringsAndTypes):
         return None if only_reports(node) else super().visit_Expr(node)
 
     def visit_Raise(self, node: ast.Raise) -> ast.AST:
-        """Keep the kind of an error, and not its message."""
+        """Keep the type of an error, not its message."""
         if isinstance(node.exc, ast.Call) and _are_only_texts([*node.exc.args, *node.exc.keywords]):
             node.exc = node.exc.func
         return self.generic_visit(node)
 
     def visit_Assert(self, node: ast.Assert) -> ast.AST:
-        """Keep the condition, and not its message."""
+        """Keep the condition of an assertion, not its message."""
         return ast.Assert(test=node.test, msg=None)

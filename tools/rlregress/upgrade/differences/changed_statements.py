@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from rlregress.model.code import BODY, MODULE, Changed
+from rlregress.model.code import BODY, MODULE, ChangedPiece
 from rlregress.source import UNREADABLE
 from rlregress.upgrade.differences import changed_functions
 from rlregress.upgrade.differences.name_origins import parse_with_origins
@@ -65,7 +65,7 @@ class Difference:
     binds: frozenset[str] = frozenset()
 
 
-def find_differing_statements(piece: Changed) -> Difference:
+def find_differing_statements(piece: ChangedPiece) -> Difference:
     """Return the differences between the statements of a piece in both versions."""
     texts = [path.read_bytes() if path is not None else b"" for path in piece.paths]
     old, new = (_list_statements(text, piece.name) for text in texts)
@@ -104,12 +104,14 @@ def find_differing_statements(piece: Changed) -> Difference:
         spans=tuple(spans),
         raising=tuple(raising),
         unmeasured=unmeasured,
-        binds=_find_rebound_names(*differing),
+        binds=_list_names_bound_in_differences(*differing),
     )
 
 
-def _find_rebound_names(old: Sequence[Statement], new: Sequence[Statement]) -> frozenset[str]:
-    """Return names that differing statements bind; changed definitions are separate pieces."""
+def _list_names_bound_in_differences(
+    old: Sequence[Statement], new: Sequence[Statement]
+) -> frozenset[str]:
+    """Return names that differing statements bind, without functions and classes."""
     bound = {
         name for statement in (*old, *new) for name in statement.binds if not statement.defines
     }
@@ -123,7 +125,7 @@ def _find_rebound_names(old: Sequence[Statement], new: Sequence[Statement]) -> f
 def _find_neighbouring_statements(
     removed: Sequence[Statement], new: tuple[Statement, ...], position: int
 ) -> tuple[Statement, ...]:
-    """Return the next or the last statement of the block in which statements are gone."""
+    """Return the statement after the removed ones in their block, or else the one before."""
     for number in (position, position - 1):
         if 0 <= number < len(new) and new[number].where == removed[0].where:
             return new[number : number + 1]
@@ -178,7 +180,11 @@ def _list_statements(text: bytes, piece: str) -> tuple[Statement, ...] | None:
             for label, inside, at in _list_blocks_of_statement(child):
                 statements = [statement for statement in inside if isinstance(statement, ast.stmt)]
                 if name == piece:
-                    own.extend(_list_guarded_block(inside, block, label, _only_raises(statements)))
+                    own.extend(
+                        _list_head_of_handler_or_case(
+                            inside, block, label, _only_raises(statements)
+                        )
+                    )
                 add_statements(statements, name, outer, f"{block}/{label}", at)
 
     try:
@@ -208,7 +214,7 @@ def _only_raises(body: Sequence[ast.stmt]) -> bool:
     )
 
 
-def _list_guarded_block(
+def _list_head_of_handler_or_case(
     body: Sequence[ast.AST], block: str, label: str, raises: bool
 ) -> Iterator[Statement]:
     """Yield the head of an error handler or a case: its line runs whenever it is tested."""
@@ -254,7 +260,7 @@ def _list_statement_parts(
 def _make_statement_of_signature(
     node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef,
 ) -> Statement:
-    """Return a statement of decorators, arguments and bases, which act whenever the piece runs."""
+    """Return a statement that stands for a signature: decorators, arguments or bases."""
     code = changed_functions.dump_signature(node)
     certain = code
     if not isinstance(node, ast.ClassDef):
@@ -303,7 +309,7 @@ class _AlwaysEvaluatedParts(ast.NodeTransformer):
         return ast.Constant("lambda")
 
     def visit_ListComp(self, node: ast.ListComp) -> ast.AST:
-        """Keep the first iterable: there may be nothing to go through."""
+        """Keep the first iterable: if it is empty, nothing else is evaluated."""
         visited: ast.AST = self.visit(node.generators[0].iter)
         return visited
 

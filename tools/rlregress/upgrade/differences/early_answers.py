@@ -32,7 +32,9 @@ def describe_changed_details_and_defaults(
 ) -> list[str]:
     """Describe details and defaults that differ."""
     return [
-        *_format_list_under_heading("differs", (f"{d.id} [{d.scope}]: {d.words}" for d in details)),
+        *_format_list_under_heading(
+            "differs", (f"{d.id} [{d.scope}]: {d.variant_change_in_words}" for d in details)
+        ),
         *_format_list_under_heading("another default", map(str, defaults)),
     ]
 

@@ -101,7 +101,7 @@ class ImportBranches(griffe.Extension):
         return statements
 
     def on_module_members(self, *, node: Any, mod: griffe.Module, **_: Any) -> None:
-        """Remove names that are deleted, and note those that no statement defines."""
+        """Remove deleted names, and note modules that offer names without defining them."""
         parts = [inner for statement in node.body for inner in _walk_outside_functions(statement)]
         deleted = [target for p in parts if isinstance(p, ast.Delete) for target in p.targets]
         for target in deleted:
@@ -115,8 +115,8 @@ class ImportBranches(griffe.Extension):
             self.lazy[mod.path] = {
                 word for inner in ast.walk(node) for word in _list_words_in_expression(inner)
             }
-        if any(_computes_list(part, mod) for part in parts):
-            # all public names are offered, as far as is known
+        if any(_computes_dunder_all(part, mod) for part in parts):
+            # griffe then treats every public name as exported
             mod.exports = None
             self.computed[mod.path] = "its __all__ is computed when it is imported"
         elif any(map(_adds_computed_names, parts)) or mappings & _NAMESPACES:
@@ -177,7 +177,7 @@ def _defines_names(branch: Sequence[ast.stmt]) -> bool:
 
 
 def _walk_outside_functions(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield a node and what it contains, but for bodies of functions and classes."""
+    """Yield a node and the nodes inside it, without bodies of functions and classes."""
     yield node
     if not isinstance(node, (*_DEFINITIONS, ast.Lambda)):
         for child in ast.iter_child_nodes(node):
@@ -196,7 +196,7 @@ def _list_words_in_expression(part: ast.AST) -> Iterator[str]:
                 yield str(child.value)
 
 
-def _computes_list(part: ast.AST, module: griffe.Module) -> bool:
+def _computes_dunder_all(part: ast.AST, module: griffe.Module) -> bool:
     """Return whether a statement gives ``__all__`` entries that griffe cannot read."""
     if isinstance(part, ast.Assign | ast.AnnAssign | ast.AugAssign):
         targets = part.targets if isinstance(part, ast.Assign) else [part.target]

@@ -15,7 +15,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from rlregress.frameworks.base import Adapter
-from rlregress.model.code import WORDING, Changed
+from rlregress.model.code import WORDING, ChangedPiece
 from rlregress.model.differences import GONE
 from rlregress.source import list_files_below
 from rlregress.trace import child_processes
@@ -39,7 +39,7 @@ COMPILED = frozenset({".so", ".pyd", ".dylib"})
 
 @dataclass(frozen=True, kw_only=True)
 class Package:
-    """An importable package, or a module, where the two versions have it.
+    """An importable package or module, and its place in each version.
 
     Attributes:
         old, new: its folder, or its file; None: that version has none.
@@ -90,7 +90,7 @@ class Inventory:
     """
 
     packages: tuple[Package, ...] = ()
-    pieces: tuple[Changed, ...] = ()
+    pieces: tuple[ChangedPiece, ...] = ()
     files: tuple[OtherFile, ...] = ()
     public: tuple[PublicChange, ...] = ()
     requirements: tuple[RequirementChange, ...] = ()
@@ -119,8 +119,8 @@ class Inventory:
             f"{len(self.versions)} other packages"
         )
 
-    def list_packages_except(self, modules: Collection[str]) -> list[str]:
-        """Return packages that differ, without some modules."""
+    def list_differing_packages_except(self, modules: Collection[str]) -> list[str]:
+        """Return the names of differing packages that are not among ``modules``."""
         return [p.name for p in self.packages if p.name not in modules and p.old != p.new]
 
     def list_package_folders(self, label: str) -> list[str]:
@@ -177,7 +177,7 @@ def list_differences(
         requirements=tuple(declared),
         versions=other_versions,
         lost=tuple(n for n in (*new.hidden, *new.hidden_below) if n in other_versions),
-        needed=_find_functions_that_need(
+        needed=_map_packages_to_dependent_functions(
             [*(row.package for row in declared if row.summary.startswith(GONE)), *new.hidden],
             distributions[0],
             folders[1],
@@ -208,7 +208,7 @@ def _list_requested_extras(versions: Iterable[PreparedVersion]) -> frozenset[str
 
 
 def _list_public_changes(
-    differing_packages: Iterable[Package], pieces: Sequence[Changed], end_time: float | None
+    differing_packages: Iterable[Package], pieces: Sequence[ChangedPiece], end_time: float | None
 ) -> Iterator[PublicChange]:
     """Yield changes of public names of packages that both versions have."""
     for package in differing_packages:
@@ -232,7 +232,7 @@ def _list_requirement_changes(
     names: Mapping[str, Collection[str]],
 ) -> list[RequirementChange]:
     """Return the changed declarations of distributions that both versions have."""
-    if _is_same_project(*versions):
+    if _are_trees_with_same_declarations(*versions):
         return []
     changes: list[RequirementChange] = []
     for name in sorted(names):
@@ -252,7 +252,9 @@ def _list_code_of_dependents(
     # a distribution that is not installed has no users
     required = names.keys() & installed_.keys()
     for name, distribution in installed_.items():
-        if required and closures.map_to_requirers([name], installed_).keys() & required - {name}:
+        if required and closures.map_distributions_to_requirers(
+            [name], installed_
+        ).keys() & required - {name}:
             yield from map(str, _locate_top_modules(distribution).values())
 
 
@@ -308,7 +310,7 @@ def _find_script_folders(version: PreparedVersion, adapter: Adapter) -> dict[str
     root = version.runtime.variables.get(adapter.framework.checkout)
     if root:
         return {f.name: f for f in Path(root).glob(f"{adapter.name}*") if f.is_dir()}
-    return {Path(folder).name: Path(folder) for folder in adapter.code.list_folders()}
+    return {Path(folder).name: Path(folder) for folder in adapter.code.list_code_folders()}
 
 
 def find_module(version: PreparedVersion, module: str) -> Path | None:
@@ -339,7 +341,7 @@ def _list_folders_with_packages(version: PreparedVersion) -> list[Path]:
 
 
 def _locate_top_modules(distribution: importlib.metadata.Distribution) -> dict[str, Path]:
-    """Return dotted name -> place of a distribution's highest packages, and of modules in none."""
+    """Return dotted name -> path of a distribution's top packages, and of modules in no package."""
     files = [
         path
         for path in map(PurePosixPath, distribution.files or ())
@@ -410,7 +412,7 @@ def _is_compared(
     )
 
 
-def _find_functions_that_need(
+def _map_packages_to_dependent_functions(
     names: Iterable[str], installed_: Distributions, folders: Sequence[str]
 ) -> dict[str, tuple[str, ...]]:
     needed = {}
@@ -442,7 +444,7 @@ def _read_declarations(
     )
 
 
-def _is_same_project(old: PreparedVersion, new: PreparedVersion) -> bool:
+def _are_trees_with_same_declarations(old: PreparedVersion, new: PreparedVersion) -> bool:
     """Return whether both versions are working trees with the same declarations, or without any."""
     trees = [version.requested.tree for version in (old, new)]
     files = [
@@ -510,7 +512,7 @@ def _map_files_by_name(folders: Sequence[str]) -> dict[str, Path]:
 def _explain_if_without_effect(file: str, texts: Sequence[bytes]) -> str:
     """Return why a file that differs can have no effect; empty: it may have one.
 
-    Of a Python file no piece may differ: that was compared before.
+    For a Python file, the caller has checked that no piece of code differs.
     """
     if Path(file).suffix == ".py":
         return "comments or formatting only, or no statement"

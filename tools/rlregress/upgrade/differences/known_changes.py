@@ -107,7 +107,7 @@ def locate_history_file(framework: str) -> Path:
     return suite.locate_baselines() / "histories" / f"{framework}.toml"
 
 
-def list_frameworks() -> tuple[str, ...]:
+def list_frameworks_with_history() -> tuple[str, ...]:
     """Return the frameworks that have a history."""
     folder = suite.locate_baselines() / "histories"
     return tuple(path.stem for path in datafiles.list_files_by_name(folder, "*.toml"))
@@ -123,7 +123,7 @@ def load_changes(framework: str) -> tuple[Change, ...]:
 
 
 def list_release_pairs(framework: str) -> tuple[ReleasePair, ...]:
-    """Return neighbouring releases, oldest first, with changes; UserError as ``load_changes``."""
+    """Return pairs of neighbouring releases with their changes, oldest pair first."""
     history = read_history(_locate_existing_history(framework))
     return tuple(
         ReleasePair(
@@ -167,7 +167,7 @@ class _History:
 
 
 def read_history(path: Path) -> _History:
-    """Return the history in a file; UserError as ``load_changes``."""
+    """Read a file of known changes; raise UserError if it is missing or damaged."""
     history: _History = datafiles.read_data_file(path, _History)
     places = datafiles.list_places_of_tables(path, "change", len(history.change))
     taken: dict[str, str] = {}
@@ -183,10 +183,9 @@ def read_history(path: Path) -> _History:
 
 
 def _locate_existing_history(framework: str) -> Path:
-    if framework not in list_frameworks():
-        raise UserError(
-            f"no history of '{framework}'; {suggest_names(framework, list_frameworks())}"
-        )
+    known = list_frameworks_with_history()
+    if framework not in known:
+        raise UserError(f"no history of '{framework}'; {suggest_names(framework, known)}")
     return locate_history_file(framework)
 
 
@@ -208,8 +207,8 @@ def _check_release_order(file: str, previous: str, release: str, published: Sequ
         )
 
 
-def qualify_name(function: str) -> str:
-    """Return the qualified name for "package/file.py Kind.name"; of a constructor its class."""
+def make_dotted_name(function: str) -> str:
+    """Return the dotted name for "package/file.py Class.name"; for a constructor, its class."""
     file, _, name = function.partition(" ")
     module = file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     own = name.removeprefix("<class> ").removesuffix(".__init__")

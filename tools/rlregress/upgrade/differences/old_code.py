@@ -7,23 +7,23 @@ from functools import cache
 from pathlib import Path
 
 from rlregress.inside import bindings
-from rlregress.model.code import CODE_CHANGED, Changed
+from rlregress.model.code import CODE_CHANGED, ChangedPiece
 from rlregress.source import UNREADABLE, read_source_text
 
 
-def is_revertible(function: Changed) -> bool:
+def is_revertible(function: ChangedPiece) -> bool:
     """Return whether a piece can be reverted: it, or its class, is in both versions.
 
     Of code that runs at import, only the values of names can be reverted.
     """
-    is_in_both = function.counts and None not in function.paths
-    return is_in_both and (not function.at_import or bool(find_rebound_names(function)))
+    is_in_both = function.can_change_results and None not in function.paths
+    return is_in_both and (not function.runs_at_import or bool(find_rebound_names(function)))
 
 
-def find_rebound_names(piece: Changed) -> frozenset[str]:
+def find_rebound_names(piece: ChangedPiece) -> frozenset[str]:
     """Find the names whose value a piece changes when it runs at import."""
     old, new = piece.paths
-    if piece.how != CODE_CHANGED or not piece.at_import or old is None or new is None:
+    if piece.how != CODE_CHANGED or not piece.runs_at_import or old is None or new is None:
         return frozenset()
     return _find_rebound_names(piece.name, old, new)
 
@@ -40,7 +40,7 @@ def _find_rebound_names(piece_name: str, old: Path, new: Path) -> frozenset[str]
         return frozenset()
 
 
-def list_old_code(group: Sequence[Changed]) -> list[dict[str, object]]:
+def list_old_code(group: Sequence[ChangedPiece]) -> list[dict[str, object]]:
     """List the old code of some functions, as ``inside.swap`` takes it."""
     files: dict[tuple[Path, str], list[str]] = {}
     for function in group:

@@ -23,7 +23,7 @@ class Outside:
     """Pieces of code that no training and no evaluation uses.
 
     Attributes:
-        pattern: of "<file> <qualified name>", as a shell's.
+        pattern: a shell pattern for "<file> <qualified name>".
         reason: what the code is for.
     """
 

@@ -49,14 +49,14 @@ def _list_functions_using(
                 alias.asname or alias.name for alias in node.names if alias.name in known_users
             }
     for name, function in _list_public_functions(tree.body):
-        if any(_uses_one_of(node, modules, names) for node in _list_nodes_that_run(function)):
+        if any(_uses_one_of(node, modules, names) for node in _walk_without_annotations(function)):
             yield name
 
 
 def _uses_one_of(node: ast.AST, modules: Collection[str], names: Collection[str]) -> bool:
-    """Return whether a node is one of some names, comes from a module, or imports one.
+    """Return whether a node is one of the names, or names or imports one of the modules.
 
-    What a function imports itself it has imported for a use.
+    An import inside a function counts as a use.
     """
     paths: Collection[str] = ()
     if isinstance(node, ast.Name):
@@ -80,11 +80,11 @@ def _list_public_functions(body: list[ast.stmt], prefix: str = "") -> Iterator[t
             yield f"{prefix}{node.name}", node
 
 
-def _list_nodes_that_run(node: ast.AST) -> Iterator[ast.AST]:
+def _walk_without_annotations(node: ast.AST) -> Iterator[ast.AST]:
     """Yield the nodes of a function without annotations."""
     for field, value in ast.iter_fields(node):
         if field not in ("annotation", "returns"):
             for child in value if isinstance(value, list) else [value]:
                 if isinstance(child, ast.AST):
                     yield child
-                    yield from _list_nodes_that_run(child)
+                    yield from _walk_without_annotations(child)

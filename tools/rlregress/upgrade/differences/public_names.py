@@ -23,7 +23,7 @@ from typing import Any
 import griffe
 
 from rlregress.errors import UserError
-from rlregress.model.code import Changed
+from rlregress.model.code import ChangedPiece
 from rlregress.source import UNREADABLE, list_sources_below
 from rlregress.trace import child_processes
 from rlregress.upgrade.differences.import_branches import ImportBranches
@@ -105,7 +105,7 @@ class Package:
         return {name, definition.path, self.paths.get(definition.path, name)}
 
     def list_signatures(self, name: str) -> dict[str, str]:
-        """Return the signature of a name, and of each public name below it, by its full name."""
+        """Return "" -> signature of a name, and ".x" -> that of each public name x below it."""
         definition = self.find_definition(name)
         path = name if definition is None else self.paths.get(definition.path, name)
         below_it = {n: d for n, d in self.names.items() if n.startswith(f"{path}.")}
@@ -129,7 +129,7 @@ def list_public_changes(old: Path, new: Path, end_time: float | None = None) -> 
     """
     packages = read_package(old, end_time), read_package(new, end_time)
     listed = _compare_packages(*packages, end_time)
-    for number in range(1, _find_most_branches(*packages)):
+    for number in range(1, _count_most_branches(*packages)):
         branch_changes = _compare_packages(
             read_package(old, end_time, number), read_package(new, end_time, number), end_time
         )
@@ -142,7 +142,7 @@ def list_public_changes(old: Path, new: Path, end_time: float | None = None) -> 
     return sorted(set(listed), key=lambda c: (not c.breaks_callers, c.kind, c.name, c.summary))
 
 
-def _find_most_branches(old: Package, new: Package) -> int:
+def _count_most_branches(old: Package, new: Package) -> int:
     """Return the highest number of branches that the source alone does not decide between.
 
     The branches are those of an ``if`` or ``try`` in a file that differs; 1 if there is none.
@@ -169,12 +169,12 @@ def _compare_packages(old: Package, new: Package, end_time: float | None) -> lis
                 make_entry_not_compared(version.folder.name, why)
                 for _, why in version.unread.values()
             ]
-    listed = [*_list_changes_not_read(old, new)]
+    listed = [*_list_unread_names_in_changed_files(old, new)]
     with _pause_garbage_collection_and_logs():
         for change in (
             *_list_gone_names(old, new),
             *_list_incompatible_uses(old, new, end_time),
-            *_list_other_changes(old, new),
+            *_list_class_changes_and_deprecations(old, new),
         ):
             # a file that was not read has unknown names
             if change.file not in new.unread:
@@ -182,7 +182,7 @@ def _compare_packages(old: Package, new: Package, end_time: float | None) -> lis
     return listed
 
 
-def can_change_public_names(pieces: Iterable[Changed]) -> bool:
+def can_change_public_names(pieces: Iterable[ChangedPiece]) -> bool:
     """Return whether pieces of code that differ can change a public name.
 
     Reading a large package takes many seconds, and most edits change only bodies of functions.
@@ -190,7 +190,7 @@ def can_change_public_names(pieces: Iterable[Changed]) -> bool:
     return any(
         piece.old is None
         or piece.new is None
-        or piece.at_import
+        or piece.runs_at_import
         or piece.was
         or piece.name.endswith("__init__")
         or _HEADS.findall(piece.old.code) != _HEADS.findall(piece.new.code)
@@ -249,7 +249,7 @@ def read_package(folder: Path, end_time: float | None = None, branch_number: int
     files = {module.filepath for module in modules}
     for path in list_sources_below(folder):
         file = _path_below_parent(path, folder)
-        if path not in files and not _is_private(file):
+        if path not in files and not _is_internal_or_test(file):
             package.unread[file] = (file, _explain_unread_file(path))
     return package
 
@@ -264,7 +264,7 @@ def _collect_public_names_of_modules(
             if isinstance(member, griffe.Function | griffe.Class):
                 defined.setdefault(name, []).append(member)
     for module in modules:
-        if not _is_private(module.path):
+        if not _is_internal_or_test(module.path):
             _collect_public_names(package, module, defined, branches.lazy.get(module.path))
             if module.path in branches.computed:
                 package.unread[module.path] = (_locate_file(module), branches.computed[module.path])
@@ -316,7 +316,7 @@ def _walk_modules(module: griffe.Module) -> Iterator[griffe.Module]:
             yield from _walk_modules(member)
 
 
-def _is_private(path: str) -> bool:
+def _is_internal_or_test(path: str) -> bool:
     """Return whether a dotted path or a file is internal, or belongs to tests."""
     return any(
         _TESTS.fullmatch(part) or (part.startswith("_") and not part.startswith("__"))
@@ -372,7 +372,7 @@ def _collect_public_names(
                 else:
                     why = f"{target} is defined by no statement of the package"
                     package.unread[path] = (file, why)
-        elif member.is_public and not _is_useless_attribute(member):
+        elif member.is_public and not _is_attribute_without_use(member):
             names[path] = _resolve_assignment(member)
     package.names.update(names)
     for path, definition in names.items():
@@ -383,7 +383,7 @@ def _collect_public_names(
 def _choose_nearest_definition(
     module: griffe.Module, definitions: Sequence[griffe.Object]
 ) -> griffe.Object | None:
-    """Return the one definition that is below a module, or at the least depth; None: several."""
+    """Return the definition nearest to a module, preferably below it; None: several are."""
     depths = [(not d.path.startswith(f"{module.path}."), d.path.count(".")) for d in definitions]
     nearest = min(depths, default=(True, 0))
     return definitions[depths.index(nearest)] if depths.count(nearest) == 1 else None
@@ -401,7 +401,9 @@ def _collect_members(
     for name, member in members.items():
         with suppress(*_UNRESOLVED):
             definition = _resolve_member(member)
-            if member.is_special or not (name.startswith("_") or _is_useless_attribute(definition)):
+            if member.is_special or not (
+                name.startswith("_") or _is_attribute_without_use(definition)
+            ):
                 package.names[f"{path}.{name}"] = definition
                 if isinstance(definition, griffe.Class) and definition.path not in package.paths:
                     classes.append((f"{path}.{name}", definition))
@@ -425,7 +427,7 @@ def _add_constructor(owner: griffe.Class) -> None:
         )  # fmt: skip
 
 
-def _is_useless_attribute(definition: griffe.Object) -> bool:
+def _is_attribute_without_use(definition: griffe.Object) -> bool:
     """Return whether a caller has no use for an attribute: special, without a value, or a type.
 
     Fields are parameters of a constructor.
@@ -443,7 +445,7 @@ def _is_useless_attribute(definition: griffe.Object) -> bool:
 
 
 def _resolve_assignment(member: griffe.Object) -> griffe.Object:
-    """Return the class or function that an assignment gives another name, or the member."""
+    """Return the class or function of which an assignment makes an alias, or else the member."""
     named = _find_named_definition(member.value) if isinstance(member, griffe.Attribute) else None
     return named if isinstance(named, griffe.Class | griffe.Function) else member
 
@@ -502,7 +504,7 @@ def _locate_file(definition: griffe.Object) -> str:
 # -- comparing -------------------------------------------------------------------------------------
 
 
-def _list_changes_not_read(old: Package, new: Package) -> Iterator[PublicChange]:
+def _list_unread_names_in_changed_files(old: Package, new: Package) -> Iterator[PublicChange]:
     """Yield names and files of the old version that were not read, if their file differs."""
     for name, (file, why) in {**old.unread, **new.unread}.items():
         before, after = _read_file_of_package(old, file), _read_file_of_package(new, file)
@@ -568,7 +570,7 @@ def _list_gone_names(old: Package, new: Package) -> Iterator[PublicChange]:
 
 
 def _does_class_use_name(owner: griffe.Class, name: str) -> bool:
-    """Return whether a class has an attribute or method, its own or an inherited one."""
+    """Return whether the source of a class, or of its bases in the package, names an attribute."""
     used = re.compile(rf"self\.{re.escape(name)}\b|[\"']{re.escape(name)}[\"']")
     return any(used.search(ancestor.source) for ancestor in _list_class_and_bases(owner))
 
@@ -647,13 +649,13 @@ def _can_be_set(attribute: griffe.Attribute) -> bool:
 def _list_changed_values(
     path: str, before: griffe.Attribute, after: griffe.Attribute
 ) -> Iterator[PublicChange]:
-    """Yield another value of a constant, or of an attribute of a class."""
+    """Yield the change of the value of a constant or of a class attribute."""
     is_shared = after.labels & {"module-attribute", "class-attribute"}
     values = before.value, after.value
     if not is_shared or None in values or _are_same_values(*values):
         return
     old, new = map(_read_literal, values)
-    # what else is computed counts if code that uses it is executed
+    # a change of another computed value counts if code that uses it is executed
     if new is _COMPUTED and (old is not _COMPUTED or _makes_callable(after.value)):
         yield _make_public_change(
             "unread", path, after, f"{path} was not read: it is {after.value} now"
@@ -697,8 +699,8 @@ def _list_parameter_breakages(
                 yield _make_public_change("signature", path, at, sentence)
 
 
-def _list_other_changes(old: Package, new: Package) -> Iterator[PublicChange]:
-    """Yield lost bases, decorators and new duties of subclasses, and deprecations."""
+def _list_class_changes_and_deprecations(old: Package, new: Package) -> Iterator[PublicChange]:
+    """Yield lost bases and decorators, new abstract methods and new deprecations."""
     for path, after in new.names.items():
         before = old.names.get(path)
         if path != new.paths[after.path]:
@@ -744,7 +746,7 @@ def _list_lost_decorators(old: griffe.Class, new: griffe.Class) -> Iterator[str]
 
 
 def _read_dataclass_options(owner: griffe.Class) -> dict[str, str] | None:
-    """Return the options of a dataclass that it or its nearest base gives; None: it is none."""
+    """Return the options of a dataclass, or of its nearest base; None: it is no dataclass."""
     for ancestor in _list_class_and_bases(owner):
         for decorator in ancestor.decorators:
             if decorator.callable_path.rpartition(".")[2] == "dataclass":

@@ -42,7 +42,7 @@ def list_requirement_changes(old: Declared, new: Declared) -> list[RequirementCh
     rows = [
         RequirementChange(
             kind="unread", package=name, old=old.unread.get(name, ""), new=new.unread.get(name, ""),
-            summary=f"what it declares of {name} was not read: {why}",
+            summary=f"its declaration of {name} was not read: {why}",
         )
         for name, why in unread.items()
     ]  # fmt: skip
@@ -50,7 +50,7 @@ def list_requirement_changes(old: Declared, new: Declared) -> list[RequirementCh
     was, now = (_list_declarations(version, extras, unread) for version in (old, new))
     for kind, extra, name in sorted(was.keys() | now.keys()):
         declared_values = [version.get((kind, extra, name), "") for version in (was, now)]
-        # of what is written in another way, packaging knows that it is the same
+        # packaging treats two spellings of one requirement as equal
         if declared_values[0] == declared_values[1]:
             continue
         before, after = map(str, declared_values)
@@ -88,7 +88,7 @@ def _list_declarations(
 
 
 def _list_requirements(declared_: Declared, extra: str) -> dict[str, Requirement]:
-    """Return name -> requirement of this interpreter in the core, or in addition in an extra."""
+    """Return name -> requirement that applies here: the core's, or those that an extra adds."""
     required: dict[str, Requirement] = {}
     for row in declared_.requires:
         if not _applies_here(row, extra) or (extra and _applies_here(row, "")):
@@ -96,12 +96,12 @@ def _list_requirements(declared_: Declared, extra: str) -> dict[str, Requirement
         merged = Requirement(str(row))
         merged.name, merged.marker = str(canonicalize_name(row.name)), None
         if (before := required.get(merged.name)) is not None:
-            # two rows for one distribution hold at once
+            # two rows for one distribution both apply
             merged.specifier &= before.specifier
             merged.extras |= before.extras
             urls = {part.url for part in (before, merged) if part.url}
             if urls:
-                # no row declares a place and versions: those are written behind the place
+                # a requirement has a URL or versions, not both: the URL then holds the versions
                 merged.url = ",".join(sorted(urls) + sorted(map(str, merged.specifier)))
                 merged.specifier = SpecifierSet()
         required[merged.name] = merged

@@ -20,7 +20,7 @@ from typing import Any
 
 from packaging.version import InvalidVersion, Version
 
-from rlregress.model.code import WORDING, Changed, Function
+from rlregress.model.code import WORDING, ChangedPiece, Function
 from rlregress.model.recorded_traces import Trace
 
 #: files that no code reads, and those that say a version.
@@ -86,7 +86,7 @@ class Difference:
 
 
 def _list_enclosing_names(name: str) -> list[str]:
-    """Return the name of a function, and of all that it is inside of."""
+    """Return the names of everything around a function, outermost first, and its own."""
     parts = name.split(".")
     return [".".join(parts[: number + 1]) for number in range(len(parts))]
 
@@ -96,8 +96,10 @@ def _name_module_of_file(file: str) -> str:
     return ".".join(path.parent.parts if path.name == "__init__" else path.parts)
 
 
-def sort_differences_by_effect(pieces: Sequence[Changed], files: Mapping[str, str]) -> Difference:
-    """Return the differences, by how a training executes them.
+def group_differences_by_effect(
+    pieces: Sequence[ChangedPiece], files: Mapping[str, str]
+) -> Difference:
+    """Group differences by how a training can execute them: by a call, or by an import.
 
     Args:
         pieces: of code that differ.
@@ -112,9 +114,12 @@ def sort_differences_by_effect(pieces: Sequence[Changed], files: Mapping[str, st
         elif not harmless:
             because = because or f"{file} differs, and what reads it is not noted"
     for piece in pieces:
-        if _is_made_by_import(piece):
+        if _takes_effect_at_import(piece):
             if piece.paths[1] is None or piece.was:
-                because = because or f"{piece.get_file_on('old')} is gone, or has lost {piece.name}"
+                because = (
+                    because
+                    or f"{piece.get_file_in_version('old')} is gone, or has lost {piece.name}"
+                )
             imported.add(piece.file)
         elif piece.how != WORDING or _changes_messages(piece):
             functions.add(piece.key)
@@ -127,9 +132,9 @@ def sort_differences_by_effect(pieces: Sequence[Changed], files: Mapping[str, st
     )
 
 
-def _is_made_by_import(piece: Changed) -> bool:
+def _takes_effect_at_import(piece: ChangedPiece) -> bool:
     """Return whether a difference has an effect before the function is called."""
-    if piece.at_import:
+    if piece.runs_at_import:
         return piece.how != WORDING or _changes_messages(piece)
     if piece.old is None or piece.new is None or piece.was:
         return True
@@ -137,11 +142,11 @@ def _is_made_by_import(piece: Changed) -> bool:
     return (
         piece.old.acts
         or piece.new.acts
-        or _dump_definition(piece.old) != _dump_definition(piece.new)
+        or _list_signature_rows(piece.old) != _list_signature_rows(piece.new)
     )
 
 
-def _dump_definition(function: Function) -> list[str]:
+def _list_signature_rows(function: Function) -> list[str]:
     """Return decorators, arguments and kind; see ``changed_functions.dump_signature``."""
     heads = ("decorator ", "arguments(", "FunctionDef", "AsyncFunctionDef")
     rows = [row for row in function.code.splitlines() if row.startswith(heads)]
@@ -149,7 +154,7 @@ def _dump_definition(function: Function) -> list[str]:
     return [*rows, f"generator {is_generator}"]
 
 
-def _changes_messages(piece: Changed) -> bool:
+def _changes_messages(piece: ChangedPiece) -> bool:
     """Return whether messages differ, and not only docstrings and annotations."""
     return piece.old is None or piece.new is None or piece.old.spoken != piece.new.spoken
 
@@ -158,7 +163,7 @@ def explain_no_effect(file: str, texts: Sequence[bytes]) -> str:
     """Explain why a file that is not Python can have no effect; empty: it may have one.
 
     Args:
-        texts: of all versions; nothing where there is none.
+        texts: the file's content in each version; empty: the version lacks the file.
     """
     if Path(file).suffix in _FOR_TYPES:
         return "read by type checkers only"

@@ -13,19 +13,19 @@ from rlregress.frameworks.base import Adapter
 from rlregress.inside import error_origin as errors
 from rlregress.model.differences import MINUTES
 from rlregress.model.explain import (
-    Repeated,
+    RepeatedTrace,
+    describe_other_activity,
     describe_seeded_generators,
-    describe_unsteady_output,
-    list_other_activity,
+    describe_unrepeatable_output,
 )
 from rlregress.model.recorded_traces import (
     VERSIONS,
+    ComparedTraining,
     Comparison,
     Crash,
     Divergence,
-    NotTraced,
     Trace,
-    Traced,
+    UncomparedTraining,
     describe_version_label,
 )
 from rlregress.trace import recording_processes, rounding
@@ -48,7 +48,7 @@ class Training:
     job: Mapping[str, Any]
 
     def note_more_packages(self, packages: Sequence[str]) -> Training:
-        """Return the training, to be recorded with the executed code of further packages noted."""
+        """Return the training with further packages whose executed code the recorder notes."""
         return replace(self, job={**self.job, "moved": list(packages)}) if packages else self
 
     @property
@@ -68,7 +68,7 @@ def list_trainings(adapter: Adapter) -> list[Training]:
 
 
 def make_built_in_training(adapter: Adapter, title: str) -> Training:
-    """Make the training of a title."""
+    """Return the built-in training with a title."""
     owner = adapter.full_name
     return Training(owner, title, {"framework": owner, "seed": 0, "training": title})
 
@@ -78,36 +78,38 @@ def make_script_training(job: Mapping[str, Any], imports: Mapping[str, Sequence[
     return Training("script", Path(job["script"]).name, {**job, **imports})
 
 
-def compare_recorded_training(training_name: str, old: Trace, new: Trace) -> Comparison | NotTraced:
+def compare_recorded_training(
+    training_name: str, old: Trace, new: Trace
+) -> Comparison | UncomparedTraining:
     """Compare the traces of both versions.
 
     Raises:
         UserError: nothing was trained, or nothing of what differs was run.
     """
-    missing = explain_missing(training_name, old, new)
+    missing = explain_not_comparable(training_name, old, new)
     if missing is not None:
         return missing
     for label, trace in (("old", old), ("new", new)):
         recording_processes.check_something_was_traced(trace, label)
-    _check_script_imports_differences(old, new)
+    _require_script_imports_differences(old, new)
     return compare_traces_and_their_ends(old, new)
 
 
-def needs_repetition(comparison: Comparison | NotTraced) -> bool:
+def needs_repetition(comparison: Comparison | UncomparedTraining) -> bool:
     """Return whether both versions have to be recorded once more."""
     return isinstance(comparison, Comparison) and comparison.verdict != "equal"
 
 
 def pair_repetitions(
     traces: tuple[Trace, Trace], repetitions: tuple[Trace, Trace]
-) -> tuple[Repeated, Repeated]:
+) -> tuple[RepeatedTrace, RepeatedTrace]:
     """Pair the trace of each version with its repetition.
 
     Recorded parts that differ between repetitions of one version are not compared.
     """
     steady = [mark_unsteady_parts(*both) for both in zip(traces, repetitions, strict=True)]
     old, new = (
-        Repeated(
+        RepeatedTrace(
             trace=trace,
             with_itself=compare_traces_and_their_ends(trace, repetition),
             repetition=repetition,
@@ -122,8 +124,8 @@ def describe_compared_training(
     comparison: Comparison,
     old: Trace,
     new: Trace,
-    repetitions: tuple[Repeated, Repeated] | None,
-) -> Traced:
+    repetitions: tuple[RepeatedTrace, RepeatedTrace] | None,
+) -> ComparedTraining:
     """Describe a training on both versions, and whether its traces repeat themselves.
 
     If the traces of both versions are equal to the bit, they count as repetitions of each other:
@@ -134,9 +136,9 @@ def describe_compared_training(
     """
     if repetitions is not None:
         old, new = (repetition.trace for repetition in repetitions)
-    seeded = [*_describe_seeding(old, new), *list_other_activity(new)]
+    seeded = [*_describe_seeding(old, new), *describe_other_activity(new)]
     if repetitions is None:
-        return Traced(
+        return ComparedTraining(
             name=training_name,
             comparison=comparison,
             old=old,
@@ -145,24 +147,24 @@ def describe_compared_training(
             notes=tuple(seeded),
             crash=find_crash(old, new),
         )
-    if old.unsteady or new.unsteady:
+    if old.unrepeatable_output or new.unrepeatable_output:
         seeded += [
-            *describe_unsteady_output(old),
+            *describe_unrepeatable_output(old),
             *(
                 line
-                for line in describe_unsteady_output(new)
-                if line not in describe_unsteady_output(old)
+                for line in describe_unrepeatable_output(new)
+                if line not in describe_unrepeatable_output(old)
             ),
         ]
         if comparison.trains_the_same:
             comparison = compare_traces_and_their_ends(old, new)
-    comparison = _name_first_differing_values(
+    comparison = _add_names_of_differing_values(
         comparison, *(repetition.repetition for repetition in repetitions)
     )
     notes = [*_describe_autoreset(old, new), *_describe_errors(old, new), *seeded]
     for label, repetition in zip(VERSIONS, repetitions, strict=True):
         notes += [f"{label}: {line}" for line in repetition.describe_uncontrolled_source()]
-    return Traced(
+    return ComparedTraining(
         name=training_name,
         comparison=comparison,
         old=old,
@@ -173,10 +175,10 @@ def describe_compared_training(
     )
 
 
-def report_training_not_in_time(training: Training, minutes: float) -> NotTraced:
+def report_training_not_in_time(training: Training, minutes: float) -> UncomparedTraining:
     """Report a training that was not recorded in time."""
     why = f"not compared: {MINUTES} {minutes:g} were over"
-    return NotTraced(
+    return UncomparedTraining(
         name=training.name, reasons={"old": why, "new": why}, supported={"old": True, "new": True}
     )
 
@@ -200,14 +202,14 @@ def count_common_steps(old: Trace, new: Trace) -> int | None:
 
 
 def cut_training_at_step(training: Training, steps: int) -> Training:
-    """Return the training, to be recorded up to a step only."""
+    """Return the training, limited to a number of environment steps."""
     return replace(training, job={**training.job, "steps": steps, "cut": steps})
 
 
-def name_parts_of_first_difference(
-    training: Training, comparison: Comparison | NotTraced
+def request_named_parts_of_difference(
+    training: Training, comparison: Comparison | UncomparedTraining
 ) -> Training:
-    """Return the training, to be recorded with named parts of the first event that differs."""
+    """Return the training; its recording will name the parts of the first differing event."""
     first = comparison.first if isinstance(comparison, Comparison) else None
     events = [event.index for event in (first.old, first.new) if event is not None] if first else []
     return replace(training, job={**training.job, "named": events}) if events else training
@@ -225,7 +227,7 @@ def make_perturbed_copies(training: Training, begin: int) -> list[Training]:
     ]
 
 
-def _name_first_differing_values(comparison: Comparison, old: Trace, new: Trace) -> Comparison:
+def _add_names_of_differing_values(comparison: Comparison, old: Trace, new: Trace) -> Comparison:
     first = comparison.first
     if first is None or first.old is None or first.new is None:
         return comparison
@@ -264,7 +266,7 @@ def compare_traces_and_their_ends(old: Trace, new: Trace) -> Comparison:
 
 
 def do_both_end_alike(old: Trace, new: Trace) -> bool:
-    """Return whether both traces end without an error, or in errors of one kind."""
+    """Return whether both traces end without an error, or both in errors of the same type."""
     return _get_error_type(old) == _get_error_type(new)
 
 
@@ -275,7 +277,7 @@ def _get_error_type(trace: Trace) -> str:
 
 
 def has_ended_by_tested_code(trace: Trace) -> bool:
-    """Return whether the code under test, or the script, has ended the training with an error."""
+    """Return whether an error of the code under test, or of the script, ended the training."""
     return bool(trace.failure) and trace.error.get("origin") == errors.TRACED
 
 
@@ -333,8 +335,8 @@ def _describe_errors(old: Trace, new: Trace) -> list[str]:
     ]
 
 
-def explain_missing(training_name: str, old: Trace, new: Trace) -> NotTraced | None:
-    """Explain why a training cannot be compared with the other version; None if it can.
+def explain_not_comparable(training_name: str, old: Trace, new: Trace) -> UncomparedTraining | None:
+    """Explain why the two traces of a training cannot be compared; None if they can.
 
     A training that ends in an error of the code under test can be compared, unless both versions
     end in the same error: nothing is known of the code after it. An error before any step of the
@@ -354,11 +356,11 @@ def explain_missing(training_name: str, old: Trace, new: Trace) -> NotTraced | N
             reasons[label] = f"not offered there: {missing}"
         elif trace.failure:
             reasons[label] = (
-                f"{_describe_whose_failure(trace)}: {extract_last_message(trace.failure)}"
+                f"{_describe_origin_of_failure(trace)}: {extract_last_message(trace.failure)}"
                 f"{_describe_end_without_recorder(trace)}"
             )
     return (
-        NotTraced(
+        UncomparedTraining(
             name=training_name, reasons=reasons, supported=supported, crash=find_crash(old, new)
         )
         if reasons
@@ -366,14 +368,14 @@ def explain_missing(training_name: str, old: Trace, new: Trace) -> NotTraced | N
     )
 
 
-def report_training_of_neither_version(name: str, reason: str) -> NotTraced:
+def report_training_of_neither_version(name: str, reason: str) -> UncomparedTraining:
     """Report a training that neither version has."""
     reasons = dict.fromkeys(VERSIONS, f"not offered there: {reason}")
-    return NotTraced(name=name, reasons=reasons, supported=dict.fromkeys(VERSIONS, False))
+    return UncomparedTraining(name=name, reasons=reasons, supported=dict.fromkeys(VERSIONS, False))
 
 
-def _describe_whose_failure(trace: Trace) -> str:
-    """Describe whose error ended the training."""
+def _describe_origin_of_failure(trace: Trace) -> str:
+    """Say whether the recorder, this suite's training or the tested code caused the error."""
     error_origin = trace.error.get("origin")
     if error_origin == errors.RECORDER or (
         error_origin == errors.TRACED and trace.header.get("plain")
@@ -400,7 +402,7 @@ def _describe_seeding(old: Trace, new: Trace) -> list[str]:
     return [f"{label}: {line}" for label, line in lines]
 
 
-def _check_script_imports_differences(old: Trace, new: Trace) -> None:
+def _require_script_imports_differences(old: Trace, new: Trace) -> None:
     """Raise UserError if a script imported nothing that differs."""
     imported = {
         label: trace.header.get("modules", {}) for label, trace in (("old", old), ("new", new))

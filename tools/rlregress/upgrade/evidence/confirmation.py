@@ -16,8 +16,8 @@ from statistics import fmean
 from typing import Any
 
 from rlregress.check import baseline_runs
-from rlregress.check.judging import find_worst_returns
-from rlregress.model.quantities import CRITIC, compute_returns_scale, get_quantity_of_name
+from rlregress.check.judging import find_worst_return_by_environment
+from rlregress.model.quantities import CRITIC, compute_returns_scale, get_quantity_of_verdict_name
 from rlregress.model.verdict import INCONCLUSIVE, REGRESSED
 from rlregress.training.cell import Cell
 from rlregress.verdicts.looks import make_single_look
@@ -53,7 +53,7 @@ def list_alarmed_cells(entries: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def collect_judged_numbers(entries: Sequence[Mapping[str, Any]], name: str) -> list[float]:
-    """Return the judged number of each run of a cell, by seed.
+    """Return the judged number of each run of a cell, in the order of seeds.
 
     Args:
         name: of a cell's verdict on one quantity; see ``Quantity.make_verdict_name``.
@@ -63,10 +63,17 @@ def collect_judged_numbers(entries: Sequence[Mapping[str, Any]], name: str) -> l
     """
     records = [entry["record"] for entry in entries if "record" in entry]
     own = sorted(
-        (r for r in records if get_quantity_of_name(name).make_verdict_name(r["cell"]) == name),
+        (
+            r
+            for r in records
+            if get_quantity_of_verdict_name(name).make_verdict_name(r["cell"]) == name
+        ),
         key=lambda record: record["seed"],
     )
-    return [baseline_runs.read_judged_numbers(record)[get_quantity_of_name(name)] for record in own]
+    return [
+        baseline_runs.read_judged_numbers(record)[get_quantity_of_verdict_name(name)]
+        for record in own
+    ]
 
 
 def confirm_against_old_runs(
@@ -84,19 +91,19 @@ def confirm_against_old_runs(
         new: the judged numbers of the new version's runs that raised the alarm.
         alpha: probability of confirming any of them if the new version is as good.
     """
-    worst = find_worst_returns()
+    worst = find_worst_return_by_environment()
     samples = {
         name: CellSample(
             old[name],
             new[name],
             0,
-            get_quantity_of_name(name).make_verdict_name(cell.group),
+            get_quantity_of_verdict_name(name).make_verdict_name(cell.group),
             worst.get(cell.environment),
-            get_quantity_of_name(name),
+            get_quantity_of_verdict_name(name),
         )
         for name, cell in cells.items()
     }
-    # one family for all that fell; each cell has the number of runs that the new version came to
+    # all alarmed cells are one family of tests; the least number of new runs sets the look
     most = make_single_look(min(len(new[name]) for name in cells))
     verdicts = judge_cells_and_groups(samples, most, Rules(alpha=alpha))
     cell_verdicts = [judged.verdict for judged in verdicts.cells.values()]
@@ -105,7 +112,7 @@ def confirm_against_old_runs(
     stored = {
         name: baseline_runs.load_baseline(
             baseline_runs.locate_baseline(cell)
-        ).list_values_of_quantity(get_quantity_of_name(name))
+        ).list_values_of_quantity(get_quantity_of_verdict_name(name))
         for name, cell in cells.items()
     }
     lines = [_describe_confirmed_cell(name, stored[name], old[name], new[name]) for name in cells]
@@ -124,9 +131,9 @@ def _describe_confirmed_cell(
     # a run without a number is judged, see CellSample, and not described
     finite = [[n for n in numbers if math.isfinite(n)] for numbers in (stored, old, new)]
     if not finite[2]:
-        return f"{name}: the runs of the new version {get_quantity_of_name(name).missing}"
+        return f"{name}: the runs of the new version {get_quantity_of_verdict_name(name).missing}"
     means, counts = [fmean(numbers) for numbers in finite], [len(numbers) for numbers in finite]
-    if get_quantity_of_name(name) is CRITIC:
+    if get_quantity_of_verdict_name(name) is CRITIC:
         errors = [math.exp(-mean) for mean in means]
         return (
             f"{name}: error stored {errors[0]:.3g} ({counts[0]} runs), the old version again "

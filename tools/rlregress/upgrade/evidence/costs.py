@@ -19,7 +19,7 @@ from scipy.special import stdtrit
 
 from rlregress import progress
 from rlregress.errors import UserError
-from rlregress.model.recorded_traces import NotTraced, Trace, Traced
+from rlregress.model.recorded_traces import ComparedTraining, Trace, UncomparedTraining
 from rlregress.model.upgrade_result import Cost
 from rlregress.trace import trace_reader
 from rlregress.trace.recording_processes import Runtime
@@ -45,8 +45,8 @@ def limit_timing_seconds(spent: float) -> float:
 def measure_training_costs(
     runtimes: Runtimes,
     trainings: Iterable[Training],
-    compared: Iterable[Traced],
-    not_compared: Iterable[NotTraced],
+    compared: Iterable[ComparedTraining],
+    not_compared: Iterable[UncomparedTraining],
     executing: Collection[str],
     spent: float,
 ) -> tuple[Cost, ...]:
@@ -62,9 +62,11 @@ def measure_training_costs(
         for training in not_compared
         if len(training.reasons) == 1
     ]
-    by_name: dict[str, Traced] = {}
-    for training in sorted(compared, key=lambda item: (not item.plain, len(item.new.events))):
-        if training.is_proved and training.name in executing:
+    by_name: dict[str, ComparedTraining] = {}
+    for training in sorted(
+        compared, key=lambda item: (not item.has_no_scenario, len(item.new.events))
+    ):
+        if training.shows_same_training and training.name in executing:
             by_name.setdefault(training.algorithm, training)
     seconds = limit_timing_seconds(spent)
     fitting: list[str] = []
@@ -118,7 +120,7 @@ def _measure_costs_in_turns(
                            "first": len(runtimes[position].paths)}  # fmt: skip
                     version_jobs.append(job)
                     previous = output
-        list(pool.map(processes.do_jobs_in_one_process, runtimes, jobs))
+        list(pool.map(processes.do_jobs_and_explain_early_end, runtimes, jobs))
         return [
             _measure_cost(training.name, Path(folder), number)
             for number, training in enumerate(trainings)
@@ -148,7 +150,7 @@ def _measure_cost(training: str, folder: Path, number: int) -> Cost:
     low, high = compute_time_ratio_interval(seconds)
     wide = high / low > 1 + _WIDEST
     why = f"the interval of the ratio, {low:.2f} to {high:.2f}, is too wide" if wide else ""
-    # the least that a version needs is its own: more is what else the process did
+    # the minimum is the version's own memory: other work of the process only adds to it
     old, new = memory.min(axis=0).tolist()
     return Cost(name=training, turns=len(headers), low=low, high=high, why=why, memory=(old, new))
 

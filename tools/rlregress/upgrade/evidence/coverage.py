@@ -16,7 +16,7 @@ from typing import Any
 from rlregress import progress
 from rlregress.inside import bindings
 from rlregress.inside.lines import WAYS
-from rlregress.model.code import ADDED, BODY, MODULE, REMOVED, WORDING, Changed, Function
+from rlregress.model.code import ADDED, BODY, MODULE, REMOVED, WORDING, ChangedPiece, Function
 from rlregress.model.differences import IMPORTED
 from rlregress.model.recorded_traces import Trace, format_line_ranges
 from rlregress.model.upgrade_result import Branch, PieceExecution
@@ -32,7 +32,7 @@ _WITHIN = ("IfExp", "Try", "Match", "BoolOp", "comprehension", "Lambda")
 
 
 class NameUsers:
-    """Finds the functions of the new version that use names.
+    """Finds the functions of the new version that use given names.
 
     Each file is read once, as thousands of names are looked up in hundreds of files.
 
@@ -58,18 +58,18 @@ class NameUsers:
         self._imports: dict[str, Mapping[str, Sequence[tuple[str, str]]]] = {}
 
     def find_functions_using(
-        self, piece: Changed, names: Collection[str]
+        self, piece: ChangedPiece, names: Collection[str]
     ) -> dict[str, set[tuple[str, str]]]:
         """Return name -> (file, name) of the functions that use it.
 
-            Names that a module computes from these names count, too. Functions in other files count
+        Names that a module computes from these names count, too. Functions in other files count
         if they may get the name from this file: as an attribute, or by an import.
         """
-        own = self._read_pieces(piece.file)
+        own = self._parse_code_pieces(piece.file)
         imported: Mapping[str, Sequence[tuple[str, str]]] = {}
         if piece.name == MODULE:
             names = _add_derived_names(own.get(MODULE), names)
-            imported = self._read_imported_names(piece.file)
+            imported = self._map_importers_to_names(piece.file)
         wide = piece.name != MODULE or Path(piece.file).name == "__init__.py"
         users_by_name: dict[str, set[tuple[str, str]]] = {}
         for name in names:
@@ -92,8 +92,8 @@ class NameUsers:
             users_by_name[kind] |= methods
         return users_by_name
 
-    def _read_imported_names(self, file: str) -> dict[str, Sequence[tuple[str, str]]]:
-        """Return file -> names that it imports from a module, with its own names for them."""
+    def _map_importers_to_names(self, file: str) -> dict[str, Sequence[tuple[str, str]]]:
+        """Return importing file -> (name in this file, name there) pairs that it imports."""
         module = file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
         importers = {}
         for path in self._files_by_module.get(module.rpartition(".")[2].encode(), ()):
@@ -113,7 +113,7 @@ class NameUsers:
         """Return name -> functions of a file that use it."""
         if file not in self._used:
             used: dict[str, set[str]] = {}
-            for piece in self._read_pieces(file).values():
+            for piece in self._parse_code_pieces(file).values():
                 if not piece.name.startswith("<"):
                     for name in _USED.findall(piece.code):
                         used.setdefault(name, set()).add(piece.name)
@@ -126,8 +126,8 @@ class NameUsers:
             self._texts[file] = path.read_bytes() if path is not None else b""
         return self._texts[file]
 
-    def _read_pieces(self, file: str) -> Mapping[str, Function]:
-        return changed_functions.read_pieces(self._read_text(file))
+    def _parse_code_pieces(self, file: str) -> Mapping[str, Function]:
+        return changed_functions.parse_code_pieces(self._read_text(file))
 
 
 @cache
@@ -214,20 +214,20 @@ class ExecutedCode:
         for file, line, function, operation, outcomes in header.get("activity", ()):
             self._outcomes.setdefault((file, line, function, operation), set()).update(outcomes)
 
-    def list_executing_trainings(self, function: Changed) -> list[str]:
+    def list_executing_trainings(self, function: ChangedPiece) -> list[str]:
         """Return the trainings that executed a piece of code."""
         executed = self._trainings_by_function.get(function.key, [])
-        if function.at_import:
+        if function.runs_at_import:
             # what runs at import has run if the file is imported, or anything of it has run
             return list(dict.fromkeys([*self._files.get(function.file, []), *executed]))
         return executed
 
-    def has_noted_lines(self, function: Changed) -> bool:
-        """Return whether the executed lines of a piece were noted, which imports' are not."""
+    def has_noted_lines(self, function: ChangedPiece) -> bool:
+        """Return whether a piece's executed lines were recorded; those of imports are not."""
         script = function.key in self._trainings_by_function and function.file in self._lines
-        return script or not function.at_import
+        return script or not function.runs_at_import
 
-    def find_unexecuted_differences(self, function: Changed, users: NameUsers) -> Unexecuted:
+    def find_unexecuted_differences(self, function: ChangedPiece, users: NameUsers) -> Unexecuted:
         """Return the differences in an executed piece that did not run, or may not have.
 
         An error that only the new version raises, and that no training triggered, does not count as
@@ -241,7 +241,7 @@ class ExecutedCode:
         differs = changed_statements.find_differing_statements(function)
         if not self.has_noted_lines(function):
             used_by = users.find_functions_using(function, differs.binds)
-            idle = self._find_idle_names(used_by)
+            idle = self._find_names_used_by_no_executed_function(used_by)
             if not idle:
                 return Unexecuted()
             used = sum(bool(keys) for keys in used_by.values())
@@ -272,8 +272,10 @@ class ExecutedCode:
             reason = f"it ran; whether {sentence} was evaluated is not measured"
         return Unexecuted(reason=reason, share=share, spans=tuple(unexecuted))
 
-    def _find_idle_names(self, used_by: Mapping[str, Collection[tuple[str, str]]]) -> list[str]:
-        """Return the names that functions use, none of which ran."""
+    def _find_names_used_by_no_executed_function(
+        self, used_by: Mapping[str, Collection[tuple[str, str]]]
+    ) -> list[str]:
+        """Return the names that some functions use, but no function that ran."""
         return sorted(
             name
             for name, keys in used_by.items()
@@ -281,7 +283,7 @@ class ExecutedCode:
         )
 
     def list_untried_branches_and_lines(
-        self, function: Changed, piece: Function
+        self, function: ChangedPiece, piece: Function
     ) -> Iterator[Branch]:
         """Yield the branches and lines of an executed piece that no training has tried."""
         if not self.has_noted_lines(function):
@@ -312,7 +314,7 @@ class ExecutedCode:
             sentence = "conditions within expressions and error handlers are not measured"
             yield Branch(file=function.file, line=piece.first, function="", summary=sentence)
 
-    def find_trainings_of_class_or_file(self, function: Changed) -> set[str]:
+    def find_trainings_of_class_or_file(self, function: ChangedPiece) -> set[str]:
         """Return trainings that execute anything in a function's class, or file if it has none."""
         kind = function.name.rpartition(".")[0]
         users: set[str] = set()
@@ -339,12 +341,12 @@ class ExecutedCode:
 
 
 def measure_execution_of_pieces(
-    pieces: Sequence[Changed],
+    pieces: Sequence[ChangedPiece],
     executed: tuple[Mapping[str, Trace], Mapping[str, Trace]],
     details_by_function: Mapping[tuple[str, str], Sequence[str]],
     folders: Sequence[str],
 ) -> list[PieceExecution]:
-    """Return what trainings and probes of both versions executed of the pieces that differ.
+    """Return for each differing piece which trainings and probes executed it, and how much.
 
     Args:
         executed: training -> trace, of the old and of the new version.
@@ -353,7 +355,7 @@ def measure_execution_of_pieces(
     """
     old, new = (ExecutedCode(traces) for traces in executed)
     users = index_users_of_names(tuple(folders))
-    starters = _find_process_starters(new_trace for new_trace in executed[1].values())
+    starters = _map_files_to_process_starters(new_trace for new_trace in executed[1].values())
     executions = []
     progress.begin_stage(STAGE, len(pieces))
     for function in pieces:
@@ -388,7 +390,7 @@ def measure_execution_of_pieces(
     return executions
 
 
-def _find_process_starters(traces: Iterable[Trace]) -> dict[str, str]:
+def _map_files_to_process_starters(traces: Iterable[Trace]) -> dict[str, str]:
     """Return file -> the class in it that starts processes, whose work is not recorded."""
     return {
         str(row["file"]): str(row["class"])

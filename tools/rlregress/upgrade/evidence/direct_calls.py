@@ -16,8 +16,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from rlregress import progress
-from rlregress.model.code import BODY, CODE_CHANGED, MODULE, Changed
-from rlregress.model.recorded_traces import Trace, Traced
+from rlregress.model.code import BODY, CODE_CHANGED, MODULE, ChangedPiece
+from rlregress.model.recorded_traces import ComparedTraining, Trace
 from rlregress.model.upgrade_result import Calls, Culprits, PieceExecution
 from rlregress.trace import child_processes
 from rlregress.trace.recording_processes import Runtime
@@ -53,7 +53,7 @@ def compare_captured_calls(
     folders: Sequence[str],
     end_time: float | None = None,
 ) -> list[PieceExecution]:
-    """Return the pieces of code, each with the result of its captured calls.
+    """Repeat captured calls with the old and the new code; add the results to the executions.
 
     Args:
         trainings: those that may be repeated.
@@ -62,7 +62,9 @@ def compare_captured_calls(
         folders: of the new version's code.
         end_time: the time at which trainings are ended.
     """
-    explained = {function.key for culprits in all_culprits for function in culprits.confirmed}
+    explained = {
+        function.key for culprits in all_culprits for function in culprits.confirmed_functions
+    }
     executed = [
         execution.function
         for execution in executions
@@ -70,7 +72,7 @@ def compare_captured_calls(
     ]
     by_name = {training.name: training for training in trainings if training.name in traces}
     executing = map_functions_to_trainings({name: traces[name] for name in by_name})
-    uses = _find_pieces_by_function(executed, index_users_of_names(tuple(folders)), executing)
+    uses = _map_readers_to_pieces(executed, index_users_of_names(tuple(folders)), executing)
     functions_of = _list_functions_to_call(executed, uses)
     functions_called = list(dict.fromkeys(key for keys in functions_of.values() for key in keys))
     functions: dict[str, list[list[str]]] = {}
@@ -80,13 +82,13 @@ def compare_captured_calls(
     if not functions:
         return list(executions)
 
-    seconds = estimate_first_captures(len(functions_called))
+    seconds = limit_first_capture_seconds(len(functions_called))
     differing = [
         execution.function
         for execution in executions
         if _is_function_in_both_versions(execution.function)
     ]
-    differing += [piece for piece in executed if piece.at_import and piece.key in functions_of]
+    differing += [piece for piece in executed if piece.runs_at_import and piece.key in functions_of]
     job = {"changes": list_old_code(differing), "folders": list(folders), "seconds": seconds,
            "uses": _list_readers_as_rows(uses)}  # fmt: skip
     capturing = [by_name[name] for name in functions]
@@ -99,7 +101,7 @@ def compare_captured_calls(
             rows.setdefault((row["file"], row["name"]), []).append(row)
     return [
         replace(execution, calls=_summarise_calls_of_function([
-            _name_called_function(execution.function, row)
+            _name_function_in_difference(execution.function, row)
             for key in functions_of[execution.function.key]
             for row in rows.get(key, ())
         ]))
@@ -110,9 +112,9 @@ def compare_captured_calls(
 
 
 def _list_functions_to_call(
-    executed: Sequence[Changed], uses: Mapping[_Key, Sequence[Changed]]
+    executed: Sequence[ChangedPiece], uses: Mapping[_Key, Sequence[ChangedPiece]]
 ) -> dict[_Key, list[_Key]]:
-    """Return piece of code -> the functions whose calls are evidence on it."""
+    """Return piece of code -> the functions whose calls can show its effect."""
     functions = {
         piece.key: [piece.key] for piece in executed if _is_function_in_both_versions(piece)
     }
@@ -123,24 +125,24 @@ def _list_functions_to_call(
     return functions
 
 
-def estimate_first_captures(functions: float) -> float:
-    """Return CPU seconds for each function's first captured call, given how many functions."""
-    return min(_MOST, max(_LEAST, _TOGETHER / functions))
+def limit_first_capture_seconds(function_count: float) -> float:
+    """Return the CPU seconds that each function's first captured call may take."""
+    return min(_MOST, max(_LEAST, _TOGETHER / function_count))
 
 
-def _name_called_function(piece: Changed, call: Mapping[str, Any]) -> Mapping[str, Any]:
+def _name_function_in_difference(piece: ChangedPiece, call: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the row of a call; its difference names the function if the piece runs at import."""
-    if "differs" not in call or not piece.at_import:
+    if "differs" not in call or not piece.runs_at_import:
         return call
     differs = call["differs"]
     return {**call, "differs": {**differs, "path": f"{call['name']}: {differs['path']}"}}
 
 
-def _find_pieces_by_function(
-    pieces: Iterable[Changed], users: NameUsers, executing: Mapping[_Key, Sequence[str]]
-) -> dict[_Key, list[Changed]]:
-    """Return executed function -> pieces that bind names it reads to other values."""
-    uses: dict[_Key, list[Changed]] = {}
+def _map_readers_to_pieces(
+    pieces: Iterable[ChangedPiece], users: NameUsers, executing: Mapping[_Key, Sequence[str]]
+) -> dict[_Key, list[ChangedPiece]]:
+    """Return executed function -> differing pieces that change values of names it reads."""
+    uses: dict[_Key, list[ChangedPiece]] = {}
     for piece in pieces:
         names = find_rebound_names(piece)
         readers = (
@@ -157,13 +159,13 @@ def _find_pieces_by_function(
     return uses
 
 
-def _shares_class_or_file(function: _Key, piece: Changed) -> bool:
+def _shares_class_or_file(function: _Key, piece: ChangedPiece) -> bool:
     """Return whether a function is in the file, and in the class, of a piece of code."""
     owner = piece.name.removeprefix(BODY).strip()
     return function[0] == piece.file and (piece.name == MODULE or function[1].startswith(owner))
 
 
-def _list_readers_as_rows(uses: Mapping[_Key, Sequence[Changed]]) -> list[dict[str, Any]]:
+def _list_readers_as_rows(uses: Mapping[_Key, Sequence[ChangedPiece]]) -> list[dict[str, Any]]:
     """Return ``uses`` as ``inside.calls`` reads them."""
     return [
         {"file": file, "name": name, "pieces": [
@@ -191,10 +193,10 @@ def compare_calls_of_mutants(
 
 
 def mark_trainings_that_only_round(
-    trainings: Iterable[Traced],
+    trainings: Iterable[ComparedTraining],
     culprits_by_training: Mapping[str, Culprits],
     executions: Iterable[PieceExecution],
-) -> list[Traced]:
+) -> list[ComparedTraining]:
     """Return the trainings, marked close if they train the same and their culprits only round.
 
     A logged or saved number may be a small difference of large ones: rounding changes it much.
@@ -202,7 +204,9 @@ def mark_trainings_that_only_round(
     by_function = {execution.function.key: execution.calls for execution in executions}
 
     def differs_by_rounding(name: str) -> bool:
-        confirmed = culprits_by_training[name].confirmed if name in culprits_by_training else ()
+        confirmed = (
+            culprits_by_training[name].confirmed_functions if name in culprits_by_training else ()
+        )
         calls = [by_function.get(function.key) for function in confirmed]
         compared = [c for c in calls if c is not None and c.same + c.close and not c.arguments]
         # if direct calls show no difference at all, they do not execute the one of the training
@@ -216,9 +220,11 @@ def mark_trainings_that_only_round(
     ]
 
 
-def _is_function_in_both_versions(function: Changed) -> bool:
+def _is_function_in_both_versions(function: ChangedPiece) -> bool:
     """Return whether a piece is a function in both versions, with the same file and name."""
-    return function.how == CODE_CHANGED and not function.at_import and None not in function.paths
+    return (
+        function.how == CODE_CHANGED and not function.runs_at_import and None not in function.paths
+    )
 
 
 def choose_shortest_trainings(names: Sequence[str], traces: Mapping[str, Trace]) -> list[str]:
@@ -241,8 +247,8 @@ def _capture_calls(
 
     Args:
         functions: training -> the functions whose calls are captured.
-        settings: by all jobs, see ``inside.calls``.
-        size: seconds of one training, for the progress; 0: as expected before.
+        settings: shared by all jobs, see ``inside.calls``.
+        size: seconds of one training, for the progress; 0: the expected ones stay.
     """
 
     def capture_calls_of_part(part: Sequence[Training], runtime: Runtime) -> dict[str, Any]:
@@ -252,13 +258,15 @@ def _capture_calls(
                  "functions": functions[t.name], "patience": _PATIENCE, "first": len(runtime.paths)}
                 for number, t in enumerate(part)
             ]  # fmt: skip
-            runtimes.processes.do_jobs_in_one_process(
+            runtimes.processes.do_jobs_and_explain_early_end(
                 runtime, jobs, lambda _: progress.count_done_parts(), end_time, calls=settings
             )
             return {str(job["name"]): _read_json_answer(Path(str(job["output"]))) for job in jobs}
 
     progress.begin_stage(stage, len(trainings), size)
-    answers: dict[str, Any] = runtimes.call_for_version("new", trainings, capture_calls_of_part)
+    answers: dict[str, Any] = runtimes.call_for_trainings_on_version(
+        "new", trainings, capture_calls_of_part
+    )
     if not all(answers.values()) and child_processes.is_time_over(end_time):
         why = child_processes.note_skipped_task("direct calls of some changed functions")
         for name in [name for name, answer in answers.items() if not answer]:

@@ -45,7 +45,7 @@ _NOT_OWN = {"__pycache__", ".git", "node_modules", *_INSTALLED}
 def find_lost_names_in_script(
     script: Path, names: Collection[str], runtimes: Runtimes
 ) -> ScriptNames:
-    """Return the lines with names that are gone or incompatible, as imports in both versions show.
+    """Return a script's lines with lost names, confirmed by importing these on both versions.
 
     Args:
         names: dotted paths of public names that are gone or incompatible.
@@ -98,7 +98,7 @@ def keep_lines_of_changed_names(searched: ScriptNames, old: Imported, new: Impor
 
 
 def find_lines_naming(script: Path, names: Collection[str]) -> ScriptNames:
-    """Return the lines that name any object of the packages that have some public names.
+    """Return the lines of a script and its own modules that name objects of the packages.
 
     A line that may use several of the names is returned once for each.
 
@@ -141,7 +141,7 @@ def find_unused_names(
     imported: Iterable[str],
     compared: Iterable[str],
 ) -> frozenset[str]:
-    """Return the names that cannot be used: no word for them is in any file that was read.
+    """Return the names that neither the user's files nor packages they import mention.
 
     The user's files and all packages that they import are read. An installed package that never
     names the compared ones uses nothing of them. If a file cannot be read, or the user's sources

@@ -68,7 +68,7 @@ def list_stored_policies() -> list[Path]:
 def play_fixed_actions(
     runtime: Runtime, path: Path, environments: Sequence[str] = ENVIRONMENTS
 ) -> Any:
-    """Play fixed actions on a version."""
+    """Play fixed actions and stored policies on a version; return the rows of each environment."""
     job = {
         "environments": list(environments),
         "steps": PHYSICS_STEPS,

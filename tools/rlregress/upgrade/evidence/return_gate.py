@@ -12,7 +12,7 @@ from rlregress import files
 from rlregress.check import baseline_runs, check_run, judging, outcome, report_data
 from rlregress.check_options import CheckOptions
 from rlregress.frameworks.base import Adapter
-from rlregress.model.quantities import ONE_SIDED, RETURNS, get_quantity_of_name
+from rlregress.model.quantities import ONE_SIDED, RETURNS, get_quantity_of_verdict_name
 from rlregress.model.upgrade_result import ReturnsVerdict
 from rlregress.model.verdict import COULD_NOT_JUDGE, INCONCLUSIVE, REGRESSED
 from rlregress.trace.child_processes import extract_last_message
@@ -77,14 +77,14 @@ def judge_returns(
         return None
     report = options.report
     options = _restrict_options_to_algorithms(
-        replace(options, report=files.make_absolute_path(report)), adapter, trained
+        replace(options, report=files.resolve_real_path(report)), adapter, trained
     )
     entries = check_run.run_tests_of_returns(
         runtimes[1].python, options, runtimes[1].make_environment_variables()
     )
     if isinstance(entries, str):
         return ReturnsVerdict(verdict=COULD_NOT_JUDGE, lines=(entries,), report=report)
-    verdict = judge_evidence(adapter.name, entries, trained, report)
+    verdict = judge_returns_by_evidence(adapter.name, entries, trained, report)
     if verdict.verdict != REGRESSED or not list_alarmed_cells(entries):
         return verdict
     return confirm_alarm_by_old_runs(verdict, entries, runtimes[0], options, log)
@@ -130,11 +130,11 @@ def confirm_alarm_by_old_runs(
         )
         return replace(alarm, verdict=INCONCLUSIVE, lines=(line, *alarm.lines))
     old = {name: collect_judged_numbers(fresh, name) for name in names}
-    # of a cell whose runs did train: what is judged beside their returns
+    # runs that trained, but lack the number to judge beside their returns
     without = [name for name in names if all(map(math.isnan, old[name]))]
     line = (
         f"the alarm on {', '.join(without)} could not be confirmed: the old version's runs "
-        f"{get_quantity_of_name(without[0]).missing if without else ''}"
+        f"{get_quantity_of_verdict_name(without[0]).missing if without else ''}"
     )
     if without == names:
         return replace(alarm, verdict=INCONCLUSIVE, lines=(f"inconclusive: {line}", *alarm.lines))
@@ -180,7 +180,7 @@ def _explain_missing_runs(fresh: list[dict[str, Any]], cells: Sequence[str]) -> 
     return ""
 
 
-def judge_evidence(
+def judge_returns_by_evidence(
     framework: str, entries: list[dict[str, Any]], algorithms: Sequence[str], report: Path
 ) -> ReturnsVerdict:
     """Return the verdict on returns from the evidence of the tests."""
@@ -200,7 +200,7 @@ def judge_evidence(
         word = f"no verdict on {', '.join(algorithms)}"
         return ReturnsVerdict(verdict=COULD_NOT_JUDGE, lines=(word,), report=report)
     judged = outcomes[0].verdicts
-    lines = tuple(map(_format_cells_by_verdict, judged.items()))
+    lines = tuple(map(_format_verdict_of_cell, judged.items()))
     return ReturnsVerdict(
         verdict=outcomes[0].verdict,
         lines=lines,
@@ -210,9 +210,9 @@ def judge_evidence(
     )
 
 
-def _format_cells_by_verdict(named_verdict: tuple[str, Mapping[str, Any]]) -> str:
+def _format_verdict_of_cell(named_verdict: tuple[str, Mapping[str, Any]]) -> str:
     name, verdict = named_verdict
-    quantity = get_quantity_of_name(name)
+    quantity = get_quantity_of_verdict_name(name)
     fraction = verdict.get("effect_fraction")
     effect = ""
     if fraction is not None:

@@ -16,8 +16,9 @@ from rlregress.trace.recording_processes import Runtime
 
 
 def run_module_on_version(runtime: Runtime, module: str, job: Mapping[str, Any], path: Path) -> Any:
-    """Run ``python -m module job answers`` on a version and return the answers; stored ones if
-    there.
+    """Run ``python -m module job answers`` on a version and return the answers.
+
+    Answers that ``path`` already holds are returned without a run.
 
     Raises:
         UserError: the process ended without answers.

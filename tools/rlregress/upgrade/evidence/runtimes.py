@@ -38,7 +38,7 @@ _Imported = tuple[str, str | None, str]
 
 
 class Workers:
-    """Lends processes that have imported a framework, each for one list of jobs after another.
+    """A pool of processes that have imported a framework and do one list of jobs after another.
 
     Args:
         max_processes: largest number of processes at a time.
@@ -78,7 +78,7 @@ class Workers:
                 elif entry is not None:
                     entry[1].close()
 
-    def do_jobs_in_one_process(
+    def do_jobs_and_explain_early_end(
         self,
         runtime: Runtime,
         jobs: Sequence[Mapping[str, Any]],
@@ -101,7 +101,7 @@ class Workers:
             TemporaryDirectory(prefix="rlregress-jobs-") as folder,
         ):
             child_processes.raise_if_time_is_over(end_time)
-            # a script reads files where the user starts it; what others write there goes
+            # a script reads the user's folder; files that other trainings write are removed
             place = os.getcwd() if jobs[0].get("script") else folder
             path = Path(folder) / "jobs.json"
             request = {"jobs": jobs, "folder": place, **shared}
@@ -203,7 +203,7 @@ class Runtimes:
         old: dict[str, Trace] = {}
         new: dict[str, Trace] = {}
         while waiting := [training for training in trainings if training.name not in new]:
-            # of the time that is left, half for either version, as long as there is some
+            # each version gets half of the time that is left
             half = end_time and (time.time() + end_time) / 2
             recorded_now = self._record_one_by_one("new", waiting, lines, half)
             names = choose(recorded_now)
@@ -224,7 +224,7 @@ class Runtimes:
         lines: Mapping[str, Noted],
         end_time: float | None,
     ) -> dict[str, Trace]:
-        return self.call_for_version(
+        return self.call_for_trainings_on_version(
             label,
             trainings,
             lambda part, _: self._record_on_version(label, part, lines, end_time=end_time),
@@ -262,7 +262,7 @@ class Runtimes:
         """
         tasks: dict[str, list[Future[dict[str, Trace]]]] = {"old": [], "new": []}
         ends = dict(zip(VERSIONS, self._divide_time_between_versions(end_time), strict=True))
-        # a part of both versions, then the next: where time ends, or the user, there are pairs
+        # versions take turns, so that an interrupted command leaves pairs of traces
         for start, label in itertools.product(range(self._workers), VERSIONS):
             part = trainings[start :: self._workers]
             task = self._pool.submit(
@@ -282,7 +282,7 @@ class Runtimes:
     def _retry_failed_without_recorder(
         self, trainings: Sequence[Training], old: dict[str, Trace], new: dict[str, Trace]
     ) -> tuple[dict[str, Trace], dict[str, Trace]]:
-        """Return the traces; where the two end differently, errors are tried again unrecorded."""
+        """Repeat trainings that end differently, without a recorder; note how they end then."""
         differing = [
             training
             for training in trainings
@@ -333,9 +333,9 @@ class Runtimes:
                     part, runtime, Path(folder), lines, end_time, self.processes
                 )
 
-            return self.call_for_version(label, trainings, record_part)
+            return self.call_for_trainings_on_version(label, trainings, record_part)
 
-    def call_for_version(
+    def call_for_trainings_on_version(
         self, label: str, trainings: Sequence[Training], function: Callable[..., dict[str, Any]]
     ) -> dict[str, Any]:
         """Call ``function([training], runtime)`` for each training on one version.
@@ -455,7 +455,9 @@ def _record_traces(
             part.replace(paths[name])
         _count_recorded_training(counts)
 
-    end_reason = workers.do_jobs_in_one_process(runtime, jobs, note_end_of_training, end_time)
+    end_reason = workers.do_jobs_and_explain_early_end(
+        runtime, jobs, note_end_of_training, end_time
+    )
     late = child_processes.is_time_over(end_time)
     for training in trainings:
         name, output = training.name, paths[training.name]

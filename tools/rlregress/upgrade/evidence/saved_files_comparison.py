@@ -40,14 +40,14 @@ UNIT, _SMALL = 2e-6, 1e-3
 _CONTINUED = 1e-2
 
 
-def compare_kinds_of_files(
+def save_load_and_compare_files(
     runtimes: tuple[Runtime, Runtime],
     folders: tuple[Path, Path],
     adapter: Adapter,
     algorithms: Sequence[str],
     user_file: Mapping[str, str] | None = None,
 ) -> list[LoadedFile]:
-    """Return the comparison of every kind of file of a framework.
+    """Save files with the old version, load them with both, and compare what was loaded.
 
     Args:
         folders: folders for files and answers of the old and of the new version.
@@ -85,19 +85,19 @@ def compare_kinds_of_files(
         names = ["files", *([Path(user_file["file"]).name] if user_file is not None else [])]
         lost = LoadError(when="start", error=str(error))
         return [LoadedFile(name=name, own_error=lost) for name in names]
-    return list(compare_loaded_kinds(old_answers, new_answers))
+    return list(compare_loaded_file_kinds(old_answers, new_answers))
 
 
-def compare_loaded_kinds(
+def compare_loaded_file_kinds(
     writer: Mapping[str, Any], reader: Mapping[str, Any]
 ) -> Iterator[LoadedFile]:
-    """Yield the comparison of every kind of file; the version of ``writer`` wrote it."""
+    """Yield, for each kind of file, how ``reader`` loads it compared with its ``writer``."""
     for name, entry in writer["kinds"].items():
         loaded = reader["kinds"].get(name, {"unsupported": "the other version has no such kind"})
-        yield _compare_loaded_kind(name, entry, loaded, writer["functions"])
+        yield _compare_loaded_file_kind(name, entry, loaded, writer["functions"])
 
 
-def _compare_loaded_kind(
+def _compare_loaded_file_kind(
     file_kind: str, writer: Mapping[str, Any], reader: Mapping[str, Any], functions: Sequence[str]
 ) -> LoadedFile:
     trusted = bool(writer.get("trusted"))
@@ -158,13 +158,14 @@ def _compare_loaded_items(
         gaps = [_measure_relative_gap(row, loaded.get(row[0], MISSING)) for row in differing]
         facts.update(item=path, writer=words, reader=loaded.get(path, MISSING)[0])
         small = [
-            gap <= _bound_rounding_of_item(row[0]) for gap, row in zip(gaps, differing, strict=True)
+            gap <= _get_rounding_limit_of_item(row[0])
+            for gap, row in zip(gaps, differing, strict=True)
         ]
         facts.update(function=functions[number], rounding=gaps[0] <= UNIT and all(small))
     return facts
 
 
-def _bound_rounding_of_item(path: str) -> float:
+def _get_rounding_limit_of_item(path: str) -> float:
     """Return the largest relative difference of an item that still counts as rounding."""
     continued = path.removeprefix("saved again: ").startswith("continued training")
     return _CONTINUED if continued else _SMALL

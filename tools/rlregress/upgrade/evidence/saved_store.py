@@ -126,7 +126,7 @@ class Record:
     def content_digest(self) -> str:
         """Return the SHA-256 of everything but ``digest``."""
         rest = {name: value for name, value in asdict(self).items() if name != "digest"}
-        return _digest_text(json.dumps(rest, sort_keys=True).encode())
+        return _digest_bytes(json.dumps(rest, sort_keys=True).encode())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,7 +144,7 @@ class KnownItem:
     read: Text
 
     def covers_difference(self, row: Row, loaded: tuple[str, Sequence[float]]) -> bool:
-        """Return whether an item differs in this way only.
+        """Return whether this known difference explains how an item differs.
 
         Args:
             row: of the old release.
@@ -281,7 +281,7 @@ def list_stored_kinds(framework: str) -> list[tuple[str, str]]:
 
 
 def read_known_differences(framework: str) -> KnownDifferences:
-    """Return the known differences in what files of a framework's past releases load as.
+    """Return the known differences of files that a framework's past releases wrote.
 
     Raises:
         UserError: ``expected.toml`` is damaged, or names files that are not stored.
@@ -351,7 +351,7 @@ def _compare_stored_file(
         if entry.concerns_file(kind.name, record.release, installed)
     ]
     if Version(installed) < Version(since := known_differences.compared_since):
-        reason = f"what {installed} makes of it is not recorded, but from {since} on"
+        reason = f"how {installed} loads it is not recorded; records begin with {since}"
         return replace(file_row, skipped=reason)
     if reason := _explain_not_loaded(record, kind, installed, differing):
         return replace(file_row, skipped=reason)
@@ -378,7 +378,7 @@ def _compare_stored_file(
 def _explain_not_loaded(
     record: Record, kind: StoredKind, installed: str, differing: Sequence[Expected]
 ) -> str:
-    """Return why a file is not loaded in this environment; empty: it is."""
+    """Return why a file is not loaded in this environment; empty: it is loaded."""
     if Version(installed) < Version(record.release):
         return f"{installed} is installed, and a newer release wrote it"
     python = ".".join(platform.python_version_tuple()[:2])
@@ -398,7 +398,7 @@ def _judge_stored_file(
     kind: StoredKind,
     expected: Sequence[Expected],
 ) -> StoredFile:
-    """Compare items; expected differences are left out, and have to appear."""
+    """Compare the items of a stored file; known differences are left out, and must occur."""
     read = loaded["kinds"].get(kind.name, {})
     rows: list[list[Any]] = (read.get("items") or [[]])[0]
     places = {path: loaded["functions"][number] for path, _, number, _ in rows}
@@ -416,7 +416,7 @@ def _judge_stored_file(
             compared.append([path, words, len(functions) - 1, numbers])
     own_entry = {"way": kind.way, "trusted": kind.trusted, "items": [compared]}
     written = {"functions": functions, "kinds": {kind.name: own_entry}}
-    (file,) = saved_files_comparison.compare_loaded_kinds(written, loaded)
+    (file,) = saved_files_comparison.compare_loaded_file_kinds(written, loaded)
     error = file.error.error if file.error else ""
     lost = {entry.why for entry in expected if entry.error and entry.error == error}
     # nothing else can be known of a file that does not load
@@ -563,12 +563,14 @@ def _store_files_of_release(
                 f"{repeated:.0%} of what it does"
             )
             continue
-        digests = {file: _digest_text(content) for file, content in contents_of.items()}
-        contents |= {_digest_text(content): content for content in (*contents_of.values(), answers)}
+        digests = {file: _digest_bytes(content) for file, content in contents_of.items()}
+        contents |= {
+            _digest_bytes(content): content for content in (*contents_of.values(), answers)
+        }
         kinds_.append(StoredKind(
             name=name, algorithm=entry["algorithm"], way=entry["way"], trusted=entry["trusted"],
             bytecode=any(map(_BYTECODE.search, contents_of.values())),
-            answers=_digest_text(answers), files=digests,
+            answers=_digest_bytes(answers), files=digests,
         ))  # fmt: skip
     if not kinds_:
         return
@@ -626,7 +628,7 @@ def _mask_pickled_folders(text: bytes) -> bytes:
     )
 
 
-def _digest_text(content: bytes) -> str:
+def _digest_bytes(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 

@@ -70,7 +70,7 @@ def fingerprint_version(
     details: Iterable[Detail],
     end_time: float | None = None,
 ) -> Fingerprint:
-    """Probe details on a version, until a time, and judge the answers here."""
+    """Probe details on a version until ``end_time``; judge the answers in this process."""
     return judge_raw_answers(probe_details_on_version(runtime, path, adapter, details, end_time))
 
 
@@ -81,7 +81,7 @@ def probe_details_on_version(
     details: Iterable[Detail],
     end_time: float | None = None,
 ) -> Mapping[str, Any]:
-    """Return the answers of a version to some details, as plain data."""
+    """Return a version's answers to the probes of some details, as plain data."""
     inputs = {
         detail.id: {
             key: value.tolist() if isinstance(value, np.ndarray) else value
@@ -151,14 +151,14 @@ def _judge_raw_answer(
 
 
 def compare_fingerprints(
-    old: Fingerprint, new: Fingerprint, later: Collection[Key] = ()
+    old: Fingerprint, new: Fingerprint, documented_elsewhere: Collection[Key] = ()
 ) -> Details:
     """Compare the answers of both versions to the same probes.
 
     Args:
-        later: details that are documented of other versions alone: where these are absent from
-            both versions there is nothing to probe. Other details that are absent from both are
-            not checked: the framework may only call them by another name.
+        documented_elsewhere: details documented for other versions only: if both versions lack
+            one, there is nothing to probe. Any other detail that both lack counts as not
+            checked: the framework may have renamed it.
     """
     same = 0
     changed, not_probed, absent = [], [], []
@@ -167,7 +167,7 @@ def compare_fingerprints(
     )
     for key in sorted(set(old.found) | set(new.found)):
         before, after = answers = old.found.get(key, gone), new.found.get(key, gone)
-        if before.why == after.why == ABSENT and key in later:
+        if before.why == after.why == ABSENT and key in documented_elsewhere:
             absent.append(_make_detail_not_probed(key, *answers))
         elif before.observed is None or after.observed is None:
             not_probed.append(_make_detail_not_probed(key, *answers))
@@ -244,7 +244,7 @@ def list_changed_defaults(old: Fingerprint, new: Fingerprint) -> list[ChangedDef
 def list_unread_defaults(old: Fingerprint, new: Fingerprint) -> list[str]:
     """List defaults that could not be compared, each with the version and the reason.
 
-    Modules that neither version can import are left out: both lack a package of others.
+    Modules that neither version can import are left out: both lack a required package.
     """
     sentences = []
     for label, own, other in (("old", old, new), ("new", new, old)):

@@ -11,10 +11,10 @@ from packaging.specifiers import SpecifierSet
 
 from rlregress.model import differences as model
 from rlregress.model import explain
-from rlregress.model.code import ADDED, BODY, MODULE, REMOVED, WORDING, Changed
+from rlregress.model.code import ADDED, BODY, MODULE, REMOVED, WORDING, ChangedPiece
 from rlregress.model.differences import Entry
 from rlregress.model.loaded_files import LoadedFile
-from rlregress.model.recorded_traces import Crash, NotTraced, Traced
+from rlregress.model.recorded_traces import ComparedTraining, Crash, UncomparedTraining
 from rlregress.model.upgrade_result import (
     ChangedDefault,
     Culprits,
@@ -33,8 +33,8 @@ from rlregress.upgrade.versions import distribution_metadata
 
 
 def make_training_entries(
-    traced: Iterable[Traced],
-    uncompared: Iterable[NotTraced],
+    traced: Iterable[ComparedTraining],
+    uncompared: Iterable[UncomparedTraining],
     unchanged: Iterable[str],
     framework: str,
     kind: str = model.TRAINING,
@@ -54,13 +54,14 @@ def make_training_entries(
 
 
 def make_compared_training_entry(
-    traced: Traced, framework: str, entry_kind: str = model.TRAINING
+    traced: ComparedTraining, framework: str, entry_kind: str = model.TRAINING
 ) -> Entry:
     """Return the entry of a training that ran on both versions."""
     state, reason = _judge_training_state(traced)
     first = traced.comparison.first
-    if first is not None and first.types and first.new is not None and not reason:
-        reason = f"{model.OTHER_TYPES}: {first.types}, {first.new.place} in {first.new.function}"
+    if first is not None and first.differing_types and first.new is not None and not reason:
+        place = f"{first.new.place} in {first.new.function}"
+        reason = f"{model.OTHER_TYPES}: {first.differing_types}, {place}"
     diverging = []
     if first is not None:
         # by how much, too: another divergence may begin at the same place
@@ -76,20 +77,20 @@ def make_compared_training_entry(
     )
 
 
-def _judge_training_state(traced: Traced) -> tuple[str, str]:
+def _judge_training_state(traced: ComparedTraining) -> tuple[str, str]:
     if traced.crash is not None:
         return _judge_crash_state(traced.crash)
     if not traced.repeats:
         return model.NOT_COMPARED, "the training does not repeat itself, see its notes"
-    # which of its branches were taken is said of each piece of code
-    if traced.comparison.in_logs_only:
+    # branches are reported with each piece of code, not here
+    if traced.comparison.differs_in_logs_only:
         return model.LOGS, ""
     if traced.uncompared_output and traced.comparison.verdict != "diverged":
         return model.NOT_COMPARED, f"not compared: {'; '.join(traced.uncompared_output)}"
     if traced.comparison.trains_the_same and traced.comparison.first is not None:
-        return model.DIFFERS, explain.describe_written_output(traced.comparison.first)
+        return model.DIFFERS, explain.describe_divergence_of_written_output(traced.comparison.first)
     if traced.comparison.not_compared:
-        return model.IN_PART, explain.describe_beyond_rounding(traced.comparison)
+        return model.IN_PART, explain.describe_uncompared_ending(traced.comparison)
     states = {"equal": model.ONE_WAY, "close": model.CLOSE}
     return states.get(traced.comparison.verdict, model.DIFFERS), ""
 
@@ -99,7 +100,7 @@ def _judge_crash_state(crash: Crash) -> tuple[str, str]:
 
 
 def make_uncompared_training_entry(
-    training: NotTraced, framework: str, entry_kind: str = model.TRAINING
+    training: UncomparedTraining, framework: str, entry_kind: str = model.TRAINING
 ) -> Entry:
     """Return the entry of a training that could not be compared."""
     sentence = "; ".join(dict.fromkeys(training.reasons.values()))
@@ -150,7 +151,7 @@ def make_one_sided_training_entries(one_sided: Mapping[str, str], framework: str
 _UNRELATED = "it neither requires a framework, or what one stands on, nor is required by one"
 
 
-def make_idle_package_entries(
+def make_untested_package_entries(
     pinned: Iterable[str], unrelated: Collection[str]
 ) -> tuple[Entry, ...]:
     """Return the entries of packages in an upgrade that changes no supported framework."""
@@ -168,8 +169,8 @@ def make_detail_entries(
     """Return the entries of details that changed or could not be probed on both versions."""
     changed = [
         Entry(
-            kind=model.DETAIL, name=f"{d.id} [{d.scope}]", framework=framework, summary=d.words,
-            state=model.DIFFERS, content=d.names,
+            kind=model.DETAIL, name=f"{d.id} [{d.scope}]", framework=framework,
+            summary=d.variant_change_in_words, state=model.DIFFERS, content=d.variant_change,
             standing=states.get((d.id, d.scope), ""),
         )
         for d in details.changed
@@ -214,7 +215,7 @@ def make_environment_entries(comparisons: Iterable[EnvironmentComparison]) -> li
         if comparison.missing:
             state, reason = model.CANNOT, f"{comparison.missing}: {comparison.note}"
         elif comparison.differs:
-            state, reason = model.DIFFERS, comparison.words
+            state, reason = model.DIFFERS, comparison.difference_in_words
         elif comparison.note:
             state, reason = model.NO_EFFECT, comparison.note
         entries.append(
@@ -266,11 +267,11 @@ def _judge_saved_file_state(file: LoadedFile) -> tuple[str, str]:
     if file.error is not None:
         why = model.OLD_FILES
         if file.error.when == "use":
-            before = f"{file.words}; " if file.differing else ""
+            before = f"{file.first_difference_text}; " if file.differing else ""
             why = f"{before}the new version loads it, and then fails"
         return model.DIFFERS, f"{why}: {file.error}"
     if file.differing:
-        return model.CLOSE if file.rounding else model.DIFFERS, file.words
+        return model.CLOSE if file.rounding else model.DIFFERS, file.first_difference_text
     if not file.compared:
         return model.NOT_COMPARED, "nothing of it repeats itself"
     return model.SAME, f"{file.compared} items are those that the old version loads"
@@ -307,7 +308,7 @@ def make_code_entries(
     executed_names = {
         _format_function_name(execution.function) for execution in executions if execution.trainings
     }
-    # what can have no effect would only make the others look few
+    # pieces without effect would lower the share of pieces outside training, which is limited
     names = [
         _format_function_name(x.function)
         for x in executions
@@ -316,10 +317,10 @@ def make_code_entries(
     reasons = outside_training.explain_outside_training(
         [name for name in names if name not in unnamed_functions], executed_names, reviewed
     )
-    # of a detail that differs, and whose probe executes one change alone, that is the change
-    below: dict[str, list[Changed]] = {}
+    # if the probe of a differing detail executes one change only, that change is the reason
+    below: dict[str, list[ChangedPiece]] = {}
     for execution in executions:
-        for name in execution.details if execution.function.counts else ():
+        for name in execution.details if execution.function.can_change_results else ():
             if name in checks and checks[name][0] == model.DIFFERS:
                 below.setdefault(name, []).append(execution.function)
     found = []
@@ -335,15 +336,17 @@ def make_code_entries(
     return found
 
 
-def _format_function_name(function: Changed) -> str:
+def _format_function_name(function: ChangedPiece) -> str:
     return f"{function.file} {function.name}"
 
 
-def merge_public_names(entries: Iterable[Entry], public: Iterable[PublicChange]) -> list[Entry]:
-    """Return the entries, with one for a piece that is gone and the public name that it had."""
+def mark_pieces_listed_as_public_names(
+    entries: Iterable[Entry], public: Iterable[PublicChange]
+) -> list[Entry]:
+    """Return the entries; gone pieces that are listed as gone public names have no effect."""
     gone = [change for change in public if change.kind in ("gone", "moved")]
 
-    def is_listed_name(entry: Entry) -> bool:
+    def is_listed_as_public_name(entry: Entry) -> bool:
         module = entry.file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
         return (
             entry.summary == REMOVED
@@ -359,7 +362,7 @@ def merge_public_names(entries: Iterable[Entry], public: Iterable[PublicChange])
     reason = "gone, and listed as a public name"
     return [
         replace(entry, state=model.NO_EFFECT, reason=reason, notes=())
-        if is_listed_name(entry)
+        if is_listed_as_public_name(entry)
         else entry
         for entry in entries
     ]
@@ -416,7 +419,9 @@ def _make_piece_entry(
         notes=() if state in model.WITHOUT_EFFECT else tuple(notes),
         share=_compute_checked_share(execution) if state == model.IN_PART else 1.0,
         culprit=any(
-            function in culprits.confirmed for _, culprits in of_trainings if culprits is not None
+            function in culprits.confirmed_functions
+            for _, culprits in of_trainings
+            if culprits is not None
         ),
         file=function.file,
         line=own.first,
@@ -425,7 +430,7 @@ def _make_piece_entry(
 
 
 def _compute_checked_share(execution: PieceExecution) -> float:
-    """Return the share of its changed statements that counts as checked."""
+    """Return the share of a piece's changed statements that counts as checked."""
     calls = execution.calls
     # if no changed argument reaches them, equal results are no evidence
     return 0.0 if calls is not None and calls.captured and not calls.touched else execution.share
@@ -444,13 +449,13 @@ def _adjust_state_by_direct_calls(
     if calls.close and state in model.EXECUTED_SAME:
         state = model.CLOSE
     elif not calls.touched and state in model.EXECUTED_SAME:
-        # a training alone met one case of many: fewer calls never make more of it
+        # no changed argument reached it: equal results are only partial evidence
         state = model.IN_PART
     return state, reason or str(calls)
 
 
 def _combine_states(
-    function: Changed | None,
+    function: ChangedPiece | None,
     of_trainings: Iterable[tuple[str, Culprits | None]],
     has_one_way: bool = True,
 ) -> str:
@@ -466,17 +471,17 @@ def _combine_states(
 
 
 def _judge_state_by_training(
-    function: Changed | None, state: str, culprits: Culprits | None
+    function: ChangedPiece | None, state: str, culprits: Culprits | None
 ) -> str:
     if function and culprits is not None and state not in (*model.UNCHECKED, *model.EXECUTED_SAME):
-        if function in culprits.confirmed:
+        if function in culprits.confirmed_functions:
             return state
         if culprits.whole:
             # with the culprits reverted, and this piece as it is, the old results come back
             return model.SAME
         if function in culprits.without_influence:
             return model.NOT_COMPARED
-    # an error has one place, and what ran before it need not have to do with it
+    # code that ran before an error need not have caused it
     return model.NOT_COMPARED if state == model.NEW_FAILS else state
 
 
@@ -502,7 +507,7 @@ def _judge_unexecuted_state(
     return model.NEVER, "", ()
 
 
-def find_pieces_never_named(pieces: Iterable[Changed], folders: Sequence[str]) -> set[str]:
+def find_pieces_never_named(pieces: Iterable[ChangedPiece], folders: Sequence[str]) -> set[str]:
     """Return private functions, and modules, that are gone and that the new version never names.
 
     Public functions and methods are left out: a user's code, or a base class of another package,
@@ -519,7 +524,7 @@ def find_pieces_never_named(pieces: Iterable[Changed], folders: Sequence[str]) -
     return {name for names in wanted.values() for name in names}
 
 
-def _get_private_name(piece: Changed) -> str:
+def _get_private_name(piece: ChangedPiece) -> str:
     """Return the simple name of a module, or of a private function or class; else nothing."""
     name = piece.name.removeprefix(f"{BODY} ")
     if piece.name == MODULE:
@@ -590,7 +595,7 @@ def make_metadata_entries(inventory: Inventory, unused: Collection[str] = ()) ->
     for row in inventory.requirements:
         harmless = _find_reason_without_effect(row, inventory)
         state = model.NO_EFFECT if harmless else model.DIFFERS
-        users = _list_users(row.package, inventory)
+        users = _describe_users(row.package, inventory)
         entries.append(
             Entry(
                 kind=model.REQUIREMENT, name=row.package, summary=row.summary,
@@ -602,7 +607,7 @@ def make_metadata_entries(inventory: Inventory, unused: Collection[str] = ()) ->
     return entries
 
 
-def _list_users(distribution: str, inventory: Inventory) -> tuple[str, ...]:
+def _describe_users(distribution: str, inventory: Inventory) -> tuple[str, ...]:
     """Return notes that name the functions that use a distribution that is gone."""
     return tuple(f"{model.NEEDED}{user}" for user in inventory.needed.get(distribution, ()))
 
@@ -659,7 +664,7 @@ def make_package_entries(
             Entry(
                 kind=model.PACKAGE, name=package, summary=sentence, state=state, by=by,
                 reason=reason, content=sentence,
-                notes=_list_users(package, inventory) if state == model.DIFFERS else (),
+                notes=_describe_users(package, inventory) if state == model.DIFFERS else (),
             )
         )  # fmt: skip
     return entries

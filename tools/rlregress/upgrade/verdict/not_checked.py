@@ -14,7 +14,7 @@ from rlregress.upgrade.upgrade_options import Options
 def list_unchecked_subjects(
     adapter: Adapter, options: Options, left_out: Sequence[str], trainings: Iterable[str]
 ) -> Iterator[str]:
-    """Describe unchecked subjects, one sentence for each kind.
+    """Yield a sentence for each kind of check that does not cover this framework.
 
     Args:
         left_out: families of details that were not probed.
@@ -45,11 +45,11 @@ def list_unchecked_subjects(
         *adapter.framework.algorithms,
         *adapter.framework.behavior_only,
     ):
-        if not adapter.framework.is_about_algorithm(name, selected):
+        if not adapter.framework.is_named_after_algorithm(name, selected):
             why = "only scenarios are built in, and none of them was chosen"
             why = (
                 why
-                if adapter.framework.is_about_algorithm(name, all_titles)
+                if adapter.framework.is_named_after_algorithm(name, all_titles)
                 else "none is built in"
             )
             yield f"trainings of {name}: {why}; its details and defaults are compared"

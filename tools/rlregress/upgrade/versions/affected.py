@@ -37,12 +37,15 @@ def list_unrelated_distributions(
     installed_names: set[str] = set()
     related: set[str] = set()
     for version_distributions in distributions:
-        required = closures.map_to_requirers(sorted(framework_names), version_distributions).keys()
+        required = closures.map_distributions_to_requirers(
+            sorted(framework_names), version_distributions
+        ).keys()
         for name in set(names) & version_distributions.keys():
             installed_names.add(name)
             if (
                 name in required
-                or closures.map_to_requirers([name], version_distributions).keys() & framework_names
+                or closures.map_distributions_to_requirers([name], version_distributions).keys()
+                & framework_names
             ):
                 related.add(name)
     return installed_names - related
@@ -184,9 +187,7 @@ def _explain_no_framework(
 def list_importable_packages(
     old: RequestedVersion, new: RequestedVersion, pinned: frozenset[str]
 ) -> dict[str, list[str]]:
-    """Return the differing packages that a script may import: ``distributions``, and those in
-    ``trees``.
-    """
+    """Return what a script may import: "distributions" that differ, and modules of "trees"."""
     folders = [version.tree for version in (old, new) if version.tree is not None]
     roots = [root for tree in folders for root in working_tree.list_package_roots(tree)]
     modules = {module for root in roots for module in working_tree.list_modules_in_folder(root)}

@@ -98,10 +98,10 @@ def read_ready_record(folder: Path) -> dict[str, Any] | None:
     return record
 
 
-def make_folder_once(
+def reuse_or_make_folder(
     folder: Path, make: Callable[[Path], dict[str, Any]], log: Log = ignore_message
 ) -> bool:
-    """Make a folder unless it exists; return whether it existed.
+    """Make a folder unless it is ready; return whether it was.
 
     Args:
         make: fills an empty folder, and returns the record to store with it.

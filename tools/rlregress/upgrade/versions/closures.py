@@ -52,13 +52,15 @@ def map_visible_versions(runtime: Runtime) -> dict[str, str]:
     """Return name -> version of everything on a version that is not hidden, "python" included."""
     versions = distribution_metadata.map_versions_by_name(map_distributions_of_version(runtime))
     shown = {name: version for name, version in versions.items() if name not in runtime.hidden}
-    return {"python": interpreters.find_runtime_python(runtime), **shown}
+    return {"python": interpreters.find_python_version_of_runtime(runtime), **shown}
 
 
-def map_to_requirers(roots: Iterable[str], distributions: Distributions) -> dict[str, set[str]]:
-    """Return distribution -> distributions that require it, for all that requirements bring.
+def map_distributions_to_requirers(
+    roots: Iterable[str], distributions: Distributions
+) -> dict[str, set[str]]:
+    """Return distribution -> those that require it, for all that ``roots`` bring in.
 
-    Being in ``roots`` adds no requirer.
+    Being a root adds no requirer.
     """
     waiting = [(Requirement(row), "") for row in roots]
     users: dict[str, set[str]] = {}
@@ -96,19 +98,19 @@ def find_distributions_to_hide(
         lent: distributions that stay, with all that they require.
     """
     own_distributions, other_distributions = distributions
-    users = map_to_requirers(other_requirements, other_distributions)
+    users = map_distributions_to_requirers(other_requirements, other_distributions)
     lone = (
-        users.keys() - map_to_requirers(own_requirements, own_distributions).keys()
+        users.keys() - map_distributions_to_requirers(own_requirements, own_distributions).keys()
     ) & own_distributions.keys()
     # what is from a folder or an address is on both versions
     lone = {name for name in lone if not own_distributions[name].read_text("direct_url.json")}
-    needed = lone & map_to_requirers(suite, own_distributions).keys()
-    gone = lone - needed - map_to_requirers(lent, own_distributions).keys()
+    needed = lone & map_distributions_to_requirers(suite, own_distributions).keys()
+    gone = lone - needed - map_distributions_to_requirers(lent, own_distributions).keys()
     direct = {name for name in gone if not users[name] or users[name] - gone}
     return Absent(
         direct=tuple(sorted(direct)),
         below=tuple(sorted(gone - direct)),
-        modules=tuple(sorted(_list_modules_of_hidden_alone(gone, own_distributions)))
+        modules=tuple(sorted(_list_modules_only_in_hidden(gone, own_distributions)))
         if gone
         else (),
         users=tuple(
@@ -120,7 +122,9 @@ def find_distributions_to_hide(
     )
 
 
-def check_lent_distributions(lent: Sequence[str], distributions: Iterable[Distributions]) -> None:
+def require_lent_distributions_exist(
+    lent: Sequence[str], distributions: Iterable[Distributions]
+) -> None:
     """Raise UserError for a distribution that neither version has."""
     names = {name for version_distributions in distributions for name in version_distributions}
     for name in lent:
@@ -131,8 +135,8 @@ def check_lent_distributions(lent: Sequence[str], distributions: Iterable[Distri
             )
 
 
-def _list_modules_of_hidden_alone(hidden: Iterable[str], distributions: Distributions) -> set[str]:
-    """Return the highest dotted names that come from these distributions alone."""
+def _list_modules_only_in_hidden(hidden: Iterable[str], distributions: Distributions) -> set[str]:
+    """Return the topmost dotted names that only the hidden distributions contain."""
     names = set(hidden)
     own = {module for name in names for module in _list_module_names(distributions[name])}
     # parsing what all others install takes a second: most have no file below the same names

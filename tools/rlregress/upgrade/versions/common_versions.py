@@ -27,7 +27,7 @@ _FORMAT = 2
 def resolve_or_reuse_both(
     problems: Mapping[str, Problem], log: cached_folders.Log
 ) -> dict[str, Resolved]:
-    """Return the packages of old and new: stored ones if they still hold, or new ones.
+    """Return the packages of old and new: a stored resolution that still holds, or a new one.
 
     Raises:
         UserError: a version cannot be resolved.
@@ -52,7 +52,7 @@ def resolve_or_reuse_both(
     log(f"resolving {', '.join(x.requirements_text for x in problems.values())}")
     resolved = resolve_to_common_versions(problems, log)
     names = sorted({name for version in resolved.values() for name in version.rows})
-    # what it stands on: another version there may ask for another answer
+    # another installed version of one of these may change the resolution
     below = {name: installed.find_installed_version(name) for name in names}
     path.parent.mkdir(parents=True, exist_ok=True)
     rows = {label: asdict(version) for label, version in resolved.items()}
@@ -90,7 +90,7 @@ def resolve_to_common_versions(
                 *pool.map(Problem.resolve_to_versions, problems, [preferred] * len(problems))
             ]
         resolved = dict(zip(resolved, solutions, strict=True))
-    return _share_packages_between_versions(by_version, resolved)
+    return _add_packages_of_other_version(by_version, resolved)
 
 
 def _list_packages_pinned_apart(old: Problem, new: Problem) -> set[str]:
@@ -117,7 +117,7 @@ def _choose_older_versions(old: Resolved, new: Resolved) -> dict[str, str]:
     return older
 
 
-def _share_packages_between_versions(
+def _add_packages_of_other_version(
     problems: Mapping[str, Problem], resolved: dict[str, Resolved]
 ) -> dict[str, Resolved]:
     """Give each version the packages that only the other needs, and note remaining differences."""

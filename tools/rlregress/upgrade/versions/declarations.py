@@ -137,7 +137,7 @@ def _make_checked_declaration(fields: Mapping[str, Any]) -> Declared:
 
 
 def _parse_requirement(text: str) -> Requirement:
-    """Return a requirement; ValueError also for a marker that no interpreter can decide."""
+    """Parse a requirement; raise ValueError also if its marker cannot be evaluated."""
     requirement = Requirement(text)
     if requirement.marker is not None:
         requirement.marker.evaluate({"extra": ""})

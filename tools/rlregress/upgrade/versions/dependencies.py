@@ -75,7 +75,7 @@ def list_suite_requirements(adapters: Sequence[Adapter], pinned: frozenset[str])
         for a in all_adapters
         for p in (*a.framework.packages, *a.framework.modules)
     } | pinned
-    # what makes versions is not needed on one
+    # uv makes the versions, and none of them needs it
     excluded |= {canonicalize_name("uv")}
     return sorted(
         row
@@ -84,7 +84,7 @@ def list_suite_requirements(adapters: Sequence[Adapter], pinned: frozenset[str])
     )
 
 
-def list_needed_on_another_python(pinned: frozenset[str]) -> list[str]:
+def list_packages_needed_on_other_python(pinned: frozenset[str]) -> list[str]:
     """Return the packages that probes and traces need on another Python, without pinned ones.
 
     Other requirements of this library may not be published for that Python.
@@ -127,7 +127,7 @@ def _read_declared_requirements() -> list[str]:
 
 
 def _is_requirement_installed(text: str) -> bool:
-    """Return whether a package is installed, and its extras: of gymnasium[mujoco] also mujoco."""
+    """Return whether a package and its extras are installed: gymnasium[mujoco] needs mujoco."""
     requirement = Requirement(text)
     names = (requirement.name, *requirement.extras)
     return all(installed.find_installed_version(name) is not None for name in names)

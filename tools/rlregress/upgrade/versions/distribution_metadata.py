@@ -55,7 +55,7 @@ _read: WeakKeyDictionary[importlib.metadata.Distribution, Message] = WeakKeyDict
 
 
 def _read_headers(distribution: importlib.metadata.Distribution) -> Message:
-    # importlib parses the description, too, and again whenever it is asked
+    # importlib parses the description, too, and does so in every call
     if distribution not in _read:
         files = ("METADATA", "PKG-INFO", "")
         text = next((text for file in files if (text := distribution.read_text(file))), "")
@@ -95,7 +95,7 @@ def list_requirements(
 
 @functools.cache
 def _select_applicable_requirements(rows: tuple[str, ...], extra: str) -> tuple[Requirement, ...]:
-    # the readable ones whose markers hold; these are then gone
+    # keep readable requirements whose markers hold, without the markers
     requirements = [r for r in map(parse_requirement, rows) if r is not None]
     applicable = [
         r for r in requirements if r.marker is None or r.marker.evaluate({"extra": extra})

@@ -79,7 +79,7 @@ _ASKING = threading.Lock()
 
 
 @functools.cache
-def _read_pip_configuration(python: str = "") -> dict[str, str]:
+def _translate_pip_configuration_to_uv(python: str = "") -> dict[str, str]:
     """Return the variables that make uv use the package indexes of pip's configuration.
 
     Args:
@@ -107,13 +107,13 @@ def _read_pip_configuration(python: str = "") -> dict[str, str]:
 def _make_uv_variables(python: str = "") -> dict[str, str]:
     variables = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")}
     with _ASKING:
-        configured = _read_pip_configuration(python)
-    # where uv is told of an index itself, pip's are others
+        configured = _translate_pip_configuration_to_uv(python)
+    # an index that is configured for uv replaces those of pip
     own = _INDEXES if _INDEXES & variables.keys() else set()
     for key, value in configured.items():
         if key not in own:
             variables.setdefault(key, value)
-    # on the disk of what is made from it: links, not copies
+    # on the disk of the environments: uv then makes links, not copies
     variables.setdefault("UV_CACHE_DIR", str(cached_folders.locate_cache() / "uv"))
     variables.setdefault("UV_HTTP_RETRIES", "1")
     variables.update(UV_NO_PROGRESS="1", NO_COLOR="1")
@@ -146,7 +146,7 @@ def _call_uv(
     arguments: Sequence[str], variables: Mapping[str, str]
 ) -> subprocess.CompletedProcess[str]:
     cached_folders.locate_cache().mkdir(parents=True, exist_ok=True)
-    # away from what the settings of a project say
+    # in a folder without a project, whose settings uv would read
     folder = cached_folders.locate_cache()
     command = [find_uv(), "--quiet", *arguments]
     if arguments[0] == "pip" and variables.get(_NO_INDEX):
@@ -180,7 +180,7 @@ def _is_unreachable_message(sentence: str) -> bool:
 
 
 def describe_uv_failure(sentence: str, requested: str) -> UserError:
-    """Describe an error message of uv in one sentence."""
+    """Return the error to raise for a failure of uv, with one sentence of explanation."""
     advice = "what was made before is kept"
     if _is_unreachable_message(sentence):
         return Unreachable(
@@ -196,7 +196,7 @@ def describe_uv_failure(sentence: str, requested: str) -> UserError:
         return Unreadable(broken.group(1))
     none = re.search(r"[Bb]ecause there is no version of (\S+==\S+)", sentence)
     if none is not None:
-        return UserError(f"there is no {none.group(1)}; {_describe_published(none.group(1))}")
+        return UserError(f"there is no {none.group(1)}; {_list_nearest_releases(none.group(1))}")
     nobody = re.search(
         r"[Bb]ecause (\S+) was not found in the p(?:ackage registry|rovided package locations)",
         sentence,
@@ -209,13 +209,14 @@ def describe_uv_failure(sentence: str, requested: str) -> UserError:
     built = re.search(r"no wheels with a matching Python[^\n]*you require (\S+==[^\s,]+)", sentence)
     if built is not None:
         return UserError(
-            f"{built.group(1)} has no build for this Python; {_describe_published(built.group(1))}"
+            f"{built.group(1)} has no build for this Python; "
+            f"{_list_nearest_releases(built.group(1))}"
         )
     unbuilt = re.search(r"Failed to (?:download and )?build `(\S+)`", sentence)
     if unbuilt is not None:
         return UserError(
             f"{unbuilt.group(1)} is published for this Python as source only, which cannot be "
-            f"built here; {_describe_published(unbuilt.group(1))}"
+            f"built here; {_list_nearest_releases(unbuilt.group(1))}"
         )
     causes = [line.strip() for line in sentence.splitlines() if line.strip()]
     because = " ".join(causes).partition("cause: ")[2].partition(" hint: ")[0]
@@ -227,7 +228,7 @@ def describe_uv_failure(sentence: str, requested: str) -> UserError:
     return UserError(f"'{requested}' could not be installed: {why}")
 
 
-def _describe_published(pin: str) -> str:
+def _list_nearest_releases(pin: str) -> str:
     """Describe the published versions of a package that are nearest to the requested one."""
     requirement = Requirement(pin)
     texts = list_published_versions(requirement.name)

@@ -58,7 +58,7 @@ def find_interpreter(text: str) -> str:
 
 @functools.cache
 def _query_interpreter(python: str) -> tuple[list[int], str, str, list[str]]:
-    """Return the version as two numbers and in whole, the tag of bytecode, and the path."""
+    """Return (major, minor), full version, bytecode tag and import path of an interpreter."""
     try:
         completed = subprocess.run(
             [python, "-I", "-c", _FACTS], capture_output=True, text=True, check=False, timeout=60
@@ -90,7 +90,7 @@ def find_python_version(python: str) -> str:
     return ".".join(map(str, _query_interpreter(python)[0])) if python else ""
 
 
-def evaluate_markers(python: str) -> Mapping[str, str]:
+def read_marker_values(python: str) -> Mapping[str, str]:
     """Return the values of requirement markers for another interpreter."""
     if not python:
         return {}
@@ -115,7 +115,7 @@ def map_interpreter_versions(python: str) -> dict[str, str]:
     return distribution_metadata.map_versions_by_name(map_interpreter_distributions(python))
 
 
-def find_runtime_python(runtime: Runtime) -> str:
+def find_python_version_of_runtime(runtime: Runtime) -> str:
     """Return the Python version of a runtime."""
     if runtime.python == sys.executable:
         return platform.python_version()

@@ -51,7 +51,7 @@ class Defaults:
 def choose_known_good_versions(
     pins: Iterable[str], stack_rows: Iterable[Stack] | None = None
 ) -> Defaults:
-    """Return the packages that go with some pins; a pinned package stays as it is.
+    """Return further packages in versions that are known to work with some pins.
 
     Raises:
         UserError: an entry of the data is wrong.

@@ -34,7 +34,7 @@ from rlregress.upgrade.versions import (
     working_tree,
 )
 from rlregress.upgrade.versions.distribution_metadata import Distributions
-from rlregress.upgrade.versions.requested import RequestedVersion, find_python_of_environment
+from rlregress.upgrade.versions.requested import RequestedVersion, find_interpreter_of_environment
 from rlregress.upgrade.versions.resolved import ResolvedPair, ResolvedVersion
 from rlregress.upgrade.versions.version_resolution import Resolved, map_versions_by_name
 
@@ -129,7 +129,7 @@ def prepare_versions(
         closures.map_distributions_of_version(old.runtime),
         closures.map_distributions_of_version(new.runtime),
     )
-    closures.check_lent_distributions(lent, distributions)
+    closures.require_lent_distributions_exist(lent, distributions)
     if any(x.requested.tree or x.requested.environment for x in (old, new)):
         # as they are: the user made them
         return old, new
@@ -184,7 +184,7 @@ def prepare_version(
     log: cached_folders.Log = cached_folders.ignore_message,
     parent: Path | None = None,
 ) -> PreparedVersion:
-    """Make one version, or find it in the cache; errors as of ``prepare_versions``.
+    """Make one version, or find it in the cache; raise errors as ``prepare_versions``.
 
     Args:
         parent: a folder for what has to be made, where no other command looks for it; None: the
@@ -192,18 +192,18 @@ def prepare_version(
     """
     label, requested, resolved = version.label, version.requested, version.versions
     if requested.environment is not None:
-        runtime = Runtime(label, python=find_python_of_environment(requested.environment))
+        runtime = Runtime(label, python=find_interpreter_of_environment(requested.environment))
         return PreparedVersion(requested, runtime, "your environment")
-    # in front of an environment of the user's, as pip would install it there
-    python = find_python_of_environment(requested.base) if requested.base is not None else ""
+    # an overlay in front of the user's environment acts as an installation in it
+    python = find_interpreter_of_environment(requested.base) if requested.base is not None else ""
     suffix = " on your environment" if python else ""
     if requested.tree is not None:
         runtime, unknown = _prepare_working_tree(label, requested.tree, adapters, log)
         if resolved is not None and version.own_environment:
-            folder, _ = make_environment(resolved, log, parent, requested.python)
+            folder, _ = reuse_or_make_environment(resolved, log, parent, requested.python)
             python = str(folder / "bin" / "python")
         elif resolved is not None and resolved.missing_rows and not python:
-            folder, _ = make_overlay(resolved.missing_rows, resolved.tools, log, parent)
+            folder, _ = reuse_or_make_overlay(resolved.missing_rows, resolved.tools, log, parent)
             runtime = replace(runtime, paths=(runtime.paths[0], str(folder), *runtime.paths[1:]))
         if python:
             copies = list_paths_of_changed_copies()
@@ -211,7 +211,7 @@ def prepare_version(
             runtime = replace(runtime, python=python, paths=own_paths)
         return PreparedVersion(requested, runtime, f"tree{suffix}", not_checked=unknown)
     if resolved is not None and version.own_environment:
-        folder, cached = make_environment(resolved, log, parent, requested.python)
+        folder, cached = reuse_or_make_environment(resolved, log, parent, requested.python)
         runtime = Runtime(label, python=str(folder / "bin" / "python"))
         because = "an overlay cannot hold another torch"
         if requested.python:
@@ -225,7 +225,7 @@ def prepare_version(
     if resolved is None or not rows:
         how = suffix.removeprefix(" on ") or "installed"
         return PreparedVersion(requested, runtime, how)
-    folder, cached = make_overlay(rows, resolved.tools, log, parent, python)
+    folder, cached = reuse_or_make_overlay(rows, resolved.tools, log, parent, python)
     runtime = replace(runtime, paths=(str(folder), *runtime.paths))
     notes = (*resolved.notes, *(() if python else _describe_conflicts(folder, adapters)))
     further = tuple(_describe_further_packages(rows, requested, resolved.base))
@@ -310,7 +310,7 @@ def _prepare_working_tree(
                 label, paths=(str(root), *folders, *list_paths_of_changed_copies())
             ), unknown
     if not adapters:
-        # of a script: whatever it imports
+        # a script may import any package of the tree
         roots = [
             r
             for r in reversed(working_tree.list_package_roots(tree))
@@ -333,7 +333,7 @@ def _describe_undeclared_requirements(tree: Path, root: Path) -> tuple[str, ...]
 def _make_tree_metadata(
     adapter: Adapter, tree: Path, root: Path, log: cached_folders.Log
 ) -> tuple[list[str], tuple[str, ...]]:
-    """Return folders with metadata of packages in a tree without any, and the missing fields.
+    """Return folders with metadata for packages of a tree without any, and what is unknown.
 
     Code that asks for the version of a package in a clone, its own included, then gets the one that
     its files state; if they state none, the one of the installed package.
@@ -369,7 +369,7 @@ def _make_metadata_folder(distribution: str, version: str, log: cached_folders.L
         (described / "METADATA").write_text(text, encoding="utf-8")
         return {"name": distribution, "version": version}
 
-    cached_folders.make_folder_once(folder, write_metadata, log)
+    cached_folders.reuse_or_make_folder(folder, write_metadata, log)
     return str(folder)
 
 
@@ -389,7 +389,7 @@ def _choose_cached_folder(
     )
 
 
-def make_overlay(
+def reuse_or_make_overlay(
     rows: Sequence[str],
     tools: Sequence[str],
     log: cached_folders.Log,
@@ -404,16 +404,16 @@ def make_overlay(
     def install_overlay(target: Path) -> dict[str, Any]:
         log(f"installing {' '.join(rows)}")
         into = ["--python", python or sys.executable, "--target", str(target), _COMPILE]
-        wheels.install_exact(into, rows, tools, log, python)
+        wheels.install_exact_pins(into, rows, tools, log, python)
         return {"requirements": list(rows)}
 
-    return folder, cached_folders.make_folder_once(folder, install_overlay, log)
+    return folder, cached_folders.reuse_or_make_folder(folder, install_overlay, log)
 
 
-def make_environment(
+def reuse_or_make_environment(
     resolved: Resolved, log: cached_folders.Log, parent: Path | None = None, python: str = ""
 ) -> tuple[Path, bool]:
-    """Return the folder of a separate environment, and whether it was there."""
+    """Return the folder of a separate environment, and whether it existed before."""
     folder = _choose_cached_folder("environments", resolved.rows.values(), parent, python)
     if (
         cached_folders.read_ready_record(folder) is not None
@@ -430,7 +430,7 @@ def make_environment(
             capture_output=True,
         )
         into = ["--python", str(target / "bin" / "python"), _COMPILE]
-        wheels.install_exact(into, list(resolved.rows.values()), resolved.tools, log, python)
+        wheels.install_exact_pins(into, list(resolved.rows.values()), resolved.tools, log, python)
         return {"requirements": list(resolved.rows.values())}
 
-    return folder, cached_folders.make_folder_once(folder, install_environment, log)
+    return folder, cached_folders.reuse_or_make_folder(folder, install_environment, log)

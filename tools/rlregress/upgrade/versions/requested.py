@@ -15,7 +15,7 @@ from packaging.utils import canonicalize_name
 
 from rlregress import files, frameworks
 from rlregress.errors import UserError
-from rlregress.files import make_absolute_path
+from rlregress.files import resolve_real_path
 from rlregress.source import list_sources_below
 from rlregress.upgrade.versions import interpreters, revisions
 from rlregress.upgrade.versions.distribution_metadata import get_package_name
@@ -85,7 +85,7 @@ class RequestedVersion:
 def share_user_environment(
     old: RequestedVersion, new: RequestedVersion
 ) -> tuple[RequestedVersion, RequestedVersion]:
-    """Return both versions; one without an environment is based on the user's of the other."""
+    """Return both versions; if one is the user's environment, the other is based on it."""
     if old.environment is not None and (new.requirements or new.tree):
         return old, replace(new, base=old.environment)
     if new.environment is not None and (old.requirements or old.tree):
@@ -93,7 +93,7 @@ def share_user_environment(
     return old, new
 
 
-def find_python_of_environment(environment: Path) -> str:
+def find_interpreter_of_environment(environment: Path) -> str:
     """Return the interpreter of an environment.
 
     Raises:
@@ -121,10 +121,10 @@ def parse_requested_version(text: str, python: str = "") -> RequestedVersion:
     path = Path(os.path.expanduser(words))
     if (path / "pyvenv.cfg").is_file():
         _check_no_python_requested(words, python)
-        return RequestedVersion(words, environment=make_absolute_path(path))
+        return RequestedVersion(words, environment=resolve_real_path(path))
     if path.is_dir():
         return RequestedVersion(
-            words, tree=_find_working_tree(make_absolute_path(path)), python=python
+            words, tree=_find_working_tree(resolve_real_path(path)), python=python
         )
     if path.is_file():
         return RequestedVersion(
@@ -250,7 +250,7 @@ def _parse_pinned_rows(rows: list[str], file: str, python: str = "") -> tuple[st
             write = f"<package>=={row.lstrip('v')}" if bare else f"{requirement.name}==<version>"
             raise UserError(f"'{row}' in '{file}' is not pinned to one version; write {write}")
         if requirement.marker is None or requirement.marker.evaluate(
-            dict(interpreters.evaluate_markers(python))
+            dict(interpreters.read_marker_values(python))
         ):
             requirement.marker = None
             requirement.name = str(canonicalize_name(requirement.name))

@@ -54,7 +54,7 @@ def find_commit(repository: Path, revision: str) -> str:
 def list_parents_between(
     repository: Path, old: str, new: str, first_parent: bool
 ) -> dict[str, tuple[str, ...]]:
-    """Return commit -> its parents, from the old commit to those that lead to the new one.
+    """Return commit -> its parents, for all commits from the old to the new one.
 
     Parents come first, and those that do not follow the old commit are left out.
 
@@ -98,7 +98,7 @@ def _is_descendant(parents: Mapping[str, tuple[str, ...]], old: str, new: str) -
 
 
 def find_last_common_commit(repository: Path, first: str, second: str) -> str:
-    """Find the last common commit of two others; empty: the repository does not have it."""
+    """Return the last common commit of two commits; empty: the repository lacks it."""
     try:
         return _run_git(repository, "merge-base", first, second).strip()
     except UserError:
@@ -132,7 +132,7 @@ def check_out_commit(repository: Path, commit_: str, target_folder: Path | None 
     git = {"GIT_DIR": directory}
     folder = (target_folder or cached_folders.locate_cache()) / "revisions" / name
 
-    def make(target: Path) -> dict[str, str]:
+    def write_files_of_commit(target: Path) -> dict[str, str]:
         index = target.with_name(f"{target.name}.index")
         git.update(GIT_INDEX_FILE=str(index), GIT_WORK_TREE=str(target))
         try:
@@ -142,7 +142,7 @@ def check_out_commit(repository: Path, commit_: str, target_folder: Path | None 
             index.unlink(missing_ok=True)
         return {"commit": commit_}
 
-    cached_folders.make_folder_once(folder, make)
+    cached_folders.reuse_or_make_folder(folder, write_files_of_commit)
     return folder / inside
 
 

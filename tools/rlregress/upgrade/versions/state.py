@@ -30,8 +30,8 @@ def map_differing_versions(
     return {n: (v, new[n]) for n, v in sorted(old.items()) if new.get(n, v) != v}
 
 
-def digest_version_state(prepared: PreparedVersion, adapters: Sequence[Adapter]) -> str:
-    """Return a digest of a version's content, and of the environment below it."""
+def describe_version_state(prepared: PreparedVersion, adapters: Sequence[Adapter]) -> str:
+    """Return a text of everything that decides the content of a version and what lies below it."""
     parts = [prepared.how, prepared.requested.key]
     parts += [
         f"{name}=={v}"
@@ -114,7 +114,7 @@ def digest_own_code(*packages: str) -> str:
 
 
 def digest_own_code_and_tests() -> str:
-    """Return the digest of that code and of the behaviour tests."""
+    """Return a digest of the code that records and probes, and of the behaviour tests."""
     digest = hashlib.sha256(digest_own_code().encode())
     folder = suite.find_suite_root() / "tests_behavior"
     for path in sorted(folder.rglob("*.py")):

@@ -29,7 +29,7 @@ from rlregress.upgrade.versions import (
     wheels,
 )
 from rlregress.upgrade.versions.distribution_metadata import get_package_name
-from rlregress.upgrade.versions.requested import RequestedVersion, find_python_of_environment
+from rlregress.upgrade.versions.requested import RequestedVersion, find_interpreter_of_environment
 
 _NOTHING: Mapping[str, str] = {}
 #: a requirement that holds nowhere takes a package out of the resolution.
@@ -138,7 +138,7 @@ class Problem:
 
 
 def map_versions_by_name(rows: Iterable[str]) -> dict[str, str]:
-    """Name -> version of the rows that name one."""
+    """Return package -> version for the requirements that pin one."""
     pinned = {}
     for row in rows:
         for part in Requirement(row).specifier:
@@ -160,7 +160,7 @@ def make_resolution_problem(
 ) -> Problem:
     """Return the requirements to resolve for a version that pins something."""
     if version.base is not None:
-        python = find_python_of_environment(version.base)
+        python = find_interpreter_of_environment(version.base)
         base = interpreters.map_interpreter_versions(python)
         return Problem(version.requirements, lock=bool(version.lock), python=python, base=base)
     defaults = (
@@ -171,7 +171,7 @@ def make_resolution_problem(
     named = version.packages | {get_package_name(row) for row in defaults.rows}
     if complete:
         ours = (
-            dependencies.list_needed_on_another_python(named)
+            dependencies.list_packages_needed_on_other_python(named)
             if version.python
             else dependencies.list_suite_requirements(adapters, named)
         )
@@ -206,7 +206,7 @@ def resolve_version(requested: Problem, log: cached_folders.Log) -> tuple[Proble
         raise
     except UserError:
         pass
-    # what has to be built is not built twice, to ask it what it needs
+    # a package is not built a second time only to read its requirements
     eased = _relax_contradicted_pins(requested, log)
     try:
         return eased, eased.resolve_to_versions()
@@ -259,7 +259,7 @@ def _relax_contradicted_pins(requested: Problem, log: cached_folders.Log) -> Pro
         ]
         if not requested.lock:
             _refuse_pins_below_needed(row, unfit, map_versions_by_name(requested.pins))
-        if unfit or wheels.find_mended_wheel(row, requested.python).exists():
+        if unfit or wheels.locate_mended_wheel_folder(row, requested.python).exists():
             fixed[name] = pinned_versions[name]
             rows += [str(r) for r in needed if get_package_name(r) not in pinned_versions]
     if failed is not None:
@@ -311,7 +311,7 @@ def _compile_requirements(
     python: str,
     preferred: Sequence[str],
 ) -> dict[str, str]:
-    """Return the rows that the resolver finds, by name.
+    """Return package -> its resolved ``name==version`` row.
 
     Args:
         left_out: packages to leave out of the resolution.
@@ -324,7 +324,7 @@ def _compile_requirements(
             folder / "never.txt", [f"{n} ; {_NEVER}" for n in sorted(left_out)]
         )
         build = wheels.write_requirements(folder / "build.txt", tools)
-        # what a file holds already is kept where it fits
+        # uv keeps the versions that its output file already holds where they fit
         compiled = folder / "found.txt"
         wheels.write_requirements(compiled, preferred)
         command = [

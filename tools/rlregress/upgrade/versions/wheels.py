@@ -28,7 +28,7 @@ from rlregress.upgrade.versions import (
 _PIP = "pip==24.0"
 
 
-def install_exact(
+def install_exact_pins(
     options: Sequence[str],
     pins: Sequence[str],
     build: Sequence[str],
@@ -45,7 +45,7 @@ def install_exact(
     Raises:
         UserError: in one sentence, why it could not be done.
     """
-    built = {row: [*find_mended_wheel(row, python).glob("*.whl")] for row in pins}
+    built = {row: [*locate_mended_wheel_folder(row, python).glob("*.whl")] for row in pins}
     wheel_paths = {row: str(wheels[0]) for row, wheels in built.items() if wheels}
     with TemporaryDirectory(prefix="rlregress-install-") as folder:
         tools = write_requirements(Path(folder) / "build.txt", build)
@@ -85,16 +85,16 @@ def unpack_package(
 
     def unpack_wheel(target: Path) -> dict[str, str]:
         into = ["--python", python or sys.executable, "--target", str(target)]
-        install_exact(into, [pin], build, log, python)
+        install_exact_pins(into, [pin], build, log, python)
         return {"package": pin}
 
-    cached_folders.make_folder_once(folder, unpack_wheel, log)
+    cached_folders.reuse_or_make_folder(folder, unpack_wheel, log)
     return folder
 
 
 def _build_mended_wheel(pin: str, tools: str, log: cached_folders.Log, python: str) -> Path:
     """Return a wheel of a package whose metadata is mended."""
-    folder = find_mended_wheel(pin, python)
+    folder = locate_mended_wheel_folder(pin, python)
 
     def build_wheel(target: Path) -> dict[str, str]:
         log(f"building {pin}")
@@ -107,12 +107,12 @@ def _build_mended_wheel(pin: str, tools: str, log: cached_folders.Log, python: s
         _rewrite_unreadable_requirements(wheel)
         return {"package": pin}
 
-    cached_folders.make_folder_once(folder, build_wheel, log)
+    cached_folders.reuse_or_make_folder(folder, build_wheel, log)
     return next(folder.glob("*.whl"))
 
 
-def find_mended_wheel(pin: str, python: str = "") -> Path:
-    """Return the path of a package's wheel if its metadata had to be mended."""
+def locate_mended_wheel_folder(pin: str, python: str = "") -> Path:
+    """Return the folder for a wheel whose metadata had to be mended; it need not exist."""
     return (
         cached_folders.locate_cache()
         / "wheels"
@@ -128,7 +128,9 @@ def _rewrite_unreadable_requirements(wheel: Path) -> None:
     texts = {info.filename.rpartition(".dist-info/")[2]: info for info in content}
     if "METADATA" not in texts or "RECORD" not in texts:
         raise UserError(f"{name} {version} was built without metadata: {wheel.name}")
-    rows = [_mend_metadata_line(x) for x in content[texts["METADATA"]].decode().splitlines()]
+    rows = [
+        _mend_or_drop_metadata_line(x) for x in content[texts["METADATA"]].decode().splitlines()
+    ]
     new = "\n".join(row for row in rows if row is not None).encode() + b"\n"
     path = texts["METADATA"].filename
     digest = base64.urlsafe_b64encode(hashlib.sha256(new).digest()).rstrip(b"=").decode()
@@ -141,7 +143,7 @@ def _rewrite_unreadable_requirements(wheel: Path) -> None:
             mended.writestr(info, data)
 
 
-def _mend_metadata_line(line: str) -> str | None:
+def _mend_or_drop_metadata_line(line: str) -> str | None:
     """Return a line of metadata in valid syntax; None: it cannot be corrected."""
     key, _, row = line.partition(": ")
     if key != "Requires-Dist":

@@ -22,16 +22,16 @@ _ENDS_FOR_GYM = (
     "the script of 0.4.8 ends in an error, as it makes its policy without the environment that "
     "this needs"
 )
-__getattr__ = families.make_lazy_getattr(__name__, atari=["play_atari"])
+__getattr__ = families.make_lazy_getattr(__name__, atari=["make_atari_player"])
 
 
 def bind_probe_to_source(probe: Callable[..., np.ndarray], source: Source) -> Probe:
-    """Return the probe of one copy of the scripts."""
+    """Return a probe (inputs) of one copy of the scripts, from a function (source, inputs)."""
 
     @functools.wraps(probe)
     def probe_source(inputs: Inputs) -> np.ndarray:
         with warnings.catch_warnings():
-            # how the scripts make their tensors is slow, which is no finding here
+            # PyTorch warns of a slow way to make tensors, which is not tested here
             warnings.filterwarnings("ignore", "Creating a tensor from a list", UserWarning)
             return probe(source, inputs)
 
@@ -49,7 +49,7 @@ def list_probes(source: Source) -> Mapping[tuple[str, str], Probe]:
 
 
 def list_absent_details(source: Source) -> Mapping[str, str]:
-    """Return the details and families that this copy lacks, or that cannot be probed."""
+    """Return detail or family -> why this copy lacks it, or why it cannot be probed."""
     unprobed = dict.fromkeys(OF_DDPG, _ENDS_FOR_GYM) if source.for_gym else {}
     return {
         **families.list_reasons_of_absent_details(__name__),
@@ -60,11 +60,11 @@ def list_absent_details(source: Source) -> Mapping[str, str]:
         "policy.exported": "exports no policy",
         "maskable": "masks no actions",
         "crossq": "has no CrossQ",
-        "adaptive": "has a learning rate that no divergence moves (ppo.learning_rate.adaptive)",
-        "deviation": "is asked where its deviation starts alone (ppo.log_std)",
-        "recurrent": "of its script with an LSTM nothing is probed yet",
-        "symmetry": "mirrors nothing",
-        "curiosity": "of its script with random network distillation nothing is probed yet",
+        "adaptive": "has no learning rate that follows the divergence (ppo.learning_rate.adaptive)",
+        "deviation": "has only a probe of its initial deviation (ppo.log_std)",
+        "recurrent": "has a script with an LSTM, which is not probed yet",
+        "symmetry": "has no symmetry loss",
+        "curiosity": "has a script with random network distillation, which is not probed yet",
         "distillation": "has no distillation",
         "normaliser": "normalises around its environments, step by step",
         **unprobed,

@@ -15,17 +15,17 @@ from rlregress.measurements import atari
 from rlregress.measurements.atari import ABSENT
 from rlregress.probing.interface import Inputs
 
-__all__ = ["ABSENT", "PROBES", "play_atari"]
+__all__ = ["ABSENT", "PROBES", "make_atari_player"]
 
 
 def _make_probe(measure: atari.Measure) -> Callable[..., np.ndarray]:
     def measure_source(source: Source, inputs: Inputs) -> np.ndarray:
         preprocessing = atari.Preprocessing(
             partial(atari_games.make_player_of_wrapper, source),
-            partial(atari_games.make_player_of_waiting_wrapper, source),
+            partial(atari_games.make_player_of_noop_wrapper, source),
             partial(atari_games.make_player_of_stack, source),
             partial(atari_games.make_player_of_whole_game, source),
-            partial(atari_games.make_vision, source),
+            partial(atari_games.make_vision_of_constant_image, source),
         )
         return measure(preprocessing, inputs)
 
@@ -37,6 +37,6 @@ PROBES: Mapping[str, Callable[..., np.ndarray]] = {
 }
 
 
-def play_atari(make_env: Callable[[], Any], source: Source) -> Player:
-    """Return a player of the game that ``make_env`` makes, in all wrappers of a training."""
+def make_atari_player(make_env: Callable[[], Any], source: Source) -> Player:
+    """Return a player of the game of ``make_env`` within all wrappers of a training."""
     return atari_games.make_player_of_whole_game(source, make_env)

@@ -11,5 +11,5 @@ from rlregress.measurements import dqn
 
 PROBES: dict[str, Callable[..., np.ndarray]] = {
     **{id: measured(measure) for id, measure in dqn.MEASUREMENTS.items()},
-    "target.hard_update_period": measured(dqn.measure_hard_update_period),
+    "target.hard_update_period": measured(dqn.measure_steps_between_hard_updates),
 }

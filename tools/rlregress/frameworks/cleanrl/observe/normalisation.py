@@ -15,11 +15,11 @@ import torch
 
 from rlregress.frameworks.cleanrl.observe.drivers import make_probe_maker
 from rlregress.frameworks.cleanrl.observe.helpers.normalised_environments import (
-    provide_variables_of_script,
+    provide_variables_to_make_environments,
     walk_through_normalised,
 )
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.slices import run_slice_of_place
+from rlregress.frameworks.cleanrl.slices import run_slice_up_to_anchor
 from rlregress.measurements import normalisation, normalisation_traps
 from rlregress.measurements.normalisation import make_script_of_observations
 from rlregress.probing.interface import Inputs
@@ -42,14 +42,14 @@ def _measure_episode_return(source: Source, inputs: Inputs) -> np.ndarray:
     return np.array(walked.returns)
 
 
-class _Noting:
+class _RecordingAgent:
     """An agent that records its observations."""
 
     def __init__(self, envs: Any) -> None:
         self.inputs: list[float] = []
         self._shape = (1, *envs.single_action_space.shape)
 
-    def to(self, device: Any) -> _Noting:
+    def to(self, device: Any) -> _RecordingAgent:
         """Return itself, on whatever device."""
         del device
         return self
@@ -73,19 +73,19 @@ def _list_observations_of_evaluator(source: Source, inputs: Inputs) -> np.ndarra
     ends = np.arange(length) == length - 1
     playback = make_script_of_observations(np.append(inputs["evaluation"], 0.0), terminated=ends)
     evaluate = source.load_module(_EVALUATOR).evaluate
-    agents: list[_Noting] = []
+    agents: list[_RecordingAgent] = []
 
-    def make_noting_agent(envs: Any) -> _Noting:
-        agents.append(_Noting(envs))
+    def make_recording_agent(envs: Any) -> _RecordingAgent:
+        agents.append(_RecordingAgent(envs))
         return agents[-1]
 
     with (
-        provide_variables_of_script([playback]),
+        provide_variables_to_make_environments([playback]),
         tempfile.TemporaryDirectory(prefix="rlregress-") as folder,
     ):
-        make_env = run_slice_of_place(script.find_statement_binding("environment", "make_env"), {})[
-            "make_env"
-        ]
+        make_env = run_slice_up_to_anchor(
+            script.find_statement_binding("environment", "make_env"), {}
+        )["make_env"]
         path = Path(folder) / "agent.cleanrl_model"
         torch.save({}, path)
         with contextlib.redirect_stdout(io.StringIO()):
@@ -95,7 +95,7 @@ def _list_observations_of_evaluator(source: Source, inputs: Inputs) -> np.ndarra
                 "Playback-v0",
                 eval_episodes=1,
                 run_name="run",
-                Model=make_noting_agent,
+                Model=make_recording_agent,
                 capture_video=False,
             )
     return np.array(agents[-1].inputs)
@@ -110,7 +110,7 @@ def _normalise_observations(source: Source, observations: Any) -> np.ndarray:
 def _measure_statistics_in_evaluation(source: Source, inputs: Inputs) -> np.ndarray:
     if source.has_file(_EVALUATOR):
         return _list_observations_of_evaluator(source, inputs)
-    # returns are reported of the environments that train, and of no other
+    # there is no evaluation: returns of the training's own environments are reported
     stream = np.concatenate([inputs["training"], inputs["evaluation"]])
     return _normalise_observations(source, stream)[-len(inputs["evaluation"]) :]
 
@@ -118,7 +118,7 @@ def _measure_statistics_in_evaluation(source: Source, inputs: Inputs) -> np.ndar
 def _measure_saved_statistics(source: Source, inputs: Inputs) -> np.ndarray:
     if source.has_file(_EVALUATOR):
         return _list_observations_of_evaluator(source, inputs)
-    # nothing is saved: who goes on begins with a new run
+    # nothing is saved, so a user continues with a new run
     return _normalise_observations(source, inputs["evaluation"])
 
 
@@ -139,11 +139,11 @@ PROBES: Mapping[str, SourceProbe] = {
 
 ABSENT: Mapping[str, str] = {
     "normalisation.evaluation.same_wrapper": (
-        "has no evaluator that is handed a second environment and fits its statistics"
+        "has no evaluator that takes a second environment and copies the statistics into it"
     ),
     "normalisation.terminal_observation": "its off-policy scripts normalise nothing",
     "normalisation.replay": "its off-policy scripts normalise nothing",
-    "normalisation.fixed.epsilon": "has no normalisation with statistics that are handed over",
+    "normalisation.fixed.epsilon": "has no normalisation with statistics that a user provides",
     "normalisation.reward_clip.one_sided": (
         "clips rewards in the script itself, with both limits written there"
     ),

@@ -9,14 +9,14 @@ import numpy as np
 from rlregress.frameworks.cleanrl.observe.helpers import small_runs
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.probing.interface import Inputs
-from rlregress.probing.scripted import make_ending_environment
+from rlregress.probing.scripted import make_env_truncated_then_terminated
 
 _SAC = "sac_continuous_action"
 
 
 def _measure_next_observation(source: Source, inputs: Inputs) -> np.ndarray:
     script_run = small_runs.run_off_policy_script(
-        source, _SAC, int(inputs["steps"]), make_ending_environment()
+        source, _SAC, int(inputs["steps"]), make_env_truncated_then_terminated()
     )
     buffer = script_run["rb"]
     if hasattr(buffer, "buffer"):

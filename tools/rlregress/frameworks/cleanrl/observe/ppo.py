@@ -10,7 +10,7 @@ import torch
 
 from rlregress.frameworks.cleanrl.observe.drivers import make_probe_maker
 from rlregress.frameworks.cleanrl.observe.helpers.rollouts import (
-    Optimiser,
+    ScriptUpdate,
     run_rollouts_of_constant_policies,
 )
 from rlregress.frameworks.cleanrl.script_sources import Source
@@ -27,7 +27,7 @@ from rlregress.probing.layers import (
 
 
 def _run_update(source: Source, settings: ppo.Settings) -> ppo.Effects:
-    """See ``measurements.ppo.Update``."""
+    """Run the script's update with these settings, and return its effects."""
     flags = settings.map_to_framework_names(
         value_clip="clip_coef", value_coefficient="vf_coef", entropy_coefficient="ent_coef"
     )
@@ -35,15 +35,15 @@ def _run_update(source: Source, settings: ppo.Settings) -> ppo.Effects:
         flags["clip_vloss"] = settings.value_clip > 0.0
     # one range clips the policy and the value
     flags.update(settings.map_to_framework_names(clip_range="clip_coef"))
-    part = Optimiser(source, settings.count, norm_adv=False, **flags)
-    part.fix_output_of_value_network(settings.value)
-    fill_parameters([part.agent.actor_logstd], settings.log_deviation)
-    part.set_ratios(settings.ratios)
-    part.set_batch(
+    update = ScriptUpdate(source, settings.count, norm_adv=False, **flags)
+    update.fix_output_of_value_network(settings.value)
+    fill_parameters([update.agent.actor_logstd], settings.log_deviation)
+    update.set_ratios(settings.ratios)
+    update.set_batch(
         advantages=settings.advantages, returns=settings.returns, values=settings.old_values
     )
-    loss = part.run_slice_of_quantity("total loss", "loss")["loss"]
-    parameters = find_last_linear_layer(part.agent.critic).bias, part.agent.actor_logstd
+    loss = update.run_slice_of_quantity("total loss", "loss")["loss"]
+    parameters = find_last_linear_layer(update.agent.critic).bias, update.agent.actor_logstd
     gradients = torch.autograd.grad(loss, parameters)
     # the norm at the optimiser's step: gradient_clip
     return ppo.Effects(float(loss), float("nan"), *map(float, gradients))
@@ -52,13 +52,13 @@ def _run_update(source: Source, settings: ppo.Settings) -> ppo.Effects:
 def _list_policy_losses(
     source: Source, inputs: Inputs, minibatch: int = 0, **flags: Any
 ) -> Sequence[float]:
-    """Return the loss of each minibatch, which is the policy's alone; no parameter moves."""
+    """Return the policy loss of each minibatch, with a learning rate of 0."""
     advantages = inputs["advantages"]
-    part = Optimiser(source, len(advantages), minibatch, vf_coef=0.0, ent_coef=0.0, **flags)
-    part.set_learning_rate_to_zero()
-    part.set_ratios(np.full(len(advantages), float(inputs["ratio"])))
-    part.set_batch(advantages=advantages)
-    return part.run_epochs()[0]
+    update = ScriptUpdate(source, len(advantages), minibatch, vf_coef=0.0, ent_coef=0.0, **flags)
+    update.set_learning_rate_to_zero()
+    update.set_ratios(np.full(len(advantages), float(inputs["ratio"])))
+    update.set_batch(advantages=advantages)
+    return update.run_epochs_and_record_steps()[0]
 
 
 def measure_normalisation(source: Source, inputs: Inputs) -> np.ndarray:
@@ -75,7 +75,7 @@ def measure_normalisation_epsilon(source: Source, inputs: Inputs) -> np.ndarray:
 
 def measure_initialisation(source: Source, inputs: Inputs) -> np.ndarray:
     """Return singular values of the layers of policy and value network, and the largest bias."""
-    agent = Optimiser(
+    agent = ScriptUpdate(
         source,
         2,
         observations=int(inputs["observation_dimensions"]),
@@ -99,19 +99,19 @@ def measure_action_bounding(source: Source, inputs: Inputs) -> np.ndarray:
     return np.array(received + stored)
 
 
-def measure_gradient_clip(source: Source, inputs: Inputs) -> np.ndarray:
+def measure_clipped_gradient_norm(source: Source, inputs: Inputs) -> np.ndarray:
     """Return the norm of all gradients at the optimiser's step."""
-    part = Optimiser(source, 8, norm_adv=False)
+    update = ScriptUpdate(source, 8, norm_adv=False)
     large = 100.0 * float(inputs["raw_norm"])
-    part.names["b_actions"] = torch.full((8, 1), 3.0)
-    part.set_ratios(np.ones(8))
-    part.set_batch(advantages=np.full(8, large), returns=np.full(8, large))
-    return np.array([min(part.run_epochs()[1][0], float(inputs["cap"]))])
+    update.names["b_actions"] = torch.full((8, 1), 3.0)
+    update.set_ratios(np.ones(8))
+    update.set_batch(advantages=np.full(8, large), returns=np.full(8, large))
+    return np.array([min(update.run_epochs_and_record_steps()[1][0], float(inputs["cap"]))])
 
 
 def measure_adam_epsilon(source: Source, inputs: Inputs) -> np.ndarray:
-    """log10 of the epsilon of the script's optimiser."""
-    names = Optimiser(source, 2).names
+    """Return log10 of the epsilon of the script's optimiser."""
+    names = ScriptUpdate(source, 2).names
     return np.array([read_log_epsilon(names["optimizer"], names["agent"].parameters())])
 
 
@@ -120,7 +120,7 @@ PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {
     **{id: _measured(measure) for id, measure in ppo.MEASUREMENTS.items()},
     "ppo.advantage_normalisation": measure_normalisation,
     "ppo.advantage_normalisation.epsilon": measure_normalisation_epsilon,
-    "ppo.gradient_clip": measure_gradient_clip,
+    "ppo.gradient_clip": measure_clipped_gradient_norm,
     "ppo.initialisation": measure_initialisation,
     "ppo.action.bounding": measure_action_bounding,
     "ppo.adam.epsilon": measure_adam_epsilon,

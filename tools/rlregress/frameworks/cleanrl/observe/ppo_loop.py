@@ -20,7 +20,7 @@ from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.stubs import read_defaults_of_script
 from rlregress.measurements import ppo_loop as loop
 from rlregress.probing.interface import Inputs
-from rlregress.probing.parallel_updates import count_processes_and_passes
+from rlregress.probing.parallel_updates import count_processes_and_backward_passes
 from rlregress.probing.scripted import make_script_of_end_after
 
 #: a bound on the norm of the gradient that none of them reaches
@@ -28,14 +28,14 @@ _NO_CLIP = 1e9
 
 
 def _train_with_settings(source: Source, settings: loop.Settings) -> ScriptTraining:
-    """See ``measurements.ppo_loop.Train``."""
+    """Train with the script and these settings, and return the record."""
     flags: dict[str, Any] = settings.map_to_framework_names(
         clip_range="clip_coef", entropy_coefficient="ent_coef"
     )
     if settings.monte_carlo:
         flags.update(gamma=1.0, gae_lambda=1.0)
     if settings.advantage is not None:
-        # it is the reward where no state has a value and nothing is to come
+        # with values of 0 and without a discount the reward is the advantage
         flags.update(gamma=0.0, max_grad_norm=_NO_CLIP)
     if settings.target is not None:
         flags["target_kl"] = settings.target
@@ -65,7 +65,7 @@ def _train_with_settings(source: Source, settings: loop.Settings) -> ScriptTrain
     )
 
 
-def measure_segments(source: Source, inputs: Inputs) -> np.ndarray:
+def measure_stored_segments(source: Source, inputs: Inputs) -> np.ndarray:
     """Return stored observations of three rollouts, and whether the terminal one is among them."""
     limit = int(inputs["time_limit"])
     names = ("obs", "actions", "logprobs", "rewards", "dones", "values")
@@ -91,11 +91,11 @@ def measure_segments(source: Source, inputs: Inputs) -> np.ndarray:
 _measured = make_probe_maker(_train_with_settings)
 PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {
     **{id: _measured(measure) for id, measure in loop.MEASUREMENTS.items()},
-    "ppo.parallel_gradient": _measured(count_processes_and_passes),
-    "ppo.segments": measure_segments,
+    "ppo.parallel_gradient": _measured(count_processes_and_backward_passes),
+    "ppo.segments": measure_stored_segments,
 }
 
 #: detail id -> what CleanRL does not have.
 ABSENT: dict[str, str] = {
-    "ppo.adam.epsilon.custom": "has no options of the optimiser to set: they stand in the script",
+    "ppo.adam.epsilon.custom": "has no setting for options of the optimiser, fixed in the script",
 }

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.cleanrl.observe.helpers.rollouts import (
-    Optimiser,
+    ScriptUpdate,
     run_rollouts_of_constant_policies,
 )
 from rlregress.frameworks.cleanrl.script_sources import Source
@@ -21,7 +21,7 @@ from rlregress.probing.layers import describe_ppo_networks_as_numbers, list_line
 
 def measure_networks(source: Source, inputs: Inputs) -> np.ndarray:
     """Return widths of policy and value network, shared layers and activation function."""
-    agent: Any = Optimiser(source, 2).agent
+    agent: Any = ScriptUpdate(source, 2).agent
     parts = [agent.actor_mean, agent.critic]
     return describe_ppo_networks_as_numbers(
         parts, 1, parts, torch.as_tensor(np.asarray(inputs["fed"]))
@@ -30,7 +30,7 @@ def measure_networks(source: Source, inputs: Inputs) -> np.ndarray:
 
 def measure_log_std(source: Source, inputs: Inputs) -> np.ndarray:
     """Return the log standard deviation, from the entropy of the policy, at two observations."""
-    agent: Any = Optimiser(source, 2).agent
+    agent: Any = ScriptUpdate(source, 2).agent
     for layer in list_linear_layers(agent):
         torch.nn.init.zeros_(layer.bias)
     sample = getattr(agent, "get_action_and_value", None) or agent.get_action
@@ -50,20 +50,22 @@ def measure_action_distribution(source: Source, inputs: Inputs) -> np.ndarray:
 
 def measure_kl_estimator(source: Source, inputs: Inputs) -> np.ndarray:
     """Return the divergence that the script compares with its threshold."""
-    part = Optimiser(source, len(inputs["ratios"]))
-    part.set_ratios(inputs["ratios"])
-    return np.array([part.run_slice_of_quantity("divergence", "approx_kl").get_number("approx_kl")])
+    update = ScriptUpdate(source, len(inputs["ratios"]))
+    update.set_ratios(inputs["ratios"])
+    return np.array(
+        [update.run_slice_of_quantity("divergence", "approx_kl").get_number("approx_kl")]
+    )
 
 
-def measure_normalisation_of_one(source: Source, inputs: Inputs) -> np.ndarray:
+def measure_loss_of_single_advantage(source: Source, inputs: Inputs) -> np.ndarray:
     """Return whether the policy loss of a minibatch of one sample is finite, and the loss."""
-    part = Optimiser(source, 1, norm_adv=True)
-    part.set_ratios(np.ones(1))
-    part.set_batch(advantages=inputs["advantage"])
+    update = ScriptUpdate(source, 1, norm_adv=True)
+    update.set_ratios(np.ones(1))
+    update.set_batch(advantages=inputs["advantage"])
     with warnings.catch_warnings():
         # PyTorch says that a deviation of one number has no degree of freedom
         warnings.simplefilter("ignore")
-        loss = part.run_slice_of_quantity("policy loss", "pg_loss").get_number("pg_loss")
+        loss = update.run_slice_of_quantity("policy loss", "pg_loss").get_number("pg_loss")
     return np.array([1.0, loss] if np.isfinite(loss) else [0.0, 0.0])
 
 
@@ -71,6 +73,6 @@ PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {
     "ppo.networks": measure_networks,
     "ppo.log_std": measure_log_std,
     "ppo.action.distribution": measure_action_distribution,
-    "ppo.advantage_normalisation.single": measure_normalisation_of_one,
+    "ppo.advantage_normalisation.single": measure_loss_of_single_advantage,
     "ppo.kl_estimator": measure_kl_estimator,
 }

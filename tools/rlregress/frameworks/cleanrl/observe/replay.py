@@ -10,7 +10,7 @@ import torch
 
 from rlregress.frameworks.cleanrl.observe.helpers import small_runs
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.slices import run_slice_of_place
+from rlregress.frameworks.cleanrl.slices import run_slice_up_to_anchor
 from rlregress.frameworks.cleanrl.stubs import (
     CPU,
     Fn,
@@ -37,7 +37,9 @@ def _make_buffer_of_script(source: Source, capacity: int) -> Any:
     }
     if source.has_file(_BUFFERS):
         variables["ReplayBuffer"] = source.load_module(_BUFFERS).ReplayBuffer
-    return run_slice_of_place(script.find_statement_binding("replay buffer", "rb"), variables)["rb"]
+    return run_slice_up_to_anchor(script.find_statement_binding("replay buffer", "rb"), variables)[
+        "rb"
+    ]
 
 
 def _store_transition(buffer: Any, reward: float) -> None:
@@ -48,7 +50,7 @@ def _store_transition(buffer: Any, reward: float) -> None:
         buffer.add(row, row, row, np.array([reward]), np.array([False]), [{}])
 
 
-def _measure_sampling(source: Source, inputs: Inputs) -> np.ndarray:
+def _measure_share_of_distinct_samples(source: Source, inputs: Inputs) -> np.ndarray:
     count = int(inputs["count"])
     buffer = _make_buffer_of_script(source, count)
     for reward in range(count):
@@ -59,7 +61,7 @@ def _measure_sampling(source: Source, inputs: Inputs) -> np.ndarray:
     return np.array([len(np.unique(rewards)) / count])
 
 
-def _measure_warmup(source: Source, inputs: Inputs) -> np.ndarray:
+def _count_rows_stored_in_warmup(source: Source, inputs: Inputs) -> np.ndarray:
     return np.array(
         [
             float(
@@ -78,7 +80,7 @@ def _measure_warmup(source: Source, inputs: Inputs) -> np.ndarray:
     )
 
 
-def _measure_overwriting(source: Source, inputs: Inputs) -> np.ndarray:
+def _list_rewards_left_in_full_buffer(source: Source, inputs: Inputs) -> np.ndarray:
     buffer = _make_buffer_of_script(source, int(inputs["capacity"]))
     for reward in inputs["rewards"]:
         _store_transition(buffer, float(reward))
@@ -109,16 +111,16 @@ def _measure_target_with_both_flags(source: Source, inputs: Inputs) -> np.ndarra
         "env": space,
         "envs": space,
     }
-    target = run_slice_of_place(
+    target = run_slice_up_to_anchor(
         script.find_statement_binding("regression target", "next_q_value"), variables
     )
     return target.get_vector("next_q_value")[:1]
 
 
 PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {
-    "replay.sampling": _measure_sampling,
-    "replay.warmup": _measure_warmup,
-    "replay.overwriting": _measure_overwriting,
+    "replay.sampling": _measure_share_of_distinct_samples,
+    "replay.warmup": _count_rows_stored_in_warmup,
+    "replay.overwriting": _list_rewards_left_in_full_buffer,
     "replay.both_flags": _measure_target_with_both_flags,
 }
 _ONE_STEP = "the scripts for continuous actions have one-step targets"

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from rlregress.frameworks.cleanrl.observe.drivers.parts import find_optimizer_of_part
+from rlregress.frameworks.cleanrl.observe.drivers.parts import find_optimizer_by_role
 from rlregress.frameworks.cleanrl.observe.helpers import small_runs
 from rlregress.frameworks.cleanrl.observe.helpers.advantages import measure_advantages
 from rlregress.frameworks.cleanrl.running import run_script_to_end
 from rlregress.frameworks.cleanrl.script import SliceFailed, SliceUnbound
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.slices import run_slice_of_place
+from rlregress.frameworks.cleanrl.slices import run_slice_up_to_anchor
 from rlregress.frameworks.cleanrl.stubs import (
     CPU,
     Bag,
@@ -45,7 +45,7 @@ def _measure_lambda_zero(source: Source, inputs: Inputs) -> np.ndarray:
         cause = error.__cause__
         if not isinstance(cause, (IndexError, ValueError, ZeroDivisionError)):
             raise
-        # what stands in for the environment may fail too, which says nothing about the script
+        # an error of the stand-in for the environment says nothing about the script
         if traceback.extract_tb(cause.__traceback__)[-1].filename != str(
             source.parse_script(_PPO).path
         ):
@@ -54,7 +54,7 @@ def _measure_lambda_zero(source: Source, inputs: Inputs) -> np.ndarray:
     return np.array([0.0, *estimated])
 
 
-def _measure_stored_values(source: Source, inputs: Inputs) -> np.ndarray:
+def _measure_advantage_after_value_change(source: Source, inputs: Inputs) -> np.ndarray:
     script = source.parse_script(_PPO)
     four_values = "gymnasium" not in script.imports
     values = [inputs["value"]]
@@ -85,26 +85,26 @@ def _measure_stored_values(source: Source, inputs: Inputs) -> np.ndarray:
     envs = Bag(step=step_environment, reset=reset, **vars(make_spaces_of_environments(-1.0, 1.0)))
     args = make_arguments_of_script(script, num_steps=1, gamma=float(inputs["discount"]))
     variables = {"args": args, "device": CPU, "envs": envs, "agent": agent, "writer": None}
-    sliced = run_slice_of_place(
+    sliced = run_slice_up_to_anchor(
         script.find_statement_binding("returns", "returns"), variables, used=("envs", "agent")
     )
     return sliced.get_vector("advantages").reshape(-1)
 
 
-def _make_network_of_script(
+def _get_spaces_and_network_class(
     source: Source, name: str, *classes: str, low: float, high: float
 ) -> Any:
     script = source.parse_script(name)
     box = make_spaces_of_environments(low, high)
     place = script.find_statement_binding("actor", *classes)
-    make = run_slice_of_place(
+    make = run_slice_up_to_anchor(
         place, {"args": make_arguments_of_script(script), "env": box, "envs": box}
     ).get_first_bound(*classes)
     return box, make
 
 
 def _measure_deterministic_centre(source: Source, inputs: Inputs) -> np.ndarray:
-    box, make = _make_network_of_script(
+    box, make = _get_spaces_and_network_class(
         source, _TD3, "Actor", low=inputs["low"], high=inputs["high"]
     )
     actor = make(box)
@@ -114,7 +114,7 @@ def _measure_deterministic_centre(source: Source, inputs: Inputs) -> np.ndarray:
 
 
 def _measure_gaussian_centre(source: Source, inputs: Inputs) -> np.ndarray:
-    box, make = _make_network_of_script(
+    box, make = _get_spaces_and_network_class(
         source, _SAC, "Actor", "Policy", low=inputs["low"], high=inputs["high"]
     )
     old = "gymnasium" not in source.parse_script(_SAC).imports
@@ -124,7 +124,7 @@ def _measure_gaussian_centre(source: Source, inputs: Inputs) -> np.ndarray:
     return mode.detach().numpy().reshape(-1)
 
 
-def _measure_out_of_bounds(source: Source, inputs: Inputs) -> np.ndarray:
+def _measure_executed_action_beyond_bounds(source: Source, inputs: Inputs) -> np.ndarray:
     environment = Scripted(inputs["low"], inputs["high"])
 
     def draw_beyond_bounds(distribution: Any, *_: Any) -> torch.Tensor:
@@ -140,9 +140,9 @@ def _measure_out_of_bounds(source: Source, inputs: Inputs) -> np.ndarray:
     return np.array([environment.received[0].item()])
 
 
-def _measure_stored_log_prob(source: Source, inputs: Inputs) -> np.ndarray:
+def _measure_share_of_changed_log_probs(source: Source, inputs: Inputs) -> np.ndarray:
     """Return the share of actions whose stored log probability is not that of the stored action."""
-    box, make = _make_network_of_script(source, _PPO, "Agent", low=-1.0, high=1.0)
+    box, make = _get_spaces_and_network_class(source, _PPO, "Agent", low=-1.0, high=1.0)
     agent = make(box)
     make_output_constant(agent.actor_mean, inputs["mean"])
     act = agent.get_action_and_value if hasattr(agent, "get_action_and_value") else agent.get_action
@@ -159,7 +159,7 @@ def _measure_critic_count(source: Source, inputs: Inputs) -> np.ndarray:
     counts: list[float] = []
     for name in (_SAC, _TD3):
         script_run = small_runs.run_off_policy_script(source, name, 1)
-        groups = find_optimizer_of_part(script_run.globals, "critic").param_groups
+        groups = find_optimizer_by_role(script_run.globals, "critic").param_groups
         trained = sum(len(group["params"]) for group in groups)
         counts.append(trained / len(list(script_run["qf1"].parameters())))
     return np.array(counts)
@@ -174,7 +174,7 @@ def _measure_truncated_flags(source: Source, inputs: Inputs) -> np.ndarray:
     return np.array([-1.0 if len(row) == 5 else float(row[5]) for row in buffer.buffer])
 
 
-def _measure_autoreset(source: Source, inputs: Inputs) -> np.ndarray:
+def _measure_share_of_rewardless_rows(source: Source, inputs: Inputs) -> np.ndarray:
     environment = Scripted(terminated=make_script_of_end_after(int(inputs["episode"])))
     script_run = small_runs.run_off_policy_script(
         source, _TD3, int(inputs["steps"]), environment, shimmed=False
@@ -217,7 +217,7 @@ def _measure_approx_kl(source: Source, inputs: Inputs) -> np.ndarray:
     return np.array(logged[:-1]) / logged[-1]
 
 
-def _measure_updates_before_policy(source: Source, inputs: Inputs) -> np.ndarray:
+def _measure_whether_early_logging_fails(source: Source, inputs: Inputs) -> np.ndarray:
     # losses are logged at every hundredth step; 100 is no multiple of the delay
     settings = {"learning_starts": 99, "policy_frequency": int(inputs["delay"])}
     script = source.parse_script(_SAC)
@@ -236,16 +236,16 @@ def _measure_updates_before_policy(source: Source, inputs: Inputs) -> np.ndarray
 
 PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {
     "gae.lambda_zero": _measure_lambda_zero,
-    "gae.stored_values": _measure_stored_values,
+    "gae.stored_values": _measure_advantage_after_value_change,
     "policy.centre.deterministic": _measure_deterministic_centre,
     "policy.centre.gaussian": _measure_gaussian_centre,
-    "policy.out_of_bounds": _measure_out_of_bounds,
-    "policy.stored_log_prob": _measure_stored_log_prob,
+    "policy.out_of_bounds": _measure_executed_action_beyond_bounds,
+    "policy.stored_log_prob": _measure_share_of_changed_log_probs,
     "networks.critic_count": _measure_critic_count,
     "collection.truncated_flags": _measure_truncated_flags,
-    "collection.autoreset": _measure_autoreset,
+    "collection.autoreset": _measure_share_of_rewardless_rows,
     "logging.approx_kl": _measure_approx_kl,
-    "logging.before_policy_update": _measure_updates_before_policy,
+    "logging.before_policy_update": _measure_whether_early_logging_fails,
 }
 _ONE_ESTIMATOR = "the script estimates advantages in one place, without switches"
 ABSENT: Mapping[str, str] = {

@@ -14,13 +14,13 @@ __getattr__ = make_lazy_getattr(
     collection=["collect_transitions"],
     sampling=["collect_minibatches"],
     seeded=["train_seeded", "describe_sources_of_chance"],
-    builtin_trainings=["list_trainings"],
+    builtin_trainings=["list_builtin_trainings"],
 )
 
 
 def explain_no_resume(source: Source) -> str:
     """Return the reason why no training is resumed: a script is one program."""
-    return "a script is one program, and nothing from outside can set its variables amid it"
+    return "a script is one program whose variables cannot be set from outside while it runs"
 
 
 def train_and_resume(request: Any, restored: bool, source: Source) -> Trained:

@@ -98,14 +98,14 @@ def _make_training_with_flags(title: str, source: Source) -> TraceTraining:
         script, flags, actions = SCENARIOS[title]
         numbers = itertools.count()
 
-        def make_wrapped_environment() -> Any:
+        def make_numbered_environment() -> Any:
             return make_env(first=next(numbers), actions=actions)
 
         try:
             run_script_to_end(
                 source.parse_script(script).path,
                 {**flags, "seed": seed},
-                make_env=make_wrapped_environment,
+                make_env=make_numbered_environment,
             )
         except (ArgumentLost, Unreadable) as error:
             raise Unsupported(str(error)) from None
@@ -113,7 +113,7 @@ def _make_training_with_flags(title: str, source: Source) -> TraceTraining:
     return run_training
 
 
-def list_trainings(source: Source) -> Mapping[str, TraceTraining]:
+def list_builtin_trainings(source: Source) -> Mapping[str, TraceTraining]:
     """Return the trainings of a copy of the scripts, by title; none if written for gym."""
     if source.for_gym:
         return {}

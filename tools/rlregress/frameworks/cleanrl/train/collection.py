@@ -64,7 +64,7 @@ def _collect_rollouts(
     def copy_rollout() -> None:
         if collected:
             run = collected.pop()
-            # a row says whether the step before it has ended an episode
+            # the flag of a row is about the step before it
             ends = torch.cat([run["dones"][1:], run["next_done"].reshape(1, -1)])
             done = ends.numpy().astype(bool)
             rollouts.append((run["obs"].numpy().copy(), run["rewards"].numpy().copy(), done))

@@ -41,7 +41,9 @@ def collect_minibatches(
     values are recorded only if an update clips values.
     """
     variant.raise_if_unsupported("CleanRL", "autoreset")
-    read = _note_rollout_minibatches if request.algorithm == "ppo" else _note_replay_minibatches
+    read = (
+        _collect_rollout_minibatches if request.algorithm == "ppo" else _collect_replay_minibatches
+    )
     return read(
         request,
         *prepare_script_and_arguments(request, source, environments),
@@ -64,10 +66,10 @@ def _make_reset_patches(variant: TrainingVariant) -> list[Any]:
     return [(gymnasium.vector, "SyncVectorEnv", SyncVectorEnv)]
 
 
-class _Indexing(TorchFunctionMode):
-    """Notes the rows that the script takes out of its flattened rollout, minibatch by minibatch.
+class _RolloutIndexRecorder(TorchFunctionMode):
+    """Records the rows of each minibatch, where the script indexes its flattened rollout.
 
-    A minibatch ends when the script empties its gradients, by when it has read all of it.
+    A minibatch ends when the script empties its gradients, after it has read all rows.
     """
 
     def __init__(self) -> None:
@@ -78,10 +80,10 @@ class _Indexing(TorchFunctionMode):
 
     def note_step(self, run: ScriptRun) -> None:
         if self._run is None:
-            self.note_answers_of_policy(run["agent"])
+            self.record_policy_log_probs(run["agent"])
         self._run = run
 
-    def note_answers_of_policy(self, agent: Any) -> None:
+    def record_policy_log_probs(self, agent: Any) -> None:
         get_action_and_value = agent.get_action_and_value
 
         def act_and_note(observations: Any, action: Any = None) -> Any:
@@ -105,17 +107,17 @@ class _Indexing(TorchFunctionMode):
         self._rows = {}
 
 
-def _note_rollout_minibatches(
+def _collect_rollout_minibatches(
     request: TrainingRequest, path: Path, arguments: Mapping[str, Any], resets: list[Any]
 ) -> Sequence[Minibatch]:
-    indexing = _Indexing()
+    indexing = _RolloutIndexRecorder()
     patches = [*NOT_NORMALISED, *resets, make_zero_grad_patch(indexing.store_minibatch)]
     with indexing:
         run_prepared_script(request, path, arguments, on_step=indexing.note_step, patches=patches)
     return indexing.read
 
 
-def _note_replay_minibatches(
+def _collect_replay_minibatches(
     request: TrainingRequest, path: Path, arguments: Mapping[str, Any], resets: list[Any]
 ) -> Sequence[Minibatch]:
     read: list[Minibatch] = []

@@ -95,7 +95,7 @@ def _choose_script_of_request(request: SeededTraining, images: bool) -> str:
 
 
 def train_seeded(request: SeededTraining, source: Source) -> Trained:
-    """Train with the script.
+    """Run the script with each of its generators seeded separately.
 
     Raises:
         Unsupported: the scripts were written for gym.
@@ -105,7 +105,7 @@ def train_seeded(request: SeededTraining, source: Source) -> Trained:
             f"the scripts of CleanRL {source.label} were written for gym 0.17; set CLEANRL_HOME to "
             "a checkout of https://github.com/vwxyzjn/cleanrl"
         )
-    seeds, look = request.seeds, request.make_step_watcher()
+    seeds, look = request.seeds, request.make_checkpoint_caller()
     plain = request.make_env(False)
     images = len(plain.observation_space.shape) == 3
     plain.close()

@@ -20,16 +20,16 @@ from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.probing.heads import (
     Heads,
     call_prepare_with_heads,
-    fix_normal_draws,
-    make_deviation_setter,
-    make_parameter_setter,
+    fix_standard_normal_draws,
+    make_deviation_setter_of_layer,
+    make_deviation_setter_of_parameter,
 )
 from rlregress.probing.hyperparameter_mapping import (
     convert_exploration_steps_to_fraction,
     raise_if_unusable,
     split_off_fixed_hyperparameters,
 )
-from rlregress.probing.interface import Passing, Policy, Trained, TrainingRequest
+from rlregress.probing.interface import PendingCheckpoints, Policy, Trained, TrainingRequest
 from rlregress.probing.layers import find_last_linear_layer
 
 #: what no argument sets: (algorithm, hyperparameter) -> value
@@ -57,7 +57,7 @@ _FIXED = {
 }
 
 
-def find_script_of_algorithm(algorithm: str, source: Source) -> Any:
+def find_trainable_script(algorithm: str, source: Source) -> Any:
     """Return the script of an algorithm, if it can be trained.
 
     Raises:
@@ -87,7 +87,7 @@ def make_arguments_of_hyperparameters(
             # the script always clips: by infinity it multiplies gradients by one
             settings["max_gradient_norm"] = math.inf
     if algorithm == "sac":
-        _check_temperature_settings(reasons, settings)
+        _add_reason_if_rates_differ(reasons, settings)
     if algorithm in ("td3", "ddpg") and "exploration_noise" in settings:
         settings["exploration_noise"] = settings["exploration_noise"] or 0.0
     flags = read.list_parameter_names(source)[algorithm, "script"]
@@ -121,7 +121,7 @@ def _convert_value_clipping(reasons: list[str], settings: dict[str, Any]) -> dic
     return {"clip_vloss": clip is not None}
 
 
-def _check_temperature_settings(reasons: list[str], settings: Mapping[str, Any]) -> None:
+def _add_reason_if_rates_differ(reasons: list[str], settings: Mapping[str, Any]) -> None:
     critics, temperature = settings["critic_learning_rate"], settings["temperature_learning_rate"]
     if temperature != critics:
         reasons.append(
@@ -130,11 +130,11 @@ def _check_temperature_settings(reasons: list[str], settings: Mapping[str, Any])
         )
 
 
-def count_whole_steps(request: TrainingRequest, environments: int = 1) -> int:
-    """Return the script's ``total_timesteps`` for at least the steps of the request.
+def compute_total_timesteps_of_script(request: TrainingRequest, environments: int = 1) -> int:
+    """Return ``total_timesteps`` with which the script does at least the requested steps.
 
-    PPO drops what is not a whole rollout; the off-policy scripts count steps of all environments
-    as one.
+    PPO's script drops an incomplete rollout. The off-policy scripts count one step of all
+    environments as one.
     """
     unit = environments
     if request.algorithm == "ppo":
@@ -156,7 +156,7 @@ def list_wrappers_of_environment(environment: Any) -> list[Any]:
 
 
 def _make_normalising_function(wrapper: Any) -> Callable[[np.ndarray], np.ndarray]:
-    # copies: the training goes on with the wrapper's own
+    # copies, as the training continues to change the wrapper's own
     mean, variance = copy.deepcopy((wrapper.obs_rms.mean, wrapper.obs_rms.var))
     return lambda observation: (observation - mean) / np.sqrt(variance + wrapper.epsilon)
 
@@ -164,7 +164,7 @@ def _make_normalising_function(wrapper: Any) -> Callable[[np.ndarray], np.ndarra
 def make_observation_map(environment: Any) -> Callable[[np.ndarray], torch.Tensor]:
     """Return a function: observations of the bare environment -> inputs of the script's network.
 
-    The script's own wrappers, in their order, with the statistics as they are now.
+    It applies the script's own wrappers, in their order, with their present statistics.
     """
     steps: list[Callable[[Any], Any]] = []
     for wrapper in list_wrappers_of_environment(environment):
@@ -236,7 +236,7 @@ def make_policy_function(run: ScriptRun) -> Policy:
     return choose_actions
 
 
-def _read_reward_unit(environment: Any) -> float:
+def _read_divisor_of_rewards(environment: Any) -> float:
     """Return the number that the script divides rewards by."""
     unit = 1.0
     for wrapper in list_wrappers_of_environment(environment):
@@ -246,12 +246,15 @@ def _read_reward_unit(environment: Any) -> float:
 
 
 def _make_value_function(run: ScriptRun) -> Callable[[np.ndarray], np.ndarray]:
-    """Return values in the environment's unit of reward; PPO's critic learns scaled ones."""
+    """Return the critic as a function with values in the environment's unit of reward.
+
+    PPO's script divides rewards, so that its critic learns scaled values.
+    """
     environment = run["envs"].envs[0]
     observe, network, unit = (
         make_observation_map(environment),
         _make_deterministic_policy(run),
-        _read_reward_unit(environment),
+        _read_divisor_of_rewards(environment),
     )
 
     def estimate_values(observations: np.ndarray) -> np.ndarray:
@@ -275,7 +278,7 @@ def _make_drawing_function(run: ScriptRun) -> Callable[[np.ndarray, np.ndarray],
 
     def draw_actions(observations: np.ndarray, numbers: np.ndarray) -> Any:
         tensor = observe(observations)
-        with fix_normal_draws(numbers):
+        with fix_standard_normal_draws(numbers):
             if "agent" in run:
                 actions = run["agent"].get_action_and_value(tensor)[0].detach()
                 return actions, run["agent"].get_action_and_value(tensor, actions)[1]
@@ -314,18 +317,18 @@ def _read_parameters_of_run(run: ScriptRun) -> dict[str, np.ndarray]:
     return {name: tensor.detach().cpu().numpy().copy() for name, tensor in tensors.items()}
 
 
-def _make_step_hook(request: TrainingRequest) -> Callable[[ScriptRun], None]:
-    passing = Passing(request.checkpoints)
+def _make_checkpoint_hook(request: TrainingRequest) -> Callable[[ScriptRun], None]:
+    passing = PendingCheckpoints(request.checkpoints)
 
     def call_at_checkpoints(run: ScriptRun) -> None:
-        if passing.has_passed_any(run.steps):
+        if passing.drop_passed(run.steps):
             request.on_checkpoint(run.steps, make_policy_function(run))
 
     return call_at_checkpoints
 
 
 def _invert_deviation_by_tanh(deviation: torch.Tensor) -> torch.Tensor:
-    """Return the output of SAC's actor for a deviation: its logarithm is in (-5, 2), by a tanh."""
+    """Return the output that SAC's actor maps, by tanh to a log in (-5, 2), to this deviation."""
     return torch.atanh((deviation.log() + 5.0) / 3.5 - 1.0)
 
 
@@ -337,7 +340,7 @@ def find_output_layers(run: ScriptRun) -> Heads:
     """Return the output layers of a script's networks."""
     if "agent" in run:
         agent = run["agent"]
-        deviation = make_parameter_setter(agent.actor_logstd, torch.log)
+        deviation = make_deviation_setter_of_parameter(agent.actor_logstd, torch.log)
         return Heads(agent.actor_mean[-1], deviation, [agent.critic[-1]])
     values = [find_last_linear_layer(run[name]) for name in _ACTION_VALUES if name in run]
     if "q_network" in run:
@@ -345,7 +348,9 @@ def find_output_layers(run: ScriptRun) -> Heads:
     actor = run["actor"]
     if not hasattr(actor, "fc_logstd"):
         return Heads(actor.fc_mu, values=values)
-    deviation = make_deviation_setter(actor.fc_logstd, slice(None), _invert_deviation_by_tanh)
+    deviation = make_deviation_setter_of_layer(
+        actor.fc_logstd, slice(None), _invert_deviation_by_tanh
+    )
     return Heads(actor.fc_mean, deviation, values)
 
 
@@ -353,8 +358,8 @@ def prepare_script_and_arguments(
     request: TrainingRequest, source: Source, environments: int = 1
 ) -> tuple[Any, dict[str, Any]]:
     """Return (path of the script, its arguments)."""
-    path = find_script_of_algorithm(request.algorithm, source).path
-    steps = count_whole_steps(request, environments)
+    path = find_trainable_script(request.algorithm, source).path
+    steps = compute_total_timesteps_of_script(request, environments)
     hyperparameters = convert_exploration_steps_to_fraction(request.hyperparameters, steps)
     arguments = make_arguments_of_hyperparameters(
         request.algorithm, hyperparameters, source, environments
@@ -375,7 +380,7 @@ def run_prepared_script(
         arguments,
         make_env=request.make_env,
         on_start=lambda run: call_prepare_with_heads(request, lambda: find_output_layers(run)),
-        # what a checkpoint disturbs must show
+        # not restored after a checkpoint, so that tests notice one that draws random numbers
         guard_random=False,
         **options,
     )
@@ -387,7 +392,9 @@ def train(request: TrainingRequest, source: Source) -> Trained:
     Checkpoints come after a step of the environment, before the script has stored it.
     """
     run = run_prepared_script(
-        request, *prepare_script_and_arguments(request, source), on_step=_make_step_hook(request)
+        request,
+        *prepare_script_and_arguments(request, source),
+        on_step=_make_checkpoint_hook(request),
     )
     return Trained(
         make_policy_function(run),

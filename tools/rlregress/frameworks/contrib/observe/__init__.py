@@ -1,7 +1,7 @@
 """Probes of SB3-Contrib, one file per family, all with the defaults of its classes.
 
-Where several classes have one detail, the scope of a further one is its name: see ``scopes`` of
-the adapter.
+Where several classes have one detail, the scopes of all but the first are their names: see
+``Framework.scopes``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,11 @@ _OF_SB3 = "is the code of Stable-Baselines3, and checked there"
 def _expand_probe_to_scopes(
     family: Any, detail_id: str, probe_or_scopes: Any
 ) -> Mapping[str, Probe]:
-    """Return scope -> probe from one probe, scopes with their probes, or names of classes."""
+    """Return scope -> probe.
+
+    Args:
+        probe_or_scopes: a probe of "library", scopes with their probes, or names of classes.
+    """
     if isinstance(probe_or_scopes, tuple):
         return {name: family.make_probe_of_class(detail_id, name) for name in probe_or_scopes}
     if isinstance(probe_or_scopes, Mapping):
@@ -46,7 +50,7 @@ ABSENT: Mapping[str, str] = {
         ("normalisation", "normaliser", "atari", "replay", "nstep", "collection"), _OF_SB3
     ),
     **dict.fromkeys(("logging", "networks", "optimizer"), _OF_SB3),
-    "adaptive": "has a learning rate that no divergence moves",
-    "deviation": "is asked where its deviation starts alone (ppo.log_std)",
-    **dict.fromkeys(("symmetry", "curiosity", "distillation"), "has nothing of the kind"),
+    "adaptive": "has no learning rate that follows the divergence",
+    "deviation": "has only a probe of its initial deviation (ppo.log_std)",
+    **dict.fromkeys(("symmetry", "curiosity", "distillation"), "has no such feature"),
 }

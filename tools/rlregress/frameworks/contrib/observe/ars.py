@@ -33,12 +33,12 @@ def _measure_steps_along_directions(inputs: Inputs, learning_rate: float = 1.0) 
     )
     evaluated: list[torch.Tensor] = []
 
-    def return_given_returns(candidates: torch.Tensor, *arguments: Any) -> torch.Tensor:
+    def return_scripted_returns(candidates: torch.Tensor, *arguments: Any) -> torch.Tensor:
         evaluated.append(candidates)
         agent.num_timesteps += 1
         return torch.tensor(np.concatenate([inputs["plus"], inputs["minus"]]), dtype=torch.float32)
 
-    with mock.patch.object(agent, "evaluate_candidates", return_given_returns):
+    with mock.patch.object(agent, "evaluate_candidates", return_scripted_returns):
         agent.learn(1, log_interval=None)
     # the first policy is zero
     directions = evaluated[0][:count].numpy().astype(np.float64)

@@ -44,19 +44,19 @@ def _add_transitions(agent: Any, observations: Any, next_observation: float) -> 
         buffer.add(observation, following, action, flags, flags, [{}])
 
 
-def _list_normalisations(network: torch.nn.Module) -> list[Any]:
+def _list_norm_layers(network: torch.nn.Module) -> list[Any]:
     return [layer for layer in network.modules() if isinstance(layer, BatchRenorm1d)]
 
 
-def _get_first_critic_normalisation(agent: Any) -> Any:
-    return _list_normalisations(agent.critic.q_networks[0])[0]
+def _get_first_critic_norm_layer(agent: Any) -> Any:
+    return _list_norm_layers(agent.critic.q_networks[0])[0]
 
 
-def _get_first_policy_normalisation(agent: Any) -> Any:
-    return _list_normalisations(agent.actor)[0]
+def _get_first_policy_norm_layer(agent: Any) -> Any:
+    return _list_norm_layers(agent.actor)[0]
 
 
-def _note_input_of_layer(layer: Any, inputs: Inputs) -> None:
+def _set_running_statistics(layer: Any, inputs: Inputs) -> None:
     with torch.no_grad():
         layer.ra_mean.fill_(float(inputs["mean"]))
         layer.ra_var.fill_(float(inputs["variance"]))
@@ -86,16 +86,16 @@ def _find_output_for_number(passes: list[_Pass], number: float) -> float:
     return rows[0]
 
 
-def _measure_batch(inputs: Inputs) -> np.ndarray:
+def _measure_outputs_of_joint_batch(inputs: Inputs) -> np.ndarray:
     size = int(inputs["batch_size"])
     agent = _make_agent(buffer_size=size)
     _add_transitions(agent, [inputs["current"]] * size, inputs["next"])
-    with _record_passes(_get_first_critic_normalisation(agent)) as passes:
+    with _record_passes(_get_first_critic_norm_layer(agent)) as passes:
         agent.train(gradient_steps=1, batch_size=size)
     return np.array([_find_output_for_number(passes, inputs[name]) for name in ("current", "next")])
 
 
-def _measure_target(inputs: Inputs) -> np.ndarray:
+def _measure_next_value_and_gradient_scale(inputs: Inputs) -> np.ndarray:
     size, discount = int(inputs["batch_size"]), float(inputs["discount"])
     agent = _make_agent(gamma=discount, ent_coef=0.0, buffer_size=size)
     critics = [module for module in agent.policy.modules() if hasattr(module, "q_networks")]
@@ -137,7 +137,7 @@ def _normalise_after_updates(layer: Any, numbers: np.ndarray, updates: int) -> n
 def _measure_renormalisation(inputs: Inputs) -> np.ndarray:
     agent, far = _make_agent(), float(inputs["far"])
     agent.policy.set_training_mode(True)
-    layer = _get_first_critic_normalisation(agent)
+    layer = _get_first_critic_norm_layer(agent)
     numbers = np.linspace(-1.0, 1.0, int(inputs["batch_size"]))
     numbers /= numbers.std(ddof=1)
     first, end = 0, _LONGEST
@@ -156,21 +156,21 @@ def _measure_running_statistics(inputs: Inputs) -> np.ndarray:
     agent.policy.set_training_mode(True)
     away = np.resize([1.0, -1.0], int(inputs["batch_size"])) * float(inputs["away"])
     statistics: list[float] = []
-    for layer in (_get_first_critic_normalisation(agent), _get_first_policy_normalisation(agent)):
+    for layer in (_get_first_critic_norm_layer(agent), _get_first_policy_norm_layer(agent)):
         _normalise_after_updates(layer, away + float(inputs["batch_mean"]), updates=0)
         statistics += [float(layer.ra_mean[0]), float(layer.ra_var[0])]
     return np.array(statistics)
 
 
-def _measure_acting(inputs: Inputs) -> np.ndarray:
+def _measure_normalised_observation_when_acting(inputs: Inputs) -> np.ndarray:
     size = int(inputs["batch_size"])
     environment = Scripted(observations=inputs["current"], next_observations=inputs["current"])
     agent = _make_agent(environment, gradient_steps=0, buffer_size=size)
     _add_transitions(agent, [inputs["current"]] * size, inputs["next"])
     for _ in range(3):
         agent.train(gradient_steps=1, batch_size=size)
-    layer = _get_first_policy_normalisation(agent)
-    _note_input_of_layer(layer, inputs)
+    layer = _get_first_policy_norm_layer(agent)
+    _set_running_statistics(layer, inputs)
     acting = []
     expected = np.full(1, inputs["current"], dtype=np.float32)
     for act in (lambda: agent.learn(1), lambda: agent.predict(expected, deterministic=True)):
@@ -181,25 +181,25 @@ def _measure_acting(inputs: Inputs) -> np.ndarray:
     return np.array([*acting, has_moved], dtype=np.float64)
 
 
-def _measure_policy_statistics(inputs: Inputs) -> np.ndarray:
+def _measure_statistics_used_in_policy_loss(inputs: Inputs) -> np.ndarray:
     size = int(inputs["batch_size"])
     agent = _make_agent(policy_delay=1, buffer_size=size)
     halves = [inputs["current"], inputs["other"]] * (size // 2)
     _add_transitions(agent, halves, inputs["next"])
     rows = agent.replay_buffer._get_samples(np.arange(size))
     agent.replay_buffer.sample = lambda *_, **__: rows
-    critic = _get_first_critic_normalisation(agent)
+    critic = _get_first_critic_norm_layer(agent)
     stepped: list[int] = []
 
-    def note_statistics_after_update() -> None:
+    def reset_critic_statistics() -> None:
         # the loss of the critics has moved them
-        _note_input_of_layer(critic, inputs)
+        _set_running_statistics(critic, inputs)
         stepped.append(len(passed))
 
-    _note_input_of_layer(_get_first_policy_normalisation(agent), inputs)
-    noting = watched_updates.call_before_steps(agent.critic.optimizer, note_statistics_after_update)
+    _set_running_statistics(_get_first_policy_norm_layer(agent), inputs)
+    noting = watched_updates.call_before_steps(agent.critic.optimizer, reset_critic_statistics)
     with (
-        _record_passes(_get_first_policy_normalisation(agent)) as policy,
+        _record_passes(_get_first_policy_norm_layer(agent)) as policy,
         _record_passes(critic) as passed,
         noting,
     ):
@@ -234,17 +234,17 @@ def _measure_networks(inputs: Inputs) -> np.ndarray:
         layer.out_features for network in networks for layer in list_linear_layers(network)[:2]
     ]
     return np.array(
-        [*widths, *(len(_list_normalisations(network)) for network in networks)], dtype=float
+        [*widths, *(len(_list_norm_layers(network)) for network in networks)], dtype=float
     )
 
 
 PROBES: Mapping[str, Probe] = {
-    "crossq.critic.batch": _measure_batch,
-    "crossq.target": _measure_target,
+    "crossq.critic.batch": _measure_outputs_of_joint_batch,
+    "crossq.target": _measure_next_value_and_gradient_scale,
     "crossq.renormalisation": _measure_renormalisation,
     "crossq.running_statistics": _measure_running_statistics,
-    "crossq.acting": _measure_acting,
-    "crossq.policy.statistics": _measure_policy_statistics,
+    "crossq.acting": _measure_normalised_observation_when_acting,
+    "crossq.policy.statistics": _measure_statistics_used_in_policy_loss,
     "crossq.policy_delay": _measure_policy_and_temperature_delay,
     "crossq.adam.beta1": _measure_adam_beta1,
     "crossq.networks": _measure_networks,

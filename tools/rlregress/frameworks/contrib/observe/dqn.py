@@ -17,6 +17,6 @@ PROBES: Mapping[str, Probe] = {
     **{
         id: partial(measure, Driver) for id, measure in dqn.MEASUREMENTS.items() if id not in ABSENT
     },
-    "target.hard_update_period": partial(dqn.measure_hard_update_period, Driver),
-    "dqn.exploration.draw": partial(traps.measure_exploration_draw, QRDQN),
+    "target.hard_update_period": partial(dqn.measure_steps_between_hard_updates, Driver),
+    "dqn.exploration.draw": partial(traps.measure_share_of_mixed_exploration, QRDQN),
 }

@@ -31,14 +31,14 @@ def _make_agent(logits: Sequence[float], allowed: Sequence[float]) -> Any:
     return agent
 
 
-def _make_masked_distribution(inputs: Inputs) -> Any:
+def _make_agent_with_masked_logits(inputs: Inputs) -> Any:
     return _make_agent(inputs["logits"], inputs["allowed"])
 
 
 def _measure_probabilities(inputs: Inputs) -> np.ndarray:
     mask = inputs["allowed"].astype(bool)
     with torch.no_grad():
-        law = _make_masked_distribution(inputs).policy.get_distribution(
+        law = _make_agent_with_masked_logits(inputs).policy.get_distribution(
             torch.zeros(1, 1), action_masks=mask
         )
     logits = torch.as_tensor(np.tile(inputs["logits"], 2)[None])
@@ -55,13 +55,13 @@ def _measure_entropy(inputs: Inputs) -> np.ndarray:
     mask = torch.as_tensor(inputs["allowed"][None] > 0.0)
     first = torch.zeros(1, dtype=torch.long)
     with torch.no_grad():
-        _, _, entropy = _make_masked_distribution(inputs).policy.evaluate_actions(
+        _, _, entropy = _make_agent_with_masked_logits(inputs).policy.evaluate_actions(
             torch.zeros(1, 1), first, mask
         )
     return entropy.numpy().astype(np.float64)
 
 
-def _measure_update(inputs: Inputs) -> np.ndarray:
+def _measure_use_of_masks_in_update(inputs: Inputs) -> np.ndarray:
     agent = _make_agent([0.0, 0.0, inputs["logit"]], [1.0, 1.0, 0.0])
     gradients: list[float] = []
 
@@ -76,8 +76,8 @@ def _measure_update(inputs: Inputs) -> np.ndarray:
     )
 
 
-def _measure_predict(inputs: Inputs) -> np.ndarray:
-    agent = _make_masked_distribution(inputs)
+def _measure_use_of_masks_in_predict(inputs: Inputs) -> np.ndarray:
+    agent = _make_agent_with_masked_logits(inputs)
     observation, mask = np.zeros(1, dtype=np.float32), inputs["allowed"].astype(bool)
     actions = [
         float(agent.predict(observation, deterministic=True, **options)[0])
@@ -91,6 +91,6 @@ def _measure_predict(inputs: Inputs) -> np.ndarray:
 PROBES: Mapping[str, Probe] = {
     "maskable.probabilities": _measure_probabilities,
     "maskable.entropy": _measure_entropy,
-    "maskable.update": _measure_update,
-    "maskable.predict": _measure_predict,
+    "maskable.update": _measure_use_of_masks_in_update,
+    "maskable.predict": _measure_use_of_masks_in_predict,
 }

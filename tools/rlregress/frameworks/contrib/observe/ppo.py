@@ -15,7 +15,7 @@ _CLIPPED = ("MaskablePPO", "RecurrentPPO")
 _GAUSSIAN = ("RecurrentPPO", "TRPO")
 _ALL = ("MaskablePPO", "RecurrentPPO", "TRPO")
 
-_BY_CLASS = on_policy.make_probes_of_class(ppo, ppo_loop, ppo_networks, rollout, traps)
+_BY_CLASS = on_policy.make_probes_taking_learner(ppo, ppo_loop, ppo_networks, rollout, traps)
 
 
 def make_probe_of_class(detail: str, name: str) -> Probe:
@@ -76,8 +76,8 @@ _CHECKED_ON_PPO = "is checked on the class that these are made of"
 _ONE_ESTIMATOR = "advantages are estimated in one place, without switches"
 ABSENT: Mapping[str, str] = {
     "ppo.parallel_gradient": _CHECKED_ON_PPO,
-    "ppo.learning_rate.adaptive": "has a learning rate that no divergence moves",
-    "gae.truncation.asked": "bootstraps at time limits always",
+    "ppo.learning_rate.adaptive": "has no learning rate that follows the divergence",
+    "gae.truncation.asked": "always bootstraps at time limits",
     "gae.reset_env": _ONE_ESTIMATOR,
     "gae.kernel": _ONE_ESTIMATOR,
 }

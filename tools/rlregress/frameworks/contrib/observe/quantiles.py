@@ -23,23 +23,23 @@ from rlregress.probing.scripted import Scripted
 _ROWS = 8
 
 
-def _make_network(**arguments: Any) -> Any:
+def _make_qrdqn_agent(**arguments: Any) -> Any:
     return constant_agents.make_agent(QRDQN, Scripted(discrete=2), buffer_size=8, **arguments)
 
 
 def _count_default_quantiles(inputs: Inputs) -> np.ndarray:
     del inputs
-    values = _make_network().quantile_net(torch.zeros(1, 1))
+    values = _make_qrdqn_agent().quantile_net(torch.zeros(1, 1))
     return np.array([values.shape[1]], dtype=np.float64)
 
 
 def _measure_adam_epsilon(inputs: Inputs) -> np.ndarray:
     sizes = (32, int(inputs["batch_size"]))
-    optimizers = [_make_network(batch_size=size).policy.optimizer for size in sizes]
+    optimizers = [_make_qrdqn_agent(batch_size=size).policy.optimizer for size in sizes]
     return np.log10([optimizer.param_groups[0]["eps"] for optimizer in optimizers])
 
 
-def _measure_default_truncation(inputs: Inputs) -> np.ndarray:
+def _measure_default_quantile_counts(inputs: Inputs) -> np.ndarray:
     del inputs
     agent = constant_agents.make_agent(TQC, Scripted(), buffer_size=8)
     values = agent.critic(torch.zeros(1, 1), torch.zeros(1, 1))
@@ -70,7 +70,9 @@ def _measure_dropped_quantiles(inputs: Inputs) -> np.ndarray:
     discount = float(inputs["discount"])
     agent = _make_agent_with_quantiles(inputs, gamma=discount)
     targets: list[np.ndarray] = []
-    with quantile_targets.call_with_targets(lambda target: targets.append(target.numpy().copy())):
+    with quantile_targets.call_with_quantile_targets(
+        lambda target: targets.append(target.numpy().copy())
+    ):
         agent.train(gradient_steps=1, batch_size=_ROWS)
     (target_rows,) = targets
     atoms = target_rows.reshape(_ROWS, -1)[0] / discount
@@ -98,5 +100,5 @@ PROBES: Mapping[str, Probe] = {
     "tqc.critic_loss.networks": partial(quantiles.measure_loss_of_several_networks, Critics),
     "tqc.target.dropped": _measure_dropped_quantiles,
     "tqc.actor_loss.quantiles": _measure_actor_loss,
-    "tqc.quantiles.default": _measure_default_truncation,
+    "tqc.quantiles.default": _measure_default_quantile_counts,
 }

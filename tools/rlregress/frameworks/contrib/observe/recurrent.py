@@ -27,7 +27,7 @@ _NEGLIGIBLE = 1e-4
 
 
 def _make_outputs_depend_on_memory(agent: Any) -> None:
-    """Let means and values depend on the memory: those of new networks hardly do."""
+    """Make means and values depend on the memory, by large weights; new networks' hardly do."""
     with torch.no_grad():
         agent.policy.action_net.weight.mul_(1000.0)
         agent.policy.value_net.weight.mul_(100.0)
@@ -47,7 +47,7 @@ class _InParts(gymnasium.ObservationWrapper):
 def _train_and_record(
     settings: Settings, wrap: Any = None, **arguments: Any
 ) -> tuple[ppo_trainings.AgentTraining, Record]:
-    """Train an agent, and return it with its record."""
+    """Train an agent; return the record of PPO's probes and that of recurrent measurements."""
     record = Record()
     agents: list[Any] = []
     means: list[np.ndarray] = []
@@ -101,7 +101,7 @@ def _train_and_record(
     )
     record.minibatches = training.evaluated
     if len(training.evaluated[-1]) == settings.steps_of_all_environments:
-        # what an observation says is the order of collection, one environment behind the other
+        # observations are numbered in the order of collection, one environment after the other
         order = np.argsort(training.evaluated[-1], kind="stable")
         last = np.array([training.log_ratios[-1], training.value_changes[-1]])[:, order]
         record.changes = last.reshape(2, -1, settings.steps).swapaxes(1, 2)
@@ -110,7 +110,7 @@ def _train_and_record(
 
 
 def _train_with_settings(settings: Settings) -> Record:
-    """See ``measurements.recurrent.Train``."""
+    """Train with ``learn`` and these settings, and return the record."""
     return _train_and_record(settings)[1]
 
 
@@ -119,7 +119,7 @@ def _train_with_dictionaries(settings: Settings) -> Record:
     return _train_and_record(settings, _InParts)[1]
 
 
-def _measure_divergence(inputs: Inputs) -> np.ndarray:
+def _measure_padding_in_divergence(inputs: Inputs) -> np.ndarray:
     settings = recurrent.make_padded_settings(inputs)
     training, _ = _train_and_record(settings, target_kl=float(inputs["target"]))
     reported = training.agent.logger.name_to_value
@@ -127,7 +127,7 @@ def _measure_divergence(inputs: Inputs) -> np.ndarray:
     return np.array([divergence, reported["train/clip_fraction"], len(training.losses)])
 
 
-def _measure_predict(inputs: Inputs) -> np.ndarray:
+def _measure_use_of_memory_in_predict(inputs: Inputs) -> np.ndarray:
     agent = _KIND.make_agent(Scripted(), n_steps=8, batch_size=8)
     _make_outputs_depend_on_memory(agent)
     observation = np.full(1, 0.5, dtype=np.float32)
@@ -153,7 +153,7 @@ def _measure_predict(inputs: Inputs) -> np.ndarray:
 
 
 def _make_probe_of_both_buffers(measurement: recurrent.Measurement) -> Probe:
-    return recurrent.make_probe_of_all_agents(
+    return recurrent.make_probe_averaged_over_agents(
         measurement, _train_with_settings, _train_with_dictionaries
     )
 
@@ -162,9 +162,9 @@ PROBES: Mapping[str, Probe] = {
     "recurrent.rollout": partial(recurrent.measure_memory_in_rollout, _train_with_settings),
     "recurrent.update": _make_probe_of_both_buffers(recurrent.measure_memory_in_update),
     "recurrent.minibatches": partial(recurrent.measure_recurrent_minibatches, _train_with_settings),
-    "recurrent.padding": _make_probe_of_both_buffers(recurrent.measure_padding_in_means),
-    "recurrent.padding.divergence": _measure_divergence,
+    "recurrent.padding": _make_probe_of_both_buffers(recurrent.measure_step_counts_of_means),
+    "recurrent.padding.divergence": _measure_padding_in_divergence,
     "recurrent.bootstrap": partial(recurrent.measure_bootstrap_values, _train_with_settings),
     "recurrent.critic": partial(recurrent.measure_memory_of_critic, _train_with_settings),
-    "recurrent.predict": _measure_predict,
+    "recurrent.predict": _measure_use_of_memory_in_predict,
 }

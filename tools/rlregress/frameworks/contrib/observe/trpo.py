@@ -23,7 +23,7 @@ def _run_update(
     bound: float | None = None,
     damping: float | None = None,
 ) -> tuple[float, float]:
-    """See ``measurements.trpo.Step``."""
+    """Update a policy of mean 0 and deviation 1; return its new mean and log deviation."""
     count, settings = len(actions), {"target_kl": bound, "cg_damping": damping}
     agent = constant_agents.make_agent(
         TRPO,

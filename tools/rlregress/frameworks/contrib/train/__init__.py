@@ -15,5 +15,5 @@ __getattr__ = make_lazy_getattr(
         "describe_sources_of_chance",
         "collect_running_statistics",
     ],
-    builtin_trainings=["list_trainings"],
+    builtin_trainings=["list_builtin_trainings"],
 )

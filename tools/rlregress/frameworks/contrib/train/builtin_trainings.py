@@ -1,7 +1,7 @@
 """Built-in trainings for traces: algorithms of SB3-Contrib, with what they can switch on.
 
-What surrounds a training and comes after it is the code of Stable-Baselines3's trainings: agents
-are saved, loaded and trained on, and are evaluated.
+Environments, and the steps after a training, are those of Stable-Baselines3's trainings: agents are
+saved, loaded, trained again and evaluated.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from rlregress.frameworks.sb3.train.recorded_training import (
     Session,
     Step,
     Training,
-    act_alone,
-    act_in_one_environment,
-    act_with_policy,
+    act_in_bare_environment,
+    act_with_agent_in_bare_environment,
+    act_with_reloaded_policy,
+    capture_learning_rates,
+    capture_numbers,
     make_callback_stopping_after_steps,
     make_evaluation_callback,
     play_three_episodes,
-    save_and_load,
-    show_numbers,
-    show_rates,
+    save_load_and_continue,
 )
 from rlregress.frameworks.sb3.train.recorded_training import find_evaluation as library_evaluation
 from rlregress.frameworks.sb3.train.trace_environments import Environments, make_vector_wrapper
@@ -62,9 +62,7 @@ class _Choices(gyms.Wrapper):
         return self.env.step(action)
 
     def allowed(self) -> np.ndarray:
-        """Return which options are allowed, those of all choices one after the other, bool
-        [options].
-        """
+        """Return the action mask, bool [options], with the options of all choices in a row."""
         space = self.action_space
         if isinstance(space, gyms.spaces.Discrete):
             choices = [space.n]
@@ -79,7 +77,7 @@ def _find_masked_evaluation(name: str) -> Any:
     return getattr(masked, name.replace("Eval", "MaskableEval"))
 
 
-def _evaluate_masked(session: Session) -> None:
+def _evaluate_with_and_without_masks(session: Session) -> None:
     """Evaluate in one environment, first with its action masks, then with all actions allowed."""
     for masking in (True, False):
         returned = evaluation.evaluate_policy(
@@ -87,11 +85,11 @@ def _evaluate_masked(session: Session) -> None:
             return_episode_rewards=True,
             use_masking=masking,
         )
-        show_numbers([list(map(float, numbers)) for numbers in returned])
+        capture_numbers([list(map(float, numbers)) for numbers in returned])
 
 
-def _make_quantiles(session: Session) -> Mapping[str, Any]:
-    """Return a network of quantiles that a user makes, of the widths that it has by default."""
+def _capture_parameters_of_quantile_network(session: Session) -> Mapping[str, Any]:
+    """Make a quantile network of the default widths as a user does, and capture its parameters."""
     own_network = session.model.policy.quantile_net
     network = type(own_network)(
         own_network.observation_space,
@@ -99,34 +97,34 @@ def _make_quantiles(session: Session) -> Mapping[str, Any]:
         own_network.features_extractor,
         own_network.features_dim,
     )
-    show_numbers([tensor.detach().numpy() for tensor in network.parameters()])
+    capture_numbers([tensor.detach().numpy() for tensor in network.parameters()])
     return {}
 
 
 def _make_async_eval_argument(session: Session) -> Mapping[str, Any]:
     """Return the argument by which ARS evaluates candidates in processes, as it documents."""
-    # as copies of this one: others import everything again, for seconds each
+    # forked, as spawned processes would import everything again, which takes seconds each
     make = partial(session.environments.make_wrapped_environment, copies=1)
     processes = AsyncEval([make, make], session.model.policy, start_method="fork")
     processes.seed(3)
     return {"async_eval": processes}
 
 
-def _show_first_rates(session: Session) -> None:
-    """Let the trace record the learning rates before an update sets them."""
-    show_numbers(user_code.list_learning_rates(session.model))
+def _capture_initial_learning_rates(session: Session) -> None:
+    """Capture the learning rates for the trace, before an update sets them."""
+    capture_numbers(user_code.list_learning_rates(session.model))
 
 
 def _act_with_actor(session: Session) -> None:
     if hasattr(session.trained.policy, "actor"):
-        act_alone(session.trained.policy.actor, session.environments)
+        act_in_bare_environment(session.trained.policy.actor, session.environments)
 
 
 def _act_with_loaded_agent(session: Session) -> None:
-    """Act as a user whose loaded agent does not learn."""
+    """Save and load the agent, and act with it without learning again."""
     session.trained.save(session.get_path("alone.zip"))
     loaded = type(session.trained).load(session.get_path("alone.zip"), device="cpu")
-    act_alone(loaded, session.environments)
+    act_in_bare_environment(loaded, session.environments)
 
 
 def _make_training(
@@ -154,10 +152,10 @@ def _make_training(
         settings: further arguments of the class, and ``steps`` if the training has another length.
         networks: arguments of the policy.
         extractor: makes the class of a features extractor, as a user writes one.
-        loads_policy: the policy is saved and loaded by itself. Some do not load what they save
-            (docs/findings.md), or hold code of the user's.
-        stops_early: a callback ends it in its second rollout.
-        further_steps: what else is done with the agent afterwards.
+        loads_policy: whether the policy is saved and loaded alone. Some versions cannot load their
+            own files (docs/findings.md), or files of policies with code of the user.
+        stops_early: whether a callback ends it in its second rollout.
+        further_steps: further functions that are called with the session after the training.
         learning: further arguments of ``learn``.
         policy: name of the policy; empty: the one that fits the observations.
         actions, observations, own, around: of ``Environments``.
@@ -173,13 +171,13 @@ def _make_training(
         )  # fmt: skip
         memory = "LstmPolicy" if title == "RecurrentPPO" else "Policy"
         afterwards: list[Step] = [
-            show_rates,
-            save_and_load,
+            capture_learning_rates,
+            save_load_and_continue,
             partial(play_three_episodes, returns=True),
             partial(play_three_episodes, deterministic=False, returns=True),
-            act_in_one_environment,
-            partial(act_in_one_environment, deterministic=False),
-            *([partial(act_with_policy, trusted=True)] if loads_policy else []),
+            act_with_agent_in_bare_environment,
+            partial(act_with_agent_in_bare_environment, deterministic=False),
+            *([partial(act_with_reloaded_policy, trusted=True)] if loads_policy else []),
             *further_steps,
             _act_with_actor,
             _act_with_loaded_agent,
@@ -191,7 +189,7 @@ def _make_training(
             {**networks, **features},
             policy or both.policy.replace("Policy", memory),
             steps=steps,
-            first=[_show_first_rates],
+            first=[_capture_initial_learning_rates],
             callbacks=[
                 make_evaluation_callback,
                 *([partial(make_callback_stopping_after_steps, steps=100)] if stops_early else []),
@@ -213,7 +211,7 @@ _masked = partial(
     "MaskablePPO",
     make_ppo_arguments,
     own=lambda environment: ActionMasker(_Choices(environment), _Choices.allowed),
-    further_steps=[_evaluate_masked],
+    further_steps=[_evaluate_with_and_without_masks],
 )
 _recurrent = partial(_make_training, "RecurrentPPO", make_ppo_arguments)
 _ars = partial(
@@ -226,7 +224,11 @@ _LOW_KL = {"learning_rate": 0.02, "target_kl": 0.004}
 
 TRAININGS: Mapping[str, TraceTraining] = {
     # {}: the networks that it has by default
-    "qrdqn": _qrdqn({**_SHORT, "exploration_final_eps": 0.5}, {}, learning=_make_quantiles),
+    "qrdqn": _qrdqn(
+        {**_SHORT, "exploration_final_eps": 0.5},
+        {},
+        learning=_capture_parameters_of_quantile_network,
+    ),
     "qrdqn_images": _qrdqn(_SHORT, {}, observations="image"),
     "qrdqn_dictionary": _qrdqn(_SHORT, {}, observations="dict"),
     "qrdqn_batch_norm": _qrdqn(
@@ -257,7 +259,9 @@ TRAININGS: Mapping[str, TraceTraining] = {
         {**_SMALL, "use_expln": True},
     ),
     # before there were several steps, not every version loads an actor by itself
-    "tqc_n_step": _tqc({**_SHORT, "n_steps": 3}, further_steps=[utility_calls.save_actor]),
+    "tqc_n_step": _tqc(
+        {**_SHORT, "n_steps": 3}, further_steps=[utility_calls.act_with_reloaded_actor]
+    ),
     "crossq": _crossq(_SHORT, {**_SMALL, "renorm_warmup_steps": 40}),
     "crossq_shared": _crossq(
         {**_SHORT, "ent_coef": 0.1, "policy_delay": 2},
@@ -360,6 +364,6 @@ TRAININGS: Mapping[str, TraceTraining] = {
 }
 
 
-def list_trainings() -> Mapping[str, TraceTraining]:
+def list_builtin_trainings() -> Mapping[str, TraceTraining]:
     """Return title -> training."""
     return TRAININGS

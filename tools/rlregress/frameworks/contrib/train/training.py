@@ -1,4 +1,4 @@
-"""RecurrentPPO, TQC and QR-DQN, trained and watched by the code that does it for those of SB3."""
+"""Trainings of RecurrentPPO, TQC and QR-DQN, by the code that trains and watches SB3's agents."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from rlregress.probing.interface import Inputs, Probe
 from rlregress.probing.scripted import Scripted
 
 
-def _select_requested_settings(inputs: Inputs) -> Mapping[str, Any]:
+def _make_adaptive_settings(inputs: Inputs) -> Mapping[str, Any]:
     return {"schedule": "adaptive", "desired_kl": float(inputs["target"])}
 
 
@@ -34,9 +34,9 @@ def _measure_default_schedule(inputs: Inputs) -> np.ndarray:
 def _measure_bounds_of_rate(inputs: Inputs) -> np.ndarray:
     start, updates = float(inputs["learning_rate"]), int(inputs["updates"])
     ends = [
-        measure_rates_after_divergences(
-            [far] * updates, start, **_select_requested_settings(inputs)
-        )[-1]
+        measure_rates_after_divergences([far] * updates, start, **_make_adaptive_settings(inputs))[
+            -1
+        ]
         for far in (0.1, 0.001)
     ]
     return np.log10(start * np.array(ends))
@@ -60,7 +60,7 @@ def _measure_divergence(inputs: Inputs) -> np.ndarray:
             steps=2,
             change=change_storage,
             learning_rate=1e-3,
-            **_select_requested_settings({"target": target}),
+            **_make_adaptive_settings({"target": target}),
         )
         divergences.append(training.rates[0] < 0.99e-3)
     return np.array(divergences, dtype=np.float64)
@@ -69,19 +69,19 @@ def _measure_divergence(inputs: Inputs) -> np.ndarray:
 def _measure_moment_of_change(inputs: Inputs) -> np.ndarray:
     start, minibatches = float(inputs["learning_rate"]), int(inputs["minibatches"])
     return measure_rates_after_divergences(
-        [0.1] * 2, start, minibatches, **_select_requested_settings(inputs)
+        [0.1] * 2, start, minibatches, **_make_adaptive_settings(inputs)
     )
 
 
-def _measure_unchanged_rate(inputs: Inputs) -> np.ndarray:
+def _measure_rate_of_unchanged_policy(inputs: Inputs) -> np.ndarray:
     start = float(inputs["learning_rate"])
     training = train_and_record(
-        Scripted(), 1, steps=2, learning_rate=start, **_select_requested_settings(inputs)
+        Scripted(), 1, steps=2, learning_rate=start, **_make_adaptive_settings(inputs)
     )
     return np.array(training.rates) / start
 
 
-def _measure_parameter(inputs: Inputs) -> np.ndarray:
+def _measure_trained_deviation(inputs: Inputs) -> np.ndarray:
     training = train_and_record(
         Scripted(),
         1,
@@ -98,7 +98,7 @@ def _measure_parameter(inputs: Inputs) -> np.ndarray:
     return (trained.exp() if logarithm else trained).detach().numpy()
 
 
-def _measure_rate_at_negative_divergence(inputs: Inputs) -> np.ndarray:
+def _measure_negative_deviation(inputs: Inputs) -> np.ndarray:
     def prepare_agent(agent: Any) -> None:
         torch.nn.init.constant_(compat.find_trained_deviation(agent)[0], float(inputs["parameter"]))
 
@@ -124,7 +124,7 @@ PROBES: Mapping[str, Probe] = {
     "adaptive.bounds": _measure_bounds_of_rate,
     "adaptive.divergence": _measure_divergence,
     "adaptive.moment": _measure_moment_of_change,
-    "adaptive.unchanged": _measure_unchanged_rate,
-    "deviation.parameter": _measure_parameter,
-    "deviation.negative": _measure_rate_at_negative_divergence,
+    "adaptive.unchanged": _measure_rate_of_unchanged_policy,
+    "deviation.parameter": _measure_trained_deviation,
+    "deviation.negative": _measure_negative_deviation,
 }

@@ -21,12 +21,12 @@ from rlregress.probing.scripted import Scripted
 
 
 def freeze_predictor(agent: Any) -> None:
-    """Let the predictor learn nothing: not every version is configured with its learning rate."""
+    """Set the predictor's learning rate, which not every version can configure, to almost 0."""
     for group in compat.find_curiosity_optimizer(agent).param_groups:
         group["lr"] = FROZEN
 
 
-def _train_with_given_outputs(
+def _train_with_constant_outputs(
     inputs: Inputs,
     on_step: Callable[[Any], Any] = lambda agent: None,
     duration: float = 1.0,
@@ -34,7 +34,7 @@ def _train_with_given_outputs(
     rates: Mapping[str, Any] = {},
     **curiosity: Any,
 ) -> AgentTraining:
-    """Train one rollout and update, with both networks' outputs given by the inputs.
+    """Train for one rollout; both networks output the constants "fixed" and "predicted".
 
     Args:
         on_step: called with the algorithm before each step of the predictor's optimiser.
@@ -60,22 +60,22 @@ def _train_with_given_outputs(
     )
 
 
-def _measure_reward(inputs: Inputs, **settings: Any) -> np.ndarray:
+def _measure_curiosity_reward(inputs: Inputs, **settings: Any) -> np.ndarray:
     rewards: list[float] = []
-    _train_with_given_outputs(
+    _train_with_constant_outputs(
         inputs, change=lambda storage: rewards.append(storage.rewards[0].item()), **settings
     )
     return np.array(rewards)
 
 
-def _measure_weight(inputs: Inputs) -> np.ndarray:
-    weighed = _measure_reward(
+def _measure_reward_weight(inputs: Inputs) -> np.ndarray:
+    weighed = _measure_curiosity_reward(
         inputs, duration=float(inputs["duration"]), weight=float(inputs["weight"])
     )
-    return weighed / _measure_reward(inputs)
+    return weighed / _measure_curiosity_reward(inputs)
 
 
-def _measure_scaled_inputs(inputs: Inputs, factor: float) -> np.ndarray:
+def _measure_predictor_inputs_and_reward(inputs: Inputs, factor: float) -> np.ndarray:
     """Return the predictor's inputs for the last reward and the last loss, and that reward."""
     numbers: list[float] = []
     rewards: list[float] = []
@@ -112,15 +112,15 @@ def _measure_scaled_inputs(inputs: Inputs, factor: float) -> np.ndarray:
     return np.array([*numbers[-2:], rewards[-1]])
 
 
-def _measure_normalisation(inputs: Inputs) -> np.ndarray:
-    return _measure_scaled_inputs(inputs, float(inputs["factor"])) / _measure_scaled_inputs(
-        inputs, 1.0
-    )
+def _measure_effect_of_scale(inputs: Inputs) -> np.ndarray:
+    return _measure_predictor_inputs_and_reward(
+        inputs, float(inputs["factor"])
+    ) / _measure_predictor_inputs_and_reward(inputs, 1.0)
 
 
-def _measure_loss(inputs: Inputs) -> np.ndarray:
+def _measure_predictor_loss(inputs: Inputs) -> np.ndarray:
     with record_differentiated_losses() as losses:
-        _train_with_given_outputs(inputs)
+        _train_with_constant_outputs(inputs)
     # that of the policy comes first
     return np.array(losses[1:])
 
@@ -128,7 +128,7 @@ def _measure_loss(inputs: Inputs) -> np.ndarray:
 def _measure_gradient_clip(inputs: Inputs) -> np.ndarray:
     far = 1e3 * float(inputs["raw_norm"])
     norms: list[float] = []
-    _train_with_given_outputs(
+    _train_with_constant_outputs(
         {"fixed": [far], "predicted": [0.0]},
         lambda agent: norms.append(compute_gradient_norm(compat.find_curiosity_optimizer(agent))),
     )
@@ -142,7 +142,7 @@ def _measure_learning_rate(inputs: Inputs) -> np.ndarray:
         for optimizer in (agent.optimizer, compat.find_curiosity_optimizer(agent)):
             rates.append(float(optimizer.param_groups[0]["lr"]))
 
-    _train_with_given_outputs(
+    _train_with_constant_outputs(
         {"fixed": [1.0], "predicted": [0.0]},
         note_learning_rates,
         rates={"learning_rate": float(inputs["learning_rate"])},
@@ -152,10 +152,10 @@ def _measure_learning_rate(inputs: Inputs) -> np.ndarray:
 
 
 PROBES: Mapping[str, Probe] = {
-    "curiosity.reward": _measure_reward,
-    "curiosity.weight": _measure_weight,
-    "curiosity.normalisation": _measure_normalisation,
-    "curiosity.loss": _measure_loss,
+    "curiosity.reward": _measure_curiosity_reward,
+    "curiosity.weight": _measure_reward_weight,
+    "curiosity.normalisation": _measure_effect_of_scale,
+    "curiosity.loss": _measure_predictor_loss,
     "curiosity.gradient_clip": _measure_gradient_clip,
     "curiosity.learning_rate": _measure_learning_rate,
 }

@@ -28,7 +28,7 @@ class _Distilled(NamedTuple):
 def _train_student(
     error: float, steps: int, length: int, rollouts: int = 1, teacher: float = 0.0, **settings: Any
 ) -> _Distilled:
-    """Train a student whose actions are those of the teacher plus ``error``.
+    """Train a student that acts like its teacher but for a constant ``error``.
 
     Args:
         steps: of a rollout.
@@ -71,17 +71,17 @@ def _measure_student_actions(inputs: Inputs) -> np.ndarray:
     return np.array([_train_student(student - teacher, 2, 2, teacher=teacher).received])
 
 
-def _measure_loss(inputs: Inputs) -> np.ndarray:
+def _measure_loss_ratios(inputs: Inputs) -> np.ndarray:
     losses = [_train_student(float(error), 1, 1).losses[0] for error in inputs["errors"]]
     return np.array(losses[1:]) / losses[0]
 
 
-def _measure_gradient(inputs: Inputs) -> np.ndarray:
+def _measure_loss_over_window(inputs: Inputs) -> np.ndarray:
     length = int(inputs["length"])
     return np.array(_train_student(float(inputs["error"]), length, length).losses)
 
 
-def _measure_remainder(inputs: Inputs) -> np.ndarray:
+def _count_updates_of_two_rollouts(inputs: Inputs) -> np.ndarray:
     steps, length = int(inputs["rollout"]), int(inputs["length"])
     first, both = (len(_train_student(1.0, steps, length, rollouts).losses) for rollouts in (1, 2))
     return np.array([first, both - first], dtype=np.float64)
@@ -89,7 +89,7 @@ def _measure_remainder(inputs: Inputs) -> np.ndarray:
 
 PROBES: Mapping[str, Probe] = {
     "distillation.actions": _measure_student_actions,
-    "distillation.loss": _measure_loss,
-    "distillation.gradient": _measure_gradient,
-    "distillation.remainder": _measure_remainder,
+    "distillation.loss": _measure_loss_ratios,
+    "distillation.gradient": _measure_loss_over_window,
+    "distillation.remainder": _count_updates_of_two_rollouts,
 }

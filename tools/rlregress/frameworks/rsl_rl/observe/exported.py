@@ -42,7 +42,7 @@ def _make_images(numbers: torch.Tensor) -> torch.Tensor:
 def _export_to_torchscript(
     network: Any, script: Callable[[Any], Any] = torch.jit.script
 ) -> _Exported:
-    """Return how TorchScript acts, and how it is reset."""
+    """Export a network to TorchScript; return functions that act with it and reset it."""
     with compat.silence_runner_output():
         warnings.filterwarnings("ignore", "`torch.jit", DeprecationWarning)
         exported = script(network.as_jit())
@@ -54,12 +54,12 @@ def _export_to_torchscript(
 
 
 def _export_module_before_torchscript(network: Any) -> _Exported:
-    """Return how the module acts that TorchScript is made from: a trace records its lines."""
+    """Return the same functions of the module before TorchScript hides its lines from traces."""
     return _export_to_torchscript(network, lambda module: module)
 
 
 def _export_module_before_onnx(network: Any) -> _Exported:
-    """Return how the module acts that ONNX is made from: it takes its memory and returns it."""
+    """Return functions that act with, and reset, the module of which ONNX is made."""
     exported = network.as_onnx(verbose=False).eval()
     inputs = dict(zip(exported.input_names, exported.get_dummy_inputs(), strict=False))
     memories = [tensor for name, tensor in inputs.items() if name.endswith("_in")]
@@ -83,7 +83,7 @@ def _export_module_before_onnx(network: Any) -> _Exported:
 def _list_differences_of_exports(
     network: Any, exports: Sequence[Callable[[Any], _Exported]], steps: int
 ) -> Iterator[np.ndarray]:
-    """Yield how far an exported network is from the agent's, for each way, [2 episodes, steps]."""
+    """Yield the largest difference of each export from the network, [2 episodes, steps]."""
     numbers = torch.arange(1.0, steps + 1.0).reshape(-1, 1, 1)
     images = compat.IMAGES in getattr(network, "obs_groups_2d", ())
     for exported in exports:

@@ -48,7 +48,7 @@ def _walk_through_scripts(scripts: Sequence[Script]) -> Walked:
     return Walked(np.array(_train_agent(observations).given), np.zeros((0, 1)))
 
 
-def _measure_default(inputs: Inputs) -> np.ndarray:
+def _measure_default_feedback(inputs: Inputs) -> np.ndarray:
     observations = np.append(0.0, inputs["observations"])
     rewards: list[np.ndarray] = []
     training = trainings.train_and_record(
@@ -62,7 +62,7 @@ def _measure_default(inputs: Inputs) -> np.ndarray:
     return np.concatenate([numbers[[3, -1]], rewards[0][[3, -1]]])
 
 
-def _play_agent(runner: Any, observations: Any) -> np.ndarray:
+def _list_policy_inputs_in_play(runner: Any, observations: Any) -> np.ndarray:
     """Return the inputs of the policy's first layer where an agent acts without training."""
     play, recorded = runner.get_inference_policy(), []
     first = list_linear_layers(compat.find_layers_of_network(runner.alg, "actor"))[0]
@@ -76,7 +76,9 @@ def _play_agent(runner: Any, observations: Any) -> np.ndarray:
 
 
 def _measure_statistics_in_evaluation(inputs: Inputs) -> np.ndarray:
-    return _play_agent(_train_agent(inputs["training"]).runner, np.float32(inputs["evaluation"]))
+    return _list_policy_inputs_in_play(
+        _train_agent(inputs["training"]).runner, np.float32(inputs["evaluation"])
+    )
 
 
 def _measure_saved_statistics(inputs: Inputs) -> np.ndarray:
@@ -87,10 +89,10 @@ def _measure_saved_statistics(inputs: Inputs) -> np.ndarray:
         trained.logger_type = "tensorboard"
         trained.save(str(path))
         loaded.load(str(path))
-    return _play_agent(loaded, np.float32(inputs["evaluation"]))
+    return _list_policy_inputs_in_play(loaded, np.float32(inputs["evaluation"]))
 
 
-def _make_component(*batches: Any, **options: Any) -> Any:
+def _make_normaliser(*batches: Any, **options: Any) -> Any:
     component = compat.EmpiricalNormalization(1, **options)
     component.train()
     for batch in batches:
@@ -102,21 +104,21 @@ def _normalise_number(component: Any, number: float) -> float:
     return float(component(torch.full((1, 1), number)))
 
 
-def _measure_statistics(inputs: Inputs) -> np.ndarray:
+def _measure_number_after_each_batch(inputs: Inputs) -> np.ndarray:
     batches = [inputs["first"], inputs["second"]]
-    components = [_make_component(*batches[:count], eps=1e-8) for count in (1, 2)]
+    components = [_make_normaliser(*batches[:count], eps=1e-8) for count in (1, 2)]
     return np.array([_normalise_number(own, inputs["number"]) for own in components])
 
 
 def _measure_epsilon_with_fixed_statistics(inputs: Inputs) -> np.ndarray:
-    component = _make_component()
+    component = _make_normaliser()
     component._std.fill_(inputs["deviation"])
     return np.log10([_normalise_number(component, inputs["distance"])])
 
 
-def _measure_end_of_updates(inputs: Inputs) -> np.ndarray:
+def _measure_mean_after_update_limit(inputs: Inputs) -> np.ndarray:
     batches = [[float(number)] * int(inputs["size"]) for number in range(3)]
-    return _make_component(*batches, until=int(inputs["limit"])).mean.numpy()
+    return _make_normaliser(*batches, until=int(inputs["limit"])).mean.numpy()
 
 
 def _measure_normalised_critic_inputs(inputs: Inputs) -> np.ndarray:
@@ -148,17 +150,17 @@ PROBES: Mapping[str, Probe] = {
         normalisation.measure_last_observations, _walk_through_scripts
     ),
     "normalisation.observation.large_offset": partial(
-        normalisation_traps.measure_scale_at_large_offset, _walk_through_scripts
+        normalisation_traps.measure_failures_at_large_offset, _walk_through_scripts
     ),
-    "normalisation.default": _measure_default,
+    "normalisation.default": _measure_default_feedback,
     "normalisation.evaluation": _measure_statistics_in_evaluation,
     "normalisation.saved": _measure_saved_statistics,
     "normalisation.fixed.epsilon": _measure_epsilon_with_fixed_statistics,
-    "normaliser.statistics": _measure_statistics,
+    "normaliser.statistics": _measure_number_after_each_batch,
     "normaliser.one_row": lambda i: np.isfinite(
-        [_normalise_number(_make_component([i["number"]]), 0.0)]
+        [_normalise_number(_make_normaliser([i["number"]]), 0.0)]
     ),
-    "normaliser.until": _measure_end_of_updates,
+    "normaliser.until": _measure_mean_after_update_limit,
     "normaliser.ppo.critic": _measure_normalised_critic_inputs,
     "normaliser.ppo.ratio": _measure_ratio_after_normalisation,
 }

@@ -16,7 +16,7 @@ from rlregress.measurements import ppo_loop as loop
 from rlregress.measurements.ppo_loop import make_diverging_ratios
 from rlregress.probing.interface import Inputs, Probe
 from rlregress.probing.layers import make_output_constant
-from rlregress.probing.parallel_updates import count_processes_and_passes
+from rlregress.probing.parallel_updates import count_processes_and_backward_passes
 from rlregress.probing.scripted import Scripted, make_counting_environment, make_script_of_end_after
 
 
@@ -79,7 +79,7 @@ def _measure_segments(inputs: Inputs) -> np.ndarray:
 
 
 def set_divergence_of_rollout(storage: Any, divergence: float) -> None:
-    """Let the Gaussian policy of a rollout have this divergence from the present policy."""
+    """Replace a rollout's stored policy by one that diverges this much from the present one."""
     mean, scale = compat.read_stored_distribution(storage)
     compat.set_stored_distribution(storage, mean + scale * float(np.sqrt(2.0 * divergence)), scale)
     trainings.set_ratios_of_storage(
@@ -90,7 +90,7 @@ def set_divergence_of_rollout(storage: Any, divergence: float) -> None:
 def measure_rates_after_divergences(
     divergences: Sequence[float], rate: float, minibatches: int = 1, **algorithm: Any
 ) -> np.ndarray:
-    """Return the learning rates of updates over the first rate, for policies that diverge so."""
+    """Return each update's learning rate over ``rate``, after rollouts with these divergences."""
     divergences_left = list(divergences)
 
     def change_storage(storage: Any) -> None:
@@ -133,7 +133,7 @@ PROBES: Mapping[str, Probe] = {
         for id, measure in loop.MEASUREMENTS.items()
         if id not in ABSENT
     },
-    "ppo.parallel_gradient": partial(count_processes_and_passes, _train_with_settings),
+    "ppo.parallel_gradient": partial(count_processes_and_backward_passes, _train_with_settings),
     "ppo.segments": _measure_segments,
     "ppo.learning_rate.adaptive": _measure_adaptive,
 }

@@ -21,7 +21,7 @@ from rlregress.probing.scripted import Scripted
 
 
 def _make_memory_output_zeros(agent: Any, name: str) -> None:
-    """Let the recurrent layers of "actor" or "critic" output zeros."""
+    """Set the parameters of the recurrent layers of "actor" or "critic" to 0."""
     with torch.no_grad():
         for parameter in compat.find_recurrent_layers(agent, name).parameters():
             parameter.zero_()
@@ -77,18 +77,18 @@ def _train_with_settings(memory: str, settings: Settings) -> Record:
 _OF_GRU, _OF_LSTM = (partial(_train_with_settings, kind) for kind in ("gru", "lstm"))
 
 
-def _make_probe_of_both_kinds(measurement: recurrent.Measurement) -> Probe:
+def _make_probe_of_gru_and_lstm(measurement: recurrent.Measurement) -> Probe:
     """Return a probe of both GRU and LSTM: different lines store and reset their states."""
-    return recurrent.make_probe_of_all_agents(measurement, _OF_GRU, _OF_LSTM)
+    return recurrent.make_probe_averaged_over_agents(measurement, _OF_GRU, _OF_LSTM)
 
 
 PROBES: Mapping[str, Probe] = {
-    "recurrent.rollout": _make_probe_of_both_kinds(recurrent.measure_memory_in_rollout),
-    "recurrent.update": _make_probe_of_both_kinds(recurrent.measure_memory_in_update),
+    "recurrent.rollout": _make_probe_of_gru_and_lstm(recurrent.measure_memory_in_rollout),
+    "recurrent.update": _make_probe_of_gru_and_lstm(recurrent.measure_memory_in_update),
     "recurrent.minibatches": partial(recurrent.measure_recurrent_minibatches, _OF_GRU),
-    "recurrent.padding": partial(recurrent.measure_padding_in_means, _OF_GRU),
-    "recurrent.bootstrap": _make_probe_of_both_kinds(recurrent.measure_bootstrap_values),
-    "recurrent.critic": _make_probe_of_both_kinds(recurrent.measure_memory_of_critic),
+    "recurrent.padding": partial(recurrent.measure_step_counts_of_means, _OF_GRU),
+    "recurrent.bootstrap": _make_probe_of_gru_and_lstm(recurrent.measure_bootstrap_values),
+    "recurrent.critic": _make_probe_of_gru_and_lstm(recurrent.measure_memory_of_critic),
 }
 ABSENT: Mapping[str, str] = {
     "recurrent.padding.divergence": "reports neither divergence nor clipped ratios",

@@ -35,7 +35,7 @@ def _configure_further_losses() -> dict[str, Any]:
     return {name: option for name, option in further.items() if name in parameters}
 
 
-def _measure_losses(inputs: Inputs) -> np.ndarray:
+def _measure_ratios_of_reported_losses(inputs: Inputs) -> np.ndarray:
     steps = int(inputs["steps"])
 
     def prepare_agent(agent: Any) -> None:
@@ -67,7 +67,7 @@ def _measure_losses(inputs: Inputs) -> np.ndarray:
     return np.array([ratios.min(), ratios.max()])
 
 
-PROBES: Mapping[str, Probe] = {"logging.losses": _measure_losses}
+PROBES: Mapping[str, Probe] = {"logging.losses": _measure_ratios_of_reported_losses}
 ABSENT: Mapping[str, str] = dict.fromkeys(
     ("logging.approx_kl", "logging.update_count", "logging.before_policy_update"),
     "logs neither divergence nor number of updates",

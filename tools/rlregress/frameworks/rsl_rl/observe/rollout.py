@@ -74,9 +74,7 @@ def _make_narrowing_function(mean: float) -> Any:
 
 
 def _list_executed_and_stored_action(inputs: Inputs, mean: float) -> list[float]:
-    """Return the action of a rollout's first step as the environment receives it, and as it is
-    stored.
-    """
+    """Return the first action of a rollout, as executed and as stored."""
     environment = Scripted(inputs["low"], inputs["high"])
     stored: list[float] = []
     trainings.train_and_record(
@@ -119,7 +117,7 @@ def _measure_action_distribution(inputs: Inputs) -> np.ndarray:
     return np.array([action.item() for action in environment.received])
 
 
-def _measure_stored_log_prob(inputs: Inputs) -> np.ndarray:
+def _measure_share_of_wrong_log_probs(inputs: Inputs) -> np.ndarray:
     training = trainings.train_and_record(
         Scripted(),
         1,
@@ -132,10 +130,8 @@ def _measure_stored_log_prob(inputs: Inputs) -> np.ndarray:
     return np.array([np.mean(np.abs(np.concatenate(training.log_ratios)) > 0.01)])
 
 
-def _run_scripted_segment(inputs: Inputs, **algorithm: Any) -> np.ndarray:
-    """Return advantages, and what the values regress towards, of a segment with V(s) = s, [2,
-    steps].
-    """
+def _compute_advantages_and_targets(inputs: Inputs, **algorithm: Any) -> np.ndarray:
+    """Return advantages and value targets of a segment with V(s) = s, [2, steps]."""
     script = {name: inputs[name] for name in ("terminated", "truncated") if name in inputs}
     environment = Scripted(
         observations=inputs["values"],
@@ -168,27 +164,27 @@ def _run_scripted_segment(inputs: Inputs, **algorithm: Any) -> np.ndarray:
     return np.stack(advantages)
 
 
-def _measure_segment(inputs: Inputs) -> np.ndarray:
-    return _run_scripted_segment(inputs, lam=float(inputs["trace"]))
+def _measure_advantages_and_targets(inputs: Inputs) -> np.ndarray:
+    return _compute_advantages_and_targets(inputs, lam=float(inputs["trace"]))
 
 
-def _measure_lambda_zero(inputs: Inputs) -> np.ndarray:
-    return np.array([0.0, *_run_scripted_segment(inputs, lam=0.0)[0]])
+def _measure_advantages_at_lambda_zero(inputs: Inputs) -> np.ndarray:
+    return np.array([0.0, *_compute_advantages_and_targets(inputs, lam=0.0)[0]])
 
 
-def _measure_stored_values(inputs: Inputs) -> np.ndarray:
+def _measure_advantage_with_stored_values(inputs: Inputs) -> np.ndarray:
     values: list[float] = []
 
     def prepare_agent(agent: Any) -> None:
         critic, compute = compat.find_layers_of_network(agent, "critic"), agent.compute_returns
 
-        def return_late_values(*arguments: Any) -> None:
+        def change_values_and_compute_returns(*arguments: Any) -> None:
             make_output_constant(critic, inputs["next_value"])
             compute(*arguments)
             values.append(agent.storage.returns.item() - agent.storage.values.item())
 
         make_output_constant(critic, inputs["value"])
-        agent.compute_returns = return_late_values
+        agent.compute_returns = change_values_and_compute_returns
 
     environment = Scripted(rewards=inputs["reward"], terminated=1.0)
     trainings.train_and_record(
@@ -204,11 +200,11 @@ PROBES: Mapping[str, Probe] = {
     "ppo.action.bounding": _measure_action_bounding,
     "ppo.action.distribution": _measure_action_distribution,
     "policy.out_of_bounds": _measure_action_out_of_bounds,
-    "policy.stored_log_prob": _measure_stored_log_prob,
-    "gae.truncation": lambda inputs: _measure_segment(inputs)[0],
-    "gae.value_target": lambda inputs: _measure_segment(inputs)[1],
-    "gae.lambda_zero": _measure_lambda_zero,
-    "gae.stored_values": _measure_stored_values,
+    "policy.stored_log_prob": _measure_share_of_wrong_log_probs,
+    "gae.truncation": lambda inputs: _measure_advantages_and_targets(inputs)[0],
+    "gae.value_target": lambda inputs: _measure_advantages_and_targets(inputs)[1],
+    "gae.lambda_zero": _measure_advantages_at_lambda_zero,
+    "gae.stored_values": _measure_advantage_with_stored_values,
 }
 ABSENT: Mapping[str, str] = {
     "gae.kernel": "has one implementation of the recursion",

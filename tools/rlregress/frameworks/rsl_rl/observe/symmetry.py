@@ -50,7 +50,7 @@ def _train_with_symmetry(
     )
 
 
-def _measure_loss(inputs: Inputs) -> np.ndarray:
+def _measure_mirror_loss(inputs: Inputs) -> np.ndarray:
     weight = float(inputs["weight"])
     training = _train_with_symmetry(
         inputs,
@@ -64,7 +64,7 @@ def _measure_loss(inputs: Inputs) -> np.ndarray:
     return np.array([watched_updates.require_one_number(training.losses), slope]) / weight
 
 
-def _measure_samples(inputs: Inputs) -> np.ndarray:
+def _measure_losses_with_mirrored_samples(inputs: Inputs) -> np.ndarray:
     action, mean = float(inputs["action"]), float(inputs["observation"]) + float(inputs["bias"])
 
     def change_storage(storage: Any) -> None:
@@ -92,4 +92,7 @@ def _measure_samples(inputs: Inputs) -> np.ndarray:
     return np.array([-policy, values[0] / values[1]])
 
 
-PROBES: Mapping[str, Probe] = {"symmetry.loss": _measure_loss, "symmetry.samples": _measure_samples}
+PROBES: Mapping[str, Probe] = {
+    "symmetry.loss": _measure_mirror_loss,
+    "symmetry.samples": _measure_losses_with_mirrored_samples,
+}

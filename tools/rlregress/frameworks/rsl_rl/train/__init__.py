@@ -10,5 +10,5 @@ __getattr__ = make_lazy_getattr(
     collection=["collect_transitions"],
     sampling=["collect_minibatches"],
     resume=["train_and_resume"],
-    builtin_trainings=["list_trainings"],
+    builtin_trainings=["list_builtin_trainings"],
 )

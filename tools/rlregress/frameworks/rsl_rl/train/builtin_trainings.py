@@ -1,4 +1,4 @@
-"""Built-in trainings for traces: RSL-RL's runners with what they can switch on.
+"""Built-in trainings for traces: RSL-RL's runners with their optional features.
 
 Each trains two environments, saves, and trains what is loaded; at the end it plays some episodes.
 """
@@ -88,7 +88,7 @@ def _make_training(
             # it logs to where it saves, by TensorBoard, which not every version requires
             logs = folder if importlib.util.find_spec("tensorboard") else None
 
-            def load_trained(saved: str = "") -> Any:
+            def make_and_train_runner(saved: str = "") -> Any:
                 settings = copy.deepcopy(dict(algorithm))
                 runner = runner_class(
                     environment,
@@ -108,8 +108,8 @@ def _make_training(
                 return runner
 
             path = str(Path(folder) / "agent.pt")
-            load_trained().save(path)
-            policy = load_trained(path).get_inference_policy()
+            make_and_train_runner().save(path)
+            policy = make_and_train_runner(path).get_inference_policy()
             for _ in range(_STEPS):
                 with torch.no_grad():
                     actions = policy(
@@ -122,13 +122,13 @@ def _make_training(
     return run_training
 
 
-def _make_training_with_law(
+def _make_training_with_distribution(
     name: str, algorithm: Mapping[str, Any] = _PPO, **law: Any
 ) -> TraceTraining:
     return _make_training(algorithm, {**_SMALL, "law": {"class_name": name, **law}})
 
 
-def _make_distillation(**sizes: Any) -> TraceTraining:
+def _make_distillation_training(**sizes: Any) -> TraceTraining:
     algorithm = {"class_name": "Distillation", "num_learning_epochs": 2, "gradient_length": 5}
     return _make_training(algorithm, {**_SMALL, **sizes}, "DistillationRunner", _NAMES, _KINDS)
 
@@ -166,16 +166,16 @@ TRAININGS: Mapping[str, TraceTraining] = {
         {**_PPO, "num_mini_batches": 2}, {"hidden": [16], "memory": "gru"}
     ),
     # so narrow that the bounds of deviations hold, and once with a lower one of 0
-    "gaussian_log": _make_training_with_law(
+    "gaussian_log": _make_training_with_distribution(
         "GaussianDistribution", std_type="log", std_range=[0.99, 1.01]
     ),
-    "heteroscedastic_scalar": _make_training_with_law(
+    "heteroscedastic_scalar": _make_training_with_distribution(
         _DEVIATES, std_type="scalar", std_range=[0.99, 1.01]
     ),
-    "heteroscedastic_log": _make_training_with_law(
+    "heteroscedastic_log": _make_training_with_distribution(
         _DEVIATES, std_type="log", std_range=[0.0, 1.01]
     ),
-    "beta": _make_training_with_law("BetaDistribution"),
+    "beta": _make_training_with_distribution("BetaDistribution"),
     "other_groups": _make_training(_PPO, {**_SMALL, "groups": ["numbers"]}),
     "images": _make_training(_PPO, {"hidden": [16, 16], "groups": ["camera"]}),
     "images_beside_numbers": _make_training(
@@ -183,17 +183,17 @@ TRAININGS: Mapping[str, TraceTraining] = {
     ),
     "symmetry": _make_training(_SYMMETRIC),
     # the loss of symmetry and an evaluation take the mean of actions alone
-    "state_dependent": _make_training_with_law(_DEVIATES, _SYMMETRIC, std_type="log"),
+    "state_dependent": _make_training_with_distribution(_DEVIATES, _SYMMETRIC, std_type="log"),
     "curiosity": _make_curious_training(
         mode="linear", initial_step=2, final_step=50, final_value=0.1
     ),
     "curiosity_switched": _make_curious_training(mode="step", final_step=30, final_value=0.1),
-    "distillation": _make_distillation(),
-    "recurrent_distillation": _make_distillation(normalised=None, memory="gru"),
-    "recurrent_distillation_lstm": _make_distillation(normalised=None, memory="lstm"),
+    "distillation": _make_distillation_training(),
+    "recurrent_distillation": _make_distillation_training(normalised=None, memory="gru"),
+    "recurrent_distillation_lstm": _make_distillation_training(normalised=None, memory="lstm"),
 }
 
 
-def list_trainings() -> Mapping[str, TraceTraining]:
+def list_builtin_trainings() -> Mapping[str, TraceTraining]:
     """Return title -> training."""
     return TRAININGS

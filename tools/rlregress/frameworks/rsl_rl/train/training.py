@@ -18,14 +18,14 @@ from rlregress.frameworks.rsl_rl.environments import GROUPS, Vectorised
 from rlregress.probing.heads import (
     Heads,
     call_prepare_with_heads,
-    fix_normal_draws,
-    make_parameter_setter,
+    fix_standard_normal_draws,
+    make_deviation_setter_of_parameter,
 )
 from rlregress.probing.hyperparameter_mapping import (
     raise_if_unusable,
     split_off_fixed_hyperparameters,
 )
-from rlregress.probing.interface import Passing, Policy, Trained, TrainingRequest
+from rlregress.probing.interface import PendingCheckpoints, Policy, Trained, TrainingRequest
 from rlregress.probing.layers import find_last_linear_layer
 
 #: hyperparameter -> keyword of PPO
@@ -56,7 +56,7 @@ _FIXED = {
 
 
 def _list_reasons_against_settings(settings: Mapping[str, Any], rows: int) -> list[str]:
-    """Return the reasons why a hyperparameter set does not fit so many rows in a rollout."""
+    """Return the reasons why PPO cannot have these settings with ``rows`` rows in a rollout."""
     reasons = []
     schedules = ("adaptive", "fixed")
     if settings["learning_rate_schedule"] not in schedules:
@@ -136,7 +136,7 @@ def find_output_layers(algorithm: Any) -> Heads:
         find_last_linear_layer(compat.find_layers_of_network(algorithm, name))
         for name in ("actor", "critic")
     )
-    return Heads(actor, make_parameter_setter(parameter, inverse), [critic])
+    return Heads(actor, make_deviation_setter_of_parameter(parameter, inverse), [critic])
 
 
 def call_before_updates(algorithm: Any, callback: Callable[[Any], None]) -> None:
@@ -151,7 +151,7 @@ def call_before_updates(algorithm: Any, callback: Callable[[Any], None]) -> None
 
 
 def train_for_steps(runner: Any, steps: int) -> int:
-    """Train for so many steps or the next whole rollout; returns the steps done."""
+    """Train for at least ``steps`` steps, in whole rollouts; return the number of steps done."""
     storage = runner.alg.storage
     rows = storage.num_transitions_per_env * runner.env.num_envs
     rollouts = math.ceil(steps / rows)
@@ -176,11 +176,11 @@ def make_policy_function(runner: Any) -> Policy:
     return choose_actions
 
 
-def _note_checkpoints(runner: Any, request: TrainingRequest) -> dict[str, list[float]]:
-    """Call ``on_checkpoint`` after updates; return the diagnostics that the updates will report."""
+def _serve_checkpoints(runner: Any, request: TrainingRequest) -> dict[str, list[float]]:
+    """Call ``on_checkpoint`` between updates; return diagnostics, which each update extends."""
     algorithm, update = runner.alg, runner.alg.update
     rows = algorithm.storage.num_transitions_per_env * runner.env.num_envs
-    passing = Passing(request.checkpoints)
+    passing = PendingCheckpoints(request.checkpoints)
     entropy: list[float] = []
     steps = 0
 
@@ -190,7 +190,7 @@ def _note_checkpoints(runner: Any, request: TrainingRequest) -> dict[str, list[f
         # until 2.2.4 it returns a tuple, which names nothing
         if isinstance(losses, dict) and "entropy" in losses:
             entropy.append(float(losses["entropy"]))
-        if passing.has_passed_any(steps):
+        if passing.drop_passed(steps):
             request.on_checkpoint(steps, make_policy_function(runner))
         return losses
 
@@ -201,7 +201,7 @@ def _note_checkpoints(runner: Any, request: TrainingRequest) -> dict[str, list[f
 def train(request: TrainingRequest) -> Trained:
     """Train with ``train_for_steps`` in one environment."""
     runner = make_runner_of_request(request)
-    diagnostics = _note_checkpoints(runner, request)
+    diagnostics = _serve_checkpoints(runner, request)
     return make_trained_agent(runner, train_for_steps(runner, request.total_steps), diagnostics)
 
 
@@ -217,7 +217,7 @@ def make_trained_agent(runner: Any, steps: int, diagnostics: Mapping[str, list[f
             )
 
     def draw_actions(observations: np.ndarray, numbers: np.ndarray) -> Any:
-        with fix_normal_draws(numbers):
+        with fix_standard_normal_draws(numbers):
             return compat.draw_actions(runner.alg, _convert_to_observations(observations))
 
     parameters = {

@@ -1,7 +1,8 @@
 """Calls of Stable-Baselines3's classes and functions that are generated from their signatures.
 
 A scenario whose name begins with "calls-" makes all calls of one part of the library. The result of
-each is an event of the trace: ``Class(option=value) input call``. What a version lacks is left out.
+each is an event of the trace: ``Class(option=value) input call``. Classes and options that a
+version lacks are left out.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ def _make_observations(space: str, number: int) -> Any:
 
 
 def _make_transition(space: str, number: int) -> tuple[Any, ...]:
-    """Return a transition of two environments, which end at different rows, by each kind of end."""
+    """Return transition ``number`` of two environments, with both kinds of ends among them."""
     ones = np.array([number % 9, (number + 1) % 9])
     pairs = np.stack([ones, ones[::-1]], axis=1)
     action = {"choices": pairs, "dict": ones}.get(space, pairs / 10.0)

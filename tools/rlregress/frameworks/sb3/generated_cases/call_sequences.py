@@ -30,7 +30,7 @@ class Named(dict[str, Any]):
 
 
 def call_with_named_arguments(function: Any, arguments: tuple[Any, ...]) -> Any:
-    """Call a function."""
+    """Call a function with these arguments; a ``Named`` at their end holds its keywords."""
     named = arguments[-1] if arguments and isinstance(arguments[-1], Named) else {}
     return function(*arguments[: len(arguments) - bool(named)], **named)
 
@@ -65,8 +65,10 @@ def _do_step(target: Any, step: Step) -> Any:
 def make_function_subject(
     name: str, inputs: Mapping[str, Any], call: Call = call_with_named_arguments, **options: Any
 ) -> Subject:
-    """Return a function, with every option on each of some inputs: its arguments, or what makes
-    them.
+    """Return the subject of a function, every option of which is called with each of the inputs.
+
+    Args:
+        inputs: label -> arguments of a call, or a function that returns them.
     """
 
     def make_arguments(label: str) -> Any:
@@ -81,7 +83,7 @@ def make_function_subject(
 def make_class_subject(
     name: str, kits: Mapping[str, Arguments], *steps: Step, **options: Any
 ) -> Subject:
-    """Return a class, made with the arguments of each kit, and the steps that are done with it."""
+    """Return the subject of a class: an object for each kit, and the steps done with it."""
     labelled_kits = {label: Kit(arguments, str) for label, arguments in kits.items()}
     calls = {"": lambda thing, _: record_steps(thing, *steps), **options.pop("calls", {})}
     return Subject(
@@ -104,7 +106,7 @@ def make_reproducible_environment(
 
 
 def make_vectorised_environments(count: int = 2, *kinds: str, wrap: Any | None = None) -> Any:
-    """Return environments side by side, which begin with different ends."""
+    """Return environments in a ``DummyVecEnv``, whose first episodes end in different ways."""
     make: Any = make_reproducible_environment
     makers = [make(*kinds, first=number, wrap=wrap) for number in range(count)]
     return gyms.vectorise_environments(*makers)

@@ -38,7 +38,7 @@ def _make_distribution_parameters(name: str, shift: float) -> Any:
 
 
 def describe_layers(layers: Any) -> list[str]:
-    """Return kinds and sizes of layers, in words."""
+    """Return a text for each layer: its class and the shape of its weights."""
     sizes = [tuple(getattr(layer, "weight", torch.zeros(0)).shape) for layer in layers]
     return [f"{type(layer).__name__} {size}" for layer, size in zip(layers, sizes, strict=False)]
 
@@ -98,7 +98,7 @@ def _make_distribution_subject(name: str) -> Subject:
 
 
 def _record_state_dependent_exploration(distribution: Any, count: int) -> Any:
-    """Return exploration of so many rows that depends on the state, with its own matrices."""
+    """Record gSDE with its own exploration matrices, for ``count`` rows."""
     _, log_std = distribution.proba_distribution_net(latent_dim=3, log_std_init=-0.3)
     distribution.sample_weights(log_std, batch_size=2)
     latent = torch.linspace(-1.0, 1.0, 3 * count).reshape(count, 3)
@@ -110,7 +110,7 @@ def _record_state_dependent_exploration(distribution: Any, count: int) -> Any:
 
 
 def _record_distribution(choose: Any, arguments: Any) -> Any:
-    """Return the distribution that fits a space, and its layer."""
+    """Return class, size and layer of the distribution that the library chooses for a space."""
     distribution = choose(*arguments)
     net = distribution.proba_distribution_net(4)
     layer = net[0] if isinstance(net, tuple) else net
@@ -152,8 +152,9 @@ def list_subjects() -> dict[str, list[Subject]]:
     )
     sizes = {"both": [4, 3], "none": [], "apart": {"pi": [4], "qf": [3, 2]},
              "pi": {"pi": [4]}, "qf": {"qf": [4]}, "number": 4}  # fmt: skip
-    architectures = {"both": [4, 3], "apart": compat.convert_networks({"pi": [4], "vf": [3, 2]}),
-             "vf": compat.convert_networks({"vf": [3]}), "none": []}  # fmt: skip
+    architectures = {"both": [4, 3], "apart": compat.convert_networks_to_net_arch({"pi": [4],
+    "vf": [3, 2]}),
+             "vf": compat.convert_networks_to_net_arch({"vf": [3]}), "none": []}  # fmt: skip
     around = {"pre_linear_modules": [nn.BatchNorm1d], "post_linear_modules": [nn.LayerNorm]}
     image, looks = (own.Box(kind(0), kind(top), (4, 36, 36), kind)
                     for kind, top in ((np.uint8, 255), (np.float32, 1.0)))  # fmt: skip

@@ -26,7 +26,7 @@ _WIDE = 0.3 * np.ones(2)
 
 
 def _sample_schedule(rate: Any, arguments: Any) -> Any:
-    """Return a rate from the beginning of a training to its end."""
+    """Return the values of a schedule at five moments, from the first to the last of a training."""
     schedule = rate(*arguments)
     return [schedule(progress) for progress in (1.0, 0.8, 0.5, 0.2, 0.0)]
 
@@ -74,8 +74,8 @@ def _draw_after_seed(seed: Any, arguments: Any) -> Any:
         cudnn.deterministic, cudnn.benchmark = before
 
 
-def _ask_to_collect_more(add: Any, arguments: Any) -> Any:
-    """Return whether collection goes on after so many steps and episodes."""
+def _call_should_collect_more_steps(add: Any, arguments: Any) -> Any:
+    """Call ``should_collect_more_steps`` with a ``TrainFreq`` of 2, steps and episodes."""
     words = find_in_library("common.type_aliases", "TrainFrequencyUnit")
     unit = getattr(words, arguments[0], arguments[0])
     return add(find_in_library("common.type_aliases", "TrainFreq")(2, unit), *arguments[1:])
@@ -241,7 +241,7 @@ def list_subjects() -> dict[str, list[Subject]]:
             {"word": ("cpu",), "device": (torch.device("cpu"),)}),
             make_function_subject(utils("set_random_seed"), {"": (3,)}, _draw_after_seed),
             make_function_subject(utils("should_collect_more_steps"), frequencies,
-            _ask_to_collect_more),
+            _call_should_collect_more_steps),
             *_list_noise_subjects(), _make_statistics_subject(),
         ],
         "files": _list_file_subjects(),

@@ -38,9 +38,7 @@ def make_space_of_each_kind() -> dict[str, Any]:
 
 
 def _make_image_spaces() -> dict[str, Any]:
-    """Return images of every number of channels, first, last, in the middle; and what looks like
-    one.
-    """
+    """Return image spaces with 1 to 5 channels, first or last, and spaces similar to images."""
     shape = (_EDGE, _EDGE, 3)
     return {
         **{f"{n} first": _make_image_space(n, _EDGE, _EDGE) for n in range(1, 6)},
@@ -63,7 +61,7 @@ def _make_array_of_space(space: Any, *rows: int) -> Any:
 
 
 def _make_observations_of_spaces() -> dict[str, Any]:
-    """Return observations of each space: alone, in rows, nested, in wrong shapes, mixed."""
+    """Return observations of each space: single, batched, in wrong shapes, and mixed batches."""
     space_table = make_space_of_each_kind()
     inputs: dict[str, Any] = {"int": (1, space_table["discrete"])}
     for name, space in space_table.items():
@@ -166,13 +164,14 @@ def list_subjects() -> dict[str, list[Subject]]:
             _make_agents_with_other_spaces()),
             make_function_subject("common.utils:check_shape_equal", _make_space_pairs()),
             make_function_subject("common.vec_env.util:obs_space_info", alone),
-            make_function_subject("common.vec_env.util:dict_to_obs", _make_observation_rows()),
+            make_function_subject("common.vec_env.util:dict_to_obs",
+            _make_spaces_with_stored_rows()),
         ]
     }  # fmt: skip
 
 
-def _make_observation_rows() -> dict[str, Any]:
-    """Return spaces, and the rows by which environments side by side keep their observations."""
+def _make_spaces_with_stored_rows() -> dict[str, Any]:
+    """Return spaces, each with the rows in which a vectorised environment stores observations."""
     space_table, own, rows = make_space_of_each_kind(), gyms.spaces, np.ones((1, 3))
     parts = own.Tuple((space_table["box"], space_table["discrete"]))
     return {

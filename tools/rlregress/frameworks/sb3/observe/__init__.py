@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from rlregress.probing import families
 
-__getattr__ = families.make_lazy_getattr(__name__, atari=["play_atari"])
+__getattr__ = families.make_lazy_getattr(__name__, atari=["make_atari_player"])
 
 
 #: detail id, or family -> why this framework does not have it.
@@ -18,10 +18,10 @@ ABSENT: Mapping[str, str] = {
     "policy.exported": "exports no policy",
     "maskable": "masks no actions",
     "crossq": "has no CrossQ",
-    "adaptive": "has a learning rate that no divergence moves (ppo.learning_rate.adaptive)",
-    "deviation": "is asked where its deviation starts alone (ppo.log_std)",
+    "adaptive": "has no learning rate that follows the divergence (ppo.learning_rate.adaptive)",
+    "deviation": "has only a probe of its initial deviation (ppo.log_std)",
     "recurrent": "has no policy with memory",
-    "symmetry": "mirrors nothing",
+    "symmetry": "has no symmetry loss",
     "curiosity": "has no random network distillation",
     "distillation": "has no distillation",
     "normaliser": "normalises around its environments, step by step",

@@ -11,5 +11,5 @@ from rlregress.probing.interface import Probe
 
 PROBES: Mapping[str, Probe] = {
     **{id: partial(measure, Driver) for id, measure in dqn.MEASUREMENTS.items()},
-    "target.hard_update_period": partial(dqn.measure_hard_update_period, Driver),
+    "target.hard_update_period": partial(dqn.measure_steps_between_hard_updates, Driver),
 }

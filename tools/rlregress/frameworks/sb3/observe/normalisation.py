@@ -50,15 +50,17 @@ def _measure_episode_return(inputs: Inputs) -> np.ndarray:
     return np.array([agent.ep_info_buffer[-1]["r"]])
 
 
-def _walk_through_default(algorithm: Any, scripts: Sequence[Script], **options: Any) -> Walked:
-    """Walk through the environment that an agent makes of a user's."""
+def _walk_through_environment_of_agent(
+    algorithm: Any, scripts: Sequence[Script], **options: Any
+) -> Walked:
+    """Walk through the environment that an agent makes of the user's environment."""
     (script,) = scripts
     environment = gyms.convert_environment(Scripted(**script))
     agent = algorithm("MlpPolicy", environment, device="cpu", **options)
     return walk_through_environment(agent.get_env(), count_steps_of_script(script))
 
 
-def _train_agent(inputs: Inputs) -> Any:
+def _make_agent_with_fed_normaliser(inputs: Inputs) -> Any:
     agent = constant_agents.make_agent(
         PPO, make_normalised_environments(make_script_of_observations(inputs["training"]))
     )
@@ -67,7 +69,7 @@ def _train_agent(inputs: Inputs) -> Any:
 
 
 def _list_observations_in_evaluation(inputs: Inputs, **options: Any) -> np.ndarray:
-    agent = _train_agent(inputs)
+    agent = _make_agent_with_fed_normaliser(inputs)
     length = len(inputs["evaluation"])
     episode = make_script_of_observations(
         np.append(inputs["evaluation"], 0.0), terminated=np.arange(length) == length - 1
@@ -99,7 +101,7 @@ def _measure_statistics_in_evaluation(inputs: Inputs) -> np.ndarray:
 
 def _measure_saved_statistics(inputs: Inputs) -> np.ndarray:
     file = io.BytesIO()
-    _train_agent(inputs).save(file)
+    _make_agent_with_fed_normaliser(inputs).save(file)
     file.seek(0)
     environment = gyms.vectorise_environments(
         Scripted(**make_script_of_observations(inputs["evaluation"]))
@@ -118,11 +120,12 @@ PROBES: Mapping[str, Probe] = {
     "normalisation.reward.discount": _measure_discount_of_returns,
     "normalisation.episode_return": _measure_episode_return,
     "normalisation.default": partial(
-        normalisation.measure_default_normalisation, partial(_walk_through_default, PPO)
+        normalisation.measure_default_normalisation,
+        partial(_walk_through_environment_of_agent, PPO),
     ),
     "normalisation.default.off_policy": partial(
         normalisation.measure_default_off_policy_normalisation,
-        partial(_walk_through_default, SAC, buffer_size=10),
+        partial(_walk_through_environment_of_agent, SAC, buffer_size=10),
     ),
     "normalisation.evaluation": _measure_statistics_in_evaluation,
     "normalisation.evaluation.same_wrapper": _list_observations_in_evaluation,

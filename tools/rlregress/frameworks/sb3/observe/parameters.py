@@ -9,11 +9,13 @@ from stable_baselines3 import SAC
 
 from rlregress.frameworks.sb3.observe.drivers import constant_agents
 from rlregress.probing.interface import Inputs, Probe
-from rlregress.probing.scripted import make_ending_environment
+from rlregress.probing.scripted import make_env_truncated_then_terminated
 
 
 def _measure_next_observation(inputs: Inputs) -> np.ndarray:
-    agent = constant_agents.make_off_policy_agent(SAC, make_ending_environment(), gradient_steps=0)
+    agent = constant_agents.make_off_policy_agent(
+        SAC, make_env_truncated_then_terminated(), gradient_steps=0
+    )
     agent.learn(int(inputs["steps"]))
     return agent.replay_buffer.next_observations[[2, 4], 0, 0].astype(np.float64)
 

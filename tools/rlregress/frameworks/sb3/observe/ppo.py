@@ -8,7 +8,11 @@ from functools import partial
 import numpy as np
 
 from rlregress.frameworks.sb3.observe.helpers import ppo_updates
-from rlregress.frameworks.sb3.observe.helpers.on_policy import OF_PPO, OnPolicy, make_probe
+from rlregress.frameworks.sb3.observe.helpers.on_policy import (
+    OF_PPO,
+    OnPolicy,
+    make_probe_taking_learner,
+)
 from rlregress.measurements import ppo
 from rlregress.probing import watched_updates
 from rlregress.probing.driven import fill_parameters
@@ -18,7 +22,7 @@ from rlregress.probing.recorded_update import record_losses_and_steps
 
 
 def _run_update(learner: OnPolicy, settings: ppo.Settings) -> ppo.Effects:
-    """See ``measurements.ppo.Update``."""
+    """Run PPO's update with these settings, and return its effects."""
     options = settings.map_to_framework_names(
         clip_range="clip_range", value_coefficient="vf_coef", entropy_coefficient="ent_coef"
     )
@@ -92,7 +96,7 @@ def _measure_adam_epsilon(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
 
 PROBES: Mapping[str, Probe] = {
     **{
-        id: partial(make_probe(measure, _run_update), OF_PPO)
+        id: partial(make_probe_taking_learner(measure, _run_update), OF_PPO)
         for id, measure in ppo.MEASUREMENTS.items()
     },
     "ppo.advantage_normalisation": partial(_measure_normalisation, OF_PPO),

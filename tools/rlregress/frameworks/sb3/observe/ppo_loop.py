@@ -13,10 +13,14 @@ import numpy as np
 from rlregress.frameworks.sb3 import gyms
 from rlregress.frameworks.sb3.observe.drivers import constant_agents
 from rlregress.frameworks.sb3.observe.helpers import ppo_trainings, ppo_updates
-from rlregress.frameworks.sb3.observe.helpers.on_policy import OF_PPO, OnPolicy, make_probe
+from rlregress.frameworks.sb3.observe.helpers.on_policy import (
+    OF_PPO,
+    OnPolicy,
+    make_probe_taking_learner,
+)
 from rlregress.measurements import ppo_loop as loop
 from rlregress.probing.interface import Inputs, Probe
-from rlregress.probing.parallel_updates import count_processes_and_passes
+from rlregress.probing.parallel_updates import count_processes_and_backward_passes
 from rlregress.probing.scripted import make_counting_environment, make_script_of_end_after
 
 #: setting that may fall -> its name
@@ -28,7 +32,7 @@ _SCHEDULED = {
 
 
 def _train_with_settings(learner: OnPolicy, settings: loop.Settings) -> ppo_trainings.AgentTraining:
-    """See ``measurements.ppo_loop.Train``."""
+    """Train with ``learn`` and these settings, and return the record."""
     environments = [
         make_counting_environment(
             settings.total, learner.make_environment, **settings.make_environment_script()
@@ -93,7 +97,7 @@ def _measure_entropy_coefficients(learner: OnPolicy, inputs: Inputs) -> np.ndarr
         return loop.measure_entropy_coefficients(lambda s: train(replace(s, falling=None)), inputs)
 
 
-def _measure_adam_epsilon_custom(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
+def _measure_adam_epsilon_with_optimizer_kwargs(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
     del inputs
     agent = learner.make_agent(
         learner.make_environment(),
@@ -118,7 +122,7 @@ def _measure_kl_estimator(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
     return np.array([training.agent.logger.name_to_value["train/approx_kl"]])
 
 
-def _measure_segments(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
+def _measure_stored_segments(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
     limit = int(inputs["time_limit"])
     terminal: list[bool] = []
 
@@ -142,14 +146,14 @@ def _measure_segments(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
 
 PROBES: Mapping[str, Probe] = {
     **{
-        id: partial(make_probe(measure, _train_with_settings), OF_PPO)
+        id: partial(make_probe_taking_learner(measure, _train_with_settings), OF_PPO)
         for id, measure in loop.MEASUREMENTS.items()
     },
     "ppo.entropy.schedule": partial(_measure_entropy_coefficients, OF_PPO),
-    "ppo.adam.epsilon.custom": partial(_measure_adam_epsilon_custom, OF_PPO),
+    "ppo.adam.epsilon.custom": partial(_measure_adam_epsilon_with_optimizer_kwargs, OF_PPO),
     "ppo.kl_estimator": partial(_measure_kl_estimator, OF_PPO),
     "ppo.parallel_gradient": partial(
-        make_probe(count_processes_and_passes, _train_with_settings), OF_PPO
+        make_probe_taking_learner(count_processes_and_backward_passes, _train_with_settings), OF_PPO
     ),
-    "ppo.segments": partial(_measure_segments, OF_PPO),
+    "ppo.segments": partial(_measure_stored_segments, OF_PPO),
 }

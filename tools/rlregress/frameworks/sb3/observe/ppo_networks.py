@@ -20,7 +20,7 @@ from rlregress.probing.layers import (
 )
 
 
-def _make_policy(learner: OnPolicy, low: float = -1.0, high: float = 1.0) -> Any:
+def _make_agent_with_bounds(learner: OnPolicy, low: float = -1.0, high: float = 1.0) -> Any:
     return learner.make_agent(learner.make_environment(low, high), n_steps=8, batch_size=8)
 
 
@@ -32,7 +32,7 @@ def _measure_networks(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
 
 
 def _measure_log_std(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
-    agent = _make_policy(learner)
+    agent = _make_agent_with_bounds(learner)
     with torch.no_grad():
         for layer in list_linear_layers(agent.policy):
             layer.bias.zero_()
@@ -43,7 +43,7 @@ def _measure_log_std(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
 
 
 def _measure_action_distribution(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
-    agent = _make_policy(learner, float(inputs["low"]), float(inputs["high"]))
+    agent = _make_agent_with_bounds(learner, float(inputs["low"]), float(inputs["high"]))
     executed = []
     agent.env.reset()
     with torch.no_grad():

@@ -28,7 +28,7 @@ def _measure_nstep_window(inputs: Inputs) -> np.ndarray:
     return np.array([rewards, (number - rewards) / (ones - rewards)])
 
 
-def _measure_discount(inputs: Inputs) -> np.ndarray:
+def _measure_discount_of_bootstrap(inputs: Inputs) -> np.ndarray:
     zero, with_bootstrap = (
         nstep_targets.measure_first_target(inputs, 0.0, constant) for constant in (0.0, 1.0)
     )
@@ -46,7 +46,7 @@ def _measure_newest_steps(inputs: Inputs) -> np.ndarray:
     )
 
 
-def _measure_custom_buffer(inputs: Inputs) -> np.ndarray:
+def _measure_target_with_custom_buffer(inputs: Inputs) -> np.ndarray:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return np.array(
@@ -54,21 +54,21 @@ def _measure_custom_buffer(inputs: Inputs) -> np.ndarray:
         )
 
 
-def _fill_buffer(agent: Any, rewards: Any) -> Any:
+def _add_transitions_with_rewards(agent: Any, rewards: Any) -> Any:
     for reward in rewards:
         constant_agents.add_equal_transitions(agent, 1, reward=float(reward))
     return agent.replay_buffer
 
 
-def _measure_sampling(inputs: Inputs) -> np.ndarray:
+def _measure_share_of_distinct_samples(inputs: Inputs) -> np.ndarray:
     count = int(inputs["count"])
     seed = shift_seed(int(inputs["seed"]))
     agent = constant_agents.make_off_policy_agent(TD3, Scripted(), buffer_size=count, seed=seed)
-    buffer = _fill_buffer(agent, range(count))
+    buffer = _add_transitions_with_rewards(agent, range(count))
     return np.array([len(np.unique(buffer.sample(count).rewards.numpy())) / count])
 
 
-def _measure_warmup(inputs: Inputs) -> np.ndarray:
+def _count_rows_stored_in_warmup(inputs: Inputs) -> np.ndarray:
     stored = []
     for algorithm in (SAC, TD3):
         agent = constant_agents.make_off_policy_agent(
@@ -82,11 +82,13 @@ def _measure_warmup(inputs: Inputs) -> np.ndarray:
     return np.array(stored)
 
 
-def _measure_overwriting(inputs: Inputs) -> np.ndarray:
+def _list_rewards_left_in_full_buffer(inputs: Inputs) -> np.ndarray:
     agent = constant_agents.make_off_policy_agent(
         TD3, Scripted(), buffer_size=int(inputs["capacity"])
     )
-    return np.sort(_fill_buffer(agent, inputs["rewards"]).rewards.flatten()).astype(np.float64)
+    return np.sort(
+        _add_transitions_with_rewards(agent, inputs["rewards"]).rewards.flatten()
+    ).astype(np.float64)
 
 
 def _measure_shared_observations(inputs: Inputs) -> np.ndarray:
@@ -119,14 +121,14 @@ def _measure_target_with_both_flags(inputs: Inputs) -> np.ndarray:
 
 PROBES: Mapping[str, Probe] = {
     "nstep.window": _measure_nstep_window,
-    "nstep.discount": _measure_discount,
+    "nstep.discount": _measure_discount_of_bootstrap,
     "nstep.terminal": _measure_targets_at_ends,
     "nstep.truncation": _measure_targets_at_ends,
     "nstep.newest_steps": _measure_newest_steps,
-    "nstep.custom_buffer": _measure_custom_buffer,
-    "replay.sampling": _measure_sampling,
-    "replay.warmup": _measure_warmup,
-    "replay.overwriting": _measure_overwriting,
+    "nstep.custom_buffer": _measure_target_with_custom_buffer,
+    "replay.sampling": _measure_share_of_distinct_samples,
+    "replay.warmup": _count_rows_stored_in_warmup,
+    "replay.overwriting": _list_rewards_left_in_full_buffer,
     "replay.shared_observations": _measure_shared_observations,
     "replay.both_flags": _measure_target_with_both_flags,
 }

@@ -39,7 +39,7 @@ def _measure_initialisation(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
     environment = learner.make_environment(
         -bound, bound, observation_dimensions=int(inputs["observation_dimensions"])
     )
-    networks = {"net_arch": compat.convert_network_sizes(hidden, hidden)}
+    networks = {"net_arch": compat.convert_sizes_to_net_arch(hidden, hidden)}
     policy = learner.make_agent(environment, n_steps=8, batch_size=8, policy_kwargs=networks).policy
     parts = (
         policy.mlp_extractor.policy_net,

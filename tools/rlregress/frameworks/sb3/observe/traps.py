@@ -23,7 +23,7 @@ from rlregress.probing.scripted import Scripted
 _ROWS = 8
 
 
-def _make_agent_before_rollout(
+def _make_agent_whose_value_is_observation(
     learner: OnPolicy, environment: Any, steps: int, **arguments: Any
 ) -> Any:
     """Return an agent before any rollout, whose value of an observation equals the observation."""
@@ -46,7 +46,7 @@ def _measure_lambda_zero(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
         rewards=inputs["rewards"],
     )
     steps = len(inputs["rewards"])
-    agent = _make_agent_before_rollout(
+    agent = _make_agent_whose_value_is_observation(
         learner, environment, steps, gamma=float(inputs["discount"]), gae_lambda=0.0
     )
     try:
@@ -58,14 +58,16 @@ def _measure_lambda_zero(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
     return np.array([0.0, *agent.rollout_buffer.advantages.flatten()])
 
 
-def _measure_stored_values(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
+def _measure_advantage_after_value_change(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
     environment = learner.make_environment(
         observations=inputs["value"],
         next_observations=inputs["value"],
         rewards=[0.0, inputs["reward"]],
         terminated=[0.0, 1.0],
     )
-    agent = _make_agent_before_rollout(learner, environment, 2, gamma=float(inputs["discount"]))
+    agent = _make_agent_whose_value_is_observation(
+        learner, environment, 2, gamma=float(inputs["discount"])
+    )
     buffer = agent.rollout_buffer
     estimate = buffer.compute_returns_and_advantage
 
@@ -90,9 +92,9 @@ def _measure_gaussian_centre(inputs: Inputs) -> np.ndarray:
     return agent.predict(np.zeros((1, 1)), deterministic=True)[0].flatten()
 
 
-def _measure_out_of_bounds(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
+def _measure_executed_action_beyond_bounds(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
     environment = learner.make_environment(inputs["low"], inputs["high"])
-    agent = _make_agent_before_rollout(learner, environment, 2)
+    agent = _make_agent_whose_value_is_observation(learner, environment, 2)
     make_output_constant(agent.policy.action_net, inputs["mean"])
     with torch.no_grad():
         agent.policy.log_std.fill_(-20.0)
@@ -100,7 +102,7 @@ def _measure_out_of_bounds(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
     return np.array([environment.received[0].item()])
 
 
-def _measure_stored_log_prob(inputs: Inputs) -> np.ndarray:
+def _measure_share_of_changed_log_probs(inputs: Inputs) -> np.ndarray:
     count = int(inputs["count"])
     agent = constant_agents.make_agent(PPO, Scripted(), n_steps=count, batch_size=count, n_epochs=1)
     make_output_constant(agent.policy.action_net, inputs["mean"])
@@ -121,8 +123,8 @@ def _measure_critic_count(inputs: Inputs) -> np.ndarray:
     return np.array(recorded)
 
 
-def measure_exploration_draw(algorithm: Any, inputs: Inputs) -> np.ndarray:
-    """Return the share of calls in which some environments act at random, and others do not."""
+def measure_share_of_mixed_exploration(algorithm: Any, inputs: Inputs) -> np.ndarray:
+    """Return the share of calls of ``predict`` in which only some environments act at random."""
     environment = Scripted(discrete=int(inputs["actions"]))
     agent = constant_agents.make_off_policy_agent(
         algorithm, environment, seed=shift_seed(int(inputs["seed"]))
@@ -148,7 +150,7 @@ def _measure_truncated_flags(inputs: Inputs) -> np.ndarray:
     return agent.replay_buffer.timeouts[:steps].flatten().astype(np.float64)
 
 
-def _measure_autoreset(inputs: Inputs) -> np.ndarray:
+def _measure_share_of_rewardless_rows(inputs: Inputs) -> np.ndarray:
     ends = [0.0] * (int(inputs["episode"]) - 1) + [1.0]
     agent = constant_agents.make_off_policy_agent(
         TD3, Scripted(rewards=1.0, terminated=ends), gradient_steps=0
@@ -158,8 +160,8 @@ def _measure_autoreset(inputs: Inputs) -> np.ndarray:
     return np.array([0.0, np.mean(agent.replay_buffer.rewards[:steps] == 0.0)])
 
 
-def _make_agent_with_shifted_policy(inputs: Inputs) -> Any:
-    """Return a PPO agent with a full buffer; its policy reports ``shift`` more than stored."""
+def _make_agent_with_full_rollout(inputs: Inputs) -> Any:
+    """Return a PPO agent with a full rollout buffer, whose updates change no parameter."""
     epochs, minibatches = int(inputs["epochs"]), int(inputs["minibatches"])
     rows = minibatches * _ROWS
     agent = constant_agents.make_agent(
@@ -178,7 +180,7 @@ def _make_agent_with_shifted_policy(inputs: Inputs) -> Any:
 
 
 def _measure_approx_kl(inputs: Inputs) -> np.ndarray:
-    agent = _make_agent_with_shifted_policy(inputs)
+    agent = _make_agent_with_full_rollout(inputs)
     evaluate = agent.policy.evaluate_actions
     steps = int(inputs["epochs"]) * int(inputs["minibatches"])
     calls = 0
@@ -199,7 +201,7 @@ def _measure_approx_kl(inputs: Inputs) -> np.ndarray:
     return np.array(logged[:-1]) / logged[-1]
 
 
-def _measure_losses(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
+def _measure_reported_losses_by_minibatch_count(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
     steps, minibatches = int(inputs["steps"]), int(inputs["minibatches"])
     named = [f"train/{name}_loss" for name in ("policy_gradient", "value", "entropy")]
 
@@ -228,12 +230,12 @@ def _measure_losses(learner: OnPolicy, inputs: Inputs) -> np.ndarray:
 
 
 def _measure_update_count(inputs: Inputs) -> np.ndarray:
-    agent = _make_agent_with_shifted_policy(inputs)
+    agent = _make_agent_with_full_rollout(inputs)
     agent.train()
     return np.array([float(agent.logger.name_to_value["train/n_updates"])])
 
 
-def _measure_updates_before_policy(inputs: Inputs) -> np.ndarray:
+def _measure_whether_first_update_fails(inputs: Inputs) -> np.ndarray:
     agent = constant_agents.make_off_policy_agent(
         TD3, Scripted(), policy_delay=int(inputs["delay"]), gradient_steps=0
     )
@@ -251,24 +253,24 @@ def _measure_updates_before_policy(inputs: Inputs) -> np.ndarray:
 
 PROBES: Mapping[str, Probe] = {
     "gae.lambda_zero": partial(_measure_lambda_zero, OF_PPO),
-    "gae.stored_values": partial(_measure_stored_values, OF_PPO),
-    "policy.out_of_bounds": partial(_measure_out_of_bounds, OF_PPO),
+    "gae.stored_values": partial(_measure_advantage_after_value_change, OF_PPO),
+    "policy.out_of_bounds": partial(_measure_executed_action_beyond_bounds, OF_PPO),
     "policy.centre.deterministic": _measure_deterministic_centre,
     "policy.centre.gaussian": _measure_gaussian_centre,
-    "policy.stored_log_prob": _measure_stored_log_prob,
+    "policy.stored_log_prob": _measure_share_of_changed_log_probs,
     "networks.critic_count": _measure_critic_count,
-    "dqn.exploration.draw": partial(measure_exploration_draw, DQN),
+    "dqn.exploration.draw": partial(measure_share_of_mixed_exploration, DQN),
     "collection.truncated_flags": _measure_truncated_flags,
-    "collection.autoreset": _measure_autoreset,
+    "collection.autoreset": _measure_share_of_rewardless_rows,
     "logging.approx_kl": _measure_approx_kl,
-    "logging.losses": partial(_measure_losses, OF_PPO),
+    "logging.losses": partial(_measure_reported_losses_by_minibatch_count, OF_PPO),
     "logging.update_count": _measure_update_count,
-    "logging.before_policy_update": _measure_updates_before_policy,
+    "logging.before_policy_update": _measure_whether_first_update_fails,
 }
 _ONE_ESTIMATOR = "advantages are estimated in one place, without switches"
 ABSENT: Mapping[str, str] = {
     "gae.reset_env": _ONE_ESTIMATOR,
-    "gae.truncation.asked": "bootstraps at time limits always",
+    "gae.truncation.asked": "always bootstraps at time limits",
     "gae.kernel": _ONE_ESTIMATOR,
     "advantage.masked_normalisation": "minibatches have no mask of valid steps",
     "networks.single_critic": "an agent makes its Q networks itself; none can be passed in",

@@ -13,12 +13,12 @@ __getattr__ = make_lazy_getattr(
     resume=["train_and_resume"],
     seeded=["train_seeded", "describe_sources_of_chance"],
     normalised=["collect_running_statistics"],
-    builtin_trainings=["list_trainings"],
+    builtin_trainings=["list_builtin_trainings"],
 )
 
 
 def explain_no_resume() -> str:
-    """Return no reason from 2.0 on: between rollouts the model holds all state of ``learn``."""
+    """Return a reason before 2.0; since then a model holds all state of ``learn`` at a rollout."""
     (version,) = map_installed_versions(("stable-baselines3",)).values()
     before = int(version.partition(".")[0]) < 2
-    return "that versions before 2.0 go on exactly is not known" if before else ""
+    return "versions before 2.0 are not known to continue with the same result" if before else ""

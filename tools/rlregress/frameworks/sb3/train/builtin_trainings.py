@@ -1,7 +1,7 @@
 """Built-in trainings for traces: "<algorithm>", and "<algorithm> <scenario>" with options on.
 
-The training of an algorithm alone reaches branches that run only now and then. The others switch on
-what users do: options of the class and of its policy, environments, wrappers, saving and loading.
+The training of an algorithm alone reaches branches that run only now and then. Scenarios switch on
+options of the class and of its policy, environments, wrappers, saving and loading.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from rlregress.frameworks.sb3.library import (
 from rlregress.frameworks.sb3.train import utility_calls
 from rlregress.frameworks.sb3.train.recorded_training import (
     Training,
-    act_in_one_environment,
-    act_with_policy,
-    change_environment,
+    act_with_agent_in_bare_environment,
+    act_with_reloaded_policy,
+    capture_episode_infos,
+    capture_episode_starts,
+    capture_learning_rates,
     learn_again,
     make_callback_stopping_after_episodes,
     make_callback_stopping_after_steps,
     make_evaluation_callback,
     play_three_episodes,
-    save_and_load,
-    save_policy,
-    show_episodes,
-    show_rates,
-    show_starts,
-    update_as_user,
+    predict_with_reloaded_policy,
+    save_load_and_continue,
+    set_other_environment,
+    train_by_call_of_user,
 )
 from rlregress.frameworks.sb3.train.trace_environments import (
     Environments,
@@ -126,7 +126,7 @@ def make_off_policy_arguments() -> dict[str, Any]:
 
 
 def make_action_noise() -> NormalActionNoise:
-    """Return noise of the two numbers of an action."""
+    """Return Gaussian noise for actions of two dimensions."""
     return NormalActionNoise(mean=np.zeros(2), sigma=0.1 * np.ones(2))
 
 
@@ -203,7 +203,7 @@ def make_scenario(
         algorithms: their names, separated by blanks.
         networks: arguments of the policy.
         default_sizes: hidden layers are as wide as they are by default.
-        or_plain: where the library refuses the training, one without any options follows.
+        or_plain: whether a training without options follows if the library refuses this one.
         **options: arguments of the algorithm's class, and fields of ``Training``.
     """
     fields = {name: options.pop(name) for name in list(options) if name in Training.__annotations__}
@@ -230,7 +230,7 @@ def _make_network_arguments(
 
 
 def _make_late_noise(kind: str, deviation: float) -> Late:
-    """Return noise of the two numbers of an action, by the name of its class."""
+    """Return late noise for actions of two dimensions, by the name of its class."""
 
     def make_noise() -> Any:
         return find_in_library("common.noise", kind)(np.zeros(2), deviation * np.ones(2))
@@ -243,7 +243,7 @@ _correlated = partial(_make_late_noise, "OrnsteinUhlenbeckActionNoise")
 
 
 def _make_timeout_arguments(handled: bool) -> Late:
-    """Return arguments of a replay buffer that tells truncation from termination, or does not."""
+    """Return arguments of a replay buffer, with ``handle_timeout_termination`` as ``handled``."""
 
     def make_arguments() -> dict[str, Any]:
         options = {"handle_timeout_termination": handled}
@@ -268,8 +268,8 @@ def _make_hindsight_arguments(goals: str) -> dict[str, Any]:
 _learn_anew = partial(learn_again, reset=True)
 _evaluate_stochastic = partial(play_three_episodes, deterministic=False)
 _evaluate_returns = partial(play_three_episodes, returns=True)
-_act_stochastic = partial(act_in_one_environment, deterministic=False)
-_act_with_trusted = partial(act_with_policy, trusted=True)
+_act_stochastic = partial(act_with_agent_in_bare_environment, deterministic=False)
+_act_with_trusted = partial(act_with_reloaded_policy, trusted=True)
 
 _FALLING = user_code.make_falling_rate(3e-3)
 _BATCH_NORM = {"features_extractor_class": Late(user_code.make_batch_norm_extractor_class)}
@@ -306,7 +306,7 @@ TRAININGS: Mapping[str, TraceTraining] = {
     **make_scenario("sac", "fixed-temperature",
     Environments(actions="float64", observations="float64"),
               ent_coef=0.2, networks={"net_arch": {"pi": [16, 16], "qf": [8]}, "n_critics": 3},
-              then=[save_policy]),
+              then=[predict_with_reloaded_policy]),
     # returns of several steps across every kind of end, in a buffer that wraps around
     **make_scenario("sac td3 ddpg", "n-step", Environments(copies=2), gamma=0.9, n_steps=3),
     **make_scenario("sac td3", "dictionary", Environments(copies=2, observations="dict-image"),
@@ -318,7 +318,7 @@ TRAININGS: Mapping[str, TraceTraining] = {
     **make_scenario("td3", "delays", Environments(actions="float64", observations="float64"),
               action_noise=_gaussian(0.2), policy_delay=3, target_policy_noise=0.6,
               target_noise_clip=0.3, networks={"net_arch": {"pi": [16, 16], "qf": [8]},
-              "n_critics": 3}, then=[save_policy]),
+              "n_critics": 3}, then=[predict_with_reloaded_policy]),
     **make_scenario("sac td3 ddpg", "batch-norm", networks=_BATCH_NORM),
     # features that are left out by chance in training, neither in acting nor in targets
     **make_scenario("sac td3", "dropout",
@@ -328,18 +328,19 @@ TRAININGS: Mapping[str, TraceTraining] = {
               **_make_hindsight_arguments("future")),
     # hindsight: goals of the whole episode; a buffer that is saved and loaded in between
     **make_scenario("sac", "goals-of-episodes", Environments(observations="goal"),
-              **_make_hindsight_arguments("episode"), steps=80, then=[save_and_load]),
+              **_make_hindsight_arguments("episode"), steps=80, then=[save_load_and_continue]),
     # a normalised environment, whose replay buffer keeps what was seen; saved and loaded
     **make_scenario("sac td3 ddpg", "normalised", Environments(copies=2, normalize={"clip_obs": 1.5,
               "clip_reward": 1.0}), action_noise=_gaussian(0.3),
               callbacks=[make_evaluation_callback], steps=STEPS,
-              then=[save_and_load, play_three_episodes]),
+              then=[save_load_and_continue, play_three_episodes]),
     **make_scenario("sac td3 ddpg", "memory", Environments(copies=2),
               replay_buffer_kwargs=_make_timeout_arguments(False), optimize_memory_usage=True,
               callbacks=[partial(make_callback_stopping_after_episodes, episodes=9)],
               then=[_learn_anew]),
     **make_scenario("sac", "gsde-unclipped", use_sde=True, networks={"clip_mean": 0.0}, steps=64),
-    **make_scenario("sac", "gsde-saved", use_sde=True, then=[save_and_load], or_plain=True),
+    **make_scenario("sac", "gsde-saved", use_sde=True, then=[save_load_and_continue],
+              or_plain=True),
     **make_scenario("sac td3", "own-features", networks=_BATCH_NORM, default_sizes=True, steps=60),
     **make_scenario("sac td3", "matrix-actions", Environments(own=user_code.MatrixActions),
               or_plain=True),
@@ -354,16 +355,17 @@ TRAININGS: Mapping[str, TraceTraining] = {
               own=user_code.LopsidedGoals), **_make_hindsight_arguments("future")),
     **make_scenario("sac td3 ddpg dqn", "n-step-of-two", gamma=0.9, n_steps=2),
     **make_scenario("ppo a2c sac td3 ddpg dqn", "policy-class", steps=64, policy_as_class=True,
-              then=[save_and_load]),
+              then=[save_load_and_continue]),
     # what a replay buffer is given, in several environments; rates fall
     **make_scenario("sac td3", "own-rows", Environments(copies=2),
               replay_buffer_class=Late(user_code.make_recording_buffer_class, "ReplayBuffer"),
               learning_rate=_FALLING,
-              steps=64, then=[show_rates]),
+              steps=64, then=[capture_learning_rates]),
     # steps are collected, nothing is updated: no rate falls and no network is trained
     **make_scenario("sac td3 ddpg dqn", "without-updates", learning_rate=_FALLING, gradient_steps=0,
-              then=[show_rates, partial(update_as_user, updates=2)]),
-    **make_scenario("sac", "fixed-temperature-saved", ent_coef=0.3, steps=64, then=[save_and_load]),
+              then=[capture_learning_rates, partial(train_by_call_of_user, updates=2)]),
+    **make_scenario("sac", "fixed-temperature-saved", ent_coef=0.3, steps=64,
+              then=[save_load_and_continue]),
     # targets that follow at every other update of several
     **make_scenario("sac", "target-between-updates", gradient_steps=3, target_update_interval=2),
     # -- around PPO and A2C
@@ -387,12 +389,12 @@ TRAININGS: Mapping[str, TraceTraining] = {
     **make_scenario("ppo a2c", "dictionary", Environments(copies=2, actions="multi-binary",
               observations="dict", around=[_MONITOR, _CHECK_NAN]),
               networks={"share_features_extractor": False},
-              then=[play_three_episodes, save_policy]),
+              then=[play_three_episodes, predict_with_reloaded_policy]),
     # observations and rewards normalised and clipped; statistics frozen, saved and loaded
     **make_scenario("ppo a2c", "normalised", Environments(copies=2, normalize={"clip_obs": 1.5,
               "clip_reward": 1.0, "gamma": 0.9}), learning_rate=_FALLING, gamma=0.9, ent_coef=0.01,
               callbacks=[make_evaluation_callback],
-              then=[save_and_load, play_three_episodes, _evaluate_stochastic]),
+              then=[save_load_and_continue, play_three_episodes, _evaluate_stochastic]),
     **make_scenario("ppo a2c", "images",
     Environments(copies=2, actions="discrete", observations="image",
               stack=2), default_sizes=True, steps=64),
@@ -401,7 +403,8 @@ TRAININGS: Mapping[str, TraceTraining] = {
               normalize={"norm_reward": False, "norm_obs_keys": ["state"]}, stack=2), steps=64),
     **make_scenario("ppo", "integers", Environments(actions="discrete", observations="integer"),
               learning_rate=user_code.make_falling_rate(0.001),
-              networks={"net_arch": Late(compat.convert_networks, {"pi": [16, 16], "vf": [8]})},
+              networks={"net_arch": Late(compat.convert_networks_to_net_arch, {"pi": [16, 16],
+              "vf": [8]})},
               callbacks=[partial(make_callback_stopping_after_episodes, episodes=9)],
               then=[learn_again, _evaluate_stochastic]),
     # binary observations, Adam, and an agent that is trained again from zero
@@ -414,23 +417,24 @@ TRAININGS: Mapping[str, TraceTraining] = {
     **make_scenario("ppo a2c", "batch-norm", Environments(copies=2), networks=_BATCH_NORM,
               default_sizes=True),
     **make_scenario("ppo a2c", "gsde-saved", ent_coef=0.05, use_sde=True,
-              networks={"squash_output": True}, then=[save_and_load, _act_with_trusted],
+              networks={"squash_output": True}, then=[save_load_and_continue, _act_with_trusted],
               or_plain=True),
     **make_scenario("ppo", "squash-alone", networks={"net_arch": [8], "squash_output": True},
               or_plain=True),
     **make_scenario("ppo", "unbounded", Environments(own=user_code.UnboundedActions),
     or_plain=True),
     **make_scenario("ppo", "matrix-dictionary", Environments(copies=2, observations="dict",
-              own=user_code.MatrixActions, around=[_MONITOR]), then=[show_episodes], or_plain=True),
+              own=user_code.MatrixActions, around=[_MONITOR]), then=[capture_episode_infos],
+              or_plain=True),
     **make_scenario("ppo", "matrix-bits",
     Environments(actions="discrete", observations="multi-binary",
-              own=user_code.MatrixBits), then=[act_in_one_environment], or_plain=True),
+              own=user_code.MatrixBits), then=[act_with_agent_in_bare_environment], or_plain=True),
     # the last minibatch of an epoch has one row, whose advantage has no deviation
     **make_scenario("ppo", "one-left", batch_size=31, or_plain=True),
     **make_scenario("ppo", "actor-layers", or_plain=True,
-              networks={"net_arch": Late(compat.convert_networks, {"pi": [16, 16]})}),
+              networks={"net_arch": Late(compat.convert_networks_to_net_arch, {"pi": [16, 16]})}),
     **make_scenario("ppo", "apart", networks={"ortho_init": False, "net_arch": Late(
-              compat.convert_networks, {"pi": [16, 16], "vf": [8, 8]})}),
+              compat.convert_networks_to_net_arch, {"pi": [16, 16], "vf": [8, 8]})}),
     **make_scenario("ppo", "without-bias",
               networks={"features_extractor_class": Late(
               user_code.make_extractor_class_without_bias)}, or_plain=True),
@@ -440,10 +444,10 @@ TRAININGS: Mapping[str, TraceTraining] = {
     # what a monitor of all copies notes of an episode, with a word of the environment's
     **make_scenario("a2c", "informed", Environments(copies=2, own=user_code.Informations,
               around=[make_vector_wrapper("VecMonitor", info_keywords=("place",))]),
-              then=[show_episodes],
+              then=[capture_episode_infos],
               or_plain=True),
     # which steps of a first rollout start an episode, as its buffer keeps them
-    **make_scenario("ppo a2c", "starts", n_steps=32, steps=32, then=[show_starts]),
+    **make_scenario("ppo a2c", "starts", n_steps=32, steps=32, then=[capture_episode_starts]),
     **make_scenario("ppo", "double-rewards",
     Environments(copies=2, around=[user_code.Float64Rewards],
               normalize={"norm_obs": False})),
@@ -460,27 +464,29 @@ TRAININGS: Mapping[str, TraceTraining] = {
     **make_scenario("dqn", "one-environment", tau=0.5, train_freq=4, target_update_interval=10,
               exploration_initial_eps=0.9, exploration_final_eps=0.1, exploration_fraction=0.5),
     # -- around any agent, and what users do with one
-    **make_scenario("ppo sac td3 dqn", "saved", then=[save_and_load, act_with_policy],
+    **make_scenario("ppo sac td3 dqn", "saved", then=[save_load_and_continue,
+              act_with_reloaded_policy],
     or_plain=True),
     # an agent that is saved compiled, and loaded as it was before
-    **make_scenario("ppo sac", "saved-compiled", then=[partial(save_and_load, compiled=True)],
+    **make_scenario("ppo sac", "saved-compiled", then=[partial(save_load_and_continue,
+              compiled=True)],
     or_plain=True),
     **make_scenario("ppo sac", "saved-numbers",
     networks={"optimizer_kwargs": {"eps": np.float64(1e-5)}},
-              then=[save_and_load], or_plain=True),
+              then=[save_load_and_continue], or_plain=True),
     **make_scenario("ppo sac", "saved-rate",
     learning_rate=user_code.make_falling_rate(0.003, np.float64),
-              then=[save_and_load], or_plain=True),
+              then=[save_load_and_continue], or_plain=True),
     **make_scenario("ppo td3", "saved-without-sizes", networks={"net_arch": None}, steps=60,
-              then=[save_and_load], or_plain=True),
-    **make_scenario("ppo sac", "loaded-for-more", then=[partial(save_and_load, copies=2)],
+              then=[save_load_and_continue], or_plain=True),
+    **make_scenario("ppo sac", "loaded-for-more", then=[partial(save_load_and_continue, copies=2)],
     or_plain=True),
     **make_scenario("sac", "loaded-for-other-steps", steps=64,
-    then=[partial(save_and_load, train_freq=4)],
+    then=[partial(save_load_and_continue, train_freq=4)],
               or_plain=True),
     # a normalised environment in place of another, in which the training goes on
     **make_scenario("ppo sac", "another-environment", Environments(normalize={}),
-              then=[change_environment, learn_again], or_plain=True),
+              then=[set_other_environment, learn_again], or_plain=True),
     # a callback that does not say whether to go on
     **make_scenario("ppo sac", "silent-callback",
     callbacks=[lambda session: user_code.SilentCallback()], steps=STEPS,
@@ -492,15 +498,15 @@ TRAININGS: Mapping[str, TraceTraining] = {
               networks={"net_arch": [8]}, steps=60, or_plain=True),
     # a loaded agent goes on with a replay buffer from a machine with another device
     **make_scenario("sac td3", "rows-from-elsewhere",
-    then=[partial(save_and_load, rows_from_elsewhere=True)],
+    then=[partial(save_load_and_continue, rows_from_elsewhere=True)],
               or_plain=True),
     # no update while steps are collected; the user asks for some afterwards
     **make_scenario("sac td3", "by-hand", gradient_steps=0,
-    then=[partial(update_as_user, updates=5)]),
+    then=[partial(train_by_call_of_user, updates=5)]),
     # a plain environment with rewards in single precision, whose episodes are counted; single steps
     **make_scenario("ppo sac", "counted", Environments(own=user_code.Informations),
-    then=[show_episodes,
-              _evaluate_returns, act_in_one_environment, _act_stochastic]),
+    then=[capture_episode_infos,
+              _evaluate_returns, act_with_agent_in_bare_environment, _act_stochastic]),
     **make_scenario("ppo sac", "evaluated-together", Environments(evaluation_copies=2),
               callbacks=[make_evaluation_callback],
               then=[partial(_evaluate_returns, deterministic=False)],
@@ -515,7 +521,7 @@ TRAININGS: Mapping[str, TraceTraining] = {
     **make_scenario("ppo", "same-instance", Environments(copies=2, together=repeat_one_environment),
               or_plain=True),
     **make_scenario("ppo sac", "own-space", Environments(own=user_code.OwnSpace),
-    then=[act_in_one_environment],
+    then=[act_with_agent_in_bare_environment],
               or_plain=True),
     **make_scenario("ppo sac", "float-images", Environments(observations="dict-image",
               own=user_code.FloatImages), networks={"normalize_images": False}, steps=60,
@@ -533,7 +539,7 @@ TRAININGS: Mapping[str, TraceTraining] = {
     **make_scenario("ppo sac", "normalised-images-saved",
               Environments(observations="image-channels-first", normalize={"norm_reward": False}),
               networks={"normalize_images": False}, default_sizes=True, steps=40,
-              then=[save_and_load],
+              then=[save_load_and_continue],
               or_plain=True),
     **make_scenario("ppo sac", "normalised-integers",
     Environments(observations="integer", normalize={})),
@@ -559,18 +565,21 @@ TRAININGS: Mapping[str, TraceTraining] = {
     # what users call by themselves: counts, parameters, a row of a rollout, loading
     **make_scenario("ppo", "helpers", steps=64,
     callbacks=[lambda session: user_code.StartingCallback()],
-              then=[utility_calls.count_episodes, utility_calls.load_parameters_from_vector,
-              utility_calls.reset_again, utility_calls.fill_rollout_row_by_row,
-              utility_calls.load_with_environment, utility_calls.load_listed_layers]),
-    **make_scenario("sac", "helpers-of-critics", steps=64, then=[utility_calls.save_actor]),
+              then=[utility_calls.capture_counts_of_monitor,
+              utility_calls.act_with_halved_parameter_vector,
+              utility_calls.reset_three_times_after_seed, utility_calls.fill_rollout_row_by_row,
+              utility_calls.load_with_and_without_reset,
+              utility_calls.reload_agent_with_listed_net_arch]),
+    **make_scenario("sac", "helpers-of-critics", steps=64,
+              then=[utility_calls.act_with_reloaded_actor]),
     # an agent that sees two categories acts by itself
     **make_scenario("ppo", "single-categories", Environments(observations="multi-discrete"),
     steps=64,
-              then=[act_in_one_environment]),
+              then=[act_with_agent_in_bare_environment]),
     # an environment that stands in a monitor of the user's, which notes a word of its own
     **make_scenario("ppo sac", "monitored", Environments(own=user_code.make_monitored_environment),
     steps=64,
-              then=[show_episodes, _evaluate_returns]),
+              then=[capture_episode_infos, _evaluate_returns]),
     # numbers in a dictionary that have the shape of an image and are none
     **make_scenario("ppo sac", "numbers-like-images", Environments(observations="dict-image",
               own=user_code.FloatImages), steps=60),
@@ -578,12 +587,15 @@ TRAININGS: Mapping[str, TraceTraining] = {
     **make_scenario("ppo a2c sac td3 ddpg dqn", "callbacks", Environments(copies=2, normalize={},
               own=user_code.Successes), steps=64, callbacks=[utility_calls.make_checkpoint_callback,
               utility_calls.make_listed_callback, utility_calls.make_improvement_callback],
-              then=[learn_again, utility_calls.show_file, utility_calls.exchange_parameters,
-              utility_calls.load_from_memory]),
+              then=[learn_again, utility_calls.capture_contents_of_file,
+              utility_calls.set_parameters_and_act,
+              utility_calls.reload_agent_from_memory]),
     **make_scenario("ppo", "looked-into", Environments(copies=2, own=user_code.Successes,
               around=[_MONITOR, make_vector_wrapper("VecCheckNan")], normalize={}), steps=64,
-              then=[utility_calls.look_into_environments, utility_calls.learn_by_default]),
-    **make_scenario("ppo sac", "errors", steps=64, then=[utility_calls.show_errors]),
+              then=[utility_calls.inspect_vectorised_environments,
+              utility_calls.learn_in_registered_environment]),
+    **make_scenario("ppo sac", "errors", steps=64,
+              then=[utility_calls.capture_errors_of_wrong_calls]),
     # -- around DQN
     **make_scenario("dqn", "target-interval", Environments(copies=3),
               learning_rate=user_code.make_falling_rate(0.01), max_grad_norm=0.05, tau=0.5,
@@ -602,7 +614,8 @@ TRAININGS: Mapping[str, TraceTraining] = {
     **make_scenario("dqn", "dictionary",
     Environments(copies=2, observations="dict", around=[_MONITOR],
               normalize={"norm_reward": False, "norm_obs_keys": ["state"]}),
-              target_update_interval=20, then=[save_and_load, play_three_episodes, save_policy]),
+              target_update_interval=20, then=[save_load_and_continue, play_three_episodes,
+              predict_with_reloaded_policy]),
     **make_scenario("dqn", "batch-norm", Environments(observations="float64"),
               replay_buffer_kwargs=_make_timeout_arguments(False), target_update_interval=20,
               networks=_BATCH_NORM),
@@ -619,7 +632,7 @@ TRAININGS: Mapping[str, TraceTraining] = {
     **make_scenario("dqn", "own-features", target_update_interval=20, networks=_BATCH_NORM,
               default_sizes=True),
     **make_scenario("dqn", "chances", exploration_final_eps=0.6,
-    then=[act_in_one_environment, _act_stochastic],
+    then=[act_with_agent_in_bare_environment, _act_stochastic],
               or_plain=True),
     **make_scenario("dqn", "chances-of-choices", Environments(observations="discrete"),
               exploration_final_eps=0.6, then=[_act_stochastic], or_plain=True),
@@ -633,13 +646,13 @@ TRAININGS: Mapping[str, TraceTraining] = {
     **make_scenario("dqn", "own-rows", Environments(copies=2, observations="dict"),
               replay_buffer_class=Late(user_code.make_recording_buffer_class, "DictReplayBuffer"),
               learning_rate=_FALLING,
-              steps=64, then=[show_rates]),
+              steps=64, then=[capture_learning_rates]),
     # more environments than steps between copies of the target
     **make_scenario("dqn", "target-at-every-step", Environments(copies=3), train_freq=1,
               target_update_interval=2),
 }  # fmt: skip
 
 
-def list_trainings() -> Mapping[str, TraceTraining]:
+def list_builtin_trainings() -> Mapping[str, TraceTraining]:
     """Return title -> training."""
     return TRAININGS

@@ -21,7 +21,7 @@ from rlregress.probing.interface import PLAIN, TrainingRequest, TrainingVariant,
 
 
 class AtRolloutEnd(BaseCallback):
-    """Calls ``look`` with the agent between the collection of a rollout and its update."""
+    """Callback that calls ``look`` with the agent after a rollout and before its update."""
 
     def __init__(self, callback: Callable[[Any], None]) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ def make_agent_of_request(
     variant: TrainingVariant = PLAIN,
     library: Library = OWN,
 ) -> Any:
-    """Return an agent that is to learn on ``environments`` copies in a ``DummyVecEnv``."""
+    """Return an untrained agent with ``environments`` copies of its environment."""
     variant.raise_if_unsupported(library.title, "n_steps", "statistics", "running")
     vectorised = _wrap_in_normaliser(gyms.make_vec_env(request.make_env, environments), variant)
     arguments = make_arguments_of_request(request, vectorised.action_space.shape, library)
@@ -65,7 +65,7 @@ def make_agent_of_request(
 def collect_transitions(
     request: TrainingRequest, environments: int, library: Library = OWN
 ) -> Transitions:
-    """Learn with ``learn`` on ``environments`` copies in a ``DummyVecEnv``."""
+    """Train with ``learn``, and copy the rows of each rollout, or of the replay buffer."""
     model = make_agent_of_request(request, environments, library=library)
     rollouts: list[Any] = []
 

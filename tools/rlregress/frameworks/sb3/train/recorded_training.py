@@ -32,7 +32,7 @@ from rlregress.frameworks.sb3.train.trace_environments import Environments
 from rlregress.probing.capabilities import raise_if_argument_unknown
 from rlregress.probing.framework_errors import ExpectedError
 from rlregress.probing.interface import Unsupported
-from rlregress.probing.trace_trainings import make_late_arguments
+from rlregress.probing.trace_trainings import resolve_late_arguments
 
 #: steps of an agent that acts alone: two ends of episodes are among them.
 _ALONE = 18
@@ -89,8 +89,8 @@ class Training:
         callbacks: each makes a callback of the training.
         learning: returns further arguments of ``learn_again``.
         then: what is done with the agent afterwards, in this order.
-        instead: the training that follows where the library refuses this one, so that a trace shows
-            its error; None: the error ends it.
+        instead: the training that follows if the library refuses this one, so that the trace holds
+            its error and more; None: the error ends the trace.
         evaluation: name -> the function or class that evaluates.
     """
 
@@ -131,10 +131,14 @@ class Training:
         # a user makes one to look at its spaces
         environments.make_one_environment()
         policy: Any = self.policy or environments.policy
-        networks = make_late_arguments(self.networks)
+        networks = resolve_late_arguments(self.networks)
         own_policy = find_policy_class(algorithm, policy)
         raise_if_argument_unknown(own_policy, networks, f"{algorithm.__name__}'s policy")
-        arguments = {"seed": seed, **make_late_arguments(self.arguments), "policy_kwargs": networks}
+        arguments = {
+            "seed": seed,
+            **resolve_late_arguments(self.arguments),
+            "policy_kwargs": networks,
+        }
         is_seeded = arguments["seed"] is not None
         if not is_seeded:
             set_random_seed(seed)
@@ -166,7 +170,7 @@ def make_evaluation_callback(session: Session) -> Any:
 
 
 def make_callback_stopping_after_episodes(session: Session, episodes: int) -> Any:
-    """Return the library's own callback that ends a training."""
+    """Return the library's own callback that ends a training after ``episodes`` episodes."""
     del session
     return find_in_library("common.callbacks", "StopTrainingOnMaxEpisodes")(episodes)
 
@@ -180,27 +184,27 @@ def make_callback_stopping_after_steps(session: Session, steps: int) -> Any:
 # -- looks ------------------------------------------------------------------------------------
 
 
-def show_numbers(numbers: list[Any]) -> None:
-    """Let the trace record numbers that a user looks at."""
+def capture_numbers(numbers: list[Any]) -> None:
+    """Make the trace record numbers that a user would look at."""
     user_code.Capture().capture(numbers)
 
 
-def show_episodes(session: Session) -> None:
-    """Show the returns and lengths of the agent's episodes, and further fields of them."""
+def capture_episode_infos(session: Session) -> None:
+    """Capture returns, lengths and further fields of the agent's episodes for the trace."""
     keys = ("r", "l", "place")
     episodes = session.model.ep_info_buffer
     rows: list[Any] = [[row[key] for key in keys if key in row] for row in episodes]
-    show_numbers([len(rows), *rows])
+    capture_numbers([len(rows), *rows])
 
 
-def show_starts(session: Session) -> None:
-    """Show which steps of a rollout start an episode."""
-    show_numbers(compat.read_episode_starts(session.model).astype(int).tolist())
+def capture_episode_starts(session: Session) -> None:
+    """Capture for the trace which steps of the last rollout start an episode."""
+    capture_numbers(compat.read_episode_starts(session.model).astype(int).tolist())
 
 
-def show_rates(session: Session) -> None:
-    """Show the rates of the optimisers, and whether the policy is in the state of training."""
-    show_numbers(
+def capture_learning_rates(session: Session) -> None:
+    """Capture learning rates, and whether the policy is in training mode, for the trace."""
+    capture_numbers(
         [int(session.model.policy.training), *user_code.list_learning_rates(session.model)]
     )
 
@@ -209,21 +213,21 @@ def show_rates(session: Session) -> None:
 
 
 def learn_again(session: Session, reset: bool = False) -> None:
-    """Learn a second time, with steps that continue to count, or start again."""
+    """Call ``learn`` again; ``reset``: whether its steps count from 0 again."""
     session.model.learn(session.steps // 2, reset_num_timesteps=reset)
 
 
-def update_as_user(session: Session, updates: int) -> None:
-    """Make gradient steps that the user requests."""
+def train_by_call_of_user(session: Session, updates: int) -> None:
+    """Call ``train`` as a user does, for so many gradient steps."""
     session.model.train(gradient_steps=updates, batch_size=16)
 
 
-def change_environment(session: Session) -> None:
+def set_other_environment(session: Session) -> None:
     """Give the agent another environment."""
     session.model.set_env(session.environments.make_wrapped_environment())
 
 
-def save_and_load(
+def save_load_and_continue(
     session: Session,
     compiled: bool = False,
     copies: int = 0,
@@ -259,36 +263,36 @@ def save_and_load(
     learn_again(session)
 
 
-def _check_that_saving_works(model: Any) -> None:
+def _raise_if_policy_cannot_be_saved(model: Any) -> None:
     if not hasattr(model.policy, "save"):
         raise Unsupported("a policy cannot be saved alone")
 
 
 def _trust_unknown_types() -> Any:
-    """Let PyTorch load unknown types, where the library leaves that to it."""
+    """Make PyTorch load unknown types within the block, if the library does not decide on it."""
     return mock.patch.dict(os.environ, {_TRUST: "1"})
 
 
-def save_policy(session: Session) -> None:
-    """Save the policy alone, load it, and let it act."""
+def predict_with_reloaded_policy(session: Session) -> None:
+    """Save the policy alone, load it, and call its ``predict``."""
     model, path = session.model, session.get_path("policy.pkl")
-    _check_that_saving_works(model)
+    _raise_if_policy_cannot_be_saved(model)
     model.policy.save(path)
-    # that a version does not trust its own files is another training's question
+    # whether a version trusts its own files is checked by ``act_with_reloaded_policy``
     with _trust_unknown_types():
         policy = type(model.policy).load(path)
     environment = DummyVecEnv([partial(session.environments.make_one_environment, first=0)])
     policy.predict(environment.reset(), deterministic=True)
 
 
-def act_with_policy(session: Session, trusted: bool = False) -> None:
-    """Save the policy alone, load it, and let it act in an environment."""
+def act_with_reloaded_policy(session: Session, trusted: bool = False) -> None:
+    """Save the policy alone, load it, and let it act in an environment, captured for the trace."""
     model, path = session.model, session.get_path("alone.pkl")
-    _check_that_saving_works(model)
+    _raise_if_policy_cannot_be_saved(model)
     model.policy.save(path)
     with _trust_unknown_types() if trusted else contextlib.nullcontext():
         policy = type(model.policy).load(path)
-    act_alone(policy, session.environments)
+    act_in_bare_environment(policy, session.environments)
 
 
 # -- evaluating and acting --------------------------------------------------------------------
@@ -310,21 +314,23 @@ def play_three_episodes(
         session.model, environment, 3, deterministic=deterministic, **options
     )
     if returns:
-        show_numbers([list(map(float, numbers)) for numbers in returned])
+        capture_numbers([list(map(float, numbers)) for numbers in returned])
 
 
-def act_in_one_environment(session: Session, deterministic: bool = True) -> None:
-    """Let the agent act in one environment with nothing around it."""
-    act_alone(session.model, session.environments, deterministic)
+def act_with_agent_in_bare_environment(session: Session, deterministic: bool = True) -> None:
+    """Let the session's agent act in one environment without wrappers of the library."""
+    act_in_bare_environment(session.model, session.environments, deterministic)
 
 
-def act_alone(actor: Any, environments: Environments, deterministic: bool = True) -> None:
-    """Act in one environment that nothing is wrapped around."""
+def act_in_bare_environment(
+    actor: Any, environments: Environments, deterministic: bool = True
+) -> None:
+    """Act with an agent or policy in one environment without wrappers; capture the actions."""
     environment = environments.make_one_environment(first=0)
     observation = gyms.reset_to_observation(environment)
     for _ in range(_ALONE):
         action, _ = actor.predict(observation, deterministic=deterministic)
-        show_numbers([type(action).__name__, action])
+        capture_numbers([type(action).__name__, action])
         observation, _, is_over = gyms.step_to_triple(environment, action)
         if is_over:
             observation = gyms.reset_to_observation(environment)

@@ -17,7 +17,7 @@ from rlregress.probing.isolation import isolate_random_generators
 
 
 def train_and_resume(request: TrainingRequest, restored: bool, library: Library = OWN) -> Trained:
-    """Call ``learn`` for half of the steps, twice; the second time it does not count from 0."""
+    """Call ``learn`` for half of the steps, twice; the second call continues to count steps."""
     model = make_agent_of_request(request, library)
     model.learn(request.total_steps // 2)
     if restored:

@@ -23,7 +23,7 @@ def collect_minibatches(
     library: Library = OWN,
     note_targets: Callable[[list[Minibatch]], Any] = note_compared_targets,
 ) -> Sequence[Minibatch]:
-    """Learn with ``learn`` on ``environments`` copies in a ``DummyVecEnv``."""
+    """Train with ``learn``, and copy each minibatch where the buffer hands it to ``train``."""
     model = make_agent_of_request(request, environments, variant, library)
     read: list[Minibatch] = []
     if getattr(model, "rollout_buffer", None) is not None:

@@ -32,10 +32,10 @@ def _make_arguments_of_request(
     return arguments
 
 
-class _Look(BaseCallback):
+class _CheckpointCallback(BaseCallback):
     def __init__(self, request: SeededTraining, library: Library) -> None:
         super().__init__()
-        self._look = request.make_step_watcher()
+        self._look = request.make_checkpoint_caller()
         self._library = library
 
     def _on_rollout_start(self) -> None:
@@ -50,7 +50,7 @@ class _Look(BaseCallback):
 
 
 def train_seeded(request: SeededTraining, library: Library = OWN) -> Trained:
-    """Train with ``learn``."""
+    """Train with ``learn``, each source of chance seeded separately."""
     seeds = request.seeds
     environment = gyms.convert_environment(request.make_env(False))
     images = len(environment.observation_space.shape) == 3
@@ -67,7 +67,7 @@ def train_seeded(request: SeededTraining, library: Library = OWN) -> Trained:
         seed_generators(seeds.exploration)
         model.action_space.seed(seeds.exploration)
         model.get_env().seed(seeds.environment)
-        model.learn(request.total_steps, callback=_Look(request, library))
+        model.learn(request.total_steps, callback=_CheckpointCallback(request, library))
     environment.close()
     return make_trained_agent(model, {}, library)
 

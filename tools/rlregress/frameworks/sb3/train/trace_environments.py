@@ -24,20 +24,20 @@ Makers = Sequence[Callable[[], Any]]
 
 
 def make_environments_in_processes(makers: Makers) -> Any:
-    """Return environments in processes of their own."""
-    # as copies of this one: others import everything again, for seconds each
+    """Return environments in a ``SubprocVecEnv``, each in a separate process."""
+    # forked, as spawned ones would import everything again, which takes seconds each
     return find_in_library("common.vec_env", "SubprocVecEnv")(makers, start_method="fork")
 
 
 def repeat_one_environment(makers: Makers) -> Any:
-    """Return one and the same environment, several times."""
+    """Return a ``DummyVecEnv`` that holds the same environment several times."""
     environment = makers[0]()
     return DummyVecEnv([lambda: environment] * len(makers))
 
 
 def make_environments_by_name(makers: Makers) -> Any:
     """Make environments by a registered name, with an argument that the environment takes."""
-    # nothing else: what else the library passes on is refused, as by most environments
+    # like most environments, it refuses any further argument that the library passes on
     with gyms.register_temporarily(_NAME, lambda first=0: makers[first]()):
         return gyms.find_env_util().make_vec_env(_NAME, len(makers), env_kwargs={"first": 1})
 
@@ -54,7 +54,7 @@ def make_vector_wrapper(name: str, **arguments: Any) -> Callable[[Any], Any]:
 
 
 def make_atari_environment(environment: Any, **options: Any) -> Any:
-    """Make a game of an environment with images, and return it in the wrappers for Atari."""
+    """Turn an environment with images into a game, and return it in the wrappers for Atari."""
     wrappers = find_in_library("common.atari_wrappers", "AtariWrapper")
     if getattr(find_in_library("common", "atari_wrappers"), "cv2", True) is None:
         raise Unsupported(f"the Atari wrappers cannot be used: {explain_installation('cv2')}")

@@ -17,16 +17,16 @@ from rlregress.frameworks.sb3 import compat, gyms
 from rlregress.probing.heads import (
     Heads,
     call_prepare_with_heads,
-    fix_normal_draws,
-    make_deviation_setter,
-    make_parameter_setter,
+    fix_standard_normal_draws,
+    make_deviation_setter_of_layer,
+    make_deviation_setter_of_parameter,
 )
 from rlregress.probing.hyperparameter_mapping import (
     convert_exploration_steps_to_fraction,
     raise_if_unusable,
     split_off_fixed_hyperparameters,
 )
-from rlregress.probing.interface import Passing, Policy, Trained, TrainingRequest
+from rlregress.probing.interface import PendingCheckpoints, Policy, Trained, TrainingRequest
 from rlregress.probing.layers import find_last_linear_layer
 
 ALGORITHMS = {"ppo": PPO, "sac": SAC, "td3": TD3, "dqn": DQN, "ddpg": DDPG}
@@ -179,7 +179,7 @@ _LOGGED = {
 }
 
 
-class _Watch(BaseCallback):
+class _TrainingCallback(BaseCallback):
     """Calls the request's ``on_checkpoint`` once per passed checkpoint; records the log.
 
     Attributes:
@@ -189,15 +189,15 @@ class _Watch(BaseCallback):
     def __init__(self, request: TrainingRequest) -> None:
         super().__init__()
         self._request = request
-        self._passing = Passing(request.checkpoints)
+        self._passing = PendingCheckpoints(request.checkpoints)
         self._logged = _LOGGED.get(request.algorithm, {})
         self._continues = False
         self.diagnostics: dict[str, list[float]] = {name: [] for name in self._logged}
 
     def continue_from_record(self, steps: int, diagnostics: dict[str, list[float]]) -> None:
-        """Continue the record of a training that was kept after so many steps."""
+        """Continue the record of an interrupted training that had done ``steps`` steps."""
         self._continues, self.diagnostics = True, diagnostics
-        self._passing = Passing(self._request.checkpoints, steps)
+        self._passing = PendingCheckpoints(self._request.checkpoints, steps)
 
     def _on_rollout_start(self) -> None:
         if self._continues:
@@ -218,13 +218,13 @@ class _Watch(BaseCallback):
         self._note_diagnostics()
 
     def _on_step(self) -> bool:
-        if self._passing.has_passed_any(self.num_timesteps):
+        if self._passing.drop_passed(self.num_timesteps):
             self._request.on_checkpoint(self.num_timesteps, make_policy_function(self.model))
         return True
 
 
 def make_policy_function(model) -> Policy:
-    """Return the deterministic policy of an agent."""
+    """Return the deterministic policy of an agent, as a function: observations -> actions."""
     return lambda observations: model.predict(observations, deterministic=True)[0]
 
 
@@ -264,7 +264,7 @@ def find_output_layers(model: Any) -> Heads:
     """Return the output layers of an agent."""
     policy = model.policy
     if hasattr(policy, "value_net"):
-        deviation = make_parameter_setter(policy.log_std, torch.log)
+        deviation = make_deviation_setter_of_parameter(policy.log_std, torch.log)
         return Heads(policy.action_net, deviation, [policy.value_net])
     if not hasattr(model, "actor"):
         layers = [find_last_linear_layer(network) for network in _find_action_value_networks(model)]
@@ -275,13 +275,15 @@ def find_output_layers(model: Any) -> Heads:
     values = [find_last_linear_layer(critic) for critic in critics]
     if not hasattr(actor, "log_std"):
         return Heads(find_last_linear_layer(actor.mu), values=values)
-    return Heads(actor.mu, make_deviation_setter(actor.log_std, slice(None), torch.log), values)
+    return Heads(
+        actor.mu, make_deviation_setter_of_layer(actor.log_std, slice(None), torch.log), values
+    )
 
 
 def _make_drawing_function(model: Any, library: Library) -> Any:
     def draw_actions(observations: np.ndarray, numbers: np.ndarray) -> Any:
         tensor = compat.convert_to_policy_tensor(model.policy, observations)
-        with fix_normal_draws(numbers):
+        with fix_standard_normal_draws(numbers):
             if hasattr(model.policy, "value_net"):
                 memory = library.memory(model.policy, len(tensor))
                 actions = model.policy(tensor, **memory)[0].detach()
@@ -296,7 +298,7 @@ def _make_drawing_function(model: Any, library: Library) -> Any:
 def make_arguments_of_request(
     request: Any, action_shape: Any, library: Library = OWN
 ) -> dict[str, Any]:
-    """Return keyword arguments of the algorithm's class for a training of so many steps."""
+    """Return keyword arguments of the algorithm's class for the training that is requested."""
     hyperparameters = convert_exploration_steps_to_fraction(
         request.hyperparameters, request.total_steps
     )
@@ -306,7 +308,7 @@ def make_arguments_of_request(
 
 
 def make_agent_of_request(request: TrainingRequest, library: Library = OWN) -> Any:
-    """Return an agent in its environment, as a user makes it."""
+    """Make the requested environment and agent as a user does, and call ``prepare``."""
     environment = gyms.convert_environment(request.make_env())
     arguments = make_arguments_of_request(request, environment.action_space.shape, library)
     model = library.make_agent(request.algorithm, environment, seed=request.seed, **arguments)
@@ -316,7 +318,7 @@ def make_agent_of_request(request: TrainingRequest, library: Library = OWN) -> A
 
 def train(request: TrainingRequest, library: Library = OWN) -> Trained:
     """Train with ``learn``, exactly as a user of the framework calls it."""
-    watch = _Watch(request)
+    watch = _TrainingCallback(request)
     if request.kept is None:
         model = make_agent_of_request(request, library)
         model.learn(request.total_steps, callback=watch)

@@ -1,4 +1,4 @@
-"""Helpers of the library that users call by themselves, on an agent that was trained.
+"""Calls of the library's utilities by a user, with an agent that was trained.
 
 The trace records their results. Runs inside old environments: Python 3.10 syntax.
 """
@@ -18,15 +18,19 @@ from stable_baselines3.common.vec_env import DummyVecEnv
 
 from rlregress.frameworks.sb3 import gyms, user_code
 from rlregress.frameworks.sb3.library import find_in_library
-from rlregress.frameworks.sb3.train.recorded_training import Session, act_alone, show_numbers
+from rlregress.frameworks.sb3.train.recorded_training import (
+    Session,
+    act_in_bare_environment,
+    capture_numbers,
+)
 from rlregress.probing.interface import Unsupported
 
 #: episodes that are counted, of 7 and 10 steps.
 _EPISODES = 2
 
 
-def count_episodes(session: Session) -> None:
-    """Show the counts of an environment's monitor, and its error without a reset."""
+def capture_counts_of_monitor(session: Session) -> None:
+    """Capture the counts of a ``Monitor`` after episodes, and its error without a reset."""
     monitor = find_in_library("common.monitor", "Monitor")(
         session.environments.make_one_environment(first=0)
     )
@@ -37,7 +41,7 @@ def count_episodes(session: Session) -> None:
             _, _, is_over = gyms.step_to_triple(monitor, monitor.action_space.low)
     counts = [monitor.get_total_steps(), monitor.get_episode_lengths()]
     counts += [monitor.get_episode_rewards(), len(monitor.get_episode_times())]
-    show_numbers(
+    capture_numbers(
         [
             *counts,
             _describe_error_of_call(lambda: gyms.step_to_triple(monitor, monitor.action_space.low)),
@@ -45,31 +49,31 @@ def count_episodes(session: Session) -> None:
     )
 
 
-def load_parameters_from_vector(session: Session) -> None:
-    """Read the parameters as one vector, halve it and put it back; the policy acts with them."""
+def act_with_halved_parameter_vector(session: Session) -> None:
+    """Read the parameters as one vector, load half of it, and capture an action."""
     if not hasattr(session.model.policy, "load_from_vector"):
         raise Unsupported("a policy takes no vector of parameters")
     session.model.policy.load_from_vector(0.5 * session.model.policy.parameters_to_vector())
     observation = gyms.reset_to_observation(session.environments.make_one_environment(first=0))
-    show_numbers([session.model.predict(observation, deterministic=True)[0]])
+    capture_numbers([session.model.predict(observation, deterministic=True)[0]])
 
 
-def save_actor(session: Session) -> None:
-    """Save the actor by itself, load it, and let it act."""
+def act_with_reloaded_actor(session: Session) -> None:
+    """Save the actor alone, load it, and capture an action."""
     path = session.get_path("actor.pkl")
     session.model.policy.actor.save(path)
     actor = type(session.model.policy.actor).load(path)
     observation, _ = session.model.policy.obs_to_tensor(
         gyms.reset_to_observation(session.environments.make_one_environment(first=0))
     )
-    show_numbers([actor(observation, deterministic=True).detach().numpy()])
+    capture_numbers([actor(observation, deterministic=True).detach().numpy()])
 
 
-def reset_again(session: Session) -> None:
-    """Seed a vectorised environment once, and reset it three times."""
+def reset_three_times_after_seed(session: Session) -> None:
+    """Seed a vectorised environment once, and capture the observations of three resets."""
     environment = DummyVecEnv([lambda: session.environments.make_one_environment(first=0)])
     environment.seed(3)
-    show_numbers([np.array(environment.reset()) for _ in range(3)])
+    capture_numbers([np.array(environment.reset()) for _ in range(3)])
 
 
 def fill_rollout_row_by_row(session: Session) -> None:
@@ -83,11 +87,11 @@ def fill_rollout_row_by_row(session: Session) -> None:
         numbers = [torch.tensor(0.5 * (step + 1)), torch.tensor(-0.3 * (step + 1))]
         buffer.add(observation, action, np.ones(1), np.zeros(1), *numbers)
     buffer.compute_returns_and_advantage(torch.tensor([0.25]), np.zeros(1))
-    show_numbers([buffer.values, buffer.log_probs, buffer.advantages, buffer.returns])
+    capture_numbers([buffer.values, buffer.log_probs, buffer.advantages, buffer.returns])
 
 
-def load_with_environment(session: Session) -> None:
-    """Load an agent with an environment, and show whether it is to reset that first."""
+def load_with_and_without_reset(session: Session) -> None:
+    """Load an agent with ``force_reset`` on and off; capture whether it will reset."""
     path = session.get_path("whole")
     session.model.save(path)
     environment = DummyVecEnv([lambda: session.environments.make_one_environment(first=0)])
@@ -95,7 +99,7 @@ def load_with_environment(session: Session) -> None:
     for anew in (True, False):
         loaded = type(session.model).load(path, env=environment, force_reset=anew)
         is_anew.append(float(loaded._last_obs is None))
-    show_numbers(is_anew)
+    capture_numbers(is_anew)
 
 
 # -- callbacks and files ------------------------------------------------------------------------
@@ -118,7 +122,7 @@ def make_listed_callback(session: Session) -> Any:
 
 
 def make_improvement_callback(session: Session) -> Any:
-    """Return evaluations that keep the best agent, and end a training that does not improve."""
+    """Return an ``EvalCallback`` that saves the best agent, and stops without improvement."""
     better, worse = (find_in_library("common.callbacks", f"StopTrainingOn{name}")
                      for name in ("RewardThreshold", "NoModelImprovement"))  # fmt: skip
     environment = session.environments.make_wrapped_environment(training=False)
@@ -128,46 +132,48 @@ def make_improvement_callback(session: Session) -> Any:
     )  # fmt: skip
 
 
-def exchange_parameters(session: Session) -> None:
-    """Load all parameters from a file, then those of the policy alone, and act with both."""
+def set_parameters_and_act(session: Session) -> None:
+    """Set all parameters from a file, then those of the policy alone; act after each."""
     model, path = session.model, session.get_path("parameters")
     model.save(path)
     halved = {name: 0.5 * value for name, value in model.get_parameters()["policy"].items()}
     for parameters in (path, {"policy": halved}):
         model.set_parameters(parameters, exact_match=parameters is path)
-        act_alone(model, session.environments)
+        act_in_bare_environment(model, session.environments)
 
 
-def show_file(session: Session) -> None:
-    """Show which parts a saved file holds, and the policy's mode after it is set, on and off."""
+def capture_contents_of_file(session: Session) -> None:
+    """Capture the names of the objects in a saved file, and the policy's modes once set."""
     model, path = session.model, session.get_path("parts")
     model.save(path)
     data, parameters, variables = find_in_library("common.save_util", "load_from_zip_file")(path)
     objects = ("policy", "actor", "critic", "replay_buffer", "rollout_buffer", "log_ent_coef")
-    show_numbers([sorted(parameters), sorted(variables or ()), [name in data for name in objects]])
+    capture_numbers(
+        [sorted(parameters), sorted(variables or ()), [name in data for name in objects]]
+    )
     for mode in (True, False):
         getattr(model.policy, "set_training_mode", model.policy.train)(mode)
         parts = (model.policy, *model.policy.children())
-        show_numbers([int(part.training) for part in parts])
+        capture_numbers([int(part.training) for part in parts])
 
 
-def load_listed_layers(session: Session) -> None:
-    """Load an agent whose layers are given in a list, as before 1.8, and show its first rates."""
+def reload_agent_with_listed_net_arch(session: Session) -> None:
+    """Save and load an agent whose ``net_arch`` is a list, as before 1.8; capture rates, error."""
     environment, path = session.environments.make_wrapped_environment(), session.get_path("listed")
     layers = {"net_arch": [{"pi": [8], "vf": [4]}]}
 
     def reload_agent() -> Any:
         rate = user_code.make_falling_rate(0.01)
         model = type(session.model)("MlpPolicy", environment, rate, 16, policy_kwargs=layers)
-        show_numbers(user_code.list_learning_rates(model))
+        capture_numbers(user_code.list_learning_rates(model))
         model.save(path)
-        act_alone(type(model).load(path, device="cpu"), session.environments)
+        act_in_bare_environment(type(model).load(path, device="cpu"), session.environments)
 
-    show_numbers([_describe_error_of_call(reload_agent)])
+    capture_numbers([_describe_error_of_call(reload_agent)])
 
 
-def look_into_environments(session: Session) -> None:
-    """Read attributes, methods and wrappers of environments side by side, and reset them."""
+def inspect_vectorised_environments(session: Session) -> None:
+    """Capture attributes, methods, wrappers, resets and warnings of a vectorised environment."""
     environment = session.environments.make_wrapped_environment()
     if not hasattr(environment, "has_attr"):
         raise Unsupported("environments side by side have no has_attr")
@@ -179,30 +185,34 @@ def look_into_environments(session: Session) -> None:
     # of the wrapper below the outermost one
     notes.append(list(environment.info_keywords))
     kinds = (user_code.Successes, user_code.MatrixActions)
-    show_numbers([*marks, notes, [environment.env_is_wrapped(kind, indices=0) for kind in kinds]])
+    capture_numbers(
+        [*marks, notes, [environment.env_is_wrapped(kind, indices=0) for kind in kinds]]
+    )
     for options in ({"level": 1}, [{"level": 2}, {}]):
         environment.seed(3)
         environment.set_options(options)
-        show_numbers([environment.reset(), environment.reset()])
-        show_numbers([environment.get_original_obs(), environment.old_reward, environment.returns])
-    show_numbers([str(environment.metadata), str(environment.render_mode)])
-    show_numbers([environment.unnormalize_reward(np.array([0.25, 7.0]))])
+        capture_numbers([environment.reset(), environment.reset()])
+        capture_numbers(
+            [environment.get_original_obs(), environment.old_reward, environment.returns]
+        )
+    capture_numbers([str(environment.metadata), str(environment.render_mode)])
+    capture_numbers([environment.unnormalize_reward(np.array([0.25, 7.0]))])
     actions = np.full((environment.num_envs, *environment.action_space.shape), np.nan)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for wrong in (actions, np.inf * np.ones_like(actions), actions):
             environment.step_async(wrong)
-    show_numbers([str(warning.category.__name__) for warning in caught])
+    capture_numbers([str(warning.category.__name__) for warning in caught])
     environment.close()
 
 
-def show_errors(session: Session) -> None:
-    """Show the library's errors for wrong environments, names, policies, files and observations."""
+def capture_errors_of_wrong_calls(session: Session) -> None:
+    """Capture errors for wrong environments, names, policies, files and observations."""
     model, path = session.model, session.get_path("refused")
     kind, environments = type(model), session.environments.make_wrapped_environment(copies=3)
     other_spaces = user_code.UnboundedActions(session.environments.make_one_environment(first=0))
     model.save(path)
-    show_numbers([_describe_error_of_call(call) for call in (
+    capture_numbers([_describe_error_of_call(call) for call in (
         lambda: model.set_env(environments), lambda: model.set_parameters({"none": {}}),
         lambda: model.set_parameters({}), lambda: kind.load(path, policy_kwargs={"net_arch": [3]}),
         lambda: kind.load(path, env=other_spaces),
@@ -221,8 +231,8 @@ def _describe_error_of_call(call: Any) -> str:
     return "none"
 
 
-def learn_by_default(session: Session) -> None:
-    """Train an agent of an environment that has a name, with the library's own logger."""
+def learn_in_registered_environment(session: Session) -> None:
+    """Train an agent in an environment given by its registered name, with the default logger."""
     name, folder = "RlregressAlone-v0", {"SB3_LOGDIR": session.folder}
     make = partial(session.environments.make_one_environment, first=0)
     # it takes no arguments, as most environments
@@ -231,13 +241,13 @@ def learn_by_default(session: Session) -> None:
         model.learn(
             session.steps, callback=lambda own_variables, global_variables: len(own_variables) > 0
         )
-    act_alone(model, session.environments)
+    act_in_bare_environment(model, session.environments)
 
 
-def load_from_memory(session: Session) -> None:
-    """Keep an agent in memory without some of its parts, and load it with others."""
+def reload_agent_from_memory(session: Session) -> None:
+    """Save an agent to memory without seed and gamma, and load it with another gamma."""
     memory = io.BytesIO()
     session.model.save(memory, exclude=["seed", "gamma"])
     loaded = type(session.model).load(memory, device="cpu", custom_objects={"gamma": 0.25})
-    show_numbers([loaded.gamma, loaded.num_timesteps])
-    act_alone(loaded, session.environments)
+    capture_numbers([loaded.gamma, loaded.num_timesteps])
+    act_in_bare_environment(loaded, session.environments)

@@ -25,21 +25,21 @@ _SCALED = {
 
 
 def _make_value_linear(training: Training, slope: float, number: float = 0.0) -> None:
-    """Let the value be linear in the observation, in the units of rewards."""
+    """Set the value to slope * observation + number, in the units of rewards."""
     layer = find_last_linear_layer(training.models["value"])
     fill_parameters([layer.weight], slope / _DEVIATION)
     fill_parameters([layer.bias], (number - _MEAN) / _DEVIATION)
 
 
 def _set_value_to_observation(training: Training) -> None:
-    """Let the value of an observation equal the observation."""
+    """Set the value of each observation to the observation itself."""
     scaler = training.agent.checkpoint_modules["value_preprocessor"]
     scaler.running_mean[:], scaler.running_variance[:] = _MEAN, _DEVIATION**2
     scaler.current_count.fill_(_ROWS)
     _make_value_linear(training, 1.0)
 
 
-def _run_segment(
+def _compute_advantages_and_targets(
     inputs: Inputs, prepare: Any = _set_value_to_observation, **settings: Any
 ) -> list[torch.Tensor]:
     """Return [advantages, value targets] of a rollout, [T] each.
@@ -57,7 +57,7 @@ def _run_segment(
         **script,
     )
 
-    def copy_targets(tensors: Any) -> None:
+    def copy_advantages_and_returns(tensors: Any) -> None:
         returns, values = (
             _MEAN + _DEVIATION * tensors[name][:, 0, 0].clone().double()
             for name in ("returns", "values")
@@ -71,7 +71,7 @@ def _run_segment(
         rollouts=steps,
         layers=Layers(sizes=()),
         prepare=prepare,
-        change=copy_targets,
+        change=copy_advantages_and_returns,
         learning_rate=0.0,
         discount_factor=float(inputs["discount"]),
         gae_lambda=float(inputs.get("trace", 0.0)),
@@ -82,34 +82,36 @@ def _run_segment(
 
 
 def _measure_advantages(inputs: Inputs, **settings: Any) -> np.ndarray:
-    return _run_segment(inputs, **settings)[0].numpy()
+    return _compute_advantages_and_targets(inputs, **settings)[0].numpy()
 
 
-def _measure_stored_values(inputs: Inputs) -> np.ndarray:
+def _measure_advantage_with_stored_values(inputs: Inputs) -> np.ndarray:
     def prepare_agent(training: Training) -> None:
         _set_value_to_observation(training)
         value = training.models["value"]
         # an update puts its models in the mode of training first
         mode = value.train
 
-        def return_late_values(enabled: bool = True) -> Any:
+        def change_values_and_set_mode(enabled: bool = True) -> Any:
             if enabled:
                 _make_value_linear(training, 0.0, inputs["next_value"])
             return mode(enabled)
 
-        value.train = return_late_values
+        value.train = change_values_and_set_mode
 
     step = {"values": [0.0, inputs["value"]], "next_values": [inputs["value"]] * 2}
     script = {"rewards": [0.0, inputs["reward"]], "terminated": [0.0, 1.0]}
-    return _run_segment({**inputs, **step, **script}, prepare_agent)[0].numpy()[-1:]
+    return _compute_advantages_and_targets({**inputs, **step, **script}, prepare_agent)[0].numpy()[
+        -1:
+    ]
 
 
 PROBES: Mapping[str, Probe] = {
     "gae.truncation": _measure_advantages,
     "gae.truncation.asked": lambda i: _measure_advantages(i, time_limit_bootstrap=True),
-    "gae.value_target": lambda i: _run_segment(i)[1].numpy(),
+    "gae.value_target": lambda i: _compute_advantages_and_targets(i)[1].numpy(),
     "gae.lambda_zero": lambda i: np.array([0.0, *_measure_advantages(i)]),
-    "gae.stored_values": _measure_stored_values,
+    "gae.stored_values": _measure_advantage_with_stored_values,
 }
 _ONE_ESTIMATOR = "advantages are estimated by one function, without such a switch"
 ABSENT: Mapping[str, str] = {"gae.reset_env": _ONE_ESTIMATOR, "gae.kernel": _ONE_ESTIMATOR}

@@ -36,7 +36,7 @@ def _make_scaler(mean: float = 0.0, deviation: float = 1.0, **options: Any) -> A
     return scaler
 
 
-def _measure_scaler_statistics(inputs: Inputs) -> np.ndarray:
+def _measure_scaling_after_each_batch(inputs: Inputs) -> np.ndarray:
     scaler = _make_scaler()
     statistics = []
     for name in ("first", "second"):
@@ -45,7 +45,7 @@ def _measure_scaler_statistics(inputs: Inputs) -> np.ndarray:
     return np.array(statistics)
 
 
-def _measure_one_row(inputs: Inputs) -> np.ndarray:
+def _measure_finiteness_after_one_row(inputs: Inputs) -> np.ndarray:
     scaler = _make_scaler()
     scaler(_convert_to_rows(inputs["number"]), train=True)
     return np.array([float(np.isfinite(float(scaler(_convert_to_rows(0.0)))))])
@@ -72,7 +72,7 @@ def _make_preprocessor_settings(name: str) -> dict[str, Any]:
     return {f"{name}_preprocessor": RunningStandardScaler, f"{name}_preprocessor_kwargs": options}
 
 
-def _measure_targets(inputs: Inputs) -> np.ndarray:
+def _measure_scaled_value_and_returns(inputs: Inputs) -> np.ndarray:
     rewards, targets = inputs["rewards"], []  # type: Any, list[np.ndarray]
 
     def copy_targets(tensors: Any) -> None:
@@ -93,7 +93,7 @@ def _measure_targets(inputs: Inputs) -> np.ndarray:
     return np.array([values[0], *returns])
 
 
-def _measure_ratio(inputs: Inputs) -> np.ndarray:
+def _measure_ratio_after_normalisation(inputs: Inputs) -> np.ndarray:
     steps = int(inputs["steps"])
     training = train_and_record(
         2 * steps,
@@ -108,14 +108,14 @@ def _measure_ratio(inputs: Inputs) -> np.ndarray:
 
 
 def _make_sac_training_with_steps(steps: int, *environment: Scripted) -> Training:
-    """Return a training of SAC that has stored so many steps, and has not updated yet."""
+    """Return a training of SAC that has stored ``steps`` steps and made no update."""
     settings = {"batch_size": steps, **_make_preprocessor_settings("observation")}
     training = Training("sac", *environment, learning_rate=0.0, learning_starts=NEVER, **settings)
     training.run_steps(steps)
     return training
 
 
-def _count_updates(inputs: Inputs) -> np.ndarray:
+def _count_scaler_updates(inputs: Inputs) -> np.ndarray:
     size = int(inputs["batch_size"])
     training = _make_sac_training_with_steps(size)
     scaler = training.agent.checkpoint_modules.get("observation_preprocessor")
@@ -125,7 +125,7 @@ def _count_updates(inputs: Inputs) -> np.ndarray:
     return np.array([(float(scaler.current_count) - before) / size])
 
 
-def _measure_terminal_observation(inputs: Inputs) -> np.ndarray:
+def _measure_stored_terminal_observation(inputs: Inputs) -> np.ndarray:
     x = inputs["observations"]
     steps = len(x) - 1
     training = _make_sac_training_with_steps(
@@ -136,7 +136,7 @@ def _measure_terminal_observation(inputs: Inputs) -> np.ndarray:
 
 
 def _walk_through_default(algorithm: str, scripts: Sequence[Script]) -> Walked:
-    """Walk through an environment in an agent with defaults: its inputs and its stored rewards."""
+    """Return the inputs of a default agent's policy, and the rewards that it stores."""
     numbers: list[np.ndarray] = []
     (script,) = scripts
     rows = count_steps_of_script(script)
@@ -156,15 +156,15 @@ def _walk_through_default(algorithm: str, scripts: Sequence[Script]) -> Walked:
 
 
 PROBES: Mapping[str, Probe] = {
-    "normaliser.statistics": _measure_scaler_statistics,
-    "normaliser.one_row": _measure_one_row,
+    "normaliser.statistics": _measure_scaling_after_each_batch,
+    "normaliser.one_row": _measure_finiteness_after_one_row,
     "normaliser.inverse": _measure_inverse_scaling,
-    "normaliser.ppo.targets": _measure_targets,
-    "normaliser.ppo.ratio": _measure_ratio,
-    "normaliser.sac.rows": _count_updates,
+    "normaliser.ppo.targets": _measure_scaled_value_and_returns,
+    "normaliser.ppo.ratio": _measure_ratio_after_normalisation,
+    "normaliser.sac.rows": _count_scaler_updates,
     "normalisation.observation.clip": _measure_clip,
     "normalisation.fixed.epsilon": _measure_epsilon_with_fixed_statistics,
-    "normalisation.terminal_observation": _measure_terminal_observation,
+    "normalisation.terminal_observation": _measure_stored_terminal_observation,
     "normalisation.default": partial(
         normalisation.measure_default_normalisation, partial(_walk_through_default, "ppo")
     ),

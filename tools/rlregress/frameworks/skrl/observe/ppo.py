@@ -58,8 +58,8 @@ def _run_update(settings: ppo.Settings) -> ppo.Effects:
     )
 
 
-def _measure_loss_of_estimated_advantages(inputs: Inputs, parts: int) -> np.ndarray:
-    """Return the policy loss where the advantages that are estimated are those of the inputs.
+def _measure_loss_of_estimated_advantages(inputs: Inputs, minibatches: int) -> np.ndarray:
+    """Return the policy loss of a rollout whose estimated advantages are those of the inputs.
 
     V is 0 and nothing follows a step, so that rewards are advantages.
     """
@@ -70,7 +70,7 @@ def _measure_loss_of_estimated_advantages(inputs: Inputs, parts: int) -> np.ndar
         rollouts=len(rewards),
         change=lambda tensors: tensors["log_prob"].sub_(float(np.log(inputs["ratio"]))),
         prepare=lambda trained: fill_parameters(trained.models["value"].parameters(), 0.0),
-        mini_batches=parts,
+        mini_batches=minibatches,
         learning_rate=0.0,
         value_loss_scale=0.0,
         ratio_clip=0.2,
@@ -117,15 +117,17 @@ def _measure_log_std(inputs: Inputs) -> np.ndarray:
         fill_parameters([layer.bias], 0.0)
     logs = []
     for number in (0.0, float(inputs["observation"])):
-        instantiated.make_model_function(policy)(torch.full((1, 1), number))
+        instantiated.make_act_function(policy)(torch.full((1, 1), number))
         logs.append(float(policy.distribution(role="policy").stddev.detach().log()))
     return np.array([logs[0], abs(logs[1] - logs[0]) > 1e-6])
 
 
-def _make_training_with_policy(inputs: Inputs, mean: float, deviation: float = -20.0) -> Training:
+def _make_training_with_policy(
+    inputs: Inputs, mean: float, log_deviation: float = -20.0
+) -> Training:
     training = Training("ppo", Scripted(inputs["low"], inputs["high"]), rollouts=100)
     make_output_constant(training.models["policy"], mean)
-    fill_parameters([training.models["policy"].log_std], deviation)
+    fill_parameters([training.models["policy"].log_std], log_deviation)
     return training
 
 
@@ -139,7 +141,7 @@ def _measure_action_bounding(inputs: Inputs) -> np.ndarray:
     return np.array(executed + stored)
 
 
-def _measure_distribution(inputs: Inputs) -> np.ndarray:
+def _measure_action_distribution(inputs: Inputs) -> np.ndarray:
     executed = []
     for mean in inputs["means"]:
         training = _make_training_with_policy(inputs, mean, float(np.log(inputs["scale"])))
@@ -148,13 +150,13 @@ def _measure_distribution(inputs: Inputs) -> np.ndarray:
     return np.array(executed)
 
 
-def _measure_out_of_bounds(inputs: Inputs) -> np.ndarray:
+def _measure_action_beyond_bounds(inputs: Inputs) -> np.ndarray:
     training = _make_training_with_policy(inputs, inputs["mean"])
     training.run_steps(1)
     return training.environments[0].received[-1]
 
 
-def _measure_stored_log_prob(inputs: Inputs) -> np.ndarray:
+def _measure_share_of_wrong_log_probs(inputs: Inputs) -> np.ndarray:
     count = int(inputs["count"])
     training = train_and_record(
         count,
@@ -174,9 +176,9 @@ PROBES: Mapping[str, Probe] = {
     "ppo.initialisation": _measure_initialisation,
     "ppo.log_std": _measure_log_std,
     "ppo.action.bounding": _measure_action_bounding,
-    "ppo.action.distribution": _measure_distribution,
-    "policy.out_of_bounds": _measure_out_of_bounds,
-    "policy.stored_log_prob": _measure_stored_log_prob,
+    "ppo.action.distribution": _measure_action_distribution,
+    "policy.out_of_bounds": _measure_action_beyond_bounds,
+    "policy.stored_log_prob": _measure_share_of_wrong_log_probs,
 }
 _WRITTEN_BY_USERS = "has no networks: users write models"
 ABSENT: Mapping[str, str] = {

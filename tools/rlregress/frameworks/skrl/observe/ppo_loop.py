@@ -20,7 +20,7 @@ from rlregress.measurements import ppo_loop as loop
 from rlregress.measurements.ppo_loop import make_diverging_ratios
 from rlregress.probing.driven import fill_parameters
 from rlregress.probing.interface import Inputs, Probe, Unsupported
-from rlregress.probing.parallel_updates import count_processes_and_passes
+from rlregress.probing.parallel_updates import count_processes_and_backward_passes
 from rlregress.probing.scripted import make_counting_environment, make_script_of_end_after
 
 
@@ -67,7 +67,7 @@ def _train_with_settings(settings: loop.Settings) -> AgentTraining:
 
 
 def _make_recording_scheduler(divergences: list[float]) -> Any:
-    """Make skrl's schedule by divergence, which keeps the divergences that it gets."""
+    """Return a class of skrl's adaptive schedule that records each divergence it is passed."""
     try:
         KLAdaptiveLR(Training("ppo").optimizers["policy"])
     except TypeError as error:
@@ -142,7 +142,7 @@ PROBES: Mapping[str, Probe] = {
         if id not in ABSENT
     },
     "ppo.kl_estimator": _measure_kl_estimator,
-    "ppo.parallel_gradient": partial(count_processes_and_passes, _train_with_settings),
+    "ppo.parallel_gradient": partial(count_processes_and_backward_passes, _train_with_settings),
     "ppo.segments": _measure_rollouts_across_episodes,
     "ppo.learning_rate.adaptive": _measure_learning_rate_adaptive,
 }

@@ -29,14 +29,14 @@ _VECTORISED = {"autoreset_mode": AutoresetMode.SAME_STEP}
 
 
 def _make_outputs_depend_on_memory(training: Training) -> None:
-    """Let means and values depend on the memory: those of new networks hardly do."""
+    """Scale the last layers, so that means and values clearly depend on the memory."""
     with torch.no_grad():
         for model in training.models.values():
             find_last_linear_layer(model).weight.mul_(1000.0)
 
 
 def _make_memory_output_zeros(training: Training) -> None:
-    """Let the recurrent layers of the policy output zeros."""
+    """Set the parameters of the policy's recurrent layers to 0, so that they output zeros."""
     fill_parameters(training.models["policy"].recurrent.parameters(), 0.0)
 
 
@@ -106,7 +106,7 @@ def _make_recurrent_training(*environments: Scripted) -> Training:
 
 
 def _does_second_action_differ(is_over: bool | None) -> bool:
-    """Return whether the second action differs from the first; None: it is not recorded."""
+    """Return whether a second action differs; ``is_over``: flag of the first, None: unrecorded."""
     training = _make_recurrent_training()
     training.make_trainer(1)
     observation, means = torch.full((1, 1), 0.5), []
@@ -118,7 +118,7 @@ def _does_second_action_differ(is_over: bool | None) -> bool:
     return abs(means[1] - means[0]) > _NEGLIGIBLE
 
 
-def _measure_predict(inputs: Inputs) -> np.ndarray:
+def _measure_memory_between_actions(inputs: Inputs) -> np.ndarray:
     episode = int(inputs["episode"])
     environment = Scripted(terminated=make_script_of_end_after(episode))
     evaluated = [-1.0, -1.0]
@@ -137,19 +137,19 @@ def _measure_predict(inputs: Inputs) -> np.ndarray:
 _OF_GRU, _OF_LSTM = (partial(_train_with_settings, kind) for kind in ("gru", "lstm"))
 
 
-def _make_probe_of_both_kinds(measurement: recurrent.Measurement) -> Probe:
+def _make_probe_of_gru_and_lstm(measurement: recurrent.Measurement) -> Probe:
     """Return a probe of models with one state (GRU), and with two (LSTM)."""
-    return recurrent.make_probe_of_all_agents(measurement, _OF_GRU, _OF_LSTM)
+    return recurrent.make_probe_averaged_over_agents(measurement, _OF_GRU, _OF_LSTM)
 
 
 PROBES: Mapping[str, Probe] = {
-    "recurrent.rollout": _make_probe_of_both_kinds(recurrent.measure_memory_in_rollout),
-    "recurrent.update": _make_probe_of_both_kinds(recurrent.measure_memory_in_update),
+    "recurrent.rollout": _make_probe_of_gru_and_lstm(recurrent.measure_memory_in_rollout),
+    "recurrent.update": _make_probe_of_gru_and_lstm(recurrent.measure_memory_in_update),
     "recurrent.minibatches": partial(recurrent.measure_recurrent_minibatches, _OF_GRU),
-    "recurrent.padding": partial(recurrent.measure_padding_in_means, _OF_GRU),
-    "recurrent.bootstrap": _make_probe_of_both_kinds(recurrent.measure_bootstrap_values),
-    "recurrent.critic": _make_probe_of_both_kinds(recurrent.measure_memory_of_critic),
-    "recurrent.predict": _measure_predict,
+    "recurrent.padding": partial(recurrent.measure_step_counts_of_means, _OF_GRU),
+    "recurrent.bootstrap": _make_probe_of_gru_and_lstm(recurrent.measure_bootstrap_values),
+    "recurrent.critic": _make_probe_of_gru_and_lstm(recurrent.measure_memory_of_critic),
+    "recurrent.predict": _measure_memory_between_actions,
 }
 ABSENT: Mapping[str, str] = {
     "recurrent.padding.divergence": "reports neither divergence nor clipped ratios",

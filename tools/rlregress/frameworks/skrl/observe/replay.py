@@ -17,7 +17,11 @@ from rlregress.probing.driven import fill_parameters
 from rlregress.probing.interface import Inputs, Probe
 from rlregress.probing.isolation import shift_seed
 from rlregress.probing.layers import make_output_constant
-from rlregress.probing.scripted import Scripted, make_ending_environment, make_script_of_end_after
+from rlregress.probing.scripted import (
+    Scripted,
+    make_env_truncated_then_terminated,
+    make_script_of_end_after,
+)
 
 
 def _make_training_with_steps(
@@ -29,7 +33,7 @@ def _make_training_with_steps(
 
 
 def _measure_next_observation(inputs: Inputs) -> np.ndarray:
-    training = _make_training_with_steps(int(inputs["steps"]), make_ending_environment())
+    training = _make_training_with_steps(int(inputs["steps"]), make_env_truncated_then_terminated())
     return training.get_stored_values("next_observations")[[2, 4], 0, 0].double().numpy()
 
 
@@ -45,7 +49,7 @@ def _measure_sampling(inputs: Inputs) -> np.ndarray:
     return np.array([len(torch.unique(batch[0])) / count])
 
 
-def _measure_warmup(inputs: Inputs) -> np.ndarray:
+def _measure_rows_after_warmup(inputs: Inputs) -> np.ndarray:
     stored = []
     for kind in ("sac", "td3"):
         training = Training(
@@ -119,7 +123,7 @@ def _measure_exploration_draw(inputs: Inputs) -> np.ndarray:
     return np.array([np.mean(mixed)])
 
 
-def _measure_hard_update_period(inputs: Inputs) -> np.ndarray:
+def _measure_gaps_between_hard_updates(inputs: Inputs) -> np.ndarray:
     training = Training(
         "dqn",
         Scripted(discrete=2),
@@ -149,14 +153,14 @@ def _measure_hard_update_period(inputs: Inputs) -> np.ndarray:
 PROBES: Mapping[str, Probe] = {
     "replay.next_observation": _measure_next_observation,
     "replay.sampling": _measure_sampling,
-    "replay.warmup": _measure_warmup,
+    "replay.warmup": _measure_rows_after_warmup,
     "replay.overwriting": _measure_overwriting,
     "replay.both_flags": _measure_target_with_both_flags,
     "collection.truncated_flags": _measure_truncated_flags,
     "collection.autoreset": _measure_autoreset,
     "networks.critic_count": _measure_critic_count,
     "dqn.exploration.draw": _measure_exploration_draw,
-    "target.hard_update_period": _measure_hard_update_period,
+    "target.hard_update_period": _measure_gaps_between_hard_updates,
 }
 ABSENT: Mapping[str, str] = {
     "replay.shared_observations": "stores the next observation of every step",

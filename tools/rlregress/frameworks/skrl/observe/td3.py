@@ -15,7 +15,7 @@ from rlregress.probing.framework_errors import was_raised_in
 from rlregress.probing.interface import Inputs, Probe
 
 
-def _measure_updates_before_policy(inputs: Inputs) -> np.ndarray:
+def _measure_error_before_policy_update(inputs: Inputs) -> np.ndarray:
     training = Training(
         "td3", policy_delay=int(inputs["delay"]), learning_starts=NEVER, batch_size=8
     )
@@ -37,5 +37,5 @@ _UNSQUASHED_DRIVER = partial(Driver, "td3", layers=Layers(squash=False))
 PROBES: Mapping[str, Probe] = {
     **{id: partial(measure, _DRIVER) for id, measure in td3.MEASUREMENTS.items()},
     "td3.action.bounding": partial(td3.measure_action_bounding, _UNSQUASHED_DRIVER),
-    "logging.before_policy_update": _measure_updates_before_policy,
+    "logging.before_policy_update": _measure_error_before_policy_update,
 }

@@ -21,7 +21,7 @@ from rlregress.probing.layers import find_last_linear_layer
 from rlregress.probing.scripted import Scripted
 
 
-def _run_update(
+def _run_update_and_read_policy(
     actions: Sequence[float],
     advantages: Sequence[float],
     bound: float | None = None,
@@ -48,7 +48,7 @@ def _run_update(
     numbers = torch.tensor(np.array(actions), dtype=torch.float32)[:, None]
 
     def change_and_sample(*arguments: Any, **keywords: Any) -> Any:
-        called = instantiated.make_model_function(policy, numbers)
+        called = instantiated.make_act_function(policy, numbers)
         with torch.no_grad():
             training.get_stored_values("log_prob")[:, 0] = compat.read_log_prob(
                 called(torch.zeros(count, 1))
@@ -76,6 +76,9 @@ def _measure_critic_updates(inputs: Inputs) -> np.ndarray:
 
 
 PROBES: Mapping[str, Probe] = {
-    **{id: partial(measure, _run_update) for id, measure in trpo.MEASUREMENTS.items()},
+    **{
+        id: partial(measure, _run_update_and_read_policy)
+        for id, measure in trpo.MEASUREMENTS.items()
+    },
     "trpo.critic_updates": _measure_critic_updates,
 }

@@ -14,7 +14,7 @@ __getattr__ = make_lazy_getattr(
     sampling=["collect_minibatches"],
     resume=["train_and_resume"],
     seeded=["train_seeded", "describe_sources_of_chance"],
-    builtin_trainings=["list_trainings"],
+    builtin_trainings=["list_builtin_trainings"],
 )
 
 

@@ -44,12 +44,12 @@ _SCHEDULES = (
 )
 
 
-def _make_schedule_settings(count: int) -> dict[str, Any]:
-    """Return rates and schedules of ``count`` optimisers: tuples, or single ones if it is 1."""
-    kinds, arguments = zip(*_SCHEDULES[:count], strict=False)
-    is_single = count == 1
+def _make_schedule_settings(optimizer_count: int) -> dict[str, Any]:
+    """Return rates and schedules of optimisers: tuples, or single ones for one optimiser."""
+    kinds, arguments = zip(*_SCHEDULES[:optimizer_count], strict=False)
+    is_single = optimizer_count == 1
     return {
-        "learning_rate": _RATES[0] if is_single else _RATES[:count],
+        "learning_rate": _RATES[0] if is_single else _RATES[:optimizer_count],
         "learning_rate_scheduler": kinds[0] if is_single else kinds,
         "learning_rate_scheduler_kwargs": arguments[0] if is_single else arguments,
     }
@@ -143,7 +143,7 @@ class Look:
 
 
 class _WithStates(gymnasium.Env):
-    """An environment that has a state beside its observations, of two numbers."""
+    """An environment with a state of two numbers in addition to its observations."""
 
     state_space = gymnasium.spaces.Box(-np.inf, np.inf, (2,), np.float32)
 
@@ -197,7 +197,7 @@ def _make_training(
 
 
 def _select_settings_for_memory(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings that an agent for models with memory has otherwise."""
+    """Return the settings that must differ for models with memory."""
     if "mini_batches" in settings:
         # minibatches are whole sequences
         return {"mini_batches": 2}
@@ -226,7 +226,7 @@ def _make_trained(
 def _restore_and_continue(
     algorithm: str, trained: Training, environments: Any, memory: Memory | None
 ) -> None:
-    """Load files of an agent and of its memory into new ones, and continue."""
+    """Load the files of an agent and of its memory into new ones, and continue training."""
     restored = _make_training(algorithm, environments, memory)
     # a second trainer would make the tensors of states anew, which create_tensor takes for others
     trainer = _make_trainer(restored, _STEPS // 2)
@@ -243,7 +243,7 @@ def _restore_and_continue(
 
 
 def _evaluate_trainer(trainer: Any, *errors: Any) -> None:
-    """Evaluate; skrl may raise these errors."""
+    """Evaluate; ignore these errors where skrl raises them."""
     try:
         trainer.eval()
     except errors as error:
@@ -291,11 +291,13 @@ def _train_dqn_on_discrete_observations(make_env: Callable[..., Any], seed: int)
     training = Training("dqn", *environments, layers=_LAYERS, **settings)
     training.action_space.seed(seed)
     _make_trainer(training).train()
-    _put_into_memories({name: training.get_stored_values(name) for name in ("actions", "rewards")})
+    _add_rows_to_memories(
+        {name: training.get_stored_values(name) for name in ("actions", "rewards")}
+    )
 
 
-def _put_into_memories(stored: Mapping[str, Any]) -> None:
-    """Put single rows, numbers, and several rows at once, twice around the memory."""
+def _add_rows_to_memories(stored: Mapping[str, Any]) -> None:
+    """Add single rows, single numbers and several rows at once to memories, twice around each."""
     ways: list[tuple[int, Callable[[Any], Any]]] = [
         (2, lambda rows: [row[n : n + 1] for row in rows for n in range(2)]),
         (2, lambda rows: [number for row in rows for number in row]),
@@ -313,7 +315,7 @@ def _put_into_memories(stored: Mapping[str, Any]) -> None:
 
 
 def _train_and_play_checkpoints(make_env: Callable[..., Any], seed: int) -> None:
-    """Play files that a training writes now and then, and those of the best agent by then."""
+    """Play the checkpoints that a training writes, and those of its best agent."""
     for separately in (False, True):
         set_seed(seed)
         with TemporaryDirectory(prefix="rlregress-") as folder:
@@ -340,7 +342,7 @@ def _train_and_play_checkpoints(make_env: Callable[..., Any], seed: int) -> None
 
 
 def _train_two_agents(make_env: Callable[..., Any], seed: int) -> None:
-    """Train two agents, each of which has one of the environments of a trainer."""
+    """Train two agents by one trainer, each in its own environment."""
     set_seed(seed)
     settings = SETTINGS["ppo"]()
     trainings = [Training("ppo", make_env(first=n), layers=_LAYERS, **settings) for n in range(2)]
@@ -365,6 +367,6 @@ TRAININGS = {
 }
 
 
-def list_trainings() -> Mapping[str, TraceTraining]:
+def list_builtin_trainings() -> Mapping[str, TraceTraining]:
     """Return title -> training."""
     return TRAININGS

@@ -64,14 +64,20 @@ _OFF_POLICY: dict[str, Any] = {
 
 
 def _configure_agent(
-    algorithm: str, settings: Mapping[str, Any], models: Mapping[str, Any], is_shared: bool = False
+    algorithm: str,
+    settings: Mapping[str, Any],
+    models: Mapping[str, Any],
+    is_shared: bool = False,
 ) -> dict[str, Any]:
-    """Return the configuration of an agent of this kind, whose two models may be one."""
+    """Return the configuration of an agent; if shared, policy and value are one model."""
     quiet = {"directory": "", "write_interval": 0, "checkpoint_interval": 0}
     return {
         "seed": 0,
         # what is read of one is deleted there
-        "models": {"separate": not is_shared, **{name: {**own} for name, own in models.items()}},
+        "models": {
+            "separate": not is_shared,
+            **{name: {**own} for name, own in models.items()},
+        },
         "memory": {"class": "RandomMemory", "memory_size": -1 if "rollouts" in settings else 30},
         "agent": {"class": algorithm, **settings, "experiment": quiet},
         "trainer": {
@@ -113,10 +119,10 @@ _CONFIGURATIONS: Mapping[str, Callable[[], dict[str, Any]]] = {
 }
 
 
-def _make_training(configuration: Callable[[], dict[str, Any]]) -> Any:
+def _make_runner_training(make_configuration: Callable[[], dict[str, Any]]) -> Any:
     def run_training(make_env: Callable[..., Any], seed: int) -> None:
         environment = wrap_environments([make_env(first=number) for number in range(2)], {})
-        configured = {**configuration(), "seed": seed}
+        configured = {**make_configuration(), "seed": seed}
         # it prints the seed and its trainer
         with contextlib.redirect_stdout(io.StringIO()):
             runner = Runner(environment, configured)
@@ -126,4 +132,4 @@ def _make_training(configuration: Callable[[], dict[str, Any]]) -> Any:
     return run_training
 
 
-TRAININGS = {name: _make_training(made) for name, made in _CONFIGURATIONS.items()}
+TRAININGS = {name: _make_runner_training(made) for name, made in _CONFIGURATIONS.items()}

@@ -25,7 +25,11 @@ def train_seeded(request: SeededTraining) -> Trained:
     Raises:
         Unsupported: observations are images, for which users write other models.
     """
-    seeds, environment, look = request.seeds, request.make_env(False), request.make_step_watcher()
+    seeds, environment, look = (
+        request.seeds,
+        request.make_env(False),
+        request.make_checkpoint_caller(),
+    )
     if len(environment.observation_space.shape) != 1:
         raise Unsupported("skrl has no networks for images: users write models")
     arguments = make_arguments_of_hyperparameters(request.algorithm, request.hyperparameters)

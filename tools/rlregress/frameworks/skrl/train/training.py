@@ -18,14 +18,14 @@ from rlregress.frameworks.skrl.agents import Layers, Training
 from rlregress.probing.heads import (
     Heads,
     call_prepare_with_heads,
-    fix_normal_draws,
-    make_parameter_setter,
+    fix_standard_normal_draws,
+    make_deviation_setter_of_parameter,
 )
 from rlregress.probing.hyperparameter_mapping import (
     raise_if_unusable,
     split_off_fixed_hyperparameters,
 )
-from rlregress.probing.interface import Passing, Policy, Trained, TrainingRequest
+from rlregress.probing.interface import PendingCheckpoints, Policy, Trained, TrainingRequest
 
 _OFF_POLICY = {
     "minibatch_size": "batch_size",
@@ -95,7 +95,7 @@ def _make_noise_settings(name: str, deviation: Any) -> dict[str, Any]:
 
 def _make_ppo_arguments(
     settings: dict[str, Any], environments: int, steps: int, reasons: list[str]
-) -> Any:
+) -> tuple[dict[str, Any], int]:
     rollout, size = settings["rollout_steps"], settings.pop("minibatch_size")
     rows, arguments = rollout * environments, {}
     if rows % size:
@@ -184,8 +184,8 @@ def make_arguments_of_hyperparameters(
 
 
 @contextmanager
-def _evaluate_quietly() -> Iterator[None]:
-    """Draw without effect on later draws, and without gradients."""
+def _evaluate_without_side_effects() -> Iterator[None]:
+    """Compute no gradients, and restore the random generator afterwards."""
     with torch.no_grad(), torch.random.fork_rng(devices=[]):
         yield
 
@@ -211,7 +211,7 @@ def make_policy_function(training: Training) -> Policy:
     """Return the deterministic policy of an agent."""
 
     def choose_actions(observations: np.ndarray) -> np.ndarray:
-        with _evaluate_quietly():
+        with _evaluate_without_side_effects():
             return _act_deterministically(training, observations).numpy()
 
     return choose_actions
@@ -222,7 +222,7 @@ def _make_value_function(training: Training) -> Any:
         return training.models[name].act(inputs, role=name)[0]
 
     def estimate_values(observations: np.ndarray) -> np.ndarray:
-        with _evaluate_quietly():
+        with _evaluate_without_side_effects():
             if "value" in training.models:
                 return (
                     compute_output("value", _make_inputs_of_models(observations))
@@ -255,7 +255,7 @@ def _make_drawing_function(training: Training) -> Any:
     policy = training.models["policy"]
 
     def draw_actions(observations: np.ndarray, numbers: np.ndarray) -> tuple[Any, Any]:
-        with fix_normal_draws(numbers):
+        with fix_standard_normal_draws(numbers):
             acted = policy.act(_make_inputs_of_models(observations), role="policy")
         if not hasattr(policy, "log_std"):
             return acted[0], None
@@ -279,7 +279,9 @@ def find_output_layers(training: Training) -> Heads:
     policy = models["policy"]
     if not hasattr(policy, "log_std"):
         return Heads(policy.net[-1], values=values)
-    return Heads(policy.net[-1], make_parameter_setter(policy.log_std, torch.log), values)
+    return Heads(
+        policy.net[-1], make_deviation_setter_of_parameter(policy.log_std, torch.log), values
+    )
 
 
 def make_training_of_request(
@@ -320,7 +322,7 @@ def _watch_training(training: Training, request: TrainingRequest) -> dict[str, l
     if request.algorithm == "ppo" and not scale:
         tracked = {}
     diagnostics: dict[str, list[float]] = {name: [] for name in tracked}
-    passing = Passing(request.checkpoints)
+    passing = PendingCheckpoints(request.checkpoints)
 
     def note_diagnostics(done: int) -> None:
         for name, tag in tracked.items():
@@ -329,7 +331,7 @@ def _watch_training(training: Training, request: TrainingRequest) -> dict[str, l
         # as it does when it writes them
         agent.tracking_data.clear()
         steps = done * len(training.environments)
-        if passing.has_passed_any(steps):
+        if passing.drop_passed(steps):
             request.on_checkpoint(steps, make_policy_function(training))
 
     call_after_steps(agent, note_diagnostics)

@@ -15,6 +15,6 @@ from rlregress.frameworks.torchrl.generated_cases import (
 from rlregress.probing.option_variants import Names, Tables
 
 TABLES = Tables(
-    Names(compat.find_in_library, compat.name_keyword),
+    Names(compat.find_in_library, compat.find_keyword_name),
     (loss_tables, estimator_tables, action_tables),
 )

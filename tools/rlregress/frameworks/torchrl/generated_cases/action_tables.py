@@ -85,7 +85,7 @@ _READ = (
 def _make_distribution_and_leaves(
     distribution_class: Any, parameters: dict[str, Any]
 ) -> tuple[Any, dict[str, Any]]:
-    """Return a distribution, and those of the parameters that it takes, with gradients."""
+    """Return a distribution, and its parameters as leaves that record gradients."""
     taken_names = list_parameters_with_inherited(distribution_class.func)
     names = [n for n in ("loc", "scale", "param", "logits", "scores", "mask") if n in taken_names]
     leaves = {
@@ -97,9 +97,9 @@ def _make_distribution_and_leaves(
     return distribution_class(**leaves), leaves
 
 
-def _read_draw_and_score(kind: Any, parameters: dict[str, Any]) -> Any:
+def _call_distribution_methods(distribution_class: Any, parameters: dict[str, Any]) -> Any:
     """Return attributes, draws and scores with gradients, and updated parameters."""
-    distribution, leaves = _make_distribution_and_leaves(kind, parameters)
+    distribution, leaves = _make_distribution_and_leaves(distribution_class, parameters)
     outputs: dict[str, Any] = {
         n: call_or_return_error(partial(getattr, distribution, n))
         for n in _READ
@@ -151,9 +151,9 @@ def _read_draw_and_score(kind: Any, parameters: dict[str, Any]) -> Any:
     return Items(outputs)
 
 
-def _update_parameters(kind: Any, parameters: dict[str, Any]) -> Any:
+def _call_after_parameter_update(distribution_class: Any, parameters: dict[str, Any]) -> Any:
     """Return the results of a distribution after its parameters were updated."""
-    distribution, leaves = _make_distribution_and_leaves(kind, parameters)
+    distribution, leaves = _make_distribution_and_leaves(distribution_class, parameters)
     call_or_return_error(lambda: distribution.mode)
     changed = {n: 0.7 * x + 0.1 for n, x in leaves.items() if n in ("loc", "scale", "param")}
     distribution.update(*changed.values())
@@ -173,7 +173,7 @@ def _update_parameters(kind: Any, parameters: dict[str, Any]) -> Any:
 
 
 def _read_device_of_updated_scale(distribution: Any, values: dict[str, Any]) -> Any:
-    """Return the device of a scale whose location is on another device."""
+    """Return the device of the scale after an update with a location on another device."""
     distribution.update(*(item if n == "scale" else item.to("meta") for n, item in values.items()))
     return str(distribution.scale.device)
 
@@ -212,14 +212,14 @@ def _list_distribution_subjects() -> list[Subject]:
             ("rows", "one", "blocks", "single", "rows wide", "rows double", "rows number",
              "rows aside"),
             ("rows", "blocks"), together=options,
-            calls={"": _read_draw_and_score, "update": _update_parameters},
+            calls={"": _call_distribution_methods, "update": _call_after_parameter_update},
             skip=("logits", "probs", "mask", "validate_args", "batch_shape", "event_shape"),
         )
         for name, options in names.items()
     ]  # fmt: skip
 
 
-def _ones() -> Any:
+def _ones() -> Any:  # titles of traces hold this name
     return torch.ones_like
 
 
@@ -228,7 +228,7 @@ class _Own(torch.distributions.Normal):
 
 
 class _Silent(torch.distributions.Distribution):
-    """A distribution of a user's of which nothing is known."""
+    """A user's distribution that has neither properties nor statistics."""
 
     arg_constraints: dict[str, Any] = {}
 
@@ -295,19 +295,17 @@ def _call_helper_with_distributions(helper: Any, law: Any) -> Any:
     return Items(outputs)
 
 
-def _call_with_each_bound(call: Any, numbers_given: torch.Tensor) -> Any:
+def _call_with_each_bound(call: Any, numbers: torch.Tensor) -> Any:
     outputs = {}
-    for number, bounds_given in enumerate(((), (0.01,))):
-        inputs = numbers_given.clone().requires_grad_()
+    for number, bound in enumerate(((), (0.01,))):
+        inputs = numbers.clone().requires_grad_()
 
-        def call_with_gradient(inputs: torch.Tensor, bounds_given: Any) -> Any:
-            output = call(inputs, *bounds_given)
-            (output * make_numbers(*numbers_given.shape, word="weights")).sum().backward()
+        def call_with_gradient(inputs: torch.Tensor, bound: Any) -> Any:
+            output = call(inputs, *bound)
+            (output * make_numbers(*numbers.shape, word="weights")).sum().backward()
             return [output, inputs.grad]
 
-        outputs[str(number)] = call_or_return_error(
-            partial(call_with_gradient, inputs, bounds_given)
-        )
+        outputs[str(number)] = call_or_return_error(partial(call_with_gradient, inputs, bound))
     return outputs
 
 
@@ -383,7 +381,7 @@ def _compute_each_distance(function: Any, values: Any) -> Any:
     ]
 
 
-def _call_held_out(function: Any, inputs: Any) -> Any:
+def _call_layer_held_out(function: Any, inputs: Any) -> Any:
     outputs = []
     for learns in (True, False):
         layer = nn.Linear(2, 1).requires_grad_(learns)
@@ -401,7 +399,7 @@ def _call_held_out(function: Any, inputs: Any) -> Any:
     return outputs
 
 
-def _join_optimizers(function: Any, inputs: Any) -> Any:
+def _call_with_kinds_of_optimizers(function: Any, inputs: Any) -> Any:
     def join_optimizers_of_kinds(*kinds: Any) -> Any:
         layers = [nn.Linear(1, 1) for _ in kinds]
         joined = function(
@@ -419,25 +417,25 @@ def _join_optimizers(function: Any, inputs: Any) -> Any:
     ]
 
 
-def _list_adapted_rates(kind: Any, inputs: Any) -> Any:
-    """Return rates after divergences that are large, small, within limits and no numbers."""
+def _list_adapted_rates(scheduler_class: Any, inputs: Any) -> Any:
+    """Return learning rates after divergences: large, small, within limits, and not a number."""
     outputs = []
     for divergences in ((0.05,) * 3, (0.001,) * 3, (0.01, 0.0), (float("nan"),), (0.021, 0.0049),
                         (0.25, 1.0)):  # fmt: skip
         layer = nn.Linear(1, 1)
         optimizer = torch.optim.SGD(layer.parameters(), lr=1e-3)
-        rate = kind(optimizer, **inputs)
+        rate = scheduler_class(optimizer, **inputs)
         rates = []
         for divergence in divergences:
             error = call_or_return_error(partial(rate.step, torch.tensor(divergence)))
             rates.append([error, rate.get_last_lr(), optimizer.param_groups[0]["lr"]])
-        restored = kind(torch.optim.SGD(layer.parameters(), lr=1e-3), target_kl=0.5)
+        restored = scheduler_class(torch.optim.SGD(layer.parameters(), lr=1e-3), target_kl=0.5)
         restored.load_state_dict(rate.state_dict())
         outputs.append([rates, convert_to_recordable(restored.state_dict())])
     return outputs
 
 
-def _reduce_each_way(function: Any, inputs: Any) -> Any:
+def _call_with_each_reduction(function: Any, inputs: Any) -> Any:
     losses, flags = inputs["advantage"], inputs["is_init"]
     weights = make_numbers(*losses.shape, word="weight", low=0.5, high=2.0)
     return [
@@ -451,9 +449,9 @@ def _reduce_each_way(function: Any, inputs: Any) -> Any:
 def _list_loss_helper_subjects() -> list[Subject]:
     calls = {
         "next_state_value": _call_with_each_prediction, "distance_loss": _compute_each_distance,
-        "hold_out_net": _call_held_out,
-        "hold_out_params": _call_held_out, "group_optimizers": _join_optimizers,
-        "_reduce": _reduce_each_way,
+        "hold_out_net": _call_layer_held_out,
+        "hold_out_params": _call_layer_held_out, "group_optimizers": _call_with_kinds_of_optimizers,
+        "_reduce": _call_with_each_reduction,
     }  # fmt: skip
 
     def register_random_module(function: Any, inputs: Any) -> Any:

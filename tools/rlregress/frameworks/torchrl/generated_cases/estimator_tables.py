@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from rlregress.frameworks.torchrl.compat import find_in_library, name_keyword
+from rlregress.frameworks.torchrl.compat import find_in_library, find_keyword_name
 from rlregress.frameworks.torchrl.generated_cases.input_corpus import (
     CHANGES,
     make_batch,
@@ -56,7 +56,7 @@ class _Starts(nn.Module):
 
 
 def _make_steps_of_agents(label: str) -> Any:
-    """Return steps of three agents, whose observations and values are apart."""
+    """Return steps of three agents that each have their own observation, without values."""
     steps_of_agents = make_batch("continuous", label)
     shape = steps_of_agents.shape
     for place, word in ((steps_of_agents, "own"), (steps_of_agents["next"], "own next")):
@@ -74,19 +74,21 @@ def _make_steps_of_tiny_values(label: str) -> Any:
     return steps
 
 
-def _make_steps_where_few_count(name: str) -> Any:
-    """Return steps of which one in each row counts."""
-    steps = (_make_steps_of_agents if name == "MultiAgentGAE" else _given)("time unscored")
+def _make_steps_with_few_valid(estimator_name: str) -> Any:
+    """Return steps with a mask that marks one valid step in each row."""
+    steps = (_make_steps_of_agents if estimator_name == "MultiAgentGAE" else _given)(
+        "time unscored"
+    )
     return CHANGES["few"](steps)
 
 
-def _make_steps_of_unknown_start(label: str) -> Any:
-    """Return steps after which it is not known whether an episode starts."""
+def _make_steps_without_next_start(label: str) -> Any:
+    """Return steps without the flag of the next step that marks the start of an episode."""
     return _given(label).exclude(("next", "is_init"))
 
 
-def _make_steps_cut_at_once(label: str) -> Any:
-    """Return steps of which one starts an episode that is cut after it."""
+def _make_steps_of_one_step_episode(label: str) -> Any:
+    """Return steps of which one both starts an episode and truncates it."""
     steps = _given(label)
     steps["is_init"] = steps["is_init"] | steps["next", "truncated"]
     return steps
@@ -97,8 +99,8 @@ def _call_estimator(estimator: Any, data: Any) -> Any:
     return {**outputs, "in": str(estimator.in_keys), "out": str(estimator.out_keys)}
 
 
-def _call_with_parameters(*names: str, delayed: bool = False) -> Callable[[Any, Any], Any]:
-    """Return a call with other parameters of the critic, and with others for the next steps."""
+def _make_call_with_parameters(*names: str, delayed: bool = False) -> Callable[[Any, Any], Any]:
+    """Return a call that passes changed parameters of the critic and of its target."""
 
     def call(estimator: Any, data: Any) -> Any:
         from tensordict import TensorDict
@@ -119,7 +121,7 @@ def _call_with_parameters(*names: str, delayed: bool = False) -> Callable[[Any, 
 
 
 def _compute_value_estimates(estimator: Any, data: Any) -> Any:
-    """Return the value estimates alone, with the next value given and not."""
+    """Return value estimates, with the next values computed and with them passed."""
     options = {"next_value": data["next", "reward"] / 2}
     return [
         call_or_return_error(
@@ -172,8 +174,8 @@ def _call_with_named_dimensions(estimator: Any, data: Any) -> Any:
     return estimator(data)
 
 
-def _call_in_each_mode(estimator: Any, data: Any) -> Any:
-    """Call while the value network is held out of the gradients, and without any gradients."""
+def _call_without_critic_gradients(estimator: Any, data: Any) -> Any:
+    """Call while the critic gets no gradients, and while nothing gets any."""
     kind = find_in_library("torchrl.objectives.utils", "hold_out_net")
     with kind(estimator.value_network):
         first = call_with_gradients(None, data.clone(), estimator)
@@ -183,9 +185,9 @@ def _call_in_each_mode(estimator: Any, data: Any) -> Any:
 
 _CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "": _call_estimator,
-    "parameters": _call_with_parameters("params"),
-    "targets": _call_with_parameters("target_params"),
-    "both": _call_with_parameters("params", "target_params"),
+    "parameters": _make_call_with_parameters("params"),
+    "targets": _make_call_with_parameters("target_params"),
+    "both": _make_call_with_parameters("params", "target_params"),
     "estimate": _compute_value_estimates,
     "estimate several": lambda estimator, data: _compute_value_estimates(
         estimator, CHANGES["several"](data)
@@ -194,7 +196,7 @@ _CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "held": _list_attributes,
     "along": _call_along_each_dimension,
     "names": _call_with_named_dimensions,
-    "modes": _call_in_each_mode,
+    "modes": _call_without_critic_gradients,
 }
 _OPTIONS: dict[str, Sequence[Any]] = {
     "shifted": [True, "legacy", "packed", "auto"],
@@ -254,12 +256,12 @@ def _make_estimator_subject(
     read = {
         "starts": make_kit(make_critic_of_starts),
         "starts shifted": make_kit(
-            make_critic_of_starts, _make_steps_of_unknown_start, shifted=True
+            make_critic_of_starts, _make_steps_without_next_start, shifted=True
         ),
         "starts shifted at once": make_kit(
-            make_critic_of_starts, _make_steps_cut_at_once, shifted=True
+            make_critic_of_starts, _make_steps_of_one_step_episode, shifted=True
         ),
-        "starts lacking": make_kit(make_critic_of_starts, _make_steps_of_unknown_start),
+        "starts lacking": make_kit(make_critic_of_starts, _make_steps_without_next_start),
     }
     if name == "MultiAgentGAE":
         read = {}
@@ -273,11 +275,11 @@ def _make_estimator_subject(
             "dropout": make_kit(lambda: make_value_network(nn.Dropout(0.5))),
             "trifling": make_kit(lambda: None, _make_steps_of_tiny_values, **averaged),
             "few": make_kit(
-                make_value_network, lambda label: _make_steps_where_few_count(name), **averaged
+                make_value_network, lambda label: _make_steps_with_few_valid(name), **averaged
             ),
             "flat group": make_kit(make_value_network, group_key="flat group", **averaged),
             "one of few": make_kit(
-                make_value_network, lambda label: _make_steps_where_few_count(name)[:1], **averaged
+                make_value_network, lambda label: _make_steps_with_few_valid(name)[:1], **averaged
             ),
             "trifling groups": make_kit(
                 lambda: None, _make_steps_of_tiny_values, group_key="group", **averaged
@@ -354,7 +356,7 @@ def _compute_with_gradients(function: Any, arguments: dict[str, Any]) -> Any:
     parameters = list_parameters_with_inherited(function.func)
     for name in ("rolling_gamma", "time_dim", "rho_thresh"):
         if name in arguments:
-            name_keyword(function.func, name)
+            find_keyword_name(function.func, name)
     used = {name: item for name, item in arguments.items() if name in parameters}
     for name in ("state_value", "next_state_value", "reward"):
         if isinstance(used.get(name), torch.Tensor):

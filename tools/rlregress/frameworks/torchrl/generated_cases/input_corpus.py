@@ -17,14 +17,14 @@ from rlregress.frameworks.torchrl.network_factories import (
 
 
 def make_numbers(*shape: int, word: str = "", low: float = -2.0, high: float = 2.0) -> torch.Tensor:
-    """Return distinct numbers between two others in no order, which depend on a word."""
+    """Return unordered distinct numbers from ``low`` to ``high``; each word gives others."""
     start = sum(ord(letter) * (place + 3) for place, letter in enumerate(word))
     places = torch.arange(start, start + math.prod(shape))
     return (low + (high - low) * ((places * 7919 + 104729) % 1009).float() / 1009).reshape(shape)
 
 
 def make_flags(shape: Sequence[int], *places: int) -> torch.Tensor:
-    """Return flags that are set at some places of the last dimension but one."""
+    """Return flags that are true at ``places`` of the last dimension of ``shape``."""
     marks = torch.zeros(*shape, 1, dtype=torch.bool)
     marks[..., [place for place in places if place < shape[-1]], :] = True
     return marks
@@ -44,7 +44,7 @@ def _make_choices(shape: tuple[int, ...]) -> torch.Tensor:
 
 
 def make_steps(actions: str, *shape: int) -> Any:
-    """Return steps of an environment with what an old policy, its critic and an estimator wrote.
+    """Return steps with the entries of an environment, an old policy, a critic and an estimator.
 
     The second step of a row is truncated, the fourth terminates.
     """
@@ -95,7 +95,7 @@ def _set_next_entry(batch: Any, name: str, value: Any) -> Any:
 
 
 def _hide_observations_after_ends(batch: Any) -> Any:
-    """Return steps without a known observation after the end of an episode."""
+    """Set the next observations of episodes that end to not-a-number."""
     ends = batch["next", "done"].expand(batch["next", "observation"].shape)
     batch["next", "observation"][ends] = float("nan")
     return batch

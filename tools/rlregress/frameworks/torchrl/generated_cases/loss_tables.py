@@ -111,7 +111,7 @@ def _make_wide_layer() -> nn.Module:
 
 
 def _make_networks_of_one_layer() -> dict[str, Any]:
-    """Return actor and critic with all layers in common."""
+    """Return actor and critic that share all layers."""
     layer = _make_wide_layer()
     return {
         "actor_network": _make_actor_of_layer(layer, "observation"),
@@ -124,7 +124,7 @@ def _make_judging_critic(action: str) -> Any:
 
 
 def _make_critics_of_one_layer() -> dict[str, Any]:
-    """Return critics with all layers in common, whose losses are apart."""
+    """Return critics that share all layers, and the option that keeps their losses separate."""
     judge = _Judging(_make_wide_layer())
     return {
         "qvalue_network": make_critic(judge, "observation", "action"),
@@ -134,7 +134,7 @@ def _make_critics_of_one_layer() -> dict[str, Any]:
 
 
 def _make_networks_with_common_layer() -> dict[str, Any]:
-    """Return actor and critic with layers in common."""
+    """Return actor and critic that share their first layer."""
     actor = _make_actor_of_layer(nn.Linear(4, 2 * ACTIONS), "hidden")
     common = TensorDictModule(nn.Linear(OBSERVATIONS, 4), ["observation"], ["hidden"])
     both = find_in_library("torchrl.modules", "ActorValueOperator")(
@@ -146,9 +146,9 @@ def _make_networks_with_common_layer() -> dict[str, Any]:
     }
 
 
-def _make_scaled_actor_of_heads(move: str, nested: bool, gain: float = 1.0) -> Any:
-    """Return an actor of a move and a choice; a gain drives it to its bounds."""
-    actor = make_actor_of_heads(_find_distribution(move), nested)
+def _make_scaled_actor_of_heads(move_distribution: str, nested: bool, gain: float = 1.0) -> Any:
+    """Return an actor of a continuous move and a discrete choice, with all parameters scaled."""
+    actor = make_actor_of_heads(_find_distribution(move_distribution), nested)
     for parameter in actor.parameters():
         parameter.data.mul_(gain)
     return actor
@@ -160,21 +160,21 @@ def _make_steps_of_actor(actor: Callable[[], Any], label: str) -> Any:
     data = make_batch("continuous", label).exclude(
         "action", "action_log_prob", "sample_log_prob", "loc", "scale", "logits"
     )
-    with _draw_actions(), torch.no_grad():
+    with _set_random_exploration(), torch.no_grad():
         acted = actor()(data)
     scores = [item for name, item in acted.items(True, True) if "log_prob" in str(name)]
     return acted.update({"score": sum(scores)})
 
 
-def _draw_actions() -> Any:
+def _set_random_exploration() -> Any:
     return set_exploration_type(ExplorationType.RANDOM)
 
 
-def _sum_head_log_probs(total: bool = True) -> Any:
-    return find_in_library("tensordict.nn", "set_composite_lp_aggregate")(total)
+def _set_head_log_prob_sum(is_summed: bool = True) -> Any:
+    return find_in_library("tensordict.nn", "set_composite_lp_aggregate")(is_summed)
 
 
-_apart = partial(_sum_head_log_probs, False)
+_apart = partial(_set_head_log_prob_sum, False)
 
 
 def _make_distributional_actor(space: str = "one_hot", atoms: int = 5) -> Any:
@@ -189,7 +189,7 @@ def _make_distributional_actor(space: str = "one_hot", atoms: int = 5) -> Any:
 # -- what is done with a loss ---------------------------------------------------------------------
 
 
-def _prepare_loss(loss: Any) -> Any:
+def _set_estimator_and_move_networks(loss: Any) -> Any:
     loss.make_value_estimator(gamma=0.9)
     _move_networks_from_targets(loss)
     return loss
@@ -244,7 +244,7 @@ def _call_loss_in_double_precision(loss: Any, data: Any) -> Any:
     return [before, call_with_gradients(loss, after)]
 
 
-def _call_with_estimator(*positional: Any, **options: Any) -> Callable[[Any, Any], Any]:
+def _make_call_with_estimator(*positional: Any, **options: Any) -> Callable[[Any, Any], Any]:
     """Return a call of the loss with another estimator, given by name, as a class or made."""
 
     def call(loss: Any, data: Any) -> Any:
@@ -303,7 +303,7 @@ def _call_with_renamed_key(loss: Any, data: Any, name: str, key: str) -> Any:
 
 
 def _replace_networks(loss: Any, data: Any) -> Any:
-    """Take networks out, change them and put them back; make all parameters anew."""
+    """Take networks out, change them, put them back; then initialise all parameters again."""
     outputs = {}
     for name in ("actor_network", "critic_network", "value_network", "qvalue_network"):
         # without parameters apart a network holds its own
@@ -325,7 +325,7 @@ def _replace_networks(loss: Any, data: Any) -> Any:
 
 
 def _call_with_each_randomness(loss: Any, data: Any) -> Any:
-    """Return results of several critics at once, for each treatment of randomness."""
+    """Return the loss of several critics under each ``vmap_randomness``."""
 
     def call_with_randomness(mode: str) -> Any:
         loss.set_vmap_randomness(mode)
@@ -338,9 +338,9 @@ def _call_with_each_randomness(loss: Any, data: Any) -> Any:
 
 
 def _call_with_own_discount(loss: Any, data: Any) -> Any:
-    """Give the loss a discount that it holds itself, as derived losses do."""
+    """Call the loss with its own attribute ``gamma``, as derived losses have."""
     loss.gamma = 0.6
-    return _call_with_estimator()(loss, data)
+    return _make_call_with_estimator()(loss, data)
 
 
 def _read_limits_of_nested_actions(loss: Any, data: Any) -> Any:
@@ -361,14 +361,14 @@ def _read_limits_of_nested_actions(loss: Any, data: Any) -> Any:
     return outputs
 
 
-def _call_methods(*names: str) -> Callable[[Any, Any], Any]:
+def _make_call_of_methods(*names: str) -> Callable[[Any, Any], Any]:
     """Return a call of methods of the loss, each by itself, with random actions."""
 
     def call_method(loss: Any, data: Any, name: str) -> Any:
         return call_with_gradients(None, data, getattr(loss, name))
 
     def call(loss: Any, data: Any) -> Any:
-        with _draw_actions():
+        with _set_random_exploration():
             return Items(
                 (name, call_or_return_error(partial(call_method, loss, data.clone(), name)))
                 for name in names
@@ -377,8 +377,8 @@ def _call_methods(*names: str) -> Callable[[Any, Any], Any]:
     return call
 
 
-def _make_default_estimators(loss: Any) -> Any:
-    """Return the discounts of default estimators, with the parameters on either device."""
+def _list_default_discounts_by_device(loss: Any) -> Any:
+    """Return the discount of the default estimator, with the parameters on each device."""
     outputs = []
     for device in ("cpu", "meta"):
         loss.to(device).value_estimator = None
@@ -386,7 +386,7 @@ def _make_default_estimators(loss: Any) -> Any:
     return outputs
 
 
-def _assign_keys(loss: Any) -> Any:
+def _try_to_assign_keys(loss: Any) -> Any:
     outputs = []
     for name in ("in_keys", "out_keys"):
         answer = call_or_return_error(partial(setattr, loss, name, ["own"]))
@@ -412,8 +412,8 @@ def _list_attributes(loss: Any, data: Any) -> Any:
         },
         "unknown": call_or_return_error(lambda: loss.set_keys(wanted="gain")),
         "lacking": call_or_return_error(lambda: getattr(loss, "wanted", "none")),
-        "anew": call_or_return_error(partial(_make_default_estimators, loss)),
-        "keys assigned": call_or_return_error(partial(_assign_keys, loss)),
+        "anew": call_or_return_error(partial(_list_default_discounts_by_device, loss)),
+        "keys assigned": call_or_return_error(partial(_try_to_assign_keys, loss)),
     })  # fmt: skip
 
 
@@ -428,11 +428,11 @@ def _assign_coefficients(loss: Any, data: Any) -> Any:
     return _call_loss(loss, data)
 
 
-def _update_targets(kind: str, **options: Any) -> Callable[[Any, Any], Any]:
+def _make_target_update_call(updater_name: str, **options: Any) -> Callable[[Any, Any], Any]:
     """Return a call of the loss with target networks after updates."""
 
     def call(loss: Any, data: Any) -> Any:
-        kind_ = find_in_library("torchrl.objectives", kind)
+        kind_ = find_in_library("torchrl.objectives", updater_name)
         updater = kind_(loss, **options)
         states = [convert_to_recordable(loss)]
         for _ in range(4):
@@ -454,7 +454,7 @@ def _update_targets(kind: str, **options: Any) -> Callable[[Any, Any], Any]:
 
 
 def _call_with_each_mask(loss: Any, data: Any) -> Any:
-    """Vary the entry that says which steps count: none, another, a missing one, and no name."""
+    """Set the key of the mask to none, to other entries, to a missing one and to a number."""
     outputs = []
     for key in (None, ("collector", "mask"), "shifted_valid", "auto", "lacking", "is_init", 3):
         outputs.append(call_or_return_error(partial(setattr, loss, "loss_mask_key", key)))
@@ -477,7 +477,7 @@ def _reload_and_evaluate(loss: Any, data: Any) -> Any:
 
 
 def _call_own_loss(base: Any, own_data: Any) -> Any:
-    """Return a user's loss, derived from the base class."""
+    """Return the results of a loss that a user derives from the base class."""
 
     @dataclasses.dataclass
     class Keys:
@@ -516,7 +516,7 @@ def _call_own_loss(base: Any, own_data: Any) -> Any:
         kind = find_in_library("torchrl.objectives.value", "TD0Estimator")
         loss.make_value_estimator(kind, gamma=0.9, value_network=make_value_network())
         loss.value_network.train()
-        with _draw_actions():
+        with _set_random_exploration():
             outputs = [
                 call_with_gradients(loss, own_data.clone()),
                 loss.half_loss(own_data),
@@ -549,43 +549,48 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "assigned": _assign_coefficients,
     "eval": _reload_and_evaluate,
     "masks": _call_with_each_mask,
-    "each": _call_methods(
+    "each": _make_call_of_methods(
         "actor_loss", "qvalue_v1_loss", "qvalue_v2_loss", "value_loss", "loss_value", "loss_actor",
         "loss_critic", "qvalue_loss", "alpha_loss",
     ),
-    **{name: _call_with_estimator(partial(_find_estimator_kind, name), gamma=0.7)
+    **{name: _make_call_with_estimator(partial(_find_estimator_kind, name), gamma=0.7)
        for name in ("TD0", "TD1", "TDLambda", "GAE", "VTrace")},
     "randomness": _call_with_each_randomness,
-    "default estimator": _call_with_estimator(),
+    "default estimator": _make_call_with_estimator(),
     "own discount": _call_with_own_discount,
-    "named estimator": _call_with_estimator("Td0", gamma=0.7),
-    "unknown estimator": _call_with_estimator("mean"),
-    "class of estimator": _call_with_estimator(
+    "named estimator": _make_call_with_estimator("Td0", gamma=0.7),
+    "unknown estimator": _make_call_with_estimator("mean"),
+    "class of estimator": _make_call_with_estimator(
         lambda: find_in_library("torchrl.objectives.value", "TD0Estimator"), gamma=0.6
     ),
-    "made estimator": _call_with_estimator(_make_gae),
+    "made estimator": _make_call_with_estimator(_make_gae),
 }  # fmt: skip
 TARGETS: dict[str, Callable[[Any, Any], Any]] = {
-    "soft": _update_targets("SoftUpdate", eps=0.9), "slow": _update_targets("SoftUpdate", tau=0.01),
-    "both": _update_targets("SoftUpdate", tau=0.01, eps=0.9),
-    "neither": _update_targets("SoftUpdate"),
-    "hard": _update_targets("HardUpdate", value_network_update_interval=2),
+    "soft": _make_target_update_call("SoftUpdate", eps=0.9),
+    "slow": _make_target_update_call("SoftUpdate", tau=0.01),
+    "both": _make_target_update_call("SoftUpdate", tau=0.01, eps=0.9),
+    "neither": _make_target_update_call("SoftUpdate"),
+    "hard": _make_target_update_call("HardUpdate", value_network_update_interval=2),
 }  # fmt: skip
 
 # -- options ---------------------------------------------------------------------------------------
+# Titles of traces hold the names of the functions that make a value of an option.
 
 
-def _norm(name: str) -> Any:
-    norm = find_in_library("torchrl.modules.value_norm", name)(shape=1)
+def _norm(class_name: str) -> Any:
+    """Return a normaliser of values that is updated once."""
+    norm = find_in_library("torchrl.modules.value_norm", class_name)(shape=1)
     norm.update(torch.linspace(-3.0, 5.0, 20).unsqueeze(-1))
     return norm
 
 
 def _flat_bounds(*shape: int) -> Any:
+    """Return a specification of actions whose bounds are not symmetric."""
     return bounds(-0.4, 0.6).expand(*shape, ACTIONS) if shape else bounds(-0.4, 0.6)
 
 
 def _composite(*shape: int, uneven: bool = False) -> Any:
+    """Return a specification with the key "action"; if uneven, each number has other bounds."""
     spec = _flat_bounds(*shape)
     if uneven:
         low = -torch.arange(1.0, 1.0 + 3 * ACTIONS).reshape(*shape, ACTIONS)
@@ -706,7 +711,7 @@ def _make_on_policy_subject(
         )
 
     def make_narrow_kit() -> Kit:
-        """Return a kit whose dimension of time is none of the batch's."""
+        """Return a kit whose batches leave the dimension of time out of their batch size."""
         wide = make_kit_of_heads("IndependentNormal")
         return Kit(wide.arguments, lambda label: wide.inputs(label).auto_batch_size_(1), _apart)
 
@@ -715,7 +720,7 @@ def _make_on_policy_subject(
         "normal": make_kit(partial(_make_gaussian_actor, "IndependentNormal")),
         "endless": make_kit(_make_actor_of_infinite_entropy),
         "bounds": make_kit(partial(_make_gaussian_actor, "TanhNormal", 8.0)),
-        "summed": make_kit(_make_gaussian_actor, context=_sum_head_log_probs),
+        "summed": make_kit(_make_gaussian_actor, context=_set_head_log_prob_sum),
         "choices": make_kit(_make_one_hot_actor, "one_hot"),
         "masked": make_kit(
             lambda: make_choosing_actor(_find_distribution("MaskedCategorical"), masked=True),
@@ -754,7 +759,7 @@ def _make_on_policy_subject(
         "sampled": make_kit_of_heads("TanhNormal", False, 6.0),
         # of heads whose log-probabilities are summed a loss knows the first action alone
         "heads summed": make_kit_of_heads(
-            "IndependentNormal", context=_sum_head_log_probs, keys={"action": ["move", "choice"]}
+            "IndependentNormal", context=_set_head_log_prob_sum, keys={"action": ["move", "choice"]}
         ),
         "heads together": make_kit_of_heads("IndependentNormal", keys={"sample_log_prob": "score"}),
         "heads weighed": make_kit_of_heads(
@@ -770,7 +775,7 @@ def _make_on_policy_subject(
         options={**_ON_POLICY, **options},
         together=(*_TOGETHER, *joint),
         calls=CALLS,
-        prepare=_prepare_loss,
+        prepare=_set_estimator_and_move_networks,
         skip=("actor", "critic"),
         thorough=("modules",),
     )
@@ -788,7 +793,7 @@ def _make_off_policy_subject(
         options={**_OFF_POLICY, **options},
         together=together,
         calls={**calls, **TARGETS},
-        prepare=_prepare_loss,
+        prepare=_set_estimator_and_move_networks,
         thorough=thorough,
     )
 
@@ -834,7 +839,7 @@ def list_subjects() -> dict[str, list[Subject]]:
     choice = _make_one_hot_actor
     indexed = partial(make_choosing_actor, torch.distributions.Categorical)
 
-    def make_certain_actor() -> Any:
+    def make_nearly_greedy_actor() -> Any:
         actor = choice()
         for parameter in actor.parameters():
             parameter.data.mul_(200.0)
@@ -916,7 +921,7 @@ def list_subjects() -> dict[str, list[Subject]]:
             {
                 "one_hot": make_discrete_kit(choice, "one_hot", "one_hot"),
                 "index": make_discrete_kit(indexed, "index", "categorical"),
-                "sure": make_discrete_kit(make_certain_actor, "one_hot", "one_hot"),
+                "sure": make_discrete_kit(make_nearly_greedy_actor, "one_hot", "one_hot"),
             },
             _NONE,
         ),

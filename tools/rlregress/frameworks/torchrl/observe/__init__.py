@@ -13,7 +13,7 @@ from rlregress.frameworks.torchrl.quiet import make_quiet_probe
 from rlregress.probing import families
 from rlregress.probing.interface import Probe
 
-__getattr__ = families.make_lazy_getattr(__name__, atari=["play_atari"])
+__getattr__ = families.make_lazy_getattr(__name__, atari=["make_atari_player"])
 
 
 def list_probes() -> Mapping[tuple[str, str], Probe]:

@@ -87,12 +87,12 @@ def _measure_frames_past_end(inputs: Inputs) -> np.ndarray:
     )
 
 
-def _measure_loss_key(inputs: Inputs) -> np.ndarray:
+def _measure_lost_life_flag(inputs: Inputs) -> np.ndarray:
     value = TensorDictModule(torch.nn.Identity(), ["observation"], ["state_value"])
     advantages = []
-    for registered in (False, True):
+    for is_announced in (False, True):
         estimator = GAE(gamma=inputs["discount"], lmbda=0.95, value_network=value)
-        if registered:
+        if is_announced:
             EndOfLifeTransform().register_keys(estimator)
         step = _make_batch_of_lost_life(inputs)
         estimator(step)
@@ -118,7 +118,9 @@ def _make_batch_of_lost_life(inputs: Inputs) -> TensorDict:
 def _measure_warp_frame(inputs: Inputs) -> np.ndarray:
     picture = inputs["picture"]
     game = AtariGame(shape=picture.shape, picture=picture)
-    warping = atari_games.find_transforms("RenameTransform", "ToTensorImage", "GrayScale", "Resize")
+    warping = atari_games.copy_program_transforms(
+        "RenameTransform", "ToTensorImage", "GrayScale", "Resize"
+    )
     with atari_games.enable_resizing_without_torchvision():
         player = atari_games.make_player_of_transforms(*warping, game=game)
     return atari_play.play_warped_frame(atari_games.unscale_observations(player), inputs)
@@ -129,11 +131,11 @@ def _make_game_with_large_picture() -> AtariGame:
     return AtariGame(shape=(84, 84, 3))
 
 
-def _make_probe_of_frame_stack(stack: Callable[[], Any]) -> Probe:
+def _make_probe_of_frame_stack(make_stack: Callable[[], Any]) -> Probe:
     return lambda inputs: atari_play.play_stacked_frames(
         atari_games.unscale_observations(
             atari_games.make_player_of_transforms(
-                ToTensorImage(), GrayScale(), stack(), game=_make_game_with_large_picture()
+                ToTensorImage(), GrayScale(), make_stack(), game=_make_game_with_large_picture()
             )
         )
     )
@@ -141,7 +143,10 @@ def _make_probe_of_frame_stack(stack: Callable[[], Any]) -> Probe:
 
 def _measure_reward_clip(inputs: Inputs) -> np.ndarray:
     return atari_play.play_rewards(
-        atari_games.make_player_of_transforms(*atari_games.find_transforms("SignTransform")), inputs
+        atari_games.make_player_of_transforms(
+            *atari_games.copy_program_transforms("SignTransform")
+        ),
+        inputs,
     )
 
 
@@ -172,8 +177,8 @@ def _measure_scaling_by_program(inputs: Inputs) -> np.ndarray:
     )
 
 
-def _make_probe_of_network(question: Scene) -> Probe:
-    return lambda inputs: question(
+def _make_probe_of_network(measure: Scene) -> Probe:
+    return lambda inputs: measure(
         atari_games.make_vision(torch.full(_STACK, float(inputs["pixel"]) / 255.0))
     )
 
@@ -195,7 +200,7 @@ PROBES: Mapping[tuple[str, str], Probe] = {
     ("atari.episodic_life", "script"): lambda inputs: atari_play.play_lost_lives(
         _make_player_of_base_environment(frame_skip=1)
     ),
-    ("atari.episodic_life.loss_key", "library"): _measure_loss_key,
+    ("atari.episodic_life.loss_key", "library"): _measure_lost_life_flag,
     ("atari.max_and_skip", "library"): _make_probe_of_wrapper_skip(atari_play.play_one_action),
     ("atari.max_and_skip", "script"): _make_probe_of_program_skip(atari_play.play_one_action),
     ("atari.max_and_skip.end", "library"): _make_probe_of_wrapper_skip(
@@ -214,13 +219,15 @@ PROBES: Mapping[tuple[str, str], Probe] = {
     ("atari.warp_frame", "script"): _measure_warp_frame,
     ("atari.frame_stack", "library"): _make_probe_of_frame_stack(lambda: CatFrames(N=4, dim=-3)),
     ("atari.frame_stack", "script"): _make_probe_of_frame_stack(
-        lambda: atari_games.find_transforms("CatFrames")[0]
+        lambda: atari_games.copy_program_transforms("CatFrames")[0]
     ),
     ("atari.clip_reward", "script"): _measure_reward_clip,
     ("atari.image_scaling", "library"): _measure_scaling_by_transform,
     ("atari.image_scaling", "script"): _measure_scaling_by_program,
     ("atari.activation", "script"): _make_probe_of_network(atari_vision.measure_activations),
-    ("atari.shared_trunk", "script"): _make_probe_of_network(atari_vision.count_used_pixels),
+    ("atari.shared_trunk", "script"): _make_probe_of_network(
+        atari_vision.count_parameters_by_output
+    ),
     ("atari.networks", "script"): _make_probe_of_network(atari_vision.list_layer_sizes),
     ("atari.wrapper_order", "script"): _measure_wrapper_order,
 }
@@ -230,7 +237,7 @@ ABSENT: Mapping[str, str] = {
 }
 
 
-def play_atari(make_env: Callable[[], Any]) -> Player:
+def make_atari_player(make_env: Callable[[], Any]) -> Player:
     """Return a player of the game that ``make_env`` makes, in all transforms of a training."""
     with isolate_random_generators(), silence_torchrl():
         return atari_games.make_player_of_whole_game(make_env)

@@ -19,10 +19,10 @@ from rlregress.frameworks.torchrl.quiet import Raw
 from rlregress.probing.interface import Inputs
 from rlregress.probing.scripted import Scripted
 
-Found = tuple[np.ndarray, np.ndarray]
+AdvantagesAndTargets = tuple[np.ndarray, np.ndarray]
 
 
-def _make_playback(inputs: Inputs) -> dict[str, Any]:
+def _make_script_of_segment(inputs: Inputs) -> dict[str, Any]:
     return {
         "observations": inputs["values"],
         "next_observations": inputs["next_values"],
@@ -32,7 +32,7 @@ def _make_playback(inputs: Inputs) -> dict[str, Any]:
     }
 
 
-def _run_estimator(inputs: Inputs) -> Found:
+def _run_estimator(inputs: Inputs) -> AdvantagesAndTargets:
     batch = make_segment(
         inputs["values"],
         inputs["next_values"],
@@ -55,26 +55,27 @@ def _make_models() -> ppo_trainings.Models:
     return ppo_trainings.Models(actor, critic)
 
 
-def _run_trainer(inputs: Inputs) -> Found:
+def _run_trainer(inputs: Inputs) -> AdvantagesAndTargets:
     # without the normalisation of advantages, which has its own detail
     return ppo_trainings.run_trainer(
-        [Scripted(**_make_playback(inputs))], *[len(inputs["rewards"])] * 3, models=_make_models(),
+        [Scripted(**_make_script_of_segment(inputs))], *[len(inputs["rewards"])] * 3,
+        models=_make_models(),
         is_standardised=False, gamma=inputs["discount"], lmbda=inputs["trace"],
     ).get_estimates()  # fmt: skip
 
 
-def _run_script(inputs: Inputs) -> Found:
+def _run_script(inputs: Inputs) -> AdvantagesAndTargets:
     return ppo_trainings.run_program(
-        partial(Scripted, **_make_playback(inputs)), *[len(inputs["rewards"])] * 3,
+        partial(Scripted, **_make_script_of_segment(inputs)), *[len(inputs["rewards"])] * 3,
         models=_make_models(), gamma=inputs["discount"], gae_lambda=inputs["trace"],
     ).get_estimates()  # fmt: skip
 
 
-def _make_advantages_probe(estimate: Callable[[Inputs], Found]) -> Raw:
+def _make_advantages_probe(estimate: Callable[[Inputs], AdvantagesAndTargets]) -> Raw:
     return lambda i: estimate(i)[0]
 
 
-def _make_value_targets_probe(estimate: Callable[[Inputs], Found]) -> Raw:
+def _make_value_targets_probe(estimate: Callable[[Inputs], AdvantagesAndTargets]) -> Raw:
     return lambda i: estimate(i)[1]
 
 

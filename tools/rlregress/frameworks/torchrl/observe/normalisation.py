@@ -40,7 +40,7 @@ from rlregress.probing.scripted import Scripted
 _NONE = np.zeros((0, 1))
 
 
-def _walk_through_script(scripts: Sequence[Script]) -> Walked:
+def _walk_through_ppo_program(scripts: Sequence[Script]) -> Walked:
     (script,) = scripts
     return walk_through_environment(make_script_environment(script), count_steps_of_script(script))
 
@@ -58,14 +58,14 @@ def _pass_stream_through_library(scripts: Sequence[Script]) -> Walked:
     return _pass_stream_through_transforms([VecNorm(in_keys=["observation"])], scripts)
 
 
-def _pass_stream_through_script(scripts: Sequence[Script]) -> Walked:
+def _pass_stream_through_ppo_program(scripts: Sequence[Script]) -> Walked:
     environment = make_script_environment(make_script_of_observations([0.0, 0.0]))
     return _pass_stream_through_transforms(
         [t for t in environment.transform if "observation" in t.in_keys], scripts
     )
 
 
-def _walk_through_trainer(scripts: Sequence[Script]) -> Walked:
+def _normalise_rewards_by_trainer_hook(scripts: Sequence[Script]) -> Walked:
     normaliser, normalised = RewardNormalizer(), []
     for reward in scripts[0]["rewards"]:
         batch = TensorDict({"next": {"reward": torch.tensor([[reward]])}}, [1])
@@ -81,7 +81,7 @@ def _measure_episode_return(inputs: Inputs) -> float:
     return float(environment.rollout(length)["next", "episode_reward"][-1])
 
 
-def _walk_through_off_policy_trainer(scripts: Sequence[Script]) -> Walked:
+def _walk_through_sac_program(scripts: Sequence[Script]) -> Walked:
     program, (script,) = programs.load_program("sac", "utils"), scripts
     with register_environment(partial(Scripted, **script)) as name:
         settings = SimpleNamespace(env=SimpleNamespace(library="gymnasium", name=name))
@@ -102,7 +102,7 @@ def _measure_statistics_in_evaluation(inputs: Inputs) -> np.ndarray:
     return walk_through_environment(environment, len(evaluation) - 1).observations[:, 0]
 
 
-def _train_agent(inputs: Inputs) -> Trained:
+def _run_ppo_program_with_evaluation(inputs: Inputs) -> Trained:
     length = len(inputs["evaluation"])
     ends = np.arange(length) == length - 1
     return Trained(
@@ -114,7 +114,7 @@ def _train_agent(inputs: Inputs) -> Trained:
 def _measure_saved_statistics(inputs: Inputs) -> np.ndarray:
     program = programs.load_program("ppo", "utils_mujoco")
     programs.find_first_name_in_program(program, "make_render_env")
-    checkpoint: Any = _train_agent(inputs).checkpoint
+    checkpoint: Any = _run_ppo_program_with_evaluation(inputs).checkpoint
     make = partial(Scripted, **make_script_of_observations(inputs["evaluation"]), dtype=np.float64)
     with register_environment(make) as name:
         checkpoint["env_name"] = name
@@ -142,15 +142,18 @@ PROBES: Mapping[tuple[str, str], Raw] = {
         if id not in ("normalisation.order", *_DEFAULTS)
     },
     **{
-        (id, "script"): partial(measure, _walk_through_script)
+        (id, "script"): partial(measure, _walk_through_ppo_program)
         for id, measure in normalisation.MEASUREMENTS.items()
     },
     **{
         (id, "library"): partial(_MEASUREMENTS[id], _pass_stream_through_library) for id in _STREAMS
     },
-    **{(id, "script"): partial(_MEASUREMENTS[id], _pass_stream_through_script) for id in _STREAMS},
+    **{
+        (id, "script"): partial(_MEASUREMENTS[id], _pass_stream_through_ppo_program)
+        for id in _STREAMS
+    },
     ("normalisation.reward", "trainer"): partial(
-        normalisation.measure_normalised_rewards, _walk_through_trainer
+        normalisation.measure_normalised_rewards, _normalise_rewards_by_trainer_hook
     ),
     ("normalisation.reward.clip", "library"): (
         lambda i: pass_numbers_through_transforms(
@@ -160,21 +163,21 @@ PROBES: Mapping[tuple[str, str], Raw] = {
     # the end alone: the environment scales no rewards
     ("normalisation.reward.clip", "script"): (
         lambda i: normalisation.measure_last_rewards(
-            _walk_through_script, {"rewards": i["rewards"][-4:]}
+            _walk_through_ppo_program, {"rewards": i["rewards"][-4:]}
         )
     ),
     ("normalisation.reward.discount", "library"): partial(
         normalisation.measure_normalised_rewards, walk_through_normalised
     ),
     ("normalisation.reward.discount", "script"): partial(
-        normalisation.measure_normalised_rewards, _walk_through_script
+        normalisation.measure_normalised_rewards, _walk_through_ppo_program
     ),
     ("normalisation.episode_return", "script"): _measure_episode_return,
     ("normalisation.default.off_policy", "script"): partial(
-        normalisation.measure_default_off_policy_normalisation, _walk_through_off_policy_trainer
+        normalisation.measure_default_off_policy_normalisation, _walk_through_sac_program
     ),
     ("normalisation.evaluation", "library"): _measure_statistics_in_evaluation,
-    ("normalisation.evaluation", "script"): lambda i: _train_agent(i).evaluated,
+    ("normalisation.evaluation", "script"): lambda i: _run_ppo_program_with_evaluation(i).evaluated,
     ("normalisation.saved", "script"): _measure_saved_statistics,
 }
 

@@ -59,7 +59,7 @@ def _measure_epsilon_with_fixed_statistics(inputs: Inputs) -> torch.Tensor:
     return environment.reset()["observation"].log10()
 
 
-def _measure_one_sided_statistics(inputs: Inputs) -> np.ndarray:
+def _measure_one_sided_reward_clipping(inputs: Inputs) -> np.ndarray:
     try:
         clip = RewardClipping(clamp_min=inputs["low"])
     except (RuntimeError, TypeError, ValueError):
@@ -75,16 +75,17 @@ PROBES: Mapping[tuple[str, str], Raw] = {
     ),
     ("normalisation.replay", "library"): _measure_replayed_observations,
     ("normalisation.observation.early_scale", "library"): partial(
-        traps.measure_early_scale, partial(walk_through_normalised, norm=VecNormV2)
+        traps.measure_last_of_few_offset_observations,
+        partial(walk_through_normalised, norm=VecNormV2),
     ),
     ("normalisation.observation.large_offset", "library"): partial(
-        traps.measure_scale_at_large_offset, _walk_unforgetting
+        traps.measure_failures_at_large_offset, _walk_unforgetting
     ),
     ("normalisation.environments", "library"): partial(
         traps.measure_observations_of_two_environments, _walk_unforgetting
     ),
     ("normalisation.fixed.epsilon", "library"): _measure_epsilon_with_fixed_statistics,
-    ("normalisation.reward_clip.one_sided", "library"): _measure_one_sided_statistics,
+    ("normalisation.reward_clip.one_sided", "library"): _measure_one_sided_reward_clipping,
 }
 
 ABSENT: Mapping[str, str] = {

@@ -12,7 +12,7 @@ from rlregress.frameworks.torchrl.quiet import Raw
 from rlregress.measurements import ppo_loop as loop
 from rlregress.probing.framework_errors import was_raised_in
 from rlregress.probing.interface import Inputs
-from rlregress.probing.parallel_updates import count_processes_and_passes
+from rlregress.probing.parallel_updates import count_processes_and_backward_passes
 from rlregress.probing.scripted import Scripted, make_counting_environment, make_script_of_end_after
 
 #: a bound on the norm of the gradient that none of them reaches
@@ -26,7 +26,7 @@ def _make_scheduler_to_zero(rollouts: int) -> Any:
 
 def _run_training_in_scope(
     scope: str,
-    make_environment: ppo_trainings.Make,
+    make_environment: ppo_trainings.EnvironmentMaker,
     total_steps: int,
     frames: int,
     minibatch: int,
@@ -117,9 +117,11 @@ PROBES: dict[tuple[str, str], Raw] = {
         if id != "ppo.learning_rate.negative"
     },
     ("ppo.segments", "trainer"): partial(_measure_segments, "trainer"),
-    ("ppo.parallel_gradient", "trainer"): partial(count_processes_and_passes, _TRAINER),
+    ("ppo.parallel_gradient", "trainer"): partial(count_processes_and_backward_passes, _TRAINER),
     # the program stops at the last, smaller minibatch: see ppo.minibatches.remainder
-    ("ppo.minibatches.remainder", "script"): partial(loop.measure_updates_with_remainder, _SCRIPT),
+    ("ppo.minibatches.remainder", "script"): partial(
+        loop.measure_optimizer_steps_of_two_rollouts, _SCRIPT
+    ),
     ("ppo.epochs.shuffle", "script"): partial(loop.measure_order_of_samples, _SCRIPT),
     ("ppo.advantages.recomputed", "script"): partial(loop.measure_recomputed_advantages, _SCRIPT),
     ("ppo.advantage.granularity", "script"): partial(
@@ -128,7 +130,7 @@ PROBES: dict[tuple[str, str], Raw] = {
     ("ppo.iterations", "script"): partial(loop.measure_steps_and_updates, _SCRIPT),
     ("ppo.segments", "script"): partial(_measure_segments, "script"),
     ("ppo.learning_rate.schedule.asked", "script"): partial(
-        loop.measure_requested_learning_rates, _SCRIPT
+        loop.measure_falling_learning_rates, _SCRIPT
     ),
     ("ppo.learning_rate.negative", "script"): partial(loop.measure_lowest_learning_rate, _SCRIPT),
 }

@@ -20,8 +20,8 @@ from rlregress.frameworks.torchrl.api import (
 )
 from rlregress.frameworks.torchrl.compat import (
     find_action_spec,
-    find_deterministic_type,
-    find_entry,
+    find_deterministic_exploration,
+    get_loss_output,
 )
 from rlregress.frameworks.torchrl.known_networks import make_stochastic_policy
 from rlregress.frameworks.torchrl.observe.helpers import ppo_losses, tiny_trainers
@@ -104,7 +104,7 @@ def _make_probe_of_action_distribution(make_actor: Any) -> Raw:
         actor, set_mean = make_actor(environment, inputs)
         for mean in inputs["means"]:
             set_mean(float(mean))
-            with set_exploration_type(find_deterministic_type()), torch.no_grad():
+            with set_exploration_type(find_deterministic_exploration()), torch.no_grad():
                 playing.rollout(1, actor)
             executed.append(float(environment.received[-1][0]))
         return executed
@@ -126,7 +126,7 @@ def _measure_kl_estimator(inputs: Inputs) -> float:
     output = ppo_losses.compute_outputs_of_loss(
         0.0, {"count": len(inputs["ratios"]), "ratios": inputs["ratios"]}
     )
-    return float(find_entry(output, "kl_approx").detach().mean())
+    return float(get_loss_output(output, "kl_approx").detach().mean())
 
 
 def _make_probe_of_initialisation(make_networks: Any) -> Raw:

@@ -12,7 +12,7 @@ import torch
 from rlregress.frameworks.torchrl.api import IndependentNormal
 from rlregress.frameworks.torchrl.known_networks import (
     Constant,
-    Numbers,
+    FixedLocScale,
     make_action_box,
     make_stochastic_policy,
     make_v_network,
@@ -61,7 +61,7 @@ def _make_gaussian_policy(network: torch.nn.Module) -> Any:
 
 
 def _make_plain_models() -> Models:
-    actor = _make_gaussian_policy(Numbers([0.0], [0.1], tiny_trainers.SINGLE))
+    actor = _make_gaussian_policy(FixedLocScale([0.0], [0.1], tiny_trainers.SINGLE))
     return Models(actor, make_v_network(Constant(0.0, dtype=tiny_trainers.SINGLE)))
 
 

@@ -38,7 +38,7 @@ def _make_linear_layer(slope: float, constant: float) -> nn.Linear:
 def _compute_nstep_targets(
     inputs: Inputs, environment: Scripted, slope: float = 1.0, constant: float = 0.0
 ) -> Any:
-    """n-step targets of all steps where the value of an observation s is slope s + constant."""
+    """Return the n-step targets of all steps; an observation s has the value slope s + constant."""
     postprocess = MultiStep(gamma=inputs["discount"], n_steps=int(inputs["n"]))
     batch = tiny_trainers.collect_random_batch(
         wrap_environment(environment), len(inputs["rewards"]), postproc=postprocess
@@ -61,7 +61,7 @@ def _compute_first_target(inputs: Inputs, slope: float, constant: float) -> floa
     )
 
 
-def _measure_window(inputs: Inputs) -> list[float]:
+def _measure_nstep_window(inputs: Inputs) -> list[float]:
     rewards, ones, number = (
         _compute_first_target(inputs, slope, constant)
         for slope, constant in ((0.0, 0.0), (0.0, 1.0), (1.0, 0.0))
@@ -69,7 +69,7 @@ def _measure_window(inputs: Inputs) -> list[float]:
     return [rewards, (number - rewards) / (ones - rewards)]
 
 
-def _measure_discount(inputs: Inputs) -> float:
+def _measure_nstep_discount(inputs: Inputs) -> float:
     return _compute_first_target(inputs, 0.0, 1.0) - _compute_first_target(inputs, 0.0, 0.0)
 
 
@@ -125,7 +125,7 @@ def _make_probe_of_warmup(driver: Callable[..., Any]) -> Raw:
     return measure_warmup
 
 
-def _measure_shared_observations(inputs: Inputs) -> list[float]:
+def _measure_rebuilt_next_observation(inputs: Inputs) -> list[float]:
     environment = Scripted(rewards=[1.0], truncated=[0.0, 1.0])
     try:
         batch = tiny_trainers.collect_random_batch(
@@ -150,8 +150,8 @@ def _measure_target_with_both_flags(inputs: Inputs) -> float:
 
 
 PROBES: dict[tuple[str, str], Raw] = {
-    ("nstep.window", "library"): _measure_window,
-    ("nstep.discount", "library"): _measure_discount,
+    ("nstep.window", "library"): _measure_nstep_window,
+    ("nstep.discount", "library"): _measure_nstep_discount,
     ("nstep.terminal", "library"): _make_probe_of_targets((0, 1, 2)),
     ("nstep.truncation", "library"): _make_probe_of_targets((0, 1, 2)),
     ("nstep.newest_steps", "library"): _make_probe_of_targets((4, 5)),
@@ -159,7 +159,7 @@ PROBES: dict[tuple[str, str], Raw] = {
     ("replay.warmup", "trainer"): _make_probe_of_warmup(twin_trainers.Driver),
     ("replay.warmup", "script"): _make_probe_of_warmup(twin_programs.Driver),
     ("replay.overwriting", "library"): _measure_overwriting,
-    ("replay.shared_observations", "library"): _measure_shared_observations,
+    ("replay.shared_observations", "library"): _measure_rebuilt_next_observation,
     ("replay.both_flags", "library"): _measure_target_with_both_flags,
 }
 ABSENT: Mapping[str, str] = {

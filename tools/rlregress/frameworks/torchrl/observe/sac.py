@@ -30,11 +30,11 @@ def _measure_update_order(inputs: Inputs) -> np.ndarray:
         )
         forward = loss.forward
 
-        def record_batch(batch: Any) -> Any:
+        def record_losses(batch: Any) -> Any:
             returned.append(forward(batch))
             return returned[-1]
 
-        loss.forward = record_batch
+        loss.forward = record_losses
 
     settings = Settings(
         steps=3,
@@ -49,12 +49,12 @@ def _measure_update_order(inputs: Inputs) -> np.ndarray:
         watch_loss, lambda part: before.setdefault(part, returned[-1]), utd_ratio=1 / 3
     )
 
-    def find_loss_of_q(losses: Any) -> float:
+    def compute_q_from_losses(losses: Any) -> float:
         log_prob = -losses["entropy"]
         return float((losses["alpha"] * log_prob - losses["loss_actor"]).detach())
 
     changes = [
-        find_loss_of_q(before["actor"]) - find_loss_of_q(returned[0]),
+        compute_q_from_losses(before["actor"]) - compute_q_from_losses(returned[0]),
         float(before["critic"]["alpha"] - 1.0),
         float(before["actor"]["alpha"] - 1.0),
     ]

@@ -24,15 +24,15 @@ from rlregress.frameworks.torchrl.api import (
 )
 from rlregress.frameworks.torchrl.compat import (
     LOG_PROBS,
-    construct_with_newest_keywords,
+    call_with_newest_keywords,
     find_action_spec,
     make_sac_loss,
     read_attribute,
 )
 from rlregress.frameworks.torchrl.known_networks import (
     Constant,
-    Numbers,
-    Slope,
+    FixedLocScale,
+    LinearQNetwork,
     make_action_box,
     make_q_network,
     make_stochastic_policy,
@@ -50,28 +50,28 @@ def _measure_deterministic_centre(inputs: Inputs) -> float:
         torch.zeros(1),
         (torch.tensor([inputs["low"]]), torch.tensor([inputs["high"]])),
     )
-    return float(construct_with_newest_keywords(TanhDelta, zero, low=low, high=high).mode)
+    return float(call_with_newest_keywords(TanhDelta, zero, low=low, high=high).mode)
 
 
 def _measure_gaussian_centre(inputs: Inputs) -> float:
     low, high = torch.tensor([inputs["low"]]), torch.tensor([inputs["high"]])
-    distribution = construct_with_newest_keywords(
+    distribution = call_with_newest_keywords(
         TanhNormal, torch.zeros(1), torch.ones(1), low=low, high=high, tanh_loc=True
     )
     return float(read_attribute(distribution, "deterministic_sample"))
 
 
-def _measure_out_of_bounds(inputs: Inputs) -> float:
+def _measure_action_beyond_bounds(inputs: Inputs) -> float:
     environment = Scripted(inputs["low"], inputs["high"])
     spec = find_action_spec(wrap_environment(environment))
     actor = make_stochastic_policy(
-        Numbers([inputs["mean"]], [1e-6], tiny_trainers.SINGLE), spec, IndependentNormal
+        FixedLocScale([inputs["mean"]], [1e-6], tiny_trainers.SINGLE), spec, IndependentNormal
     )
     list(tiny_trainers.make_collector(environment, actor, 1))
     return float(environment.received[0].item())
 
 
-def _measure_stored_log_prob(inputs: Inputs) -> float:
+def _measure_share_of_wrong_log_probs(inputs: Inputs) -> float:
     environment = Scripted()
     actor = tiny_trainers.make_squashed_policy(environment, [inputs["mean"]], 1.0)
     torch.manual_seed(shift_seed(int(inputs["seed"])))
@@ -82,12 +82,14 @@ def _measure_stored_log_prob(inputs: Inputs) -> float:
     return float((torch.abs(now - stored) > 0.01).double().mean())
 
 
-def _measure_single_critic(inputs: Inputs) -> list[float]:
+def _measure_copies_of_single_critic(inputs: Inputs) -> list[float]:
     weights = torch.as_tensor(inputs["weights"]).reshape(1, -1)
-    network = Slope(bias=False, dtype=torch.float64)
+    network = LinearQNetwork(bias=False, dtype=torch.float64)
     with torch.no_grad():
         network.layer.weight.copy_(weights)
-    actor = make_stochastic_policy(Numbers([0.0], [1.0]), make_action_box(-1.0, 1.0), TanhNormal)
+    actor = make_stochastic_policy(
+        FixedLocScale([0.0], [1.0]), make_action_box(-1.0, 1.0), TanhNormal
+    )
     loss = SACLoss(actor, make_q_network(network), num_qvalue_nets=2)
     (copies,) = [p.data for p in loss.qvalue_network_params.values(True, True)]
     return [float(torch.equal(copy, weights)) for copy in copies]
@@ -95,7 +97,9 @@ def _measure_single_critic(inputs: Inputs) -> list[float]:
 
 def _measure_critic_count(inputs: Inputs) -> list[float]:
     del inputs
-    actor = make_stochastic_policy(Numbers([0.0], [1.0]), make_action_box(-1.0, 1.0), TanhNormal)
+    actor = make_stochastic_policy(
+        FixedLocScale([0.0], [1.0]), make_action_box(-1.0, 1.0), TanhNormal
+    )
     sac = SACLoss(actor, make_q_network(Constant(0.0)))
     deterministic = TensorDictModule(Constant(0.0), in_keys=["observation"], out_keys=["action"])
     td3 = TD3Loss(
@@ -117,8 +121,10 @@ def _measure_exploration_draw(inputs: Inputs) -> float:
     return float(np.mean(mixed))
 
 
-def _measure_hard_update_period(inputs: Inputs) -> Any:
-    actor = make_stochastic_policy(Numbers([0.0], [1.0]), make_action_box(-1.0, 1.0), TanhNormal)
+def _measure_gaps_between_hard_updates(inputs: Inputs) -> Any:
+    actor = make_stochastic_policy(
+        FixedLocScale([0.0], [1.0]), make_action_box(-1.0, 1.0), TanhNormal
+    )
     loss = make_sac_loss(actor, [make_q_network(Constant(0.0)) for _ in range(2)])
     updater = HardUpdate(loss, value_network_update_interval=int(inputs["interval"]))
     copies = []
@@ -151,11 +157,11 @@ def _measure_autoreset(inputs: Inputs) -> list[float]:
 PROBES: dict[tuple[str, str], Raw] = {
     ("policy.centre.deterministic", "library"): _measure_deterministic_centre,
     ("policy.centre.gaussian", "library"): _measure_gaussian_centre,
-    ("policy.out_of_bounds", "library"): _measure_out_of_bounds,
-    ("policy.stored_log_prob", "library"): _measure_stored_log_prob,
-    ("networks.single_critic", "library"): _measure_single_critic,
+    ("policy.out_of_bounds", "library"): _measure_action_beyond_bounds,
+    ("policy.stored_log_prob", "library"): _measure_share_of_wrong_log_probs,
+    ("networks.single_critic", "library"): _measure_copies_of_single_critic,
     ("networks.critic_count", "library"): _measure_critic_count,
     ("dqn.exploration.draw", "library"): _measure_exploration_draw,
-    ("target.hard_update_period", "library"): _measure_hard_update_period,
+    ("target.hard_update_period", "library"): _measure_gaps_between_hard_updates,
     ("collection.autoreset", "library"): _measure_autoreset,
 }

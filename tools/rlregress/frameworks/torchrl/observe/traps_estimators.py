@@ -10,12 +10,12 @@ import torch
 from rlregress.frameworks.torchrl.api import GAE, IndependentNormal, TensorDict, advantages
 from rlregress.frameworks.torchrl.compat import (
     LOG_PROBS,
-    construct_with_newest_keywords,
+    call_with_newest_keywords,
     make_ppo_loss,
 )
 from rlregress.frameworks.torchrl.known_networks import (
     Constant,
-    Numbers,
+    FixedLocScale,
     make_action_box,
     make_identity_layer,
     make_segment,
@@ -27,7 +27,7 @@ from rlregress.probing.framework_errors import was_raised_in
 from rlregress.probing.interface import Inputs
 
 
-def _measure_lambda_zero(inputs: Inputs) -> list[float]:
+def _measure_advantages_at_lambda_zero(inputs: Inputs) -> list[float]:
     batch = make_segment(inputs["values"], inputs["next_values"], inputs["rewards"])
     estimator = GAE(
         gamma=inputs["discount"],
@@ -44,9 +44,9 @@ def _measure_lambda_zero(inputs: Inputs) -> list[float]:
     return [0.0, *estimated]
 
 
-def _measure_value_at_reset(inputs: Inputs) -> float:
+def _measure_advantage_at_auto_reset(inputs: Inputs) -> float:
     batch = make_segment(inputs["value"], inputs["next_value"], inputs["reward"], truncated=True)
-    estimator = construct_with_newest_keywords(
+    estimator = call_with_newest_keywords(
         GAE,
         gamma=inputs["discount"],
         lmbda=0.8,
@@ -59,7 +59,7 @@ def _measure_value_at_reset(inputs: Inputs) -> float:
 def _measure_use_of_vectorised_kernel(inputs: Inputs) -> float:
     called: list[str] = []
 
-    def make_noting_wrapper(name: str) -> Any:
+    def wrap_to_note_calls(name: str) -> Any:
         original = getattr(advantages, name)
 
         def note_call(*arguments: Any, **keywords: Any) -> Any:
@@ -72,7 +72,7 @@ def _measure_use_of_vectorised_kernel(inputs: Inputs) -> float:
     originals = {name: getattr(advantages, name) for name in names}
     try:
         for name in names:
-            setattr(advantages, name, make_noting_wrapper(name))
+            setattr(advantages, name, wrap_to_note_calls(name))
         estimator = GAE(
             gamma=inputs["discount"],
             lmbda=inputs["trace"],
@@ -86,7 +86,7 @@ def _measure_use_of_vectorised_kernel(inputs: Inputs) -> float:
     return float(name == names[1])
 
 
-def _measure_stored_values(inputs: Inputs) -> float:
+def _measure_advantage_with_stored_values(inputs: Inputs) -> float:
     batch = make_segment(inputs["value"], inputs["value"], inputs["reward"], terminated=True)
     stored = torch.full((1, 1, 1), inputs["value"], dtype=torch.float64)
     batch["state_value"] = stored
@@ -99,10 +99,10 @@ def _measure_stored_values(inputs: Inputs) -> float:
     return float(estimator(batch)["advantage"])
 
 
-def _measure_masked_normalisation(inputs: Inputs) -> list[float]:
+def _measure_last_advantage_with_mask(inputs: Inputs) -> list[float]:
     count = len(inputs["advantages"])
     actor = make_stochastic_policy(
-        Numbers([0.0], [1.0]), make_action_box(-10.0, 10.0), IndependentNormal
+        FixedLocScale([0.0], [1.0]), make_action_box(-10.0, 10.0), IndependentNormal
     )
     loss = make_ppo_loss(actor, make_v_network(Constant(0.0)), normalize_advantage=True)
     zeros = torch.zeros(count, 1, dtype=torch.float64)
@@ -124,9 +124,9 @@ def _measure_masked_normalisation(inputs: Inputs) -> list[float]:
 
 
 PROBES: dict[tuple[str, str], Raw] = {
-    ("gae.lambda_zero", "library"): _measure_lambda_zero,
-    ("gae.reset_env", "library"): _measure_value_at_reset,
+    ("gae.lambda_zero", "library"): _measure_advantages_at_lambda_zero,
+    ("gae.reset_env", "library"): _measure_advantage_at_auto_reset,
     ("gae.kernel", "library"): _measure_use_of_vectorised_kernel,
-    ("gae.stored_values", "library"): _measure_stored_values,
-    ("advantage.masked_normalisation", "library"): _measure_masked_normalisation,
+    ("gae.stored_values", "library"): _measure_advantage_with_stored_values,
+    ("advantage.masked_normalisation", "library"): _measure_last_advantage_with_mask,
 }

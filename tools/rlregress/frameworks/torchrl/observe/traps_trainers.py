@@ -59,7 +59,7 @@ _CONFIGS = "torchrl.trainers.algorithms.configs"
 
 @contextlib.contextmanager
 def _import_without_hydra() -> Iterator[None]:
-    """Let modules of the configurations be imported although their package wants hydra.
+    """Make the modules of TorchRL's configurations importable without hydra.
 
     They are data classes and use neither hydra nor omegaconf.
     """
@@ -91,7 +91,7 @@ def _measure_epsilon_of_configuration(inputs: Inputs) -> float:
         return float(np.log10(module.AdamConfig().eps))
 
 
-class _Scripted(torch.nn.Module):
+class _ScriptedLocation(torch.nn.Module):
     """A Gaussian's parameters; the location of the calls with gradients follows a script."""
 
     def __init__(self, locations: list[float]) -> None:
@@ -114,7 +114,9 @@ def _train_ppo_at_locations(inputs: Inputs, locations: list[float]) -> Any:
     rows = minibatches * _ROWS
     updates = len(locations) // (epochs * minibatches)
     actor = make_stochastic_policy(
-        _Scripted(locations), make_action_box(-1.0, 1.0, tiny_trainers.SINGLE), IndependentNormal
+        _ScriptedLocation(locations),
+        make_action_box(-1.0, 1.0, tiny_trainers.SINGLE),
+        IndependentNormal,
     )
     critic = make_v_network(Constant(0.0, dtype=tiny_trainers.SINGLE))
     log_prob = torch.distributions.Normal(0.0, 1.0).log_prob(torch.zeros(()))
@@ -147,7 +149,7 @@ def _measure_update_count(inputs: Inputs) -> float:
     return float(_train_ppo_at_locations(inputs, [0.0] * steps)["optim_steps"][-1])
 
 
-def _measure_updates_before_policy(inputs: Inputs) -> float:
+def _measure_error_before_policy_update(inputs: Inputs) -> float:
     trained = Driver("td3", Settings(terminated=1.0, delay=int(inputs["delay"])))
     try:
         trained.run_loop()
@@ -164,5 +166,5 @@ PROBES: dict[tuple[str, str], Raw] = {
     ("optimizer.config_epsilon", "trainer"): _measure_epsilon_of_configuration,
     ("logging.approx_kl", "trainer"): _measure_approx_kl,
     ("logging.update_count", "trainer"): _measure_update_count,
-    ("logging.before_policy_update", "trainer"): _measure_updates_before_policy,
+    ("logging.before_policy_update", "trainer"): _measure_error_before_policy_update,
 }

@@ -13,7 +13,7 @@ __getattr__ = make_lazy_getattr(
     resume=["train_and_resume"],
     seeded=["train_seeded", "describe_sources_of_chance"],
     normalised=["collect_running_statistics"],
-    builtin_trainings=["list_trainings", "warm_up"],
+    builtin_trainings=["list_builtin_trainings", "warm_up_before_fork"],
 )
 
 

@@ -97,8 +97,8 @@ def _make_training(algorithm: str) -> Any:
     return run_training
 
 
-def warm_up() -> None:
-    """Wrap an environment."""
+def warm_up_before_fork() -> None:
+    """Wrap an environment, so that the first training does not pay for imports."""
     GymWrapper(gymnasium.make("CartPole-v1"), device="cpu").close()
 
 
@@ -238,6 +238,6 @@ TRAININGS: Mapping[str, TraceTraining] = {
 }  # fmt: skip
 
 
-def list_trainings() -> Mapping[str, TraceTraining]:
+def list_builtin_trainings() -> Mapping[str, TraceTraining]:
     """Return title -> training."""
     return TRAININGS

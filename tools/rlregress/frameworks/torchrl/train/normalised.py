@@ -18,7 +18,7 @@ _RUNNING = TrainingVariant(running=True)
 
 
 def collect_running_statistics(request: TrainingRequest, environments: int) -> RunningStatistics:
-    """Train with the framework's trainer, roll out in the mode of evaluation, load its state."""
+    """Return VecNorm's statistics: trained, after an evaluation, and loaded from a saved state."""
     # a collector that has handed out its last batch has closed its environments
     longer = replace(request, total_steps=2 * request.total_steps)
     trainer, loss = make_trainer_and_loss(longer, environments, _RUNNING)
@@ -29,7 +29,7 @@ def collect_running_statistics(request: TrainingRequest, environments: int) -> R
             statistics["trained"] = _read_statistics(trainer)
             request.on_checkpoint(trainer.collected_frames, make_policy_function(loss))
             statistics["state"] = copy.deepcopy(trainer.state_dict())
-            statistics["evaluated"] = _evaluate_policy(trainer)
+            statistics["evaluated"] = _read_statistics_after_evaluation(trainer)
             trainer.request_stop()
 
     trainer.register_op("post_steps", note_statistics)
@@ -57,7 +57,7 @@ def _read_statistics(trainer: Any) -> np.ndarray:
     return np.array([[part.numpy().copy() for part in values] for values in sets])
 
 
-def _evaluate_policy(trainer: Any) -> np.ndarray:
+def _read_statistics_after_evaluation(trainer: Any) -> np.ndarray:
     for environment in _list_environments(trainer):
         environment.eval()
         environment.rollout(8)

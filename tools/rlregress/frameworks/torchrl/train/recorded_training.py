@@ -125,7 +125,7 @@ class _Loop:
         raise NotImplementedError
 
     def set_value_estimator(self) -> None:
-        """Let the loss estimate values as the training names it."""
+        """Give the loss the value estimator that the training names, if it names one."""
         if not self.estimator:
             return
         kind = getattr(
@@ -179,12 +179,12 @@ class _Loop:
     def evaluate_between_batches(self, policy: Any, number: int) -> None:
         """Evaluate between two batches, if requested."""
         if "callback" in self.evaluations and number == 1:
-            self._roll_out(policy, compat.find_deterministic_type())
+            self._roll_out(policy, compat.find_deterministic_exploration())
 
     def roll_out_evaluations(self, policy: Any) -> None:
         """Roll out once for each requested kind of evaluation."""
         kinds = {
-            "deterministic": compat.find_deterministic_type(),
+            "deterministic": compat.find_deterministic_exploration(),
             "stochastic": ExplorationType.RANDOM,
         }
         for kind in self.evaluations:
@@ -275,7 +275,7 @@ class OnPolicy(_Loop):
 
 
 def make_gaussian_exploration(deviation: float = 0.3) -> Exploration:
-    """Return noise without memory, whose deviation falls."""
+    """Return an exploration by Gaussian noise whose deviation falls."""
     return lambda loop: AdditiveGaussianModule(
         spec=loop.networks.spec,
         sigma_init=1.0,
@@ -286,9 +286,9 @@ def make_gaussian_exploration(deviation: float = 0.3) -> Exploration:
 
 
 def make_correlated_exploration(deviation: float) -> Exploration:
-    """Return noise with a state, which begins anew with each episode."""
+    """Return an exploration by Ornstein-Uhlenbeck noise that restarts with each episode."""
 
-    def explore_with_noise(loop: _Loop) -> Any:
+    def make_noise_module(loop: _Loop) -> Any:
         process = find_in_library("torchrl.modules", "OrnsteinUhlenbeckProcessModule")
         noise = process(
             spec=loop.networks.spec, eps_init=1.0, eps_end=0.1, annealing_num_steps=80,
@@ -298,11 +298,11 @@ def make_correlated_exploration(deviation: float) -> Exploration:
         loop.environment = tracked or loop.environment
         return noise
 
-    return explore_with_noise
+    return make_noise_module
 
 
 def make_greedy_exploration(first: float = 0.9, last: float = 0.1) -> Exploration:
-    """Return the greedy choice, and another one now and then."""
+    """Return an epsilon-greedy exploration."""
     return lambda loop: EGreedyModule(
         spec=loop.networks.spec, eps_init=first, eps_end=last, annealing_num_steps=80
     )
@@ -376,7 +376,7 @@ class OffPolicy(_Loop):
         critics: list[Any] = []
         parts: dict[str, Any]
         if name.endswith("DQNLoss"):
-            self.actor, parts = networks.make_choice_network(), {"delay_value": True}
+            self.actor, parts = networks.make_q_value_actor(), {"delay_value": True}
         elif name == "DiscreteSACLoss":
             self.actor = networks.make_stochastic_actor(distribution)
             network = networks.make_network(networks.actions)

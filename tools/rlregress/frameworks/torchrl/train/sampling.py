@@ -44,7 +44,7 @@ def collect_minibatches(
 
 
 def _convert_to_choices(actions: torch.Tensor) -> torch.Tensor:
-    """Return actions as numbers: one of several actions is stored as a one in its place."""
+    """Return the index of each one-hot action; continuous actions stay as they are."""
     is_number = actions.is_floating_point()
     return actions if is_number else actions.long().argmax(-1, keepdim=True).float()
 

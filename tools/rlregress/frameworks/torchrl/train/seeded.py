@@ -40,7 +40,7 @@ def train_seeded(request: SeededTraining) -> Trained:
     """
     settings, seeds = request.hyperparameters, request.seeds
     environment = use_single_precision(GymWrapper(request.make_env(False), device="cpu"))
-    look = request.make_step_watcher()
+    look = request.make_checkpoint_caller()
     with isolate_random_generators(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*experimental/prototype feature.*")
         with Stream(seeds.initialisation).draw_from_stream():

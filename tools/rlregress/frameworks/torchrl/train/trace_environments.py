@@ -17,7 +17,7 @@ _OBSERVATION = ["observation"]
 
 
 def make_late_transform(kind: str, **options: Any) -> Late:
-    """Return a transform by the name of its class."""
+    """Return a transform that is made when it is called, by the name of its class."""
 
     def make_transform() -> Any:
         return find_in_library("torchrl.envs", kind)(**options)
@@ -26,7 +26,7 @@ def make_late_transform(kind: str, **options: Any) -> Late:
 
 
 def make_late_float_conversion(key: str) -> Late:
-    """Return integers as numbers that a network takes."""
+    """Return a transform that converts the integers of an entry to float32."""
     kinds = {"dtype_in": torch.int64, "dtype_out": torch.float32}
     return make_late_transform("DTypeCastTransform", **kinds, in_keys=[key])
 

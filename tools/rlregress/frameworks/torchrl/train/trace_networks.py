@@ -120,8 +120,8 @@ class Networks:
     def _bounds(self) -> dict[str, Any]:
         return {"low": self.spec.space.low, "high": self.spec.space.high}
 
-    def make_choice_network(self) -> Any:
-        """Return action values of every choice, with the greedy choice."""
+    def make_q_value_actor(self) -> Any:
+        """Return an actor that takes the discrete action with the largest value."""
         if self._atoms > 1:
             kind = find_in_library("torchrl.modules", "DistributionalQValueActor")
             network = nn.Sequential(

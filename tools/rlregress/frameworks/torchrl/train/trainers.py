@@ -49,7 +49,7 @@ from rlregress.frameworks.torchrl.api import (
 )
 from rlregress.frameworks.torchrl.compat import (
     add_gaussian_noise,
-    construct_with_newest_keywords,
+    call_with_newest_keywords,
     find_action_spec,
     make_ppo_loss,
     make_sac_loss,
@@ -60,8 +60,8 @@ from rlregress.frameworks.torchrl.compat import (
 from rlregress.probing.heads import (
     Heads,
     call_prepare_with_heads,
-    make_deviation_setter,
-    make_parameter_setter,
+    make_deviation_setter_of_layer,
+    make_deviation_setter_of_parameter,
 )
 from rlregress.probing.hyperparameter_mapping import (
     raise_if_unusable,
@@ -142,7 +142,7 @@ def check_and_select_hyperparameters(
     return settings
 
 
-def use_single_precision(environment):
+def use_single_precision(environment: Any) -> Any:
     """Return the environment with float32 observations, as the networks take them."""
     if environment.observation_spec["observation"].dtype is not torch.float64:
         return environment
@@ -221,7 +221,7 @@ def _initialise_orthogonally(network: nn.Module, gain: float) -> nn.Module:
     return network
 
 
-def _make_q_network(space: Space, settings: Mapping[str, Any]):
+def _make_q_networks(space: Space, settings: Mapping[str, Any]) -> Any:
     # a list keeps the initial weights; one module is duplicated with resampled weights, which
     # versions before 0.14.0 know alone where targets are delayed
     networks = [
@@ -234,10 +234,8 @@ def _make_q_network(space: Space, settings: Mapping[str, Any]):
     return networks[0] if settings.get("duplicate_critic") else networks
 
 
-def _list_output_layers(critics) -> list[Any]:
-    """Return the output layers, of which the target networks are copies that a loss has yet to
-    make.
-    """
+def _list_critic_output_layers(critics) -> list[Any]:
+    """Return the output layer of each critic; a loss copies it later into a target network."""
     networks = critics if isinstance(critics, list) else [critics]
     return [find_last_linear_layer(network) for network in networks]
 
@@ -264,7 +262,9 @@ def _make_ppo_trainer_and_loss(
     )
 
     def get_heads() -> Heads:
-        set_deviation = make_parameter_setter(deviation.state_independent_scale, torch.log)
+        set_deviation = make_deviation_setter_of_parameter(
+            deviation.state_independent_scale, torch.log
+        )
         return Heads(
             find_last_linear_layer(policy_network),
             set_deviation,
@@ -343,19 +343,19 @@ def _invert_deviation_by_softplus(deviation: torch.Tensor) -> torch.Tensor:
     return (torch.log(torch.expm1(numbers)) - math.log(math.expm1(0.99))).float()
 
 
-def _make_sac(request: Any, space: Space, settings: Mapping[str, Any]) -> Parts:
+def _make_sac_parts(request: Any, space: Space, settings: Mapping[str, Any]) -> Parts:
     network = nn.Sequential(
         _make_multilayer_perceptron(settings, space.observations, 2 * space.actions),
         NormalParamExtractor(),
     )
     layer = find_last_linear_layer(network)
-    set_deviation = make_deviation_setter(
+    set_deviation = make_deviation_setter_of_layer(
         layer, slice(space.actions, None), _invert_deviation_by_softplus
     )
     actor = _make_tanh_normal_actor(network, space, False)
-    critics = _make_q_network(space, settings)
+    critics = _make_q_networks(space, settings)
     call_prepare_with_heads(
-        request, lambda: Heads(layer, set_deviation, _list_output_layers(critics))
+        request, lambda: Heads(layer, set_deviation, _list_critic_output_layers(critics))
     )
     loss = make_sac_loss(
         actor,
@@ -376,12 +376,12 @@ def _make_deterministic_actor(space: Space, settings: Mapping[str, Any], **bound
     )
 
 
-def _make_td3(request: Any, space: Space, settings: Mapping[str, Any]) -> Parts:
+def _make_td3_parts(request: Any, space: Space, settings: Mapping[str, Any]) -> Parts:
     actor = _make_deterministic_actor(space, settings, **space.bounds)
-    critics = _make_q_network(space, settings)
+    critics = _make_q_networks(space, settings)
     call_prepare_with_heads(
         request,
-        lambda: Heads(find_last_linear_layer(actor), values=_list_output_layers(critics)),
+        lambda: Heads(find_last_linear_layer(actor), values=_list_critic_output_layers(critics)),
     )
     loss = make_td3_loss(
         actor,
@@ -403,7 +403,7 @@ def _make_td3(request: Any, space: Space, settings: Mapping[str, Any]) -> Parts:
     return Parts(TD3Trainer, exploring, loss, updater, options)
 
 
-def _make_dqn(request: Any, space: Space, settings: Mapping[str, Any]) -> Parts:
+def _make_dqn_parts(request: Any, space: Space, settings: Mapping[str, Any]) -> Parts:
     spec = space.spec
     network = _make_network(settings, space.shape, space.actions)
     head = find_last_linear_layer(network)
@@ -425,14 +425,15 @@ def _make_dqn(request: Any, space: Space, settings: Mapping[str, Any]) -> Parts:
     return Parts(DQNTrainer, acting, loss, updater, {"greedy_module": greedy})
 
 
-def _make_ddpg(request: Any, space: Space, settings: Mapping[str, Any]) -> Parts:
+def _make_ddpg_parts(request: Any, space: Space, settings: Mapping[str, Any]) -> Parts:
     actor = _make_deterministic_actor(space, settings, spec=space.spec)
     critic = ValueOperator(
         _make_multilayer_perceptron(settings, space.observations + space.actions, 1),
         in_keys=["observation", "action"],
     )
     call_prepare_with_heads(
-        request, lambda: Heads(find_last_linear_layer(actor), values=_list_output_layers([critic]))
+        request,
+        lambda: Heads(find_last_linear_layer(actor), values=_list_critic_output_layers([critic])),
     )
     _, noise = add_gaussian_noise(
         actor, space.spec, sigma_init=1.0, sigma_end=1.0, std=settings["exploration_noise"]
@@ -444,7 +445,8 @@ def _make_ddpg(request: Any, space: Space, settings: Mapping[str, Any]) -> Parts
 
 
 _PARTS: Mapping[str, Callable[..., Parts]] = {
-    "sac": _make_sac, "td3": _make_td3, "dqn": _make_dqn, "ddpg": _make_ddpg,
+    "sac": _make_sac_parts, "td3": _make_td3_parts,
+    "dqn": _make_dqn_parts, "ddpg": _make_ddpg_parts,
 }  # fmt: skip
 
 
@@ -473,7 +475,7 @@ def make_trainer_of_parts(
         buffer: class of the replay buffer.
         options: further ones of the trainer.
     """
-    collector = construct_with_newest_keywords(
+    collector = call_with_newest_keywords(
         Collector,
         environment,
         parts.acting,

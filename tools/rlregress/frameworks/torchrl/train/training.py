@@ -16,14 +16,14 @@ from rlregress.frameworks.torchrl.api import (
     TensorDict,
     set_exploration_type,
 )
-from rlregress.frameworks.torchrl.compat import find_deterministic_type
+from rlregress.frameworks.torchrl.compat import find_deterministic_exploration
 from rlregress.frameworks.torchrl.train.trainers import (
     check_and_select_hyperparameters,
     make_trainer_and_loss,
     use_single_precision,
 )
-from rlregress.probing.heads import fix_normal_draws
-from rlregress.probing.interface import Passing, Policy, Trained, TrainingRequest
+from rlregress.probing.heads import fix_standard_normal_draws
+from rlregress.probing.interface import PendingCheckpoints, Policy, Trained, TrainingRequest
 
 
 def _make_batch(observations: np.ndarray) -> Any:
@@ -33,7 +33,7 @@ def _make_batch(observations: np.ndarray) -> Any:
     return TensorDict({"observation": tensor}, len(tensor))
 
 
-def _act(loss: Any, batch: Any) -> Any:
+def _add_policy_actions(loss: Any, batch: Any) -> Any:
     """Return a batch with the actions of the policy of a loss."""
     name = "actor_network" if hasattr(loss, "actor_network") else "value_network"
     network = getattr(loss, name)
@@ -45,8 +45,8 @@ def make_policy_function(loss: Any) -> Policy:
     """Return the greedy or deterministic policy of a loss."""
 
     def choose_actions(observations: np.ndarray) -> np.ndarray:
-        with torch.no_grad(), set_exploration_type(find_deterministic_type()):
-            actions = _act(loss, _make_batch(observations))["action"]
+        with torch.no_grad(), set_exploration_type(find_deterministic_exploration()):
+            actions = _add_policy_actions(loss, _make_batch(observations))["action"]
         # one of several is a one in its place
         one_of_several = not hasattr(loss, "actor_network")
         return actions.to(torch.int64).argmax(-1).numpy() if one_of_several else actions.numpy()
@@ -57,7 +57,10 @@ def make_policy_function(loss: Any) -> Policy:
 def _make_drawing_function(loss):
     def draw_actions(observations: np.ndarray, numbers: np.ndarray) -> Any:
         batch = _make_batch(observations)
-        with loss.actor_network_params.to_module(loss.actor_network), fix_normal_draws(numbers):
+        with (
+            loss.actor_network_params.to_module(loss.actor_network),
+            fix_standard_normal_draws(numbers),
+        ):
             if not hasattr(loss.actor_network, "get_dist"):
                 return loss.actor_network(batch)["action"], None
             law = loss.actor_network.get_dist(batch)
@@ -79,15 +82,17 @@ def make_value_function(loss: Any) -> Any:
 
     def estimate_values(observations: np.ndarray) -> np.ndarray:
         batch = _make_batch(observations)
-        with torch.no_grad(), set_exploration_type(find_deterministic_type()):
+        with torch.no_grad(), set_exploration_type(find_deterministic_exploration()):
             if hasattr(loss, "critic_network_params"):
                 values = evaluate_network("critic", batch)["state_value"]
             elif not hasattr(loss, "actor_network"):
-                values = _act(loss, batch)["chosen_action_value"]
+                values = _add_policy_actions(loss, batch)["chosen_action_value"]
             elif not hasattr(loss, "qvalue_network_params"):
-                values = evaluate_network("value", _act(loss, batch))["state_action_value"]
+                values = evaluate_network("value", _add_policy_actions(loss, batch))[
+                    "state_action_value"
+                ]
             else:
-                batch, each = _act(loss, batch), []
+                batch, each = _add_policy_actions(loss, batch), []
                 for parameters in loss.qvalue_network_params.unbind(0):
                     with parameters.to_module(loss.qvalue_network):
                         each.append(loss.qvalue_network(batch)["state_action_value"])
@@ -124,20 +129,20 @@ class _AfterBatch:
     def __init__(self, trainer, loss, diagnostics: _Diagnostics) -> None:
         self.trainer, self.loss, self.diagnostics = trainer, loss, diagnostics
         self._request: Any = None
-        self._passing = Passing(())
+        self._passing = PendingCheckpoints(())
 
     def __getstate__(self) -> dict[str, Any]:
         # the request is of one process
         return {"trainer": self.trainer, "loss": self.loss, "diagnostics": self.diagnostics}
 
     def serve_checkpoints(self, request: TrainingRequest) -> None:
-        """Serve a request's checkpoints from the training's current step."""
+        """Set the request whose checkpoints are served from the training's current step on."""
         self._request = request
-        self._passing = Passing(request.checkpoints, self.trainer.collected_frames)
+        self._passing = PendingCheckpoints(request.checkpoints, self.trainer.collected_frames)
 
     def __call__(self) -> None:
         done = self.trainer.collected_frames
-        if self._passing.has_passed_any(done):
+        if self._passing.drop_passed(done):
             self._request.on_checkpoint(done, make_policy_function(self.loss))
         # the collector has handed out its batch, and its loop goes on where its frames are
         self._request.keep(done, self)
@@ -161,7 +166,7 @@ def _drop_iterator_of_sampler(sampling):
 
 
 def make_trainer_of_request(request: TrainingRequest) -> _AfterBatch:
-    """Return a trainer, its loss and its function after each batch."""
+    """Return the ``_AfterBatch`` that holds a new trainer and its loss."""
     settings = check_and_select_hyperparameters(request.algorithm, request.hyperparameters)
     torch.manual_seed(request.seed)
     np.random.seed(request.seed)

@@ -11,7 +11,7 @@ from rlregress.frameworks.cleanrl.script_sources import Source
 def make_probe_maker(
     driver: Callable[..., Any],
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a function that turns a measurement into a probe of a copy of the scripts."""
+    """Return a function that turns a measurement into a probe (source, inputs) of this driver."""
 
     def make_probe(measure: Callable[..., Any]) -> Callable[..., Any]:
         def measure_source(source: Source, inputs: Mapping[str, Any]) -> Any:

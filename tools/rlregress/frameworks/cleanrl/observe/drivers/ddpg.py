@@ -35,17 +35,15 @@ class Driver:
         # while it runs, the script is the main module
         return vars(sys.modules["__main__"])
 
-    def _find_part(self, name: str) -> Any:
+    def _find_variable(self, name: str) -> Any:
         return find_first_variable(self._get_variables_of_script(), "network or optimiser", name)
 
     def set_values(self, online: float, target: float) -> None:
         for name, number in (("qf1", online), ("qf1_target", target)):
-            make_output_constant(self._find_part(name), [number])
+            make_output_constant(self._find_variable(name), [number])
 
     def set_policy(self, online: float, target: float) -> None:
-        """Fix the policies' outputs before tanh: now, or as soon as the script has made the
-        networks.
-        """
+        """Fix the policies' outputs before tanh, now or once the script has made its networks."""
         self._policies = (online, target)
         if self._runs:
             self._set_policies_once_made()
@@ -53,23 +51,21 @@ class Driver:
     def _set_policies_once_made(self) -> None:
         if self._policies is not None:
             for name, number in zip(("actor", "target_actor"), self._policies, strict=False):
-                make_output_constant(self._find_part(name), [number])
+                make_output_constant(self._find_variable(name), [number])
 
     def fill_parameters(self, online: float, target: float) -> None:
         for name in ("qf1", "actor"):
-            fill_parameters(self._find_part(name).parameters(), online)
+            fill_parameters(self._find_variable(name).parameters(), online)
         for name in ("qf1_target", "target_actor"):
-            fill_parameters(self._find_part(name).parameters(), target)
+            fill_parameters(self._find_variable(name).parameters(), target)
 
     def read_target_parameters(self) -> tuple[float, float | None]:
-        networks = (self._find_part("qf1_target"), self._find_part("target_actor"))
+        networks = (self._find_variable("qf1_target"), self._find_variable("target_actor"))
         values, policy = (float(next(n.parameters()).detach().flatten()[0]) for n in networks)
         return values, policy
 
-    def count_networks(self) -> tuple[int, int]:
-        """Return how many Q networks the optimiser trains, and how many more of their class there
-        are.
-        """
+    def count_q_networks_and_targets(self) -> tuple[int, int]:
+        """Return the number of Q networks in the optimiser, and of others of their class."""
         counts: list[tuple[int, int]] = []
 
         def count_networks_of_optimiser(_: int) -> None:
@@ -83,8 +79,8 @@ class Driver:
         )
         return counts[0]
 
-    def compute_losses(self, online: float, target: float) -> tuple[float, float]:
-        """Return the losses of Q network and policy in an update on a memory of one minibatch."""
+    def compute_critic_and_policy_loss(self, online: float, target: float) -> tuple[float, float]:
+        """Return the losses of Q network and policy in an update on one full minibatch."""
         with record_differentiated_losses() as losses:
             self._run_until_update(lambda: self.set_values(online, target))
         values, policy = losses[-2:]
@@ -94,12 +90,12 @@ class Driver:
         """Return the actions that the target Q network receives in the last update."""
         recorded: list[np.ndarray] = []
 
-        def watch_target_network() -> None:
-            self._find_part("qf1_target").register_forward_pre_hook(
+        def hook_target_network() -> None:
+            self._find_variable("qf1_target").register_forward_pre_hook(
                 lambda _, given: recorded.append(given[1].detach().double().numpy().flatten())
             )
 
-        self._run_until_update(watch_target_network)
+        self._run_until_update(hook_target_network)
         return np.concatenate(recorded)
 
     def _run_until_update(self, callback: Callable[[], None]) -> None:
@@ -112,12 +108,12 @@ class Driver:
     def run_loop(self, on_start: Look = do_nothing, on_step: Look = do_nothing) -> LoopRecord:
         envs = self._make_scripted_environments()
         envs.between = on_step
-        with envs.note_gradients(self._name_role_of_optimizer):
+        with envs.record_gradient_norms(self._name_role_of_optimizer):
             self._run_script(envs, on_start)
         return envs.make_record()
 
     def _name_role_of_optimizer(self, optimizer: Any) -> str:
-        return "values" if optimizer is self._find_part("q_optimizer") else "policy"
+        return "values" if optimizer is self._find_variable("q_optimizer") else "policy"
 
     def _make_scripted_environments(self) -> ScriptedEnvs:
         return ScriptedEnvs(self._settings, low=self._settings.low, high=self._settings.high)
@@ -127,12 +123,12 @@ class Driver:
     ) -> None:
         settings = self._settings
 
-        def call_after_step(steps: int) -> None:
+        def call_at_first_reset(steps: int) -> None:
             self._runs = True
             self._set_policies_once_made()
             on_start(steps)
 
-        envs.begin = call_after_step
+        envs.begin = call_at_first_reset
         noise = {} if settings.noise is None else {"exploration_noise": settings.noise}
         overrides = {
             "total_timesteps": settings.steps,

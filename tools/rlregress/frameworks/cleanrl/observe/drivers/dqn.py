@@ -50,7 +50,7 @@ class Driver:
         size = self._settings.batch_size
         first = [1.0] + [0.0] * (self._settings.actions - 1)
 
-        def stop_at_full_memory(steps: int) -> None:
+        def set_values_before_update(steps: int) -> None:
             # the last action before the update is chosen already
             if steps == size - 1:
                 self.set_values(online, target)
@@ -58,21 +58,19 @@ class Driver:
         envs = ScriptedEnvs(self._settings, discrete=self._settings.actions)
         with record_differentiated_losses() as losses:
             self._run_script(
-                envs, lambda _: self.set_values(first, first), stop_at_full_memory,
+                envs, lambda _: self.set_values(first, first), set_values_before_update,
                 total_timesteps=size, learning_starts=size - 2,
             )  # fmt: skip
         return losses[-1]
 
     def run_loop(self, on_start: Look = do_nothing, on_step: Look = do_nothing) -> LoopRecord:
         envs = ScriptedEnvs(self._settings, discrete=self._settings.actions)
-        with envs.note_gradients():
+        with envs.record_gradient_norms():
             self._run_script(envs, on_start, on_step)
         return envs.make_record()
 
     def choose_action(self, q_values: Sequence[float], deterministic: bool) -> int | None:
-        """Return the last action of the script or, if ``deterministic``, the first of its
-        evaluation.
-        """
+        """Return the script's last action or, if ``deterministic``, the first of its evaluation."""
         evaluates = "save_model" in read_defaults_of_script(self._source.parse_script(_SCRIPT))
         if deterministic and not evaluates:
             return None
@@ -83,7 +81,7 @@ class Driver:
         def set_values_at_start(_: int) -> None:
             self.set_values(q_values, q_values)
             if deterministic:
-                # as the writer of TensorBoard does, which is not there
+                # as the writer of TensorBoard would, which is replaced by a stub
                 os.makedirs(os.path.join("runs", vars(sys.modules["__main__"])["run_name"]))
 
         self._run_script(envs, set_values_at_start, do_nothing, **arguments)
@@ -124,7 +122,7 @@ class Driver:
 
 
 def return_environment_unchanged(environment: Any, *_: Any, **__: Any) -> Any:
-    """Return the environment unchanged: there is nothing to be recorded."""
+    """Stand in for a wrapper that records videos, by returning the environment as it is."""
     return environment
 
 

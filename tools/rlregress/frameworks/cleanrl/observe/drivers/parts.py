@@ -18,15 +18,20 @@ OPTIMIZERS = {
 
 
 def find_first_variable(names: Mapping[str, Any], quantity: str, *candidates: str) -> Any:
-    """Return the value of the first of these names that a script has."""
+    """Return the value of the first candidate that is a variable of a script.
+
+    Args:
+        names: variables of the script.
+        quantity: name of the quantity in the error, if there is none of them.
+    """
     for name in candidates:
         if name in names:
             return names[name]
-    raise Script(Path(names["__file__"])).describe_lost_anchor(quantity, *candidates)
+    raise Script(Path(names["__file__"])).make_anchor_lost_error(quantity, *candidates)
 
 
-def find_optimizer_of_part(names: Mapping[str, Any], role: str) -> Any:
-    """Return the optimiser of a part; None if the script has no temperature to train."""
+def find_optimizer_by_role(names: Mapping[str, Any], role: str) -> Any:
+    """Return the optimiser of a role; None if that is the temperature, which is not trained."""
     candidates = OPTIMIZERS[role]
     if role == "temperature" and not {*candidates, "log_alpha"} & names.keys():
         return None
@@ -35,7 +40,7 @@ def find_optimizer_of_part(names: Mapping[str, Any], role: str) -> Any:
 
 def list_q_networks(names: Mapping[str, Any]) -> list[nn.Module]:
     """Return the networks whose parameters the optimiser of the critics holds."""
-    groups = find_optimizer_of_part(names, "critic").param_groups
+    groups = find_optimizer_by_role(names, "critic").param_groups
     optimized = {id(p) for group in groups for p in group["params"]}
     modules = [m for m in names.values() if isinstance(m, nn.Module)]
     return [m for m in modules if any(id(p) in optimized for p in m.parameters())]

@@ -16,7 +16,7 @@ from torch.distributions import Normal
 from rlregress.frameworks.cleanrl.observe.drivers.parts import (
     OPTIMIZERS,
     find_first_variable,
-    find_optimizer_of_part,
+    find_optimizer_by_role,
     list_q_networks,
 )
 from rlregress.frameworks.cleanrl.running import StopRun, run_script_to_end
@@ -70,11 +70,11 @@ class Driver:
         # while it runs, the script is the main module
         return vars(sys.modules["__main__"]) if self._ended is None else self._ended
 
-    def _find_part(self, quantity: str, *candidates: str) -> Any:
+    def _find_variable(self, quantity: str, *candidates: str) -> Any:
         return find_first_variable(self._get_variables_of_script(), quantity, *candidates)
 
     def _find_policy(self) -> Any:
-        return self._find_part("policy network", "actor", "pg")
+        return self._find_variable("policy network", "actor", "pg")
 
     def _find_layer_of_policy(self, *words: str) -> nn.Linear:
         """Return a layer of the policy by its name, which the scripts write in several ways."""
@@ -119,7 +119,7 @@ class Driver:
         Args:
             on_start: called before the first step.
             on_step: called with each part that an optimiser is about to step; it may end the run.
-            arguments: of the script's command line.
+            arguments: further arguments of the script's command line.
         """
         s, journal = self._settings, Recorder()
         script = {"low": s.low, "high": s.high, "observation_dimensions": s.observations}
@@ -137,14 +137,14 @@ class Driver:
         def find_stepped_parts(stepping: Any) -> dict[str, Any]:
             names = self._get_variables_of_script()
             for role in OPTIMIZERS:
-                if find_optimizer_of_part(names, role) is stepping:
+                if find_optimizer_by_role(names, role) is stepping:
                     return {role: [p for group in stepping.param_groups for p in group["params"]]}
             candidates = [name for tried in OPTIMIZERS.values() for name in tried]
-            raise self._script.describe_lost_anchor("optimisers", *candidates)
+            raise self._script.make_anchor_lost_error("optimisers", *candidates)
 
         def list_targets() -> Iterator[torch.Tensor]:
             for name in _TARGETS:
-                yield from self._find_part("target network", name).parameters()
+                yield from self._find_variable("target network", name).parameters()
 
         envs.begin = prepare_first_step
         self._ended = None
@@ -175,15 +175,15 @@ class Driver:
         s = self._settings
         with ExitStack() as around:
             if s.pre_tanh is not None and self._is_sac:
-                around.enter_context(_fix_sample())
+                around.enter_context(_fix_samples_and_record_deviations())
             if s.noise and not self._is_sac:
-                around.enter_context(_fix_draw(s.noise))
+                around.enter_context(_fix_normal_noise(s.noise))
             yield
 
     def run_loop(self) -> Recorder:
         """Run the script for the number of steps in the settings."""
         s = self._settings
-        # what is drawn for a minibatch must be there already, but SAC's scripts see to that
+        # a minibatch can only be drawn from enough rows; SAC's scripts ensure that themselves
         starts = s.starts or (0 if self._is_sac else max(s.batch_size - 2, 0))
         settings: dict[str, Any] = {}
         if s.updates in ("fewer", "more"):
@@ -195,12 +195,14 @@ class Driver:
             frozen = ("policy_lr", "q_lr") if self._is_sac else ("learning_rate",)
             settings.update(dict.fromkeys(frozen, 0.0))
         journal = self._run_script(s.steps, learning_starts=starts, **settings)
-        last = _read_stored_row(self._find_part("replay buffer", "rb"), len(journal.actions[0]) - 1)
+        last = _read_stored_row(
+            self._find_variable("replay buffer", "rb"), len(journal.actions[0]) - 1
+        )
         journal.stored_action, journal.stored_reward = (float(np.ravel(x)[0]) for x in last)
         return journal
 
-    def _run_one_step(self) -> Any:
-        """Return the variables of the script after it has made its agent."""
+    def _run_one_step_and_get_variables(self) -> Any:
+        """Run one step, and return the script's variables, among them its untrained agent."""
         self._run_script(1, batch_size=4)
         return self._get_variables_of_script()
 
@@ -212,12 +214,12 @@ class Driver:
         """Run the script to its first update, on transitions with equal observations and actions.
 
         Args:
-            last_part: the part before whose optimiser step number ``count`` the run ends.
+            last_part: the part whose optimizer step number ``count`` the run stops before.
         """
         size = self._settings.batch_size
         steps: list[str] = []
 
-        def fill_equal_rows(names: Any) -> None:
+        def equalise_sampled_rows(names: Any) -> None:
             sample = names["rb"].sample
 
             def sample_equal(*arguments: Any) -> Any:
@@ -237,14 +239,14 @@ class Driver:
         # step before the first of them must not update.
         starts = size - 1 + size % 2
         return self._run_script(
-            starts + 2, fill_equal_rows, stop_after, learning_starts=starts, **arguments
+            starts + 2, equalise_sampled_rows, stop_after, learning_starts=starts, **arguments
         )
 
     def _compute_action(self, observation: float, *candidates: str) -> float:
         # the policy that reports a log-probability does 0
         if self._is_sac:
             return 0.0
-        policy = self._find_part("policy network", *candidates)
+        policy = self._find_variable("policy network", *candidates)
         with torch.no_grad():
             return float(_call_network(policy, torch.full((1, 1), observation)))
 
@@ -253,7 +255,7 @@ class Driver:
     ) -> None:
         inputs = [torch.full((1, 1), number) for number in input_values]
         for name, number in zip(names, values, strict=False):
-            network = self._find_part("Q network", name)
+            network = self._find_variable("Q network", name)
             make_output_constant_for_input(
                 network, partial(_call_network, network, *inputs), number
             )
@@ -285,10 +287,12 @@ class Driver:
             lambda: self._run_to_first_update(prepare_script, "critic")
         )
 
-    def run_first_update(self, target_value: float) -> tuple[float, float]:
+    def compute_first_target_and_actor_loss(self, target_value: float) -> tuple[float, float]:
         def prepare_script(names: Any) -> None:
             zeros: list[tuple[Any, float]] = [(network, 0.0) for network in list_q_networks(names)]
-            targets = [(self._find_part("target network", name), target_value) for name in _TARGETS]
+            targets = [
+                (self._find_variable("target network", name), target_value) for name in _TARGETS
+            ]
             for network, number in zeros + targets:
                 fill_parameters(network.parameters(), 0.0)
                 fill_parameters([find_last_linear_layer(network).bias], number)
@@ -299,7 +303,7 @@ class Driver:
         )
         return target, journals[0].losses["actor"][0]
 
-    def compute_temperature_loss(self) -> tuple[float, float]:
+    def compute_temperature_loss_and_gradient(self) -> tuple[float, float]:
         s = self._settings
 
         def prepare_script(names: Any) -> None:
@@ -320,7 +324,7 @@ class Driver:
             names_of_pairs = [("qf1", "qf1_target"), ("qf2", "qf2_target")]
             names_of_pairs += [] if self._is_sac else [("actor", "target_actor")]
             for pair in names_of_pairs:
-                online, followed = (self._find_part("network", name) for name in pair)
+                online, followed = (self._find_variable("network", name) for name in pair)
                 pairs.append((online, followed))
             fill_networks_and_targets(pairs, source, target)
 
@@ -328,13 +332,13 @@ class Driver:
         return read_parameter_of_each_target(pairs)
 
     def compute_smoothed_actions(
-        self, squashed: float, samples: int, own_draws: bool
+        self, squashed: float, samples: int, draw_per_sample: bool
     ) -> np.ndarray:
         """Return the actions that the first target critic receives.
 
         The target policy's output is replaced by the requested action, because one version of the
         script does not scale that output to the bounds. Where the noise has the shape of the
-        script's last action, a whole batch shares it: with ``own_draws`` that action gets one row
+        script's last action, a whole batch shares it: ``draw_per_sample`` gives that action one row
         for each sample.
         """
         s = self._settings
@@ -348,11 +352,11 @@ class Driver:
             raise StopRun
 
         def prepare_script(names: Any) -> None:
-            self._find_part("target policy", "target_actor").forward = lambda *_: answer
-            self._find_part("target network", "qf1_target").forward = note_received_actions
+            self._find_variable("target policy", "target_actor").forward = lambda *_: answer
+            self._find_variable("target network", "qf1_target").forward = note_received_actions
 
             def sample(_: int) -> Any:
-                if own_draws:
+                if draw_per_sample:
                     names["action"] = np.zeros((samples, len(low)))
                 torch.manual_seed(shift_seed(s.seed))
                 return _make_minibatch(samples, len(low), arrays=hasattr(names["rb"], "buffer"))
@@ -366,30 +370,30 @@ class Driver:
     # -- what the script makes ---------------------------------------------------------------
 
     def read_temperature(self) -> float:
-        return float(self._run_one_step()["alpha"])
+        return float(self._run_one_step_and_get_variables()["alpha"])
 
     def read_target_entropy(self) -> float:
-        return float(self._run_one_step()["target_entropy"])
+        return float(self._run_one_step_and_get_variables()["target_entropy"])
 
     def compute_log_deviation(self, outputs: Sequence[float]) -> np.ndarray:
-        self._run_one_step()
-        with _fix_sample() as deviations:
+        self._run_one_step_and_get_variables()
+        with _fix_samples_and_record_deviations() as deviations:
             for output in outputs:
                 make_output_constant(self._find_layer_of_policy("std"), output)
                 _sample_action(self._find_policy(), torch.zeros(1, 1))
         return np.array([float(torch.log(deviation)) for deviation in deviations])
 
     def compute_log_prob(self, draw: Sequence[float]) -> float:
-        self._run_one_step()
+        self._run_one_step_and_get_variables()
         # the policy's forward gives mean and log standard deviation, before anything is sampled
         zeros = torch.zeros(1, len(draw), dtype=torch.float64)
         policy = self._find_policy()
         policy.forward = lambda *_: (zeros, zeros)
-        with _fix_sample(draw):
+        with _fix_samples_and_record_deviations(draw):
             return float(_sample_action(policy, torch.zeros(1, 1))[1].detach())
 
     def describe_architecture(self) -> np.ndarray:
-        names = self._run_one_step()
+        names = self._run_one_step_and_get_variables()
         policy, critics = self._find_policy(), list_q_networks(names)
         hidden = [
             [layer.out_features for layer in list_linear_layers(network) if layer.out_features > 1]
@@ -401,12 +405,12 @@ class Driver:
         return layers.describe_networks_as_numbers(hidden, len(critics), received, shared)
 
     def measure_initialisation(self) -> np.ndarray:
-        first = self._run_one_step()["qf1"].fc1
+        first = self._run_one_step_and_get_variables()["qf1"].fc1
         return layers.measure_initialisation(first.weight, first.bias)
 
     def read_log_epsilons(self) -> list[float]:
-        names = self._run_one_step()
-        critics = [self._find_part("Q network", name) for name in ("qf1", "qf2")]
+        names = self._run_one_step_and_get_variables()
+        critics = [self._find_variable("Q network", name) for name in ("qf1", "qf2")]
         parameters = {
             "critic": [p for critic in critics for p in critic.parameters()],
             "actor": list(self._find_policy().parameters()),
@@ -414,7 +418,7 @@ class Driver:
         if "log_alpha" in names:
             parameters["temperature"] = [names["log_alpha"]]
         return [
-            layers.read_log_epsilon(find_optimizer_of_part(names, role), own)
+            layers.read_log_epsilon(find_optimizer_by_role(names, role), own)
             for role, own in parameters.items()
         ]
 
@@ -425,7 +429,7 @@ def has_several_environments(script: Script) -> bool:
 
 
 def _make_policy_report_log_prob(policy: Any, log_prob: float) -> None:
-    """Let the policy sample the action 0 with this log-probability; its gradients are 0."""
+    """Make the policy sample the action 0 with this log-probability, and gradients of 0."""
     sample = policy.get_action
 
     def get_action(*arguments: Any) -> Any:
@@ -448,8 +452,8 @@ def _sample_action(policy: Any, observations: torch.Tensor) -> Any:
 
 
 @contextmanager
-def _fix_sample(draw: Any = None) -> Iterator[list[torch.Tensor]]:
-    """Let Gaussians sample ``draw``, or their mean; yield the list of their standard deviations."""
+def _fix_samples_and_record_deviations(draw: Any = None) -> Iterator[list[torch.Tensor]]:
+    """Make Gaussians sample ``draw``, or their mean; yield the list of their deviations."""
     deviations: list[torch.Tensor] = []
 
     def draw_fixed_sample(law: Normal, sample_shape: Any = ()) -> torch.Tensor:
@@ -465,8 +469,8 @@ def _fix_sample(draw: Any = None) -> Iterator[list[torch.Tensor]]:
 
 
 @contextmanager
-def _fix_draw(number: float) -> Iterator[None]:
-    """Let a draw from N(mean, sigma^2) be mean + sigma * number, in torch and in NumPy."""
+def _fix_normal_noise(number: float) -> Iterator[None]:
+    """Make a draw from N(mean, sigma^2) return mean + sigma * number, in torch and in NumPy."""
 
     def draw_with_torch(mean: Any, std: Any, *_: Any, **__: Any) -> torch.Tensor:
         return torch.as_tensor(mean + std * number)
@@ -486,7 +490,7 @@ def _read_stored_row(buffer: Any, step: int) -> tuple[Any, Any]:
 
 
 def _set_equal_rows(buffer: Any) -> None:
-    """Let all stored transitions have the same observations and action."""
+    """Overwrite all stored transitions with the same observations and action."""
     if hasattr(buffer, "actions"):
         buffer.observations[:], buffer.actions[:] = _NOW, _ACTION
         buffer.next_observations[:] = _THEN
@@ -504,7 +508,7 @@ def _set_equal_rows(buffer: Any) -> None:
 
 
 def _make_minibatch(samples: int, dimensions: int, arrays: bool) -> Any:
-    """Return a minibatch as a buffer gives it: a record of tensors, or ``arrays``."""
+    """Return a minibatch in the form of a replay buffer: tensors by name, or arrays in order."""
     columns = {
         "observations": np.full((samples, 1), 0.5, dtype=np.float32),
         "actions": np.zeros((samples, dimensions), dtype=np.float32),

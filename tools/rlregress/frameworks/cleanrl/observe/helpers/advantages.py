@@ -9,7 +9,7 @@ import torch
 
 from rlregress.frameworks.cleanrl.observe.helpers.rollouts import SCRIPT
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.slices import Sliced, run_slice_of_place
+from rlregress.frameworks.cleanrl.slices import Sliced, run_slice_up_to_anchor
 from rlregress.frameworks.cleanrl.stubs import (
     CPU,
     Bag,
@@ -82,7 +82,7 @@ def _run_rollout_and_advantages(source: Source, inputs: Inputs) -> Sliced:
         gae_lambda=float(inputs["trace"]),
     )
     variables = {"args": args, "device": CPU, "envs": envs, "agent": agent, "writer": None}
-    return run_slice_of_place(
+    return run_slice_up_to_anchor(
         script.find_statement_binding("returns", "returns"), variables, used=("envs", "agent")
     )
 

@@ -22,7 +22,7 @@ from rlregress.environments.atari_play import Player, Step
 from rlregress.environments.atari_vision import Vision, skip_large_initialisation
 from rlregress.frameworks.cleanrl import oldgym
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.slices import run_slice_of_place
+from rlregress.frameworks.cleanrl.slices import run_slice_up_to_anchor
 from rlregress.frameworks.cleanrl.stubs import Bag, make_arguments_of_script
 
 SCRIPT = "ppo_atari"
@@ -33,8 +33,8 @@ _WRAPPERS = "cleanrl_utils/atari_wrappers.py"
 _RENAMED = {"GrayScaleObservation": "GrayscaleObservation", "FrameStack": "FrameStackObservation"}
 
 
-def _rename_wrappers_of_gym(make_env: Callable[[str], Any]) -> Bag:
-    """Return the ``gym`` of a newer script, whose wrappers have the names of Gymnasium 0.29."""
+def _make_gym_with_old_wrapper_names(make_env: Callable[[str], Any]) -> Bag:
+    """Return a stand-in for ``gym`` whose wrappers also have their names of Gymnasium 0.29."""
     wrappers = types.SimpleNamespace(**vars(gymnasium.wrappers))
     for old, new in _RENAMED.items():
         if not hasattr(wrappers, old):
@@ -43,7 +43,7 @@ def _rename_wrappers_of_gym(make_env: Callable[[str], Any]) -> Bag:
 
 
 def _make_environment(make_env: Any, *arguments: Any) -> Any:
-    # NumPy imports some of its parts on first use, in the name of whoever calls it
+    # NumPy imports some of its modules on first use, by the builtins of its caller
     make_env.__globals__.setdefault("__builtins__", builtins)
     return make_env("ProbeNoFrameskip-v4", 0, *arguments)()
 
@@ -59,16 +59,18 @@ def make_environment_of_game(source: Source, game: Any) -> Any:
     if source.has_file(_WRAPPERS):
         wrappers = vars(source.load_module(_WRAPPERS))
         variables.update({name: w for name, w in wrappers.items() if isinstance(w, type)})
-        variables["gym"] = _rename_wrappers_of_gym(lambda _: game)
-        return _make_environment(run_slice_of_place(place, variables)["make_env"], False, "probe")
-    old = oldgym.make_modules(lambda _: game, lambda *_: None)["gym"]
+        variables["gym"] = _make_gym_with_old_wrapper_names(lambda _: game)
+        return _make_environment(
+            run_slice_up_to_anchor(place, variables)["make_env"], False, "probe"
+        )
+    old = oldgym.make_stub_modules(lambda _: game, lambda *_: None)["gym"]
     variables.update(gym=old, spaces=gymnasium.spaces, Monitor=old.wrappers.Monitor)
-    # what the script imports itself and a slice does not
+    # imported by the script; a slice runs no import of it
     variables["cv2"] = importlib.import_module("cv2")
-    # a class that stands behind the one that uses it
+    # a class that is defined after the one that uses it
     frames = script.find_statement_binding("stack of frames", "LazyFrames")
-    variables["LazyFrames"] = run_slice_of_place(frames, {})["LazyFrames"]
-    return _make_environment(run_slice_of_place(place, variables)["make_env"], 0)
+    variables["LazyFrames"] = run_slice_up_to_anchor(frames, {})["LazyFrames"]
+    return _make_environment(run_slice_up_to_anchor(place, variables)["make_env"], 0)
 
 
 def wrap_game(source: Source, game: Any, *names: str) -> Any:
@@ -117,7 +119,7 @@ class _Played:
 
 
 def make_player(environment: Any, game: Any) -> Player:
-    """Return a player of an environment, which is reset when a scene says so."""
+    """Return a player of an environment, which is reset only by calls of the player's reset."""
     played = _Played(environment)
     return Player(game, played.reset, played.step, lambda: played.reported)
 
@@ -130,17 +132,17 @@ def make_player_of_wrapper(source: Source, game: AtariGame, name: str) -> Player
 
 
 def make_player_of_stack(source: Source) -> Player:
-    """Return a player of the frame stack, which gets pictures that were resized."""
+    """Return a player of the frame stack, on resized pictures."""
     game = AtariGame()
     return make_player(wrap_game(source, game, *_WARPING, *_STACKING), game)
 
 
-def make_player_of_waiting_wrapper(source: Source, longest: bool) -> Player:
-    """Return a player of the wrapper that waits on reset, for the longest or the shortest time."""
+def make_player_of_noop_wrapper(source: Source, longest: bool) -> Player:
+    """Return a player of ``NoopResetEnv``, with the most or the fewest no-ops at a reset."""
     game = AtariGame(fire=False)
     alone = wrap_game(source, game, "NoopResetEnv")
     inner = alone.unwrapped
-    # 0.4.8 asks a generator of the old kind
+    # scripts of 0.4.8 need a RandomState
     is_new = hasattr(inner.np_random, "integers")
     generator = np.random.default_rng(0) if is_new else np.random.RandomState(0)
     inner.np_random = Lucky(generator, longest)
@@ -150,12 +152,12 @@ def make_player_of_waiting_wrapper(source: Source, longest: bool) -> Player:
 def make_player_of_whole_game(
     source: Source, make_env: Callable[[], Any], noops: int | None = None
 ) -> Player:
-    """Return a player of everything that ``make_env`` puts around the game.
+    """Return a player of the game within all wrappers of the script's ``make_env``.
 
     Args:
         source: the copy of the scripts.
         make_env: makes the game.
-        noops: how many frames to wait on reset; None: a random number.
+        noops: number of no-ops on reset; None: a random number.
     """
     game = make_env()
     outside = make_environment_of_game(source, game)
@@ -167,10 +169,10 @@ def make_player_of_whole_game(
     return make_player(outside, game)
 
 
-def make_vision(source: Source, pixel: float) -> Vision:
-    """Return the script's agent, looking at four frames of one colour."""
+def make_vision_of_constant_image(source: Source, pixel: float) -> Vision:
+    """Return the script's agent, with its outputs for four frames of one colour."""
     script = source.parse_script(SCRIPT)
-    make = run_slice_of_place(
+    make = run_slice_up_to_anchor(
         script.find_statement_binding("agent", "Agent"), {"args": make_arguments_of_script(script)}
     )["Agent"]
     actions = gymnasium.spaces.Discrete(4)
@@ -181,7 +183,7 @@ def make_vision(source: Source, pixel: float) -> Vision:
     actions_in_turn = torch.arange(4)
 
     def compute_logits() -> torch.Tensor:
-        # of each action in turn: the scripts answer with its log-probability only
+        # one action after the other, as the scripts return log-probabilities of actions only
         return query(observation.expand(4, -1, -1, -1), actions_in_turn)[1]
 
     return Vision(agent, compute_logits, lambda: agent.get_value(observation))

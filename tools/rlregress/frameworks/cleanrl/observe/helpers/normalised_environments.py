@@ -13,7 +13,7 @@ import torch
 
 from rlregress.frameworks.cleanrl import oldgym, shim
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.slices import run_slice_of_place
+from rlregress.frameworks.cleanrl.slices import run_slice_up_to_anchor
 from rlregress.frameworks.cleanrl.stubs import CPU, make_arguments_of_script, replaced
 from rlregress.measurements.normalisation import Script, Walked, count_steps_of_script
 from rlregress.probing.scripted import Scripted
@@ -22,10 +22,10 @@ _ENVIRONMENT = "Playback-v0"
 
 
 @contextlib.contextmanager
-def provide_variables_of_script(scripts: Sequence[Script]) -> Iterator[dict[str, Any]]:
-    """Yield the variables with which a script's statements make environments of ``scripts``.
+def provide_variables_to_make_environments(scripts: Sequence[Script]) -> Iterator[dict[str, Any]]:
+    """Yield variables with which statements of CleanRL's script make scripted environments.
 
-    The first environment that it makes has the first script, and so on.
+    Environment i that it makes plays ``scripts[i]``.
     """
     scripts_left = list(scripts)
 
@@ -33,7 +33,7 @@ def provide_variables_of_script(scripts: Sequence[Script]) -> Iterator[dict[str,
         del id
         return Scripted(**scripts_left.pop(0))
 
-    old = oldgym.make_modules(make_scripted_environment, lambda *_: None)
+    old = oldgym.make_stub_modules(make_scripted_environment, lambda *_: None)
     classes = {
         name: member
         for module in old.values()
@@ -54,10 +54,10 @@ def provide_variables_of_script(scripts: Sequence[Script]) -> Iterator[dict[str,
 def _make_environments_of_script(
     source: Source, scripts: Sequence[Script], script: str = "ppo_continuous_action", **flags: Any
 ) -> Any:
-    """Return the environments of CleanRL's script around ours, ready to be walked through."""
+    """Return the vectorised environments that CleanRL's script makes, around scripted ones."""
     program = source.parse_script(script)
     place = program.find_statement_binding("environments", "envs", "env")
-    with provide_variables_of_script(scripts) as variables:
+    with provide_variables_to_make_environments(scripts) as variables:
         args = make_arguments_of_script(
             program,
             **{
@@ -72,7 +72,7 @@ def _make_environments_of_script(
         if source.for_gym:
             variables["gym"] = old_gym
         variables.update(args=args, run_name="run", experiment_name="run", device=CPU)
-        return run_slice_of_place(place, variables).get_first_bound("envs", "env")
+        return run_slice_up_to_anchor(place, variables).get_first_bound("envs", "env")
 
 
 def walk_through_environments(environments: Any, steps: int) -> Walked:
@@ -95,7 +95,7 @@ def walk_through_environments(environments: Any, steps: int) -> Walked:
 
 
 def walk_through_normalised(source: Source, scripts: Sequence[Script], **options: Any) -> Walked:
-    """See ``measurements.normalisation.Walk``."""
+    """Walk through scripted environments with a script's wrappers, as a ``normalisation.Walk``."""
     return walk_through_environments(
         _make_environments_of_script(source, scripts, **options), count_steps_of_script(scripts[0])
     )

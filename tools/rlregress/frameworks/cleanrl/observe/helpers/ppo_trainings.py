@@ -28,9 +28,7 @@ _SPELLINGS = {"num_minibatches": ("num_minibatches", "n_minibatch")}
 
 
 def make_counting_environment_of_script(steps: int = 1000, **script: Any) -> Scripted:
-    """Return an environment whose observation is the number of steps since its reset, up to
-    ``steps``.
-    """
+    """Return an environment that observes the number of steps since its reset, up to ``steps``."""
     return make_counting_environment(steps, **{"rewards": [1.0, -1.0], "restarts": True, **script})
 
 
@@ -51,11 +49,11 @@ def _find_first_variable(run: ScriptRun, *names: str) -> Any:
     for name in names:
         if name in run:
             return run[name]
-    raise Script(run.path).describe_lost_anchor("a run of the script", *names)
+    raise Script(run.path).make_anchor_lost_error("a run of the script", *names)
 
 
 def rename_arguments_for_script(script: Script, flags: dict[str, Any]) -> dict[str, Any]:
-    """Return arguments by the names that this script has for them."""
+    """Return arguments with the names that they have in this script."""
     known_flags = read_defaults_of_script(script)
     return {
         next((n for n in _SPELLINGS.get(name, ()) if n in known_flags), name): value
@@ -63,7 +61,7 @@ def rename_arguments_for_script(script: Script, flags: dict[str, Any]) -> dict[s
     }
 
 
-class _Watch:
+class _TrainingRecorder:
     def __init__(
         self, training: ScriptTraining, steps: int, at_end: Callable[..., None] | None
     ) -> None:
@@ -73,7 +71,7 @@ class _Watch:
         self._handles: list[Any] = []
 
     def note_step(self, run: ScriptRun) -> None:
-        """Note a step of the environments, before the script has its result."""
+        """Record a step of the environments, and replace its result by the bare environments'."""
         if self._run is None:
             self._run = run
             self._handles = [
@@ -128,8 +126,8 @@ def run_ppo_script(
     """Run the script; by default one epoch in one environment.
 
     Args:
-        at_end: called with the run and the number of the rollout when its last step is done, before
-            the advantages are computed: what it changes is used.
+        at_end: called with the run and the number of the rollout after its last step and before the
+            advantages are computed, so that it can change stored numbers.
         flags: further arguments of the script.
     """
     script = source.parse_script(SCRIPT)
@@ -139,7 +137,7 @@ def run_ppo_script(
         training.environments.append(make_env())
         return training.environments[-1]
 
-    watch = _Watch(training, num_steps, at_end)
+    watch = _TrainingRecorder(training, num_steps, at_end)
     arguments = {
         "total_timesteps": total_steps,
         "num_steps": num_steps,
@@ -166,7 +164,7 @@ def multiply_ratios(run: ScriptRun, ratios: Any) -> None:
 
 
 def set_values_to_zero(run: ScriptRun) -> None:
-    """Let every state of a rollout have value 0."""
+    """Set all values of a rollout to 0, and those of later states, by the value network."""
     run["values"].zero_()
     last = [m for m in run["agent"].critic.modules() if isinstance(m, torch.nn.Linear)][-1]
     with torch.no_grad():

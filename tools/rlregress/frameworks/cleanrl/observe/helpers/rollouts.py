@@ -1,4 +1,4 @@
-"""PPO scripts, taken apart: their own agent, their own rollout, their own update."""
+"""Slices of PPO scripts: their own agent, rollout and update, each run alone."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from rlregress.frameworks.cleanrl import oldgym, shim
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.slices import (
     Sliced,
-    run_slice_of_place,
-    run_statements_before_place,
+    run_slice_before_anchor,
+    run_slice_up_to_anchor,
 )
 from rlregress.frameworks.cleanrl.stubs import (
     CPU,
@@ -35,14 +35,14 @@ SCRIPT = "ppo_continuous_action"
 _NEGLIGIBLE = -14.0
 
 
-class Optimiser:
-    """The optimisation of a PPO script: its agent, its optimiser, the loop over its epochs.
+class ScriptUpdate:
+    """The update of a PPO script, run in slices: its agent, optimiser and loop over epochs.
 
     Args:
         source: the copy of the scripts.
-        samples: their number in the rollout.
-        minibatch: samples of a minibatch; all of them if it is 0.
-        flags: arguments of the script's command line, the others stay at their defaults.
+        samples: number of samples in the rollout.
+        minibatch: samples of a minibatch; 0: all of the rollout.
+        flags: arguments of the script's command line; others have their defaults.
     """
 
     def __init__(
@@ -76,11 +76,11 @@ class Optimiser:
             "b_values": torch.zeros(samples),
         }
         # first of all, or the annealing of its learning rate would count as a part of making it
-        executed = run_slice_of_place(
+        executed = run_slice_up_to_anchor(
             self.script.find_statement_binding("optimiser", "optimizer"), variables
         )
         variables.update((name, executed[name]) for name in ("agent", "optimizer"))
-        self.names = {**variables, **run_statements_before_place(self.loop, variables)}
+        self.names = {**variables, **run_slice_before_anchor(self.loop, variables)}
 
     @property
     def agent(self) -> Any:
@@ -101,28 +101,26 @@ class Optimiser:
         self.set_batch(logprobs=now - np.log(np.asarray(ratios, dtype=np.float64)))
 
     def fix_output_of_value_network(self, number: float) -> None:
-        """Let the value network give this number for every observation."""
+        """Make the value network output this number for every observation."""
         make_output_constant(self.agent.critic, number)
 
     def set_learning_rate_to_zero(self) -> None:
-        """Set the learning rate to 0: updates differentiate but move nothing."""
+        """Set the learning rate to 0, so that updates compute gradients but change nothing."""
         for group in self.names["optimizer"].param_groups:
             group["lr"] = 0.0
 
     def run_slice_of_quantity(self, quantity: str, *names: str, **variables: Any) -> Sliced:
-        """Run the statements of the update that compute a quantity, on the rollout as one
-        minibatch.
-        """
-        return run_slice_of_place(
+        """Run the statements that compute a quantity of an update on the rollout as a minibatch."""
+        return run_slice_up_to_anchor(
             self.script.find_statement_binding(quantity, *names), {**self.names, **variables}
         )
 
-    def run_epochs(self) -> tuple[list[float], list[float]]:
-        """Run the loop over epochs; (losses, norms of all gradients) at each optimiser step."""
+    def run_epochs_and_record_steps(self) -> tuple[list[float], list[float]]:
+        """Run the loop over epochs; return (losses, gradient norms) of the optimizer steps."""
         own = ("mb_inds", "minibatch_ind")
         names = {name: value for name, value in self.names.items() if name not in own}
         with record_losses_and_steps({"agent": names["optimizer"]}) as recorded:
-            run_slice_of_place(self.loop, names)
+            run_slice_up_to_anchor(self.loop, names)
         return recorded.losses["agent"], recorded.gradient_norms["agent"]
 
 
@@ -161,12 +159,12 @@ def run_rollouts_of_constant_policies(
     """
     args = make_arguments_of_script(source.parse_script(SCRIPT), num_steps=1, capture_video=False)
     for mean in means:
-        agent: Any = Optimiser(source, 1).agent
+        agent: Any = ScriptUpdate(source, 1).agent
         make_output_constant(agent.actor_mean, mean)
         with torch.no_grad():
             agent.actor_logstd.fill_(_NEGLIGIBLE)
         environment = Scripted(inputs["low"], inputs["high"])
-        with provide_variables_with_wrappers(
+        with provide_variables_to_wrap_environments(
             source, functools.partial(_return_environment, environment)
         ) as variables:
             yield environment, run_rollout(source, {**variables, "args": args, "agent": agent})
@@ -182,17 +180,17 @@ def run_rollout(source: Source, variables: Mapping[str, Any]) -> Sliced:
     place = script.find_statement_of_shape(
         "rollout", _is_loop_over_steps, "a loop over the steps of a rollout"
     )
-    return run_slice_of_place(place, {"device": CPU, "writer": None, **variables})
+    return run_slice_up_to_anchor(place, {"device": CPU, "writer": None, **variables})
 
 
 @contextmanager
-def provide_variables_with_wrappers(
+def provide_variables_to_wrap_environments(
     source: Source, make_env: Callable[[], Any]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the variables with which a PPO script puts its own wrappers around ``make()``.
+    """Yield variables with which a PPO script wraps the environments of ``make_env``.
 
-    A script for Gymnasium gets the interface that it expects, an older one the names that it
-    imports.
+    For a script for Gymnasium, newer versions of that are patched. An older script gets stubs of
+    the modules that it imports.
     """
     script = source.parse_script(SCRIPT)
     variables: dict[str, Any] = {"run_name": "probe", "experiment_name": "probe"}
@@ -202,7 +200,7 @@ def provide_variables_with_wrappers(
                 around.enter_context(replaced(owner, name, value))
             around.enter_context(replaced(gymnasium, "make", lambda *_, **__: make_env()))
         else:
-            old = oldgym.make_modules(lambda _: make_env(), lambda *_: None)
+            old = oldgym.make_stub_modules(lambda _: make_env(), lambda *_: None)
             vectorised = next(module for name, module in old.items() if name.endswith("vec_env"))
             variables["gym"] = old["gym"]
             variables["Monitor"] = old["gym.wrappers"].Monitor

@@ -1,4 +1,4 @@
-"""Observing the targets of TQC's critics, as its own distance function gets them."""
+"""A hook on the loss function of TQC's critics, which is called with their targets."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from sb3_contrib.tqc import tqc
 
 
 @contextmanager
-def call_with_targets(callback: Callable[[torch.Tensor], Any]) -> Iterator[None]:
-    """Call ``callback`` with the quantiles of every target."""
+def call_with_quantile_targets(callback: Callable[[torch.Tensor], Any]) -> Iterator[None]:
+    """Call ``callback`` with the target quantiles of every loss that is computed in the block."""
     distance = tqc.quantile_huber_loss
 
     def observe_and_compute_loss(

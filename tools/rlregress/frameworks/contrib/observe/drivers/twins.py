@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import torch
 
-from rlregress.frameworks.contrib.observe.drivers.quantile_targets import call_with_targets
+from rlregress.frameworks.contrib.observe.drivers.quantile_targets import call_with_quantile_targets
 from rlregress.frameworks.sb3.observe.drivers import twins
 
 
@@ -14,12 +14,12 @@ class QuantileDriver(twins.Driver):
     """An agent whose targets go to its own distance function, not to one of PyTorch."""
 
     def compute_target(self, q_values: Sequence[float]) -> float:
-        with call_with_targets(_pass_target_to_mse_loss):
+        with call_with_quantile_targets(_pass_target_to_mse_loss):
             return super().compute_target(q_values)
 
-    def run_first_update(self, target_value: float) -> tuple[float, float]:
-        with call_with_targets(_pass_target_to_mse_loss):
-            return super().run_first_update(target_value)
+    def compute_first_target_and_actor_loss(self, target_value: float) -> tuple[float, float]:
+        with call_with_quantile_targets(_pass_target_to_mse_loss):
+            return super().compute_first_target_and_actor_loss(target_value)
 
 
 def _pass_target_to_mse_loss(target: torch.Tensor) -> None:

@@ -64,7 +64,7 @@ class RecurrentOnPolicy(OnPolicy):
         return law.distribution.stddev.item()
 
     def set_value_to_observation(self, agent: Any) -> None:
-        """Let the value of an observation equal the observation."""
+        """Make the value of an observation equal the observation."""
         super().set_value_to_observation(agent)
         layer = agent.policy.critic
         with torch.no_grad():

@@ -67,7 +67,7 @@ def make_runner(environment: Any, steps: int, networks: Networks = SMALL, **algo
 
 
 def make_network_linear(network: torch.nn.Module, bias: float = 0.0) -> None:
-    """Let a network with two hidden units, both ReLU, output its first input plus ``bias``."""
+    """Set the weights of a network of two ReLU units: it outputs its input plus ``bias``."""
     first, last = list_linear_layers(network)
     with torch.no_grad():
         for layer, sign in ((first, torch.tensor([1.0, -1.0])), (last, torch.tensor([1.0, -1.0]))):
@@ -78,7 +78,7 @@ def make_network_linear(network: torch.nn.Module, bias: float = 0.0) -> None:
 
 
 def make_outputs_depend_on_inputs(agent: Any) -> None:
-    """Let means and values depend on inputs and memory: those of new networks hardly do."""
+    """Scale the last layers, so that means and values clearly depend on inputs and memory."""
     with torch.no_grad():
         for name in ("actor", "critic"):
             list_linear_layers(compat.find_layers_of_network(agent, name))[-1].weight.mul_(100.0)
@@ -98,7 +98,7 @@ def fill_storage_without_effect(storage: Any) -> None:
 
 
 def set_ratios_of_storage(storage: Any, ratios: Any) -> None:
-    """Let ratios of new to stored probability be these, one number or [steps]."""
+    """Shift stored log-probabilities so that the ratios are these, one number or [steps]."""
     logs = torch.as_tensor(np.log(np.asarray(ratios, dtype=np.float64))).float().reshape(-1, 1, 1)
     storage.actions_log_prob = storage.actions_log_prob - logs
 

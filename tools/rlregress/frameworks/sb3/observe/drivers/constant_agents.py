@@ -23,7 +23,7 @@ OBSERVATION, NEXT, ACTION = 0.5, -0.5, 0.25
 
 
 def make_agent(algorithm: Any, environment: Any, **arguments: Any) -> Any:
-    """Return an agent of the class ``algorithm`` with its own defaults, seeded with 0, silent."""
+    """Return an agent of the class ``algorithm`` with its defaults, a probe's seed and no log."""
     arguments.setdefault("seed", shift_seed(0))
     options = compat.convert_arguments_of_algorithm(algorithm, **arguments)
     native = gyms.convert_environment(environment)
@@ -34,7 +34,7 @@ def make_agent(algorithm: Any, environment: Any, **arguments: Any) -> Any:
 
 
 def make_off_policy_agent(algorithm: Any, environment: Any, **arguments: Any) -> Any:
-    """Make an agent as ``make_agent``, with small networks and buffer, one update a step."""
+    """Make an agent as ``make_agent`` does, but small, and with one update for each step."""
     policy: dict[str, Any] = {"net_arch": [16]}
     policy.update(arguments.pop("policy_kwargs", {}))
     arguments.setdefault("buffer_size", 64)
@@ -67,7 +67,7 @@ def find_target_critics(agent: Any) -> Any:
 
 
 def make_critics_constant(critic: Any, numbers: Iterable[float]) -> None:
-    """Let Q network i of a critic output numbers[i] for every input."""
+    """Make Q network i of a critic output numbers[i] for every input."""
     numbers = list(numbers)
     if len(numbers) != len(critic.q_networks):
         raise ValueError(f"{len(critic.q_networks)} Q networks, {len(numbers)} numbers for them")
@@ -78,12 +78,12 @@ def make_critics_constant(critic: Any, numbers: Iterable[float]) -> None:
 def pin_critics_for_update(
     agent: Any, critic: Any, numbers: Iterable[float], action: Any = None
 ) -> None:
-    """Let Q network i output numbers[i] for the input on which an update has to evaluate it.
+    """Make Q network i output numbers[i] for the input on which an update has to evaluate it.
 
-    It outputs other numbers for other inputs. The right observation of a trained network is the
-    stored one, that of a target network the next one. The right action is ``ACTION``, or what
-    ``action`` returns for that observation. Networks without targets normalise by batches, so that
-    only constant outputs are known: see ``make_critics_constant``.
+    For other inputs it outputs other numbers. The expected observation is the stored one for a
+    trained network, the next one for a target network. The expected action is ``ACTION``, or
+    ``action(observation)``. Agents without target networks have batch normalisation, so only
+    constant outputs are known in advance: see ``make_critics_constant``.
     """
     numbers = list(numbers)
     if not hasattr(agent, "critic_target"):
@@ -96,7 +96,7 @@ def pin_critics_for_update(
 
 
 def make_acting_function(agent: Any, target: bool = False) -> Any:
-    """Return a function: observation -> action without noise, of the policy or of its target."""
+    """Return the noiseless policy, or its target, as a function: observation -> action."""
     actor = agent.actor_target if target and hasattr(agent, "actor_target") else agent.actor
 
     def compute_action(observation: float) -> torch.Tensor:
@@ -110,7 +110,7 @@ def make_acting_function(agent: Any, target: bool = False) -> Any:
 
 
 def fix_log_prob_of_actor(actor: Any, log_prob: float) -> None:
-    """Let a stochastic actor sample action 0 with ``log_prob``; its gradients are 0."""
+    """Make a stochastic actor sample action 0 with ``log_prob``, and gradients of 0."""
     sample = actor.action_log_prob
 
     def return_fixed_log_prob(observations: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

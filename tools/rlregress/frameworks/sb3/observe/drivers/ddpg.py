@@ -59,11 +59,11 @@ class Driver:
         values, policy = (float(next(n.parameters()).detach().flatten()[0]) for n in networks)
         return values, policy
 
-    def count_networks(self) -> tuple[int, int]:
+    def count_q_networks_and_targets(self) -> tuple[int, int]:
         """Count the networks of the critic and of its target."""
         return len(self._agent.critic.q_networks), len(self._agent.critic_target.q_networks)
 
-    def compute_losses(self, online: float, target: float) -> tuple[float, float]:
+    def compute_critic_and_policy_loss(self, online: float, target: float) -> tuple[float, float]:
         """Return the losses of ``train`` for transitions that ``learn`` has collected."""
         self._collect_minibatch()
         self.set_values(online, target)

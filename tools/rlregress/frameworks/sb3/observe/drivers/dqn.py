@@ -100,7 +100,7 @@ class Driver:
             )
 
     def choose_action(self, q_values: Sequence[float], deterministic: bool) -> int | None:
-        """Return the action of ``predict``, after a run to the end of the schedule."""
+        """Return the action of ``predict`` after a run in which epsilon reached its last value."""
         self.set_values(q_values, q_values)
         self.run_loop()
         observation = np.zeros(self._agent.observation_space.shape, dtype=np.float32)

@@ -23,7 +23,7 @@ from rlregress.probing.driven import (
     read_parameter_of_each_target,
 )
 from rlregress.probing.isolation import shift_seed
-from rlregress.probing.journal import Recorder, name_parts_of_optimizers
+from rlregress.probing.journal import Recorder, make_parts_finder
 from rlregress.probing.layers import (
     find_last_linear_layer,
     list_linear_layers,
@@ -116,7 +116,7 @@ class Driver:
                 fill_parameters([find_last_linear_layer(network).weight], s.weight)
 
     def _make_agent_with_filled_buffer(self) -> Any:
-        """Return an agent whose memory holds transitions of ``learn``, with equal observations."""
+        """Return an agent whose replay buffer is filled by ``learn``, with equal observations."""
         agent = self._make_agent(**_COLLECTING)
         agent.learn(self._settings.batch_size)
         buffer = agent.replay_buffer
@@ -152,7 +152,7 @@ class Driver:
         constant_agents.pin_critics_for_update(agent, critic, q_values, following)
         return watched_updates.run_and_find_target(partial(self._update_once, agent))
 
-    def run_first_update(self, target_value: float) -> tuple[float, float]:
+    def compute_first_target_and_actor_loss(self, target_value: float) -> tuple[float, float]:
         agent = self._make_agent_with_filled_buffer()
         fill_parameters(agent.critic.parameters(), 0.0)
         constant_agents.make_critics_constant(agent.critic_target, [target_value] * 2)
@@ -162,7 +162,7 @@ class Driver:
         )
         return target, losses[0]
 
-    def compute_temperature_loss(self) -> tuple[float, float]:
+    def compute_temperature_loss_and_gradient(self) -> tuple[float, float]:
         agent = self._make_agent_with_filled_buffer()
         return self._compute_loss_of_part(agent, "temperature"), agent.log_ent_coef.grad.item()
 
@@ -206,7 +206,7 @@ class Driver:
             return actor.action_log_prob(torch.zeros(1, 1))[1].item()
 
     def compute_smoothed_actions(
-        self, squashed: float, samples: int, own_draws: bool
+        self, squashed: float, samples: int, draw_per_sample: bool
     ) -> np.ndarray:
         """Return the actions that the target critics receive; every sample has its own draw."""
         agent = self._make_agent_with_filled_buffer()
@@ -240,7 +240,7 @@ class Driver:
         s, journal = self._settings, Recorder()
         agent = self._make_agent(**(_FREQUENCIES[s.updates] if s.learns else _COLLECTING))
         journal.actions += [environment.received for environment in self._environments]
-        parts = name_parts_of_optimizers(constant_agents.list_optimizers(agent))
+        parts = make_parts_finder(constant_agents.list_optimizers(agent))
         targets = constant_agents.find_target_critics(agent).parameters
         with journal.record_optimizer_steps(parts, agent.actor.parameters, targets):
             agent.learn(s.steps * (s.environments if s.per_environment else 1))

@@ -47,7 +47,7 @@ def wrap_game(game: AtariGame, name: str, **arguments: Any) -> Any:
 
 
 def make_player(environment: Any, game: Any) -> Player:
-    """Return a player of one environment, which is reset when a scene says so."""
+    """Return a player of one environment, which is reset only by calls of the player's reset."""
 
     def step_environment(action: int) -> Step:
         observation, reward, done = gyms.step_to_triple(environment, action)
@@ -63,8 +63,8 @@ def make_player_of_wrapper(game: AtariGame, name: str) -> Player:
     return make_player(wrap_game(game, name), game)
 
 
-def make_player_of_waiting_wrapper(longest: bool) -> Player:
-    """Return a player of the wrapper that waits on reset, for the longest or the shortest time."""
+def make_player_of_noop_wrapper(longest: bool) -> Player:
+    """Return a player of ``NoopResetEnv``, with the most or the fewest no-ops at a reset."""
     game = AtariGame(fire=False)
     game.np_random = Lucky(gyms.make_generator(0), longest)  # type: ignore[assignment]
     return make_player_of_wrapper(game, "NoopResetEnv")
@@ -98,7 +98,7 @@ def _make_vectorised_player(environments: Any, game: Any) -> Player:
 
 
 def make_player_of_stack() -> Player:
-    """Return a player of the stacking of frames alone."""
+    """Return a player of ``VecFrameStack`` alone."""
     from stable_baselines3.common.vec_env import VecFrameStack
 
     game = AtariGame(shape=(36, 36, 1))
@@ -128,8 +128,8 @@ def make_player_of_whole_game(make_env: Callable[[], Any], noops: int | None = N
     return _make_vectorised_player(VecFrameStack(environments, _FRAMES), game)
 
 
-def make_vision(pixel: float) -> Vision:
-    """Return the default policy for images, looking at four frames of one colour."""
+def make_vision_of_constant_image(pixel: float) -> Vision:
+    """Return the default policy for images, with its outputs for four frames of one colour."""
     from stable_baselines3 import PPO
 
     spaces = gyms.spaces

@@ -22,10 +22,10 @@ _ROWS = 8
 
 
 def make_agent_with_stored_stream(environment: Scripted, inputs: Inputs, **arguments: Any) -> Any:
-    """Return an agent with ``n`` steps that has stored the stream and not updated yet.
+    """Return TD3 with n-step returns that has stored the environment's steps and not updated yet.
 
-    A version without the parameter gets none, so that a probe shows what it does instead. Critics
-    are linear in observation and action, for ``compute_target_of_slot``.
+    Versions without ``n_steps`` are made without, and probed all the same. Critics are linear in
+    observation and action, for ``compute_target_of_slot``.
     """
     if "n_steps" in inspect.signature(TD3.__init__).parameters:
         arguments["n_steps"] = int(inputs["n"])

@@ -30,7 +30,7 @@ class OnPolicy:
     algorithm: Any = PPO
     once: Mapping[str, Any] = {"n_epochs": 1}
     without: tuple[str, ...] = ()
-    small: Mapping[str, Any] = {"net_arch": compat.convert_network_sizes([16], [16])}
+    small: Mapping[str, Any] = {"net_arch": compat.convert_sizes_to_net_arch([16], [16])}
     linear: Mapping[str, Any] = {"net_arch": []}
 
     def make_environment(self, *bounds: Any, **script: Any) -> Any:
@@ -48,7 +48,7 @@ class OnPolicy:
         return constant_agents.make_agent(self.algorithm, environment, **options)
 
     def make_agent_of_one_epoch(self, environment: Any, **arguments: Any) -> Any:
-        """Make an agent as ``make_agent`` does, with one epoch a rollout by default."""
+        """Make an agent as ``make_agent`` does, with one epoch for each rollout by default."""
         return self.make_agent(environment, **{**self.once, **arguments})
 
     def compute_log_prob(
@@ -61,7 +61,7 @@ class OnPolicy:
         return log_prob
 
     def make_further_step_arguments(self, agent: Any) -> dict[str, Any]:
-        """Return the arguments of a rollout buffer beyond those of a step of PPO."""
+        """Return the arguments of the rollout buffer's ``add`` that PPO's buffer lacks."""
         del agent
         return {}
 
@@ -70,21 +70,21 @@ class OnPolicy:
         return law.distribution.stddev.item()
 
     def set_value_to_observation(self, agent: Any) -> None:
-        """Let the value of an observation equal it; the policy was made with ``linear``."""
+        """Make the value of an observation equal the observation, with a ``linear`` policy."""
         with torch.no_grad():
             agent.policy.value_net.weight.fill_(1.0)
             agent.policy.value_net.bias.zero_()
 
     def set_value_to_number(self, agent: Any, value: float) -> None:
-        """Let the value of every observation be this number."""
+        """Make the value of every observation this number."""
         make_output_constant(agent.policy.value_net, value)
 
 
 OF_PPO = OnPolicy()
 
 
-def make_probes_of_class(*families: Any) -> dict[str, Callable[..., np.ndarray]]:
-    """Return the probes of PPO in these modules by detail, each of which is first given a class."""
+def make_probes_taking_learner(*families: Any) -> dict[str, Callable[..., np.ndarray]]:
+    """Return detail -> probe of PPO in these modules, as a function of (learner, inputs)."""
     probes = [pair for family in families for pair in family.PROBES.items()]
     return {
         detail: probe.func
@@ -93,8 +93,8 @@ def make_probes_of_class(*families: Any) -> dict[str, Callable[..., np.ndarray]]
     }
 
 
-def make_probe(
+def make_probe_taking_learner(
     measure: Callable[..., np.ndarray], act: Callable[..., Any]
 ) -> Callable[..., np.ndarray]:
-    """Return a measurement as a probe that takes a class first, whose agents act by ``act``."""
+    """Return a measurement as a probe of (learner, inputs), which runs agents by ``act``."""
     return lambda kind, inputs: measure(partial(act, kind), inputs)

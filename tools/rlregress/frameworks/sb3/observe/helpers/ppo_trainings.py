@@ -31,7 +31,7 @@ class AgentTraining(RecordedTraining):
 
 
 def _select_first_part(observations: Any) -> Any:
-    """Return the numbers of observations, or of the first part of those that have several."""
+    """Return observations, or the first entry of those that are a dictionary."""
     return next(iter(observations.values())) if isinstance(observations, dict) else observations
 
 
@@ -85,7 +85,7 @@ def train_and_record(
     prepare: Callable[[Any], None] | None = None,
     **arguments: Any,
 ) -> AgentTraining:
-    """Train for ``total_steps``; by default one epoch.
+    """Train for ``total_steps``, by default with one epoch for each rollout; return the record.
 
     Args:
         change: called with each full rollout buffer before it is used.

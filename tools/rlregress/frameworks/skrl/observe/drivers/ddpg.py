@@ -45,12 +45,12 @@ class Driver:
 
     def set_values(self, online: float, target: float) -> None:
         """Make the outputs of the Q networks, and of their targets, constant."""
-        _fill_networks(self._training, ("critic", "target_critic"), online, target)
+        _make_outputs_constant(self._training, ("critic", "target_critic"), online, target)
 
     def set_policy(self, online: float, target: float) -> None:
         """Make the outputs of the policy, and of its target, constant."""
         for training in filter(None, (self._training, self._fed)):
-            _fill_networks(training, ("policy", "target_policy"), online, target)
+            _make_outputs_constant(training, ("policy", "target_policy"), online, target)
 
     def fill_parameters(self, online: float, target: float) -> None:
         for name, network in self._training.models.items():
@@ -61,16 +61,16 @@ class Driver:
         values, policy = (float(next(n.parameters()).detach().flatten()[0]) for n in networks)
         return values, policy
 
-    def count_networks(self) -> tuple[int, int]:
+    def count_q_networks_and_targets(self) -> tuple[int, int]:
         """Return how many Q networks, and how many target Q networks, the agent has."""
         names = [name for name in self._training.agent.checkpoint_modules if "critic" in name]
         created = [name for name in names if "optimizer" not in name]
         return sum("target" not in n for n in created), sum("target" in n for n in created)
 
-    def compute_losses(self, online: float, target: float) -> tuple[float, float]:
+    def compute_critic_and_policy_loss(self, online: float, target: float) -> tuple[float, float]:
         """Return the losses of ``update`` for transitions that a training has collected."""
         fed = self._make_training_with_minibatch()
-        _fill_networks(fed, ("critic", "target_critic"), online, target)
+        _make_outputs_constant(fed, ("critic", "target_critic"), online, target)
         losses = watched_updates.run_and_record_losses(fed.update_once, fed.optimizers)
         return watched_updates.require_one_number(
             losses["critic"]
@@ -105,7 +105,7 @@ class Driver:
         )
 
 
-def _fill_networks(
+def _make_outputs_constant(
     training: Training, names: tuple[str, str], online: float, target: float
 ) -> None:
     for name, number in zip(names, (online, target), strict=False):

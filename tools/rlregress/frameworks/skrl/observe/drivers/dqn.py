@@ -49,7 +49,7 @@ class Driver:
 
     def set_values(self, online: Sequence[float], target: Sequence[float]) -> None:
         """Make the outputs of the Q network, and of its target, constant."""
-        _fill_networks(self._training, online, target)
+        _make_outputs_constant(self._training, online, target)
 
     def fill_parameters(self, online: float, target: float) -> None:
         for network, number in zip(self._training.models.values(), (online, target), strict=False):
@@ -63,9 +63,9 @@ class Driver:
         if self._fed is None:
             self._fed = self._make_training(NEVER)
             first = [1.0] + [0.0] * (self._settings.actions - 1)
-            _fill_networks(self._fed, first, first)
+            _make_outputs_constant(self._fed, first, first)
             self._fed.run_steps(self._settings.batch_size)
-        _fill_networks(self._fed, online, target)
+        _make_outputs_constant(self._fed, online, target)
         losses = watched_updates.run_and_record_losses(self._fed.update_once, self._fed.optimizers)
         return watched_updates.require_one_number(losses["critic"])
 
@@ -98,6 +98,8 @@ class Driver:
         return mock.patch.object(torch, "rand", lambda *size, **_: torch.full(size, float(draw)))
 
 
-def _fill_networks(training: Training, online: Sequence[float], target: Sequence[float]) -> None:
+def _make_outputs_constant(
+    training: Training, online: Sequence[float], target: Sequence[float]
+) -> None:
     for network, values in zip(training.models.values(), (online, target), strict=False):
         make_output_constant(network, np.asarray(values))

@@ -55,8 +55,8 @@ class Settings:
         )
 
 
-def make_model_function(model: Any, actions: Any = None) -> Callable[[torch.Tensor], Any]:
-    """Return a model as a function of observations.
+def make_act_function(model: Any, actions: Any = None) -> Callable[[torch.Tensor], Any]:
+    """Return a function of observations with the result of a model's ``act``.
 
     It acts or, if ``actions`` are given, returns their log-probabilities.
     """

@@ -30,7 +30,7 @@ from rlregress.probing.driven import (
     read_parameter_of_each_target,
 )
 from rlregress.probing.isolation import shift_seed
-from rlregress.probing.journal import Recorder, name_parts_of_optimizers
+from rlregress.probing.journal import Recorder, make_parts_finder
 from rlregress.probing.layers import (
     find_last_linear_layer,
     list_linear_layers,
@@ -146,7 +146,7 @@ class Driver:
         )
         return watched_updates.run_and_find_target(training.update_once)
 
-    def run_first_update(self, target_value: float) -> tuple[float, float]:
+    def compute_first_target_and_actor_loss(self, target_value: float) -> tuple[float, float]:
         training = self._make_training_with_minibatch(learning_rate=self._make_rates())
         _pin_outputs_of_networks(training, _TARGETS, _NEXT, 0.0, [target_value] * 2)
         for name in CRITICS:
@@ -157,7 +157,7 @@ class Driver:
         )
         return target, losses[0]
 
-    def compute_temperature_loss(self) -> tuple[float, float]:
+    def compute_temperature_loss_and_gradient(self) -> tuple[float, float]:
         training = self._make_training_with_minibatch()
         loss = self._compute_loss_of_part(training, "temperature")
         return loss, float(training.agent.log_entropy_coefficient.grad)
@@ -186,7 +186,7 @@ class Driver:
         return float(compat.read_log_prob(_act_with_draw(self._make_standard_policy(), draw)))
 
     def compute_smoothed_actions(
-        self, squashed: float, samples: int, own_draws: bool
+        self, squashed: float, samples: int, draw_per_sample: bool
     ) -> np.ndarray:
         """Return the actions that the target critics receive; every sample has its own draw."""
         torch.manual_seed(shift_seed(self._settings.seed))
@@ -223,7 +223,7 @@ class Driver:
         settings = {"random_timesteps": starts, "learning_starts": starts if s.learns else NEVER}
         training = self._make_training(**settings, **_UPDATES.get(s.updates, {}))
         journal.actions += [environment.received for environment in training.environments]
-        parts, policy = name_parts_of_optimizers(training.optimizers), training.models["policy"]
+        parts, policy = make_parts_finder(training.optimizers), training.models["policy"]
         with journal.record_optimizer_steps(
             parts, policy.parameters, training.list_target_parameters
         ):
@@ -249,7 +249,7 @@ class Driver:
             [layer.out_features for layer in list_linear_layers(own)[:-1]]
             for own in (policy, values)
         ]
-        outputs = layers.measure_activation(policy, instantiated.make_model_function(policy))
+        outputs = layers.measure_activation(policy, instantiated.make_act_function(policy))
         return layers.describe_networks_as_numbers(
             hidden, count_trained_critics(self._make_training()), outputs, False
         )
@@ -287,7 +287,7 @@ def _pin_outputs_of_networks(
 def _act_with_draw(policy: Any, draw: Sequence[float]) -> Any:
     """Return the results of ``act`` where the normal distribution draws these numbers."""
     numbers = torch.as_tensor(np.asarray(draw), dtype=torch.float64)[None]
-    called = instantiated.make_model_function(policy)
+    called = instantiated.make_act_function(policy)
     sample = mock.patch.object(
         torch.distributions.Normal, "rsample", lambda normal: normal.loc + numbers
     )

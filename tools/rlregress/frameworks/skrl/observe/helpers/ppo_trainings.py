@@ -85,7 +85,7 @@ def train_and_record(
         )
         update(*arguments, **keywords)
 
-    def record_and_sample(names: Any, **keywords: Any) -> Any:
+    def change_and_sample(names: Any, **keywords: Any) -> Any:
         if change is not None and len(recorded.stored) > len(recorded.changed):
             recorded.changed.append(True)
             change({name: own_training.get_stored_values(name) for name in _CHANGED})
@@ -125,7 +125,7 @@ def train_and_record(
     sampling, method = compat.name_method_that_samples(own_training.agent), compat.UPDATE
     sample, update = getattr(own_training.memory, sampling), getattr(own_training.agent, method)
     with ExitStack() as stack:
-        stack.enter_context(mock.patch.object(own_training.memory, sampling, record_and_sample))
+        stack.enter_context(mock.patch.object(own_training.memory, sampling, change_and_sample))
         stack.enter_context(mock.patch.object(own_training.agent, method, record_and_update))
         whole = stack.enter_context(record_losses_and_steps(own_training.optimizers))
         stack.enter_context(watched_updates.call_before_steps(optimizer, note_optimizer_step))

@@ -19,11 +19,11 @@ from rlregress.frameworks.torchrl.api import (
 )
 from rlregress.frameworks.torchrl.compat import (
     add_gaussian_noise,
-    construct_with_newest_keywords,
+    call_with_newest_keywords,
     find_action_spec,
-    find_entry,
+    get_loss_output,
 )
-from rlregress.frameworks.torchrl.known_networks import Slope, make_q_network
+from rlregress.frameworks.torchrl.known_networks import LinearQNetwork, make_q_network
 from rlregress.frameworks.torchrl.observe.drivers.common import (
     make_batch,
     make_trainer_without_learning,
@@ -60,7 +60,7 @@ class Driver:
             TensorDictModule(nn.Linear(1, 1), in_keys=["observation"], out_keys=["param"]),
             TanhModule(in_keys=["param"], out_keys=["action"], spec=self._spec),
         )
-        self._loss = DDPGLoss(self._policy, make_q_network(Slope()))
+        self._loss = DDPGLoss(self._policy, make_q_network(LinearQNetwork()))
         self._loss.make_value_estimator(gamma=settings.discount)
 
     def _has_target(self, name: str) -> bool:
@@ -95,11 +95,11 @@ class Driver:
         values = float(_get_weight_and_bias(loss.target_value_network_params)[1])
         return values, policy if self._has_target("actor") else None
 
-    def count_networks(self) -> tuple[int, int]:
+    def count_q_networks_and_targets(self) -> tuple[int, int]:
         """Count the network that the loss takes, and its target."""
         return 1, int(self._has_target("value"))
 
-    def compute_losses(self, online: float, target: float) -> tuple[float, float]:
+    def compute_critic_and_policy_loss(self, online: float, target: float) -> tuple[float, float]:
         """Return the losses of ``DDPGLoss`` for a batch as a replay buffer samples it."""
         self.set_values(online, target)
         losses = self._loss(make_batch(self._settings, 0.0))
@@ -111,7 +111,7 @@ class Driver:
         weight, _ = _get_weight_and_bias(self._loss.target_value_network_params)
         weight.copy_(torch.tensor([[0.0, 1.0]]))
         targets = (
-            find_entry(self._loss(make_batch(self._settings, 0.0)), "target_value")
+            get_loss_output(self._loss(make_batch(self._settings, 0.0)), "target_value")
             .detach()
             .double()
             .numpy()
@@ -127,7 +127,7 @@ class Driver:
             exploring = TensorDictSequential(*self._policy.module, noise)
             # not in place: where the mean is given as an integer, the buffer is one
             noise.mean, noise.std = torch.tensor(float(settings.noise)), torch.tensor(0.0)
-        collector = construct_with_newest_keywords(
+        collector = call_with_newest_keywords(
             Collector,
             self._environment,
             exploring,

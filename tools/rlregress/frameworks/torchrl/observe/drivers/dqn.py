@@ -22,8 +22,8 @@ from rlregress.frameworks.torchrl.api import (
     TensorDictSequential,
     set_exploration_type,
 )
-from rlregress.frameworks.torchrl.compat import construct_with_newest_keywords, find_action_spec
-from rlregress.frameworks.torchrl.compat import find_deterministic_type as without_chance
+from rlregress.frameworks.torchrl.compat import call_with_newest_keywords, find_action_spec
+from rlregress.frameworks.torchrl.compat import find_deterministic_exploration as without_chance
 from rlregress.frameworks.torchrl.observe.drivers.common import (
     make_batch,
     make_trainer_without_learning,
@@ -114,7 +114,7 @@ class Driver:
         return int(acted["action"].flatten().to(torch.int64).argmax())
 
     def _fix_draws(self) -> Any:
-        """Let every draw of ``EGreedyModule`` be the number that the settings name."""
+        """Fix every draw of ``EGreedyModule`` to the number in the settings, if there is one."""
         draw = self._settings.draw
         return nullcontext() if draw is None else _fix_draw_of_exploration(draw)
 
@@ -122,7 +122,7 @@ class Driver:
         settings, envs = self._settings, self._envs
         count = len(self._environments)
         interval = settings.target_every
-        collector = construct_with_newest_keywords(
+        collector = call_with_newest_keywords(
             Collector,
             self._environments[0]
             if count == 1

@@ -26,14 +26,14 @@ from rlregress.frameworks.torchrl.compat import (
     add_gaussian_noise,
     estimate_next_values,
     find_action_spec,
-    find_deterministic_type,
+    find_deterministic_exploration,
     make_sac_loss,
     make_td3_loss,
 )
 from rlregress.frameworks.torchrl.known_networks import (
     Constant,
-    Numbers,
-    Pinned,
+    FixedLocScale,
+    PinnedQNetwork,
     fill_stacked_parameters,
     make_action_box,
     make_equal_transitions,
@@ -67,7 +67,7 @@ class Driver:
     def _make_loss_with_outputs(
         self,
         values: Sequence[float],
-        network: Callable[[float], Any] = Pinned,
+        network: Callable[[float], Any] = PinnedQNetwork,
         action: Sequence[float] = (0.0,),
     ) -> Any:
         """Return the loss; Q network k outputs ``values[k]`` where it has to be evaluated."""
@@ -101,14 +101,14 @@ class Driver:
         )
 
     def compute_actor_loss(self, q_values: Sequence[float]) -> float:
-        loss = self._make_loss_with_outputs(q_values, partial(Pinned, of_policy=True))
+        loss = self._make_loss_with_outputs(q_values, partial(PinnedQNetwork, of_policy=True))
         return float(loss(self._make_batch())["loss_actor"].detach())
 
     def compute_target(self, q_values: Sequence[float]) -> float:
-        return self.find_target_of_batch(self._make_batch(), q_values)
+        return self.infer_target_from_losses(self._make_batch(), q_values)
 
-    def find_target_of_batch(
-        self, batch: Any, values: Sequence[float], network: Any = Pinned
+    def infer_target_from_losses(
+        self, batch: Any, values: Sequence[float], network: Any = PinnedQNetwork
     ) -> float:
         """Return the critics' target, for a squared distance and equal transitions.
 
@@ -131,7 +131,7 @@ class Driver:
         updater = SoftUpdate(loss, tau=s.tau if s.coefficient is None else s.coefficient)
         return read_targets_after_update(loss, updater, source, target)
 
-    def compute_temperature_loss(self) -> tuple[float, float]:
+    def compute_temperature_loss_and_gradient(self) -> tuple[float, float]:
         loss = self._make_loss_with_outputs([0.0, 0.0])
         value = loss(self._make_batch())["loss_alpha"]
         value.backward()
@@ -143,7 +143,7 @@ class Driver:
     def _make_loss_of_standard_gaussian(self, dimensions: int, **bounds: Any) -> Any:
         """Return the loss of a standard Gaussian that is squashed."""
         s = self._settings
-        numbers = Numbers([0.0] * dimensions, [1.0] * dimensions)
+        numbers = FixedLocScale([0.0] * dimensions, [1.0] * dimensions)
         actor = make_stochastic_policy(
             numbers, make_action_box(s.low, s.high), TanhNormal, **bounds
         )
@@ -180,7 +180,7 @@ class Driver:
             return -float(loss(self._make_batch(len(draw)))["entropy"])
 
     def compute_smoothed_actions(
-        self, squashed: float, samples: int, own_draws: bool
+        self, squashed: float, samples: int, draw_per_sample: bool
     ) -> np.ndarray:
         """Return the actions that the target critics receive; every sample has its own draw."""
         s = self._settings
@@ -188,7 +188,7 @@ class Driver:
         action = (low + high) / 2 + (high - low) / 2 * squashed
         actions = []
         for dimension in range(len(low)):
-            network = partial(_OneAction, dimension, len(low))
+            network = partial(_ActionDimensionAsValue, dimension, len(low))
             loss = self._make_loss_with_outputs([0.0, 0.0], network, action)
             torch.manual_seed(shift_seed(s.seed))
             batch = make_equal_transitions(samples, 0.0, action=[0.5] * len(low))
@@ -207,20 +207,20 @@ class Driver:
             TanhModule(in_keys=["param"], out_keys=["action"], spec=spec),
         )
         exploring, noise = add_gaussian_noise(actor, spec)
-        set_exploration_noise(noise, s.noise)
+        fix_exploration_noise(noise, s.noise)
         return act_and_record(environment, actor, exploring, s)
 
 
 def act_and_record(
     environment: Scripted, actor: Any, exploring: Any, settings: Settings
 ) -> Recorder:
-    """Act, without chance where there is no noise.
+    """Record the actions of a policy, deterministic ones if the noise is set to 0.
 
     Noise that is as by default is drawn for all steps at once.
     """
     journal, steps = Recorder(), settings.steps
     without = settings.noise == 0.0
-    exploration = find_deterministic_type() if without else ExplorationType.RANDOM
+    exploration = find_deterministic_exploration() if without else ExplorationType.RANDOM
     with set_exploration_type(exploration), torch.no_grad():
         if settings.noise is None:
             observations = TensorDict({"observation": torch.zeros(steps, 1)}, [steps])
@@ -231,8 +231,8 @@ def act_and_record(
     return journal
 
 
-def set_exploration_noise(noise: Any, number: float | None) -> None:
-    """Let exploration add a number, if one is given."""
+def fix_exploration_noise(noise: Any, number: float | None) -> None:
+    """Fix the exploration noise to ``number``; None leaves it random."""
     if number is not None:
         # not in place: where the mean is given as an integer, the buffer is one
         noise.mean, noise.std = torch.tensor(float(number)), torch.tensor(0.0)
@@ -255,7 +255,7 @@ def read_targets_after_update(
     return np.array(values)
 
 
-class _OneAction(nn.Module):
+class _ActionDimensionAsValue(nn.Module):
     """A Q network whose value is one dimension of the action that it receives."""
 
     def __init__(self, dimension: int, dimensions: int, _: float) -> None:

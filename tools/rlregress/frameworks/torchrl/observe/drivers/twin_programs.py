@@ -28,8 +28,8 @@ from rlregress.frameworks.torchrl.known_networks import (
 )
 from rlregress.frameworks.torchrl.observe.drivers.twin_losses import (
     act_and_record,
+    fix_exploration_noise,
     read_targets_after_update,
-    set_exploration_noise,
 )
 from rlregress.frameworks.torchrl.observe.drivers.twin_trainers import (
     make_parts_finder,
@@ -136,7 +136,7 @@ class Driver:
 
         def prepare_and_make_agent(*arguments: Any) -> Any:
             model, exploring = make_agent(*arguments)
-            self._prepare_models(model, exploring)
+            self._fix_model_outputs_and_noise(model, exploring)
             return model, exploring
 
         def record_and_make_loss(*arguments: Any) -> Any:
@@ -182,7 +182,7 @@ class Driver:
         journal.stored_reward = float(last["next", "reward"])
         return journal
 
-    def _prepare_models(self, model: Any, exploring: Any) -> None:
+    def _fix_model_outputs_and_noise(self, model: Any, exploring: Any) -> None:
         s = self._settings
         # mean and scale of SAC's, the action of TD3's
         if self._family == "sac" and s.log_prob is not None:
@@ -193,7 +193,7 @@ class Driver:
             )
         for module in exploring.modules():
             if isinstance(module, AdditiveGaussianModule):
-                set_exploration_noise(module, s.noise)
+                fix_exploration_noise(module, s.noise)
 
     def run_loop(self) -> Recorder:
         return self.run_program()
@@ -243,7 +243,7 @@ class Driver:
         return make(settings, own_environment, own_environment, torch.device("cpu"))
 
     def _make_loss(self, **changed: Any) -> tuple[Any, Any]:
-        """Return policy and Q network of the program, and the loss of them."""
+        """Return the program's policy and Q network as a pair, and its loss."""
         settings = self._make_settings(**changed)
         model, _ = self._make_agent(self._make_environment(), settings)
         return model, programs.load_program(self._family, "utils").make_loss_module(
@@ -294,7 +294,7 @@ class PolicyDriver(Driver):
         """Act in an environment; nothing learns."""
         environment = self._make_environment()
         model, exploring = self._make_agent(environment, self._make_settings())
-        self._prepare_models(model, exploring)
+        self._fix_model_outputs_and_noise(model, exploring)
         return act_and_record(environment, model[0], exploring, self._settings)
 
 
@@ -306,7 +306,7 @@ def get_last_weights(parameters: Any) -> torch.Tensor:
 
 
 def make_networks_constant(parameters: Any, values: Sequence[float]) -> None:
-    """Let stacked networks output these numbers everywhere; only their last bias can move."""
+    """Fix the outputs of stacked networks to these numbers: all but the last bias is 0."""
     tensors = list(parameters.values(True, True))
     for tensor in tensors:
         tensor.data.zero_()
@@ -316,7 +316,7 @@ def make_networks_constant(parameters: Any, values: Sequence[float]) -> None:
 
 
 def _fix_draws_to_means() -> Any:
-    """Let every Gaussian draw be the mean."""
+    """Fix every Gaussian draw to the mean."""
 
     def return_zeros(shape: Any, dtype: Any, device: Any) -> torch.Tensor:
         return torch.zeros(shape, dtype=dtype, device=device)

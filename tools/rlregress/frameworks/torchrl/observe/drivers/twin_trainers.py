@@ -30,8 +30,8 @@ from rlregress.frameworks.torchrl.compat import (
 )
 from rlregress.frameworks.torchrl.known_networks import (
     Constant,
-    Numbers,
-    Slope,
+    FixedLocScale,
+    LinearQNetwork,
     make_q_network,
     make_stochastic_policy,
 )
@@ -68,10 +68,10 @@ class Driver:
 
     def _make_loss_and_policy(self) -> tuple[Any, Any]:
         """Return a loss, and the policy that collects."""
-        s, critics = self._settings, [make_q_network(Slope()) for _ in range(2)]
+        s, critics = self._settings, [make_q_network(LinearQNetwork()) for _ in range(2)]
         if self._family == "sac":
             scale = 1.0 if s.pre_tanh is None else _NEGLIGIBLE
-            numbers = Numbers([s.pre_tanh or 0.0], [scale], torch.float32)
+            numbers = FixedLocScale([s.pre_tanh or 0.0], [scale], torch.float32)
             bounds = {"low": self._spec.space.low, "high": self._spec.space.high}
             actor = make_stochastic_policy(numbers, self._spec, TanhNormal, **bounds)
             return make_sac_loss(actor, critics, loss_function="l2"), actor
@@ -143,11 +143,13 @@ class Driver:
         driver.run_loop()
         stored = driver.buffer.sample()
         precise = stored.apply(lambda x: x.double() if x.is_floating_point() else x)
-        return twin_losses.Driver(self._family, s).find_target_of_batch(precise, q_values, Constant)
+        return twin_losses.Driver(self._family, s).infer_target_from_losses(
+            precise, q_values, Constant
+        )
 
 
 def map_parts_to_trained_tensors(loss: Any) -> dict[str, list[torch.Tensor]]:
-    """Return part of a loss -> its trained tensors, without those of target networks."""
+    """Return the trained tensors of each part of a loss, without those of target networks."""
     own = {"critic": loss.qvalue_network_params, "actor": loss.actor_network_params}
     by_part = {name: list(part.values(True, True)) for name, part in own.items()}
     if hasattr(loss, "log_alpha"):
@@ -156,7 +158,7 @@ def map_parts_to_trained_tensors(loss: Any) -> dict[str, list[torch.Tensor]]:
 
 
 def make_parts_finder(role_parameters: Any) -> Parts:
-    """Return the parts that an optimiser has gradients of; it may hold several.
+    """Return a function that finds the parts whose gradients an optimiser holds.
 
     Args:
         role_parameters: () -> the tensors of each part.

@@ -105,7 +105,7 @@ def fix_random_integers_to_extreme(largest: bool) -> Iterator[None]:
         torch.randint = draw
 
 
-class _Played:
+class _PlayedEnvironment:
     """A TorchRL environment as scenes see it: no reset within a step."""
 
     def __init__(self, environment: Any) -> None:
@@ -139,7 +139,7 @@ class _Played:
 
 def make_player(environment: Any, game: Any) -> Player:
     """Return a player of an environment, which is reset when a scene says so."""
-    played = _Played(environment)
+    played = _PlayedEnvironment(environment)
     return Player(game, played.reset, played.step, lambda: played.reported)
 
 
@@ -157,7 +157,7 @@ def wrap_game(game: Any, *transforms: Any, frame_skip: int = 1) -> Any:
 
 
 def make_player_of_transforms(*transforms: Any, frame_skip: int = 1, game: Any = None) -> Player:
-    """Return a player of these transforms alone."""
+    """Return a player of a game within these transforms alone."""
     played = AtariGame() if game is None else game
     return make_player(wrap_game(played, *transforms, frame_skip=frame_skip), played)
 
@@ -183,8 +183,8 @@ def make_base_environment(game: Any, **options: Any) -> Any:
         return load_atari_program().make_base_env(name, **options)
 
 
-def make_outer_environment(game: Any) -> Any:
-    """Return ``make_parallel_env`` of the program, for one game: all that surrounds it."""
+def make_parallel_environment(game: Any) -> Any:
+    """Return the environment that ``make_parallel_env`` of the program makes for one game."""
     utilities = load_atari_program()  # before anything stands in for torchvision
     with (
         _register_game(game) as name,
@@ -199,18 +199,18 @@ def make_outer_environment(game: Any) -> Any:
 
 @functools.cache
 def _make_game_once() -> tuple[AtariGame, Any]:
-    """Return a game and all that surrounds it, made once: that takes longer than most probes."""
+    """Return a game and its ``make_parallel_environment``; cached, because it is slow."""
     game = AtariGame()
-    return game, make_outer_environment(game)
+    return game, make_parallel_environment(game)
 
 
-def find_transforms(*names: str) -> list[Any]:
-    """Return transforms of these classes that the program uses, free to be appended elsewhere."""
+def copy_program_transforms(*names: str) -> list[Any]:
+    """Return copies of the program's transforms of these classes."""
     return [t.clone() for t in _make_game_once()[1].transform if type(t).__name__ in names]
 
 
 def make_player_of_waiting_game(noops: int) -> Player:
-    """Return a player of everything, with ``noops`` actions on reset whatever is drawn."""
+    """Return a player of the whole environment that waits ``noops`` actions at each reset."""
     game, environment = _make_game_once()
     for transform in environment.base_env._envs[0].transform:
         if type(transform).__name__ == "NoopResetEnv":
@@ -221,7 +221,7 @@ def make_player_of_waiting_game(noops: int) -> Player:
 def make_player_of_whole_game(make_env: Callable[[], Any]) -> Player:
     """Return a player of everything that the program puts around a game of ``make_env``."""
     game = make_env()
-    return make_player(make_outer_environment(game), game)
+    return make_player(make_parallel_environment(game), game)
 
 
 @functools.cache

@@ -15,7 +15,7 @@ from rlregress.frameworks.torchrl import programs
 from rlregress.frameworks.torchrl.api import SerialEnv, TensorDict, TransformedEnv, VecNorm
 from rlregress.frameworks.torchrl.known_networks import (
     Constant,
-    Numbers,
+    FixedLocScale,
     make_action_box,
     make_stochastic_policy,
     make_v_network,
@@ -57,7 +57,7 @@ def walk_through_environment(environment: Any, steps: int) -> Walked:
 def walk_through_normalised(
     scripts: Sequence[Script], norm: Any = VecNorm, **options: Any
 ) -> Walked:
-    """See ``measurements.normalisation.Walk``."""
+    """Walk within ``norm`` on observations and rewards (``measurements.normalisation.Walk``)."""
     makers = [lambda own=script: wrap_environment(Scripted(**own)) for script in scripts]
     environment = SerialEnv(len(makers), makers) if len(makers) > 1 else makers[0]()
     normalised = TransformedEnv(environment)
@@ -85,7 +85,7 @@ def make_script_environment(script: Script) -> Any:
         return programs.load_program("ppo", "utils_mujoco").make_env(name)
 
 
-class _Noting(Numbers):
+class _RecordedGaussian(FixedLocScale):
     """A Gaussian around 0 that writes down the observations that it sees."""
 
     def __init__(self) -> None:
@@ -109,7 +109,7 @@ class Trained:
         from rlregress.frameworks.torchrl.api import IndependentNormal
 
         program = programs.load_program("ppo", "ppo_mujoco")
-        network = _Noting()
+        network = _RecordedGaussian()
         critic = make_v_network(Constant(0.0, dtype=tiny_trainers.SINGLE))
         actor = make_stochastic_policy(
             network, make_action_box(-1.0, 1.0, tiny_trainers.SINGLE), IndependentNormal
@@ -117,7 +117,7 @@ class Trained:
         program.make_ppo_models = lambda *arguments, **options: (actor, critic)
         evaluate = program.eval_model
 
-        def record_and_call(*arguments: Any, **options: Any) -> Any:
+        def record_evaluation(*arguments: Any, **options: Any) -> Any:
             before = len(network.inputs)
             result = evaluate(*arguments, **options)
             self.evaluated = np.concatenate(network.inputs[before:])
@@ -125,12 +125,12 @@ class Trained:
 
         make, playbacks = program.make_env, [make_script_of_observations(training), evaluation]
 
-        def note_and_make(*arguments: Any, **options: Any) -> Any:
+        def make_next_environment(*arguments: Any, **options: Any) -> Any:
             # the environment of the training is made first, then that of the evaluation
             with register_environment(partial(Scripted, **playbacks.pop(0), dtype=np.float64)):
                 return make(*arguments, **options)
 
-        program.eval_model, program.make_env = record_and_call, note_and_make
+        program.eval_model, program.make_env = record_evaluation, make_next_environment
         with tempfile.TemporaryDirectory(prefix="rlregress-") as folder:
             path = Path(folder) / "agent.pt"
             frames = len(training) - 1

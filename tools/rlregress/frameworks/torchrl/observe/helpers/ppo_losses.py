@@ -12,7 +12,7 @@ from rlregress.frameworks.torchrl.api import IndependentNormal, TensorDict
 from rlregress.frameworks.torchrl.compat import LOG_PROBS, make_ppo_loss
 from rlregress.frameworks.torchrl.known_networks import (
     Constant,
-    Numbers,
+    FixedLocScale,
     make_action_box,
     make_stochastic_policy,
     make_v_network,
@@ -52,7 +52,7 @@ def make_minibatch(
 def make_gaussian_policy() -> Any:
     """Return a policy with mean 0 and standard deviation 1 in every state."""
     return make_stochastic_policy(
-        Numbers([0.0], [1.0]), make_action_box(-10.0, 10.0), IndependentNormal
+        FixedLocScale([0.0], [1.0]), make_action_box(-10.0, 10.0), IndependentNormal
     )
 
 

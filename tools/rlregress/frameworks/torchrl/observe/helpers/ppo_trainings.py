@@ -46,11 +46,11 @@ _SINGLE = torch.float32
 #: sees, and may change, a minibatch before the loss gets it
 Change = Callable[[Any], None]
 #: makes an environment
-Make = Callable[..., Scripted]
+EnvironmentMaker = Callable[..., Scripted]
 
 
 class Models(NamedTuple):
-    """A policy and a value network, and the log std of the policy if it is recorded."""
+    """A policy, a value network and, if its gradients are recorded, the policy's log std."""
 
     actor: Any
     critic: Any
@@ -82,9 +82,9 @@ class LossTraining(RecordedTraining):
         return advantages.numpy(), targets.numpy()
 
     def watch_loss(self, loss: Any, change: Change | None) -> None:
-        """Note the batches that go through a loss module, after ``change``."""
+        """Apply ``change`` to each batch of a loss module, and record batch and losses."""
 
-        def note_batch(module: Any, arguments: Any) -> None:
+        def change_batch(module: Any, arguments: Any) -> None:
             if change is not None:
                 change(arguments[0])
 
@@ -95,21 +95,21 @@ class LossTraining(RecordedTraining):
             self.log_ratios.append(float(output["kl_approx"].detach().mean()))
             self.losses.append(float(output["loss_objective"].detach()))
 
-        loss.register_forward_pre_hook(note_batch)
+        loss.register_forward_pre_hook(change_batch)
         loss.register_forward_hook(note_losses)
 
     def watch_optimizer(self, optimizer: torch.optim.Optimizer, models: Models) -> None:
         """Record the learning rate and gradients before each optimiser step."""
         self.optimizer = optimizer
 
-        def note_gradients(*_: Any) -> None:
+        def note_rate_and_gradients(*_: Any) -> None:
             self.rates.append(float(optimizer.param_groups[0]["lr"]))
             self.gradient_norms.append(compute_gradient_norm(optimizer))
             if models.log_std is not None:
                 gradient = models.log_std.grad
                 self.log_std_gradients.append(0.0 if gradient is None else float(gradient.sum()))
 
-        optimizer.register_step_pre_hook(note_gradients)
+        optimizer.register_step_pre_hook(note_rate_and_gradients)
 
 
 def make_change_of_ratios(ratio: Any) -> Change:
@@ -138,7 +138,7 @@ def make_linear_models() -> Models:
     return Models(actor, make_v_network(value), log_std)
 
 
-def make_script_maker(**script: Any) -> Make:
+def make_scripted_maker(**script: Any) -> EnvironmentMaker:
     """Return a function that makes a ``Scripted``, with distinct rewards unless they are given.
 
     (The trainer normalises advantages over the rollout.)
@@ -146,7 +146,7 @@ def make_script_maker(**script: Any) -> Make:
     return functools.partial(Scripted, **{"rewards": [1.0, -1.0], **script})
 
 
-def make_counting_maker(steps: int, **script: Any) -> Make:
+def make_counting_maker(steps: int, **script: Any) -> EnvironmentMaker:
     """Return a maker of counting environments, whose rewards differ by default."""
     return functools.partial(
         scripted.make_counting_environment, steps, **{"rewards": [1.0, -1.0], **script}
@@ -207,7 +207,7 @@ def run_trainer(
         **settings,
     )
 
-    def keep_batch(kept_batches: list[Any], batch: Any) -> Any:
+    def copy_batch_to_list(kept_batches: list[Any], batch: Any) -> Any:
         kept_batches.append(batch.clone())
         return batch
 
@@ -217,15 +217,15 @@ def run_trainer(
         ("batch_process", recorded.rollouts),
         ("pre_epoch", recorded.estimated),
     ):
-        recorded.trainer.register_op(stage, functools.partial(keep_batch, batches))
+        recorded.trainer.register_op(stage, functools.partial(copy_batch_to_list, batches))
     recorded.trainer.train()
     return recorded
 
 
-def _watch_program(
+def _replace_models_and_watch_program(
     program: Any, models: Models, recorded: LossTraining, change: Change | None
 ) -> None:
-    """Let a fresh copy of the program use our models, and record its run."""
+    """Give a fresh copy of the program these models, and let it write into ``recorded``."""
     loss_class, group_optimizers = program.ClipPPOLoss, program.group_optimizers
     estimator_class: Any = program.GAE
     # its name until 0.11
@@ -263,7 +263,7 @@ def _watch_program(
 
 
 def run_program(
-    make_environment: Make,
+    make_environment: EnvironmentMaker,
     total_steps: int,
     frames: int,
     minibatch: int,
@@ -288,7 +288,7 @@ def run_program(
     loaded = programs.load_program("ppo", "ppo_mujoco")
     programs.disable_normalisation(loaded)
     models = make_linear_models() if models is None else models
-    _watch_program(loaded, models, recorded, change)
+    _replace_models_and_watch_program(loaded, models, recorded, change)
     # observations as MuJoCo gives them: until 0.13 the program takes no others
     with register_environment(functools.partial(make_environment, dtype=np.float64)) as environment:
         loaded.main(

@@ -7,8 +7,8 @@ from typing import Any
 import torch
 
 from rlregress.frameworks.torchrl.api import Collector, TanhNormal
-from rlregress.frameworks.torchrl.compat import construct_with_newest_keywords, find_action_spec
-from rlregress.frameworks.torchrl.known_networks import Numbers, make_stochastic_policy
+from rlregress.frameworks.torchrl.compat import call_with_newest_keywords, find_action_spec
+from rlregress.frameworks.torchrl.known_networks import FixedLocScale, make_stochastic_policy
 from rlregress.frameworks.torchrl.scripted_environments import wrap_environment
 from rlregress.probing.scripted import Scripted
 
@@ -24,7 +24,7 @@ def make_collector(environment: Scripted, actor: Any, frames: int) -> Any:
 
 def collect_random_batch(environment: Any, frames: int, **options: Any) -> Any:
     """Collect one batch of random actions in an environment of TorchRL, [frames]."""
-    collector = construct_with_newest_keywords(
+    collector = call_with_newest_keywords(
         Collector, environment, None, frames_per_batch=frames, total_frames=frames, **options
     )
     (batch,) = list(collector)
@@ -36,7 +36,7 @@ def make_squashed_policy(environment: Scripted, loc: list[float], scale: float) 
     """Return a tanh Gaussian within the bounds of the environment, equal in all states."""
     spec = find_action_spec(wrap_environment(environment))
     return make_stochastic_policy(
-        Numbers(loc, [scale] * len(loc), SINGLE),
+        FixedLocScale(loc, [scale] * len(loc), SINGLE),
         spec,
         TanhNormal,
         low=spec.space.low,
