@@ -94,6 +94,8 @@ OLD_FILES = "old files do not load"
 IMPORTED = "imported"
 #: begin of the reason if values of a training first differ in their types
 OTHER_TYPES = "other types or shapes"
+#: why trainings differ that have the same numbers: files, logs or printed text
+WRITES_OTHERWISE = "trains the same, and writes otherwise"
 #: begin of the summary of a lost requirement
 GONE = "no longer installed"
 #: begin of a note on a lost package that names a function which uses it
@@ -121,6 +123,7 @@ class Entry:
         standing: for a difference, ``DOCUMENTED``, ``VIOLATED`` or the verdict on returns.
         share: for code that was executed in part, the executed share of its changes.
         culprit: whether reverting it changes a training that differs.
+        like: a training that differs in the same way and has an entry of its own; empty: none.
         content: its content in both versions, as text; ``key`` is a digest of it.
         accepted: a reviewer's reason to accept the entry; empty: it is not accepted.
     """
@@ -139,6 +142,7 @@ class Entry:
     standing: str = ""
     share: float = 1.0
     culprit: bool = False
+    like: str = ""
     content: str = ""
     accepted: str = ""
 
@@ -441,7 +445,8 @@ def _list_titles_of_differences(entries: Sequence[Entry]) -> list[tuple[str, lis
     files = {why: [e.headline for e in saved if e.reason.startswith(why)]
              for why in (OLD_FILES, LOADED_ALIKE)}  # fmt: skip
     retyped = [entry for entry in entries if entry.reason.startswith(OTHER_TYPES)]
-    named = _list_names_of_entries([*violated, *retyped])
+    writing = [entry for entry in entries if entry.reason.startswith(WRITES_OTHERWISE)]
+    named = _list_names_of_entries([*violated, *retyped, *writing])
     lost, alike = files[OLD_FILES], files[LOADED_ALIKE]
     rows = [
         ("Regressed", [entry.headline for entry in violated]),
@@ -451,6 +456,7 @@ def _list_titles_of_differences(entries: Sequence[Entry]) -> list[tuple[str, lis
                                     for entry in retyped[:1]] + [e.headline for e in retyped[1:]]),
         ("Differ",
         [n for n in _list_headlines_of_kinds(entries, checks, (DIFFERS,)) if n not in named]),
+        ("Train the same, and write otherwise", [entry.headline for entry in writing]),
         ("Culprit", [entry.headline for entry in entries if entry.culprit]),
         ("Differ when called", [entry.headline for entry in entries if entry.kind in CODE
                                 and (entry.state == BEYOND

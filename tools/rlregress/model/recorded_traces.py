@@ -457,6 +457,7 @@ class ComparedTraining:
         repeats: whether the traces repeat themselves to the bit; otherwise they prove nothing.
         notes: sentences on seeded generators and uncontrolled sources.
         crash: the error of the code under test in one version during training; None: none.
+        representative: a training that differs in the same way, searched in its place; empty: none.
     """
 
     name: str
@@ -466,6 +467,7 @@ class ComparedTraining:
     repeats: bool
     notes: tuple[str, ...]
     crash: Crash | None = None
+    representative: str = ""
 
     @property
     def algorithm(self) -> str:

@@ -162,7 +162,7 @@ def compare_trainings_of_both_versions(
         options.say(f"{trainings[0].owner} scenarios: {counts}")
     stand_ins = {name: recorded for name, recorded in stand_for.items() if recorded != name}
     return Recorded(
-        traced=diverging_groups.add_notes_on_representatives(traced, stand_ins),
+        traced=diverging_groups.name_representatives(traced, stand_ins),
         not_traced=not_traced,
         traces=(old, new),
         stand_ins=stand_ins,

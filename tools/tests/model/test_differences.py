@@ -10,7 +10,7 @@ from rlregress.model import differences as model
 from rlregress.model.code import ADDED, CODE_CHANGED, REMOVED, WORDING, ChangedPiece, Function
 from rlregress.model.differences import Entry, judge_entries_of_upgrade
 from rlregress.model.upgrade_result import Branch, Calls, PieceExecution
-from rlregress.report.html import upgrade_page
+from rlregress.report.html import upgrade_card, upgrade_page
 from rlregress.upgrade.verdict import entries
 
 #: what a training can come to, half of them to the same; without a result it was never executed.
@@ -308,6 +308,21 @@ def test_the_headline_names_the_culprit_behind_the_trainings():
     assert judge_entries_of_upgrade([called, training, culprit]).headline == (
         "changed: Differ: dqn. Culprit: DQN._build. Differ when called: Actor."
     )
+
+
+def test_trainings_with_the_same_numbers_are_told_from_those_that_differ():
+    """A file that differs is no other training; those with the same difference are one line."""
+    written = f"{model.WRITES_OTHERWISE}: model.zip, high: 10 -> 11"
+    fields = {"kind": model.TRAINING, "state": model.DIFFERS}
+    other = Entry(name="dqn", **fields)
+    sac, td3 = (Entry(name=n, reason=written, like=like, **fields)
+                for n, like in (("sac", ""), ("td3", "sac")))  # fmt: skip
+    assert judge_entries_of_upgrade([other, sac, td3]).headline == (
+        "changed: Differ: dqn. Train the same, and write otherwise: sac, td3."
+    )
+    assert upgrade_card._describe_differences_by_kind([sac, td3]) == [
+        f"training sac and 1 like it: {written}"
+    ]
 
 
 @pytest.mark.parametrize("fields", [{"kind": "rumour"}, {"state": "fine"}])

@@ -460,6 +460,7 @@ def test_a_note_names_the_training_that_was_searched():
     """In place of one that was not recorded again."""
     trainings = [parted("long", 0), parted("short", 0)]
     representatives = {"long": "short", "short": "short"}
-    noted, same = diverging_groups.add_notes_on_representatives(trainings, representatives)
+    noted, same = diverging_groups.name_representatives(trainings, representatives)
     assert "as short" in noted.notes[0]
+    assert noted.representative == "short"
     assert same == trainings[1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -210,19 +211,26 @@ def _describe_entries_of_kind(kind: str, state: str, entries: Sequence[Entry]) -
     if template is not None and not (state == model.DIFFERS and entries[0].reason):
         text = template.format(format_count(len(names), kind).replace("bodys", "bodies"))
         return [f"{text}: {join_first_names(names, _LISTED)}"]
-    lines = [_describe_entry_with_reason(entry) for entry in entries[:_LISTED]]
-    hidden = len(entries) - _LISTED
-    return lines + ([f"{hidden} more of kind {kind}"] if hidden > 0 else [])
+    own = [entry for entry in entries if entry.like not in names]
+    alike = Counter(entry.like for entry in entries if entry.like in names)
+    lines = [_describe_entry_with_reason(entry, alike[entry.headline]) for entry in own[:_LISTED]]
+    hidden = sum(1 + alike[entry.headline] for entry in own[_LISTED:])
+    return lines + ([f"{hidden} more of kind {kind}"] if hidden else [])
 
 
-def _describe_entry_with_reason(entry: Entry) -> str:
-    """Describe an entry and the reason of its state."""
+def _describe_entry_with_reason(entry: Entry, alike: int = 0) -> str:
+    """Describe an entry and the reason of its state.
+
+    Args:
+        alike: number of further entries that differ in the same way.
+    """
     summary = entry.summary if entry.summary != "changed" else ""
     fails = entry.state if entry.state == model.NEW_FAILS else ""
     standing = f"({entry.standing})" if entry.standing else ""
     text = " ".join(filter(None, (summary, standing)))
     why = select_first_clauses(entry.reason, _LONGEST)
-    return ": ".join(filter(None, (_name_entry(entry), fails, text, why)))
+    name = _name_entry(entry) + (f" and {alike} like it" if alike else "")
+    return ": ".join(filter(None, (name, fails, text, why)))
 
 
 def _name_entry(entry: Entry) -> str:

@@ -77,17 +77,17 @@ def _list_differing_digests(first: Divergence) -> frozenset[tuple[str, ...]]:
     )
 
 
-def add_notes_on_representatives(
+def name_representatives(
     traced: Iterable[ComparedTraining], representatives: Mapping[str, str]
 ) -> list[ComparedTraining]:
-    """Return the trainings, each with a note that names the representative that was searched.
+    """Return the trainings, each with its representative and a note on it.
 
     Args:
-        representatives: training -> its representative.
+        representatives: training -> the one that was searched in its place.
     """
     return [
-        replace(training, notes=(*training.notes, _NOTE.format(representatives[training.name])))
-        if representatives.get(training.name, training.name) != training.name
+        replace(training, notes=(*training.notes, _NOTE.format(name)), representative=name)
+        if (name := representatives.get(training.name, training.name)) != training.name
         else training
         for training in traced
     ]

@@ -73,6 +73,7 @@ def make_compared_training_entry(
         framework=framework,
         state=state,
         reason=reason,
+        like=traced.representative,
         content=" ".join([state, reason, *diverging]),
     )
 
@@ -88,7 +89,8 @@ def _judge_training_state(traced: ComparedTraining) -> tuple[str, str]:
     if traced.uncompared_output and traced.comparison.verdict != "diverged":
         return model.NOT_COMPARED, f"not compared: {'; '.join(traced.uncompared_output)}"
     if traced.comparison.trains_the_same and traced.comparison.first is not None:
-        return model.DIFFERS, explain.describe_divergence_of_written_output(traced.comparison.first)
+        written = explain.describe_divergence_of_written_output(traced.comparison.first)
+        return model.DIFFERS, f"{model.WRITES_OTHERWISE}: {written}"
     if traced.comparison.not_compared:
         return model.IN_PART, explain.describe_uncompared_ending(traced.comparison)
     states = {"equal": model.ONE_WAY, "close": model.CLOSE}
