@@ -366,7 +366,7 @@ def test_the_help_of_a_command_fits_a_screen_and_begins_with_an_example(command,
 def test_an_interrupt_is_one_sentence(command, monkeypatch):
     """Ctrl-C ends a command with exit code 130, without a traceback."""
     interrupt = lambda *_: signal.raise_signal(signal.SIGINT)  # noqa: E731
-    monkeypatch.setattr(requested_names, "find_adapters", interrupt)
+    monkeypatch.setattr(requested_names, "select_adapters", interrupt)
     # a process of a parallel test run has another handler
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:

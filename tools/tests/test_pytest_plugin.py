@@ -261,7 +261,7 @@ def test_a_selection_that_leaves_no_test_is_named():
     """The message names the options that left no test, and the next step."""
     config = _config(framework="sb3", detail="gae", keyword="nope")
     selection = pytest_plugin._list_selecting_options(config)
-    assert terminal.suggest_when_all_tests_are_excluded(selection) == (
+    assert terminal.suggest_when_all_tests_are_excluded(selection).startswith(
         "no test is left after --framework sb3, --detail gae, -k nope: no test of the named files "
         "fits all of them; leave one of these options out"
     )

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-#: what is known of a version: as the old end, as the new end, or it cannot be checked.
+#: results for a version: it is like the old end, like the new end, or it cannot be checked.
 OLD, NEW, SKIPPED = "old", "new", "skipped"
 
 

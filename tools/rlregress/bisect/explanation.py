@@ -33,9 +33,9 @@ from rlregress.upgrade.upgrade_options import Options
 from rlregress.upgrade.versions import affected, prepared_versions, resolved
 from rlregress.upgrade.versions.requested import RequestedVersion
 
-#: functions that are listed where none is known to explain a step.
+#: how many changed functions are listed if none is known to explain a step.
 _LISTED = 20
-#: lines of one of them that are shown.
+#: how many lines of one of them are shown.
 _LINES = 24
 
 

@@ -35,7 +35,7 @@ from rlregress.upgrade.versions import (
 from rlregress.upgrade.versions.requested import RequestedVersion
 from rlregress.upgrade.versions.resolved import ResolvedVersion
 
-#: releases between two versions, before they are listed.
+#: the number of releases between two versions that is assumed until they are listed.
 _RELEASES = 16
 _EXPLAINING = "explaining the step"
 
@@ -369,7 +369,7 @@ def search_changing_release(
     _expect_checks_of_halving(2, _RELEASES)
 
     def make_candidate(pins: Pins) -> Candidate:
-        # the packages that stay are named once, with the ends
+        # without packages that stay the same, which are named once, with the ends
         text = " ".join(f"{n}=={v}" for n, v in sorted(pins.items()) if n in differing)
         return Candidate(text, lambda: versions.request_version_of_pins(pins, python))
 
@@ -408,7 +408,7 @@ def search_changing_release(
                     change = _explain_found_step(search, row, step, releases, package)
                     steps.append(_add_dates(change, dates))
                 if steps and not finds_all:
-                    # the next package is searched beside the release that was found of this one
+                    # the next package is searched with this one at the release found here
                     pins[package] = steps[-1].new
         return _add_checked_and_skipped_versions(
             search, replace(result, steps=tuple(steps), together=needed), count
@@ -472,7 +472,7 @@ def _list_shared_packages(
         set(version.versions.missing_rows) if version.versions else set() for version in pair
     ]
     if python:
-        # nothing of it is installed before
+        # all packages, as none of them is installed in an environment of its own
         differing = [set(common_pins.values()) for common_pins in rows]
     return tuple(
         sorted(
@@ -644,7 +644,7 @@ def _explain_found_step(
     old, new = candidates[step.old], candidates[step.new]
     between = [names[number] for number in step.between]
     if old.text in search.skipped:
-        # it was taken for old, as nothing shows it to be new
+        # it could not be checked, and was taken as old: it may have changed here
         between.insert(0, names[step.old])
     change = ChangedAt(
         package=package,

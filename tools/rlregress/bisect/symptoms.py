@@ -37,13 +37,13 @@ from rlregress.upgrade.versions import cached_folders, prepared_versions, workin
 from rlregress.upgrade.versions.prepared_versions import PreparedVersion
 from rlregress.upgrade.versions.resolved import ResolvedVersion
 
-#: words that only a shell understands.
+#: words of a command line that only a shell understands.
 _SHELL = {"&&", "||", ";", "|", "&", ">", ">>", "<", "2>&1"}
 #: exit codes of a shell that found nothing to run, or could not.
 _NOT_RUN = (126, 127)
 #: exit code of a command that says that a version cannot be checked, as for ``git bisect run``.
 _SKIP = 125
-#: the value of what a version does not have.
+#: the value of a symptom that a version does not have.
 NOT_THERE = "not there"
 #: scope -> what a version answers there, in words; a scope without an answer is left out.
 Value = Mapping[str, str]
@@ -277,7 +277,7 @@ def make_symptom_of_public_name(name: str) -> Symptom:
             for tree, signatures in zip((old, new), rows, strict=True):
                 unread = sorted(what for what in tree.unread if what == name or not signatures)
                 if unread:
-                    # it may be defined there
+                    # the name may be defined in the file that was not read
                     raise Unchecked(f"{unread[0]} was not read: {tree.unread[unread[0]][1]}")
             if not rows[0] or not rows[1]:
                 return "there" if rows[1] else NOT_THERE
@@ -296,7 +296,7 @@ def make_symptom_of_public_name(name: str) -> Symptom:
     )
 
 
-#: the old end is compared with one version after the other.
+#: reads a package; the cache holds two, as the old end is compared with one version after another.
 _tree = lru_cache(maxsize=2)(public_names.read_package)
 
 
@@ -356,7 +356,7 @@ def make_symptom_of_command(command: str) -> Symptom:
         _check_version_is_not_hidden(words, prepared)
         runtime = prepared.runtime
         ours = runtime.make_environment_variables()
-        # as the user runs it, but for the version
+        # the user's own variables, except for those that select the version
         variables = {**os.environ, **runtime.variables, "PYTHONPATH": ours["PYTHONPATH"]}
         variables["PYTHONDONTWRITEBYTECODE"] = "1"
         variables["PATH"] = f"{Path(runtime.python).parent}:{variables.get('PATH', '')}"

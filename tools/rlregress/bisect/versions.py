@@ -54,7 +54,7 @@ def list_pins_of_ends(old: RequestedVersion, new: RequestedVersion) -> tuple[Pin
         pins_of_ends.append({**{name: v for name, v in installed_versions.items() if v}, **mine})
     both = pins_of_ends[0].keys() & pins_of_ends[1].keys()
     for name in both:
-        # one that does not say which build it is may be that of the other end
+        # a version without a build, such as +cpu, may be the build that the other end names
         builds = {end_pins[name] for end_pins in pins_of_ends}
         if {installed.strip_local_version(version) for version in builds} < builds:
             pins_of_ends = [{**end_pins, name: max(builds, key=len)} for end_pins in pins_of_ends]

@@ -18,7 +18,7 @@ def _get_input_as_array(inputs: Inputs, name: str) -> np.ndarray:
 
 
 def _make_default_wrappers_detail() -> Detail:
-    def make_formula(observation: Formula, reward: Formula) -> Formula:
+    def make_feedback_formula(observation: Formula, reward: Formula) -> Formula:
         return lambda i: np.concatenate([observation(i)[[3, -1]], reward(i)[[3, -1]]])
 
     def make_raw_formula(feedback_name: str) -> Formula:
@@ -59,27 +59,29 @@ def _make_default_wrappers_detail() -> Detail:
         {
             "none": (
                 "none",
-                make_formula(make_raw_formula("observations"), make_raw_formula("rewards")),
+                make_feedback_formula(
+                    make_raw_formula("observations"), make_raw_formula("rewards")
+                ),
             ),
             "observations_and_rewards": (
                 "observations and rewards normalised and clipped to [-10, 10]",
-                make_formula(make_normalised_formula(10.0), make_scaled_formula(10.0)),
+                make_feedback_formula(make_normalised_formula(10.0), make_scaled_formula(10.0)),
             ),
             "observations": (
                 "observations normalised and clipped to [-10, 10]",
-                make_formula(make_normalised_formula(10.0), make_raw_formula("rewards")),
+                make_feedback_formula(make_normalised_formula(10.0), make_raw_formula("rewards")),
             ),
             "observations_and_rewards_unclipped": (
                 "observations and rewards normalised",
-                make_formula(make_normalised_formula(np.inf), make_scaled_formula(np.inf)),
+                make_feedback_formula(make_normalised_formula(np.inf), make_scaled_formula(np.inf)),
             ),
             "observations_unclipped": (
                 "observations normalised",
-                make_formula(make_normalised_formula(np.inf), make_raw_formula("rewards")),
+                make_feedback_formula(make_normalised_formula(np.inf), make_raw_formula("rewards")),
             ),
             "rewards": (
                 "rewards scaled and clipped to [-10, 10]",
-                make_formula(make_raw_formula("observations"), make_scaled_formula(10.0)),
+                make_feedback_formula(make_raw_formula("observations"), make_scaled_formula(10.0)),
             ),
         },
         tolerance=0.02,
@@ -95,7 +97,7 @@ def _make_off_policy_wrappers_detail() -> Detail:
         x = np.append(0.0, _get_input_as_array(inputs, "observations"))
         return formulas.standardise_by_statistics(x, formulas.compute_cumulative_statistics(x))[1:]
 
-    def make_formula(observation: Formula, reward: Formula) -> Formula:
+    def make_feedback_formula(observation: Formula, reward: Formula) -> Formula:
         return lambda i: np.concatenate([observation(i)[2:], reward(i)[2:]])
 
     def make_raw_formula(feedback_name: str) -> Formula:
@@ -119,19 +121,21 @@ def _make_off_policy_wrappers_detail() -> Detail:
         {
             "none": (
                 "none",
-                make_formula(make_raw_formula("observations"), make_raw_formula("rewards")),
+                make_feedback_formula(
+                    make_raw_formula("observations"), make_raw_formula("rewards")
+                ),
             ),
             "observations": (
                 "observations normalised",
-                make_formula(compute_normalised_observations, make_raw_formula("rewards")),
+                make_feedback_formula(compute_normalised_observations, make_raw_formula("rewards")),
             ),
             "rewards": (
                 "rewards scaled",
-                make_formula(make_raw_formula("observations"), compute_scaled_rewards),
+                make_feedback_formula(make_raw_formula("observations"), compute_scaled_rewards),
             ),
             "observations_and_rewards": (
                 "observations normalised and rewards scaled",
-                make_formula(compute_normalised_observations, compute_scaled_rewards),
+                make_feedback_formula(compute_normalised_observations, compute_scaled_rewards),
             ),
         },
         tolerance=2e-3,

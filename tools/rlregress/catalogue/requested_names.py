@@ -26,7 +26,7 @@ def split_comma_separated_names(option: str, value: str | None) -> list[str]:
     return parts
 
 
-def find_adapters(names: Sequence[str]) -> list[Adapter]:
+def select_adapters(names: Sequence[str]) -> list[Adapter]:
     """Return the named adapters, all installed; without names, all installed ones."""
     if names:
         adapters = [frameworks.get_adapter(name) for name in names]

@@ -110,7 +110,7 @@ def _explain_excluded_cells(cells: Sequence[Cell]) -> dict[Cell, UserError]:
     reasons = {}
     for cell in dict.fromkeys(cells):
         try:
-            requested_names.find_adapters([cell.framework])
+            requested_names.select_adapters([cell.framework])
             job_plan.check_cell_can_be_trained(cell)
             if reason := job_plan.explain_rejected_hyperparameters(cell):
                 reasons[cell] = UserError(reason)
@@ -194,7 +194,7 @@ def _select_by_environment_or_study(selection: Selection) -> list[Cell]:
 
 def _list_trainable_adapters(selection: Selection) -> Sequence[Adapter]:
     """Return the requested frameworks; UserError if none is trained for returns."""
-    requested = requested_names.find_adapters(selection.frameworks)
+    requested = requested_names.select_adapters(selection.frameworks)
     # trainings take the copy that has the plain name
     adapters = [adapter for adapter in requested if not adapter.label]
     check_algorithms_are_trained(adapters, selection.algorithms)

@@ -244,7 +244,7 @@ def run_and_judge_check(options: CheckOptions, report_line: Callable[[str], None
         session: Session | None = open_check_session(options)
     except MissingPackage:
         session = None
-    adapters = requested_names.find_adapters(frameworks)
+    adapters = requested_names.select_adapters(frameworks)
     to_probe = {
         adapter.full_name: requested_names.list_details_to_probe(adapter, algorithms)
         for adapter in adapters

@@ -114,7 +114,7 @@ def _print_stored_throughput(names: Sequence[str], processes: int) -> None:
         processes: measure and store this many first; 0: none.
     """
     # all copies of a framework share one file, but a copy can only be measured if it exists here
-    adapters = requested_names.find_adapters(names) if processes or "@" in "".join(names) else []
+    adapters = requested_names.select_adapters(names) if processes or "@" in "".join(names) else []
     for adapter in adapters if processes else []:
         stored_throughput.record_throughput(adapter.full_name, processes)
     stored_by_pair = stored_throughput.load_all_throughput()

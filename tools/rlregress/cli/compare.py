@@ -71,7 +71,7 @@ def compare(
     if as_markdown and as_json:
         raise UserError("--markdown and --json are two formats; give one of them")
     new_page = html_option.prepare_requested_page(html, get_typed_command())
-    adapters = requested_names.find_adapters(frameworks)
+    adapters = requested_names.select_adapters(frameworks)
     comparison.check_distinct_adapters(adapters)
     detail_ids = requested_names.find_detail_ids(split_comma_separated_names("--detail", detail))
     algorithms = split_comma_separated_names("--algorithm", algorithm)

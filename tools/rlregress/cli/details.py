@@ -63,7 +63,9 @@ def details(
     With --missing it prints what each framework lacks to be checked for a detail: a probe, an
     expectation, a fault; and what measures the detail in another framework.
     """
-    adapters = requested_names.find_adapters(split_comma_separated_names("--framework", framework))
+    adapters = requested_names.select_adapters(
+        split_comma_separated_names("--framework", framework)
+    )
     if installed and missing:
         raise UserError("--installed and --missing print different tables; give one of them")
     if installed:

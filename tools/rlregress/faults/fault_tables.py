@@ -51,7 +51,7 @@ _KEYS: Mapping[str, list[Any]] = {
     BEHAVIOR: [
         *_OWNER, *_CHANGE, ("turns", _NonEmpty), ("finds", Text), ("essential", bool, False),
     ],
-    # the name alone refers to a fault of a detail
+    # an entry with only a name refers to the fault of a detail with this name
     RETURNS: [*_OWNER, ("file", str, ""), ("old", str, ""), ("new", str, "")],
     THROUGHPUT: [*_OWNER, *_CHANGE, ("turns", _NonEmpty)],
 }  # fmt: skip

@@ -43,7 +43,7 @@ def inject_fault(fault: Fault) -> Iterator[dict[str, str]]:
             raise UserError(
                 f"{unfit} it replaces {which} of {fault.old!r} in {fault.file}, found {count}"
             )
-        # the copy may be a link to the installed file
+        # removed first: the copy may be a link to the installed file, which must not change
         file.unlink()
         file.write_text(changed, "utf-8")
         environment = worker_launch.make_worker_environment()

@@ -116,7 +116,7 @@ def _list_edits_below(node: ast.AST, rows: Sequence[bytes]) -> Iterator[Edit]:
         return
     yield from _list_edits_of_node(node, rows)
     for name, value in ast.iter_fields(node):
-        # a type is not computed with
+        # not in annotations, which compute nothing
         if name in ("annotation", "returns", "type_comment", "decorator_list"):
             continue
         for child in value if isinstance(value, list) else [value]:
@@ -134,7 +134,7 @@ def _only_reports(node: ast.AST) -> bool:
         is_logged = ".append(" in text and ".item()" in text
         return isinstance(node.value, ast.Constant) or is_logged or _is_reporting_call(node.value)
     if isinstance(node, ast.If):
-        # a check that raises or reports
+        # an "if" that only raises or reports is a check of arguments
         return all(_only_reports(statement) for statement in node.body) and not node.orelse
     return isinstance(node, ast.Call) and _is_reporting_call(node.func)
 

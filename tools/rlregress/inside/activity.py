@@ -19,9 +19,9 @@ import torch
 from rlregress.inside.events import Places, has_readable_numbers
 from rlregress.inside.lines import WAYS
 
-#: (file, line, function, operation)
+#: an operation in the traced code: file, line, function, and its name
 _Place = tuple[str, int, str, str]
-#: arguments of a call, by position and by name, and its result -> the ways that it went.
+#: takes a call's arguments, by position and by name, and its result; returns its effects.
 _FindEffects = Callable[[tuple[Any, ...], dict[str, Any], Any], set[str]]
 
 
@@ -82,7 +82,7 @@ def _find_complement_effects(
     are_zero, are_one = value == 0, value == 1
     if not (are_zero | are_one).all():
         return {"zero", "one"}  # no mask
-    # of ``1 - mask``
+    # the effects of ``1 - mask``: it is zero where the mask is one
     return ({"zero"} if are_one.any() else set()) | ({"one"} if are_zero.any() else set())
 
 
@@ -93,7 +93,7 @@ def _find_grad_norm_effects(
     return {"clipped" if float(norm) > float(limit) else "left"}
 
 
-#: owner, name, operation, what finds its ways.
+#: hooked functions: owner, name, operation, and the function that finds its effects.
 _HOOKED: list[tuple[Any, str, str, _FindEffects]] = [
     *((torch, name, "clamp", _find_clamp_effects) for name in ("clamp", "clip")),
     *((torch.Tensor, name, "clamp", _find_clamp_effects) for name in ("clamp", "clip", "clamp_")),

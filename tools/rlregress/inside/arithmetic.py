@@ -14,7 +14,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-#: read once, when a library is loaded.
+#: variables for portable arithmetic; each is read once, when its library is loaded.
 _VARIABLES = {
     "ATEN_CPU_CAPABILITY": "avx2",
     # MKL's matrix products: the only branch that Intel supports on processors of other vendors

@@ -28,7 +28,7 @@ from typing import Any
 from rlregress.inside import events, lines, loading, process_tree, recorder, trace_worker
 from rlregress.probing.trace_trainings import is_title_of_generated_calls
 
-#: seconds after which a training is ended, and a list of trainings; a script never is.
+#: seconds after which a training is ended, and one made of a list of them; a script has no limit.
 PATIENCE, PATIENCE_WITH_LIST = 300, 1200
 
 
@@ -75,12 +75,12 @@ def find_time_limit(job: dict[str, Any]) -> int:
 def _train_and_end_process(job: dict[str, Any], work: Callable[[dict[str, Any]], Any]) -> None:
     """Do the work of one training, then end the process."""
     signal.alarm(find_time_limit(job))
-    # the input is of the parent
+    # standard input is the parent's, with its jobs
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    # both can be read again: printed lines are compared
+    # files for both outputs, which are read again to compare printed lines
     errors = os.open(job["output"] + ".error", os.O_RDWR | os.O_CREAT | os.O_TRUNC)
     os.dup2(errors, 2)
-    # for the stack, if a signal ends it
+    # prints the stack if a signal ends the process
     faulthandler.enable()
     with tempfile.TemporaryFile() as printed:
         os.dup2(printed.fileno(), 1)

@@ -25,20 +25,20 @@ from rlregress.inside import methods
 from rlregress.inside.methods import Defaults, Misfit
 from rlregress.source import get_first_line, read_source_text
 
-#: the name of a module's own piece, and how that of a class begins.
+#: the name of the piece with a module's own statements, and how the name of a class's piece begins.
 MODULE, BODY = "<module>", "<class> "
-#: statements whose names can be given another value, alone or within a condition.
+#: statements that bind names which can be given other values, and those that may enclose them.
 _SIMPLE = (ast.Assign, ast.AnnAssign)
 _ENCLOSING = (ast.If, ast.Try)
 _HARMLESS = (ast.Import, ast.ImportFrom, ast.Pass, ast.Raise)
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
-#: module, qualified name, and node of a function.
+#: a function: its module, qualified name, and syntax node.
 _Definition = tuple[types.ModuleType, str, _Function]
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _PRIMITIVE = (bool, int, float, complex, str, bytes, type(None))
-#: in place of the value of what has none of its own.
+#: stands for the value of a name that its owner does not define itself.
 _ABSENT = object()
-#: what a dataclass makes its methods by, beside the defaults of its fields.
+#: options of a field that decide the methods of its dataclass, apart from the default.
 _FIELD_OPTIONS = ("repr", "hash", "init", "compare", "metadata", "kw_only")
 
 
@@ -76,7 +76,7 @@ def find_names_with_other_values(piece: str, texts: Sequence[str]) -> set[str]:
 def _find_differing_names(piece: str, texts: Sequence[str]) -> set[str]:
     bodies = [_list_top_statements(text, piece) for text in texts]
     by_name = [_group_by_bound_name(body) for body in bodies]
-    # not what Python itself reads, such as __all__
+    # without names that only Python itself reads, such as __all__
     own_names = {
         n
         for statements in by_name
@@ -167,7 +167,7 @@ def _find_bindings_of_piece(
         if _equals_as_far_as_comparable(present, value, same=True) or (
             value is _ABSENT and not inherited
         ):
-            # what only the new version has, only changed code reads
+            # a name of the new version alone is left: unchanged code does not read it
             continue
         bindings.append(Binding(owner, name, value))
         if owner is module and present is not _ABSENT:
@@ -230,7 +230,7 @@ def _bind_field_defaults(owner: type, defaults: Mapping[str, tuple[Any, Any]]) -
         if is_otherwise or not _equals_as_far_as_comparable(fields[name].default, new.default):
             raise Misfit(f"the default of {name} of {owner.__name__} is made in another way")
         changed[name].default, changed[name].default_factory = old.default, old.default_factory
-        # with slots, the attribute of the class is where an instance holds its value
+        # the class attribute of a slot must stay: it is how instances reach their value
         is_slot = isinstance(vars(owner).get(name), types.MemberDescriptorType)
         if name in vars(owner) and not is_made[0] and not is_slot:
             yield Binding(owner, name, old.default)

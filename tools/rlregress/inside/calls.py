@@ -46,20 +46,20 @@ from rlregress.inside.methods import Defaults, Misfit
 from rlregress.inside.recorder import Recorder
 from rlregress.probing.option_trainings import find_function_of_frame
 
-#: which calls with arguments of one signature are captured, from 1: a training changes as it goes
-#: on. Some more are if they take another path through the lines that differ.
+#: numbers, from 1, of the calls that are captured of those with arguments of the same types: early
+#: and late ones. Others are if they take a new path through the lines that differ.
 CAPTURED, BY_PATH = (1, 3, 20), (2, 5, 10, 50, 100, 200, 500)
-#: calls of a function that are looked at, copies of the process that are made for them, calls that
-#: are examined, and parts of an argument that tell its kind.
+#: limits for one function: calls that are looked at, copies of the process, calls that are
+#: examined; and the limit for parts of an argument by which its kind is told.
 _LOOKED, _COPIES, _MOST, _PARTS = 1000, 16, 8, 16
-#: part of the time of the first call that a later one gets.
+#: a later call gets the time of the first call divided by this.
 _LESS = 4
-#: times as long as the first call may take, after which a function is captured no more: arguments
-#: are also copied, read and compared, which no call's own time limits.
+#: a function is captured no more after this many times the limit of its first call: arguments are
+#: also copied, read and compared, which the limit of a single call does not include.
 _WHOLE = 4
-#: steps from the arguments to the objects whose methods are read.
+#: how many attributes away from the arguments an object's methods are still read.
 _HOPS = 2
-#: seconds that a repetition may wait for something, beside its CPU time.
+#: seconds that a repetition may wait without using CPU time.
 _PATIENCE = 10
 _Function = tuple[str, str]
 _NAME = re.compile(r"[A-Za-z_]\w*")

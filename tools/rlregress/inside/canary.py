@@ -61,7 +61,7 @@ def _list_operations() -> dict[str, Callable[[], Any]]:
     operations: dict[str, Callable[[], Any]] = {}
     for name in _FUNCTIONS:
         function = getattr(torch, name, None) or getattr(functional, name)
-        # an odd length: vectors, and single numbers after them
+        # an odd length: after those in vector instructions, some numbers are computed singly
         numbers = (
             _make_fixed_tensor(4099).abs() * 9 + 1e-3
             if name in _POSITIVE

@@ -29,11 +29,11 @@ from rlregress import files
 
 #: if this variable is set, checkpoints are read whoever may have written them.
 TRUST = "RLREGRESS_TRUST_PICKLE"
-#: of the head and of what follows it
+#: version of the format of a checkpoint's head and content
 SCHEMA = 1
 #: seconds of a training between two checkpoints, at least
 EVERY_SECONDS = 600.0
-#: writing takes at most one part in so many of the time: what is large is written less often
+#: writing may take one part in so many of the time: large checkpoints are written less often
 LEAST_SHARE = 50
 _DIGEST = hashlib.sha256
 _DIGEST_BYTES = _DIGEST().digest_size
@@ -221,7 +221,7 @@ class CheckpointWriter:
         self._requested = False
         self._due = time.monotonic() + EVERY_SECONDS
         self._before: dict[int, Any] = {}
-        #: steps -> (keys of the head beside the identity, content but for the training)
+        #: steps -> (further keys of the head, content other than the training itself)
         self.more: Callable[[int], tuple[Mapping[str, Any], Mapping[str, Any]]]
         self.cpu_seconds = 0.0
         self.unable = ""
@@ -254,7 +254,7 @@ class CheckpointWriter:
             signal.signal(number, before)
         self._before = {}
         if self._signal is not None:
-            # there was no further step
+            # the signal came after the last step, at which the training would have ended
             self._end_process(self._signal)
 
     def _handle_signal(self, number: int, _: Any) -> None:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from rlregress.inside import arithmetic
 
-#: the numerical libraries read these once, when they are loaded.
+#: variables for the number of threads, which numerical libraries read when they are loaded.
 THREAD_LIMITS = (
     "OMP_NUM_THREADS",
     "MKL_NUM_THREADS",
@@ -17,7 +17,7 @@ THREAD_LIMITS = (
     "NUMEXPR_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS",
 )
-#: compiled code hides its draws and updates from a recorder.
+#: variables that prevent compilation: compiled code hides its draws and updates from a recorder.
 _UNCOMPILED = {"TORCHDYNAMO_DISABLE": "1", "PYTORCH_JIT": "0"}
 
 

@@ -19,10 +19,10 @@ import torch
 
 from rlregress.inside import pickled
 
-#: these are shared.
+#: types whose objects a copy shares with the original.
 _SHARED = (type, types.ModuleType, types.BuiltinFunctionType)
 _HOLDING_NOTHING = (*_SHARED, types.FunctionType, bool, int, float, str, bytes, type(None))
-#: modules of what lies in memory that other processes use, too.
+#: modules of types whose values may lie in memory that other processes use, too.
 _ELSEWHERE = ("multiprocessing.sharedctypes", "ctypes", "_ctypes")
 
 
@@ -118,7 +118,7 @@ def _restore_object_state(
         vars(copied).update(attributes)
     for name, value in slots.items():
         object.__setattr__(copied, name, value)
-    # methods of the class could do more, such as count
+    # not by methods of its own class, which might do more, such as count the items
     if items:
         list.extend(copied, items)
     if pairs:

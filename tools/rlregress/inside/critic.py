@@ -58,7 +58,7 @@ class CriticAccuracy:
             return LARGEST_ERROR
         if self.explained_variance is None or self.bias is None:
             return None
-        # above 1 by rounding alone
+        # at least 0, as rounding may make the explained variance larger than 1
         unexplained = max(1.0 - self.explained_variance, 0.0)
         error = math.hypot(math.sqrt(unexplained), self.bias)
         return min(max(error, LEAST_ERROR), LARGEST_ERROR)

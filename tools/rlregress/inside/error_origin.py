@@ -19,7 +19,7 @@ TRACED, SUITE, RECORDER, UNKNOWN = "traced", "suite", "recorder", "other"
 
 _SUITE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _RECORDER = os.path.join(_SUITE, "inside", "")
-#: modules of this folder that are no hooks: they call the training.
+#: modules of this folder that are not part of the recorder: they call the training.
 _TRAINING = ("trace_worker.py",)
 #: modules of the suite that only pass calls on.
 _PASSING = ("framework_errors.py", "running.py", "shim.py")
@@ -83,7 +83,7 @@ def describe_crash_for_header(
     Args:
         stderr: with the stack that faulthandler has printed.
     """
-    # its innermost frame comes first
+    # reversed: faulthandler prints the innermost frame first
     frames = [(file, int(line), name) for file, line, name in _FRAME.findall(stderr)][::-1]
     roots = [script] if script else []
     for file, _, _ in frames:

@@ -26,19 +26,19 @@ from typing import Any, TypeVar
 import numpy as np
 
 SCHEMA = 9
-#: first values of an array that a part has.
+#: how many of an array's first values a part contains.
 FIRST_VALUES = 4
-#: digits of a number of double precision, but for the first.
+#: digits after the first of a number in double precision.
 _ALL_DIGITS = 16
-#: significant digits of the numbers in a part; the digest is of all digits.
+#: significant digits of the numbers shown in a part; its digest covers all digits.
 DIGITS = 9
-#: characters of the types in a part; a digest replaces what is longer.
+#: the most characters for the types of a part; a longer text is replaced by its digest.
 _TYPES = 400
 #: device and layout of most tensors.
 _USUAL = ("", "cpu", "torch.strided")
-#: tensors without numbers, which replace others while a function is compiled.
+#: classes of tensors without numbers, which stand in for others while a function is compiled.
 _SHELLS = ("FakeTensor", "FunctionalTensor")
-#: frames of the traced code that a place has above the nearest one.
+#: how many callers in the traced code a place contains, beside the nearest frame.
 CALLERS = 2
 
 #: the types of an answer that is an error.
@@ -107,7 +107,7 @@ def _project_numbers(numbers: np.ndarray) -> np.ndarray:
         # a separate generator leaves those of the training alone
         draw = np.random.Generator(np.random.PCG64(1))
         size = 1 << max(need - 1, 1023).bit_length()
-        # number by number, so that a longer sequence begins with the shorter one
+        # drawn in pairs along the sequence, so that a longer one begins with the shorter one
         _directions[0] = np.ascontiguousarray(draw.standard_normal((size, 2)).T)
     return np.asarray(_directions[0][:, :need] @ numbers)
 
@@ -213,7 +213,7 @@ def _list_types(value: Any, name: str) -> Iterator[str]:
         yield f"{start}{describe_type(value)}"
 
 
-#: described types by what the description depends on: most values are of few types.
+#: cache: what a type's description depends on -> the description; most values are of few types.
 _types: dict[Any, str] = {}
 
 
@@ -273,7 +273,7 @@ def _make_part_of_numbers(arrays: Sequence[np.ndarray]) -> Part:
         digest.update(row.data)
     rows = [row.astype(np.float64) for row in flat]
     numbers = rows[0] if len(rows) == 1 else np.concatenate([np.zeros(0), *rows])
-    # few numbers are all in the part: they need no shadow
+    # a short array's numbers are all in the part: it needs no projections
     is_long = len(numbers) > FIRST_VALUES
     with np.errstate(all="ignore"):
         total = float(np.dot(numbers, numbers))
@@ -297,7 +297,7 @@ def _join_event_parts(parts: Sequence[Part]) -> Part:
     norm = _round_number(sum(n * n for n in norms) ** 0.5) if norms else None
     first, second = 0.0, 0.0
     for piece in parts:
-        # weights that differ, so that an exchange of two parts shows
+        # different weights, so that exchanging two parts changes the result
         projections = _read_projections(piece)
         first, second = 0.9 * first + projections[0], 0.9 * second + projections[1]
     return [digest, norm, values, [_round_number(first), _round_number(second)]]

@@ -24,11 +24,11 @@ def _count_references_to_networks(networks: dict[int, Any]) -> dict[int, int]:
     return {key: sys.getrefcount(networks[key]) for key in networks}
 
 
-#: the count of references to an object that nobody else holds.
+#: the count of references to an object that only the table of networks holds.
 _ALONE = _count_references_to_networks({0: object()})[0]
 
 
-#: events after which garbage in circles of references is collected.
+#: the garbage collector runs after each so many events.
 _EVENTS_TO_COLLECT = 2000
 
 
@@ -36,10 +36,10 @@ class Networks:
     """All modules that were created or copied and are still in use."""
 
     def __init__(self) -> None:
-        #: by identity, in the order of their creation.
+        #: identity -> module, in the order of creation.
         self._networks: dict[int, Any] = {}
         self._new: list[Any] = []
-        #: parameters and buffers by identity, with the digest of their first values.
+        #: identity -> a parameter or buffer, and the digest of its first values.
         self._initial: dict[int, tuple[Any, str]] = {}
         self._looks = 0
 
@@ -50,7 +50,7 @@ class Networks:
         if gc.isenabled():
             gc.disable()
             recorder.call_on_exit(gc.enable)
-        # copies and unpickled modules are never initialised, they get a state
+        # copied and unpickled modules are made by __setstate__, without __init__
         for name in ("__init__", "__setstate__"):
             recorder.patch_until_exit(
                 torch.nn.Module, name, self._wrap_constructor(getattr(torch.nn.Module, name))

@@ -15,13 +15,13 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache
 from typing import Any
 
-#: a variable that is read from what ``locals()`` returned: ``self.locals["dones"]``.
+#: finds a variable that is read from the dictionary of ``locals()``: ``self.locals["dones"]``.
 _READ = re.compile(r"(\w*locals\w*)\s*(?:\[|\.get\(|\.pop\()\s*[\"'](\w+)[\"']")
 _WORDS = re.compile(r"\w+")
-#: in place of a dictionary's name: any dictionary.
+#: stands for the name of a dictionary where it may be any.
 ANYWHERE = ""
 NamesRead = Mapping[str, set[str]]
-#: any name in quotes: a script may give the dictionary any name.
+#: finds a name in quotes, for scripts, whose dictionary may have any name.
 _QUOTED = re.compile(r"[\"'](\w+)[\"']")
 
 

@@ -27,6 +27,6 @@ def answer_job_of_file(
         return 2
     with open(f"{arguments[1]}.new", "w", encoding="utf-8") as file:
         json.dump(answer, file)
-    # a process that is ended leaves the whole answer or none
+    # a process that is ended before this leaves no answer, instead of a part of one
     os.replace(f"{arguments[1]}.new", arguments[1])
     return 0

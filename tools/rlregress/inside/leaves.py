@@ -27,9 +27,9 @@ import torch
 from rlregress.inside.copies import has_only_attributes_and_items, list_slots
 from rlregress.inside.events import convert_to_array, describe_type
 
-#: leaves of one value that are compared; what has more is not compared at all.
+#: the most leaves of a value; one with more is not compared.
 MOST = 50_000
-#: items of a sequence of numbers that are leaves of their own; more of them are one leaf.
+#: each number of a sequence up to this length is a leaf; a longer sequence is a single leaf.
 _ITEMS = 500
 _DEEP = 40
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
@@ -38,10 +38,10 @@ _KEYS = (str, bytes, bool, int, float, type(None), tuple, enum.Enum, np.generic)
 _BOUND = (types.BuiltinFunctionType, types.MethodWrapperType)
 _OWNERS = (type, types.ModuleType, type(None))
 _CALLED = (types.FunctionType, types.MethodType, functools.partial)
-#: what runs, whose parts are never given other numbers.
+#: types that hold code: numbers in them are never perturbed.
 CODE = (type, types.ModuleType, types.CodeType, *_BOUND, *_CALLED)
 _LOCKS = (_thread.LockType, _thread.RLock)
-#: what Python itself notes in a class.
+#: attributes that Python itself adds to a class.
 _OF_CLASS = frozenset(
     ["__dict__", "__weakref__", "__doc__", "__module__", "__firstlineno__", "_abc_impl"]
 )
@@ -129,7 +129,7 @@ def _describe_array(value: Any) -> Any:
             value
         ) else f"without numbers, {value.device}"
     if value.dtype.kind in "VMm":
-        # dates and records, which are not always equal to themselves
+        # dates and records, by their bytes: equal ones need not compare as equal
         return kind, np.asarray(value).tobytes()
     return kind, convert_to_array(value)
 
@@ -199,14 +199,14 @@ def list_labelled_parts(value: Any) -> list[tuple[str, Any]]:
         return [(".__bases__", value.__bases__), *_label_by_name(own)]
     elif not hasattr(value, "__dict__") and not list_own_attributes(value):
         return [(".state", _read_pickled_state(value))]
-    # also of a subclass of one of those
+    # also for an instance of a subclass of the types above
     registered = _list_registered_parts_of_module(value)
     own = {n: part for n, part in list_own_attributes(value).items() if n not in registered}
     # a module calls its parts, and saves them, in the order in which they are registered
     parts += [*_label_by_name(own), *((f".{name}", part) for name, part in registered.items())]
     kind: Any = type(value)
     if not has_only_attributes_and_items(kind) and kind is not collections.OrderedDict:
-        # what it is made with: an error's arguments, the length of a queue
+        # values that only its constructor takes: an error's arguments, the length of a queue
         state = _read_pickled_state(value)
         parts += [(".state", state[0])] if isinstance(state, tuple) and state[0] else []
     return parts
@@ -234,7 +234,7 @@ def _join_numbers_to_array(value: Any) -> Any:
         return None
     kinds = {type(item) for item in value}
     numbers = np.asarray(value) if kinds in ({bool}, {int}, {float}) else None
-    # of large integers an array makes other numbers
+    # not for large integers, which an array would convert to inexact numbers
     return None if numbers is None or (kinds == {int} and numbers.dtype.kind != "i") else numbers
 
 
@@ -274,7 +274,7 @@ def _read_pickled_state(value: Any) -> Any:
     """Return the state that pickling gives for an object written in C, such as an iterator."""
     try:
         with warnings.catch_warnings():
-            # of itertools it ends with Python 3.14
+            # pickling iterators of itertools is deprecated, and ends with Python 3.14
             warnings.simplefilter("ignore", DeprecationWarning)
             reduce = copyreg.dispatch_table.get(type(value))
             reduced = reduce(value) if reduce else value.__reduce_ex__(pickle.HIGHEST_PROTOCOL)
@@ -411,7 +411,7 @@ def change_all_numbers(value: Any, change: Change, memo: dict[int, Any] | None =
             and replacement.dtype == value.dtype
             and replacement.shape == value.shape
         ):
-            # in place: others may lie in the same memory
+            # in place, as other tensors may share its memory
             value.detach().copy_(replacement)
         elif replacement is not None:
             value.data = replacement
@@ -492,11 +492,11 @@ def move_by_one_ulp(value: Any, draw: np.random.Generator) -> Any:
     else:
         return None
     up = draw.random(array.shape) < 0.5
-    # of its own precision also where NumPy 1 takes a single number for one of double precision
+    # with a dtype: NumPy 1 would convert a single number to double precision
     row, infinite = np.atleast_1d(array), array.dtype.type(np.inf)
     ways = [np.nextafter(row, end, dtype=array.dtype) for end in (infinite, -infinite)]
     perturbed = np.where(up, *(way.reshape(array.shape) for way in ways))
-    # 0 and 1 are exact
+    # 0 and 1 stay: they are the result of no rounding
     perturbed = np.where((array == 0) | (array == 1), array, perturbed).astype(array.dtype)
     if isinstance(value, torch.Tensor):
         return torch.from_numpy(np.array(perturbed)).reshape(value.shape)

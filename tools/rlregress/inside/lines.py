@@ -142,7 +142,7 @@ class Lines:
         return {file: sorted(rows) for file, rows in by_file.items()}
 
 
-#: what ran while a process imported what its trainings share; empty: it was not noted.
+#: what ran while this process imported the modules that its trainings share; empty: not noted.
 _AT_IMPORT: dict[str, Any] = {}
 
 

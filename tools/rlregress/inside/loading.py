@@ -33,57 +33,57 @@ from rlregress import marks, source
 from rlregress.inside import audit_events
 from rlregress.inside.events import Places
 
-#: sources and what Python makes of them: they are opened when they are imported.
+#: endings of files that an import opens: sources, and what Python compiles from them.
 _PYTHON = (".py", ".pyc", ".pyi")
 
-#: how a process starts another one, but for those that ``multiprocessing`` makes anew.
+#: audit events of a process that starts another one, except by ``multiprocessing`` with "spawn".
 _STARTING = frozenset(
     {"subprocess.Popen", "os.posix_spawn", "os.exec", "os.system", "os.fork", "os.forkpty"}
 )
-#: what starts another process for its caller.
+#: modules that start a process for their callers: the caller counts as its starter.
 _STARTERS = frozenset({subprocess.__file__, os.__file__})
-#: what tells something of the machine, and runs no code that is traced.
+#: commands that only describe the machine, and cannot run traced code.
 _PLATFORM_COMMANDS = ("uname", "lsb_release", "nvidia-smi", "git", "lscpu")
 
-#: this suite, and what reads files for others.
+#: folders of this suite, and of code that reads files for its callers.
 _SUITE = os.path.dirname(os.path.abspath(source.__file__)) + os.sep
 _STANDARD_LIBRARY = os.path.dirname(os.__file__) + os.sep
 _INSTALLED = tuple(
     os.path.join(_STANDARD_LIBRARY, name) for name in ("site-packages", "dist-packages")
 )
 _IMPORT = "<frozen importlib."
-#: attributes of code that tell its arguments, its name and its kind.
+#: attributes of a code object for its arguments, name and kind: reading them reads no statements.
 _OF_DEFINITION = frozenset(
     ["co_argcount", "co_posonlyargcount", "co_kwonlyargcount", "co_varnames", "co_name"]
     + ["co_qualname", "co_filename", "co_firstlineno", "co_flags"]
 )
 _SHOWING = frozenset({warnings.__file__, traceback.__file__})
 
-#: what code names to read the types or the docstring of something.
+#: attribute names by which code reads the types or the docstring of an object.
 _WORDING = frozenset({"__annotations__", "__doc__"})
-#: functions that read them for their callers, and those that read properties of a file.
+#: functions that read these for their callers; functions that read properties of a file.
 _DESCRIBING = ((typing, "get_type_hints"), (inspect, "get_annotations"), (inspect, "getdoc"))
 _PROPERTIES = ((os, "stat"), (os, "lstat"), (os, "access"))
 
 _watching = False
 _run: set[str] = set()
 _read: set[str] = set()
-#: sources that something else than an import has read.
+#: source files that were read, not only imported.
 _sources: set[str] = set()
-#: identity -> code of functions that something has taken from them; kept, so that no other code
-#: comes to have that identity.
+#: identity -> code object that was read from its function; held here, so that no other object can
+#: get the same identity.
 _codes: dict[int, CodeType] = {}
-#: folders that something else than an import has listed, sources whose properties it has read, and
-#: modules that were looked for.
+#: folders that were listed and sources whose properties were read, other than by an import; and
+#: modules that were looked for without an import.
 _listed: set[str] = set()
 _sought: set[str] = set()
 #: classes and functions whose types or docstrings were read.
 _described: dict[int, Any] = {}
-#: packages whose version may have been read, and files whose code reads types or a docstring of
-#: what cannot be told.
+#: packages whose version may have been read; files with code that reads types or a docstring, where
+#: it is not known of which object.
 _versions: set[str] = set()
 _reading: set[str] = set()
-#: process, how it has started another one, and in which file.
+#: processes that were started: number of the starting process, audit event, and file of the code.
 _started: set[tuple[int, str, str]] = set()
 
 

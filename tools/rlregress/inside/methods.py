@@ -21,7 +21,7 @@ class Misfit(Exception):
     """Other code cannot replace the present code; the message is the reason."""
 
 
-#: of positional arguments, and of those that are named.
+#: defaults of a function: of positional parameters, and of keyword-only ones.
 Defaults = tuple[tuple[Any, ...] | None, dict[str, Any] | None]
 
 
@@ -131,11 +131,11 @@ def add_names_of_text(module: types.ModuleType, text: str, used: set[str]) -> No
             for part in _select_statement_defining(node, missing)
         ]
         for part in lent:
-            # what cannot be had on this version stays missing
+            # a name whose definition fails on this version stays missing
             with contextlib.suppress(Exception):
                 # functions of the other version, which the user has named
                 exec(compile(ast.Module([part], []), "<lent>", "exec"), vars(module))  # noqa: S102
-        # each is tried once
+        # no name is tried twice
         used = used | missing
         missing = _list_names_read(lent) - used - set(vars(module))
 
@@ -259,7 +259,7 @@ def replace_method_by_text(module: types.ModuleType, name: str, text: str, path:
     exec(compile(tree, path, "exec", flags, True), vars(module), own_names)  # noqa: S102
     method = vars(own_names[kind.__name__])[own]
     for function in _unwrap_functions(method):
-        # ``super()`` reads it
+        # the class that ``super()`` without arguments uses
         for variable, cell in zip(
             function.__code__.co_freevars, function.__closure__ or (), strict=False
         ):

@@ -57,7 +57,7 @@ class Steps:
         self._recorder = recorder
         self._numbers: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._count = itertools.count()
-        #: by identity of an optimiser in its step: parts of the event, and parameters before it.
+        #: identity of an optimiser in its step -> parts of the event, and the parameters before it.
         self._open: dict[int, tuple[Any, list[Any]]] = {}
         self._gradients: list[tuple[Any, Any]] = []
 

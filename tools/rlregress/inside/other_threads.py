@@ -12,13 +12,13 @@ from typing import Any
 
 from rlregress.probing.framework_errors import call_original
 
-#: class that starts threads or processes -> its replacement in one process.
+#: class that starts threads or processes -> what a user can use instead, in one process.
 IN_ONE_PROCESS = {
     "AsyncVectorEnv": "gymnasium.vector.SyncVectorEnv",
     "DataLoader": "num_workers=0",
     "SubprocEnvWorker": "tianshou.env.DummyVectorEnv",
 }
-#: frames of a stack that are searched.
+#: how many frames of a stack are searched.
 _DEEP = 40
 
 
@@ -48,7 +48,7 @@ class OtherActivity:
         start_process, start_thread = process.start, thread.start
 
         def note_starter_of_process(new_process: Any) -> None:
-            # a child has the hook, too, and nobody reads its notes
+            # not in a child process: it inherits the hook, but its notes are never read
             if os.getpid() == self._process:
                 self._note_starter("process", self._find_starter())
             call_original(start_process, new_process)

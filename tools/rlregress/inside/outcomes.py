@@ -10,9 +10,9 @@ import numpy as np
 from rlregress.inside.leaves import LeavesByPath
 from rlregress.inside.values_read import Values
 
-#: differing numbers of an array that are named.
+#: how many differing numbers of an array are listed.
 _PRINTED = 4
-#: two leaves of one path; None: one version has none there.
+#: the old and the new leaf of a path; None: this version has none there.
 _Leaves = tuple[Any, Any]
 
 
@@ -74,14 +74,14 @@ def find_differing_leaves(
         names: all names in the new version's file.
     """
     differing: dict[str, _Leaves] = {}
-    # an attribute that only new code sets is read by new code alone
+    # attributes that only one version sets do not count: only its own code reads them
     added, removed = (
         [path for path in own.attributes if path not in before and path not in opposite]
         for own, opposite in ((new.leaves, old.leaves), (old.leaves, new.leaves))
     )
     unnamed = [path for path in removed if path.rpartition(".")[2] not in names]
     renamed = _find_renamed_attributes(old.leaves, new.leaves, unnamed, added)
-    # a dictionary has an order
+    # the order of a dictionary's keys is part of the result
     for path, other_path in zip(*_pair_paths_in_order(old.leaves, new.leaves), strict=True):
         if path != other_path:
             differing[path] = ("before", other_path), ("after", other_path)
@@ -119,7 +119,7 @@ def choose_difference_to_report(differing: dict[str, _Leaves]) -> Difference | N
         else:
             hard.append(path)
             flips = flips and same_type
-    # another type says more than another number, and an error more than a missing result
+    # name the most telling difference: an error, then another type, then another number
     retyped = [path for path in hard if _differ_in_type_or_shape(*differing[path])]
     path = ((hard if "error" in differing else retyped) or hard or list(numbers))[0]
     old, new = _describe_two_leaves(*differing[path])
@@ -130,7 +130,7 @@ def measure_largest_distance(first: np.ndarray, second: np.ndarray) -> float:
     """Return the largest distance between two numbers of arrays of one shape."""
     with np.errstate(all="ignore"):
         gap = np.abs(second.astype(np.float64) - first.astype(np.float64))
-    # NaN of NaN, and of two that are infinite
+    # the distance of two NaN, and of two equal infinities, is NaN: it counts as none
     return float(gap[~np.isnan(gap)].max(initial=0.0))
 
 

@@ -24,21 +24,21 @@ from rlregress.inside.events import convert_to_array
 from rlregress.probing.option_variants import list_other_values
 from rlregress.probing.signatures import list_parameters_with_inherited
 
-#: entries of one container, and levels of objects, that are changed one by one.
+#: how many entries of one container, and how many levels of objects, are changed one by one.
 _ENTRIES, _LEVELS = 16, 4
-#: groups of targets that are changed at once in one way; changes of many targets, each in another
-#: way; targets that are named.
+#: limits: groups of targets changed together in the same way; perturbations that change many
+#: targets, each in its own way; targets that are named in a sentence.
 _GROUPS, _AT_ONCE, _NAMED_VALUES = 8, 24, 3
-#: changes at once of what the lines that differ read, which come before all others.
+#: how many perturbations of values that the differing lines read come before all others.
 _FIRST = 16
-#: objects that describe a space: of them only attributes that the code reads are changed.
+#: packages whose spaces are arguments: of these only attributes that the code reads are changed.
 _SPACES = ("gymnasium", "gym")
-#: modules whose parts have no name that their code reads.
+#: torch modules that keep their parts under generated names, which no code reads.
 _CONTAINERS = (
     torch.nn.Sequential, torch.nn.ModuleList, torch.nn.ModuleDict, torch.nn.ParameterList,
     torch.nn.ParameterDict,
 )  # fmt: skip
-#: names of arrays of 0 and 1, whatever their type.
+#: finds names of arrays that hold only 0 and 1, whatever their type.
 _FLAG = re.compile(r"done|termina|trunca|timeout|mask|start|reset|first|alive|valid|bool|is_|flag")
 _Numbers = Callable[[np.ndarray, np.random.Generator], np.ndarray]
 
@@ -246,7 +246,7 @@ def list_perturbations(
     arrays = [target for target in targets if target.size > 1 and not target.whole]
     single = [target for target in targets if target.size == 1 and not target.flag]
     apart = max(1, min(_GROUPS, len(targets)))
-    # sizes and rates hide more than any array does
+    # single numbers such as sizes and rates first: a fixed one hides more code than any array does
     nearest = [target for target in single if len(target.labels) == 1 or target.is_named(near)]
     named = [target for target in (*single, *arrays) if target.is_named(near)]
     flags = [target for target in targets if target.flag and target.is_named(near)]
@@ -263,7 +263,7 @@ def list_perturbations(
         [_mix_changes(single, number) for number in range(_AT_ONCE)] if len(single) > 1 else [],
         [Perturbation(tuple((array, number) for array in arrays)) for number in range(len(_FLOATS))]
         + [_mix_changes(arrays, number) for number in range(_AT_ONCE)] if len(arrays) > 1 else [],
-        # some of them, the more the later
+        # a part of the targets at a time, larger with each perturbation
         [_mix_changes(targets[n % 3 :: _AT_ONCE - n], n) for n in range(_AT_ONCE)]
         if len(targets) > 1 else [],
     ]  # fmt: skip

@@ -42,7 +42,7 @@ def unpickle_objects(file: BinaryIO) -> Any:
     Raises:
         Exception: the graph cannot be read.
     """
-    # checkpoints that somebody else may have written are refused before
+    # the caller has refused checkpoints that somebody else may have written
     return pickle.load(file)  # noqa: S301
 
 
@@ -54,7 +54,7 @@ class Storage:
         self.memory = memory
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
-        # not the bytes as they were read: they need not lie where a tensor's memory begins
+        # a copy: the bytes as read may not be aligned like a tensor's memory
         self.tensor = torch.tensor(state["memory"], dtype=torch.uint8)
 
 

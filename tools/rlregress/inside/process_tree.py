@@ -35,11 +35,11 @@ _FOLDER = "rlregress.tmp-"
 _owned = False
 #: seconds after which a process that goes on after SIGTERM is killed.
 _GRACE = 2.0
-#: a supervisor that gets it kills everything that it supervises.
+#: the signal on which a supervisor kills everything that it supervises.
 KILL_TREE = signal.SIGUSR2
-#: a supervisor gets it when its parent dies, or only the thread that started it.
+#: the signal that a supervisor gets when its parent dies, or just the thread that started it.
 _PARENT_DIED = signal.SIGURG
-#: signals that a supervisor passes on.
+#: signals that a supervisor passes on to its command.
 _PASSED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1)
 
 
@@ -212,7 +212,7 @@ def _run_and_clean_up(parent: int, command: list[str]) -> NoReturn:
             _end_children(grace=0.0)
             _end_process_as(signal.SIGKILL)
         if got.si_signo in _PASSED and got.si_pid:
-            # one of the terminal, which has no sender, reaches the command by itself
+            # a signal from the terminal has no sender, and reaches the command anyway
             _forward_signal(got.si_signo, child)
         finished = -1
         while finished not in (0, child):

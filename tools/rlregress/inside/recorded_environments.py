@@ -31,7 +31,7 @@ from rlregress.inside.recorded_methods import (
 from rlregress.inside.seeds import SEED
 from rlregress.probing.framework_errors import call_original
 
-#: attribute of an environment that was seeded and has no generator of gymnasium that shows it.
+#: attribute that marks a seeded environment, where no generator of gymnasium shows that it is.
 _SEEDED = "_rlregress_seeded"
 
 
@@ -69,7 +69,7 @@ class Environments:
 
     def _hook_environment_classes(self, core: Any) -> None:
         def hook_class(kind: Any) -> None:
-            # a vector environment returns what others do; the base class is no environment
+            # not vector environments: those within them are recorded; and not the base class
             if kind is not core.Env and not _is_vector_environment(kind):
                 self.hook_environment_class(kind)
 
@@ -77,7 +77,7 @@ class Environments:
 
     def hook_environment_class(self, kind: Any) -> None:
         """Record a class of environments."""
-        # a quiet recorder seeds only; it needs the steps where it counts them
+        # a quiet recorder only seeds environments, unless it has to count their steps
         counts = self._recorder.steps_left or not self._recorder.quiet
         for name in ("reset", "step", "seed") if counts else ("reset", "seed"):
             replace_method_by_handler(self._recorder, kind, name, f"environment_{name}", name)
@@ -213,7 +213,7 @@ class Environments:
         except Exception:
             return
         if is_wrapper:
-            # its reset calls that of the environment in it, which gets the seed
+            # its reset passes the seed on to the environment in it, which is marked as seeded
             return
         watch.seeded = True
         if _reset_takes_seed(environment):
@@ -279,7 +279,7 @@ def _has_gymnasium_generator(names: Mapping[str, Any]) -> bool:
 
 
 def _is_vector_environment(kind: Any) -> bool:
-    # before gymnasium 1.0 they are environments, too
+    # vector environments are subclasses of Env, too, before gymnasium 1.0
     return any(base.__name__ == "VectorEnv" for base in kind.__mro__)
 
 
@@ -292,7 +292,7 @@ def _read_end_flags(returned: tuple[Any, ...]) -> Any:
     """Return whether the episode was terminated, and whether it was truncated."""
     if len(returned) > 4:
         return [returned[2], returned[3]]
-    # gym has one flag, and the information names a time limit, for each environment if many
+    # gym has one flag; the info, or one for each of many environments, tells a time limit
     done, information = np.asarray(returned[2], dtype=bool), returned[3]
     rows = information if isinstance(information, (list, tuple)) else [information]
     flags = [isinstance(row, dict) and bool(row.get("TimeLimit.truncated")) for row in rows]
@@ -306,5 +306,5 @@ def _reset_takes_seed(environment: Any) -> bool:
 
 
 def _has_seed_method(environment: Any) -> bool:
-    # those of gymnasium have none
+    # environments of gymnasium have no such method
     return callable(getattr(type(environment), "seed", None))

@@ -31,7 +31,7 @@ class Losses:
 
     def __init__(self, recorder: Any) -> None:
         self._recorder = recorder
-        #: class of modules -> the place of its forward; None: it is not in the traced code.
+        #: class of modules -> where its "forward" is defined; None: not in the traced code.
         self._forwards: dict[Any, Any | None] = {}
         self._depth = _Depth()
         self._numbers: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
@@ -39,11 +39,11 @@ class Losses:
 
     def install(self) -> None:
         """Record the calls of the modules of the traced code from now on."""
-        # in the base class: a class of a script would take the hook along when it is pickled
+        # only torch's base class is changed: a script's own class may be pickled with its methods
         original, losses = torch.nn.Module.__call__, self
 
         def call_and_record(module: Any, /, *arguments: Any, **options: Any) -> Any:
-            # most calls are of layers within a network
+            # cheapest test first, as most calls are of layers within a recorded network
             if (
                 losses._depth.calls
                 or compiling()

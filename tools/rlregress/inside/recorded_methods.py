@@ -23,23 +23,23 @@ from rlregress.inside.leaves import list_leaves
 from rlregress.inside.written_contents import is_time_name
 from rlregress.probing.framework_errors import call_original
 
-#: of gymnasium: vector environments and all wrappers around them.
+#: recorded methods of vector environments; wrappers around them inherit these.
 GYMNASIUM = (
     "gymnasium.vector.vector_env:VectorEnv.reset",
     "gymnasium.vector.vector_env:VectorEnv.step",
     "gym.vector.vector_env:VectorEnv.reset",
     "gym.vector.vector_env:VectorEnv.step",
-    # of its own kind, and nobody's adapter names it
+    # a class of its own, listed here as no adapter is for this package
     "tianshou.env.venvs:BaseVectorEnv.reset",
     "tianshou.env.venvs:BaseVectorEnv.step",
 )
-#: what is read of the informations of a step: the rest may hold times.
+#: keys that are read of a step's info; other keys may hold times.
 _LAST = ("terminal_observation", "final_observation", "final_obs", "TimeLimit.truncated")
 
-#: of torch, for scripts: what they log to TensorBoard.
+#: recorded methods of torch by which scripts log to TensorBoard.
 LOGGED = ("torch.utils.tensorboard.writer:SummaryWriter.add_scalar",)
 
-#: marks a method that was replaced.
+#: the attribute that marks a replaced method.
 MARK = "_rlregress_hook"
 
 
@@ -127,7 +127,7 @@ def replace_method_by_handler(
 
 
 def _make_method_calling_handler(original: Any, handler: str, label: str) -> Any:
-    # the method must not hold the recorder: a class of the script is pickled with its methods
+    # finds the recorder by name: a class that is pickled with its methods must not contain it
     @functools.wraps(original)
     def method(self: Any, *arguments: Any, **options: Any) -> Any:
         recording = getattr(sys.modules.get("rlregress.inside.recorder"), "CURRENT", None)

@@ -65,15 +65,15 @@ _PYTHON_DRAWS = (
 )  # fmt: skip
 _TENSOR_WRITES = ("copy_", "lerp_", "mul_", "add_")
 _TORCH_WRITES = ("add", "lerp", "mul", "_foreach_lerp_", "_foreach_mul_", "_foreach_add_")
-#: functions that make tensors of arrays: observations, minibatches, advantages of a rollout.
+#: functions that turn arrays, such as observations and minibatches, into tensors.
 _TORCH_DATA = ("tensor", "as_tensor", "from_numpy")
-#: values of one event that get a name.
+#: at most so many values of one event are recorded by name.
 _MOST_NAMES = 1000
-#: times that a script may catch ``Stop``; after them it runs to its own end, unrecorded.
+#: how often a script may catch ``Stop`` before it is let run to its own end, unrecorded.
 _MOST_CATCHES = 1000
 
 
-#: kinds of events by which trainings are compared that need not have the same events.
+#: kinds of events that are kept where only results are compared, not every event.
 _TELLING = ("reset", "step", "loss", "backward", "optimizer", "output", "log")
 
 
@@ -127,7 +127,7 @@ class Recorder:
         self.seeded: list[str] = []
         self.places = places
         self._calls = _Calls()
-        #: whether an optimiser makes a step: its writes are part of the event of the step.
+        #: whether an optimiser is in its step: its writes then belong to the event of the step.
         self.stepping = False
         #: whether recording has ended.
         self.over = False
@@ -156,7 +156,7 @@ class Recorder:
         self.logged_call = self._recorded_methods.record_logged_values
         self.optimizer_step: Any = None
         self._undo: list[Callable[[], None]] = []
-        #: by identity, each replaced function and its replacement.
+        #: identity of a replaced function -> the function and its replacement.
         self._replaced: dict[int, tuple[Any, Any]] = {}
         self._parameters: dict[int, Any] = {}
         self._new: list[Any] = []
@@ -179,13 +179,13 @@ class Recorder:
         self._keep_named_values(values)
         if self._nudged is not None and len(self.events) - 1 == self._nudged[0]:
             self._perturb_values_of_last_event(values)
-        # not at draws and writes, which come while a network is being made
+        # not after draws and writes: a network that is still being created would count as complete
         if kind in ("reset", "step", "backward", "optimizer"):
             self._networks.note_first_values()
 
     def is_recorded(self, kind: str) -> bool:
         """Return whether an event of a kind is recorded now, and note its thread."""
-        # a forked worker has hooks, too, and nobody reads its events
+        # not in a forked worker: it inherits the hooks, but its events are never read
         if os.getpid() != self._process or self.over or self.quiet:
             return False
         self._other_activity.note_current_thread()
@@ -203,7 +203,7 @@ class Recorder:
         """Change the values of the last event, and the networks, by one unit in the last place."""
         assert self._nudged is not None
         draw = np.random.Generator(np.random.PCG64(self._nudged[1]))
-        # these writes are none of the training: a further event would end the comparison with it
+        # not recorded: these writes are not the training's, and would count as a difference
         was_inside, self._calls.inside = self._calls.inside, True
         try:
             event_values = list(values().values()) if values is not None else []
@@ -249,7 +249,7 @@ class Recorder:
         """
         lacks_all, nudged, self._joins_events = True, self._nudged, True
         for name, run in runs:
-            # events are counted after they are joined: none of a training is nudged
+            # no nudging within a run: the index to nudge counts events after they are joined
             first, self._nudged = len(self.events), None
             answer = call_or_return_error(run)
             events, self.events[first:], self._nudged = self.events[first:], [], nudged
@@ -487,7 +487,7 @@ class Recorder:
         sys.meta_path.insert(0, importing)
         self.call_on_exit(lambda: sys.meta_path.remove(importing))
         self._environments.install(importing)
-        # of many environments in others' processes only the first reset is given a seed
+        # vector environments in other processes are seeded here: only their first reset gets a seed
         names = [name for name in GYMNASIUM if name.endswith(".reset")]
         self._recorded_methods.install(importing, names if self.quiet else self._names)
         if not self.quiet:
@@ -501,7 +501,7 @@ class Recorder:
             (random, _PYTHON_DRAWS, "random"),
         ):
             for name in names:
-                # its argument is shuffled, and it returns nothing
+                # "shuffle" returns nothing: its drawn value is its shuffled argument
                 note = functools.partial(self.record_draw, f"{label}.{name}", name == "shuffle")
                 self.hook_function(owner, name, after=note, in_steps=False)
         for name in _TENSOR_WRITES:

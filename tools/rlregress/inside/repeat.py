@@ -42,29 +42,29 @@ from rlregress.inside.values_read import Statement, Watch
 from rlregress.probing import random_generators, time_limits
 
 SAME, CLOSE = "same", "close"
-#: how the paths of results begin, as no argument is named.
+#: how the paths of results begin; no argument has this name.
 RESULT = "the result"
-#: repetitions of the old code with numbers one unit in the last place away, and how many times
-#: further than those the new code may go.
+#: how often the old code is repeated with arguments changed in their last digits, and how many
+#: times further than these results the new code's may be, to count as rounding.
 REPEATS, FURTHER = 8, 4.0
-#: share of a rounding error that may be left in double precision.
+#: a difference is rounding if at most this share of it is left in double precision.
 _VANISHED = 1e-4
-#: CPU seconds for the smallest argument that shows a difference.
+#: CPU seconds for the search for the smallest argument that shows a difference.
 SMALLER = 2.0
-#: items of a generator that are compared.
+#: how many items of a generator are compared.
 _ITEMS = 1000
-#: types of a module's variables that are arguments of its functions, too.
+#: types of module variables that are treated like arguments of the module's functions.
 _DATA = (
     bool, int, float, dict, list, set, collections.deque, np.ndarray, torch.Tensor, random.Random,
     np.random.Generator, np.random.RandomState,
 )  # fmt: skip
-#: types of values outside of the arguments of which the content is compared.
+#: types of values other than arguments whose contents are compared.
 _OUTSIDE = (*_DATA, str, bytes, tuple, type(None))
-#: names of values that differ from one call to the next by themselves.
+#: finds names of values, such as times, that differ between any two calls.
 _TIMES = re.compile(
     r"(?:^|[^a-z])(?:time|date|fps|seconds?|duration|pid)(?:$|[^a-z])|time_ns|start_time"
 )
-#: levels of arguments and of results in which tensors are looked for.
+#: how many levels deep tensors are looked for in arguments, and in results.
 _DEEP, _DEEP_RESULT = 20, 4
 
 

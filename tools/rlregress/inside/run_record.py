@@ -18,7 +18,7 @@ from rlregress.errors import UserError
 
 #: version of the format that ``recorded_runs`` and ``baseline_runs`` read
 SCHEMA = 2
-#: bytes of a record, at most; one of millions of steps in the shortest episodes has a fifth
+#: the most bytes of a record: five times one of millions of steps in the shortest episodes
 _LARGEST = 1 << 26
 #: entries that may differ between two records of one run with the same result
 _MEASURED = ("attempt", "curve_cpu_seconds", "memory", "platform", "time")
@@ -46,7 +46,7 @@ def write_text_atomically(path: Path, text: str) -> None:
         OSError: the file cannot be written, or the path is no file.
     """
     files.check_path_is_file_or_free(path)
-    # nobody else can have put something of this name there, such as a link to another file
+    # a random name: nobody can have put a link to another file there under this name
     temporary = path.with_name(f".{path.name[:150]}.{uuid.uuid4().hex}")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     try:

@@ -43,14 +43,14 @@ from rlregress.probing.toys import Ends
 
 #: seed of the training that is saved.
 _SEED = 1
-#: characters of an error that are kept: of a state all keys that are missing or too many.
+#: the most characters of an error that are kept: enough for the missing keys of a state.
 _MESSAGE = 1000
-#: how PyTorch refuses a file, and what tells it not to.
+#: words of PyTorch's refusal to load a file, and the variable that makes it load the file anyway.
 _WEIGHTS_ONLY, _TRUST = "Weights only load failed", "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"
-#: packages that write, beside the framework's.
+#: packages that may write a saved file, beside the framework's own.
 _WRITING = ("cloudpickle", "gym", "gymnasium", "numpy", "torch")
 _COLOUR = re.compile("\x1b\\[[0-9;]*m")
-#: path of an item, what it is in words, number of the function that it comes from, and numbers.
+#: an item: path, description, index of the function that it comes from, and its numbers.
 Row = tuple[str, str, int, list[Any]]
 
 

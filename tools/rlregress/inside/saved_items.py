@@ -22,9 +22,9 @@ from rlregress.inside import events, leaves
 
 #: values of the remaining progress at which a schedule is evaluated.
 _PROGRESS = (1.0, 0.7, 0.3, 0.0)
-#: levels of objects in objects.
+#: how many levels of objects within objects are described.
 _DEEP = 6
-#: numbers of an array that are written out.
+#: how many numbers of an array are written out.
 _SHOWN = 3
 _SPACE = ("low", "high", "n", "nvec", "start", "spaces")
 

@@ -12,12 +12,12 @@ import torch
 from rlregress.probing.framework_errors import call_original
 from rlregress.probing.random_generators import read_comparable_states
 
-#: the seed of generators that the script does not seed. No script uses it: a lost seed shows.
+#: the seed of generators that a script does not seed; one that no script is likely to use itself.
 SEED = 1_234_567
 _NAMES = {
     "python": "Python's generator", "numpy": "NumPy's generator", "torch": "torch's generator",
 }  # fmt: skip
-#: characters of a script's seed that are kept: it may be an array.
+#: the most characters of a script's seed that are kept: a seed may be an array.
 _LONGEST = 100
 
 

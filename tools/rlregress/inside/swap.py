@@ -18,7 +18,7 @@ from rlregress.inside import bindings, methods
 from rlregress.inside.methods import Defaults, Misfit
 from rlregress.marks import compile_source, list_inner_code_objects
 
-#: of a code: name and first line.
+#: key of a code object: its name and first line.
 _Key = tuple[str, int]
 
 
@@ -60,11 +60,11 @@ def replace_running_code(
         Misfit: there is only one function to replace, and the code does not fit; says why.
     """
     for change in changes:
-        # before the functions in memory are listed
+        # imported first, so that its functions are among those listed below
         with contextlib.suppress(Misfit):
             _import_file(change["file"])
     in_memory = _InMemory()
-    # values of the import before the functions whose defaults are made of them
+    # values first: defaults of functions may be computed from them
     misfits = [misfit for change in changes for misfit in _bind_other_values(change, roots)]
     misfits += [
         misfit
@@ -223,7 +223,7 @@ def _find_fitting_codes(imported: _Imported, name: str) -> dict[_Key, types.Code
     old, new = imported.find_code_in_both_texts(name)
     if not old or not new:
         raise Misfit(f"there is no {name} in {imported.file}")
-    # of one name are a property and its setter
+    # several definitions of one name are, for example, a property and its setter
     if len(old) != len(new):
         raise Misfit(f"{name} has more or fewer definitions in the other code")
     pairs = list(zip(old, new, strict=True))
@@ -271,7 +271,7 @@ _real = lru_cache(maxsize=None)(os.path.realpath)
 def _compile_text(text: str, path: str) -> tuple[types.CodeType, dict[str, list[int]]]:
     """Return the code of a module, and the first lines of its functions by qualified name."""
     try:
-        # with marks, too: the code of nameless functions is compared
+        # with marks, as the running code has, with which nameless functions are compared
         module = compile_source(text, path)
     except SyntaxError as error:
         raise Misfit(str(error)) from None
@@ -299,7 +299,7 @@ def _replace_code(
     if _make_key_of_code(code) in replacements:
         used.add(_make_key_of_code(code))
         return replacements[_make_key_of_code(code)]
-    # functions inside are made anew from it with every call
+    # inner functions are made from the constants in each call: their code is replaced, too
     constants = tuple(
         _replace_code(constant, replacements, used)
         if isinstance(constant, types.CodeType)

@@ -252,7 +252,7 @@ def _train_and_describe_end(
         try:
             run(recorder)
         finally:
-            # the alarm of ``_stop_training_at``
+            # switches off the alarm that ``_stop_training_at`` has set
             signal.setitimer(signal.ITIMER_REAL, 0)
     except Stop:
         pass
@@ -291,14 +291,14 @@ def record_job_to_trace(job: dict[str, Any]) -> dict[str, Any]:
     if job.get("until"):
         _stop_training_at(job["until"], recorder, stopped)
     lines = job.get("lines", False) if not plain else False
-    # other packages that differ: their executed code is noted, and events have no place in them
+    # in other packages that differ, executed code is noted, but events have no places
     all_roots = [*roots, *find_package_folders(job.get("moved", []))]
     executed = Lines(events.Places(all_roots), None if lines is True else lines or ())
     run = make_training_of_job(job)
     misfits = swap.replace_running_code(job["swap"], all_roots) if job.get("swap") else []
     start = time.perf_counter(), time.process_time(), measure_peak_mib()
     activity = Activity(places)
-    # each version has other generated calls, which write other files
+    # files of generated calls are not compared, as each version has other calls
     generated = is_title_of_generated_calls(job.get("training", ""))
     is_compared = not plain and not generated
     written = WrittenFiles(job["output"])

@@ -19,9 +19,9 @@ import torch
 from rlregress.frameworks.base import Adapter
 from rlregress.probing.file_kinds import FileKind, Item
 
-#: steps of an environment whose observations an agent acts on.
+#: in how many steps of an environment a loaded agent's actions are compared.
 _STEPS = 32
-#: episodes that an agent plays in the environment of its user.
+#: how many episodes a loaded agent plays in its user's environment.
 _EPISODES = 20
 
 

@@ -21,18 +21,18 @@ from rlregress import source
 from rlregress.inside import leaves
 from rlregress.marks import list_inner_code_objects
 
-#: passes of one statement whose values are noted; of others, that there are some.
+#: the first executions of a statement whose values are noted; later ones are only counted.
 _PASSES = 4
-#: how often names are followed back through assignments.
+#: over how many assignments the origin of a name is followed back.
 _STEPS = 2
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _STATEMENTS = (ast.stmt, ast.ExceptHandler)
 _MISSING = object()
-#: a name, then attributes (".sigma") and constant keys that are looked up from there.
+#: how a value is reached: a name, then attributes (".sigma") and constant keys.
 Chain = tuple[Any, ...]
-#: (statement, line after it) -> digests of the values in its passes, and how many there were.
+#: (line of a statement, line run next) -> digests of its values each time, and how many times.
 Values = dict[tuple[int, int], tuple[list[tuple[str | None, ...]], int]]
-#: in place of the line after a statement: it begins and reads its values; it ends the function.
+#: instead of the line run next: the statement begins and reads values; it ends the function.
 _BEGINS, _RETURNS = 0, -1
 
 

@@ -24,13 +24,13 @@ import torch
 from rlregress.inside import audit_events, written_contents
 from rlregress.inside.written_files import WRITES, list_files_open_for_writing
 
-#: audit events that change something outside of the process, unless it is in the folder.
+#: audit events that are refused, as they change something outside of the process and its folder.
 _REFUSED = frozenset((
     "open", "os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.link", "os.symlink",
     "os.truncate", "os.chmod", "shutil.rmtree", "subprocess.Popen", "os.posix_spawn", "os.system",
     "os.exec", "os.fork", "os.forkpty", "socket.connect", "socket.bind",
 ))  # fmt: skip
-#: bytes of the sink, and of all files, that are compared.
+#: how many bytes are compared, of the redirected output and of all files.
 _MOST = 8 << 20
 
 
@@ -188,7 +188,7 @@ class RedirectedOutput:
                 return True
             return os.fspath(path) == os.devnull or self._is_in_own_folder(path)
         if event in ("os.remove", "os.rmdir") and arguments[-1] >= 0:
-            # relative to a folder that is open: of a tree, whose own event came before
+            # a part of a removed folder tree, whose own audit event was judged before
             return True
         paths = arguments[:2] if event == "os.rename" else arguments[:1]
         are_paths = isinstance(next(iter(paths), None), (str, bytes, os.PathLike))
@@ -204,7 +204,7 @@ def _is_writing_mode(mode: Any) -> bool:
     return bool(mode & WRITES) if isinstance(mode, int) else bool(set(mode or "") & set("wax+"))
 
 
-#: of this process; None: nothing is redirected.
+#: the redirection in this process; None: nothing is redirected.
 current: RedirectedOutput | None = None
 
 

@@ -27,7 +27,7 @@ import torch
 
 from rlregress.inside import events, leaves, process_tree
 
-#: kind of content -> its compared items. A table of docs/evidence.md is generated from it.
+#: kind of file content -> what is compared of it. A table of docs/evidence.md is generated from it.
 COMPARED = {
     "text, JSON": "each line",
     "`*.csv`": "each row and column, with its quotes",
@@ -49,7 +49,7 @@ MASKED = (
     "progress bars, and warnings of Python and torch",
 )
 
-#: names of numbers that differ between any two runs.
+#: finds names of numbers that differ between any two runs.
 _TIME = re.compile(
     r"(^|[_ ])(t|time|fps|sps|seconds|secs|elapsed|wall|duration|eta|date)([_ ]|$)",
     re.IGNORECASE,
@@ -57,7 +57,7 @@ _TIME = re.compile(
 _UUID = r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _NUMBERS = re.compile(rf"(?<![\w.]){_NUMBER}(?!\w)")
-#: a name of up to four words, a sign between, and a number.
+#: finds a number with its name of up to four words, and the sign between them.
 _NAMED = re.compile(
     rf"(?<![\w/.-])([A-Za-z][\w/.-]*(?: [\w/.-]+){{0,3}}?)([\"']?\s*[:=|]\s*)({_NUMBER})(?!\w)"
 )
@@ -75,25 +75,25 @@ _MASKS = tuple(
         (r"(?<=\.py:)\d+|(?<=\.py\", line )\d+", "line"),
     )
 )
-#: of a name: a time to the microsecond, as of the logs of Stable-Baselines3, or a UUID.
+#: finds in a file's name a time to the microsecond, as in SB3's folders of logs, or a UUID.
 _UNIQUE = re.compile(rf"\d\d[-_:]?\d\d[-_:]?\d\d[-_.]\d{{6}}(?!\d)|{_UUID}")
-#: lines of a progress bar; a warning of Python, with the line of source below it; one of torch.
+#: finds lines of progress bars, warnings of Python with their source line, and those of torch.
 _UNSTEADY = re.compile(
     r"^.*\d+%\|.*$\n?|^.*\.py:\d+: \w*Warning: .*\n(?:  .*\n)?|^\[W\d[^\]\n]*\].*\n?", re.MULTILINE
 )
-#: a cell of a table, with its quotes, and its separator.
+#: finds a cell of a CSV file, with its quotes, and the separator after it.
 _CELL = re.compile(r'((?:"(?:[^"]|"")*"|[^,\r\n])*)(,|\r?\n|\r|\Z)')
-#: parts of a file of Stable-Baselines3 that say where it was written.
+#: names of parts of an SB3 archive that describe the machine and the versions that wrote it.
 _SYSTEM = re.compile(r"_\w+_version|system_info\.txt")
-#: longer lines are not masked.
+#: lines with more characters than this are not masked.
 _LONG = 20_000
-#: levels of archives in archives.
+#: how many levels of archives within archives are unpacked.
 _DEEP = 4
 
-#: folders and files of this process with random names.
+#: paths of this process's temporary folders and files, which have random names.
 TEMPORARY: list[str] = []
 
-#: name of an item, and its leaf as of ``leaves``: kind, and words or numbers.
+#: name of a compared item, and its leaf as in ``leaves``: kind, and words or numbers.
 Item = tuple[str, tuple[str, Any]]
 
 

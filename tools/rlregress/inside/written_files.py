@@ -40,14 +40,14 @@ NOT_COMPARED = (
     "what differs from one recording of a version to the next: the report names it",
 )
 _LARGEST = 256 << 20
-#: bytes that are copied of all files.
+#: at most so many bytes are copied of all files together.
 _ROOM = 1 << 30
-#: printed bytes that are compared.
+#: at most so many printed bytes are compared.
 _PRINTED = 16 << 20
-#: copies of one file; of later ones only the last content is compared.
+#: at most so many contents of one file are compared: the first ones and the last.
 _COPIES = 50
 _IGNORED = ("__pycache__", ".cache", ".config")
-#: a folder of torch for compiled code, which an import creates.
+#: how the name of torch's folder for compiled code begins, which importing torch creates.
 _COMPILED = "torchinductor_"
 _OUTSIDE = ("/dev/", "/proc/", "/sys/")
 _STREAMS = {1: "standard output", 2: "standard error"}
@@ -279,7 +279,7 @@ def _mask_file_name(path: str, folders: list[str]) -> str:
     """
     name = written_contents.mask_path(path)
     for folder in folders:
-        # it ends with the number of the run, one more each time
+        # a folder of logs may end with the number of the run, which grows each time
         if name.startswith(folder + os.sep):
             head = folder.rstrip("0123456789")
             if head.endswith("_") and head != folder:

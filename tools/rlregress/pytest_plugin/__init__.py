@@ -138,7 +138,7 @@ def pytest_configure(config: pytest.Config) -> None:
         for adapter in map(frameworks.get_adapter, frameworks.list_framework_names()):
             if adapter.framework.checkout and config.getoption(f"--{adapter.name}"):
                 frameworks.use_checkout_from_now_on(adapter, config.getoption(f"--{adapter.name}"))
-        for requested in requested_names.find_adapters(
+        for requested in requested_names.select_adapters(
             _read_names_of_option(config, "--framework")
         ):
             load_expectations_of_installed_version(requested)
@@ -228,7 +228,7 @@ def _select_adapters(config: pytest.Config) -> list[Adapter]:
     """Return the frameworks that the options select, found once per process."""
     if _ADAPTERS not in config.stash:
         try:
-            config.stash[_ADAPTERS] = requested_names.find_adapters(
+            config.stash[_ADAPTERS] = requested_names.select_adapters(
                 _read_names_of_option(config, "--framework")
             )
         except UserError as error:

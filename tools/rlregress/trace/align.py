@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from rlregress.model.recorded_traces import Event, estimate_relative_difference
 
-#: events to search ahead for the place from which both traces are the same.
+#: how many events ahead the place is searched from which both traces are the same.
 WINDOW = 400
-#: equal events in a row that make an alignment believable.
+#: how many equal events in a row an alignment needs.
 AGREEING = 3
-#: kinds whose numbers depend on what was learned; draws of a generator are the same in any case.
+#: kinds of events that show whether trainings agree; a generator draws the same numbers anyway.
 _ALIGNED = ("step", "output", "loss", "backward", "optimizer", "parameters")
 
 
@@ -72,5 +72,5 @@ def _is_plausible_match(
             return False
         decisive = decisive or old_event.kind in _ALIGNED
         count += 1
-    # both have ended, after nothing but the same
+    # fewer equal events will do if both traces end with them
     return i + count == len(old) and j + count == len(new)

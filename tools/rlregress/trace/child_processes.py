@@ -184,7 +184,7 @@ class Worker:
         errors = TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
         self._errors = self._stack.enter_context(errors)
         streams = subprocess.PIPE, errors.fileno(), subprocess.PIPE
-        # not where the command was given, which may hold a package of the same name
+        # not in the current folder, from which a package of the same name might be imported
         started = _start_process(command, environment, gettempdir(), *streams)
         self._process = self._stack.enter_context(started)
         self.is_ready = True
@@ -209,7 +209,7 @@ class Worker:
             for printed in islice(process.stdout, count):
                 on_line(printed.rstrip("\n"))
                 done += 1
-        # where time is over, it may be killed at any moment
+        # not if the time is over: then the process may be killed at any moment
         self.is_ready = done == count and not is_time_over(end_time)
         if done == count:
             return ""
@@ -220,6 +220,6 @@ class Worker:
         )
 
     def close(self) -> None:
-        # what it has not read is left in the pipe
+        # closing writes what is left in the pipe to a process that may have ended
         with suppress(BrokenPipeError):
             self._stack.close()

@@ -37,15 +37,15 @@ from rlregress.trace.trace_comparison import WRITTEN, compare_traces
 SCHEMA = 1
 #: bytes of a golden file, at most.
 LARGEST = 200_000
-#: first events that have values, and how many checkpoints there are.
+#: how many of the first events keep their values, and how many checkpoints there are.
 _FIRST, _CHECKPOINTS = 20, 10
-#: events that a block joins: what a training does, whichever draws and copies lead to it.
+#: kinds of events that blocks compare: what a training does, however many draws lead to it.
 _DECISIVE = ("reset", "step", "backward", "optimizer", "final")
-#: share of the room for events that the single ones get where not all fit.
+#: if not all events fit, this share of the room is for events that are stored one by one.
 _SINGLE = 0.75
-#: characters of a digest: of a part or a file, of a block, and of a function.
+#: lengths of digests, in characters: of a part or a file, of a block, and of a function.
 _DIGEST, _BLOCK, _FUNCTION = 8, 16, 4
-#: bytes of the checksum and of the names of what is listed.
+#: room for the checksum and the keys of the lists, in bytes.
 _FRAME = 200
 _REMEDY = "record it again with: rlregress trace SCRIPT --golden FILE"
 
@@ -230,7 +230,7 @@ def _select_single_events_and_blocks(
         max_bytes: size of the file, in bytes.
     """
     rows: list[str] = []
-    # as ``_format_json`` writes them, with the end of the line
+    # each row with its quotes, indent and line end, as ``_format_json`` writes it
     size = sum(len(site) + 4 for site in sites)
     single, single_sites = 0, len(sites)
     for event in events:
@@ -437,7 +437,7 @@ def load_golden_file(path: Path) -> Golden:
 def compare_with_golden(golden: Golden, trace: Trace) -> GoldenResult:
     """Compare a golden file with the same script recorded again."""
     events, old = _drop_written_output_and_renumber(trace), golden.make_trace_of_events()
-    # the same steps and updates, however many other events lead to them
+    # cut where as many steps and updates have passed, whatever other events lead to them
     stops = [0, *(event.index + 1 for event in events if event.kind in _DECISIVE)]
     count = min(sum(event.kind in _DECISIVE for event in old.events), len(stops) - 1)
     cut = stops[count] if golden.blocked else len(events)

@@ -21,7 +21,7 @@ from rlregress.model.recorded_traces import Trace, describe_version_label
 from rlregress.trace import child_processes, trace_reader
 from rlregress.trace.trace_comparison import compare_traces, mark_unsteady_parts
 
-#: not with -m, which puts the working directory before the packages of the version.
+#: starts a module; -m would put the working directory before the packages of the version.
 _START = (
     "import sys; del sys.path[0]; from rlregress.inside.{module} import main; "
     "sys.exit(main(sys.argv[1:]))"
@@ -60,10 +60,10 @@ class Runtime:
         if self.hidden or self.hidden_modules:
             names = {"modules": self.hidden_modules, "distributions": self.hidden}
             variables["RLREGRESS_HIDDEN"] = json.dumps(names)
-            # first, and it takes itself from the path: another sitecustomize would run in its place
+            # first, or another sitecustomize would run instead; it removes itself from the path
             paths.insert(0, str(_HIDDEN))
         variables["PYTHONPATH"] = os.pathsep.join(paths)
-        # it would leave no folder of the process to be taken from the path; see _START
+        # with it, Python would not add the folder that _START removes from the path
         variables.pop("PYTHONSAFEPATH", None)
         variables["PYTHONDONTWRITEBYTECODE"] = "1"
         return variables

@@ -24,9 +24,9 @@ from rlregress.trace.trace_comparison import (
     find_first_nonnumeric_differences,
 )
 
-#: copies of the old version, and how many times further than those the new one may go.
+#: rounded copies of the old training, and how many times further from it than these the new may be.
 COPIES, FURTHER = 8, 4.0
-#: relative size of a first difference up to which it may be one of rounding, and below which it is.
+#: relative size of a first difference: up to the first it may be rounding, below the second it is.
 _SMALL, _UNIT = 1e-4, 1e-6
 
 
@@ -56,7 +56,7 @@ def measure_rounding_of_comparison(
     """
     old_events, new_events = _list_main_events(old), _list_main_events(new)
     complete = [copy for copy in copies if _is_copy_complete(copy, old)]
-    # an error of one version alone is no rounding
+    # if only one version ended in an error, the difference is not rounding
     if not complete or bool(new.failure) != bool(old.failure):
         return comparison
     deviations = [

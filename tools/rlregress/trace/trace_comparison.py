@@ -31,18 +31,18 @@ from rlregress.trace.align import (
     list_differing_parts,
 )
 
-#: relative difference of reordered arithmetic in float32, at first.
+#: the relative difference that reordered arithmetic in float32 makes at first.
 CLOSE = 1e-6
-#: what it may grow to in a few hundred updates before it is a difference of its own.
+#: what this may grow to in a few hundred updates; more is a divergence.
 GROWN = 1e-2
-#: the largest relative difference of two numbers.
+#: a limit that the relative difference of two finite numbers never exceeds.
 _FINITE = sys.float_info.max
-#: rounding grows by less than this factor from one event to the next.
+#: a difference that grows by this factor from one event to the next is not rounding.
 JUMP = 1e3
-#: steps of optimisers, equal on both versions, after which an extra event is no suspect any more.
+#: after so many equal optimiser steps, an extra event is taken to have had no effect.
 ACQUITTED = 3
 
-#: kind of event, part -> kind of difference, where the neighbours do not matter.
+#: (kind of event, part) -> kind of difference, where events before and after it do not matter.
 KINDS = {
     ("reset", "observation"): "environment",
     ("step", "action"): "exploration",
@@ -66,13 +66,13 @@ KINDS = {
     ("final", "parameters"): "parameters",
     ("final", "buffers"): "parameters",
 }
-#: parts that no rounding moves by more than a rounding, however long the training has gone on.
+#: parts in which rounding does not grow, however long the training goes on.
 EXACT = frozenset({"learning_rate", "size", "flags"})
-#: events that move nothing by themselves, and the kind of their differences.
+#: kinds of events that do not change the training -> kind of their differences.
 INCIDENTAL = {"module": "module", "log": "logs", "file": "files", "printed": "printed"}
-#: those of them that a user reads afterwards, whichever part of them repeats itself.
+#: kinds of events for output that a user reads: compared even if it does not repeat itself fully.
 WRITTEN = ("file", "printed")
-#: events that train something; values written in place show in what is computed from them.
+#: kinds of events that train; a write in place is not one, as it shows in later values.
 TRAINING = frozenset({"backward", "optimizer"})
 
 
@@ -86,17 +86,17 @@ class _Walk:
         self.new, only_new = _split_by_name_in_other_version(new_events, old_events)
         self.i = self.j = self.compared = self.equal = 0
         self.extra = [("old", event) for event in only_old] + [("new", event) for event in only_new]
-        # a generated call of one version alone is of a name or an option that the other lacks
+        # generated calls may be in one version only: the other lacks their name or option
         generated = old.is_generated and new.is_generated and any(e.is_result for e in self.old)
         self.interface = None if generated else _find_output_divergence(only_old, only_new)
         self.has_failed = bool(old.failure or new.failure)
         self.rounding: Divergence | None = None
-        #: the indices of the first difference of rounding.
+        #: indices of the first events that differ by rounding, in the old and the new trace.
         self.rounds_from: tuple[int, int] | None = None
         self.worst = 0.0
-        #: the first extra event that trains something: acquitted if networks end alike.
+        #: the first extra event that trains: without effect if the final networks are equal.
         self.trains: Divergence | None = None
-        #: the first extra event that is not acquitted yet, and equal steps of optimisers since.
+        #: the first extra event that may have had an effect, and equal optimiser steps since then.
         self.suspect: Divergence | None = None
         self.since = 0
 
@@ -343,7 +343,7 @@ def _split_off_networks(events: Sequence[Event]) -> tuple[Sequence[Event], Event
     return events, None
 
 
-#: kinds of events that come by name: what only one version has of that name is left out.
+#: kinds of events that are matched by name; those of a name in one version only are left out.
 _NAMED = (("reset", "step"), ("output",), ("loss",))
 
 

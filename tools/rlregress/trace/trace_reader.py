@@ -29,21 +29,21 @@ KINDS = (
     "reset", "step", "output", "draw", "data", "parameters", "loss", "backward", "optimizer",
     "write", "log", "module", "final", "file", "printed",
 )  # fmt: skip
-#: of an event, the parts in the order in which one follows from the other.
+#: kind of event -> its parts, causes before effects.
 CAUSAL = {
     "step": ("action", "observation", "reward", "flags"),
     "output": ("value", "observation", "reward", "flags", "last"),
     "final": ("parameters", "buffers"),
     "optimizer": ("size", "parameters", "gradient", "learning_rate", "update"),
 }
-#: of a trace, and of one of its lines, so many bytes at most.
+#: the most bytes of a trace, and of one of its lines.
 _LARGEST, _LONGEST_LINE = 1 << 29, 1 << 26
-#: events of a trace, at most: those of a training of some 100 000 steps. The longest that the suite
-#: records itself has 4524.
+#: the most events of a trace: enough for a training of some 100 000 steps. The longest trace of the
+#: suite's own trainings has 4524.
 _MOST_EVENTS = 1_000_000
 _REMEDY = "record it again with: rlregress trace"
-#: digest of a line -> its event, as long as a trace has it: those of two versions are mostly the
-#: same, and most of reading is checking.
+#: digest of a line -> its event, kept while a trace uses it: most lines of two versions are equal,
+#: and need checking, the slow part of reading, only once.
 _READ: WeakValueDictionary[bytes, Event] = WeakValueDictionary()
 
 
@@ -78,7 +78,7 @@ def _is_part(value: Sequence[Any]) -> bool:
 
 
 _Place = tuple[Line, Natural, Line]
-#: where an event comes from; None: from outside of the traced code.
+#: the place that an event comes from, with its callers; None: outside of the traced code.
 StoredCallSite = tuple[Line, Natural, Line, tuple[_Place, ...]]
 PartRow = Annotated[
     list[Any], expect_value("digest, norm, first values, projections, words and types", _is_part)

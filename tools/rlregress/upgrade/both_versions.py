@@ -102,7 +102,7 @@ class BothVersions:
         executions = coverage.measure_execution_of_pieces(
             pieces, recorded.traces, details_by_function, self.new_package_folders
         )
-        # timing takes a share of the time that has passed by then
+        # the time for timing depends on how long the upgrade has taken so far
         timed = costs.limit_timing_seconds(time.time() - options.started)
         progress.change_next_stage(costs.STAGE, 1, timed)
         old, new = recorded.traces

@@ -368,7 +368,7 @@ def _compare_versions(
     unused = _find_broken_names_unused_by_user(differences, script_result, options)
     coverage_ = options.min_coverage
     if coverage_ is None:
-        # a script is one program: it rightly runs little of a release
+        # a script need not run much of a release: its share says nothing about the check
         coverage_ = model.MIN_COVERAGE if script is None else 0.0
     return Upgrade(
         old=old.info,

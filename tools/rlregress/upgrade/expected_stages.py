@@ -19,23 +19,23 @@ RECORDING = "recording trainings on both versions"
 REPETITION = "recording trainings again, to see whether they repeat themselves"
 FILES = "loading old files"
 RETURNS = "training, to judge returns"
-#: trainings that are few were named: they run what was changed. Of many, as many changed functions
-#: are run by half.
+#: fewer trainings than this were chosen by name: all are expected to run changed code. Of more,
+#: half are, if so many functions changed.
 _FEW, _RUN_BY_HALF = 5, 4
-#: what follows the details depends on them: no time is known for it.
+#: a stage without a known time: which trainings follow depends on the details that differ.
 UNKNOWN = "what the details leave open"
-#: share of trainings that is expected to diverge where no detail differs: at least, and changed
-#: functions of which half of the trainings do. What follows a difference takes as long as all the
-#: rest: with a small part of it, the time left is not much too long if nothing diverges, and more
-#: than half if something does.
+#: share of trainings that is expected to diverge where no detail differs: the least, and with how
+#: many changed functions it is half. The stages after a divergence take as long as all others: with
+#: a small share of them, the estimate is a little too long if nothing diverges, and more than half
+#: of the truth if something does.
 _DIVERGES, _DIVERGE_IN_HALF = 0.2, 40
-#: times as long as a script takes when all that it executes is noted: it is recorded again without.
+#: time of a second recording of a script, as a share of the first, which also notes executed lines.
 _AGAIN = 0.7
 #: share of the changed functions that a training executes.
 _EXECUTED = 0.12
-#: seconds in which trainings are timed on both versions; times as long as a script takes.
+#: seconds for timing trainings on both versions; for timing a script, as a multiple of its time.
 _TIMED, _TURNS_OF_SCRIPT = 10.0, 2.0
-#: trainings that stand for all that diverge at the same place, at most.
+#: at most so many trainings are examined, each for all that diverge at the same place as it does.
 _STAND_FOR_ALL = 8
 
 
@@ -113,7 +113,7 @@ def make_stage_of_captured_calls(trainings: float, differing: float) -> CommandS
     parts = min(trainings, direct_calls.TRAININGS * functions)
     work = functions * direct_calls.limit_first_capture_seconds(max(functions, 1))
     size = work * min(direct_calls.TRAININGS / parts, 1) if parts else 0
-    # they are limited by time: how long they take says little of the machine
+    # calls are repeated until their time is over, which says little about the machine's speed
     return CommandStage(direct_calls.STAGE, parts, starts=0, size=size, is_measure=False)
 
 

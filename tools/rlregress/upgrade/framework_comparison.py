@@ -71,7 +71,7 @@ class FrameworkDifferences:
             piece for piece in inventory.pieces if has_code and _owns_piece(adapter, piece)
         ]
         unowned = list_pieces_of_no_framework([adapter], inventory) if has_code else []
-        #: those that its trainings may run, too: of packages that are no framework's.
+        #: those above, and those of packages of no framework, which its trainings may run, too.
         self.differing = [piece for piece in (*self.pieces, *unowned) if piece.can_change_results]
 
     @property
@@ -150,7 +150,7 @@ def list_common_and_one_sided_trainings(
     Return also title -> the version that alone has this training.
     """
     old, new = fingerprints
-    # where the names cannot be read, the trainings themselves say why
+    # if the algorithms of a version cannot be listed, its trainings fail with the reason
     in_old = set(new.algorithms if old.no_algorithms else old.algorithms)
     in_new = set(old.algorithms if new.no_algorithms else new.algorithms)
     chosen = {

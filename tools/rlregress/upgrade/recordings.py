@@ -22,7 +22,7 @@ from rlregress.upgrade.evidence.compared_trainings import Training
 from rlregress.upgrade.evidence.runtimes import Noted, Runtimes
 from rlregress.upgrade.upgrade_options import Options
 
-#: of the old and of the new version, by the names of trainings.
+#: for the old and for the new version: name of a training -> its trace.
 Traces = tuple[Mapping[str, Trace], Mapping[str, Trace]]
 
 
@@ -232,7 +232,7 @@ def _record_diverging_trainings_again(
             n: compared_trainings.pair_repetitions((old[n], new[n]), (old_again[n], new_again[n]))
             for n in names
         }
-        # what stands for others has to repeat itself
+        # a training that stands for others must give the same trace when it is repeated
         loose = {
             n
             for n in names

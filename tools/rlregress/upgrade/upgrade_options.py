@@ -14,12 +14,12 @@ from rlregress.model.option import NAMES, NUMBER, PATH, make_option_field
 from rlregress.trace.child_processes import Deadline
 from rlregress.upgrade.versions import cached_folders
 
-#: stage -> share of the time for comparing at which it ends, of "names" of all time; old files get
-#: the rest. A script that has no end is recorded until its own share is over; its repetition takes
-#: as long.
+#: stage -> share of the time limit after which it is ended: of the time for comparing, and for
+#: "names" of all time. What is left at the end is for old files. A script that never ends is
+#: recorded until its share is over, and once more for as long.
 SHARES = {"names": 0.4, "details": 0.2, "script": 0.4, "traces": 0.5, "causes": 0.75, "calls": 0.9}
-#: stages whose processes have time to start all the same, so that something is compared; of the
-#: others it is known only later whether there are any.
+#: stages that get the time to start their processes even if their share is over, as otherwise
+#: nothing would be compared. Whether the other stages are needed is known only later.
 _FIRST = ("details", "script", "traces")
 
 

@@ -168,7 +168,9 @@ def faults(
     and of --unchanged no gate reports a regression; 1: not so; 2: a name is unknown.
     """
     # faults are injected into the copy with the plain name
-    selected = requested_names.find_adapters(split_comma_separated_names("--framework", framework))
+    selected = requested_names.select_adapters(
+        split_comma_separated_names("--framework", framework)
+    )
     adapters = list(dict.fromkeys(adapter.name for adapter in selected))
     requested_instruments = {
         TRACES: traced, OPTIONS: optional, BEHAVIOR: behavior, THROUGHPUT: throughput,

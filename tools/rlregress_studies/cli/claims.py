@@ -30,7 +30,7 @@ def claims(
     """
     raise typer.Exit(
         settle_and_print_claims(
-            requested_names.find_adapters(split_comma_separated_names("--framework", framework)),
+            requested_names.select_adapters(split_comma_separated_names("--framework", framework)),
             as_markdown,
         )
     )

@@ -35,7 +35,7 @@ def train_and_report(
     missing_packages.require_module("matplotlib")
     discrete.check_dqn_can_be_trained(plan.environment)
     check_folder_is_writable(folder, "the report")
-    adapters = requested_names.find_adapters(frameworks)
+    adapters = requested_names.select_adapters(frameworks)
     starts = Starts(
         partial(discrete.make_environment, plan.environment, training=False), plan.protocol
     )

@@ -47,7 +47,7 @@ def test_what_is_held_stays_and_what_is_varied_moves(name, groups, tmp_path, cap
     assert study.train_and_report([adapter.full_name], plan, tmp_path) == 0
     written = json.loads((tmp_path / "determinism.json").read_text())
     (spread,) = written["frameworks"].values()
-    assert set(spread["sources"]) == set(groups) - {"deterministic"}
+    assert set(spread["sources"]) == set(SMALL.groups) - {"deterministic"}
     for group, group_result in spread["groups"].items():
         assert (group_result["parted"] is None) == (group == "deterministic"), group
         assert len(group_result["value_mean"]) == 2

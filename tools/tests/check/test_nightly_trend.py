@@ -146,23 +146,17 @@ def test_what_happened_decides_exit_code_and_page(judged, name):
     assert (code, words in page) == (expected, True), page
 
 
-def test_a_page_shows_what_changed_with_its_numbers(judged, tmp_path):
-    """The first screen has the drop and the next step; a figure and a table have every mean."""
+def test_a_page_shows_every_mean(judged, tmp_path):
+    """A figure and a table have the mean of every night; the data have the verdict."""
     _, markdown, _ = judged(night_files.nights(40, 4, drop=0.3, begin=25))
-    write_nights = json.loads((tmp_path / "report" / "trend.json").read_text())
-    assert (write_nights["exit_code"], write_nights["verdict"]) == (1, "regressed")
+    data = json.loads((tmp_path / "report" / "trend.json").read_text())
+    assert (data["exit_code"], data["verdict"]) == (1, "regressed")
     assert (tmp_path / "report" / "trend.md").read_text() in markdown
     page = stands_alone((tmp_path / "report" / "trend.html").read_text("utf-8"))
-    assert page.texts("h1") == ["Trend of 40 nights, 2024-01-01 to 2024-02-09: regressed"]
-    (card,) = page.texts("article", "card")
-    assert "Something regressed and did not recover." in card
-    assert f"first night {night_files.day(25)}" in card
-    assert "rlregress upgrade torch==2.12.1 torch==2.13.0" in card
-    assert "sb3-ppo-Env0-v4-short" in page.texts("h3")
     figure = page.texts("figure")[0]
     assert night_files.day(0) in figure
     assert night_files.day(39) in figure
-    assert len([row for row in page.texts("tr") if row.startswith(night_files.day(30))]) >= 1
+    assert any(row.startswith(night_files.day(30)) for row in page.texts("tr"))
 
 
 def test_a_day_after_all_nights_is_one_sentence(judged):

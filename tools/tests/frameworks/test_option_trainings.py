@@ -143,7 +143,7 @@ ENTRIES = [
 ]
 
 
-@pytest.mark.parametrize(("owner", "title", "name"), every(12, ENTRIES, " ".join))
+@pytest.mark.parametrize(("owner", "title", "name"), every(24, ENTRIES, " ".join))
 def test_each_runs_with_all_defaults(owner, title, name):
     """A training that no longer fits would turn all of its variants into the same error."""
     entry = frameworks.get_adapter(owner).list_trace_trainings()[title]

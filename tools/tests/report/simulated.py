@@ -118,7 +118,7 @@ def detail_entries(without: str, names: str | None) -> list[dict[str, Any]]:
         names: of frameworks, comma-separated; None: the installed ones.
     """
     entries = []
-    for adapter in requested_names.find_adapters(names.split(",") if names else ()):
+    for adapter in requested_names.select_adapters(names.split(",") if names else ()):
         name = adapter.full_name
         entries.append(_entry(f"tests_behavior::t[{name}]", name, "behavior"))
         for id, scope in sorted(requested_names.list_details_to_probe(adapter)):

@@ -274,6 +274,7 @@ def test_an_event_of_another_thread_names_who_started_it(recorder):
         thread = threading.Thread(target=work)
         thread.start()
         thread.join()
+    assert told(recorder, "draw") == [("draw", "torch.rand")]
     (row,) = recorder.other_activity
     assert (row["what"], row["file"]) == ("thread", "test_recorded_methods.py")
     text = explain.name_uncontrolled_source(

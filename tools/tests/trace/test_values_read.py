@@ -211,11 +211,11 @@ def modes(tmp_path, monkeypatch):
     marks.mark_imports(Places([str(tmp_path / f"{name}.py")]).find_path_below_root)
     module = importlib.import_module(name)
 
-    def captured(function, old, new, mutant=False):
+    def captured(function, old, new, mutant=False, seconds=2.0):
         changes = [{"file": f"{name}.py", "functions": [function], "text": MODES.replace(old, new)}]
         root = str(tmp_path / f"{name}.py")
         return Capture(Places([root]), [(f"{name}.py", function)],
-                       Examiner(changes, {}, [root], mutant), 2.0)  # fmt: skip
+                       Examiner(changes, {}, [root], mutant), seconds)  # fmt: skip
 
     yield module, captured
     sys.modules.pop(name)
@@ -243,7 +243,7 @@ def test_each_way_in_which_a_function_is_called_is_captured(modes, case):
         batch = pytest.importorskip("tensordict").TensorDict
         often, late = ([batch(entries, [4])] for (entries,) in (often, late))
     module, captured = modes
-    with captured(function, *fault) as capture:
+    with captured(function, *fault, seconds=0.5) as capture:
         for arguments in [*[often] * 30, late]:
             with contextlib.suppress(RuntimeError, NotImplementedError):
                 getattr(module, function)(*arguments)

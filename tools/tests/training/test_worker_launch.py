@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import replace
 
 import gymnasium
@@ -18,7 +19,6 @@ from rlregress.training import job_plan, worker_launch
 from rlregress.training.cell import Cell, Job, Protocol
 from rlregress.training.store import Store
 
-# but the run that ends well is a process that is new in every respect: a fixture of the module
 pytestmark = pytest.mark.usefixtures("warm_python")
 
 ENVIRONMENT, STEPS = "InvertedPendulum-v4", 120
@@ -34,14 +34,18 @@ def job() -> Job:
     return replace(planned, protocol=Protocol(512, 256, 2))
 
 
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory):
+# nightly in a process that is new in every respect, too
+@pytest.fixture(scope="module", params=["warm", pytest.param("new", marks=pytest.mark.nightly)])
+def finished(request, tmp_path_factory, warm_executable):
     """Return store, run and record of SAC, evaluated twice on the way and at its end."""
     cell = Cell("sb3", "sac", ENVIRONMENT, "sb3", "short")
     protocol = Protocol(STEPS, STEPS // 3, evaluation_episodes=3)
     run = replace(job_plan.plan_jobs_of_cell(cell, [7])[0], protocol=protocol)
     store = Store(tmp_path_factory.mktemp("runs"))
-    return store, run, worker_launch.do_run_unless_recorded(run, store)
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "warm":
+            patch.setattr(sys, "executable", warm_executable)
+        return store, run, worker_launch.do_run_unless_recorded(run, store)
 
 
 def test_a_run_leaves_one_record(finished):

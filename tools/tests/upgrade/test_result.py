@@ -444,7 +444,7 @@ REPORTS = {
         "masks taken one way only: 1", f"{FILE}:275 clamp: never above"),
     "what neither version has": (
         upgrade(replace(of(), details=Details(same=9, absent=(UNPROBED,)))),
-        "- Nothing: upgrade.", "- 9 details are the same in both versions.",
+        "- 9 details are the same in both versions.", "- Nothing: upgrade.",
         "1 detail about what neither version has", "1.0 has no trainer"),
 }  # fmt: skip
 

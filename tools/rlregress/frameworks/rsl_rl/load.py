@@ -53,9 +53,7 @@ def _make_runner(algorithm: Mapping[str, Any], make_env: Callable[..., Any], see
     )
 
 
-def _make_trained_runner(
-    algorithm: Mapping[str, Any], make_env: Callable[..., Any], seed: int
-) -> Any:
+def _train_new_runner(algorithm: Mapping[str, Any], make_env: Callable[..., Any], seed: int) -> Any:
     runner = _make_runner(algorithm, make_env, seed)
     training.train_for_steps(runner, 4 * _STEPS)
     return runner
@@ -102,7 +100,7 @@ def _make_training_with_files(name: str, algorithm: Mapping[str, Any]) -> Traini
         _list_items_of_runner,
         _train_and_list,
     )
-    return TrainingWithFiles(partial(_make_trained_runner, algorithm), (kind,))
+    return TrainingWithFiles(partial(_train_new_runner, algorithm), (kind,))
 
 
 def list_kinds_of_saved_files() -> Mapping[str, Sequence[TrainingWithFiles]]:

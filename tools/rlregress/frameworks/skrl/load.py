@@ -28,7 +28,7 @@ def _make_training(algorithm: str, make_env: Callable[..., Any], seed: int) -> T
     return training
 
 
-def _make_trained(algorithm: str, make_env: Callable[..., Any], seed: int) -> Training:
+def _train_new_agent(algorithm: str, make_env: Callable[..., Any], seed: int) -> Training:
     training = _make_training(algorithm, make_env, seed)
     training.run_steps(_STEPS)
     return training
@@ -79,7 +79,7 @@ def _make_training_with_files(algorithm: str) -> tuple[TrainingWithFiles]:
         _list_items_of_training,
         _train_and_list,
     )
-    return (TrainingWithFiles(partial(_make_trained, algorithm), (file,)),)
+    return (TrainingWithFiles(partial(_train_new_agent, algorithm), (file,)),)
 
 
 def list_kinds_of_saved_files() -> Mapping[str, Sequence[TrainingWithFiles]]:

@@ -52,7 +52,7 @@ def _hide_modules() -> None:
             spec.loader.exec_module = exec_module
         return spec
 
-    # bound, as it was: pytest keeps it as an attribute of a class of its own
+    # a bound method, like the original: pytest stores it as an attribute of a class of its own
     _FINDER.find_spec = classmethod(find_spec)
 
 

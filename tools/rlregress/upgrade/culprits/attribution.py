@@ -99,7 +99,7 @@ def _make_line_ranking(
     executed_lines = executed.get(function.file, ())
 
     def rank_lines(begin: int, end: int) -> int:
-        # what only the old version has stands between two lines
+        # lines that only the old version has lie between two lines of the new version
         low, high = (begin, end - 1) if end > begin else (begin - 1, begin)
         own = [(first, last) for first, last in spans if first <= high and last >= low]
         if not own:

@@ -27,20 +27,20 @@ from rlregress.upgrade.culprits.delta_debugging import (
 from rlregress.upgrade.differences.known_changes import make_dotted_name
 from rlregress.upgrade.evidence.compared_trainings import Training
 
-#: the stage of a command; a part of it is a recording.
+#: the stage in the progress of a command, which counts recordings.
 STAGE = "looking for culprits"
-#: recordings in all, of trainings of so many events or more: a shorter one counts as a part of one,
-#: down to the least.
+#: recordings of all searches together. One of ``_LONG`` events or more counts fully, a shorter one
+#: by its share of them, but as ``_LEAST`` at least.
 LIMIT = 300
 _LONG, _LEAST = 1000, 0.3
-#: recordings of one training.
+#: at most so many recordings of one training.
 _EACH = 40
-#: trainings that are searched at once: the first ones; then twice as many, up to the most.
+#: trainings that are searched at once: at first, and at most; the number doubles in between.
 WAVE, _MOST = 2, 32
-#: recordings for each function that a search is expected to take; and the share of them that one
-#: after the first takes, which begins with what those found.
+#: expected recordings of a search for each changed function; a later search takes this share of
+#: them, as it begins with the culprits that the first searches found.
 _RECORDINGS, _LATER = 1.75, 0.6
-#: records trainings on the new version: traces by name.
+#: records trainings on the new version, and returns their traces by name.
 Record = Callable[[Sequence[Training]], Mapping[str, Trace]]
 
 
@@ -104,7 +104,7 @@ def _names_function(caller: ChangedPiece, function: ChangedPiece) -> bool:
     """
     kind, _, name = function.name.rpartition(".")
     code = "".join(own.code for own in (caller.old, caller.new) if own is not None)
-    # a class's own methods are called by Python, whoever they belong to
+    # methods such as __init__ are called by Python: no text shows of which class they are
     if name.startswith("__") or not (f"attr='{name}'" in code or f"id='{name}'" in code):
         return False
     if function.file == caller.file or kind:
@@ -118,7 +118,7 @@ def _names_function(caller: ChangedPiece, function: ChangedPiece) -> bool:
     }
     return any(
         full_name.startswith(f"{dotted}.")
-        # itself, or from a package that imports it
+        # imported from its own module, or from a package that imports it in turn
         or full_name.startswith(f"{dotted.removesuffix(name)}")
         and dotted.endswith(f".{name}")
         for dotted in imported
@@ -145,7 +145,7 @@ def search_culprits(
         limit: recordings in all, as ``LIMIT``.
         end_time: the time after which no search begins.
     """
-    # what diverges before what rounds
+    # trainings that differ come before those that only round differently
     shortest = sorted(diverging, key=lambda item: (item.shows_same_training, len(item.new.events)))
     places = {
         training.name: find_functions_at_divergence(training.comparison.first, functions)
@@ -154,7 +154,7 @@ def search_culprits(
     firsts = {
         places[training.name] or training.name: training.name for training in reversed(shortest)
     }
-    # one of each place before the others
+    # first one training of each place of divergence, then the others
     order = sorted(shortest, key=lambda item: item.name not in firsts.values())
     revertible = {
         training.name: list_revertible_functions(training, functions) for training in order
@@ -218,7 +218,7 @@ class _Turns:
                 traces = {
                     group: recorded[jobs[name, group].name]
                     for group in groups
-                    # time may have ended before some
+                    # a time limit may have left some unrecorded
                     if (name, group) in jobs and jobs[name, group].name in recorded
                 }
                 self._advance_search(name, by_name[name], traces)
@@ -226,7 +226,7 @@ class _Turns:
     def _estimate_recordings_left(self, counts: Mapping[str, int]) -> float:
         """Estimate the recordings of all searches after those of the present turn."""
         return sum(
-            # of one that has taken longer, half as many again
+            # a search that has taken more than expected may take half as many again
             min(max(expected - (count := counts.get(name, 0)), count / 2), _EACH - count)
             for name, expected in self.expected.items()
             if name in self._requested or name not in counts

@@ -26,9 +26,9 @@ from rlregress.upgrade.evidence.compared_trainings import Training, compare_trac
 
 #: functions that are reverted one by one from the start.
 _NEAR = 8
-#: how often a search goes on with what moves the training reverted.
+#: how often a search starts again with the functions that moved the divergence reverted.
 _DEPTHS = 3
-#: functions that are named together, of all that are reverted at once.
+#: the largest group of functions, needed together only, that is reported as culprits.
 _FEW = 5
 #: outcomes of a trial: it trains as the old version does, as the new one, otherwise, or fails.
 _AS_OLD, _AS_NEW, _LIKE_NEITHER, _FAILED = "as old", "as new", "like neither", "failed"
@@ -212,7 +212,7 @@ class CulpritSearch:
         near = [function for function in self._place if is_revertible(function)]
         executed = [*near, *list_revertible_functions(training, functions)]
         self._executed = list(dict.fromkeys(executed))
-        # as of ``Culprits``
+        # what is found so far, as in ``Culprits``
         self._alone: ChangedPiece | None = None
         self._influencing: list[ChangedPiece] = []
         self._together: list[ChangedPiece] = []
@@ -295,7 +295,7 @@ class CulpritSearch:
             function for (function,), result in trials.items() if result.changes_training
         )
         if 0 < len(influencing) < len(group):
-            # the others are not needed for what these do
+            # these have an effect each by itself: see whether they do without the others
             group = influencing
             trial = yield from self._revert_group(group, trials)
             if trial is None or not trial.changes_training:
@@ -324,7 +324,7 @@ class CulpritSearch:
         while groups:
             trials = yield from self._revert_groups(groups)
             level.trials.update(trials)
-            # what brings the old version back makes the others superfluous
+            # a group that brings the old training back contains all that is looked for
             as_old = [group for group, trial in trials.items() if trial.outcome == _AS_OLD]
             examined = as_old[:1] or groups
             self._open += [f for group in examined if group not in trials for f in group]

@@ -244,8 +244,8 @@ def _classify_difference_of_pieces(
             return CODE_CHANGED
         return WORDING if old.whole != new.whole else ""
     piece = old or new
-    # a module or a class that is there and does nothing of its own; an empty module alone is found
-    # by an import all the same
+    # the statements of a module or class that has none change nothing where it comes or goes; an
+    # empty module does: it can be imported
     if piece is None or (piece.name.startswith("<") and not piece.code and not is_only):
         return ""
     return REMOVED if new is None else ADDED
@@ -280,9 +280,9 @@ def _split_into_pieces(tree: ast.Module) -> Mapping[str, Function]:
     pieces: dict[str, Function] = {}
     for name, node in list(_list_pieces(tree)):
         first, last = (1, 1) if isinstance(node, ast.Module) else _get_line_range(node)
-        # of several of one name, as of a property and its setter, all count
+        # definitions of one name, such as a property and its setter, are one piece
         earlier = pieces.get(name, Function(name=name, first=first, last=last, code=""))
-        # before its own statements lose what is inside them, then annotations, then words
+        # first, as each of the texts below removes parts of the tree: inner pieces, types, messages
         defines, acts = tuple(_list_definitions_in_order(node.body, "")), _acts_when_defined(node)
         full_text, spoken, code = (
             _dump_without_inner_pieces(node),
@@ -499,7 +499,7 @@ def only_reports(node: ast.Expr) -> bool:
     call = node.value
     if not isinstance(call, ast.Call) or _get_last_name(call) not in WORDS:
         return False
-    # of any other object it may be a method that computes, and a function of the module's own
+    # only a logger's or printer's call: a method of this name on another object may compute
     speakers = [origin.rpartition(".")[0] for origin in find_full_names(call.func)]
     if isinstance(call.func, ast.Attribute):
         speakers = [ast.unparse(call.func.value)]

@@ -151,7 +151,7 @@ def _list_statements(text: bytes, piece: str) -> tuple[Statement, ...] | None:
     def add_statements(
         body: Sequence[ast.stmt], name: str, outer: str, block: str, line: int
     ) -> None:
-        # of a function as a whole it is no check
+        # only a block within a function can be a check that ends in an error
         raises = bool(block) and _only_raises(body)
         for child in body:
             if isinstance(child, _DEFINITIONS):
@@ -249,7 +249,7 @@ def _list_statement_parts(
         last=max(last, node.lineno),
         where=block,
         code=ast.dump(stripped),
-        # of the copy: this changes it
+        # of the copy, and last: it removes parts of it
         certain=ast.dump(_AlwaysEvaluatedParts().visit(stripped)),
         shares=node.lineno == line,
         binds=frozenset(_list_bound_names(node)),
@@ -271,7 +271,7 @@ def _make_statement_of_signature(
         certain = changed_functions.dump_signature(certain_part)
     last = node.end_lineno or node.lineno
     names = frozenset([node.name])
-    # any line of it
+    # a function's definition counts with all of its lines
     return Statement(
         first=node.lineno, last=last, where="", code=code, certain=certain, binds=names
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from rlregress.model.upgrade_result import ChangedDefault, ChangedDetail
 from rlregress.upgrade.differences.inventory import Inventory
 
-#: differences of one kind that are printed; the report has all of them.
+#: how many differences of one kind are printed; the report has all of them.
 _LISTED = 8
 
 
@@ -15,7 +15,7 @@ def describe_broken_names_and_lost_packages(inventory: Inventory) -> list[str]:
     """Return names that are gone or incompatible, and packages that are no longer installed."""
     broken = [change for change in inventory.public if change.breaks_callers]
     gone = (name for name, (old, new) in inventory.versions.items() if old and not new)
-    # those that the packages required come before what only these required
+    # packages that the requested ones required come before those required by these only
     not_installed = [
         f"{name} {inventory.versions[name][0]}" for name in dict.fromkeys((*inventory.lost, *gone))
     ]

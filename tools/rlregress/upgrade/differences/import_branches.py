@@ -25,7 +25,7 @@ from rlregress.upgrade.differences.name_origins import (
     mark_origins_of_names,
 )
 
-#: values that conditions compare, in the interpreter that runs this.
+#: values of expressions that conditions at import compare, taken from this interpreter.
 _FACTS: dict[str, Any] = {
     "sys.version_info": tuple(sys.version_info),
     "sys.version_info[:2]": tuple(sys.version_info[:2]),
@@ -40,7 +40,7 @@ _OPERATORS = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le,
     ast.Gt: operator.gt, ast.GtE: operator.ge,
 }  # fmt: skip
-#: mappings that hold the names of a module.
+#: expressions for the dictionary that holds the names of a module.
 _NAMESPACES = {"globals()", "vars()", "locals()"}
 _BLOCKS = (ast.ClassDef, ast.With, ast.For, ast.While)
 _TRY = (ast.Try, getattr(ast, "TryStar", ast.Try))

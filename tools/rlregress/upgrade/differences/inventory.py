@@ -33,7 +33,7 @@ from rlregress.upgrade.versions.distribution_metadata import Distributions
 from rlregress.upgrade.versions.prepared_versions import PreparedVersion
 from rlregress.upgrade.versions.resolved import ResolvedPair
 
-#: compiled code.
+#: endings of the names of files with compiled code.
 COMPILED = frozenset({".so", ".pyd", ".dylib"})
 
 
@@ -261,7 +261,7 @@ def _list_code_of_dependents(
 # -- where packages are ----------------------------------------------------------------------------
 
 
-#: distribution -> dotted name -> folder or file, of either version.
+#: distribution -> for each version: dotted name of a module -> its folder or file.
 _Own = Mapping[str, Sequence[Mapping[str, Path]]]
 
 
@@ -320,7 +320,7 @@ def find_module(version: PreparedVersion, module: str) -> Path | None:
         for path in (place, place.with_name(f"{place.name}.py")):
             if path.is_file() or (path / "__init__.py").is_file():
                 return path
-    # to find one below another, that one would be imported
+    # not for a submodule: find_spec would import the package that it is in
     if version.runtime.python == sys.executable and "." not in module:
         spec = importlib.util.find_spec(module)
         places = list(spec.submodule_search_locations or ()) if spec else []

@@ -7,10 +7,10 @@ import builtins
 from collections import defaultdict
 from collections.abc import Collection
 
-#: where the name of an expression comes from is kept at its node, as it is read far from the tree.
+#: attribute of a syntax node for the origins of its name, which are needed far from its tree.
 _MARK = "origins"
 _BUILTINS = frozenset(vars(builtins))
-#: what is true for a type checker alone.
+#: full names of constants that are true only while a type checker reads the code.
 TYPE_CHECKING = frozenset({"typing.TYPE_CHECKING", "typing_extensions.TYPE_CHECKING"})
 
 

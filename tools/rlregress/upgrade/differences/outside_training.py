@@ -14,7 +14,7 @@ from rlregress import datafiles, suite
 from rlregress.datafiles import Text
 from rlregress.errors import UserError
 
-#: share of the changed pieces that may be outside of training; of more none is.
+#: at most this share of the changed pieces may be taken as outside of training; else none is.
 MOST = 0.05
 
 

@@ -29,22 +29,22 @@ from rlregress.trace import child_processes
 from rlregress.upgrade.differences.import_branches import ImportBranches
 
 _LOGGER = logging.getLogger("griffe")
-#: errors of griffe where a name leads nowhere.
+#: errors of griffe for a name whose definition it does not find.
 _UNRESOLVED = (griffe.GriffeError, KeyError, ValueError, AttributeError)
-#: folders and modules that users do not call.
+#: names of folders and modules that users do not import.
 _TESTS = re.compile(r"test|tests|conftest|test_.*|__main__")
-#: base classes without attributes of interest.
+#: base classes whose attributes are not compared.
 _EMPTY = ("ABC", "Generic", "NamedTuple", "Protocol", "object")
-#: why names that a module offers are not known.
+#: reasons why it is not known which names a module offers.
 _UNDEFINED = "__all__ lists it, and no statement of the module defines it"
 _AMBIGUOUS = "it is imported when it is used, and several definitions have its name"
 _UNSPELLED = "its __getattr__ spells none of the names that it offers"
-#: options of a dataclass, beside those of its constructor, and their defaults.
+#: options of a dataclass that do not change its constructor, and their defaults.
 _DATACLASS = {"eq": "True", "order": "False", "unsafe_hash": "False", "frozen": "False",
               "slots": "False"}  # fmt: skip
-#: decorators of a class that do nothing when it is used, or are compared otherwise.
+#: decorators of a class that do not change how it is used, or whose effect is compared elsewhere.
 _HARMLESS_DECORATORS = ("final", "deprecated", "dataclass")
-#: words of a warning that something will be gone.
+#: finds words that announce a removal.
 _GOES = re.compile(r"deprecat|FutureWarning|(will|to) be removed", re.IGNORECASE)
 
 
@@ -199,7 +199,7 @@ def can_change_public_names(pieces: Iterable[ChangedPiece]) -> bool:
     )
 
 
-#: decorators and arguments of each definition of a function.
+#: finds the decorators and arguments of each function definition in a dumped piece of code.
 _HEADS = re.compile(r"(?:Async)?FunctionDef\n(?:decorator .*\n)*arguments\(.*")
 
 
@@ -544,7 +544,7 @@ def _list_gone_names(old: Package, new: Package) -> Iterator[PublicChange]:
                 and not _does_class_use_name(new_owner, definition.name)
             ):
                 outside, known_bases = _list_outside_bases(new_owner)
-                # such as a constructor: every class has one
+                # the class still has it from a base, as every class has a constructor
                 if any(definition.name in dir(base) for base in (object, *known_bases)):
                     continue
                 unless = f"; {', '.join(outside)} may still define it" if outside else ""
@@ -575,9 +575,9 @@ def _does_class_use_name(owner: griffe.Class, name: str) -> bool:
     return any(used.search(ancestor.source) for ancestor in _list_class_and_bases(owner))
 
 
-#: types with nothing to compare but their members.
+#: types of which only the members are compared.
 _CONTAINERS = {griffe.Module, griffe.Class}
-#: kind of a breakage of griffe -> a sentence on a parameter.
+#: griffe's name for a kind of breakage -> the sentence about a parameter.
 _SENTENCES = {
     "PARAMETER_REMOVED": "parameter `{name}` of {where} was removed",
     "PARAMETER_MOVED": "parameter `{name}` of {where} is at another position",
@@ -690,7 +690,7 @@ def _list_parameter_breakages(
             same = kind == "PARAMETER_CHANGED_DEFAULT" and _are_same_values(
                 before.default, after.default
             )
-            # those behind one that has moved have moved, too
+            # one parameter that moves takes along all those after it: only the first is reported
             same |= kind == "PARAMETER_MOVED" and is_moved
             is_moved |= kind == "PARAMETER_MOVED"
             if not same and name not in ("self", "cls"):
@@ -790,7 +790,7 @@ def _list_outside_bases(owner: griffe.Class) -> tuple[list[str], list[type]]:
     return unknown, [kind for base in outside if isinstance(kind := types[base], type)]
 
 
-#: in place of the value of an expression that is no literal.
+#: stands for the value of an expression that is not a literal.
 _COMPUTED = object()
 
 

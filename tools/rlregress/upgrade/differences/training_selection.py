@@ -23,7 +23,7 @@ from packaging.version import InvalidVersion, Version
 from rlregress.model.code import WORDING, ChangedPiece, Function
 from rlregress.model.recorded_traces import Trace
 
-#: files that no code reads, and those that say a version.
+#: files that only type checkers read, and those that only hold a version.
 _FOR_TYPES = frozenset({".typed", ".pyi"})
 _VERSION_FILES = frozenset({"version.txt", "VERSION.txt", "VERSION"})
 Key = tuple[str, str]
@@ -138,7 +138,7 @@ def _takes_effect_at_import(piece: ChangedPiece) -> bool:
         return piece.how != WORDING or _changes_messages(piece)
     if piece.old is None or piece.new is None or piece.was:
         return True
-    # what a decorator makes of a function may run elsewhere: compiled, or in a registry
+    # a decorator may compile a function or register it: then it runs unnoticed, or from elsewhere
     return (
         piece.old.acts
         or piece.new.acts

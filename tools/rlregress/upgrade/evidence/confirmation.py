@@ -24,7 +24,7 @@ from rlregress.verdicts.looks import make_single_look
 from rlregress.verdicts.rules import CellSample, Rules
 from rlregress.verdicts.sequential import judge_cells_and_groups
 
-#: seed of the old version's first fresh run: neither a stored run nor one of the new version has it
+#: seed of the old version's first fresh run; no stored run and no run of the new version has it
 FIRST_FRESH_SEED = 2000
 
 
@@ -103,7 +103,7 @@ def confirm_against_old_runs(
         )
         for name, cell in cells.items()
     }
-    # all alarmed cells are one family of tests; the least number of new runs sets the look
+    # all alarmed cells are tested together, with as many runs as the cell with the fewest has
     most = make_single_look(min(len(new[name]) for name in cells))
     verdicts = judge_cells_and_groups(samples, most, Rules(alpha=alpha))
     cell_verdicts = [judged.verdict for judged in verdicts.cells.values()]

@@ -27,13 +27,13 @@ from rlregress.upgrade.evidence.compared_trainings import Training
 from rlregress.upgrade.evidence.runtimes import Runtimes, Workers
 
 STAGE = "timing trainings on both versions"
-#: turns of both versions, the first of which warms up; those that count, at least.
+#: repetitions on both versions, the first of which only warms up; how many must count at least.
 _TURNS, _LEAST = 9, 3
-#: share of the time that the upgrade has taken so far, and seconds that a short one may take.
+#: limit of the timing: a share of the time that the upgrade has taken so far, or these seconds.
 _SHARE, _SECONDS = 0.1, 15.0
-#: an interval of the ratio that is wider says nothing.
+#: a ratio of times whose confidence interval is wider than this is not reported.
 _WIDEST = 0.1
-#: CPU time without a recorder, of that with one: a guess, to choose what fits into the time.
+#: guessed share of a recorded training's CPU time that the training itself takes.
 _PLAIN = 0.5
 
 

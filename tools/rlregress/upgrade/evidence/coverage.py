@@ -23,11 +23,11 @@ from rlregress.model.upgrade_result import Branch, PieceExecution
 from rlregress.source import UNREADABLE
 from rlregress.upgrade.differences import changed_functions, changed_statements
 
-#: the stage of a command; a part of it is a piece of code.
+#: the stage in the progress of a command, which counts pieces of code.
 STAGE = "finding what ran of the code that differs"
-#: what a statement at import may do one way or another.
+#: node types of code that may run in several ways, looked for in statements that run at import.
 _CONDITIONAL = ("If", "IfExp", "Try", "While", "Match", "Lambda", "BoolOp")
-#: the same within a function, where it is not measured line by line.
+#: those whose ways within a function cannot be told apart by executed lines.
 _WITHIN = ("IfExp", "Try", "Match", "BoolOp", "comprehension", "Lambda")
 
 
@@ -45,7 +45,7 @@ class NameUsers:
         self._texts: dict[str, bytes] = {}
         #: file -> name -> functions of the file that use it.
         self._used: dict[str, Mapping[str, set[str]]] = {}
-        #: word -> files that have it; last word of a module -> files that may import from it.
+        #: word -> files that contain it; last part of a module's name -> files that may import it.
         self._files_by_word: dict[bytes, list[str]] = {}
         self._files_by_module: dict[bytes, list[str]] = {}
         for file in self._paths:
@@ -54,7 +54,7 @@ class NameUsers:
                 self._files_by_word.setdefault(word, []).append(file)
             for word in set(_IMPORTED_FROM.findall(text)):
                 self._files_by_module.setdefault(word, []).append(file)
-        #: file -> module -> what it imports from there.
+        #: file -> the names that it imports, by the module that they come from.
         self._imports: dict[str, Mapping[str, Sequence[tuple[str, str]]]] = {}
 
     def find_functions_using(
@@ -87,7 +87,7 @@ class NameUsers:
             }
         kind = piece.name.removeprefix(f"{BODY} ")
         if kind in users_by_name:
-            # of a class whose head differs, its own methods
+            # a class whose bases or decorators differ is used by its own methods, too
             methods = {(piece.file, n) for n in own if n.startswith(f"{kind}.")}
             users_by_name[kind] |= methods
         return users_by_name
@@ -154,9 +154,9 @@ def _add_derived_names(module: Function | None, names: Collection[str]) -> set[s
     return following
 
 
-#: words of a source; the last word of a module that names are imported from.
+#: finds words of a source; finds the last part of a module's name before "import".
 _WORD, _IMPORTED_FROM = re.compile(rb"[\w\x80-\xff]+"), re.compile(rb"\b(\w+)\s+import\b")
-#: names that code uses, and that an assignment gives a value to, in the way that it is compared.
+#: find names in a dumped syntax tree: those that it uses, and those that it assigns to.
 _USED, _TARGET = re.compile(r"(?:id|attr)='(\w+)'"), re.compile(r"id='(\w+)', ctx=Store")
 
 

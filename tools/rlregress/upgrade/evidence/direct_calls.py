@@ -30,17 +30,17 @@ from rlregress.upgrade.evidence.coverage import (
 )
 from rlregress.upgrade.evidence.runtimes import Runtimes
 
-#: of a command, with a duration in ``baselines/durations.toml``.
+#: the stage in the progress of a command; ``baselines/durations.toml`` has its duration.
 STAGE = "repeating calls of changed functions"
-#: CPU seconds for the first captured call of a function, at most and at least, and for those of all
-#: functions together; later calls of a function get a part of it.
+#: CPU seconds for repeating the first captured call of a function, at most and at least, and those
+#: of all functions together; a function's later calls get a part of its seconds.
 _MOST, _LEAST, _TOGETHER = 6.0, 0.5, 120.0
-#: trainings in which calls of a function are captured.
+#: in how many trainings calls of one function are captured.
 TRAININGS = 2
-#: functions that are called for one piece of code that gives names another value.
+#: how many functions are called to show the effect of one changed value of a module or class.
 _USERS = 24
 _Key = tuple[str, str]
-#: seconds that a training may take with all calls of it repeated.
+#: seconds after which a training whose calls are repeated is ended.
 _PATIENCE = 900
 
 
@@ -119,7 +119,7 @@ def _list_functions_to_call(
         piece.key: [piece.key] for piece in executed if _is_function_in_both_versions(piece)
     }
     for function, pieces in uses.items():
-        # a function that differs itself says nothing of the values that it reads
+        # if a function itself changed, a difference need not come from the values that it reads
         for piece in pieces if function not in functions else ():
             functions.setdefault(piece.key, []).append(function)
     return functions
@@ -209,7 +209,7 @@ def mark_trainings_that_only_round(
         )
         calls = [by_function.get(function.key) for function in confirmed]
         compared = [c for c in calls if c is not None and c.same + c.close and not c.arguments]
-        # if direct calls show no difference at all, they do not execute the one of the training
+        # calls that all agree exactly have not reached the code that made the training differ
         return len(compared) == len(calls) and any(c.close for c in compared)
 
     return [

@@ -23,21 +23,21 @@ from rlregress.upgrade.evidence import runtime_process
 from rlregress.upgrade.evidence.runtimes import Runtimes
 from rlregress.upgrade.versions import state
 
-#: dotted path -> "is", its kind, or "error", why it cannot be imported; of one version.
+#: on one version: dotted path -> {"is": its kind} or {"error": why it cannot be imported}.
 Imported = Mapping[str, Mapping[str, str]]
 _WORKER = "rlregress.inside.importable_names"
-#: a word of a name.
+#: finds words that may be a part of a name.
 _WORD = re.compile(rb"\w+")
-#: functions with a name as an argument -> the position of that argument.
+#: functions that find something by its name -> the position of the argument with the name.
 _BY_NAME = {
     "getattr": 1, "attrgetter": 0, "methodcaller": 0, "eval": 0, "exec": 0, "__import__": 0,
     "import_module": 0,
 }  # fmt: skip
-#: files beside sources of Python that may name what a script calls.
+#: endings of files, other than Python sources, that may name what a script calls.
 _SETTINGS = (".yaml", ".yml", ".json", ".toml", ".cfg", ".ini", ".ipynb")
-#: bytes of such a file; a larger one holds data.
+#: the most bytes of such a file that is read; a larger one is taken for data.
 _LARGEST = 2_000_000
-#: folders of packages that are not the user's own, and of other files that are not.
+#: folders with installed packages, and all folders whose files are not the user's own.
 _INSTALLED = {"site-packages", "dist-packages"}
 _NOT_OWN = {"__pycache__", ".git", "node_modules", *_INSTALLED}
 

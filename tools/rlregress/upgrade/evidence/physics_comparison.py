@@ -20,7 +20,7 @@ from rlregress.model.upgrade_result import EnvironmentComparison
 from rlregress.trace.recording_processes import Runtime
 from rlregress.upgrade.evidence import runtime_process
 
-#: environments whose physics is compared where gymnasium or mujoco changes.
+#: environments whose physics is compared if gymnasium or mujoco changes.
 ENVIRONMENTS = (
     "CartPole-v1", "Pendulum-v1", "MountainCarContinuous-v0", "Acrobot-v1", "InvertedPendulum-v4",
     "InvertedDoublePendulum-v4", "Reacher-v4", "Swimmer-v4", "Hopper-v4", "HalfCheetah-v4",
@@ -28,7 +28,7 @@ ENVIRONMENTS = (
     "Ant-v5", "Humanoid-v5",
 )  # fmt: skip
 PHYSICS_STEPS = 200
-#: that every stored policy plays.
+#: how many episodes each stored policy plays.
 EPISODES = 20
 
 

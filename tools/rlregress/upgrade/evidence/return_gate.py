@@ -49,7 +49,7 @@ def estimate_training_seconds(adapter: Adapter, algorithms: Sequence[str], one_l
 def _restrict_options_to_algorithms(
     options: CheckOptions, adapter: Adapter, algorithms: Sequence[str]
 ) -> CheckOptions:
-    # both versions are known to train otherwise
+    # fresh: stored runs may be of neither version, whose trainings are known to differ
     options = replace(options, fresh_seeds=True)
     return replace(options, frameworks=adapter.name, algorithms=",".join(algorithms), cells="all")
 

@@ -29,7 +29,7 @@ def run_module_on_version(runtime: Runtime, module: str, job: Mapping[str, Any],
         pass
     with TemporaryDirectory(prefix="rlregress-ask-") as folder:
         job_file, answered = Path(folder) / "job.json", Path(folder) / "answers.json"
-        # an answer may be asked for as an argument or in the job
+        # some modules read the answer's path from their arguments, others from the job
         job_file.write_text(json.dumps({**job, "output": str(answered)}), encoding="utf-8")
         command = [runtime.python, "-W", "ignore", "-m", module, str(job_file), str(answered)]
         completed = child_processes.run_command(

@@ -25,15 +25,15 @@ from rlregress.trace.recording_processes import Runtime
 from rlregress.upgrade.evidence import compared_trainings
 from rlregress.upgrade.evidence.compared_trainings import Training
 
-#: whether it is noted what is reached: the lines of all functions, or of some; see
+#: of which functions the executed lines are noted: all, none, or those listed; see
 #: ``inside.trace_worker``.
 Noted = bool | Sequence[Sequence[str]]
 NOTHING: Mapping[str, Noted] = {}
-#: seconds that a training which a signal has ended may have taken.
+#: seconds that a training ended by a signal is taken to have run, where its trace has none.
 _PATIENCE = 300
 _ENDED = re.compile(r"^the process was ended by (SIG\w+).*$", re.MULTILINE)
 Answers = tuple["Future[Any]", "Future[Any]"]
-#: what a process has imported: label of its version, framework, and what is noted of the imports.
+#: what an idle process must have in common with a job: version, framework, and its "moved".
 _Imported = tuple[str, str | None, str]
 
 
@@ -176,7 +176,7 @@ class Runtimes:
         """Return the time limit of each version, as a list; empty lists: there is no limit."""
         if end_time is None:
             return [], []
-        # with one process one version after the other, in equal times
+        # a single process serves one version after the other, each for half of the time
         return [(time.time() + end_time) / 2 if self._workers == 1 else end_time], [end_time]
 
     def call_once_for_both_versions(
@@ -440,7 +440,7 @@ def _record_traces(
     traces: dict[str, Trace] = {}
     common: dict[str, Any] = {"lines": lines}
     if trainings[0].job.get("script"):
-        # it is stopped then, and its trace goes as far as it has come
+        # a script that never ends is stopped at this time; its trace ends there
         common |= {"until": end_time, "first": len(runtime.paths)}
         end_time = end_time and end_time + _WRITING
     jobs = [
@@ -466,7 +466,7 @@ def _record_traces(
             trace = trace_reader.load_trace(output)
             steps = int(training.job.get("cut", 0))
             if trace.header.get("stopped"):
-                # with more time there is more
+                # not kept: a later command with more time gets a longer trace
                 output.unlink()
             if not (steps and trace.header.get("stopped")):
                 traces[name] = (

@@ -21,22 +21,22 @@ from rlregress.trace.child_processes import OutOfTime, note_skipped_task
 from rlregress.trace.recording_processes import Runtime
 from rlregress.upgrade.evidence import runtime_process
 
-#: the module that loads files, in a process of its own.
+#: the module whose processes save and load the files.
 WORKER = "rlregress.inside.saved_files_worker"
 #: an item that is not there.
 MISSING: tuple[str, list[Any]] = ("missing", [])
-#: items that are computed from what was loaded.
+#: names of items that are computed from a loaded object, not read from it.
 _COMPUTED = (
     "mean return of episodes", "deterministic actions", "sampled actions", "values",
     "target values", "losses", "next update", "continued training", "returns of episodes",
     "lengths of episodes", "observations", "rewards", "statistics after steps",
     "rows after more of them",
 )  # fmt: skip
-#: relative size of a first difference that may be one of rounding, after a conjugate gradient of
-#: 32-bit numbers at most, and of what it grows to.
+#: relative difference up to which a first one may be rounding, measured after a conjugate gradient
+#: of 32-bit numbers; and what it may grow to.
 UNIT, _SMALL = 2e-6, 1e-3
-#: the same of a continued training: measured between two kinds of processors, 0.003 where batches
-#: are normalised.
+#: what it may grow to in a continued training: between two kinds of processors, up to 0.003 was
+#: measured, with batch normalisation.
 _CONTINUED = 1e-2
 
 

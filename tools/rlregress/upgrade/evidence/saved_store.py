@@ -51,21 +51,21 @@ from rlregress.upgrade.versions.installed import explain_no_release
 LARGEST, LARGEST_STORE = 50_000, 3_000_000
 #: bytes of a file before it is compressed, at most.
 _LARGEST_INSIDE = 2_000_000
-#: characters of a digest in a file's name.
+#: how many characters of a digest a file's name has.
 _NAMED = 16
-#: share of the items of a file that a release has to repeat, at least.
+#: the least share of a file's items that must be the same when the release records it again.
 _REPEATED = 0.5
-#: digits of the numbers that tell rounding from another value.
+#: significant digits of the stored numbers by which rounding is told from another value.
 _DIGITS = 9
-#: bytes in a pickle of a function: only the same Python loads it.
+#: finds a pickled function, also in base64: only the same version of Python can load it.
 _BYTECODE = re.compile(rb"CodeType|Q29kZVR5cG|NvZGVUeXBl|Db2RlVHlwZ")
-#: a pickle in the archive of an agent, and the folders above a module in it.
+#: finds a pickle in base64 within an agent's archive; finds the folders before a module's path.
 _BASE64 = re.compile(rb"(?:[A-Za-z0-9+/]{4}){40,}(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
 _FOLDERS = re.compile(rb"/[\x21-\x7e]*?/(?=(?:rlregress|stable_baselines3)/[\w/]+\.py)")
 _LINE = re.compile(r":\d+ ")
-#: in words, an item that is not there.
+#: the words for an item that is missing.
 _MISSING = saved_files_comparison.MISSING[0]
-#: path of an item, its words, the function that it comes from, and numbers that tell rounding.
+#: an item: its path, description, the function that it comes from, and numbers to see rounding.
 Row = tuple[str, str, str, tuple[float, ...]]
 _Name = Annotated[
     str, expect_value("words of letters and digits", lambda name: name.replace(" ", "").isalnum())
@@ -158,7 +158,7 @@ class KnownItem:
         old_rest, new_rest = words.removeprefix(self.written), text.removeprefix(self.read)
         if text == _MISSING or not numbers:
             return text == _MISSING or old_rest == new_rest
-        # another type of number rounds them
+        # numbers that are now of another type are rounded: they may differ within its precision
         shapes = old_rest.partition(":")[0], new_rest.partition(":")[0]
         return (
             shapes[0] == shapes[1]
@@ -512,7 +512,7 @@ def _prepare_release(release: str, log: Callable[[str], None]) -> tuple[Runtime,
         if adapter.framework.packages[0] in request.packages
     ]
     beneath = {module for adapter in concerned for module in adapter.framework.beneath}
-    # a framework below another one is pinned for that one
+    # a framework that another one builds on is pinned for its sake: only that one is recorded
     concerned = [adapter for adapter in concerned if not beneath & set(adapter.framework.modules)]
     if not concerned:
         raise UserError(

@@ -32,7 +32,7 @@ from rlregress.model.upgrade_result import (
 from rlregress.trace.recording_processes import Runtime
 from rlregress.upgrade.evidence import runtime_process
 
-#: variants that are named beside an observation that matches none.
+#: how many of the nearest variants are named with an observation that matches none.
 _NEAR = 3
 
 Key = tuple[str, str]
@@ -93,7 +93,7 @@ def probe_details_on_version(
     module = "rlregress.inside.probe_worker"
     answered: Mapping[str, Any] = runtime_process.run_module_on_version(runtime, module, job, path)
     if any(answer.get("why") == LATE for answer in answered["observed"].values()):
-        # with more time there is more
+        # not kept: a later command with more time may get the answers that are missing here
         path.unlink(missing_ok=True)
     return answered
 
@@ -177,7 +177,7 @@ def compare_fingerprints(
             changed.append(make_changed_detail(key, *answers))
         else:
             same += 1
-    # what is recognised explains more than what matches nothing
+    # a recognised variant tells a reader more than an observation that matches none
     changed.sort(key=lambda item: (item.new.variant is None, item.old.variant is None))
     return Details(
         same=same, changed=tuple(changed), not_probed=tuple(not_probed), absent=tuple(absent)
@@ -194,7 +194,7 @@ def make_changed_detail(key: Key, old: Answer, new: Answer) -> ChangedDetail:
         old=old,
         new=new,
         question=detail.question,
-        # what follows from a documented variant does not follow from an unknown one
+        # a consequence of a documented variant need not be one of an unknown variant
         consequence=detail.consequence if new.variant is not None else "",
         meanings=(meanings.get(old.variant or "", ""), meanings.get(new.variant or "", "")),
     )

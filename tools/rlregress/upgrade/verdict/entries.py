@@ -149,7 +149,7 @@ def make_one_sided_training_entries(one_sided: Mapping[str, str], framework: str
     ]  # fmt: skip
 
 
-#: why a package that differs cannot matter.
+#: the reason why a package whose version differs has no effect on a framework.
 _UNRELATED = "it neither requires a framework, or what one stands on, nor is required by one"
 
 
@@ -229,7 +229,7 @@ def make_environment_entries(comparisons: Iterable[EnvironmentComparison]) -> li
     return entries
 
 
-#: what a version does not do with a file, by when its error comes.
+#: the step in which an error comes -> what the version fails to do with a file.
 _DOES_NOT = {
     "write": "does not write it", "load": "does not load its own", "start": "gives no answers",
     "use": "loads its own, and then fails",
@@ -648,7 +648,7 @@ def make_package_entries(
         imported: training -> top-level modules that it imported.
     """
     entries = []
-    # what the packages themselves required comes before what only that required
+    # packages that the requested ones required come before those required by these only
     lost = {name: inventory.versions[name] for name in inventory.lost}
     for package, (old, new) in {**lost, **inventory.versions}.items():
         module = package.replace("-", "_")

@@ -36,7 +36,7 @@ def ignore_message(_: str) -> None:
 def require_writable_cache() -> None:
     """Raise UserError unless the cache can be written; called before any measurement."""
     try:
-        # where there is none yet, none is made
+        # a cache that does not exist yet is not made here: the folder above it is checked
         folder = next(path for path in (locate_cache(), *locate_cache().parents) if path.exists())
         with NamedTemporaryFile(dir=folder, prefix=".writable-"):
             pass

@@ -102,7 +102,7 @@ def find_distributions_to_hide(
     lone = (
         users.keys() - map_distributions_to_requirers(own_requirements, own_distributions).keys()
     ) & own_distributions.keys()
-    # what is from a folder or an address is on both versions
+    # a distribution installed from a folder or a URL is on both versions
     lone = {name for name in lone if not own_distributions[name].read_text("direct_url.json")}
     needed = lone & map_distributions_to_requirers(suite, own_distributions).keys()
     gone = lone - needed - map_distributions_to_requirers(lent, own_distributions).keys()
@@ -139,7 +139,7 @@ def _list_modules_only_in_hidden(hidden: Iterable[str], distributions: Distribut
     """Return the topmost dotted names that only the hidden distributions contain."""
     names = set(hidden)
     own = {module for name in names for module in _list_module_names(distributions[name])}
-    # parsing what all others install takes a second: most have no file below the same names
+    # a quick search first: parsing all lists of files takes a second, and few name these folders
     top = "|".join(re.escape(module) for module in own if "." not in module)
     below = re.compile(rf"^\"?(?:{top})[/.]", re.MULTILINE)
     for distribution in (d for name, d in distributions.items() if name not in names):

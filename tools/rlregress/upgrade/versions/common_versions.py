@@ -20,7 +20,7 @@ from rlregress.inside.run_record import write_text_atomically
 from rlregress.upgrade.versions import cached_folders, installed, interpreters, version_resolution
 from rlregress.upgrade.versions.version_resolution import Problem, Resolved
 
-#: of what is kept of a resolution: another one finds nothing that was kept before.
+#: number of the format of cached resolutions: after a change of it, none is reused.
 _FORMAT = 2
 
 
@@ -97,7 +97,7 @@ def _list_packages_pinned_apart(old: Problem, new: Problem) -> set[str]:
     """Return packages that the user pins, and those that the two stacks pin differently."""
     users = version_resolution.map_versions_by_name([*old.pins, *new.pins]).keys()
     rows = new.pinned_versions
-    # below two environments of their own, torch may be common as well
+    # two separate environments can share a version of torch: it need not be the installed one
     torch = () if old.complete and new.complete else ("torch",)
     return {*torch, *users, *(n for n, v in old.pinned_versions.items() if rows.get(n, v) != v)}
 

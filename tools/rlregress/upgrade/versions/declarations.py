@@ -199,7 +199,7 @@ def _read_pyproject(text: str) -> dict[str, Any]:
     fields = {name: value for name, value in fields.items() if name not in dynamic.values()}
     for key in dynamic.keys() & tools.get("setuptools", {}).get("dynamic", {}).keys():
         fields[dynamic[key]] = _Unread(f"pyproject.toml takes {key} from another file")
-    # what it leaves to setup.py
+    # the fields that pyproject.toml leaves to setup.py
     return {**fields, "dynamic": tuple(dynamic.values())}
 
 

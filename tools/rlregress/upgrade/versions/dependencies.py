@@ -17,7 +17,7 @@ from rlregress.upgrade.versions import distribution_metadata, installed
 
 ESSENTIAL = ("numpy", "scipy", "gymnasium[mujoco]", "filelock", "packaging")
 _EXTRAS = (*IN_BOTH_VERSIONS, "plots")
-#: what resolves, compares and reports, and runs on no version.
+#: packages of this suite that resolve, compare or report: neither version needs them.
 _ON_NO_SIDE = {"uv", "matplotlib", "jinja2", "markupsafe", "tomli-w", "griffelib"}
 
 
@@ -30,7 +30,7 @@ def list_fixed_packages(adapters: Sequence[Adapter], pinned: frozenset[str]) -> 
     names = {"torch"}
     for adapter in adapters:
         first, *further = (str(canonicalize_name(name)) for name in adapter.framework.packages)
-        # of a framework that is pinned, the packages that belong to it move with it
+        # packages that belong to a pinned framework may change their versions with it
         names |= {first} if first in pinned else {first, *further}
     distributions = distribution_metadata.map_distributions_by_name(
         importlib.metadata.distributions()
@@ -58,7 +58,7 @@ def list_requirements_of_fixed(names: frozenset[str], pinned: frozenset[str]) ->
             importlib.metadata.distribution(name)
         )
         if canonicalize_name(requirement.name) not in pinned | names
-        # scripts that are never imported as a package ask for much that nobody misses
+        # a requirement that the installed version does not meet is evidently not needed
         and distribution_metadata.does_range_admit(
             requirement.specifier, installed.find_installed_version(requirement.name) or "0"
         )
@@ -75,7 +75,7 @@ def list_suite_requirements(adapters: Sequence[Adapter], pinned: frozenset[str])
         for a in all_adapters
         for p in (*a.framework.packages, *a.framework.modules)
     } | pinned
-    # uv makes the versions, and none of them needs it
+    # uv only installs the versions: it need not be in them
     excluded |= {canonicalize_name("uv")}
     return sorted(
         row
@@ -105,7 +105,7 @@ def list_measuring_packages(adapters: Sequence[Adapter]) -> list[str]:
 def list_framework_packages(adapters: Sequence[Adapter], pinned: frozenset[str]) -> list[str]:
     """List the installed, unpinned packages of the frameworks concerned."""
     names = {str(canonicalize_name(p)) for a in adapters for p in a.framework.packages} - pinned
-    # a framework of scripts may come as a checkout: what is not installed here is no need there
+    # a framework may be a checkout that is not installed: then no version needs it installed
     return sorted(
         name for name in names - {"torch"} if installed.find_installed_version(name) is not None
     )
@@ -115,7 +115,7 @@ def _read_declared_requirements() -> list[str]:
     try:
         text = (suite.find_suite_root() / "pyproject.toml").read_text(encoding="utf-8")
         project = tomllib.loads(text)["project"]
-        # an extra as far as it is installed here: both versions then lack the same
+        # of the extras only what is installed here, so that both versions lack the same packages
         extra = [row for name in _EXTRAS for row in project["optional-dependencies"][name]]
         rows = [*project["dependencies"], *filter(_is_requirement_installed, extra)]
     except (UserError, OSError, ValueError, KeyError):

@@ -50,7 +50,7 @@ def map_versions_by_name(distributions: Distributions) -> dict[str, str]:
     return {name: get_version(distribution) for name, distribution in distributions.items()}
 
 
-#: what was read of each, as long as somebody holds it.
+#: distribution -> its headers, kept as long as the distribution is in use.
 _read: WeakKeyDictionary[importlib.metadata.Distribution, Message] = WeakKeyDictionary()
 
 

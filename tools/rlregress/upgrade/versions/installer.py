@@ -54,7 +54,7 @@ def find_uv() -> str:
         ) from None
 
 
-#: uv has an option in its place.
+#: not a variable of uv, which has the option --no-index instead.
 _NO_INDEX = "UV_NO_INDEX"
 #: setting of pip -> variable of uv, and what separates several values there.
 _SETTINGS = {

@@ -17,9 +17,9 @@ from rlregress.trace.recording_processes import Runtime
 from rlregress.upgrade.versions import distribution_metadata, installer
 from rlregress.upgrade.versions.distribution_metadata import Distributions
 
-#: the oldest Python that runs what asks versions.
+#: the oldest Python that can run the suite's code on a version.
 _OLDEST = (3, 10)
-#: the question to an interpreter; an old one, too, has to understand it.
+#: the program that an interpreter runs to describe itself; old ones must be able to run it, too.
 _FACTS = (
     "import json, platform, sys, venv;"
     "print(json.dumps([list(sys.version_info[:2]), platform.python_version(),"

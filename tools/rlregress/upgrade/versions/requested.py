@@ -21,9 +21,9 @@ from rlregress.upgrade.versions import interpreters, revisions
 from rlregress.upgrade.versions.distribution_metadata import get_package_name
 
 INSTALLED = "installed"
-#: bytes of a lock file, at most, and characters of a row that are shown.
+#: the most bytes of a lock file that is read, and the most characters of a line in a message.
 _LARGEST, _QUOTED = 10_000_000, 100
-#: names of files: what is called so is no package; of some, pip does not read requirements.
+#: match names of files: any, which are no packages, and those of which pip reads no requirements.
 _FILE = r"^[^\s=]+\.(txt|in|lock|toml|ya?ml|cfg|json|whl|gz|zip)$"
 _NO_REQUIREMENTS = r"\.(toml|ya?ml|json|cfg)$|^(Pipfile|poetry|uv|pdm|conda)\b.*"
 _IGNORED = {".git", "__pycache__", ".venv", "node_modules"}

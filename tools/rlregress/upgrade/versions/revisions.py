@@ -66,7 +66,7 @@ def list_parents_between(
     """
     only = ["--first-parent"] if first_parent else []
     words = ["rev-list", "--reverse", "--topo-order", "--parents", *only]
-    # a commit that does not follow the old one is not known to begin as it is
+    # only descendants of the old commit: others need not have its behaviour at the start
     words += ["--ancestry-path", f"{old}..{new}"]
     rows = [line.split() for line in _run_git(repository, *words).splitlines()]
     parents_by_commit = {row[0]: tuple(row[1:2] if first_parent else row[1:]) for row in rows}

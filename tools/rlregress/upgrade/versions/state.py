@@ -38,10 +38,10 @@ def describe_version_state(prepared: PreparedVersion, adapters: Sequence[Adapter
         for name, v in sorted(closures.map_visible_versions(prepared.runtime).items())
     ]
     if (folder := prepared.requested.user_environment) is not None:
-        # it may have been changed in place, at the same version
+        # files of an environment may have been edited without a new version
         parts += _list_file_stamps(folder)
     elif prepared.how != "environment":
-        # a changed copy on the path, or a checkout, has the version of the one it was made from
+        # an edited copy on the path, or a checkout, may have the version of the original
         for adapter in adapters:
             parts += [f"{k} {v}" for k, v in sorted(digest_framework_files(adapter).items())]
     return "\n".join(parts)
@@ -50,7 +50,7 @@ def describe_version_state(prepared: PreparedVersion, adapters: Sequence[Adapter
 def has_same_surroundings(old: PreparedVersion, new: PreparedVersion, adapter: Adapter) -> bool:
     """Return whether everything but the tested code is known to be the same on both versions."""
     if old.requested.user_environment != new.requested.user_environment:
-        # the same versions may have been changed in place
+        # files of equal versions may have been edited in one of the environments
         return False
     tested = {
         canonicalize_name(name)
@@ -90,7 +90,7 @@ def name_recordings_folder(parts: Sequence[str]) -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
-#: packages of this library whose code decides what is recorded of a version and what it answers.
+#: packages of this library whose code decides how versions are recorded and asked.
 OWN_PACKAGES = (
     "inside", "trace", "frameworks", "probing", "measurements", "environments", "catalogue",
     "formulas",

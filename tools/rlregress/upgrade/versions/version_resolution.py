@@ -32,7 +32,7 @@ from rlregress.upgrade.versions.distribution_metadata import get_package_name
 from rlregress.upgrade.versions.requested import RequestedVersion, find_interpreter_of_environment
 
 _NOTHING: Mapping[str, str] = {}
-#: a requirement that holds nowhere takes a package out of the resolution.
+#: a marker that is never true: a requirement with it takes its package out of the resolution.
 _NEVER = "python_version < '0'"
 
 
@@ -246,7 +246,7 @@ def _relax_contradicted_pins(requested: Problem, log: cached_folders.Log) -> Pro
         except installer.Unreachable:
             raise
         except UserError as error:
-            # one that contradicts another pin says more
+            # raised at the end only: two pins that contradict each other would explain more
             failed = failed or error
             continue
         pinned = [

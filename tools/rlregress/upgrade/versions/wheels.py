@@ -24,7 +24,7 @@ from rlregress.upgrade.versions import (
     interpreters,
 )
 
-#: the last pip that builds what has invalid metadata.
+#: the last pip that builds packages with invalid metadata.
 _PIP = "pip==24.0"
 
 
@@ -101,7 +101,7 @@ def _build_mended_wheel(pin: str, tools: str, log: cached_folders.Log, python: s
         uses = ["--python", python or sys.executable, "--with", _PIP]
         command = ["run", "--no-project", "--isolated", *uses]
         pip = ["python", "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", str(target), pin]
-        # the only way to reach the environment that pip builds in
+        # a variable, as pip passes no option on to the environment in which it builds
         installer.run_uv([*command, "--", *pip], pin, {"PIP_CONSTRAINT": tools})
         (wheel,) = target.glob("*.whl")
         _rewrite_unreadable_requirements(wheel)

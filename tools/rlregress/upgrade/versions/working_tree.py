@@ -11,10 +11,10 @@ from packaging.version import InvalidVersion, Version
 
 from rlregress.upgrade.versions import declarations
 
-#: what a working tree declares its requirements in.
+#: files in which a working tree may declare its requirements.
 PROJECT = ("pyproject.toml", "setup.cfg", "setup.py")
 
-#: folders with modules that are not what a repository is about.
+#: names of folders and modules that are not the package that a repository is for.
 _BESIDE = {"benchmarks", "conftest", "docs", "examples", "scripts", "setup", "test", "tests"}
 
 

@@ -212,7 +212,7 @@ def _make_trainer(training: Training, steps: int = _STEPS) -> Any:
     return trainer
 
 
-def _make_trained(
+def _train_new_agent(
     algorithm: str, environments: Any, seed: int, memory: Memory | None = None
 ) -> tuple[Training, Any]:
     set_seed(seed)
@@ -251,7 +251,7 @@ def _evaluate_trainer(trainer: Any, *errors: Any) -> None:
             raise
 
 
-def _make_training_of_kind(algorithm: str, memory: Memory | None = None) -> Any:
+def _make_training_of_algorithm(algorithm: str, memory: Memory | None = None) -> TraceTraining:
     discrete = algorithm == "dqn"
     errors: list[Any] = []
     if discrete:
@@ -263,10 +263,10 @@ def _make_training_of_kind(algorithm: str, memory: Memory | None = None) -> Any:
 
     def run_training(make_env: Callable[..., Any], seed: int) -> None:
         environments = [make_env(discrete=discrete, first=n) for n in range(2)]
-        _, trainer = _make_trained(algorithm, environments, seed, memory)
+        _, trainer = _train_new_agent(algorithm, environments, seed, memory)
         if memory is not None:
             _evaluate_trainer(trainer, *errors)
-        trained, trainer = _make_trained(algorithm, [make_env(discrete=discrete)], seed, memory)
+        trained, trainer = _train_new_agent(algorithm, [make_env(discrete=discrete)], seed, memory)
         _evaluate_trainer(trainer, *errors)
         _restore_and_continue(algorithm, trained, [make_env(discrete=discrete)], memory)
         # agents of skrl 1 with a value network ask it in an evaluation, too
@@ -354,12 +354,12 @@ def _train_two_agents(make_env: Callable[..., Any], seed: int) -> None:
 
 
 TRAININGS = {
-    **{kind: _make_training_of_kind(kind) for kind in SETTINGS},
+    **{kind: _make_training_of_algorithm(kind) for kind in SETTINGS},
     **{
-        f"recurrent_{kind}": _make_training_of_kind(kind, memory)
+        f"recurrent_{kind}": _make_training_of_algorithm(kind, memory)
         for kind, memory in _MEMORY.items()
     },
-    "recurrent_single_steps": _make_training_of_kind("ppo", Memory("rnn")),
+    "recurrent_single_steps": _make_training_of_algorithm("ppo", Memory("rnn")),
     "simultaneous": _train_two_agents,
     "discrete_observations": _train_dqn_on_discrete_observations,
     "checkpoints": _train_and_play_checkpoints,

@@ -78,7 +78,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 
-def _make_training(algorithm: str) -> Any:
+def _make_training_of_algorithm(algorithm: str) -> TraceTraining:
     def run_training(make_env: Callable[..., Any], seed: int) -> None:
         settings = memory_sizes.set_memory_size(SETTINGS[algorithm])
         steps = 3 * settings["rollout_steps"] if algorithm == "ppo" else 100
@@ -155,7 +155,7 @@ _DISCRETE = Environments(actions="discrete")
 _ENDS = ("deterministic", "stochastic")
 
 TRAININGS: Mapping[str, TraceTraining] = {
-    **{algorithm: _make_training(algorithm) for algorithm in SETTINGS},
+    **{algorithm: _make_training_of_algorithm(algorithm) for algorithm in SETTINGS},
     **make_scenario("sac td3 ddpg", "vectorised-noise", Environments(3),
     exploration=make_correlated_exploration(0.4),
               learning_starts=12),

@@ -64,7 +64,7 @@ class Driver:
     def __init__(self, algorithm: str, settings: Settings, layers: Layers = Layers()) -> None:  # noqa: B008 - a tuple
         self._kind, self._settings, self._layers = algorithm, settings, layers
 
-    def _make_rates(self) -> Any:
+    def _make_learning_rates(self) -> Any:
         critic, policy = self._settings.rates or FROZEN
         # of the policy, the Q networks and the temperature
         return (policy, critic, policy) if self._kind == "sac" else (policy, critic)
@@ -77,7 +77,7 @@ class Driver:
             settings["initial_entropy_value"] = float(s.temperature)
             settings["learn_entropy"] = s.trained_temperature
         if s.rates is not None:
-            settings["learning_rate"] = self._make_rates()
+            settings["learning_rate"] = self._make_learning_rates()
         if s.noise:
             settings.update(make_constant_noise_settings(s.noise))
         if s.deviation is not None:
@@ -147,7 +147,7 @@ class Driver:
         return watched_updates.run_and_find_target(training.update_once)
 
     def compute_first_target_and_actor_loss(self, target_value: float) -> tuple[float, float]:
-        training = self._make_training_with_minibatch(learning_rate=self._make_rates())
+        training = self._make_training_with_minibatch(learning_rate=self._make_learning_rates())
         _pin_outputs_of_networks(training, _TARGETS, _NEXT, 0.0, [target_value] * 2)
         for name in CRITICS:
             fill_parameters(training.models[name].parameters(), 0.0)
