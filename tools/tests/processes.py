@@ -1,4 +1,4 @@
-"""Processes of Python that tests start."""
+"""Processes of Python that tests start, and those that something has left behind."""
 
 from __future__ import annotations
 
@@ -39,3 +39,15 @@ def run_pytest(
     environment = worker_launch.make_worker_environment() | dict(variables or {})
     words = ("-m", "pytest", "-p", "no:cacheprovider", *words)
     return run_python(*words, code=code, cwd=cwd or suite.find_suite_root(), env=environment)
+
+
+def processes_with(mark: str) -> list[str]:
+    """Return the command lines of the processes that were started with a mark in a variable."""
+    command_lines = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if mark.encode() in (folder / "environ").read_bytes():
+                command_lines.append((folder / "cmdline").read_text().replace("\0", " "))
+        except OSError:  # it has ended meanwhile, or is somebody else's
+            continue
+    return command_lines

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from tools.tests.left_processes import processes_with
+from tools.tests.processes import processes_with
 
 pytestmark = [
     pytest.mark.nightly,

@@ -14,7 +14,7 @@ import pytest
 
 from rlregress.inside import batch, process_tree
 from rlregress.trace import child_processes
-from tools.tests.left_processes import processes_with
+from tools.tests.processes import processes_with
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="it takes Linux")
 
