@@ -216,8 +216,10 @@ def _make_large_offset_detail() -> Detail:
 
 
 def _make_shared_statistics_detail() -> Detail:
-    def make_stacked_formula(standardise: Callable[[np.ndarray], np.ndarray]) -> Formula:
-        return lambda i: standardise(np.stack([i["first"], i["second"]]))
+    def make_formula_of_both_environments(
+        compute_given_observations: Callable[[np.ndarray], np.ndarray],
+    ) -> Formula:
+        return lambda i: compute_given_observations(np.stack([i["first"], i["second"]]))
 
     def standardise_separately(observations: np.ndarray) -> np.ndarray:
         return np.concatenate([_standardise_by_statistics(row)[1:] for row in observations])
@@ -240,9 +242,15 @@ def _make_shared_statistics_detail() -> Detail:
         (_PPO_1,),
         {"first": [1.0, 2.0, 0.0, 3.0], "second": [10.0, 14.0, 9.0, 11.0]},
         {
-            "shared": ("they do", make_stacked_formula(standardise_together)),
-            "separate": ("each has its own", make_stacked_formula(standardise_separately)),
-            "absent": ("there are none", make_stacked_formula(lambda x: x[:, 1:].reshape(-1))),
+            "shared": ("they do", make_formula_of_both_environments(standardise_together)),
+            "separate": (
+                "each has its own",
+                make_formula_of_both_environments(standardise_separately),
+            ),
+            "absent": (
+                "there are none",
+                make_formula_of_both_environments(lambda x: x[:, 1:].reshape(-1)),
+            ),
         },
         tolerance=2e-3,
         consequence="""The same state has another normalised value in each environment, and the

@@ -165,15 +165,16 @@ def make_record_command(framework: str) -> str:
     return f"rlregress baseline record --framework {framework.partition('@')[0]} --throughput 10"
 
 
-def record_throughput(framework: str, processes: int) -> None:
-    """Measure a framework with pytest-benchmark, and replace its stored file.
+def record_throughput(framework: str, processes_per_algorithm: int) -> None:
+    """Measure each algorithm in several processes, one after another; replace the stored file.
 
     Raises:
         UserError: fewer than two processes, or a training could not be measured.
     """
-    if processes < 2:
+    if processes_per_algorithm < 2:
         raise UserError(
-            f"--throughput is {processes}, expected 2 or more processes of each algorithm"
+            f"--throughput is {processes_per_algorithm}, expected 2 or more processes of each "
+            "algorithm"
         )
     suite.require_checkout("recording throughput")
     check_folder_is_writable(locate_throughput_folder(), "stored throughput")
@@ -181,7 +182,10 @@ def record_throughput(framework: str, processes: int) -> None:
         new_file = Path(folder) / "measured.json"
         command = [sys.executable, *suite.make_pytest_arguments(f"{TESTS}::test_floor")]
         command += ["-q", "-p", "no:cacheprovider", "--framework", framework, "--first-seed", "0"]
-        command += [f"--benchmark-min-rounds={processes}", f"--benchmark-json={new_file}"]
+        command += [
+            f"--benchmark-min-rounds={processes_per_algorithm}",
+            f"--benchmark-json={new_file}",
+        ]
         completed = subprocess.run(
             process_tree.make_supervised_command(command),
             cwd=suite.locate_checkout_or_current_folder(),

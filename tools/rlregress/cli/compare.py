@@ -29,7 +29,7 @@ def _check_algorithms_have_details(adapters: Sequence[Adapter], algorithms: Sequ
         if algorithm not in known_algorithms:
             raise UserError(
                 f"unknown algorithm '{algorithm}'; {suggest_names(algorithm, known_algorithms)}; "
-                "other families of details are named with --detail"
+                "details that belong to no algorithm are selected with --detail"
             )
         lacking = [
             adapter.framework.title

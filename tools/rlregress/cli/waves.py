@@ -120,7 +120,7 @@ def _do_waves_until_verdict(waves: Waves, session: Session) -> int | None:
 
 
 def _do_runs_of_wave(waves: Waves, session: Session, wave: Wave) -> int | None:
-    """Do the runs of a wave, or submit them and wait if requested.
+    """Do the runs of a wave here, or submit them to the cluster and, if requested, wait for them.
 
     Returns:
         An exit code that ends the command; None to continue with the next wave.

@@ -98,7 +98,7 @@ class Networks:
         reference, digest = self._initial.get(id(tensor), (lambda: None, ""))
         return digest if reference() is tensor else None
 
-    def make_parts_of_changed_tensors(self) -> dict[str, Part]:
+    def make_parts_of_changed_parameters_and_buffers(self) -> dict[str, Part]:
         """Return event parts of the parameters and buffers that the training changed, if any."""
         changed = {kind: self._list_changed_tensors(kind) for kind in ("parameters", "buffers")}
         if not any(changed.values()):

@@ -17,7 +17,7 @@ from rlregress.errors import UserError
 def answer_job_of_file(
     find_answer: Callable[[dict[str, Any]], Any], arguments: Sequence[str]
 ) -> int:
-    """Write the answer to the job of the first file into the second; return the exit status."""
+    """Answer the job in the first file; write the answer to the second; return the exit status."""
     with open(arguments[0], encoding="utf-8") as file:
         job = json.load(file)
     try:

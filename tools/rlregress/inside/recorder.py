@@ -274,7 +274,7 @@ class Recorder:
 
     def record_end(self) -> None:
         """Record the last event, the networks at the end of the training, and end the recording."""
-        parts = self._networks.make_parts_of_changed_tensors()
+        parts = self._networks.make_parts_of_changed_parameters_and_buffers()
         if parts:
             self.add_event("final", "networks", parts, None, self._networks.map_tensors_by_name)
         self.over = True

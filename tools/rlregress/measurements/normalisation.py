@@ -84,12 +84,12 @@ def measure_normalised_rewards(walk: Walk, inputs: Inputs) -> np.ndarray:
 
 
 def measure_last_rewards(walk: Walk, inputs: Inputs) -> np.ndarray:
-    """Return the last two rewards."""
+    """Return the last two rewards that the normalised environment gave on a walk."""
     return _walk_and_collect_rewards(walk, inputs)[-2:]
 
 
 def measure_first_reward(walk: Walk, inputs: Inputs) -> np.ndarray:
-    """Return the first reward."""
+    """Return the first reward that the normalised environment gave on a walk."""
     return _walk_and_collect_rewards(walk, inputs)[:1]
 
 

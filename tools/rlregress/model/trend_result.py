@@ -85,8 +85,8 @@ class Trend:
     rows: tuple[TrendRow, ...]
 
     @property
-    def changes(self) -> tuple[TrendRow, ...]:
-        """Regressions and improvements: regressions first, then by night."""
+    def shifted_rows(self) -> tuple[TrendRow, ...]:
+        """Rows with a detected shift: regressions first, then by night."""
         changed = [row for row in (*self.frameworks, *self.rows) if row.shift]
         return tuple(
             sorted(changed, key=lambda r: (r.verdict != REGRESSED, r.shift.night if r.shift else 0))

@@ -67,7 +67,9 @@ def describe_shift_with_date(trend: Trend, row: TrendRow, shift: Shift) -> str:
 
 def describe_all_shifts(trend: Trend) -> list[str]:
     """Return every change in a sentence."""
-    return [describe_shift_with_date(trend, row, row.shift) for row in trend.changes if row.shift]
+    return [
+        describe_shift_with_date(trend, row, row.shift) for row in trend.shifted_rows if row.shift
+    ]
 
 
 def make_trend_table(trend: Trend) -> list[list[str]]:

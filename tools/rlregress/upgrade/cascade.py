@@ -87,8 +87,8 @@ def judge_upgrade(
     """
     if options.script is not None and options.algorithms:
         raise UserError(
-            "a script is traced instead of the built-in trainings, and --algorithm chooses among "
-            "those; leave one of the two out"
+            "--algorithm chooses among the built-in trainings, and a script is traced instead of "
+            "them; leave out --algorithm or --script"
         )
     _check_checkpoint_options(options)
     reviewed = accepted.load_accepted_entries(options.accepted)

@@ -78,7 +78,7 @@ def unloaded(record, kind):
 
     sb3 = frameworks.get_adapter("sb3")
     return saved_store._compare_stored_file(
-        sb3, saved_store.read_known_differences("sb3"), record, kind, load
+        sb3, saved_store.read_expected_differences_of_stored_files("sb3"), record, kind, load
     )
 
 
@@ -135,7 +135,9 @@ def test_what_cannot_be_loaded_here_is_skipped(monkeypatch):
     assert "a newer release wrote it" in explain(release="99.0")
     unknown = replace(EXPECTED, since="0.1", until="99.0", unless="json")
     known = saved_store.KnownDifferences(expected=(unknown,))
-    monkeypatch.setattr(saved_store, "read_known_differences", lambda name: known)
+    monkeypatch.setattr(
+        saved_store, "read_expected_differences_of_stored_files", lambda name: known
+    )
     assert "where json is installed is not recorded" in explain()
     known = saved_store.KnownDifferences(compared_since="50")
     assert "records begin with 50" in explain()
@@ -210,7 +212,7 @@ def failure(change, record, output):
     """Write the failure of a release's file, loaded with a function changed."""
     put_in(change)
     (kind,) = (kind for kind in record.kind if kind.name == change["kind"])
-    known = saved_store.read_known_differences("sb3")
+    known = saved_store.read_expected_differences_of_stored_files("sb3")
     file = saved_store._compare_stored_file(
         frameworks.get_adapter("sb3"), known, record, kind, saved_files_worker.save_and_load
     )
@@ -313,7 +315,7 @@ def test_other_tables_that_do_not_fit_the_store_are_refused(store):
     path = folder / "expected.toml"
     path.write_text(path.read_text().replace('"ppo normaliser"', '"ppo normalizer"'))
     with pytest.raises(UserError, match=r"at line \d+: no release in .* 'ppo normalizer'"):
-        saved_store.read_known_differences("sb3")
+        saved_store.read_expected_differences_of_stored_files("sb3")
     shutil.copy(folder / "releases" / "1.8.0.toml", folder / "releases" / "2.9.2.toml")
     with pytest.raises(UserError, match="release 1.8.0 wrote its files"):
         saved_store.list_release_records("sb3")

@@ -66,7 +66,7 @@ def make_card_of_trend(trend: Trend) -> Card:
 
 def _suggest_next_step(trend: Trend) -> Step:
     """Return the next step: judge an upgrade that happened when something regressed."""
-    regressed = [row.shift for row in trend.changes if row.shift and row.verdict == REGRESSED]
+    regressed = [row.shift for row in trend.shifted_rows if row.shift and row.verdict == REGRESSED]
     for name, old, new in (version for shift in regressed for version in shift.versions):
         command = ["rlregress", "upgrade", f"{name}=={old}", f"{name}=={new}"]
         return Step("See what that version changed:", shlex.join(command))
@@ -79,7 +79,7 @@ def _suggest_next_step(trend: Trend) -> Step:
 
 def _make_changes_section(trend: Trend) -> Section:
     """Return the histories that changed, each drawn."""
-    changed = [row for row in trend.changes if row.nights]
+    changed = [row for row in trend.shifted_rows if row.nights]
     parts: list[object] = [describe_all_shifts(trend)]
     for row in changed[:_DRAWN]:
         parts += [Heading(row.name), _make_figure_of_history(trend, row)]

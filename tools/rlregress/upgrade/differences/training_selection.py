@@ -121,7 +121,7 @@ def group_differences_by_effect(
                     or f"{piece.get_file_in_version('old')} is gone, or has lost {piece.name}"
                 )
             imported.add(piece.file)
-        elif piece.how != WORDING or _changes_messages(piece):
+        elif piece.how != WORDING or _has_different_messages(piece):
             functions.add(piece.key)
     return Difference(
         functions=frozenset(functions),
@@ -135,7 +135,7 @@ def group_differences_by_effect(
 def _takes_effect_at_import(piece: ChangedPiece) -> bool:
     """Return whether a difference has an effect before the function is called."""
     if piece.runs_at_import:
-        return piece.how != WORDING or _changes_messages(piece)
+        return piece.how != WORDING or _has_different_messages(piece)
     if piece.old is None or piece.new is None or piece.was:
         return True
     # a decorator may compile a function or register it: then it runs unnoticed, or from elsewhere
@@ -154,7 +154,7 @@ def _list_signature_rows(function: Function) -> list[str]:
     return [*rows, f"generator {is_generator}"]
 
 
-def _changes_messages(piece: ChangedPiece) -> bool:
+def _has_different_messages(piece: ChangedPiece) -> bool:
     """Return whether messages differ, and not only docstrings and annotations."""
     return piece.old is None or piece.new is None or piece.old.spoken != piece.new.spoken
 

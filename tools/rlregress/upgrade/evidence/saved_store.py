@@ -280,7 +280,7 @@ def list_stored_kinds(framework: str) -> list[tuple[str, str]]:
     return sorted(named)
 
 
-def read_known_differences(framework: str) -> KnownDifferences:
+def read_expected_differences_of_stored_files(framework: str) -> KnownDifferences:
     """Return the known differences of files that a framework's past releases wrote.
 
     Raises:
@@ -327,7 +327,7 @@ def compare_stored_files(
     Args:
         load_and_answer: ``inside.saved_files_worker.save_and_load``: it imports the framework.
     """
-    known_differences = read_known_differences(adapter.name)
+    known_differences = read_expected_differences_of_stored_files(adapter.name)
     for record in list_release_records(adapter.name):
         for kind in record.kind:
             if kind.name == file_kind:

@@ -32,7 +32,7 @@ def _sample_schedule(rate: Any, arguments: Any) -> Any:
 
 
 def _make_rates(*schedules: str) -> dict[str, Any]:
-    """Return valid rates, the library's classes among them, and an invalid one."""
+    """Return learning rates by label: numbers, schedules of a user and of SB3, and invalid ones."""
     own = user_code.make_falling_rate(0.5, np.float64)
     rates = {"float": 0.5, "int": 2, "own": own, "word": "fast", "none": None}
     arguments = {

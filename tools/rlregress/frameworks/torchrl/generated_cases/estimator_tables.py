@@ -99,7 +99,7 @@ def _call_estimator(estimator: Any, data: Any) -> Any:
     return {**outputs, "in": str(estimator.in_keys), "out": str(estimator.out_keys)}
 
 
-def _make_call_with_parameters(*names: str, delayed: bool = False) -> Callable[[Any, Any], Any]:
+def _make_call_with_changed_parameters(*names: str) -> Callable[[Any, Any], Any]:
     """Return a call that passes changed parameters of the critic and of its target."""
 
     def call(estimator: Any, data: Any) -> Any:
@@ -185,9 +185,9 @@ def _call_without_critic_gradients(estimator: Any, data: Any) -> Any:
 
 _CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "": _call_estimator,
-    "parameters": _make_call_with_parameters("params"),
-    "targets": _make_call_with_parameters("target_params"),
-    "both": _make_call_with_parameters("params", "target_params"),
+    "parameters": _make_call_with_changed_parameters("params"),
+    "targets": _make_call_with_changed_parameters("target_params"),
+    "both": _make_call_with_changed_parameters("params", "target_params"),
     "estimate": _compute_value_estimates,
     "estimate several": lambda estimator, data: _compute_value_estimates(
         estimator, CHANGES["several"](data)

@@ -65,7 +65,7 @@ def _run_trainer(inputs: Inputs) -> AdvantagesAndTargets:
 
 
 def _run_script(inputs: Inputs) -> AdvantagesAndTargets:
-    return ppo_trainings.run_program(
+    return ppo_trainings.run_ppo_program(
         partial(Scripted, **_make_script_of_segment(inputs)), *[len(inputs["rewards"])] * 3,
         models=_make_models(), gamma=inputs["discount"], gae_lambda=inputs["trace"],
     ).get_estimates()  # fmt: skip

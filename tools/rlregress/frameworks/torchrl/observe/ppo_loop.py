@@ -37,7 +37,9 @@ def _run_training_in_scope(
     if scope == "trainer":
         created = [make_environment() for _ in range(environments)]
         return ppo_trainings.run_trainer(created, total_steps, frames, minibatch, **options)
-    return ppo_trainings.run_program(make_environment, total_steps, frames, minibatch, **options)
+    return ppo_trainings.run_ppo_program(
+        make_environment, total_steps, frames, minibatch, **options
+    )
 
 
 def _train_with_settings(scope: str, settings: loop.Settings) -> ppo_trainings.LossTraining:

@@ -22,7 +22,7 @@ from rlregress.frameworks.torchrl.observe.helpers.ppo_trainings import (
     LossTraining,
     Models,
     make_change_of_ratios,
-    run_program,
+    run_ppo_program,
     run_trainer,
 )
 from rlregress.frameworks.torchrl.quiet import Raw
@@ -76,7 +76,7 @@ def _run_trainer(rewards: Sequence[float], minibatch: int, **options: Any) -> Lo
 
 def _run_script(rewards: Sequence[float], minibatch: int, **options: Any) -> LossTraining:
     make_environment = partial(Scripted, **_make_one_step_script(rewards))
-    return run_program(make_environment, len(rewards), len(rewards), minibatch, **options)
+    return run_ppo_program(make_environment, len(rewards), len(rewards), minibatch, **options)
 
 
 def _measure_normalisation(run: Any, inputs: Inputs) -> Any:

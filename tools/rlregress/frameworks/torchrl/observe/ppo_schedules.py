@@ -39,7 +39,7 @@ def _measure_clip_ranges_of_program(inputs: Inputs) -> np.ndarray:
     losses: list[float] = []
     for anneal_lr in (False, True):
         falling: dict[str, Any] = {"anneal_lr": anneal_lr, "anneal_clip_epsilon": True}
-        losses += ppo_trainings.run_program(
+        losses += ppo_trainings.run_ppo_program(
             ppo_trainings.make_scripted_maker(), frames * int(inputs["rollouts"]), frames,
             minibatch,
             change=change_batch, **falling,

@@ -248,7 +248,9 @@ class Driver:
             return 0.0
         policy = self._find_variable("policy network", *candidates)
         with torch.no_grad():
-            return float(_call_network(policy, torch.full((1, 1), observation)))
+            return float(
+                _call_network_with_device_if_taken(policy, torch.full((1, 1), observation))
+            )
 
     def _pin_outputs(
         self, names: Sequence[str], input_values: tuple[float, float], values: Sequence[float]
@@ -257,7 +259,7 @@ class Driver:
         for name, number in zip(names, values, strict=False):
             network = self._find_variable("Q network", name)
             make_output_constant_for_input(
-                network, partial(_call_network, network, *inputs), number
+                network, partial(_call_network_with_device_if_taken, network, *inputs), number
             )
 
     def compute_critic_loss(self, q_values: Sequence[float]) -> float:
@@ -401,7 +403,9 @@ class Driver:
         ]
         own = {id(p) for p in policy.parameters()}
         shared = any(id(p) in own for critic in critics for p in critic.parameters())
-        received = layers.measure_activation(policy, partial(_call_network, policy))
+        received = layers.measure_activation(
+            policy, partial(_call_network_with_device_if_taken, policy)
+        )
         return layers.describe_networks_as_numbers(hidden, len(critics), received, shared)
 
     def measure_initialisation(self) -> np.ndarray:
@@ -439,7 +443,7 @@ def _make_policy_report_log_prob(policy: Any, log_prob: float) -> None:
     policy.get_action = get_action
 
 
-def _call_network(module: Any, *inputs: torch.Tensor) -> Any:
+def _call_network_with_device_if_taken(module: Any, *inputs: torch.Tensor) -> Any:
     """Return the output of a network, whether or not it takes the device at every call."""
     takes_device = module.forward.__code__.co_argcount > 1 + len(inputs)
     return module(*inputs, CPU) if takes_device else module(*inputs)

@@ -262,7 +262,7 @@ def _replace_models_and_watch_program(
     program.eval_model = lambda *arguments, **options: torch.zeros(1)
 
 
-def run_program(
+def run_ppo_program(
     make_environment: EnvironmentMaker,
     total_steps: int,
     frames: int,
