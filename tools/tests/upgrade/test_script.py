@@ -133,7 +133,7 @@ def test_neither_the_working_directory_nor_the_scripts_goes_before_a_version(
 def test_a_script_has_no_algorithm_to_choose(tmp_path):
     """The option is about built-in trainings."""
     options = Options("installed", "installed", tmp_path, algorithms=["sac"], script={})
-    with pytest.raises(UserError, match="--algorithm chooses among those"):
+    with pytest.raises(UserError, match="--algorithm chooses among the built-in trainings"):
         cascade.judge_upgrade(options)
 
 
