@@ -259,7 +259,7 @@ class Implementation:
                     f"catalogue's formula gives {format_vector(right)}"
                 )
             numbers[name] = vector
-        for variant, since in self._list_documented_variants():
+        for variant, since in self._list_variants_with_first_versions():
             if variant not in numbers:
                 if self.adapter.framework.expectations is None:
                     raise UserError(
@@ -272,7 +272,7 @@ class Implementation:
                 numbers[variant] = expected[variant]
         return numbers
 
-    def _list_documented_variants(self) -> list[tuple[str, str]]:
+    def _list_variants_with_first_versions(self) -> list[tuple[str, str]]:
         """Return every documented variant, at any version, with its first version."""
         cell = (self.detail.id, self.scope)
         return [(e.variant, e.since) for e in load_all_expectations(self.adapter) if e.cell == cell]
@@ -313,9 +313,9 @@ def load_expectations_of_installed_version(
 
 
 def load_reasons_of_absent_details(adapter: Adapter) -> Mapping[str, str]:
-    """Return the details that a framework declares absent: detail id -> the reason.
+    """Return the details that a framework declares that it lacks: detail id -> the reason.
 
-    A declared family stands for its details without a probe.
+    If it declares a family, the reason holds for each detail of the family that has no probe.
     """
     declared = adapter.observe.list_absent_details()
     probed = {id for id, _ in adapter.observe.list_probes()}

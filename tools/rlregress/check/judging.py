@@ -226,7 +226,7 @@ def compute_smallest_common_drop(
     drop = estimate_smallest_group_drop(
         [len(values) for values in members],
         looks,
-        _list_relative_deviations(members, quantity),
+        _list_relative_spreads(members, quantity),
         *count_hypotheses_and_compute_alpha(session, quantity, looks),
         floor=Rules.floor,
         ceilings=[are_returns_at_ceiling(values) for values in members],
@@ -238,16 +238,14 @@ def compute_smallest_common_drop(
     return drop if math.isfinite(drop) and drop <= largest else None
 
 
-def list_relative_deviations_of_group(
+def list_relative_spreads_of_stored_runs(
     session: Session, group: str, looks: Looks, quantity: Quantity
 ) -> list[float]:
     """Return standard deviation over scale of the stored runs of each tested cell of a group."""
-    return _list_relative_deviations(
-        _list_samples_of_group(session, group, looks, quantity), quantity
-    )
+    return _list_relative_spreads(_list_samples_of_group(session, group, looks, quantity), quantity)
 
 
-def _list_relative_deviations(members: Sequence[np.ndarray], quantity: Quantity) -> list[float]:
+def _list_relative_spreads(members: Sequence[np.ndarray], quantity: Quantity) -> list[float]:
     return [float(values.std(ddof=1)) / quantity.compute_scale(values) for values in members]
 
 

@@ -10,7 +10,7 @@ from rlregress.check.candidates import choose_looks_for_estimates
 from rlregress.check.judging import (
     compute_smallest_common_drop,
     count_hypotheses_and_compute_alpha,
-    list_relative_deviations_of_group,
+    list_relative_spreads_of_stored_runs,
 )
 from rlregress.check.session import Session
 from rlregress.model.planned_session import Gate, GateProposal
@@ -152,7 +152,7 @@ def _suggest_gates_for_groups(
             if visible is None
             else suggest_seeds_of_group(
                 fewest,
-                list_relative_deviations_of_group(session, name, looks, quantity),
+                list_relative_spreads_of_stored_runs(session, name, looks, quantity),
                 looks,
                 visible,
                 share,

@@ -118,7 +118,9 @@ def train_and_record_baselines(
             cells_without_runs.append(cell.id)
             continue
         if budget.arithmetic == PORTABLE:
-            replays.check_runs_are_repeatable(list(zip(jobs, records, strict=True)), store, workers)
+            replays.check_runs_can_be_replayed(
+                list(zip(jobs, records, strict=True)), store, workers
+            )
         path = baseline_runs.write_baseline(jobs, records, earlier[cell])
         yield f"wrote {path}"
         returns = baseline_runs.load_baseline(path).returns

@@ -252,7 +252,7 @@ def _describe_executed_share(line_counts: Mapping[str, tuple[int, int]]) -> str:
     return f"; {100 * executed // total} % of the lines of {file_list} ran"
 
 
-def check_runs_are_repeatable(
+def check_runs_can_be_replayed(
     runs: Sequence[tuple[Job, Mapping[str, Any]]], store: Store, workers: int
 ) -> None:
     """Raise UserError unless runs can be replayed: pinned versions, same numbers on repetition.

@@ -77,7 +77,9 @@ def find_locals_read_by_dictionary(roots: tuple[str, ...]) -> NamesRead:
     by_dictionary: dict[str, set[str]] = {}
     for root in roots:
         is_package = os.path.isdir(root)
-        for path in _list_files_of_package(root) if is_package else _list_modules_beside(root):
+        for path in (
+            _list_files_of_package(root) if is_package else _list_script_and_files_beside(root)
+        ):
             with open(path, encoding="utf-8", errors="replace") as file:
                 text = file.read()
             pairs = _READ.findall(text)
@@ -93,7 +95,7 @@ def _list_files_of_package(root: str) -> Iterator[str]:
         yield from (os.path.join(folder, name) for name in names if name.endswith(".py"))
 
 
-def _list_modules_beside(script: str) -> Iterator[str]:
+def _list_script_and_files_beside(script: str) -> Iterator[str]:
     """Yield a script and the modules beside it, which it may import."""
     folder = os.path.dirname(script)
     yield from (os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".py"))

@@ -62,7 +62,7 @@ def probe_adapter(
         "functions": [list(function) for function in functions],
         **_list_algorithms(adapter),
         "observed": observed,
-        **_read_defaults(adapter),
+        **_make_entries_of_defaults(adapter),
         **_read_signatures(adapter),
     }
 
@@ -116,7 +116,7 @@ def _list_algorithms(adapter: Adapter) -> dict[str, Any]:
         return {"algorithms": [], "algorithms_unread": format_error(error)}
 
 
-def _read_defaults(adapter: Adapter) -> dict[str, Any]:
+def _make_entries_of_defaults(adapter: Adapter) -> dict[str, Any]:
     defaults: dict[tuple[str, str], Mapping[str, Any]] = {}
     for algorithms, read in (
         (

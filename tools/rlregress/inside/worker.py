@@ -253,7 +253,7 @@ class _Run:
         state = None
         if not self._no_resume:
             head, state, self._restart_reason = self._keeper.read_or_set_aside_checkpoint()
-        self._keeper.more = self._make_checkpoint_content
+        self._keeper.more = self._make_head_and_worker_part_of_checkpoint
         if state is None:
             return None
         self._episodes, self._story = state["episodes"], state["story"]
@@ -263,7 +263,9 @@ class _Run:
         restore_generator_states(state["random"])
         return state["training"]
 
-    def _make_checkpoint_content(self, steps: int) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    def _make_head_and_worker_part_of_checkpoint(
+        self, steps: int
+    ) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
         """Return the head of a checkpoint, and the content besides the adapter's part."""
         head = {
             "attempt": self._progress.parent.name,

@@ -251,7 +251,7 @@ def is_from_stored_runs(verdict: Mapping[str, Any]) -> bool:
 
 
 def format_verdict(verdict_name: str, verdict: Mapping[str, Any]) -> str:
-    """Return a verdict in one line: effect, interval, seeds, error rate and detectable drop.
+    """Return a verdict in one line: effect, interval, seeds, error rate and detected drop.
 
     The verdict is on a critic, a group, a cell with a published band, or a cell with stored runs.
     The error of a critic is the root of the mean squared error in standard deviations of the

@@ -269,7 +269,7 @@ class Store:
                     mark.unlink(missing_ok=True)
             if run_record.select_result_of_run(existing) == run_record.select_result_of_run(
                 content
-            ) or _has_duplicate_with_result(path, content):
+            ) or _has_duplicate_with_same_result(path, content):
                 source.unlink()
             else:
                 rename_to_free_name(source, f"{path.stem}.{attempt}", _DUPLICATE)
@@ -351,7 +351,7 @@ def rename_as_damaged(path: Path) -> Path:
     return rename_to_free_name(path, path.stem, _DAMAGED)
 
 
-def _has_duplicate_with_result(path: Path, content: Mapping[str, Any]) -> bool:
+def _has_duplicate_with_same_result(path: Path, content: Mapping[str, Any]) -> bool:
     """Return whether a duplicate of a record has this result already."""
     for duplicate in datafiles.list_files_by_name(path.parent, f"*{_DUPLICATE}"):
         if duplicate.name.startswith(f"{path.stem}."):

@@ -65,7 +65,7 @@ def list_packages_pinned_apart(old: RequestedVersion, new: RequestedVersion) -> 
     if any(version.tree or version.environment for version in (old, new)):
         return frozenset(name for name in names if old_pins.get(name) != new_pins.get(name))
 
-    def find_pin(pins: dict[str, str], name: str) -> str:
+    def find_pin_or_installed_release(pins: dict[str, str], name: str) -> str:
         if name in pins and not installed.is_release_installed(pins[name]):
             return pins[name]
         installed_version = installed.find_installed_version(name)
@@ -75,7 +75,10 @@ def list_packages_pinned_apart(old: RequestedVersion, new: RequestedVersion) -> 
         return f"{name}=={release} {installed.explain_no_release(name)}"
 
     differing = frozenset(
-        name for name in names if find_pin(old_pins, name) != find_pin(new_pins, name)
+        name
+        for name in names
+        if find_pin_or_installed_release(old_pins, name)
+        != find_pin_or_installed_release(new_pins, name)
     )
     return differing if differing or (old.lock and new.lock) else names
 

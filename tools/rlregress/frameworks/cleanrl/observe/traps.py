@@ -36,7 +36,7 @@ _ROWS = 2
 _POLICY_LOSS = ("actor_loss", "policy_loss")
 
 
-def _measure_lambda_zero(source: Source, inputs: Inputs) -> np.ndarray:
+def _measure_failure_at_lambda_zero(source: Source, inputs: Inputs) -> np.ndarray:
     none = np.zeros(len(inputs["rewards"]))
     segment = {**inputs, "trace": 0.0, "terminated": none, "truncated": none}
     try:
@@ -235,7 +235,7 @@ def _measure_whether_early_logging_fails(source: Source, inputs: Inputs) -> np.n
 
 
 PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {
-    "gae.lambda_zero": _measure_lambda_zero,
+    "gae.lambda_zero": _measure_failure_at_lambda_zero,
     "gae.stored_values": _measure_advantage_after_value_change,
     "policy.centre.deterministic": _measure_deterministic_centre,
     "policy.centre.gaussian": _measure_gaussian_centre,

@@ -46,7 +46,10 @@ class AgentTraining(RecordedTraining):
 def make_change_of_tensors(
     advantages: Any = 0.0, returns: Any = 0.0, old_values: Any = 0.0, ratios: Any = 1.0
 ) -> Change:
-    """Return a change of an update's tensors to these numbers, one or [n] each."""
+    """Return a function that overwrites tensors of an update: one number for all rows, or [n].
+
+    Ratios are set by lowering the stored log probabilities by their logarithms.
+    """
 
     def change_tensors(tensors: dict[str, torch.Tensor]) -> None:
         new = {"advantages": advantages, "returns": returns, "values": old_values}
