@@ -10,10 +10,8 @@ import torch
 
 from rlregress.frameworks.sb3 import gyms
 from rlregress.frameworks.sb3.generated_cases.call_sequences import (
-    make_vectorised_environments,
     record_steps,
 )
-from rlregress.frameworks.sb3.library import find_in_library
 from rlregress.probing.option_variants import Kit, Subject, convert_to_recordable
 
 _COPIES = 2
@@ -85,18 +83,6 @@ def _extend_buffer(buffer: Any, space: str) -> Any:
                 )  # fmt: skip
 
 
-def _sample_normalised(buffer: Any, space: str) -> Any:
-    """Return rows that are normalised where they are sampled."""
-    normaliser = find_in_library("common.vec_env", "VecNormalize")(
-        make_vectorised_environments(), clip_obs=1.5, clip_reward=1.0
-    )
-    normaliser.obs_rms.mean, normaliser.obs_rms.var = np.array([0.5, 1.0]), np.ones(2)
-    normaliser.ret_rms.var = np.array(4.0)
-    return record_steps(
-        buffer, partial(_add_transitions, space, 0, 5), partial(_sampled, env=normaliser), _sampled
-    )
-
-
 def _make_buffer_arguments(space: str, size: int, **options: Any) -> dict[str, Any]:
     observations, actions = _make_spaces(space)
     arguments = {"observation_space": observations, "action_space": actions, "device": "cpu"}
@@ -112,7 +98,7 @@ def _make_replay_buffer_subject(name: str, *kinds: str, **further: Any) -> Subje
     timeless = {"handle_timeout_termination": False, "optimize_memory_usage": True}
     # fewer rows than there are environments
     options = {"buffer_size": [1], **further}
-    calls = {"": _fill_and_sample, "extended": _extend_buffer, "normalised": _sample_normalised}
+    calls = {"": _fill_and_sample, "extended": _extend_buffer}
     return Subject(f"common.buffers:{name}", kits, ("",), options=options, together=[timeless],
                    calls=calls, skip=("holds",))  # fmt: skip
 
@@ -164,41 +150,6 @@ def _make_rollout_buffer_subject(name: str, *kinds: str) -> Subject:
                    options={"gae_lambda": [0.0, 0.7]}, skip=("holds",))  # fmt: skip
 
 
-def _add_goal_transitions(first: int, stop: int, buffer: Any) -> None:
-    for number in range(first, stop):
-        place = np.array([[number / 10.0, 0.5]], np.float32)
-        observation = {"observation": np.zeros((1, 3), np.float32), "achieved_goal": place}
-        observation["desired_goal"] = np.ones((1, 2), np.float32)
-        after = {**observation, "achieved_goal": place + 0.1}
-        ends, reward = np.array([number % 4 == 3]), np.array([-1.0])
-        buffer.add(observation, after, np.zeros((1, 2)), reward, ends, [{"number": number}])
-
-
-def _fill_and_sample_goals(buffer: Any, _: str) -> Any:
-    """Return hindsight samples before an episode ends, after ends, and after a truncation."""
-    return record_steps(buffer, partial(_add_goal_transitions, 0, 2), _sampled,
-    partial(_add_goal_transitions, 2, 6), _sampled,
-                ("truncate_last_trajectory",), "dones", "timeouts", "ep_length",
-                partial(_add_goal_transitions, 6, 15), _sampled, "ep_start", "ep_length",
-                ("set_env", buffer.env))  # fmt: skip
-
-
-def _make_hindsight_buffer_subject() -> Subject:
-    def make_arguments() -> dict[str, Any]:
-        env = make_vectorised_environments(1, "goal")
-        spaces = {name: getattr(env, name) for name in ("observation_space", "action_space")}
-        # of versions whose buffer keeps episodes by itself the last is an unknown argument
-        return {"buffer_size": 12, "env": env, "device": "cpu", **spaces, "copy_info_dict": False}
-
-    strategies = ["final", "episode", "Future", "whenever", None]
-    return Subject("her:HerReplayBuffer", {"": Kit(make_arguments, str)}, ("",),
-    calls={"": _fill_and_sample_goals},
-                   options={"goal_selection_strategy": strategies, "n_sampled_goal": [0, 1],
-                            "copy_info_dict": [True]},
-                   together=[{"goal_selection_strategy": "final", "n_sampled_goal": 1,
-                              "copy_info_dict": True}], skip=("holds",))  # fmt: skip
-
-
 def list_subjects() -> dict[str, list[Subject]]:
     """Return all buffers."""
     return {
@@ -208,6 +159,5 @@ def list_subjects() -> dict[str, list[Subject]]:
             _make_replay_buffer_subject("NStepReplayBuffer", "box", n_steps=[1, 2, 6]),
             _make_rollout_buffer_subject("RolloutBuffer", "box", "choices"),
             _make_rollout_buffer_subject("DictRolloutBuffer", "dict", "box"),
-            _make_hindsight_buffer_subject(),
         ]
     }

@@ -1,4 +1,4 @@
-"""Subjects of short sequences of calls, and the environments that generated calls are made with."""
+"""Subjects of functions and classes, and of short sequences of calls."""
 
 from __future__ import annotations
 
@@ -7,9 +7,6 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-import numpy as np
-
-from rlregress.frameworks.sb3 import gyms
 from rlregress.probing.interface import Unsupported
 from rlregress.probing.option_variants import (
     Call,
@@ -19,7 +16,6 @@ from rlregress.probing.option_variants import (
     call_or_return_error,
     split_answer_into_items,
 )
-from rlregress.probing.toys import Ends
 
 Step = str | tuple[Any, ...] | Callable[[Any], Any]
 Arguments = Callable[[], dict[str, Any]]
@@ -89,24 +85,3 @@ def make_class_subject(
     return Subject(
         name, labelled_kits, ("",), calls=calls, skip=("holds", *options.pop("skip", ())), **options
     )
-
-
-# -- environments -----------------------------------------------------------------------------
-
-
-def make_reproducible_environment(
-    observations: str = "box", actions: str = "box", first: int = 0, wrap: Any | None = None
-) -> Any:
-    """Return an environment whose draws do not depend on earlier ones."""
-    inner = Ends(actions=actions, observations=observations, first=first)
-    inner.np_random = np.random.default_rng(first)
-    inner.action_space.seed(first)
-    native = gyms.convert_environment(inner)
-    return native if wrap is None else wrap(native)
-
-
-def make_vectorised_environments(count: int = 2, *kinds: str, wrap: Any | None = None) -> Any:
-    """Return environments in a ``DummyVecEnv``, whose first episodes end in different ways."""
-    make: Any = make_reproducible_environment
-    makers = [make(*kinds, first=number, wrap=wrap) for number in range(count)]
-    return gyms.vectorise_environments(*makers)
