@@ -18,6 +18,7 @@ from stable_baselines3 import __version__
 from stable_baselines3.common import logger, utils
 
 from rlregress.frameworks.sb3 import gyms
+from rlregress.frameworks.sb3.library import find_policy_class
 from rlregress.probing.families import is_absent_name
 from rlregress.probing.interface import Unsupported
 
@@ -85,14 +86,6 @@ def name_policy_of_dense_layers(algorithm: Any, environment: Any) -> str:
     kind = "MultiInput" if is_dictionary else "Mlp"
     named = getattr(algorithm, "policy_aliases", {})
     return next((name for name in named if name.startswith(kind)), f"{kind}Policy")
-
-
-def find_policy_class(algorithm: Any, name: str) -> Any:
-    """Return the class of a policy by the name that a user calls it."""
-    if hasattr(algorithm, "policy_aliases"):
-        return algorithm.policy_aliases[name]
-    module = __import__(f"{algorithm.__module__.rpartition('.')[0]}.policies", fromlist=[name])
-    return getattr(module, name)
 
 
 def convert_sizes_to_net_arch(policy: Any, value: Any) -> Any:

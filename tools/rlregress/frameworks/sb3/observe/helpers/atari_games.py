@@ -16,6 +16,7 @@ from rlregress.environments.atari_fake import AtariGame, Lucky
 from rlregress.environments.atari_play import Player, Step
 from rlregress.environments.atari_vision import Vision, skip_large_initialisation
 from rlregress.frameworks.sb3 import compat, gyms
+from rlregress.frameworks.sb3.library import find_policy_class
 from rlregress.probing.interface import Unprobed
 
 _FRAMES = 4
@@ -135,7 +136,7 @@ def make_vision_of_constant_image(pixel: float) -> Vision:
     spaces = gyms.spaces
     images = spaces.Box(0, 255, (_FRAMES, 84, 84), np.uint8)
     with skip_large_initialisation():
-        policy_class = compat.find_policy_class(PPO, "CnnPolicy")
+        policy_class = find_policy_class(PPO, "CnnPolicy")
         policy = policy_class(
             images,
             spaces.Discrete(4),
